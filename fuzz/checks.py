@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 import stackmask as sm
+from stackmask.runtime.matching.mask_buffer import EmptyMaskError
 
 POISON = 0x5A5A5A5A
 NAMED_ERRORS = (sm.StackmaskError, MemoryError)
@@ -110,8 +111,7 @@ def mask_of(matcher: Any, size: int) -> bytes:
         _buffers[size] = (poisons.copy(), poisons.tobytes())
     masks, poisons_written = _buffers[size]
     memoryview(masks).cast("B")[:] = poisons_written
-    first = matcher.fill_next_token_bitmask(masks, 1)
-    second = matcher.fill_next_token_bitmask(masks, 2)
+    first, second = filled(matcher, masks, 1), filled(matcher, masks, 2)
     written = masks.tobytes()
     width = len(written) // 4
     mask = written[width : 2 * width]
@@ -128,6 +128,18 @@ def mask_of(matcher: Any, size: int) -> bytes:
         first == second == (bits.bit_count() < size), "what a fill returned", first, second, bits.bit_count()
     )
     return mask
+
+
+def filled(matcher: Any, masks: np.ndarray, row: int = 0) -> bool:
+    """Fill a row and return what the call returns; a row that allows nothing is refused without stop tokens."""
+    try:
+        return bool(matcher.fill_next_token_bitmask(masks, row))
+    except EmptyMaskError:
+        expect(not masks[row].any(), "a mask that allows something is refused as empty")
+        expect(
+            not matcher.compiled.vocabulary.stop_ids, "an empty mask is refused, and a stop token could come"
+        )
+        return True
 
 
 def tokens_of(mask: bytes | np.ndarray) -> list[int]:

@@ -9,19 +9,19 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 from stackmask.grammar import ir
-from stackmask.grammar.ir import Rule, RuleSet, SourceText
+from stackmask.grammar.ir import Rule, RuleSet, SourceText, Span
 from stackmask.grammar.ir.dump import dump
 from stackmask.grammar.outputs import (
     Output,
     OutputError,
     choices_of,
-    encoded_choices,
     kind_of,
     letters_of,
     output_of_schema,
 )
-from stackmask.grammar.source.diagnostics import Diagnostic, GrammarFileError, StackmaskError
+from stackmask.grammar.source.diagnostics import GrammarFileError, StackmaskError, Warnings
 from stackmask.grammar.source.files import bundled_names, bundled_path, read_text
+from stackmask.grammar.source.options import ELSEWHERE, ArgumentError, explains_options
 from stackmask.grammar.source.work import Event, Work, check_text, counted, enter
 from stackmask.pda.limits import Limits
 
@@ -51,6 +51,9 @@ class Grammar:
     """How its texts become values, where that is known: of types, JSON Schemas, choices and patterns."""
 
     _marked: MarkedGrammar | None = None
+    _warnings: Warnings | None = None  # None until asked
+    _is_ebnf = False
+    _regex: tuple[str, str, str] | None = None  # pattern, flavour and flags
     _free_text: Mapping[str, Any] | None = None
     _is_ebnf = False
 
@@ -66,7 +69,9 @@ class Grammar:
     def _read(cls, limits: Limits | None, read: Callable[[], Grammar]) -> Grammar:
         """Return what ``read`` makes, whose work is counted."""
         if limits is not None and not isinstance(limits, Limits):
-            raise StackmaskError(f"`limits` is a Limits, not {type(limits).__name__}")
+            raise ArgumentError(
+                f"`limits` is a Limits, not {type(limits).__name__}: write Limits(max_work=…)"
+            )
         with counted(_account(limits or Limits())) as work:
             grammar = read()
         grammar.limits = limits
@@ -99,6 +104,20 @@ class Grammar:
             are met.
         """
         return self._normalized or self.normalize()
+
+    @property
+    def warnings(self) -> Warnings:
+        """What is allowed and looks like a mistake: an unused rule, a hidden alternative, an unknown keyword of a schema.
+
+        Diagnostics of severity "warning", by place (``docs/errors.md``); ``str()`` shows them. They change no mask.
+        Cost: on first use, reading the text once more, within the limits of the grammar.
+        """
+        if self._warnings is None:
+            from stackmask.grammar.lint import find_warnings
+
+            with counted(_account(self.limits or Limits())):
+                self._warnings = find_warnings(self._rules, self._is_ebnf, self._regex, self.report)
+        return self._warnings
 
     def normalize(self, limits: Limits | None = None, cancel: Event | None = None) -> RuleSet:
         """Return ``normalized``, made within ``limits`` where the grammar has none of its own.
@@ -146,6 +165,7 @@ class Grammar:
         return cls.from_json_schema(source, profile=profile, limits=limits)
 
     @classmethod
+    @explains_options(ELSEWHERE["ebnf"])
     def from_ebnf(
         cls,
         text: str,
@@ -165,14 +185,19 @@ class Grammar:
         from stackmask.grammar.ebnf.modules import load_rules
 
         if not isinstance(text, str):
-            raise StackmaskError(f"a grammar is str, not {type(text).__name__}")
+            raise ArgumentError(
+                f"a grammar is str, not {type(text).__name__}: Grammar.from_file reads a file, and Grammar.of makes "
+                "grammars of types, schemas, patterns and paths"
+            )
         if start is not None and not isinstance(start, str):
-            raise StackmaskError(f"`start` is the name of a rule, not {type(start).__name__}")
+            raise ArgumentError(f"`start` is the name of a rule, not {type(start).__name__}")
         folder = None if base is None else Path(base)
 
         def read() -> Grammar:
             check_text("the grammar", text)
-            return cls(load_rules(text, name=name, base=folder, start=start))
+            grammar = cls(load_rules(text, name=name, base=folder, start=start))
+            grammar._is_ebnf = True
+            return grammar
 
         grammar = cls._read(limits, read)
         grammar._is_ebnf = True
@@ -187,13 +212,14 @@ class Grammar:
         Raises: GrammarFileError if the file cannot be read; GrammarError as ``from_ebnf``.
         """
         if not isinstance(path, str | os.PathLike):
-            raise StackmaskError(f"a path is str or os.PathLike, not {type(path).__name__}")
+            raise ArgumentError(f"a path is str or os.PathLike, not {type(path).__name__}")
         file = Path(path)
         base = file.parent
         text = read_text(file)
         return cls.from_ebnf(text, start, name=str(file), base=base, limits=limits)  # mutant: other-base
 
     @classmethod
+    @explains_options(ELSEWHERE["schema"])
     def from_json_schema(
         cls,
         schema: Any,
@@ -281,10 +307,15 @@ class Grammar:
         """
         path = bundled_path(name)
         if path is None:
-            raise GrammarFileError(f"no bundled grammar `{name}`; there are: {', '.join(bundled_names())}")
+            from stackmask.grammar.source.similar import similar
+
+            close = similar(str(name), bundled_names())
+            cure = f"did you mean `{close}`?" if close else f"there are: {', '.join(bundled_names())}"
+            raise GrammarFileError(f"no bundled grammar `{name!s:.60}`; {cure}")
         return cls.from_ebnf(read_text(path), start, name=f"stackmask/grammars/{path.name}", base=path.parent)
 
     @classmethod
+    @explains_options(ELSEWHERE["regex"])
     def from_regex(
         cls,
         pattern: str | bytes | re.Pattern[Any],
@@ -317,13 +348,16 @@ class Grammar:
                 check_text("the pattern", written)
             expr = regex_expr(written, flavor=flavor, flags=flags, search=search)
             text = written.decode("latin-1") if isinstance(written, bytes) else written
-            grammar = cls(RuleSet({"root": Rule("root", expr)}, "root", (), (SourceText(SOURCE_NAME, text),)))
+            rule = Rule("root", expr, Span(0, len(text)))
+            grammar = cls(RuleSet({"root": rule}, "root", (), (SourceText(SOURCE_NAME, text),)))
             grammar.output = Output("text")
+            grammar._regex = (text, flavor, flags)
             return grammar
 
         return cls._read(limits, read)
 
     @classmethod
+    @explains_options(ELSEWHERE["sql"])
     def from_sql(
         cls,
         dialect: str,
@@ -355,7 +389,7 @@ class Grammar:
         Raises: SQLError for arguments that mean nothing.
         Cost: about a second for a dialect's first grammar, which is read from its file and made ready.
         """
-        from stackmask.grammar.sql.frontend import scoped_sql_rules, sql_rules
+        from stackmask.grammar.sql.frontend import check_without_schema, scoped_sql_rules, sql_rules
 
         options: dict[str, Any] = {
             "functions": functions,
@@ -367,6 +401,9 @@ class Grammar:
 
         def read() -> Grammar:
             if schema is None:
+                check_without_schema(
+                    tables=tables, columns=columns, escape=escape, new_names=new_names or None
+                )
                 return cls(sql_rules(dialect, **options))
             written, ready = scoped_sql_rules(
                 dialect,
@@ -391,6 +428,8 @@ class Grammar:
             lone surrogate; when it is compiled (G103), if there are none.
         Cost: linear in the bytes, after sorting.
         """
+        from stackmask.grammar.source.choices import encoded_choices
+
         listed, output = choices_of(strings)
 
         def read() -> Grammar:
@@ -448,11 +487,11 @@ class Grammar:
 
     def __or__(self, other: Grammar) -> Grammar:
         """Return the grammar of the texts of either."""
-        return union(self, other) if isinstance(other, Grammar) else NotImplemented
+        return union(self, _operand(other))
 
     def __add__(self, other: Grammar) -> Grammar:
         """Return the grammar of a text of this one, followed by one of the other."""
-        return concat(self, other) if isinstance(other, Grammar) else NotImplemented
+        return concat(self, _operand(other))
 
     def optional(self) -> Grammar:
         """Return the grammar that also has the empty text."""
@@ -604,6 +643,15 @@ def _composed(
     if any(part._marked is not None for _, part in parts):
         return Grammar._read(limits, lambda: Grammar._with_markers(read))
     return Grammar._read(limits, lambda: read(frozenset()))
+
+
+def _operand(other: Any) -> Grammar:
+    if not isinstance(other, Grammar):
+        raise ArgumentError(
+            f"a Grammar is put together with another one, not {type(other).__name__}: Grammar.of makes one of types and "
+            "schemas, Grammar.from_choices of strings"
+        )
+    return other
 
 
 def _account(limits: Limits, spent: int = 0, cancel: Event | None = None) -> Work:

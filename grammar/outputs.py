@@ -14,8 +14,7 @@ from pathlib import Path
 from typing import Any, Final, Literal, TypeAlias, final, get_args, get_origin
 
 from stackmask.grammar.json_schema.document.loading import is_type
-from stackmask.grammar.source.diagnostics import Diagnostic, GrammarError, StackmaskError
-from stackmask.grammar.source.work import check_size, enter, spend
+from stackmask.grammar.source.diagnostics import StackmaskError
 
 Kind: TypeAlias = Literal["ebnf", "ebnf file", "schema", "schema file", "structural tag", "regex", "choices"]
 
@@ -158,33 +157,8 @@ def choices_of(source: Any) -> tuple[Iterable[Any], Output]:
             "choices are a list of strings, not a dict: pass a list of its keys or values, or a JSON Schema to "
             "from_json_schema"
         )
-    if not isinstance(source, Iterable) or isinstance(source, str | bytes | bytearray | memoryview):
-        raise StackmaskError(f"choices are a list of strings, not {type(source).__name__}")
+    check_list(source)
     return source, Output("text")
-
-
-def encoded_choices(strings: Iterable[str | bytes]) -> set[bytes]:
-    """Return the bytes of all choices. Raises: StackmaskError, GrammarError, BudgetError."""
-    enter("reading the choices")
-    words: set[bytes] = set()
-    size = 0
-    try:
-        for number, string in enumerate(strings, 1):
-            if isinstance(string, str):
-                word = string.encode()
-            elif isinstance(string, bytes | bytearray | memoryview):
-                word = bytes(string)
-            else:  # bytes(3) would be three null bytes
-                found = f"{type(string).__name__}: {string!r:.60}"
-                raise StackmaskError(f"a choice is str or bytes, not {found} (number {number} of the list)")
-            words.add(word)
-            size += 1 + len(word)
-            check_size("the list of choices", size)
-            spend(1)
-    except UnicodeEncodeError as error:
-        problem = f"a choice holds half a character (a surrogate): {error.object!r}"
-        raise GrammarError([Diagnostic("G006", problem)]) from None
-    return words
 
 
 def output_of_schema(schema: Any) -> Output:

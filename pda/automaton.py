@@ -19,7 +19,7 @@ class Automaton:
     def __init__(self, rules: ir.RuleSet, store: Store) -> None:
         self.store = store
         info = store.info
-        check_bytes({rule.name: rule.body for rule in rules.rules.values()}, info.single_bytes)
+        check_bytes({rule.name: rule.body for rule in rules.rules.values()}, info.single_bytes, info.silent)
         self.lowered: Lowered = lower(rules, store.tables, strip_first_space=info.strip_first_space)
         self.start_state: int = store.semantics.start(rules.initial, self.lowered.stacked)
         if not store.space.is_live(self.lowered.start, self.start_state):  # mutant: no-text

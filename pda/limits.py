@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
+
+from stackmask.grammar.source.options import ArgumentError, explains_options
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,3 +37,14 @@ class Limits:
     max_work: int = 300_000_000
     max_input_bytes: int = 4 << 20
     max_seconds: float = 60.0
+
+    def __post_init__(self) -> None:
+        for field in fields(self):
+            value = getattr(self, field.name)
+            kinds = int | float if field.name == "max_seconds" else int
+            if isinstance(value, bool) or not isinstance(value, kinds) or not value > 0:
+                what = "seconds" if field.name == "max_seconds" else "a whole number"
+                raise ArgumentError(f"`{field.name}` is {value!r:.60}: a limit is {what}, more than 0")
+
+
+setattr(Limits, "__init__", explains_options()(Limits.__init__))  # noqa: B010  # which mypy takes for another type

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import count
 from typing import Any
 from weakref import WeakSet
@@ -29,7 +29,7 @@ class TokenInfo:
 
     ``size``: width of the logits. ``texts``: id → bytes, None for what is not text. ``trie``: of the texts.
     ``names``: special tokens by name. ``stop_ids``: the ids that end a text. ``single_bytes``: mask of the
-    bytes that are a token by themselves.
+    bytes that are a token by themselves. ``silent``: what special and stop tokens would spell if they were text.
     """
 
     size: int
@@ -39,6 +39,7 @@ class TokenInfo:
     stop_ids: tuple[int, ...]
     single_bytes: int
     strip_first_space: bool = False
+    silent: Mapping[int, bytes] = field(default_factory=dict)
 
 
 _NOT_REGULAR = (
@@ -133,7 +134,14 @@ class Store:
         for name in terminal.names:
             if name not in self.info.names:
                 known = ", ".join(sorted(self.info.names)[:20]) or "none"
-                raise VocabularyError(f"the vocabulary has no special token {name}; it has: {known}")
+                from stackmask.grammar.source.similar import similar
+
+                close = similar(name, self.info.names)
+                meant = f"; did you mean {close}?" if close else ""
+                raise VocabularyError(
+                    f"the vocabulary has no special token {name}; it has: {known}{meant} (special_ids=[…] makes an added "
+                    f'token special; as text it is written "{name}", and a rule is named without `<` and `>`)'
+                )
             ids.add(self.info.names[name])
         for low, high in terminal.id_ranges:
             if high >= self.info.size:

@@ -17,8 +17,7 @@ MERGES = ["tr", "ue", "true", '{"', '":', '"}', "ab", "aba", "12", "Ġa", ", ", 
 LOGITS = 320  # wider than the tokenizer
 
 
-@pytest.fixture(scope="session")
-def tokenizer() -> Any:
+def make_tokenizer() -> Any:
     """A byte-level tokenizer without merges: its longer tokens are only ever generated."""
     alphabet = sorted(pre_tokenizers.ByteLevel.alphabet())
     pieces = [*alphabet, *(m.replace(" ", "Ġ").replace("é", "Ã©") for m in MERGES)]
@@ -31,6 +30,11 @@ def tokenizer() -> Any:
     return PreTrainedTokenizerFast(
         tokenizer_object=backend, bos_token="<bos>", eos_token="<eos>", pad_token="<pad>"
     )
+
+
+@pytest.fixture(scope="session")
+def tokenizer() -> Any:
+    return make_tokenizer()
 
 
 def make_model(tokenizer: Any, seed: int) -> Any:

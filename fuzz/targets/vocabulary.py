@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 import stackmask as sm
-from fuzz.checks import LIMITS, NAMED_ERRORS, Walk, expect, mask_of, random_of, tokens_of
+from fuzz.checks import LIMITS, NAMED_ERRORS, Walk, expect, filled, mask_of, random_of, tokens_of
 from fuzz.choices import Choices
 
 MAX_LENGTH = 600
@@ -178,4 +178,4 @@ def compare(matcher: Any, vocabulary: sm.Vocabulary, source: random.Random) -> N
         expect(matcher.accept_token(token), "an allowed token is refused", token)
         walk.ids.append(token)
     masks = np.zeros((1, -(-vocabulary.size // 32)), np.int32)
-    matcher.fill_next_token_bitmask(masks)
+    filled(matcher, masks)

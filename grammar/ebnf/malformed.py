@@ -26,13 +26,19 @@ NO_RIGHT_OPERAND = "nothing stands behind `-` or `&`"
 QUOTE_OPERATOR = 'write `"-"` or `"&"` for the character'
 NO_OPERAND = "`{found}` needs an operand on either side"
 UNBALANCED = "`)` closes nothing"
+NO_DEFINES = "expected `::=` after the name of a rule"
+OTHER_DEFINES: Final = re.compile(r"[ \t]*(:=|:|=|->|<-)")
 
 EXAMPLES: Final = (
     Malformed("a ::= *", NOTHING_TO_REPEAT, 'put it into quotes for the character: `"{found}"`'),
     Malformed("a ::= +", NOTHING_TO_REPEAT, 'put it into quotes for the character: `"{found}"`'),
     Malformed("a ::= ?", NOTHING_TO_REPEAT, 'put it into quotes for the character: `"{found}"`'),
     Malformed("a ::= b | *", NOTHING_TO_REPEAT, 'put it into quotes for the character: `"{found}"`'),
-    Malformed("a ::= {2}", NOTHING_TO_REPEAT, "braces hold a repetition count, as in `x{{2}}`"),
+    Malformed(
+        "a ::= {2}",
+        NOTHING_TO_REPEAT,
+        "braces hold a repetition count, as in `x{{2}}`; for repeated parts write `(…)*`",
+    ),
     Malformed(
         'a ::= !>> "b" *', NOTHING_TO_REPEAT, "a follow restriction matches nothing and cannot be repeated"
     ),
@@ -65,8 +71,8 @@ EXAMPLES: Final = (
     ),
     Malformed("a ::= ::= b", "unexpected `::=`", "a rule is a name, `::=` and an expression"),
     Malformed("::= b", "a rule without a name", "a rule is a name, `::=` and an expression"),
-    Malformed("a", "expected `::=` after the name of a rule", "a rule is a name, `::=` and an expression"),
-    Malformed("a (", "expected `::=` after the name of a rule", "a rule is a name, `::=` and an expression"),
+    Malformed("a", NO_DEFINES, "a rule is a name, `::=` and an expression"),
+    Malformed("a (", NO_DEFINES, "a rule is a name, `::=` and an expression"),
     Malformed(
         '"a"', "a rule or directive begins with a name or `%`", "a rule is a name, `::=` and an expression"
     ),
@@ -110,6 +116,7 @@ WORDS: Final = {
     "$END": "the end",
 }
 DIRECTIVES: Final = ("%import", "%skip", "%lexical", "%syntactic", "%stack")
+ELSEWHERE: Final = {"%ignore": "%skip", "%whitespace": "%skip", "%declare": "%lexical"}
 CONSTRUCTS: Final = ("@push", "@scope", "@top")
 
 
@@ -153,13 +160,16 @@ def report_token(error: Any, text: str, offset: int, table: MessageTable, proble
         return
     malformed = table.exact.get(key_of(error)) or table.by_type.get(token.type)
     if malformed:
+        foreign = OTHER_DEFINES.match(text, end) if malformed.message == NO_DEFINES else None
+        if foreign:
+            malformed = malformed._replace(help=f"write `{found} ::=` for `{found}{foreign[1]}`")
         problems.add(
             "G001",
             malformed.message.format(found=found),
             start,
             end,
             label="unexpected end" if at_end else "unexpected",
-            help=malformed.help.format(found=found),
+            help=malformed.help if foreign else malformed.help.format(found=found),
         )
         return
     opened = _open_group(error.state.value_stack)
@@ -225,7 +235,7 @@ def report_character(text: str, start: int, problems: Collector) -> None:
             start,
             start + 1,
             label="opened here",
-            help="add a `/`",
+            help="add a `/`; between alternatives write `|`",
         )
     elif char == "{":
         problems.add(
@@ -238,7 +248,7 @@ def report_character(text: str, start: int, problems: Collector) -> None:
         )
     elif char in "%@":
         kind, known = ("directive", DIRECTIVES) if char == "%" else ("construct", CONSTRUCTS)
-        close = similar(word, known)
+        close = ELSEWHERE.get(word) or similar(word, known)
         help = f"did you mean `{close}`?" if close else f"there are {', '.join(known)}"
         problems.add("G012", f"unknown {kind} `{word}`", start, end, help=help)
     elif char == "<":
@@ -260,7 +270,9 @@ def report_character(text: str, start: int, problems: Collector) -> None:
             help="rules are defined with `::=`",
         )
     elif char == ";":
-        problems.add("G001", "unexpected `;`", start, start + 1, help="a rule ends where the next begins")
+        problems.add(
+            "G001", "unexpected `;`", start, start + 1, help="remove it: a rule ends where the next begins"
+        )
     else:
         problems.add(
             "G001",

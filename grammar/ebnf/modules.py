@@ -7,11 +7,12 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Final
 
+from stackmask.grammar.ebnf.dialects import foreign_dialect
 from stackmask.grammar.ebnf.follow import follow_restriction
 from stackmask.grammar.ebnf.lower import START_RULE, Lowering
 from stackmask.grammar.ebnf.parser import parse_module
 from stackmask.grammar.ebnf.syntax import Import, Module, Name, Prefix, walk_nodes
-from stackmask.grammar.ir import Rule, RuleRef, RuleSet, Sequence, SourceText
+from stackmask.grammar.ir import Rule, RuleRef, RuleSet, Sequence, SourceText, Span
 from stackmask.grammar.source.diagnostics import (
     Collector,
     Diagnostic,
@@ -74,7 +75,16 @@ class _Loader:
         return file
 
     def stop_on_problems(self) -> None:
-        found: list[Diagnostic] = [d for file in self.files for d in file.problems.found]
+        found: list[Diagnostic] = []
+        for file in self.files:
+            number = file.problems.source
+            foreign = foreign_dialect(self.sources[number].text) if file.problems.found else None
+            if foreign is None:
+                found += file.problems.found
+            else:  # all else that is wrong with it comes of this
+                span = Span(foreign.start, foreign.end, number)
+                message = f"this is {foreign.what}, not a grammar of this dialect"
+                found.append(Diagnostic("G019", message, span, help=foreign.cure))
         if found:
             raise GrammarError(found, self.sources)
 
@@ -295,7 +305,7 @@ def _undefined_help(name: str, file: _File, text: str) -> str:
             return f"a `{separator}` inside a name is part of it; put blanks around it {meaning}"
     close = similar(name, file.meaning)
     if not close:
-        return ""
+        return f'define it, `{name} ::= …`, or put text to be matched into quotes: `"{name}"`'
     span = file.module.known.get(close)
     return f"did you mean `{close}`" + (f" (line {line_and_column(text, span.start)[0]})?" if span else "?")
 

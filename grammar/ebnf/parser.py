@@ -114,6 +114,13 @@ def _pieces(text: str) -> list[int]:
     return starts if starts and not text[: starts[0]].strip() else [0, *starts]
 
 
+def comments(text: str) -> Iterator[tuple[int, str]]:
+    """Yield the comments that begin with `#`, each with its offset."""
+    for match in _SCAN.finditer(text):
+        if match["text"] and match["text"][0] == "#":
+            yield match.start(), match["text"]
+
+
 def _parse_pieces(text: str, module: Module, problems: Collector, parser: _Parser) -> None:
     """Parse each rule by itself, so that one broken rule hides no other."""
     from lark.exceptions import UnexpectedCharacters, UnexpectedToken

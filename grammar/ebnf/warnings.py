@@ -1,53 +1,364 @@
-"""What a grammar says that its author hardly meant, though it means something."""
+"""What is allowed in a grammar and looks like a mistake: diagnostics that never change what a grammar means.
+
+They are found when somebody asks (``Grammar.warnings``): the text is parsed once more then, so reading costs nothing.
+"""
 
 from __future__ import annotations
 
+import re
+from collections.abc import Hashable, Iterator
+from typing import Final
+
 from stackmask.grammar.ebnf.lower import START_RULE
-from stackmask.grammar.ebnf.parser import parse_module
-from stackmask.grammar.ebnf.syntax import Module, Name, walk_nodes
-from stackmask.grammar.ir import RuleRef, RuleSet, walk
+from stackmask.grammar.ebnf.parser import comments, parse_module
+from stackmask.grammar.ebnf.syntax import (
+    Group,
+    Leaf,
+    Module,
+    Name,
+    Node,
+    Prefix,
+    Repetition,
+    walk_nodes,
+)
+from stackmask.grammar.ir import EPSILON, CharClass, Literal, RuleRef, RuleSet, Sequence, Span, TokenTerminal
+from stackmask.grammar.source import charclass
 from stackmask.grammar.source.diagnostics import Collector, Diagnostic
+from stackmask.grammar.source.work import spend
+
+MAX_WARNINGS: Final = 200
+MAX_GENERAL: Final = 20  # alternatives that others are compared with
+MAX_QUOTED: Final = 40
+
+_QUOTES_IN_CLASS = re.compile(r"""\[\s*(["'])[^"'\\]*\1""")
+_BARS_IN_CLASS = re.compile(r"\[\w(?:\|\w)+\]")
+_HEXADECIMAL = re.compile(r"#x[0-9A-Fa-f]{1,6}(?![\w])")
 
 
-def warnings_of(rules: RuleSet) -> list[Diagnostic]:
-    """Return the warnings about rules that ``load_rules`` made, in order of place; what they import is not judged.
+def grammar_warnings(rules: RuleSet) -> list[Diagnostic]:
+    """Return the warnings of the first file of a grammar, by their places, ``MAX_WARNINGS`` at most.
 
-    Cost: that of reading the text once more.
+    Cost: parsing the file once more.
     """
-    module = parse_module(rules.sources[0].text, 0, Collector())
-    used = _used(module, _start_of(rules))
-    return [
-        Diagnostic(
-            "G201",
-            f"rule `{name}` is never used",
-            definition.span,
-            label="no way leads here from the start rule",
-            help=f"delete it, or begin with it: start={name!r}",
-            severity="warning",
-        )
-        for name, definition in module.definitions.items()
-        if name not in used
+    text = rules.sources[0].text
+    module = parse_module(text, 0, Collector())
+    found: list[Diagnostic] = []
+    for check in (_unused, _hexadecimal):
+        found += check(module, rules, text)
+    for node in _nodes(module):
+        spend(8)
+        found += _of_node(node, module, text)
+        if len(found) >= MAX_WARNINGS:
+            break
+    found.sort(key=lambda warning: warning.span.start if warning.span else -1)
+    return found[:MAX_WARNINGS]
+
+
+def _warning(code: str, message: str, span: Span, label: str = "", help: str = "") -> Diagnostic:
+    return Diagnostic(code, message, span, label, help, "warning")
+
+
+def _nodes(module: Module) -> Iterator[Node]:
+    for body in [*(definition.body for definition in module.definitions.values()), *module.skips]:
+        yield from walk_nodes(body)
+
+
+# -- the whole file ------------------------------------------------------------------------------------------
+
+
+def _unused(module: Module, rules: RuleSet, text: str) -> Iterator[Diagnostic]:
+    start = rules.start
+    if start == START_RULE:
+        body = rules.rules[start].body
+        start = next(item.name for item in reversed(_items(body)) if isinstance(item, RuleRef))
+    seen: set[str] = set()
+    todo = [
+        start,
+        *(node.name for skip in module.skips for node in walk_nodes(skip) if isinstance(node, Name)),
     ]
+    while todo:
+        name = todo.pop()
+        if name not in seen and name in module.definitions:
+            seen.add(name)
+            body = module.definitions[name].body
+            todo += [node.name for node in walk_nodes(body) if isinstance(node, Name)]
+    for name, definition in module.definitions.items():
+        if name not in seen:
+            yield _warning(
+                "G201",
+                f"rule `{name}` is not used",
+                definition.span,
+                f"`{start}` does not lead here",
+                "use it, remove it, or begin with it: start=…",
+            )
 
 
-def _start_of(rules: RuleSet) -> str:
-    """Return the start rule as the file names it: before it may stand what is skipped."""
-    if rules.start != START_RULE:
-        return rules.start
-    return next(
-        expr.name for expr in reversed(list(walk(rules.rules[START_RULE].body))) if isinstance(expr, RuleRef)
+def _items(body: object) -> tuple[object, ...]:
+    return tuple(body.items) if isinstance(body, Sequence) else ()
+
+
+def _hexadecimal(module: Module, rules: RuleSet, text: str) -> Iterator[Diagnostic]:
+    for start, comment in comments(text):
+        match = _HEXADECIMAL.match(comment)
+        if match:
+            yield _hexadecimal_warning(Span(start, start + match.end(), 0), match[0], "a comment begins here")
+
+
+def _hexadecimal_warning(span: Span, written: str, label: str) -> Diagnostic:
+    digits = written[2:]
+    escape = (
+        f"\\x{digits:0>2}"
+        if len(digits) <= 2
+        else f"\\u{digits:0>4}"
+        if len(digits) <= 4
+        else f"\\U{digits:0>8}"
+    )
+    return _warning(
+        "G208", f"`{written}` is no character", span, label, f'write `"{escape}"`, in a class `{escape}`'
     )
 
 
-def _used(module: Module, start: str) -> set[str]:
-    """Return the names that the start rule and the skipped text lead to."""
-    used, pending = {start}, list(module.skips)
-    if start in module.definitions:
-        pending.append(module.definitions[start].body)
-    while pending:
-        for node in walk_nodes(pending.pop()):
-            if isinstance(node, Name) and node.name not in used:
-                used.add(node.name)
-                if node.name in module.definitions:
-                    pending.append(module.definitions[node.name].body)
-    return used
+# -- single nodes --------------------------------------------------------------------------------------------
+
+
+def _of_node(node: Node, module: Module, text: str) -> Iterator[Diagnostic]:
+    match node:
+        case Group("&"):
+            yield from _subtractions(node, text)
+        case Group("|"):
+            yield from _hidden(node, text)
+        case Group(" "):
+            yield from _dots(node, text)
+        case Repetition(Repetition()):
+            yield from _repeated_twice(node, text)
+        case Leaf(CharClass()):
+            yield from _classes(node, text)
+        case Leaf(TokenTerminal(names)) if len(names) == 1 and names[0][1:-1] in module.known:
+            name = names[0][1:-1]
+            if names[0] == f"<{name}>":
+                yield _warning(
+                    "G206",
+                    f"`<{name}>` is a special token, not the rule `{name}`",
+                    node.span,
+                    help=f"write `{name}` for the rule",
+                )
+
+
+def _subtractions(node: Group, text: str) -> Iterator[Diagnostic]:
+    """Warn of `-` where a hyphen was meant: beside counts, or where nothing is taken away."""
+    left = node.items[0]
+    for item in node.items[1:]:
+        # what `!` negates has another place than its operand
+        if not (isinstance(item, Prefix) and item.op == "!" and item.span == item.item.span):
+            continue
+        right = item.item
+        reason = None
+        if isinstance(right, Repetition) and text[right.span.end - 1] == "}":
+            reason = "it stands beside a count"
+        elif _are_apart(left, right):
+            reason = "nothing that it takes away is there"
+        if reason:
+            operator = text.rfind("-", left.span.end, right.span.start)
+            yield _warning(
+                "G202",
+                "`-` takes away; it is no hyphen",
+                Span(operator, operator + 1, 0) if operator >= 0 else node.span,
+                reason,
+                'write `"-"` for the character',
+            )
+
+
+def _are_apart(left: Node, right: Node) -> bool:
+    """Tell whether it is plain to see that no string is in both."""
+    one, other = _lengths(left), _lengths(right)
+    if one is None or other is None:
+        return False
+    if one[0] > other[1] or other[0] > one[1]:
+        return True
+    ones, others = _single(left), _single(right)
+    return ones is not None and others is not None and not _common(ones, others)
+
+
+def _lengths(node: Node) -> tuple[float, float] | None:
+    """Return the least and the greatest number of characters of a node; None where that is not plain."""
+    match node:
+        case Leaf(Literal(data)):
+            length = len(data.decode(errors="replace"))
+            return length, length
+        case Leaf(CharClass()):
+            return 1, 1
+        case Repetition(item, low, high):
+            inner = _lengths(item)
+            if inner is None:
+                return None
+            most = 0 if high == 0 else float("inf") if high is None else inner[1] * high
+            return inner[0] * low, most
+        case _:
+            return None
+
+
+def _single(node: Node) -> charclass.Ranges | None:
+    """Return the characters of a node that is one character."""
+    match node:
+        case Leaf(CharClass(ranges)):
+            return ranges
+        case Leaf(Literal(data)):
+            value = data.decode(errors="replace")
+            return ((ord(value), ord(value)),) if len(value) == 1 else None
+        case _:
+            return None
+
+
+def _hidden(node: Group, text: str) -> Iterator[Diagnostic]:
+    """Warn of alternatives that others have already: equal ones, and characters of a class."""
+    seen: dict[Hashable, Node] = {}
+    general = [item for item in node.items if _characters(item) is not None and not _is_literal(item)][
+        :MAX_GENERAL
+    ]
+    for item in node.items:
+        if isinstance(item, Leaf) and item.expr == EPSILON:
+            continue
+        key = _shape(item)
+        first = seen.setdefault(key, item)
+        if first is not item:
+            yield _hidden_warning(item, first, text)
+            continue
+        for other in general:
+            if other is not item and _covers(other, item):
+                yield _hidden_warning(item, other, text)
+                break
+
+
+def _hidden_warning(item: Node, other: Node, text: str) -> Diagnostic:
+    start = other.span.start
+    if text.count(")", start, other.span.end) > text.count("(", start, other.span.end):
+        start = text.rfind("(", 0, start)  # which the place of a quantified group leaves out
+    written = text[start : other.span.end]
+    named = f"`{written}`" if len(written) <= MAX_QUOTED and "\n" not in written else "another alternative"
+    return _warning(
+        "G203",
+        f"the alternative is hidden by {named}",
+        item.span,
+        "adds nothing",
+        "remove it, or change the other one; the order of alternatives means nothing",
+    )
+
+
+def _common(one: charclass.Ranges, other: charclass.Ranges) -> charclass.Ranges:
+    """Return the characters that are in both."""
+    return charclass.negate(charclass.normalize([*charclass.negate(one), *charclass.negate(other)]))
+
+
+def _is_literal(node: Node) -> bool:
+    return isinstance(node, Leaf) and isinstance(node.expr, Literal)
+
+
+def _characters(node: Node) -> tuple[charclass.Ranges, float, float] | None:
+    """Return (characters, least number, greatest number) of a node that is a run of one class, or a literal."""
+    match node:
+        case Leaf(CharClass(ranges)):
+            return ranges, 1, 1
+        case Repetition(Leaf(CharClass(ranges)), low, high):
+            return ranges, low, float("inf") if high is None else high
+        case Leaf(Literal(data)):
+            value = data.decode(errors="replace")
+            return tuple((ord(c), ord(c)) for c in sorted(set(value))), len(value), len(value)
+        case _:
+            return None
+
+
+def _covers(one: Node, other: Node) -> bool:
+    """Tell whether every string of ``other`` is one of ``one``, both runs of characters."""
+    outer, inner = _characters(one), _characters(other)
+    if outer is None or inner is None or inner[1] < outer[1] or inner[2] > outer[2]:
+        return False
+    spend(len(inner[0]))
+    return inner[0] != outer[0] and _common(inner[0], outer[0]) == charclass.normalize(inner[0])
+
+
+# recursion is as deep as the syntax tree, which builder.MAX_DEPTH limits
+def _shape(node: Node) -> Hashable:
+    """Return what two nodes share that mean the same word for word."""
+    match node:
+        case Leaf(expr):
+            return expr
+        case Name(name):
+            return ("name", name)
+        case Group(op, items):
+            return (op, *map(_shape, items))
+        case Repetition(item, low, high):
+            return ("{}", low, high, _shape(item))
+        case Prefix(op, item):
+            return (op, _shape(item))
+
+
+def _dots(node: Group, text: str) -> Iterator[Diagnostic]:
+    """Warn of `"a".."z"`."""
+    items = node.items
+    for index in range(1, len(items) - 2):
+        end = index
+        while (
+            end < len(items)
+            and _is_dot(items[end])
+            and items[end].span.start == items[index].span.start + end - index
+        ):
+            end += 1
+        before, after = _single(items[index - 1]), _single(items[end]) if end < len(items) else None
+        if end - index in (2, 3) and before and after and not _is_dot(items[index - 1]):
+            low, high = text[items[index - 1].span.start + 1], text[items[end].span.start + 1]
+            yield _warning(
+                "G205",
+                f"`{'.' * (end - index)}` is {end - index} characters of any kind, not a range",
+                Span(items[index].span.start, items[end - 1].span.end, 0),
+                help=f"write `[{low}-{high}]`"
+                if low < high and (low + high).isalnum()
+                else "write a class, such as `[a-z]`",
+            )
+
+
+def _is_dot(node: Node) -> bool:
+    return (
+        isinstance(node, Leaf)
+        and node.expr == CharClass(charclass.ANY)
+        and node.span.end - node.span.start == 1
+    )
+
+
+def _repeated_twice(node: Repetition, text: str) -> Iterator[Diagnostic]:
+    inner = node.item
+    written = text[inner.span.end : node.span.end].strip()
+    before = text[inner.span.end - 1]
+    if written in ("*", "+", "?") and before in "*+?":
+        yield _warning(
+            "G207",
+            f"`{before}{written}` repeats twice",
+            Span(inner.span.end - 1, node.span.end, 0),
+            help=f"write `{'+' if before == written == '+' else '?' if before == written == '?' else '*'}`",
+        )
+
+
+def _classes(node: Leaf, text: str) -> Iterator[Diagnostic]:
+    written = text[node.span.start : node.span.end]
+    if not written.startswith("["):
+        return
+    shown = written if len(written) <= MAX_QUOTED else written[:MAX_QUOTED] + "…"
+    hexadecimal = _HEXADECIMAL.search(written)
+    if hexadecimal:
+        start = node.span.start + hexadecimal.start()
+        yield _hexadecimal_warning(
+            Span(start, start + len(hexadecimal[0]), 0), hexadecimal[0], "in a class it is these characters"
+        )
+    elif _QUOTES_IN_CLASS.match(written):
+        yield _warning(
+            "G204",
+            f"`{shown}` is a class: one of its characters, quotes among them",
+            node.span,
+            help='write `("a")?` for an optional part, `[a]` for the character',
+        )
+    elif _BARS_IN_CLASS.fullmatch(written):
+        yield _warning(
+            "G204",
+            f"`{shown}` is a class, and `|` one of its characters",
+            node.span,
+            help=f"write `{written.replace('|', '')}`",
+        )

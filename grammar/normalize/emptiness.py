@@ -78,7 +78,7 @@ def drop_empty_booleans(ruleset: RuleSet) -> RuleSet:
             bodies[name] = remembered(drop_empty_booleans, rule.body, (), partial(pruned, rule.body))
     if problems:
         raise GrammarError(problems, ruleset.sources)
-    return remove_useless(with_bodies(ruleset, bodies))
+    return remove_useless(with_bodies(ruleset, bodies), written=ruleset)
 
 
 class _Refused(Exception):

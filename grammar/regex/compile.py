@@ -18,7 +18,8 @@ from stackmask.grammar.regex.flavours.python import python_reader
 from stackmask.grammar.regex.flavours.rust import FLAGS as RUST_FLAGS
 from stackmask.grammar.regex.flavours.rust import rust_reader
 from stackmask.grammar.regex.pattern.reader import Reader, U
-from stackmask.grammar.source.diagnostics import Diagnostic, GrammarError, StackmaskError
+from stackmask.grammar.source.diagnostics import Diagnostic, GrammarError
+from stackmask.grammar.source.options import ArgumentError
 
 Flavor: TypeAlias = Literal["ecma", "python", "rust"]
 
@@ -91,11 +92,11 @@ def is_valid_regex(pattern: str | bytes, *, flavor: Flavor = "ecma", flags: str 
 def _reader(pattern: str | bytes, flavor: Flavor, flags: str) -> tuple[Reader, str]:
     """Return the reader of a pattern, and the pattern as text."""
     if not isinstance(flavor, str) or flavor not in _FLAVORS:
-        raise StackmaskError(f"no regex flavour `{flavor}`; there are: {', '.join(_FLAVORS)}")
+        raise ArgumentError(f"no regex flavour `{flavor!s:.60}`; there are: {', '.join(_FLAVORS)}")
     if not isinstance(pattern, str | bytes):
-        raise StackmaskError(f"a pattern is str or bytes, not {type(pattern).__name__}")
+        raise ArgumentError(f"a pattern is str, bytes or re.Pattern, not {type(pattern).__name__}")
     if not isinstance(flags, str):
-        raise StackmaskError(f"flags are letters in a str, not {type(flags).__name__}")
+        raise ArgumentError(f"flags are letters in a str, not {type(flags).__name__}")
     reader, known, value = _FLAVORS[flavor]
     as_bytes = isinstance(pattern, bytes)
     text = pattern.decode("latin-1") if isinstance(pattern, bytes) else pattern

@@ -1,7 +1,8 @@
 """The one table of grammar diagnostic codes: a title and a short explanation for each.
 
 Codes never change their meaning. G0xx belong to the text of a grammar (syntax and names), G1xx to what the
-rules mean together, G2xx are warnings. Each code has a case under ``tests/grammar/source`` and a line in ``docs/grammar.md``.
+rules mean together, G2xx are warnings: what is allowed and looks like a mistake. Each code has a case under
+``tests/grammar/source`` and a line in ``docs/grammar.md``.
 """
 
 from __future__ import annotations
@@ -46,6 +47,7 @@ CODES: Final[dict[str, Code]] = {
     "G018": Code(
         "bad directive", "A directive is repeated, contradicts another or has an unusable argument."
     ),
+    "G019": Code("another language", "The text is a grammar of another tool, or no grammar at all."),
     "G101": Code("undefined rule", "A rule that a program put together refers to one that is not there."),
     "G102": Code(
         "unproductive rule", "Every way through the rule needs a rule that never ends, so it derives nothing."
@@ -95,5 +97,21 @@ CODES: Final[dict[str, Code]] = {
         "semantic states that clash",
         "Two grammars put together both keep track of what was written, and begin with different states.",
     ),
-    "G201": Code("unused rule", "A warning: nothing that the start rule leads to uses it."),
+    "G201": Code("unused rule", "The start rule does not lead to this rule."),
+    "G202": Code(
+        "`-` for a hyphen", "`-` takes away. It stands beside a count, or nothing is there to take away."
+    ),
+    "G203": Code("hidden alternative", "Another alternative has all texts of this one."),
+    "G204": Code(
+        "class for a group",
+        "`[…]` is one character of a class; it holds quotes, or letters with `|` between.",
+    ),
+    "G205": Code("dots for a range", "`..` between characters is two characters of any kind."),
+    "G206": Code("token for a rule", "`<name>` is a special token, and there is a rule of this name."),
+    "G207": Code("repeated twice", "Two of `*`, `+`, `?` follow each other."),
+    "G208": Code("`#x…` for a character", "`#` begins a comment, or is a character of a class."),
+    "G209": Code("unknown keyword", "No draft of JSON Schema has this keyword, so it is without effect."),
+    "G210": Code(
+        "escape of another flavour", "An escape of Python, Perl or Rust that means its letter in ECMA-262."
+    ),
 }

@@ -78,6 +78,10 @@ class GrammarFileError(StackmaskError):
     """A grammar file that cannot be read: missing, a directory, binary, or not UTF-8."""
 
 
+class MissingFileError(StackmaskError, FileNotFoundError):
+    """A file to be loaded that is not there."""
+
+
 @dataclass(frozen=True, slots=True)
 class Diagnostic:
     """One problem of a grammar, and where it is."""
@@ -99,6 +103,15 @@ class Diagnostic:
 
     severity: Literal["error", "warning"] = "error"
     """A grammar with errors is refused; warnings are what ``Grammar.warnings`` and ``stackmask lint`` tell."""
+
+
+class Warnings(tuple[Diagnostic, ...]):
+    """Diagnostics of what is allowed and looks like a mistake; as text they are shown with their places."""
+
+    sources: Sequence[SourceText] = ()
+
+    def __str__(self) -> str:
+        return presentable(render(self, self.sources))
 
 
 class Collector:

@@ -93,6 +93,13 @@ def scoped_sql_rules(
     )
 
 
+def check_without_schema(**options: Any) -> None:
+    """Check that no option is given that means nothing without a schema. Raises: SQLError."""
+    for name, value in options.items():
+        if value is not None:
+            raise SQLError(f"{name}: means nothing without a `schema`: a database, its DDL or its tables")
+
+
 def _dialect(dialect: str) -> str:
     if not isinstance(dialect, str) or dialect.lower() not in DIALECTS:
         raise SQLError(f"dialect: {dialect!r:.60} is none of {', '.join(DIALECTS)}")

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any, Final, Literal
 
+from stackmask.grammar.source.options import ArgumentError
 from stackmask.grammar.tools.argument_schema import ArgumentSchema
 from stackmask.grammar.tools.arguments import read_arguments
 from stackmask.grammar.tools.errors import ToolError, TurnError
@@ -346,6 +347,8 @@ def parse(
 
     ``tools``, ``opened``: as in ``TurnParser``.
     """
+    if not isinstance(text, str):
+        raise ArgumentError(f"a turn is text, not {type(text).__name__}: decode the tokens first")
     parser = TurnParser(style, tools, opened=opened)
     parser.feed(text)
     parser.close()

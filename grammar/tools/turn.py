@@ -83,7 +83,13 @@ class Turn:
             choice = "auto"
         if isinstance(choice, str):
             if choice not in ("auto", "none", "required"):
-                raise ToolError("/tool_choice", f"{choice!r:.60} is none of auto, none, required")
+                name = choice if choice in self.places else similar(choice, self.places)
+                cure = (
+                    f'; of one tool it is {{"type": "function", "function": {{"name": "{name}"}}}}'
+                    if name
+                    else ""
+                )
+                raise ToolError("/tool_choice", f"{choice!r:.60} is none of auto, none, required{cure}")
             return self._mode(choice, self.tools)
         if not isinstance(choice, Mapping):
             raise ToolError("/tool_choice", f"a string or an object, not {type(choice).__name__}")

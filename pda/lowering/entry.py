@@ -89,11 +89,13 @@ def literal_set(terms: TermStore, words: list[bytes]) -> int:
     return literal_trie(terms, {word: [terms.sequence([])] for word in words})
 
 
-def check_bytes(bodies: Mapping[str, ir.Expr], single_bytes: int) -> None:
+def check_bytes(
+    bodies: Mapping[str, ir.Expr], single_bytes: int, silent: Mapping[int, bytes] | None = None
+) -> None:
     """Refuse a vocabulary that lacks a token for a byte that the expressions need.
 
     ``single_bytes`` is the mask of bytes that are a token alone. Without such a token, a text could begin that
-    no token may continue: a dead end. Bytes that only `&`, `!` or `!>>` rule out count as needed.
+    no token may continue: a dead end. ``silent``: what special and stop tokens would spell as text. Bytes that only `&`, `!` or `!>>` rule out count as needed.
     """
     if single_bytes == ALL_BYTES:
         return
@@ -109,7 +111,19 @@ def check_bytes(bodies: Mapping[str, ir.Expr], single_bytes: int) -> None:
         places = ", ".join(f"`{name}`" for name in dict.fromkeys(missing.values()))
         raise VocabularyError(
             f"the vocabulary cannot spell what the grammar needs: no token is just {shown}{more} (rules: {places})"
+            f"{_why_missing(missing, silent or {})}"
         )
+
+
+def _why_missing(missing: Mapping[int, str], silent: Mapping[int, bytes]) -> str:
+    """Say which stop or special token is one of the missing bytes; empty if none is."""
+    for token, text in silent.items():
+        if len(text) == 1 and text[0] in missing:
+            return (
+                f"; id {token} is {_show_byte(text[0])}, but `stop_ids`, `special_ids` or the model's "
+                "generation_config.eos_token_id name it, and such a token is never text: give the model's own"
+            )
+    return "; give a token for each byte, as tokenizers with byte fallback have"
 
 
 def _show_byte(byte: int) -> str:

@@ -70,6 +70,7 @@ def judge(compiled: CompiledGrammar, data: bytes) -> Verdict:
     if position == len(data) and matcher.is_accepting():  # mutant: early-end
         return Verdict(True, position, "")
     expected = describe_expectation(*matcher.expected(), compiled.automaton.store.info)
+    expected += compiled.rules_around([data[:position]])
     return Verdict(False, position, expected)
 
 

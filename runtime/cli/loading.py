@@ -47,6 +47,8 @@ def load_model(name: str | None, *, reading: bool = False) -> tuple[Any, Any]:
 
     logging.set_verbosity_error()  # type: ignore[no-untyped-call]
     logging.disable_progress_bar()  # type: ignore[no-untyped-call]
+    if name.startswith((".", "/", "~")) and not Path(name).expanduser().is_dir():
+        raise GenerationError(f"no such folder of a model: {name}")
     try:
         tokenizer = AutoTokenizer.from_pretrained(name)
         model: Any = AutoModelForCausalLM.from_pretrained(name, dtype="auto")

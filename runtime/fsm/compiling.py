@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from stackmask.grammar.front_ends import key_syntax
 from stackmask.grammar.grammar import Grammar
-from stackmask.grammar.source.diagnostics import Diagnostic, GrammarError
+from stackmask.grammar.source.diagnostics import Diagnostic, GrammarError, MissingFileError
 from stackmask.pda.automaton import Automaton
 from stackmask.pda.limits import Limits
 from stackmask.pda.store import Store, TokenInfo
@@ -25,9 +25,12 @@ from stackmask.runtime.fsm.recursion import write_out
 from stackmask.runtime.fsm.runs import FsmRuns
 from stackmask.runtime.jump_forward.jump_forward import JumpPlanner
 from stackmask.runtime.matching.compiler import token_info
+from stackmask.runtime.matching.refusal import describe_place
 from stackmask.runtime.vocabulary.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from stackmask.grammar.ir import RuleSet
     from stackmask.runtime.fsm.dfa import Dfa
 
@@ -73,6 +76,13 @@ class CompiledFsm:
     def precompute(self, budget: int = 0) -> dict[str, Any]:
         """Return what ``CompiledGrammar.precompute`` does; there is nothing left to make."""
         return {"states": self.dfa.states, "walks": 0, "complete": True}
+
+    def rules_around(self, symbols: Sequence[int | bytes], what: int | bytes = b"", position: int = 0) -> str:
+        """Say inside of which rules a text is where ``what`` is refused, as ``CompiledGrammar.rules_around`` does."""
+        if self.grammar is None:
+            return ""
+        read = [*symbols, what[:position]] if isinstance(what, bytes) else list(symbols)
+        return describe_place(self.grammar.rules, read, self.info)
 
     @property
     def nbytes(self) -> int:
@@ -155,7 +165,10 @@ def load(path: str | os.PathLike[str], vocabulary: Vocabulary) -> CompiledFsm:
     """
     _check_vocabulary(vocabulary)
     info = token_info(vocabulary)
-    index, counts = read_index(Path(path), vocabulary)
+    try:
+        index, counts = read_index(Path(path), vocabulary)
+    except FileNotFoundError:
+        raise MissingFileError(f"no such file: {path}; CompiledFsm.save(path) writes one") from None
     return CompiledFsm(None, vocabulary, info, index, counts)
 
 

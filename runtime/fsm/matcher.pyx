@@ -8,16 +8,14 @@ from libc.string cimport memset
 from stackmask.pda.memory.checked_vectors cimport copy_items, make_room
 from stackmask.runtime.fsm.dfa cimport NO_STATE
 from stackmask.runtime.jump_forward.jump_forward_calls cimport JumpCalls
-from stackmask.runtime.matching.mask_buffer cimport Rows, close_rows, open_rows, row_of
+from stackmask.runtime.matching.mask_buffer cimport Rows, close_rows, is_empty_row, open_rows, row_of
 from stackmask.runtime.matching.matcher cimport as_id
 from stackmask.runtime.jump_forward.token_history cimport TokenHistory
-
-from operator import index
 
 import numpy as np
 
 from stackmask.runtime.jump_forward.jump_forward import FINAL, NOTHING, Plan
-from stackmask.runtime.matching.matcher import MatcherError
+from stackmask.runtime.matching.mask_buffer import EmptyMaskError, MatcherError, MatcherTypeError, as_integer
 from stackmask.runtime.matching.refusal import describe_refusal
 from stackmask.runtime.matching.row_references import MaskRows
 
@@ -90,7 +88,7 @@ cdef class FsmMatcher(JumpCalls):
         elif isinstance(text, (bytes, bytearray, memoryview)):
             data = bytes(text)
         else:
-            raise MatcherError(f"text must be str or bytes, not {type(text).__name__}")
+            raise MatcherTypeError(f"text must be str or bytes, not {type(text).__name__}: ids go to accept_token")
         if self.terminated:
             self.refused = (state, 0, data)
             return False
@@ -102,7 +100,7 @@ cdef class FsmMatcher(JumpCalls):
             state = next
         self.reserve()
         self.history.push_back(state)
-        self.tokens.push_text()
+        self.tokens.push_text(data)
         self.refused = None
         return True
 
@@ -117,6 +115,7 @@ cdef class FsmMatcher(JumpCalls):
 
         Raises: MatcherError if there were fewer.
         """
+        count = as_integer("the number of accept calls", count)
         if not 0 <= count < self.history.size():
             raise MatcherError(f"cannot roll back {count} accept calls: there were {self.history.size() - 1}")
         if count:
@@ -170,7 +169,8 @@ cdef class FsmMatcher(JumpCalls):
         if self.refused is None:
             return None
         state, position, what = self.refused
-        return describe_refusal(what, position, self.terminated, self.info, *self.expected_at(state))
+        inside = self.compiled.rules_around(self.tokens.symbols(), what, position)
+        return describe_refusal(what, position, self.terminated, self.info, *self.expected_at(state), inside)
 
     def expected_bytes(self):
         """Return the bytes that may come next, as a set."""
@@ -237,6 +237,8 @@ cdef class FsmMatcher(JumpCalls):
         try:
             words = row_of(&rows, row, self.index.width)
             self.fill_row(self.here(), words)
+            if not self.stop_ids and is_empty_row(words, self.index.width):
+                raise EmptyMaskError(self.is_accepting())
             return not self.every_allowed(words)
         finally:
             close_rows(&rows)
@@ -271,7 +273,7 @@ cdef class FsmMatcher(JumpCalls):
         self.fill_row(here, row_of(rows, 0, self.index.width))
         for i in range(<int32_t>len(tokens)):
             token = as_id(tokens[i], self.index.size)
-            parent = index(parents[i])
+            parent = as_integer("a parent", parents[i])
             if not -1 <= parent < i:
                 raise MatcherError(f"parent {parent} of draft token {i} does not come before it")
             state = here if parent < 0 else places[parent]
@@ -288,7 +290,10 @@ cdef class FsmMatcher(JumpCalls):
     def mask_rows(self, max_rows=4, max_tokens=12):
         """Return the mask whole: the rows of an index are not kept as bits. See ``MaskRows``."""
         row = np.zeros(self.index.width, dtype=np.int32)
-        self.fill_next_token_bitmask(row)
+        cdef Rows rows
+        open_rows(row, &rows)
+        self.fill_row(self.here(), row_of(&rows, 0, self.index.width))
+        close_rows(&rows)
         return MaskRows(self.index, 0, (), (), row.tobytes() if row.any() else None)
 
     # -- forced text -------------------------------------------------------------------------------

@@ -28,6 +28,8 @@ def is_one(prompts: Prompt | Sequence[Prompt]) -> bool:
 def as_prompts(prompts: Prompt | Sequence[Prompt]) -> list[Prompt]:
     if isinstance(prompts, str):
         return [prompts]
+    if not isinstance(prompts, Sequence) or isinstance(prompts, bytes):
+        raise GenerationError(f"a prompt is text or a list of messages, not {type(prompts).__name__}")
     listed: list[Any] = list(prompts)
     if listed and all(isinstance(item, Mapping) for item in listed):
         return [listed]
@@ -57,6 +59,15 @@ def lay_out(tokenizer: Any, prompts: Sequence[Prompt], chat_options: Mapping[str
         if isinstance(prompt, str):
             texts.append(prompt)
             continue
+        for message in prompt:
+            if not isinstance(message.get("role"), str):
+                raise GenerationError(
+                    f"a message has a `role`, as in {{'role': 'user', 'content': …}}, not {message!r:.80}"
+                )
+        if not (getattr(tokenizer, "chat_template", None) or template.get("chat_template")):
+            raise GenerationError(
+                'the tokenizer has no chat template: give the prompt as text, or chat_options={"chat_template": …}'
+            )
         try:
             texts.append(tokenizer.apply_chat_template(list(prompt), **template))
         except Exception as error:

@@ -9,6 +9,7 @@ from typing import Any, Literal, TypeAlias
 import torch
 from transformers import LogitsProcessorList, StoppingCriteriaList, StopStringCriteria
 
+from stackmask.runtime.generation.arguments import as_chat_options, check_model_options, check_sources
 from stackmask.runtime.generation.errors import GenerationError
 from stackmask.runtime.generation.jumping import JumpDecoding
 from stackmask.runtime.generation.models import compiler_for
@@ -73,8 +74,11 @@ def generate(
 
     Raises: GenerationError for arguments that make no sense; GrammarError and VocabularyError as compiling does.
     """
+    check_sources(model, tokenizer)
+    chat_options = as_chat_options(chat_options)
     batch = as_prompts(prompts)
     _check_options(batch, max_new_tokens, on_text, chat_options, options)
+    check_model_options(model, options)
     plan = plan_of(tokenizer, tools, tool_choice, reasoning, parallel, style)
     if not batch:
         return []
@@ -84,9 +88,7 @@ def generate(
     vocabulary = compiler.vocabulary
     criteria = StoppingCriteriaList(options.pop("stopping_criteria", ()))
     cancel = next((each for each in criteria if isinstance(each, StopFlag)), None)
-    texts = lay_out(
-        tokenizer, batch, (chat_options or {}) if plan is None else plan.chat_options(chat_options or {})
-    )
+    texts = lay_out(tokenizer, batch, chat_options if plan is None else plan.chat_options(chat_options))
     wanted = compile_all(compiler, grammars, profile, plan, texts, cancel)
     compiled = [each.compiled for each in wanted]
     inputs = encode(tokenizer, batch, texts, pad_id(tokenizer, vocabulary))
@@ -194,6 +196,8 @@ def plan_of(
 def _check_options(
     prompts: list[Prompt], max_new_tokens: int, on_text: Any, chat_options: Any, options: Mapping[str, Any]
 ) -> None:
+    if isinstance(max_new_tokens, bool) or not isinstance(max_new_tokens, int):
+        raise GenerationError(f"max_new_tokens is {max_new_tokens!r:.60}, must be a whole number")
     if max_new_tokens < 1:
         raise GenerationError(f"max_new_tokens is {max_new_tokens}, must be 1 or more")
     if on_text is not None and options.get("num_beams", 1) > 1:

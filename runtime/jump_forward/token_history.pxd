@@ -8,10 +8,11 @@ cdef class TokenHistory:
     cdef TokenBytes texts
     cdef vector[int32_t] taken          # what each accept call took: a token, or TEXT
     cdef vector[size_t] text_calls      # the accept calls that took text
+    cdef list pieces                    # the text that each of them took
 
     cdef TokenHistory copy(self)
     cdef int reserve(self) except -1
-    cdef int push_text(self) except -1
+    cdef int push_text(self, bytes text) except -1
     cdef void keep(self, size_t calls) noexcept
     cdef bint has_text(self) noexcept
     cdef size_t first(self) noexcept

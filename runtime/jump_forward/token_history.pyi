@@ -5,11 +5,14 @@ from stackmask.pda.vocabulary.token_bytes import TokenBytes
 
 @final
 class TokenHistory:
-    """What each accept call of a matcher took: a token, or text of which only the place is known."""
+    """What each accept call of a matcher took: a token, or text."""
 
     def __new__(cls, texts: TokenBytes) -> TokenHistory: ...
     def tokens(self) -> list[int]:
         """Return what was accepted, with -1 for text."""
+
+    def symbols(self) -> list[int | bytes]:
+        """Return what was accepted: the ids of tokens, and text as bytes."""
 
     def size(self) -> int:
         """Return the number of accept calls."""

@@ -13,15 +13,17 @@ cdef enum:
 
 @cython.final
 cdef class TokenHistory:
-    """What each accept call took: a token, or text of which only the place is known."""
+    """What each accept call took: a token, or text."""
 
     def __cinit__(self, TokenBytes texts):
         self.texts = texts
+        self.pieces = []
 
     cdef TokenHistory copy(self):
         cdef TokenHistory other = TokenHistory.__new__(TokenHistory, self.texts)
         copy_items(other.taken, self.taken)
         copy_items(other.text_calls, self.text_calls)
+        other.pieces = list(self.pieces)
         return other
 
     cdef int reserve(self) except -1:
@@ -30,7 +32,8 @@ cdef class TokenHistory:
         make_room(self.text_calls)
         return 0
 
-    cdef int push_text(self) except -1:
+    cdef int push_text(self, bytes text) except -1:
+        self.pieces.append(text)
         self.text_calls.push_back(self.taken.size())
         self.taken.push_back(TEXT)
         return 0
@@ -40,6 +43,8 @@ cdef class TokenHistory:
         self.taken.resize(calls)
         while self.text_calls.size() and self.text_calls.back() >= calls:  # mutant: text-place
             self.text_calls.pop_back()
+        if len(self.pieces) > <Py_ssize_t>self.text_calls.size():
+            del self.pieces[self.text_calls.size():]
 
     cdef size_t first(self) noexcept:
         """Return where the tokens begin that come after all text."""
@@ -52,6 +57,11 @@ cdef class TokenHistory:
     def tokens(self):
         """Return what was accepted, with -1 for text."""
         return list(self.taken)
+
+    def symbols(self):
+        """Return what was accepted: the ids of tokens, and text as bytes."""
+        texts = iter(self.pieces)
+        return [next(texts) if token == TEXT else token for token in self.taken]
 
     def size(self):
         """Return the number of accept calls."""

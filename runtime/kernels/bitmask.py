@@ -33,6 +33,11 @@ def bitmask_shape(batch: int, vocab_size: int) -> tuple[int, int]:
 
     Raises: BitmaskError if ``batch`` is negative or ``vocab_size`` is not positive.
     """
+    for name, value in (("batch", batch), ("vocab_size", vocab_size)):
+        if isinstance(value, bool) or not hasattr(value, "__index__"):
+            size = getattr(value, "size", None)
+            cure = f": write vocabulary.size, {size}" if isinstance(size, int) else ""
+            raise BitmaskError(f"{name} is a whole number, not {type(value).__name__}{cure}")
     if batch < 0:
         raise BitmaskError(f"batch is {batch}, must be 0 or more")
     if vocab_size <= 0:

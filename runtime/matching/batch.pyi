@@ -22,7 +22,7 @@ def fill_next_token_bitmask(
     megabyte for each (65 rows of 128,000 tokens). Masks that must be made are made in the calling thread.
     Shapes: mask int32 (batch, ceil(vocab / 32)), a NumPy array or a CPU torch tensor, contiguous.
     Returns: False when every row allows every token.
-    Raises: MatcherError if a row does not fit. An error in making a mask has a note with the number of its
-        matcher, and other rows may not be written then.
+    Raises: MatcherError if a row does not fit; EmptyMaskError as one matcher's call does, once all are written. An error
+        in making a mask has a note with the number of its matcher, and other rows may not be written then.
     Cost: the copy of a row for each mask that is finished; the lock of a compiler is held meanwhile.
     """

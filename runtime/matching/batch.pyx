@@ -10,13 +10,21 @@ from libc.string cimport memset
 from libcpp.vector cimport vector
 
 from stackmask.pda.masks.shared.mask_ref cimport MASK_PATCHED, MASK_ROW, MaskBits, MaskRef, write_bits
-from stackmask.runtime.matching.mask_buffer cimport Rows, close_rows, every_allowed, open_rows, row_at, row_of
+from stackmask.runtime.matching.mask_buffer cimport (
+    Rows,
+    close_rows,
+    every_allowed,
+    is_empty_row,
+    open_rows,
+    row_at,
+    row_of,
+)
 from stackmask.runtime.matching.matcher cimport Matcher, fill_row
 from stackmask.runtime.matching.row_threads cimport RowThreads, row_threads
 
 from operator import index
 
-from stackmask.runtime.matching.mask_buffer import MatcherError
+from stackmask.runtime.matching.mask_buffer import EmptyMaskError, MatcherError, MatcherTypeError, as_integer
 
 cdef enum:
     CHUNK_BYTES = 1 << 17       # that a thread takes at a time: a few microseconds
@@ -111,6 +119,19 @@ cdef bint make_mask(Matcher matcher, uint32_t* words, Py_ssize_t number) except 
     return not every_allowed(words, matcher.size)
 
 
+cdef int check_matchers(matchers) except -1:
+    """Refuse what is no batch, by name. Only asked where something is wrong already."""
+    if hasattr(matchers, "fill_next_token_bitmask"):
+        raise MatcherTypeError(f"a batch is a list of matchers, not one {type(matchers).__name__}: write [matcher]")
+    if not hasattr(matchers, "__len__") or not hasattr(matchers, "__getitem__"):
+        raise MatcherTypeError(f"a batch is a list of matchers, not {type(matchers).__name__}")
+    for i, other in enumerate(matchers):
+        if other is not None and not hasattr(other, "fill_next_token_bitmask"):
+            cure = ": compiled.matcher() makes one" if hasattr(other, "matcher") else ""
+            raise MatcherTypeError(f"matcher {i} of the batch is {type(other).__name__}{cure}")
+    return 0
+
+
 cdef bint are_distinct(rows) except -1:
     return rows is None or len({index(row) for row in rows}) == len(rows)
 
@@ -123,14 +144,14 @@ def fill_next_token_bitmask(matchers, mask, rows=None, *, threads=1):
     megabyte for each (65 rows of 128,000 tokens). Masks that must be made are made in the calling thread.
     Shapes: mask int32 (batch, ceil(vocab / 32)), a NumPy array or a CPU torch tensor, contiguous.
     Returns: False when every row allows every token.
-    Raises: MatcherError if a row does not fit. An error in making a mask has a note with the number of its
-        matcher, and other rows may not be written then.
+    Raises: MatcherError if a row does not fit; EmptyMaskError as one matcher's call does, once all are written. An error
+        in making a mask has a note with the number of its matcher, and other rows may not be written then.
     Cost: the copy of a row for each mask that is finished; the lock of a compiler is held meanwhile.
     """
     cdef Rows view
     cdef Matcher matcher
     cdef Matcher last = None            # whose lock is held
-    cdef bint needed = False, waits, done = False
+    cdef bint needed = False, waits
     cdef Py_ssize_t i
     cdef size_t k
     cdef int32_t width
@@ -140,7 +161,11 @@ def fill_next_token_bitmask(matchers, mask, rows=None, *, threads=1):
     cdef vector[Copy] copies
     cdef vector[uint32_t*] later        # rows of masks that are not finished
     cdef list waiting = []              # their matchers, and numbers
-    given = index(threads)
+    cdef vector[uint32_t*] endless      # rows of vocabularies without a stop token
+    cdef list without_stop = []         # their matchers
+    given = as_integer("the number of threads", threads)
+    if type(matchers) is not list and type(matchers) is not tuple:
+        check_matchers(matchers)
     if given < 1:
         raise MatcherError(f"a batch needs a thread, not {given}")
     most = min(given, MAX_THREADS)
@@ -161,12 +186,17 @@ def fill_next_token_bitmask(matchers, mask, rows=None, *, threads=1):
                 # of another engine, which has its own rows
                 needed = other.fill_next_token_bitmask(mask, i if rows is None else rows[i]) or needed
                 continue
+            if other is not None and not isinstance(other, Matcher):
+                check_matchers(matchers)
             matcher = other
             width = <int32_t>view.width if matcher is None else matcher.masks.width
             words = row_at(&view, i, width) if rows is None else row_of(&view, rows[i], width)
             if matcher is None:
                 memset(words, 0xFF, 4 * <size_t>width)
                 continue
+            if matcher.stops.empty():
+                endless.push_back(words)
+                without_stop.append(matcher)
             if last is None or matcher.lock is not last.lock:
                 if last is not None:
                     needed = write_all(copies, last, most) or needed
@@ -193,9 +223,23 @@ def fill_next_token_bitmask(matchers, mask, rows=None, *, threads=1):
             needed = write_all(copies, last, most) or needed
             for k in range(later.size()):
                 needed = make_mask(waiting[k][0], later[k], waiting[k][1]) or needed
-        done = True
+            last.lock.give(True)
+            last = None
+        if endless.size():
+            check_endless(endless, without_stop)
     finally:
         if last is not None:
-            last.lock.give(done)
+            last.lock.give(False)
         close_rows(&view)
     return needed
+
+
+cdef int check_endless(const vector[uint32_t*]& rows, list matchers) except -1:
+    """Refuse rows that allow nothing, of matchers whose vocabularies have no stop token."""
+    cdef size_t i
+    cdef Matcher matcher
+    for i in range(rows.size()):
+        matcher = matchers[i]
+        if is_empty_row(rows[i], matcher.masks.width):
+            raise EmptyMaskError(matcher.is_accepting())
+    return 0

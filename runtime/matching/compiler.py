@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import threading
 import time
-from operator import index
 from typing import TYPE_CHECKING, Any
 
 from stackmask.grammar.front_ends import classes_worth_preparing, key_syntax
 from stackmask.grammar.grammar import Grammar
-from stackmask.grammar.source.diagnostics import StackmaskError
+from stackmask.grammar.source.options import ELSEWHERE, ArgumentError, explains_options, whole_number
 from stackmask.pda.ahead.precompute import Precomputation
 from stackmask.pda.automaton import Automaton
 from stackmask.pda.errors import BudgetError
@@ -19,9 +18,12 @@ from stackmask.pda.stack.configurations import ConfigSpace
 from stackmask.pda.store import DEFAULT_CACHE_BYTES, Store, TokenInfo
 from stackmask.runtime.matching.lanes import Lane, Lanes
 from stackmask.runtime.matching.matcher import Matcher
+from stackmask.runtime.matching.refusal import describe_place
 from stackmask.runtime.vocabulary.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from stackmask.grammar.outputs import Output
     from stackmask.grammar.source.work import Event
     from stackmask.runtime.jump_forward.jump_forward import JumpPlanner
@@ -44,6 +46,7 @@ class CompiledGrammar:
         "_automaton",
         "_compiler",
         "_elsewhere",
+        "_names_differ",
         "family",
         "grammar",
         "planner",
@@ -62,6 +65,7 @@ class CompiledGrammar:
             account  # charged for reading and compiling; those of its matchers begin with what is left
         )
         self._compiler = compiler
+        self._names_differ = False  # equal rules came under other names too
         self._elsewhere: dict[Store, CompiledGrammar] = {}  # the same grammar in other stores
 
     @property
@@ -117,7 +121,7 @@ class CompiledGrammar:
         self._compiler.remember(self)
         automaton = self.automaton
         store = automaton.store
-        budget = min(index(budget), MOST_BUDGET)
+        budget = min(whole_number("budget", budget), MOST_BUDGET)
         with store.lock:
             work = Precomputation(
                 store.masks, automaton.lowered.start, automaton.start_state, budget, self.family
@@ -134,6 +138,17 @@ class CompiledGrammar:
         except BudgetError as error:
             work.stop(error.limit)
         return {**work.counts(), "complete": work.stopped is None, "stopped": work.stopped}
+
+    def rules_around(self, symbols: Sequence[int | bytes], what: int | bytes = b"", position: int = 0) -> str:
+        """Say inside of which rules a text is where ``what`` is refused at ``position``; empty where that cannot be told.
+
+        ``symbols``: what was accepted before, as token ids and text.
+        Cost: about 10 µs a byte.
+        """
+        if self._names_differ:
+            return ""
+        read = [*symbols, what[:position]] if isinstance(what, bytes) else list(symbols)
+        return describe_place(self.grammar.rules, read, self.automaton.store.info)
 
     def stats(self) -> dict[str, int]:
         """Return sizes and counters of its store: terms, states, masks, walks, bytes.
@@ -162,6 +177,7 @@ class Compiler:
     128,000 tokens; compiling takes milliseconds, since states are built when first visited.
     """
 
+    @explains_options(ELSEWHERE["compiler"])
     def __init__(
         self,
         vocabulary: Vocabulary,
@@ -170,13 +186,17 @@ class Compiler:
         cache_bytes: int = DEFAULT_CACHE_BYTES,
     ) -> None:
         if not isinstance(vocabulary, Vocabulary):
-            raise StackmaskError(
+            raise ArgumentError(
                 f"a compiler is for a Vocabulary, not {type(vocabulary).__name__}: make one with "
                 "Vocabulary.from_huggingface(tokenizer), from_tiktoken(…), from_sentencepiece(…) or Vocabulary(tokens)"
             )
+        if limits is not None and not isinstance(limits, Limits):
+            raise ArgumentError(
+                f"`limits` is a Limits, not {type(limits).__name__}: write Limits(max_work=…)"
+            )
         self.vocabulary = vocabulary
         self.limits = limits or Limits()
-        self.cache_bytes = cache_bytes
+        self.cache_bytes = whole_number("cache_bytes", cache_bytes)
         self._lock = threading.RLock()
         self._info = token_info(vocabulary)
         self._lanes = Lanes(self._new_store, cache_bytes)
@@ -211,6 +231,11 @@ class Compiler:
                     compiled.family, compiled.planner = known
             else:  # nobody has less for what another one wrote in a costlier way
                 compiled._account.ease(account)
+                if (
+                    grammar is not compiled.grammar
+                    and grammar.rules.sources != compiled.grammar.rules.sources
+                ):
+                    compiled._names_differ = True  # nobody is told the names of another one
         return compiled
 
     def _lowered(
@@ -301,8 +326,10 @@ class Compiler:
                 others[lane.store] = self._compile_in(lane, compiled.grammar)
             except BudgetError:
                 return None
+        found = others[lane.store]
+        found._names_differ |= compiled._names_differ
         compiled._elsewhere = others
-        return others[lane.store]
+        return found
 
     def _new_store(self, cache_bytes: int) -> Store:
         store = Store(self._info, self.limits, cache_bytes, key_syntax())
@@ -327,4 +354,5 @@ def token_info(vocabulary: Vocabulary) -> TokenInfo:
         stop_ids=vocabulary.stop_ids,
         single_bytes=texts.single_bytes(),
         strip_first_space=vocabulary.strip_first_space,
+        silent=vocabulary._silent_texts,
     )

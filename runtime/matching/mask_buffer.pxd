@@ -17,6 +17,15 @@ cdef uint32_t* row_of(Rows* rows, object number, int32_t width) except NULL
 cdef uint32_t* row_at(Rows* rows, Py_ssize_t number, int32_t width) except NULL
 
 
+cdef inline bint is_empty_row(const uint32_t* words, int32_t width) noexcept nogil:
+    """Tell whether a row allows nothing."""
+    cdef int32_t i
+    for i in range(width):
+        if words[i]:
+            return False
+    return True
+
+
 cdef inline bint every_allowed(const uint32_t* words, int32_t size) noexcept nogil:
     """Tell whether a row allows every token."""
     cdef int32_t i

@@ -30,6 +30,29 @@ class MatcherError(StackmaskError):
     """A call that does not fit the matcher: a rollback too far, a mask of the wrong type or shape."""
 
 
+class EmptyMaskError(MatcherError):
+    """A mask that allows no token, where the vocabulary has no stop token that could end the text."""
+
+    def __init__(self, bint accepting):
+        reason = "the text is complete and nothing may follow" if accepting else "nothing may come here"
+        super().__init__(
+            f"the mask allows no token: {reason}, and the vocabulary has no stop token to end with; give the Vocabulary its "
+            "stop_ids, or ask is_accepting() and expected() before the mask"
+        )
+
+
+class MatcherTypeError(MatcherError, TypeError):
+    """An argument of a matcher's call that has another type."""
+
+
+def as_integer(what, value):
+    """Return an integer as one of Python. Raises: MatcherTypeError if it is none."""
+    try:
+        return index(value)
+    except TypeError:
+        raise MatcherTypeError(f"{what} is a whole number, not {value!r:.60} ({type(value).__name__})") from None
+
+
 cdef object ndarray = np.ndarray
 cdef object INT32 = np.dtype(np.int32)
 cdef uint32_t no_words = 0              # where the rows of an empty tensor are, which has no address
@@ -79,12 +102,15 @@ cdef int open_rows(object mask, Rows* out) except -1:
     try:
         PyObject_GetBuffer(mask, &out.view, flags)
     except (BufferError, TypeError, ValueError) as error:
-        raise MatcherError(f"the bitmask must be a writable, contiguous int32 array: {error}") from None
+        raise MatcherError(
+            f"the bitmask must be a writable, contiguous int32 array, as allocate_token_bitmask makes it: {error}"
+        ) from None
     out.has_view = True
     if flags & PyBUF_FORMAT and (out.view.itemsize != 4 or out.view.format[0] not in (c"i", c"l")):
         found = (<bytes>out.view.format).decode()
         close_rows(out)
-        raise MatcherError(f"the bitmask must hold int32, not format {found!r}")
+        held = getattr(mask, "dtype", f"format {found!r}")
+        raise MatcherError(f"the bitmask must hold int32, not {held}: allocate_token_bitmask makes it")
     if not 1 <= out.view.ndim <= 2:
         dimensions = out.view.ndim
         close_rows(out)
@@ -147,7 +173,7 @@ cdef uint32_t* row_of(Rows* rows, object number, int32_t width) except NULL:
     """Return where a row begins. Raises: MatcherError if there is none, or rows have another width."""
     cdef int overflow = 0
     cdef long row
-    number = number if PyLong_CheckExact(number) else index(number)
+    number = number if PyLong_CheckExact(number) else as_integer("a row of the bitmask", number)
     row = PyLong_AsLongAndOverflow(number, &overflow)
     if overflow:
         raise MatcherError(f"row {number} is out of range: the bitmask has {rows.rows} rows")
@@ -157,7 +183,10 @@ cdef uint32_t* row_of(Rows* rows, object number, int32_t width) except NULL:
 cdef uint32_t* row_at(Rows* rows, Py_ssize_t number, int32_t width) except NULL:
     """Do as ``row_of`` for a number that is no object."""
     if rows.width != width:
-        raise MatcherError(f"the bitmask is {rows.width} words wide; this vocabulary needs {width}")
+        raise MatcherError(
+            f"the bitmask is {rows.width} words wide; this vocabulary needs {width}: allocate_token_bitmask(batch, "
+            "vocabulary.size) makes it"
+        )
     if not 0 <= number < rows.rows:
         raise MatcherError(f"row {number} is out of range: the bitmask has {rows.rows} rows")
     return rows.base + number * rows.width

@@ -85,7 +85,8 @@ class Matcher(JumpCalls):
         Shapes: mask int32 (batch, ceil(vocab / 32)) or (ceil(vocab / 32),), a NumPy array or a CPU torch
             tensor, contiguous; bit i of word w is token 32 * w + i, 1 = allowed.
         Returns: False when every token is allowed, so that the mask need not be applied.
-        Raises: MatcherError if the mask does not fit.
+        Raises: MatcherError if the mask does not fit; EmptyMaskError if it would allow nothing, and the vocabulary has
+            no stop token.
         """
 
     def mask_rows(self, max_rows: int = 4, max_tokens: int = 12) -> MaskRows:

@@ -16,7 +16,7 @@ from stackmask.pda.stack.frames cimport BOTTOM
 from stackmask.pda.terms.term_store cimport TermStore
 from stackmask.pda.terms.term_table cimport TOKENS
 from stackmask.runtime.jump_forward.jump_forward_calls cimport JumpCalls
-from stackmask.runtime.matching.mask_buffer cimport Rows, close_rows, every_allowed, open_rows, row_of
+from stackmask.runtime.matching.mask_buffer cimport Rows, close_rows, every_allowed, is_empty_row, open_rows, row_of
 from stackmask.runtime.matching.row_references cimport fill_with_stops, name_rows
 from stackmask.runtime.jump_forward.token_history cimport TokenHistory
 from stackmask.runtime.matching.moving cimport enter
@@ -28,10 +28,8 @@ from stackmask.runtime.matching.released cimport (
     union_released,
 )
 
-from operator import index
-
 from stackmask.runtime.jump_forward.jump_forward import NOTHING, JumpPlanner, Plan, lone_tokens
-from stackmask.runtime.matching.mask_buffer import MatcherError
+from stackmask.runtime.matching.mask_buffer import EmptyMaskError, MatcherError, MatcherTypeError, as_integer
 from stackmask.runtime.matching.refusal import describe_refusal
 from stackmask.runtime.matching.row_references import MaskRows
 
@@ -43,12 +41,21 @@ cdef enum:
 
 
 cdef int32_t as_id(object token, int32_t size) except -2:
-    """Return a token id, or -1 for an integer that is none. Raises: TypeError if it is no integer."""
+    """Return a token id, or -1 for an integer that is none. Raises: MatcherTypeError if it is no integer."""
     cdef int overflow = 0
     cdef long id
-    number = token if PyLong_CheckExact(token) else index(token)
+    number = token if PyLong_CheckExact(token) else as_token(token)
     id = PyLong_AsLongAndOverflow(number, &overflow)
     return <int32_t>id if not overflow and 0 <= id < size else -1
+
+
+cdef object as_token(object token):
+    """Return a token as an integer. Raises: MatcherTypeError, which says what was meant."""
+    if isinstance(token, (str, bytes)):
+        raise MatcherTypeError(f"a token is its id, not {type(token).__name__}: text goes to accept_string({token!r:.40})")
+    if isinstance(token, (list, tuple)):
+        raise MatcherTypeError(f"a token is its id, not {type(token).__name__}: accept them one after the other")
+    return as_integer("a token", token)
 
 
 cdef bint is_stop(const vector[int32_t]& stops, int32_t token) noexcept:
@@ -280,7 +287,7 @@ cdef class Matcher(JumpCalls):
         elif isinstance(text, (bytes, bytearray, memoryview)):
             data = bytes(text)
         else:
-            raise MatcherError(f"text must be str or bytes, not {type(text).__name__}")
+            raise MatcherTypeError(f"text must be str or bytes, not {type(text).__name__}: ids go to accept_token")
         enter(self)
         try:
             accepted = self.advance_text(data)
@@ -300,7 +307,7 @@ cdef class Matcher(JumpCalls):
             self.refused = (config, taken, data)
             return False
         self.history.push_back(config)
-        self.tokens.push_text()
+        self.tokens.push_text(data)
         self.refused = None
         return True
 
@@ -309,6 +316,8 @@ cdef class Matcher(JumpCalls):
 
         Raises: MatcherError if there were fewer.
         """
+        if not PyLong_CheckExact(count):
+            count = as_integer("the number of accept calls", count)
         if not 0 <= count < self.history.size():
             raise MatcherError(f"cannot roll back {count} accept calls: there were {self.history.size() - 1}")
         if count:
@@ -361,9 +370,8 @@ cdef class Matcher(JumpCalls):
             done = True
         finally:
             self.lock.give(done)
-        return describe_refusal(
-            what, position, self.terminated, self.store.info, *expected
-        )
+        inside = self.compiled.rules_around(self.tokens.symbols(), what, position)
+        return describe_refusal(what, position, self.terminated, self.store.info, *expected, inside)
 
     def expected_bytes(self):
         """Return the bytes that may come next, as a set."""
@@ -399,7 +407,7 @@ cdef class Matcher(JumpCalls):
             contiguous; bit i of word w is token 32 * w + i, 1 = allowed.
         Returns: False when every token is allowed, so that the mask need not be applied.
         Cost: an or of the masks of the current states once they are known; no copies.
-        After a stop token nothing is allowed.
+        After a stop token nothing is allowed. Raises: EmptyMaskError where nothing is, and the vocabulary has no stop token.
         """
         cdef Rows rows
         cdef uint32_t* words
@@ -407,14 +415,15 @@ cdef class Matcher(JumpCalls):
         open_rows(mask, &rows)
         try:
             words = row_of(&rows, row, self.masks.width)
-            if self.lock.may_read() and write_ready(self, words):
-                return not every_allowed(words, self.size)
-            enter(self)
-            try:
-                fill_row(self, self.history.back(), self.terminated, words)
-                done = True
-            finally:
-                self.lock.give(done)
+            if not (self.lock.may_read() and write_ready(self, words)):
+                enter(self)
+                try:
+                    fill_row(self, self.history.back(), self.terminated, words)
+                    done = True
+                finally:
+                    self.lock.give(done)
+            if self.stops.empty() and is_empty_row(words, self.masks.width):
+                raise EmptyMaskError(self.is_accepting())
             return not every_allowed(words, self.size)
         finally:
             close_rows(&rows)
@@ -556,7 +565,7 @@ cdef list fill_tree(Matcher matcher, tokens, parents, Rows* rows):
     fill_row(matcher, matcher.history.back(), matcher.terminated, row_of(rows, 0, matcher.masks.width))
     for i in range(<int32_t>len(tokens)):
         token = as_id(tokens[i], matcher.size)
-        given = index(parents[i])
+        given = as_integer("a parent", parents[i])
         if not -1 <= given < i:
             raise MatcherError(f"parent {given} of draft token {i} does not come before it")
         parent = given

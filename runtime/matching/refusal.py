@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from stackmask.grammar.ir import RuleSet
     from stackmask.pda.store import TokenInfo
 
 _SHOWN = 12  # pieces of an expectation that are spelled out
@@ -18,8 +19,9 @@ def describe_refusal(
     expected: set[int],
     tokens: set[int],
     may_end: bool,
+    inside: str = "",
 ) -> str:
-    """Return one sentence: what was refused, and what may come instead."""
+    """Return one sentence: what was refused, what may come instead, and inside of which rules."""
     if isinstance(what, bytes):
         head = f"text refused at byte {position}: {_show(what[position : position + 1]) if position < len(what) else 'the end'}"
     elif not 0 <= what < info.size:
@@ -31,7 +33,26 @@ def describe_refusal(
         head = f"token {what} ({spelled}) refused"
     if terminated:
         return f"{head}: the text has ended with a stop token"
-    return f"{head}; expected {describe_expectation(expected, tokens, may_end, info)}"
+    return f"{head}; expected {describe_expectation(expected, tokens, may_end, info)}{inside}"
+
+
+def describe_place(rules: RuleSet, symbols: list[int | bytes], info: TokenInfo) -> str:
+    """Return ", inside …" with the names of the rules that a text is inside of; empty where none can be told.
+
+    ``symbols``: token ids and text, as ``TokenHistory.symbols`` gives them.
+    """
+    from stackmask.grammar.rule_paths import rule_path, shown_path
+
+    read: list[int | bytes] = []
+    for symbol in symbols:
+        text = (
+            symbol if isinstance(symbol, bytes) else info.texts[symbol] if symbol < len(info.texts) else None
+        )
+        read.append(symbol if text is None else text)
+    if info.strip_first_space and read and isinstance(read[0], bytes):
+        read[0] = read[0].removeprefix(b" ")
+    names = rule_path(rules, read)
+    return f", inside {shown_path(names)}" if names else ""
 
 
 def describe_expectation(expected: set[int], tokens: set[int], may_end: bool, info: TokenInfo) -> str:

@@ -14,6 +14,7 @@ from oracle.regular import TooLarge
 
 import stackmask
 from stackmask.grammar.ir import RuleSet
+from stackmask.runtime.matching.mask_buffer import EmptyMaskError
 
 
 class Mismatch(AssertionError):
@@ -70,7 +71,14 @@ def engine_mask(matcher: stackmask.Matcher, size: int) -> set[int]:
     """Return the allowed ids, and check that the padding bits are clear and the answer "all" is right."""
     mask = stackmask.allocate_token_bitmask(1, size)
     mask[:] = -1  # what was there before must not matter
-    needed = matcher.fill_next_token_bitmask(mask)
+    try:
+        needed = matcher.fill_next_token_bitmask(mask)
+    except EmptyMaskError:
+        if mask.any() or matcher.compiled.vocabulary.stop_ids:
+            raise Mismatch(
+                "a mask that is not empty, or of a vocabulary with stop tokens, is refused"
+            ) from None
+        return set()
     bits = np.unpackbits(mask.view(np.uint8), bitorder="little")
     if bits[size:].any():
         raise Mismatch("padding bits are set")

@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from stackmask.grammar.json_schema.algebra.patterns import format_texts, pattern_texts
 from stackmask.grammar.json_schema.algebra.scalar_values import name_scalars
-from stackmask.grammar.json_schema.document.drafts import DRAFTS, UNDECLARED, Draft
+from stackmask.grammar.json_schema.document.drafts import DRAFTS, KNOWN, UNDECLARED, Draft, is_unknown
 from stackmask.grammar.json_schema.document.errors import SchemaError, UnsupportedSchemaError
 from stackmask.grammar.json_schema.nodes.interfaces import NodeReader
 from stackmask.grammar.json_schema.nodes.nodes import (
@@ -56,9 +56,25 @@ from stackmask.grammar.json_schema.sets.values import (
     shown,
     type_of,
 )
+from stackmask.grammar.source.similar import similar
 from stackmask.grammar.source.work import spend
 
 MAX_COUNT: Final = 1_000_000_000  # of items, characters, properties
+
+# types as programming languages call them
+_OTHER_TYPES: Final = {
+    "bool": "boolean",
+    "dict": "object",
+    "double": "number",
+    "float": "number",
+    "int": "integer",
+    "list": "array",
+    "map": "object",
+    "none": "null",
+    "str": "string",
+    "text": "string",
+    "tuple": "array",
+}
 
 Handler = Callable[[NodeReader, Node, dict[str, Any], Any], None]
 
@@ -120,13 +136,22 @@ def _type(reader: NodeReader, node: Node, schema: dict[str, Any], value: Any) ->
     for name in names:
         bits = TYPE_NAMES.get(name) if isinstance(name, str) else None
         if bits is None:
-            known = ", ".join(TYPE_NAMES)
-            raise SchemaError(node.where, "type", f"{shown(name)} is no type; there are: {known}")
+            raise SchemaError(node.where, "type", f"{shown(name)} is no type; {_meant_type(name, schema)}")
         mask |= bits
     node.mask &= mask
     if "integer" in names and "number" not in names:
         node.meet_number(INTEGERS)
         node.whole = node.resource.draft.exclusive_flags or reader.of_type
+
+
+def _meant_type(name: Any, schema: dict[str, Any]) -> str:
+    """Say what to write in place of a type that is none."""
+    if name == "json_schema" and "json_schema" in schema:
+        return "this is a response_format: the schema is its `json_schema.schema`"
+    meant = _OTHER_TYPES.get(name.lower()) if isinstance(name, str) else None
+    if meant is None and isinstance(name, str):
+        meant = similar(name, TYPE_NAMES)
+    return f'did you mean "{meant}"?' if meant else f"there are: {', '.join(TYPE_NAMES)}"
 
 
 def _enum(reader: NodeReader, node: Node, schema: dict[str, Any], value: Any) -> None:
@@ -535,3 +560,5 @@ def read_keywords(reader: NodeReader, node: Node) -> None:
             except UnsupportedNumber as error:
                 reader.unsupported(node.where, keyword, str(error))
                 node.loose = True
+        elif keyword not in KNOWN and is_unknown(keyword):
+            reader.report.add("unknown", node.where, keyword, "")

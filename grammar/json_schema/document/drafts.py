@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
+from stackmask.grammar.source.similar import similar
+
 # where subschemas are: the value itself, the items of a list, the values of an object
 _VALUE: Final = {"additionalItems", "additionalProperties", "not"}
 _LIST: Final = {"allOf", "anyOf", "oneOf"}
@@ -163,6 +165,58 @@ BY_NAME: Final = {
     for draft in DRAFTS
     for alias in (draft.name, f"draft{draft.name}", f"draft-{draft.name}", f"draft-0{draft.name}")
 }
+
+
+# keywords that say something of a schema or of a value, and nothing of validity
+ANNOTATIONS: Final = frozenset(
+    [
+        "$comment",
+        "$id",
+        "$schema",
+        "$vocabulary",
+        "contentEncoding",
+        "contentMediaType",
+        "contentSchema",
+        "default",
+        "deprecated",
+        "description",
+        "discriminator",
+        "example",
+        "examples",
+        "externalDocs",
+        "id",
+        "readOnly",
+        "title",
+        "writeOnly",
+        "xml",
+    ]
+)
+KNOWN: Final = frozenset().union(ANNOTATIONS, *(draft.keywords for draft in (*DRAFTS, UNDECLARED)))
+# what people write for keywords of JSON Schema
+_MEANT: Final = {
+    "nullable": 'write `"type": [..., "null"]`: it is of OpenAPI 3.0',
+    "optional": "leave the property out of `required`",
+    "length": "write `minLength` and `maxLength`",
+    "min": "write `minimum`",
+    "max": "write `maximum`",
+    "regex": "write `pattern`",
+    "values": "write `enum`",
+    "options": "write `enum`",
+    "choices": "write `enum`",
+    "fields": "write `properties`",
+}
+
+
+def is_unknown(keyword: str) -> bool:
+    """Tell whether no draft has a keyword, and it is no extension that says so (``x-…``)."""
+    return keyword not in KNOWN and not keyword.startswith(("x-", "$"))
+
+
+def why_unknown(keyword: str, compare: bool) -> str:
+    """Say that a keyword is without effect, and which one was meant, if it is like one and ``compare`` is set."""
+    close = similar(keyword, sorted(KNOWN - ANNOTATIONS)) if compare and keyword not in _MEANT else None
+    meant = f"; did you mean `{close}`?" if close else f"; {_MEANT[keyword]}" if keyword in _MEANT else ""
+    return f"no draft has this keyword: it is without effect{meant}"
 
 
 def subschema_keys(schema: dict[str, object]) -> list[tuple[str, str | int | None]]:

@@ -56,7 +56,9 @@ def _parse(text: str | bytes | bytearray, name: str = "") -> Any:
     except RecursionError:
         raise SchemaError(name, "", "the JSON text is nested too deeply") from None
     except (ValueError, InvalidOperation) as error:  # UnicodeDecodeError and JSONDecodeError are ValueErrors
-        raise SchemaError(name, "", f"not JSON: {error}") from None
+        is_path = isinstance(text, str) and not name and text.strip().endswith((".json", ".yaml", ".yml"))
+        cure = f"; the file of this name is read as pathlib.Path({text.strip()!r:.80})" if is_path else ""
+        raise SchemaError(name, "", f"not JSON: {error}{cure}") from None
 
 
 def _exact(text: str) -> float | Decimal:

@@ -148,7 +148,9 @@ def type_schema(source: Any, *, mark_objects: bool = False) -> dict[str, Any]:
             adapter = source if isinstance(source, TypeAdapter) else TypeAdapter(readable_type(source))
             made = adapter.json_schema(schema_generator=generator)
     except (PydanticUserError, PydanticUndefinedAnnotation) as error:
-        raise SchemaError("", "", f"pydantic has no schema for {source!r:.80}: {error}") from None
+        first = str(error).split("\n")[0].split(". ")[0]
+        cure = "give a pydantic model, a dataclass, a TypedDict, or a type made of those and of plain values"
+        raise SchemaError("", "", f"pydantic has no schema for {source!r:.80}: {first}; {cure}") from None
     return made
 
 

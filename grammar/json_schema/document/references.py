@@ -23,6 +23,7 @@ from stackmask.grammar.json_schema.document.drafts import (
     subschema_keys,
 )
 from stackmask.grammar.json_schema.document.errors import SchemaError, UnsupportedSchemaError, Where
+from stackmask.grammar.source.similar import similar
 from stackmask.grammar.source.work import spend
 
 _METASCHEMAS: Final = Path(__file__).with_name("metaschemas.json")
@@ -243,7 +244,9 @@ class Registry:
                 schema = schema[int(token)]
                 place = (place, int(token))
             else:
-                raise SchemaError(where, keyword, f"{ref!r} leads to nothing: there is no `{token}`")
+                close = similar(token, map(str, schema)) if isinstance(schema, dict) else None
+                meant = f"; did you mean `{close}`?" if close else ""
+                raise SchemaError(where, keyword, f"{ref!r} leads to nothing: there is no `{token}`{meant}")
             if isinstance(schema, dict) and resource.draft.id_keyword in schema:
                 resource = self.enter(schema, resource, place)
         if not isinstance(schema, dict | bool):

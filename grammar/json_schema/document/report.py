@@ -5,11 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final, Literal
 
+from stackmask.grammar.json_schema.document.drafts import why_unknown
 from stackmask.grammar.json_schema.document.errors import Where, pointer
 
 MAX_PLACES: Final = 1000  # at which one note is shown
+MAX_MEANT: Final = 50  # unknown keywords that are compared with known ones
 
-Kind = Literal["narrowed", "annotation", "relaxed"]
+Kind = Literal["narrowed", "annotation", "relaxed", "unknown"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +31,8 @@ class Report:
     """How the grammar of a schema differs from the schema.
 
     ``narrowed``: texts of valid values that the grammar leaves out. ``annotations``: keywords that mean nothing
-    for validity. ``relaxed``: what could not be enforced, with ``on_unsupported="relax"`` only.
+    for validity. ``relaxed``: what could not be enforced, with ``on_unsupported="relax"`` only. ``unknown``: keywords
+    that no draft has, which are without effect.
 
     Equal parts of a schema are worked out once; what is noted of one holds of all of them, and is written out for
     each place when the notes are first asked for.
@@ -57,7 +60,12 @@ class Report:
                 for first, other in zip(self.repeated[::2], self.repeated[1::2], strict=True):
                     repeats.setdefault(pointer(first), []).append(pointer(other))
             notes: dict[Note, None] = {}
-            for kind, where, keyword, reason in self._raw:
+            reasons: dict[str, str] = {}
+            for kind, where, keyword, given in self._raw:
+                reason = given
+                if kind == "unknown":
+                    reason = reasons.get(keyword) or why_unknown(keyword, len(reasons) < MAX_MEANT)
+                    reasons[keyword] = reason
                 for place in _places(pointer(where), repeats):
                     notes[Note(kind, place, keyword, reason)] = None
             self._notes = list(notes)
@@ -74,6 +82,10 @@ class Report:
     @property
     def relaxed(self) -> list[Note]:
         return [note for note in self.notes if note.kind == "relaxed"]
+
+    @property
+    def unknown(self) -> list[Note]:
+        return [note for note in self.notes if note.kind == "unknown"]
 
     def __str__(self) -> str:
         return "\n".join(map(str, self.notes)) or "nothing narrowed, nothing relaxed"

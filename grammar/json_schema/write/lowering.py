@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Final
+from collections.abc import Iterator
+from typing import Any, Final
 
 from stackmask.grammar import ir
 from stackmask.grammar.json_schema.algebra.algebra import Algebra
 from stackmask.grammar.json_schema.document.errors import UnsatisfiableSchemaError, Where
 from stackmask.grammar.json_schema.nodes.leaf_cache import remember
-from stackmask.grammar.json_schema.nodes.nodes import State
+from stackmask.grammar.json_schema.nodes.nodes import PART_ALL, State
 from stackmask.grammar.json_schema.nodes.object_members import add_states
 from stackmask.grammar.json_schema.nodes.state_values import Value
 from stackmask.grammar.json_schema.sets.numbers import (
@@ -22,6 +23,7 @@ from stackmask.grammar.json_schema.sets.string_sets import ALL, NONE, text_expr
 from stackmask.grammar.json_schema.sets.values import FALSE, NULL, NUMBER, TRUE
 from stackmask.grammar.json_schema.text.strings import NARROWING as STRING_NARROWING
 from stackmask.grammar.json_schema.write.array_rules import ArrayWriter
+from stackmask.grammar.json_schema.write.contradictions import contradictions
 from stackmask.grammar.json_schema.write.numbers.number_spellings import (
     NARROWING,
     number_expr,
@@ -166,7 +168,22 @@ class Lowering:
             state = blocked.state
         places = sorted({algebra.place(literal) for literal in state})[:6]
         at = f"at {'/'.join(path)}: " if path else ""
-        return f"no value is valid: {at}these parts clash: {', '.join(places) or 'the schema is false'}"
+        reasons = contradictions(list(self._schemas_of(state)))
+        why = f" ({'; '.join(reasons)})" if reasons else ""
+        return f"no value is valid: {at}these parts clash: {', '.join(places) or 'the schema is false'}{why}"
+
+    def _schemas_of(self, state: State) -> Iterator[dict[str, Any]]:
+        """Yield the schema objects that all hold for a value of a state."""
+        todo = [literal for literal in state if literal > 0]
+        seen = set(todo)
+        while todo:
+            node = self.algebra.nodes[todo.pop()]
+            if isinstance(node.schema, dict):
+                yield node.schema
+            for part in node.parts:
+                if part[0] == PART_ALL:
+                    todo += [literal for literal in part[1] if literal > 0 and literal not in seen]
+                    seen.update(part[1])
 
     # -- expressions -------------------------------------------------------------------------------------
 

@@ -125,6 +125,7 @@ class EcmaFlavour(Flavour):
                 start,
                 min(start + 3, self.reader.end),
                 label="expected `(?:`, `(?=`, `(?!`, `(?<=`, `(?<!` or `(?<name>`",
+                help=_of_python(text, start),
             )
             self.reader.position = start + 2
         self.reader.push(Frame(start, flags, kind))
@@ -373,3 +374,13 @@ class EcmaFlavour(Flavour):
 def ecma_reader(text: str, flags: int, as_bytes: bool) -> Reader:
     """Return a reader of an ECMA-262 pattern."""
     return Reader(text, flags, as_bytes, lambda reader: EcmaFlavour(reader, flags))
+
+
+def _of_python(text: str, start: int) -> str:
+    """Return what to do about a group that Python has and this flavour has not; empty if Python has it neither."""
+    if text.startswith("?P", start + 1):
+        return 'this is a group of Python: pass flavor="python"'
+    flags = re.compile(r"\?([aimsux]+)\)").match(text, start + 1)
+    return (
+        f'give flags for the whole pattern beside it: flags="{flags[1]}", or flavor="python"' if flags else ""
+    )

@@ -226,7 +226,14 @@ class Reader:
                 self.position += 1
         while len(stack) > 1:
             frame = stack.pop()
-            self.problems.add("G008", "unclosed group", frame.start, frame.start + 1, label="opened here")
+            self.problems.add(
+                "G008",
+                "unclosed group",
+                frame.start,
+                frame.start + 1,
+                label="opened here",
+                help=r"add a `)`, or write `\(` for the text",
+            )
         return self.finish(stack[0])
 
     def run(self, frame: Frame, plain: str) -> None:

@@ -38,6 +38,10 @@ def read_huggingface(tokenizer: Any) -> TokenTable:
     elif isinstance(getattr(tokenizer, "byte_decoder", None), Mapping):
         table = _read_slow_byte_level(tokenizer)
     else:
+        if isinstance(tokenizer, str):
+            raise VocabularyError(
+                f"{tokenizer!r:.80} is a name, not a tokenizer: write transformers.AutoTokenizer.from_pretrained(name)"
+            )
         raise VocabularyError(
             f"cannot read token bytes from {type(tokenizer).__name__}: it holds neither a tokenizers backend, "
             "a SentencePiece model, a tiktoken encoding nor a byte table; give the bytes to Vocabulary(tokens=...)"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from stackmask.pda.errors import VocabularyError
 from stackmask.runtime.vocabulary.tokenizers.table import TokenTable
 
 SPACE = "▁"
@@ -11,6 +12,11 @@ SPACE = "▁"
 
 def read_sentencepiece(processor: Any) -> TokenTable:
     """Return the token table of a ``SentencePieceProcessor``: control and unknown pieces are special."""
+    if not hasattr(processor, "get_piece_size"):
+        raise VocabularyError(
+            f"{processor!r:.60} is {type(processor).__name__}, not a SentencePieceProcessor: write "
+            "SentencePieceProcessor(model_file=path)"
+        )
     count = processor.get_piece_size()
     special = frozenset(i for i in range(count) if processor.is_control(i) or processor.is_unknown(i))
     tokens = [None if i in special else read_piece_bytes(processor, i) for i in range(count)]

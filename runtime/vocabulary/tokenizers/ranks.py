@@ -4,11 +4,16 @@ from __future__ import annotations
 
 from typing import Any
 
+from stackmask.pda.errors import VocabularyError
 from stackmask.runtime.vocabulary.tokenizers.table import TokenTable
 
 
 def read_tiktoken(encoding: Any) -> TokenTable:
     """Return the token table of a ``tiktoken.Encoding``. Ids that no token has stay without text."""
+    if not hasattr(encoding, "special_tokens_set"):
+        raise VocabularyError(
+            f"{encoding!r:.60} is {type(encoding).__name__}, not a tiktoken.Encoding: write tiktoken.get_encoding(name)"
+        )
     names = {name: encoding.encode_single_token(name) for name in encoding.special_tokens_set}
     special = frozenset(names.values())
     tokens: list[bytes | None] = [None] * encoding.n_vocab

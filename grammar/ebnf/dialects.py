@@ -1,0 +1,168 @@
+"""Texts of other tools, recognised by their look: what they are, and what one line of them is here."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Final, NamedTuple
+
+from stackmask.grammar.source.visible import escaped
+
+MAX_SHOWN: Final = 60  # characters of a line that is written anew
+MAX_LINE: Final = 200  # of lines that are looked at for that
+MAX_PATTERN: Final = 2_000  # characters of what may be a regular expression
+
+_NAME = r"[A-Za-z_][\w-]*"
+_OWN_RULE = re.compile(rf"(?m)^[ \t]*-*{_NAME}(?:\.{_NAME})*\s*::=")
+_PATH = re.compile(r"[\w./\\~-]{1,300}\.(?:ebnf|gbnf|bnf|lark|g4|json|txt)")
+_PATTERN = re.compile(r"(?:\^|\\|\(\?|\[)[^\n]*|[^\n:=]*(?:\\[dwsb]|\$$)[^\n]*")
+_ABNF_BODY = re.compile(
+    r"%[xdb][0-9A-Fa-f]|(?<![\w\"'\])}])\d{0,9}\*?\d{0,9}(?:ALPHA|DIGIT|HEXDIG|CRLF|WSP|DQUOTE|OCTET|VCHAR|SP)\b"
+    r"|(?<![\w\"'\])}])\d{0,9}\*\d{0,9}[A-Za-z(\"]"
+)
+
+
+class _Look(NamedTuple):
+    name: str
+    sign: re.Pattern[str]  # at the beginning of a line
+    also: re.Pattern[str] | None  # anywhere, if that alone does not tell
+    change: str
+
+
+def _lines(pattern: str) -> re.Pattern[str]:
+    return re.compile(rf"(?m)^[ \t]*(?:{pattern})")
+
+
+_COLON = rf"[?!]?{_NAME}(?:\.\d+)?(?:\{{[^}}\n]*\}})?[ \t]*:(?![:=])"
+LOOKS: Final = (
+    _Look(
+        "BNF with names in angle brackets",
+        _lines(r"<[A-Za-z][\w -]*>\s*::="),
+        None,
+        "leave out `<` and `>` around the names of rules",
+    ),
+    _Look(
+        "a parsing expression grammar",
+        _lines(rf"{_NAME}\s*(?:<-|←)"),
+        None,
+        "write `::=` for `<-` and `|` for `/`; the order of alternatives means nothing here",
+    ),
+    _Look(
+        "a grammar of yacc or bison",
+        _lines(r"%%|%(?:token|left|right|nonassoc|start|type|union)\b"),
+        None,
+        "write `name ::= …` for `name : … ;`, and a rule for each token",
+    ),
+    _Look(
+        "a grammar of ANTLR",
+        _lines(r"(?:(?:lexer|parser)\s+)?grammar\s+\w+\s*;|[^\n]*->\s*(?:skip|channel\()"),
+        None,
+        "write `name ::= …` for `name : … ;`, `%skip X` for `-> skip`, `[^x]` for `~[x]`",
+    ),
+    _Look(
+        "a grammar of ANTLR",
+        _lines(rf"(?:fragment\s+)?{_NAME}\s*:(?![:=])"),
+        re.compile(r"(?m);[ \t]*$"),
+        "write `name ::= …` for `name : … ;`, `%skip X` for `-> skip`, `[^x]` for `~[x]`",
+    ),
+    _Look(
+        "a grammar of Lark",
+        _lines(_COLON),
+        None,
+        'write `name ::= …` for `name: …`, `%skip X` for `%ignore X`; regexes and literals stay; pass start="start"',
+    ),
+    _Look(
+        "ABNF (RFC 5234)",
+        _lines(rf"{_NAME}[ \t]*=/?"),
+        _ABNF_BODY,
+        "write `name ::= …` for `name = …`, `|` for `/`, `x{2}` for `2x`, `x*` for `*x`, `(x)?` for `[x]`, `[0-9]` for "
+        "DIGIT, `\\x41` for `%x41`, `#` before comments",
+    ),
+    _Look(
+        "EBNF of ISO 14977",
+        _lines(rf"{_NAME}[ \t]*="),
+        re.compile(r"(?m)[,;.][ \t]*$|,"),
+        "write `name ::= …` for `name = … ;`, blanks for `,`, `(x)*` for `{x}`, `(x)?` for `[x]`",
+    ),
+    _Look(
+        "another dialect of BNF",
+        _lines(rf"{_NAME}[ \t]*(?:=|:=|->|→)"),
+        None,
+        "rules are defined with `::=`",
+    ),
+)
+
+
+class Foreign(NamedTuple):
+    """What a text is instead of a grammar, where that shows, and what to do."""
+
+    what: str
+    start: int
+    end: int
+    cure: str
+
+
+def foreign_dialect(text: str) -> Foreign | None:
+    """Tell what a text is that cannot be read; None if it looks like a grammar of this dialect, or like nothing.
+
+    Cost: linear; it is asked for texts with errors only.
+    """
+    first = len(text) - len(text.lstrip())
+    found = _no_grammar(text.strip())
+    if found is not None:
+        what, cure = found
+        newline = text.find("\n", first)
+        return Foreign(what, first, newline if newline >= 0 else len(text.rstrip()), cure)
+    if _OWN_RULE.search(text):
+        return None
+    for look in LOOKS:
+        match = look.sign.search(text)
+        if match and (look.also is None or look.also.search(text)):
+            start = match.end() - len(match[0].lstrip())
+            return Foreign(look.name, start, match.end(), look.change + _example(text))
+    return None
+
+
+def _no_grammar(text: str) -> tuple[str, str] | None:
+    """Return what a text is that is no grammar at all, and what to do."""
+    if text[:1] in ("{", "["):
+        try:
+            value = json.loads(text)
+        except (ValueError, RecursionError):
+            pass
+        else:
+            if isinstance(value, list):
+                return (
+                    "a list in JSON",
+                    "choices are given as a list: Grammar.from_choices([…]), or Grammar.of",
+                )
+            return "JSON", "a JSON Schema is read by Grammar.from_json_schema, and as a dict by Grammar.of"
+    if _PATH.fullmatch(text):
+        return "a path", "Grammar.from_file(path) reads a file, as Grammar.of(pathlib.Path(path)) does"
+    if len(text) <= MAX_PATTERN and "::=" not in text and _PATTERN.fullmatch(text):
+        return (
+            "a regular expression",
+            "Grammar.from_regex(pattern) reads it, as Grammar.of(re.compile(pattern)) does; in a grammar it is `root ::= /…/`",
+        )
+    return None
+
+
+# a rule in one line, and what in its body would have to be changed too
+_RULE = re.compile(rf"[ \t]*[?!]?<?({_NAME})>?(?:\.\d+)?[ \t]*(?:::=|:=|:|=/|=|<-|←|->|→)[ \t]*(\S.*)")
+_LITERAL = re.compile(r"\"[^\"]*\"|'[^']*'")
+_CHANGED = re.compile(r"[;,%~{}]|->|(?<!\S)/(?!\S)|(?:DIGIT|ALPHA)\b")
+
+
+def _example(text: str) -> str:
+    """Return the first rule that fits in a line as it is written here; empty if there is none."""
+    for line in text[: 100 * MAX_LINE].splitlines():
+        match = _RULE.fullmatch(line) if len(line) <= MAX_LINE else None
+        if match is None:
+            continue
+        body = match[2].rstrip().removesuffix(";").rstrip()
+        if "<" in line[: match.end(1)]:
+            body = re.sub(rf"<({_NAME})>", r"\1", body)
+        rule = f"{match[1]} ::= {body}"
+        if len(rule) <= MAX_SHOWN and not _CHANGED.search(_LITERAL.sub("", body)):
+            return f"; for example `{''.join(c if c.isprintable() else escaped(c) for c in rule)}`"
+    return ""

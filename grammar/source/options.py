@@ -1,0 +1,103 @@
+"""Arguments that a call does not know: named, with the one that was meant."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping
+from functools import wraps
+from typing import Any, Final, ParamSpec, TypeVar
+
+from stackmask.grammar.source.diagnostics import StackmaskError
+
+# options of other libraries, by what is read, and what to write here
+ELSEWHERE: Final[dict[str, dict[str, str]]] = {
+    "ebnf": {"root_rule_name": "`start`", "start_rule": "`start`"},
+    "schema": {
+        "any_whitespace": '`whitespace="any"` or "compact"',
+        "max_whitespace_cnt": '`whitespace={"max": n}`',
+        "whitespace_pattern": '`whitespace={"pattern": regex}`',
+        "indent": '`whitespace={"indent": n}`',
+        "separators": '`whitespace={"separators": (item, member)}`',
+        "strict_mode": "`additionalProperties: false` into the schema",
+        "strict": "`additionalProperties: false` into the schema",
+    },
+    "regex": {"flavour": "`flavor`", "dialect": "`flavor`"},
+    "sql": {"allow_writes": "`read_only=False`", "limit": "`max_limit`"},
+    "vocabulary": {"vocab_size": "`size`", "stop_token_ids": "`stop_ids`", "eos_token_id": "`stop_ids`"},
+    "compiler": {
+        "cache_limit_bytes": "`cache_bytes`",
+        "cache_enabled": "`cache_bytes`, the memory that is kept",
+        "max_threads": "no number of threads: a compiler is safe to share between threads",
+        "tokenizer_info": "the vocabulary as first argument",
+    },
+    "generate": {
+        "max_tokens": "`max_new_tokens`",
+        "stop": "`stop_strings`",
+        "enable_thinking": 'it into `chat_options={"enable_thinking": …}`',
+        "continue_final_message": 'it into `chat_options={"continue_final_message": …}`',
+        "tools": 'it into `chat_options={"tools": …}`',
+        "schema": "it as fourth argument, `grammar`",
+        "response_format": "it as fourth argument, `grammar`",
+        "output_type": "it as fourth argument, `grammar`",
+    },
+}
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+class ArgumentError(StackmaskError, TypeError):
+    """An argument of the wrong type, or one that the call does not have."""
+
+
+def explains_options(
+    elsewhere: Mapping[str, str] | None = None,
+) -> Callable[[Callable[P, R]], Callable[P, R]]:
+    """Make a call name an option that it does not have, and the one that was meant.
+
+    ``elsewhere``: options of other libraries, and what to write here.
+    Cost: a look at the names of the keyword arguments.
+    """
+    others = elsewhere or {}
+
+    def decorate(call: Callable[P, R]) -> Callable[P, R]:
+        known = frozenset(inspect.signature(call).parameters)
+
+        @wraps(call)
+        def checked(*args: P.args, **options: P.kwargs) -> R:
+            if not known.issuperset(options):
+                raise unknown_option(
+                    call.__qualname__, next(n for n in options if n not in known), known, others
+                )
+            return call(*args, **options)
+
+        return checked
+
+    return decorate
+
+
+def unknown_option(
+    call: str, name: str, known: frozenset[str], elsewhere: Mapping[str, str]
+) -> ArgumentError:
+    """Return the error for an option that a call does not have."""
+    from stackmask.grammar.source.similar import similar
+
+    names = known - {"self", "cls"}
+    close = similar(name, sorted(names))
+    if name in elsewhere:
+        cure = f"write {elsewhere[name]}"
+    elif close:
+        cure = f"did you mean `{close}`?"
+    else:
+        cure = f"there are {', '.join(sorted(names))}"
+    return ArgumentError(f"{call.removesuffix('.__init__')} has no option `{name:.60}`; {cure}")
+
+
+def whole_number(name: str, value: Any, low: int = 0) -> int:
+    """Return a number that an argument holds. Raises: ArgumentError if it is none, or below ``low``."""
+    if isinstance(value, bool) or not hasattr(value, "__index__"):
+        raise ArgumentError(f"`{name}` is a whole number, not {value!r:.60} ({type(value).__name__})")
+    number = int(value)
+    if number < low:
+        raise ArgumentError(f"`{name}` is {number}: the least is {low}")
+    return number
