@@ -55,7 +55,6 @@ class Grammar:
     _is_ebnf = False
     _regex: tuple[str, str, str] | None = None  # pattern, flavour and flags
     _free_text: Mapping[str, Any] | None = None
-    _is_ebnf = False
 
     work: int = 0
     """Units that reading it took, and making it ready, once that is done."""
@@ -82,19 +81,6 @@ class Grammar:
     def rules(self) -> RuleSet:
         """The rules as written: imports resolved and skip inserted, nothing else changed."""
         return self._rules
-
-    @property
-    def warnings(self) -> tuple[Diagnostic, ...]:
-        """What its EBNF text says that is allowed and hardly meant; other grammars have none.
-
-        Raises: BudgetError if the limits are met. Cost: that of reading the text, each time.
-        """
-        if not self._is_ebnf:
-            return ()
-        from stackmask.grammar.ebnf.warnings import warnings_of
-
-        with counted(_account(self.limits or Limits())):
-            return tuple(warnings_of(self._rules))
 
     @property
     def normalized(self) -> RuleSet:

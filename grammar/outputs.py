@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, Final, Literal, TypeAlias, final, get_args, get_origin
 
 from stackmask.grammar.json_schema.document.loading import is_type
+from stackmask.grammar.source.choices import check_list
 from stackmask.grammar.source.diagnostics import StackmaskError
 
 Kind: TypeAlias = Literal["ebnf", "ebnf file", "schema", "schema file", "structural tag", "regex", "choices"]

@@ -90,7 +90,7 @@ class _Automata:
 
     def state(self) -> int:
         for table in (self.empty, self.bytes, self.calls, self.tokens):
-            table.append([])  # type: ignore[attr-defined]
+            table.append([])
         return len(self.empty) - 1
 
     def write(self, body: Expr, first: int, last: int) -> None:

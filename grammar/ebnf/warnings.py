@@ -80,8 +80,8 @@ def _unused(module: Module, rules: RuleSet, text: str) -> Iterator[Diagnostic]:
         name = todo.pop()
         if name not in seen and name in module.definitions:
             seen.add(name)
-            body = module.definitions[name].body
-            todo += [node.name for node in walk_nodes(body) if isinstance(node, Name)]
+            inside = walk_nodes(module.definitions[name].body)
+            todo += [node.name for node in inside if isinstance(node, Name)]
     for name, definition in module.definitions.items():
         if name not in seen:
             yield _warning(

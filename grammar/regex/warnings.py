@@ -22,7 +22,7 @@ def regex_warnings(pattern: str, flavor: str, flags: str) -> list[Diagnostic]:
     """Return the warnings of a pattern without errors. Cost: linear."""
     if flavor != "ecma" or "u" in flags or "v" in flags:  # then such escapes are errors
         return []
-    found = []
+    found: list[Diagnostic] = []
     for match in _ESCAPES.finditer(pattern):
         letter = match[1]
         if letter and len(found) < MAX_WARNINGS:

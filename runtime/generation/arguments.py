@@ -49,7 +49,7 @@ def check_model_options(model: Any, options: Mapping[str, Any]) -> None:
     if not options:
         return
     elsewhere = ELSEWHERE["generate"]
-    known = set(vars(GenerationConfig()))
+    known = set(vars(GenerationConfig()))  # type: ignore[no-untyped-call]
     for call in (model.generate, model.forward):
         known |= set(inspect.signature(call).parameters)
     for name in options:
