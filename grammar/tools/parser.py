@@ -11,7 +11,7 @@ from typing import Any, Final, Literal
 from stackmask.grammar.tools.argument_schema import ArgumentSchema
 from stackmask.grammar.tools.arguments import read_arguments
 from stackmask.grammar.tools.errors import ToolError, TurnError
-from stackmask.grammar.tools.styles import NAME, NUMBER, ToolStyle, style_of
+from stackmask.grammar.tools.styles import NAME, NUMBER, TEXT, ToolStyle, style_of
 from stackmask.grammar.tools.tool import Tool, read_tools
 
 _BLANKS: Final = " \n\t\r"
@@ -277,7 +277,10 @@ class TurnParser:
                 return False
             try:
                 schema = self.schemas.get(match["name"]) or ANYTHING
-                arguments, after = read_arguments(text, match.end(), style.arguments, schema)
+                if style.arguments == TEXT:
+                    arguments, after = self._read_text(match["name"], match.end(), end)
+                else:
+                    arguments, after = read_arguments(text, match.end(), style.arguments, schema)
                 stop = _closed(text, after, end)
             except TurnError:
                 if final:
@@ -296,6 +299,17 @@ class TurnParser:
         if final or not _may_open(style, text, self._at):
             raise TurnError(self._at, f"no call begins with {text[self._at : self._at + 40]!r}")
         return False
+
+    def _read_text(self, name: str, at: int, end: str) -> tuple[dict[str, Any], int]:
+        """Return an argument that is text, up to the first end after which it is in the grammar of its tool."""
+        tool = self.tools.get(name)
+        place = self._text.find(end, at)
+        while place >= 0:
+            argument = self._text[at:place]
+            if tool is None or tool.grammar is None or tool.grammar.accepts(argument):
+                return {"input" if tool is None else tool.input: argument}, place
+            place = self._text.find(end, place + 1)
+        raise TurnError(at, f"`{end}` is needed after an argument of `{name}`")
 
     def arguments_from(self, start: int) -> tuple[str, str] | None:
         """Return the name of the call that is being written, and its arguments as written, from a place on.
