@@ -20,7 +20,7 @@ from stackmask.grammar.outputs import (
     letters_of,
     output_of_schema,
 )
-from stackmask.grammar.source.diagnostics import GrammarFileError, StackmaskError
+from stackmask.grammar.source.diagnostics import Diagnostic, GrammarFileError, StackmaskError
 from stackmask.grammar.source.files import bundled_names, bundled_path, read_text
 from stackmask.grammar.source.work import Event, Work, check_text, counted, enter
 from stackmask.pda.limits import Limits
@@ -52,6 +52,7 @@ class Grammar:
 
     _marked: MarkedGrammar | None = None
     _free_text: Mapping[str, Any] | None = None
+    _is_ebnf = False
 
     work: int = 0
     """Units that reading it took, and making it ready, once that is done."""
@@ -76,6 +77,19 @@ class Grammar:
     def rules(self) -> RuleSet:
         """The rules as written: imports resolved and skip inserted, nothing else changed."""
         return self._rules
+
+    @property
+    def warnings(self) -> tuple[Diagnostic, ...]:
+        """What its EBNF text says that is allowed and hardly meant; other grammars have none.
+
+        Raises: BudgetError if the limits are met. Cost: that of reading the text, each time.
+        """
+        if not self._is_ebnf:
+            return ()
+        from stackmask.grammar.ebnf.warnings import warnings_of
+
+        with counted(_account(self.limits or Limits())):
+            return tuple(warnings_of(self._rules))
 
     @property
     def normalized(self) -> RuleSet:
@@ -160,7 +174,9 @@ class Grammar:
             check_text("the grammar", text)
             return cls(load_rules(text, name=name, base=folder, start=start))
 
-        return cls._read(limits, read)
+        grammar = cls._read(limits, read)
+        grammar._is_ebnf = True
+        return grammar
 
     @classmethod
     def from_file(

@@ -7,8 +7,12 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """Upper bounds for what grammars of one compiler share; meeting one raises :class:`BudgetError`, not a hang.
+    """Upper bounds for what one request may do and keep; meeting one raises :class:`BudgetError`, not a hang.
 
+    A request is a matcher with its forks, and the compile of its grammar. What others have made before is free.
+
+    max_memory: bytes of states that the request adds to what stays: terms, semantic states, configurations, frames, rules.
+        Each accepted token gives 1,024 of them back. Masks are not counted: they can be dropped.
     max_terms: local states and the terms that they are made of (about 40 bytes each).
     max_configurations: configurations of one family of matchers, and of all mask walks together.
     max_members: parallel readings of the text so far (ambiguity) in one configuration.
@@ -22,6 +26,7 @@ class Limits:
     max_seconds: time of one call on the clock, on top of it; checked with every millisecond of work.
     """
 
+    max_memory: int = 256 << 20
     max_terms: int = 20_000_000
     max_configurations: int = 50_000_000
     max_members: int = 200_000

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import count
 from typing import Any
+from weakref import WeakSet
 
 from stackmask.grammar import ir
 from stackmask.pda.context.object_keys import KeyStates
@@ -68,9 +69,11 @@ class Store:
     """
 
     __slots__ = (
+        "__weakref__",
         "answers",
         "cache_bytes",
         "checked",
+        "families",
         "info",
         "limits",
         "lock",
@@ -96,6 +99,7 @@ class Store:
         # id of a result of a resolver → (the result, its term): resolvers return the same objects again
         self.answers: dict[int, tuple[Any, int]] = {}
         self.checked: dict[int, ir.Expr] = {}
+        self.families: WeakSet[ConfigSpace] = WeakSet()  # those of matchers, while somebody uses them
         self.terms = TermStore(limits.max_terms, limits.max_explored)
         keys = KeyStates(self.terms, limits.max_semantic_states)
         self.semantics = Semantics(self._resolved_term, keys, limits.max_semantic_states, key_syntax)
@@ -190,8 +194,24 @@ class Store:
 
     def nbytes_held(self) -> int:
         """Return about how many bytes cannot be dropped: terms, semantic states, rules."""
-        rules = RULE_BYTES * len(self.tables.bodies)
-        return self.terms.nbytes_held() + self.semantics.nbytes_held() + self.masks.nbytes_held() + rules
+        held = self.terms.nbytes_held() + self.semantics.nbytes_held() + self.masks.nbytes_held()
+        return held + self.nbytes_of_rules()
+
+    def nbytes_of_families(self) -> int:
+        """Return about how many bytes the configurations of matchers take."""
+        return sum(family.nbytes_held() for family in list(self.families))
+
+    def nbytes(self) -> int:
+        """Return about how many bytes all of it takes: what is held, masks, families. Cost: a moment for each family."""
+        return self.nbytes_held() + self._nbytes_of_masks() + self.nbytes_of_families()
+
+    def _nbytes_of_masks(self) -> int:
+        sizes = self.masks.counts()
+        return sizes["mask_bytes"] + sizes["walk_bytes"]
+
+    def nbytes_of_rules(self) -> int:
+        """Return about how many bytes the rules take."""
+        return RULE_BYTES * len(self.tables.bodies)
 
     def is_spent(self, parts: int = 2) -> bool:
         """Tell whether new matchers must use a new store: what cannot be dropped takes half of a budget, or
@@ -205,6 +225,17 @@ class Store:
             or parts * self.semantics.size() > self.limits.max_semantic_states
             or parts * self.terms.size() > self.limits.max_terms
         )
+
+    def holders(self) -> dict[str, int]:
+        """Return the bytes of what holds memory here."""
+        return {
+            "terms": self.terms.nbytes_held(),
+            "semantic_states": self.semantics.nbytes_held(),
+            "rules": self.nbytes_of_rules(),
+            "tokens": self.masks.nbytes_held(),
+            "masks": self._nbytes_of_masks(),
+            "families": self.nbytes_of_families(),
+        }
 
     def counts(self) -> dict[str, int]:
         """Return the sizes of all stores."""

@@ -10,7 +10,7 @@ from stackmask.grammar.source.diagnostics import StackmaskError
 # the top-level modules that each extra brings
 EXTRAS = {
     "cli": frozenset({"typer", "rich"}),
-    "hf": frozenset({"torch", "transformers", "safetensors", "tokenizers", "tqdm", "typer", "rich"}),
+    "hf": frozenset({"torch", "transformers", "safetensors", "tokenizers", "tqdm"}),
     "sql": frozenset({"sqlalchemy", "psycopg", "sqlglot"}),
     "bench": frozenset({"matplotlib"}),
     "gpu": frozenset({"torch", "triton"}),

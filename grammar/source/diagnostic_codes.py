@@ -1,7 +1,7 @@
 """The one table of grammar diagnostic codes: a title and a short explanation for each.
 
 Codes never change their meaning. G0xx belong to the text of a grammar (syntax and names), G1xx to what the
-rules mean together. Each code has a case under ``tests/grammar/source`` and a line in ``docs/grammar.md``.
+rules mean together, G2xx are warnings. Each code has a case under ``tests/grammar/source`` and a line in ``docs/grammar.md``.
 """
 
 from __future__ import annotations
@@ -95,4 +95,5 @@ CODES: Final[dict[str, Code]] = {
         "semantic states that clash",
         "Two grammars put together both keep track of what was written, and begin with different states.",
     ),
+    "G201": Code("unused rule", "A warning: nothing that the start rule leads to uses it."),
 }

@@ -6,6 +6,7 @@ import re
 import unicodedata
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 from stackmask.grammar.ir import SourceText, Span
 from stackmask.grammar.source.visible import escaped
@@ -53,19 +54,51 @@ class StackmaskError(ValueError):
         super().__init__(*[presentable(arg) if isinstance(arg, str) else arg for arg in args])
 
 
+class BudgetError(StackmaskError):
+    """A limit was met; names the limit, its value and, unless it is ``fixed``, the knob that raises it, or ``advice``."""
+
+    def __init__(
+        self, limit: str, value: float, what: str, *, fixed: bool = False, advice: str | None = None
+    ) -> None:
+        self.limit = limit
+        self.value = value
+        if advice is None:
+            advice = "this limit is fixed" if fixed else f"raise it with Limits({limit}=…)"  # mutant: advice
+        super().__init__(f"{what}: more than {value:,} ({limit}); {advice}")
+
+
+class CancelledError(StackmaskError):
+    """A call was cancelled from another thread. The matcher is as it was before the call."""
+
+    def __init__(self) -> None:
+        super().__init__("the request was cancelled, by Matcher.cancel() or the event given to compile()")
+
+
 class GrammarFileError(StackmaskError):
     """A grammar file that cannot be read: missing, a directory, binary, or not UTF-8."""
 
 
 @dataclass(frozen=True, slots=True)
 class Diagnostic:
-    """One problem: ``code`` is stable (``G003``), ``message`` one line, ``label`` stands beside the caret."""
+    """One problem of a grammar, and where it is."""
 
     code: str
+    """Stable: ``G003`` means the same in all versions (``docs/grammar.md`` lists them)."""
+
     message: str
+    """What is wrong, in one line."""
+
     span: Span | None = None
+    """The characters that it is about, with the number of the source; None where no place can be named."""
+
     label: str = ""
+    """What stands beside the caret."""
+
     help: str = ""
+    """What to do about it, where that is known."""
+
+    severity: Literal["error", "warning"] = "error"
+    """A grammar with errors is refused; warnings are what ``Grammar.warnings`` and ``stackmask lint`` tell."""
 
 
 class Collector:
@@ -107,7 +140,7 @@ def render(diagnostics: Iterable[Diagnostic], sources: Sequence[SourceText]) -> 
 
 def render_one(diagnostic: Diagnostic, sources: Sequence[SourceText]) -> str:
     """Render one diagnostic; without a span or its source, the headline and the help only."""
-    headline = f"error[{diagnostic.code}]: {diagnostic.message}"
+    headline = f"{diagnostic.severity}[{diagnostic.code}]: {diagnostic.message}"
     span = diagnostic.span
     if span is None or not 0 <= span.source < len(sources):
         return f"{headline}\n  = help: {diagnostic.help}" if diagnostic.help else headline

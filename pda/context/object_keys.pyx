@@ -37,6 +37,7 @@ from stackmask.pda.errors import BudgetError
 
 cdef enum:
     UNKNOWN = -1
+    STATE_BYTES = 256   # of a key state, with the set of its undeclared keys
 
 
 @cython.final
@@ -188,8 +189,9 @@ cdef class KeyStates:
                 if i == n:
                     return id
             id = ids_next(&self.state_index, &probe)
-        if self.states.size() >= self.max_states:
+        if not self.needs.terms.meter.may_add_state(self.states.size() >= self.max_states):
             raise BudgetError("max_semantic_states", self.max_states, "semantic states (object keys)")
+        self.needs.terms.meter.hold(STATE_BYTES + 16 * n)
         k.taken = <int32_t>self.words.size()
         for i in range(n):
             self.words.push_back(self.scratch[i])

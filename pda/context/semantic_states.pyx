@@ -41,6 +41,9 @@ from stackmask.pda.memory.hash_tables cimport Probe, ids_free, ids_init, ids_nex
 
 from stackmask.pda.errors import BudgetError
 
+cdef enum:
+    SEM_BYTES = 112     # of a state, with its value and the last byte of its text; Python's objects aside
+
 
 @cython.final
 cdef class Semantics:
@@ -118,8 +121,9 @@ cdef class Semantics:
             ):
                 return id
             id = ids_next(&self.sem_index, &probe)
-        if self.sems.size() >= self.max_states:
+        if not self.keys.needs.terms.meter.may_add_state(self.sems.size() >= self.max_states):
             raise BudgetError("max_semantic_states", self.max_states, "semantic states (captures and stacks)")
+        self.keys.needs.terms.meter.hold(SEM_BYTES)
         sem.parent = parent
         sem.value = value
         sem.keys = keys

@@ -273,9 +273,15 @@ cdef class MaskEngine:
         return self.walker.walks + self.cache.joins + self.cache.lists.size() // FEW_LISTS
 
     cdef int weigh(self) except -1 nogil:
-        """Drop all masks if they take more than their budget. No caller may hold ids of masks then."""
+        """Drop all masks if they take more than their budget, or their walks half of their configurations.
+
+        No caller may hold ids of masks then.
+        """
         self.weighed = self.changes_made()
-        if self.nbytes() + self.context.space.nbytes() > self.context.max_bytes:
+        if (
+            self.nbytes() + self.context.space.nbytes() > self.context.max_bytes
+            or 2 * self.context.space.configs.size() > self.context.space.max_configurations
+        ):
             self.drop()
         return 0
 

@@ -37,6 +37,7 @@ cdef struct KeyMap:
 
 cdef enum:
     NO_VALUE = -2147483648
+    ENTRY_BYTES = 16        # that a table takes for an id, as half of it is free
 
 
 cdef int ids_init(IdTable* t) except -1 nogil

@@ -27,6 +27,10 @@ cdef struct Pause:
 cdef class WorkAccount:
     cdef readonly int64_t allowance     # units that the request may have at most
     cdef readonly int64_t left          # units that it may still do; below 0: it did a little more
+    cdef readonly int64_t memory        # bytes of states that the request may make at most
+    cdef readonly int64_t memory_left
+    cdef int64_t max_terms, terms_left      # of these, new in the store
+    cdef int64_t max_states, states_left    # semantic states
     cdef int is_cancelled               # written by other threads
     cdef double patience                # seconds that it still waits for other requests
     cdef bint moved                     # to another store: it has begun anew
@@ -51,6 +55,7 @@ cdef class WorkMeter:
     cdef WorkAccount account    # whom the work is charged to, or None
     cdef readonly int64_t done  # units of all calls
 
+    cdef int refuse_memory(self, int64_t n) except -1 nogil
     cdef int check(self) except -1 nogil
     cdef int ask_event(self) except -1 with gil
     cdef int look(self) except -1 nogil
@@ -89,3 +94,25 @@ cdef class WorkMeter:
         if self.credit < 0:
             self.check()
         return 0
+
+    cdef inline int hold(self, int64_t n) except -1 nogil:
+        """Count bytes that stay as long as the store, or the family of matchers."""
+        if self.account is not None:
+            self.account.memory_left -= n
+            if self.account.memory_left < 0:
+                self.refuse_memory(n)
+        return 0
+
+    cdef inline bint may_add_term(self, bint is_full) noexcept nogil:
+        """Count a new term. ``is_full`` tells where nobody pays for it."""
+        if self.account is None:
+            return not is_full
+        self.account.terms_left -= 1
+        return self.account.terms_left >= 0
+
+    cdef inline bint may_add_state(self, bint is_full) noexcept nogil:
+        """Count a new semantic state. ``is_full`` tells where nobody pays for it."""
+        if self.account is None:
+            return not is_full
+        self.account.states_left -= 1
+        return self.account.states_left >= 0

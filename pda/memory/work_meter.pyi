@@ -6,7 +6,7 @@ from stackmask.grammar.source.work import Event
 
 @final
 class WorkAccount:
-    """The work that one request may still do, over all its calls. Safe to cancel from another thread."""
+    """What one request may still do and keep, over all its calls. Safe to cancel from another thread."""
 
     @property
     def allowance(self) -> int:
@@ -17,15 +17,40 @@ class WorkAccount:
         """Units that it may still do; below 0 if its last call did a little more than was left."""
 
     @property
+    def memory(self) -> int:
+        """Bytes of states that the request may add to what stays, at most."""
+
+    @property
+    def memory_left(self) -> int:
+        """Bytes that it may still add."""
+
+    @property
     def cancelled(self) -> bool:
         """Whether it was cancelled."""
 
-    def __new__(cls, allowance: int, spent: int = 0, event: Event | None = None) -> Self: ...
+    def __new__(
+        cls, allowance: int, spent: int = 0, event: Event | None = None, limits: object = None
+    ) -> Self: ...
     def grant(self, units: int) -> None:
         """Allow some more units, and one call to use all of these."""
 
-    def restart(self, spent: int) -> None:
-        """Give back all but the units of compiling: the request begins anew elsewhere."""
+    def grant_memory(self, n: int) -> None:
+        """Allow some more bytes."""
+
+    def begin(self) -> WorkAccount:
+        """Return the account of a new matcher: this one is of reading and compiling its grammar, and was charged for that."""
+
+    def restart(self, compiled: WorkAccount) -> None:
+        """Take what is left after compiling: the request begins anew in another store."""
+
+    def ease(self, other: WorkAccount) -> None:
+        """Allow no less than another account of the same grammar does."""
+
+    def hold(self, n: int) -> None:
+        """Count bytes that were made in Python.
+
+        Raises: BudgetError if they are more than the request may keep.
+        """
 
     def cancel(self) -> None:
         """End the call that works for this request at its next check, and later ones that need work."""

@@ -26,20 +26,32 @@ cdef extern from "Python.h":
 cdef enum:
     REST_TURNS = 100                # moments that a call rests at most
 
+MEMORY_TEXT = "bytes of states of one request"
+
 cdef double YIELD_SECONDS = 0.005   # the switch interval of the interpreter
 cdef double SIGNAL_SECONDS = 0.05   # between looks at signals, where that lock was released
 
 
 @cython.final
 cdef class WorkAccount:
-    """The work that one request may still do, over all its calls. Safe to cancel from another thread.
+    """What one request may still do and keep, over all its calls. Safe to cancel from another thread.
 
-    ``event``: like ``threading.Event``; cancels as well, once it is set.
+    ``event``: like ``threading.Event``; cancels as well, once it is set. ``limits``: has ``max_memory``,
+    ``max_terms`` and ``max_semantic_states``, which count what the request adds to the store; what others
+    added before is free.
     """
 
-    def __cinit__(self, allowance, spent=0, event=None):
+    def __cinit__(self, allowance, spent=0, event=None, limits=None):
         self.allowance = min(allowance, ENDLESS)
         self.left = self.allowance - min(spent, self.allowance)
+        self.memory = self.max_terms = self.max_states = ENDLESS
+        if limits is not None:
+            self.memory = min(limits.max_memory, ENDLESS)
+            self.max_terms = min(limits.max_terms, ENDLESS)
+            self.max_states = min(limits.max_semantic_states, ENDLESS)
+        self.memory_left = self.memory
+        self.terms_left = self.max_terms
+        self.states_left = self.max_states
         self.most_per_call = 0
         self.is_cancelled = False
         self.patience = PATIENCE
@@ -56,10 +68,45 @@ cdef class WorkAccount:
         self.left = min(max(self.left, 0) + units, ENDLESS)
         self.most_per_call = max(self.most_per_call, units)
 
-    def restart(self, spent):
-        """Give back all but the units of compiling: the request begins anew elsewhere."""
-        self.left = self.allowance - min(spent, self.allowance)
+    def grant_memory(self, n):
+        """Allow some more bytes."""
+        self.memory_left = min(self.memory_left + n, ENDLESS)
+
+    def begin(self):
+        """Return the account of a new matcher: this one was charged for reading and compiling its grammar."""
+        cdef WorkAccount account = WorkAccount(self.allowance)
+        account.memory = self.memory
+        account.max_terms = self.max_terms
+        account.max_states = self.max_states
+        account.restart(self)
+        account.moved = False
+        return account
+
+    def restart(self, WorkAccount compiled not None):
+        """Take what is left after compiling: the request begins anew in another store."""
+        self.left = self.allowance - min(compiled.allowance - compiled.left, self.allowance)
+        self.memory_left = self.memory - (compiled.memory - compiled.memory_left)
+        self.terms_left = self.max_terms - (compiled.max_terms - compiled.terms_left)
+        self.states_left = self.max_states - (compiled.max_states - compiled.states_left)
         self.moved = True
+
+    def ease(self, WorkAccount other not None):
+        """Allow no less than another account of the same grammar does."""
+        cdef int64_t spent = min(self.allowance - self.left, other.allowance - other.left)
+        self.allowance = max(self.allowance, other.allowance)
+        self.left = self.allowance - spent
+        self.memory_left = max(self.memory_left, other.memory_left)
+        self.terms_left = max(self.terms_left, other.terms_left)
+        self.states_left = max(self.states_left, other.states_left)
+
+    def hold(self, n):
+        """Count bytes that were made in Python.
+
+        Raises: BudgetError if they are more than the request may keep.
+        """
+        self.memory_left -= n
+        if self.memory_left < 0:
+            raise BudgetError("max_memory", self.memory, MEMORY_TEXT)
 
     def cancel(self):
         """End the call that works for this request at its next check, and later ones that need work."""
@@ -87,6 +134,11 @@ cdef class WorkMeter:
     def charge(self, int64_t units):
         """Count some work that was done in Python."""
         self.spend(units)
+
+    cdef int refuse_memory(self, int64_t n) except -1 nogil:
+        """Raise the error of a request that may not keep so many bytes more; it has not got them."""
+        self.account.memory_left += n
+        raise BudgetError("max_memory", self.account.memory, MEMORY_TEXT)
 
     cdef int check(self) except -1 nogil:
         """Settle what was done, and look whether the call may go on."""

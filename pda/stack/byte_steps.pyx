@@ -78,6 +78,8 @@ cdef class ByteSteps:
                 self.table.configs[config].map = MAP_EACH
                 return NEVER_A_ROW
             map = self.terms.map_meet(map, self.terms.classes_of(self.table.members[i].state))
+        if not self.table.is_walk:
+            self.terms.meter.hold(4 * self.terms.maps[map].count)
         c.row = <int32_t>self.table.rows.size()
         self.table.configs[config].row = c.row
         self.table.configs[config].map = map

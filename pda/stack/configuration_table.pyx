@@ -11,7 +11,16 @@ from stackmask.pda.ids cimport NO_TOKEN
 from stackmask.pda.memory.checked_vectors cimport copy_items
 from stackmask.pda.terms.term_table cimport MAP_ONE
 from stackmask.pda.context.semantic_states cimport SEM_SYMBOL
-from stackmask.pda.memory.hash_tables cimport Probe, ids_free, ids_init, ids_next, ids_probe, ids_put, mix
+from stackmask.pda.memory.hash_tables cimport (
+    ENTRY_BYTES,
+    Probe,
+    ids_free,
+    ids_init,
+    ids_next,
+    ids_probe,
+    ids_put,
+    mix,
+)
 
 from stackmask.pda.errors import BudgetError
 
@@ -101,6 +110,11 @@ cdef class ConfigTable:
         cdef SemId sem
         if self.configs.size() >= self.max_configurations:
             raise BudgetError("max_configurations", self.max_configurations, "configurations visited")
+        if not self.is_walk:
+            # those of walks go with the masks
+            self.terms.meter.hold(
+                sizeof(Config) + ENTRY_BYTES + sizeof(Member) * n + sizeof(Pop) * draft.pops.size()
+            )
         config.first = <int32_t>self.members.size()
         config.count = config.sure = <int32_t>n
         config.pop_first = <int32_t>self.pops.size()

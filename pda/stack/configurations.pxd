@@ -30,6 +30,7 @@ cdef class ConfigSpace:
     cdef ByteSteps byte_steps
     cdef TokenSteps token_steps
     cdef bint is_summary
+    cdef object __weakref__
     cdef uint64_t max_configurations
     cdef uint64_t max_members
 

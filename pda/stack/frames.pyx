@@ -12,6 +12,7 @@ from libcpp.vector cimport vector
 from stackmask.pda.ids cimport ACTION_NONE, NO_FRAME, is_capture
 from stackmask.pda.terms.term_table cimport ANY_BYTE, Ends
 from stackmask.pda.memory.hash_tables cimport (
+    ENTRY_BYTES,
     NO_VALUE,
     Probe,
     ids_free,
@@ -106,6 +107,8 @@ cdef class FrameGraph:
                 if i == n:
                     return id
             id = ids_next(&self.frame_index, &probe)
+        if not self.is_walk:
+            self.terms.meter.hold(sizeof(Frame) + ENTRY_BYTES + sizeof(Edge) * n)
         id = <int32_t>self.frames.size()
         frame.first = <int32_t>self.edges.size()
         frame.count = <int32_t>n

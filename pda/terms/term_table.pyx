@@ -4,6 +4,7 @@
 from libc.string cimport memcmp, memcpy
 
 from stackmask.pda.memory.hash_tables cimport (
+    ENTRY_BYTES,
     NO_VALUE,
     Probe,
     ids_free,
@@ -115,8 +116,9 @@ cdef class TermTable:
     ) except -1 nogil:
         cdef Term t
         cdef int32_t id = <int32_t>self.terms.size()
-        if self.terms.size() >= self.max_terms:
+        if not self.meter.may_add_term(self.terms.size() >= self.max_terms):
             raise BudgetError("max_terms", self.max_terms, "local states of the grammar")
+        self.meter.hold(sizeof(Term) + ENTRY_BYTES)
         self.meter.spend(TERM_WORK)
         t.kind = <uint8_t>kind
         t.a = a
@@ -152,6 +154,7 @@ cdef class TermTable:
                 if i == n:
                     return id
             id = ids_next(&self.term_index, &probe)
+        self.meter.hold(4 * n)
         cdef int32_t first = <int32_t>self.kids.size()
         for i in range(n):
             self.kids.push_back(items[i])
@@ -170,6 +173,7 @@ cdef class TermTable:
             ):
                 return id
             id = ids_next(&self.set_index, &probe)
+        self.meter.hold(36 + ENTRY_BYTES)
         id = <int32_t>(self.sets.size() // 4)
         for i in range(4):
             self.sets.push_back(words[i])

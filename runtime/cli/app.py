@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
+from stackmask.runtime.cli.choices import one_of
 from stackmask.runtime.cli.console import reporting
+
+if TYPE_CHECKING:
+    from stackmask.runtime.cli.grammars import Reading
 
 app = typer.Typer(
     name="stackmask",
@@ -18,6 +22,22 @@ app = typer.Typer(
     rich_markup_mode=None,
 )
 
+NAMES = (
+    "A grammar file, the name of a bundled grammar, a JSON Schema (a .json file or the text), /a regular expression/, or a "
+    "type: module:Class."
+)
+AsRegex = Annotated[
+    bool,
+    typer.Option("--regex", help="What names the grammar is a regular expression, whatever it looks like."),
+]
+Profile = Annotated[
+    str,
+    typer.Option(
+        "--profile",
+        help="Of schemas and types: JSON as a model should write it, or all spellings that JSON has.",
+        **one_of("model", "exact"),
+    ),
+]
 Start = Annotated[
     str | None, typer.Option("--start", help="The start rule; by default `root`, or else the first.")
 ]
@@ -29,6 +49,12 @@ Model = Annotated[
     ),
 ]
 MaxNewTokens = Annotated[int, typer.Option("--max-new-tokens", min=1, help="Give up after so many tokens.")]
+
+
+def _reading(start: str | None, as_regex: bool, profile: str) -> Reading:
+    from stackmask.runtime.cli.grammars import Reading
+
+    return Reading(start, as_regex, cast(Any, profile))
 
 
 def _show_version(wanted: bool) -> None:
@@ -53,10 +79,10 @@ def _root(
 @reporting
 def generate(
     prompt: Annotated[str, typer.Argument(help="What the model is to continue or answer.")],
-    grammar: Annotated[
-        str, typer.Option("--grammar", help="A grammar file, or the name of a bundled grammar.")
-    ],
+    grammar: Annotated[str, typer.Option("--grammar", help=NAMES)],
     start: Start = None,
+    regex: AsRegex = False,
+    profile: Profile = "model",
     model: Model = None,
     max_new_tokens: MaxNewTokens = 256,
     temperature: Annotated[
@@ -77,30 +103,39 @@ def generate(
     from stackmask.runtime.cli.generating import Sampling, run_generate
 
     sampling = Sampling(max_new_tokens, temperature or None, top_p, seed)
-    raise typer.Exit(run_generate(prompt, grammar, start, model, sampling, chat=chat))
+    raise typer.Exit(
+        run_generate(prompt, grammar, _reading(start, regex, profile), model, sampling, chat=chat)
+    )
 
 
 @app.command()
 @reporting
 def sql(
-    question: Annotated[str, typer.Argument(help="A question about the data, in plain words.")],
+    question: Annotated[str | None, typer.Argument(help="A question about the data, in plain words.")] = None,
     db: Annotated[
         str | None,
         typer.Option(
             "--db",
-            help="A SQLite file, a URL (postgresql://user@host/database), or the name of a bundled database; by "
-            "default the bundled shop.",
+            help="A SQLite, CSV or Parquet file, a URL (postgresql://user@host/database), or the name of a bundled "
+            "database; by default the bundled shop. All but the shop need --model.",
         ),
     ] = None,
+    show_schema: Annotated[
+        bool,
+        typer.Option(
+            "--show-schema", help="Show the tables as the model is shown them; no question is asked."
+        ),
+    ] = False,
     model: Model = None,
     explain: Annotated[
         bool, typer.Option("--explain", help="Show the database's plan; the query does not run.")
     ] = False,
     output_format: Annotated[
-        Literal["table", "csv", "json"],
+        str,
         typer.Option(
             "--format",
             help="How rows go to standard output; with csv and json the SQL goes to standard error.",
+            **one_of("table", "csv", "json"),
         ),
     ] = "table",
     grammar: Annotated[
@@ -122,13 +157,17 @@ def sql(
     max_new_tokens: MaxNewTokens = 256,
 ) -> None:
     """Answer a question: write the SQL, run it (read-only), show the rows."""
-    from stackmask.runtime.cli.command_sql import Asking, run_sql
+    from stackmask.runtime.cli.command_sql import Asking, run_sql, show_tables
 
+    if show_schema:
+        raise typer.Exit(show_tables(db))
+    if question is None:
+        raise typer.BadParameter("give a question, or --show-schema")
     how = Asking(
         max_new_tokens,
         timeout,
         rows,
-        output_format,
+        cast(Any, output_format),
         explain=explain,
         constrained=grammar,
         size=max_size << 20,
@@ -139,8 +178,10 @@ def sql(
 @app.command()
 @reporting
 def check(
-    grammar: Annotated[str, typer.Argument(help="A grammar file, or the name of a bundled grammar.")],
+    grammar: Annotated[str, typer.Argument(help=NAMES)],
     start: Start = None,
+    regex: AsRegex = False,
+    profile: Profile = "model",
     text: Annotated[str | None, typer.Option("--text", help="A text to judge.")] = None,
     file: Annotated[Path | None, typer.Option("--file", help="A file to judge; - is standard input.")] = None,
 ) -> None:
@@ -152,13 +193,49 @@ def check(
 
     if text is not None and file is not None:
         raise typer.BadParameter("give --text or --file, not both")
-    raise typer.Exit(run_check(grammar, start, text, file))
+    raise typer.Exit(run_check(grammar, _reading(start, regex, profile), text, file))
+
+
+@app.command()
+@reporting
+def lint(
+    grammars: Annotated[
+        list[str], typer.Argument(help="Grammar files, or names of bundled grammars.", metavar="GRAMMAR…")
+    ],
+    start: Start = None,
+) -> None:
+    """Show what grammars say that is allowed and hardly meant, such as rules that nothing uses.
+
+    Exit status: 0 nothing, 1 warnings, 2 a grammar has errors or cannot be read.
+    """
+    from stackmask.runtime.cli.command_lint import run_lint
+
+    raise typer.Exit(run_lint(grammars, start))
+
+
+@app.command()
+@reporting
+def sample(
+    grammar: Annotated[str, typer.Argument(help=NAMES)],
+    count: Annotated[int, typer.Option("-n", "--count", min=1, max=10_000, help="How many texts.")] = 1,
+    seed: Annotated[int, typer.Option("--seed", min=0, help="Others for another number.")] = 0,
+    start: Start = None,
+    regex: AsRegex = False,
+    profile: Profile = "model",
+) -> None:
+    """Show texts that a grammar accepts, drawn by chance.
+
+    Exit status: 0 drawn, 1 no whole text was found, 2 the grammar cannot be used.
+    """
+    from stackmask.runtime.cli.command_sample import run_sample
+
+    raise typer.Exit(run_sample(grammar, _reading(start, regex, profile), count, seed))
 
 
 @app.command()
 @reporting
 def trace(
-    grammar: Annotated[str, typer.Argument(help="A grammar file, or the name of a bundled grammar.")],
+    grammar: Annotated[str, typer.Argument(help=NAMES)],
     text: Annotated[str, typer.Option("--text", help="The text to follow, token by token.")],
     start: Start = None,
     model: Model = None,
@@ -197,7 +274,8 @@ def compare(
     ] = False,
     start: Start = None,
     flavor: Annotated[
-        Literal["ecma", "python", "rust"], typer.Option("--flavor", help="Whose regular expressions.")
+        str,
+        typer.Option("--flavor", help="Whose regular expressions.", **one_of("ecma", "python", "rust")),
     ] = "ecma",
     flags: Annotated[str, typer.Option("--flags", help="Flags of the regular expression, as letters.")] = "",
     search: Annotated[
@@ -252,7 +330,7 @@ def compare(
     if len(kinds) > 1:
         raise typer.BadParameter("give one of --regex, --grammar, --schema")
     kind = kinds[0] if kinds else None
-    subject = read_subject(language, kind, start=start, flavor=flavor, flags=flags, search=search)
+    subject = read_subject(language, kind, start=start, flavor=cast(Any, flavor), flags=flags, search=search)
     raise typer.Exit(
         run_compare(
             subject,

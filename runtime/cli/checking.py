@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from stackmask.grammar.ir import RuleSet, SourceText, Span, TokenTerminal, walk
 from stackmask.grammar.source.diagnostics import Diagnostic, StackmaskError, render_one
 from stackmask.runtime.cli.console import output, show, show_error
-from stackmask.runtime.cli.grammars import load_grammar
+from stackmask.runtime.cli.grammars import Reading, load_grammar
 from stackmask.runtime.matching.compiler import CompiledGrammar, Compiler
 from stackmask.runtime.matching.refusal import describe_expectation
 from stackmask.runtime.vocabulary.vocabulary import Vocabulary
@@ -106,9 +106,9 @@ def read_data(file: Path) -> bytes:
     return data
 
 
-def run_check(name: str, start: str | None, text: str | None, file: Path | None) -> int:
+def run_check(name: str, reading: Reading, text: str | None, file: Path | None) -> int:
     """Check a grammar, and a text if one is given; return the exit status."""
-    grammar = load_grammar(name, start)
+    grammar = load_grammar(name, reading=reading)
     compiled = compile_for_text(grammar)
     if text is None and file is None:
         rules = len(grammar.rules.rules)

@@ -19,15 +19,17 @@ from stackmask.grammar.grammar import Grammar
 from stackmask.grammar.source.visible import visible
 from stackmask.grammar.sql.schema.errors import SQLError
 from stackmask.runtime.cli.checking import compile_for_text, explain, judge
+from stackmask.runtime.cli.confidence import is_unsure, mean_log_probability
 from stackmask.runtime.cli.console import messages, output, show, show_error
 from stackmask.runtime.cli.database import ANSWER_BYTES, Database, QueryError, Rows
-from stackmask.runtime.cli.loading import load_model
+from stackmask.runtime.cli.loading import load_model, refuse_missing_folder
 from stackmask.runtime.cli.open_database import open_database
-from stackmask.runtime.cli.prompts import Prompt, make_embedded_prompt, make_prompt
+from stackmask.runtime.cli.prompts import Prompt, describe_table, make_embedded_prompt, make_prompt
 from stackmask.runtime.cli.tables import Format, show_rows
-from stackmask.runtime.embedded import bundled_database, bundled_names, prompt_for
+from stackmask.runtime.embedded import bundled_database, bundled_names, can_read, prompt_for
 
 ANSWERED, FAILED = 0, 1
+LISTED = 8  # tables that a message names
 _FENCED = re.compile(r"```[a-zA-Z]*[ \t]*\n(.*?)(?:\n```|\Z)", re.DOTALL)
 
 
@@ -46,20 +48,44 @@ class Asking:
 
 def run_sql(question: str, db: str | None, model_name: str | None, how: Asking) -> int:
     """Answer a question; return the exit status."""
+    refuse_missing_folder(model_name)
     source, known = find_database(db)
     with closing(open_database(source)) as database:  # errors of the database come before the model is loaded
+        if model_name is None and not known and not can_read():
+            raise SQLError(_ask_for_model(database))
         if model_name is None:
             prompt_for(question)  # and so do those of the question
         grammar = make_grammar(database) if how.constrained else None
         with messages().status("loading the model"):
             model, tokenizer = load_model(model_name, reading=not known)
         prompt = _prompt(question, database, model, tokenizer, how, embedded=model_name is None, known=known)
-        query = _write(prompt, model, tokenizer, grammar, how)
+        query = _write(prompt, model, tokenizer, grammar, how, embedded=model_name is None)
         if query is None:
             return FAILED
         if not how.constrained and not only_reads(query, database.dialect):
             return FAILED
         return _answer(database, query, how)
+
+
+def _ask_for_model(database: Database) -> str:
+    """Say what to do where the model that comes along cannot help."""
+    names = [table.name for table in database.schema.tables]
+    more = ", …" if len(names) > LISTED else ""
+    found = f"{len(names)} table{'s' if len(names) != 1 else ''} ({', '.join(names[:LISTED])}{more})"
+    return (
+        f"the database opens and has {found}, but the model that comes with stackmask knows the bundled shop only: name one "
+        "with --model, a folder or a name of the hub (such as Qwen/Qwen2.5-Coder-1.5B-Instruct)"
+    )
+
+
+def show_tables(db: str | None) -> int:
+    """Print the tables of a database as a model is shown them; return the exit status."""
+    source, _ = find_database(db)
+    with closing(open_database(source)) as database:
+        keys = database.keys()
+        for table in database.schema.tables:
+            show(output(), describe_table(table, database.schema, keys))
+    return ANSWERED
 
 
 def find_database(db: str | None) -> tuple[str | Path, bool]:
@@ -105,7 +131,9 @@ def _prompt(
     return made.text
 
 
-def _write(prompt: Any, model: Any, tokenizer: Any, grammar: Grammar | None, how: Asking) -> str | None:
+def _write(
+    prompt: Any, model: Any, tokenizer: Any, grammar: Grammar | None, how: Asking, *, embedded: bool
+) -> str | None:
     """Let the model write the query, show it as it comes, and return it; None if it was cut off."""
     from stackmask.runtime.generation import generate
 
@@ -128,6 +156,10 @@ def _write(prompt: Any, model: Any, tokenizer: Any, grammar: Grammar | None, how
     if not result.finished:
         show_error(f"error: {result.note}")
         return None
+    if is_unsure(mean_log_probability(model, tokenizer, prompt, result.token_ids), embedded=embedded):
+        show_error(
+            "note: low confidence: the model was not sure of this query; does the question fit the tables?"
+        )
     return query
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from stackmask.grammar.source.visible import visible
 from stackmask.runtime.cli.console import messages, show_error
-from stackmask.runtime.cli.grammars import load_grammar
+from stackmask.runtime.cli.grammars import Reading, load_grammar
 from stackmask.runtime.cli.loading import load_model
 from stackmask.runtime.embedded import prompt_for
 
@@ -38,14 +38,14 @@ class Sampling:
 def run_generate(
     prompt: str,
     grammar_name: str,
-    start: str | None,
+    reading: Reading,
     model_name: str | None,
     sampling: Sampling,
     *,
     chat: bool,
 ) -> int:
     """Generate, writing the text as it comes; return the exit status."""
-    grammar = load_grammar(grammar_name, start)
+    grammar = load_grammar(grammar_name, reading=reading)
     _ = grammar.normalized  # its errors come before the model is loaded
     asked: Any = [{"role": "user", "content": prompt}] if chat else prompt
     if model_name is None:

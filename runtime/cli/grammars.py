@@ -1,18 +1,117 @@
-"""Find the grammar that a command line names."""
+"""Find the grammar that a command line names: a file, a bundled grammar, a schema, a pattern or a type."""
 
 from __future__ import annotations
 
+import importlib
+import json
+import re
+import sys
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any, Final, Literal
 
 from stackmask.grammar.grammar import Grammar
-from stackmask.grammar.source.files import bundled_names
+from stackmask.grammar.source.diagnostics import StackmaskError
+from stackmask.grammar.source.files import bundled_names, read_text
+
+_TYPE: Final = re.compile(r"[^\W\d]\w*(?:\.[^\W\d]\w*)*:[^\W\d]\w*(?:\.[^\W\d]\w*)*")
+_PATTERN: Final = re.compile(r"/(.+)/", re.DOTALL)
+MOST_NAMES: Final = 8  # that a message lists
 
 
-def load_grammar(name: str, start: str | None) -> Grammar:
-    """Return the grammar of a file, or the bundled one of that name if there is no such file.
+class NamedGrammarError(StackmaskError):
+    """What names a grammar on the command line leads to none."""
 
-    Raises: GrammarFileError, GrammarError.
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """How to read what names a grammar. ``start`` is of grammars, ``profile`` of schemas and types."""
+
+    start: str | None = None
+    is_regex: bool = False
+    profile: Literal["model", "exact"] = "model"
+
+
+def load_grammar(name: str, start: str | None = None, reading: Reading | None = None) -> Grammar:
+    """Return the grammar that a name leads to.
+
+    In this order: a pattern if ``is_regex``; a file, a JSON Schema if it ends in ``.json``; the bundled grammar of that
+    name; ``/pattern/``; ``module:Class``; the text of a JSON Schema.
+    Raises: NamedGrammarError, GrammarFileError, GrammarError, SchemaError, as the grammars do.
     """
-    if name in bundled_names() and not Path(name).exists():
-        return Grammar.bundled(name, start)
-    return Grammar.from_file(name, start)
+    reading = reading or Reading(start)
+    pattern = name if reading.is_regex else _pattern_in(name)
+    if pattern is not None:
+        _without_start(reading, "a regular expression")
+        return Grammar.from_regex(pattern)
+    if _is_file(name) or name not in bundled_names():
+        if name.lower().endswith(".json"):
+            _without_start(reading, "a JSON Schema")
+            return _from_schema_text(read_text(Path(name)), reading, name)
+        if not _is_file(name) and _TYPE.fullmatch(name):
+            _without_start(reading, "a type")
+            return Grammar.of(_import(name), profile=reading.profile)
+        if not _is_file(name) and name.lstrip()[:1] == "{":
+            _without_start(reading, "a JSON Schema")
+            return _from_schema_text(name, reading, "<schema>")
+        return Grammar.from_file(name, reading.start)
+    return Grammar.bundled(name, reading.start)
+
+
+def _is_file(name: str) -> bool:
+    try:
+        return Path(name).exists()
+    except (OSError, ValueError):  # a name that no file can have
+        return False
+
+
+def _pattern_in(name: str) -> str | None:
+    found = _PATTERN.fullmatch(name)
+    return None if found is None or _is_file(name) else found[1]
+
+
+def _without_start(reading: Reading, what: str) -> None:
+    if reading.start is not None:
+        raise NamedGrammarError(f"--start names a rule of a grammar, and this is {what}: leave it out")
+
+
+def _from_schema_text(text: str, reading: Reading, name: str) -> Grammar:
+    try:
+        schema = json.loads(text)
+    except RecursionError:
+        raise NamedGrammarError(f"{name} is nested too deeply") from None
+    except ValueError as error:
+        raise NamedGrammarError(f"{name} is no JSON: {error}") from None
+    if isinstance(schema, dict) and schema.get("type") == "structural_tag":
+        return Grammar.from_structural_tag(schema)
+    return Grammar.from_json_schema(schema, profile=reading.profile)
+
+
+def _import(name: str) -> Any:
+    """Return what ``module:Class`` names; modules of the working folder are found, as ``python -m`` finds them."""
+    module_name, _, path = name.partition(":")
+    if "" not in sys.path and str(Path.cwd()) not in sys.path:
+        sys.path.insert(0, str(Path.cwd()))
+    try:
+        found: Any = importlib.import_module(module_name)
+    except ModuleNotFoundError as error:
+        if error.name is not None and (module_name + ".").startswith(error.name + "."):
+            raise NamedGrammarError(
+                f"no module {error.name} for {name}: modules are looked for in this folder and among those installed"
+            ) from None
+        raise NamedGrammarError(f"{module_name} cannot be imported: {error}") from None
+    except Exception as error:  # noqa: BLE001  # whatever the module does
+        raise NamedGrammarError(
+            f"{module_name} cannot be imported: {type(error).__name__}: {error}"
+        ) from None
+    for part in path.split("."):
+        if not hasattr(found, part):
+            classes = (
+                [key for key, value in vars(found).items() if isinstance(value, type)]
+                if hasattr(found, "__dict__")
+                else []
+            )
+            shown = f"; its classes: {', '.join(classes[:MOST_NAMES])}" if classes else ""
+            raise NamedGrammarError(f"{module_name} has no {part}{shown}")
+        found = getattr(found, part)
+    return found

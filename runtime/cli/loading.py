@@ -2,11 +2,30 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 from stackmask.runtime.embedded import load_embedded
 from stackmask.runtime.extras import require
 from stackmask.runtime.generation.errors import GenerationError
+
+
+def refuse_missing_folder(name: str | None) -> None:
+    """Refuse a name that is the path of a folder, where there is none: a hub would only say that it is no name of its own.
+
+    Raises: GenerationError.
+    """
+    if name is None:
+        return
+    is_path = name.startswith((".", "/", "~")) or "\\" in name or name.count("/") > 1
+    path = Path(name)
+    if is_path and not path.is_dir():
+        what = "it is a file" if path.is_file() else "there is no such folder"
+        raise GenerationError(
+            f"cannot load the model {name}: {what}; --model takes a folder, or a name of the hub (owner/model)"
+        )
+    if path.is_dir() and not (path / "config.json").is_file():
+        raise GenerationError(f"cannot load the model {name}: the folder has no config.json")
 
 
 def load_model(name: str | None, *, reading: bool = False) -> tuple[Any, Any]:
@@ -16,6 +35,7 @@ def load_model(name: str | None, *, reading: bool = False) -> tuple[Any, Any]:
 
     Raises: MissingExtraError without the extra ``hf``; GenerationError if there is no such model.
     """
+    refuse_missing_folder(name)
     with require("hf"):
         import torch
         import transformers  # noqa: F401  # both are there: what follows needs them, but not all of their parts

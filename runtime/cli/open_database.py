@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from stackmask.grammar.sql.schema.errors import SQLError
 from stackmask.grammar.sql.schema.read import is_url
 from stackmask.runtime.cli.database import Database
 
@@ -19,8 +20,20 @@ def open_database(source: str | Path) -> Database:
     return ProcessDatabase(source)
 
 
+def refuse_other_products(url: str) -> None:
+    """Refuse the URL of what cannot be read, before anything is installed for it. Raises: SQLError."""
+    product = url.partition(":")[0].partition("+")[0].lower()
+    if product not in ("sqlite", "postgres", "postgresql"):
+        raise SQLError(
+            f"no database is known under {product}:// that could be read: --db takes SQLite, CSV and Parquet files, and "
+            "postgresql:// URLs"
+        )
+
+
 def open_directly(source: str | Path) -> Database:
     """Open the same in this process: what ``open_database`` does where it cannot harm anyone. Raises: SQLError."""
+    if is_url(source):
+        refuse_other_products(str(source))
     if is_url(source) and not str(source).startswith("sqlite:"):
         from stackmask.runtime.cli.server_database import ServerDatabase
 

@@ -13,6 +13,7 @@ from stackmask.grammar.sql.schema.errors import SQLError
 from stackmask.grammar.sql.schema.inspect_sqlite import open_file, read_connection
 from stackmask.runtime.cli.answers import fetch, too_much_memory, too_slow
 from stackmask.runtime.cli.database import ANSWER_BYTES, Keys, QueryError, Reference, Rows, TableKey
+from stackmask.runtime.cli.table_files import is_table_file, open_table_file
 
 STEPS_BETWEEN_CHECKS: Final = 10_000  # virtual machine steps of SQLite; about a millisecond
 LONGEST_VALUE: Final = 16 << 20  # bytes: one step of the machine can make a value, and no clock stops it
@@ -40,9 +41,9 @@ class SQLiteDatabase:
     product = "SQLite"
 
     def __init__(self, path: Path, *, clock: Callable[[], float] = time.monotonic) -> None:
-        """Open a file and read its schema. Raises: SQLError."""
+        """Open a file and read its schema; a file of one table is read into memory. Raises: SQLError."""
         self._clock = clock
-        self._connection = open_file(path)
+        self._connection = open_table_file(path) if is_table_file(path) else open_file(path)
         try:
             # virtual tables connect when the schema is read: some of them prepare writes there, though they make none
             self.schema = read_connection(self._connection)

@@ -17,7 +17,14 @@ from stackmask.runtime.extras import require
 if TYPE_CHECKING:
     from transformers import LlamaForCausalLM, PreTrainedTokenizerFast
 
-__all__ = ["EmbeddedModelError", "bundled_database", "bundled_names", "load_embedded", "prompt_for"]
+__all__ = [
+    "EmbeddedModelError",
+    "bundled_database",
+    "bundled_names",
+    "can_read",
+    "load_embedded",
+    "prompt_for",
+]
 
 FOLDER = Path(__file__).resolve().parent
 END, PAD = "<|endoftext|>", "<|pad|>"
@@ -105,6 +112,11 @@ def load_embedded(*, reading: bool = False) -> tuple[LlamaForCausalLM, PreTraine
         clean_up_tokenization_spaces=False,
     )
     return model.eval(), tokenizer
+
+
+def can_read() -> bool:
+    """Say whether the weights that read a schema from the prompt are installed."""
+    return (FOLDER / "reader.safetensors").is_file()
 
 
 def _file(name: str) -> Path:

@@ -1,36 +1,27 @@
-"""Finite-state indexes on disk: one file, written whole or not at all, and checked before anything in it is used.
+"""Finite-state indexes on disk: a file of the common form whose sections are a header in JSON and the arrays.
 
-A file is a preamble, a header in JSON, and the arrays one after the other, each at a multiple of 8 bytes. The preamble
-holds a SHA-256 of all that follows it; the header says which vocabulary the index is of.
+The header says which vocabulary the index is of.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
-import os
-import secrets
-import struct
-from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
 from stackmask.runtime.fsm.dfa import Dfa
 from stackmask.runtime.fsm.errors import FsmFileError
 from stackmask.runtime.fsm.index import TokenIndex
+from stackmask.runtime.vocabulary.container import ContainerError, Kind, write_whole
 
 if TYPE_CHECKING:
     import numpy.typing as npt
 
     from stackmask.runtime.vocabulary.vocabulary import Vocabulary
 
-MAGIC = b"stackmask-fsm\n\0\0"
-VERSION = 1  # of the format: higher when the meaning of any part changes
-BYTE_ORDER = 0x01020304  # written in the machine's own order, as are the arrays
-ALIGNMENT = 8
-_PREAMBLE = struct.Struct("=16sIIQ32s")  # magic, version, byte order, bytes of the header, checksum
 _ARRAYS = {
     "first": np.int32,
     "low": np.uint8,
@@ -45,6 +36,7 @@ _ARRAYS = {
     "words": np.uint32,
     "gaps": np.uint8,
 }
+KIND: Final = Kind(b"stackmask-fsm\n\0\0", version=2, sections=1 + len(_ARRAYS))
 
 
 def fingerprint(vocabulary: Vocabulary) -> str:
@@ -65,22 +57,9 @@ def write_index(path: Path, index: TokenIndex, vocabulary: Vocabulary, counts: d
             "vocabulary": fingerprint(vocabulary),
             "special_ids": index.special_ids(),
             "counts": counts,
-            "sizes": [len(arrays[name]) for name in _ARRAYS],
         }
     ).encode()
-    body = b"".join([_padded(header), *(_padded(arrays[name].tobytes()) for name in _ARRAYS)])
-    data = _PREAMBLE.pack(MAGIC, VERSION, BYTE_ORDER, len(header), hashlib.sha256(body).digest()) + body
-    temporary = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
-    try:
-        with temporary.open("xb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        temporary.replace(path)
-    except BaseException:
-        with suppress(OSError):
-            temporary.unlink()
-        raise
+    write_whole(path, KIND.serialise(0, (header, *(arrays[name].tobytes() for name in _ARRAYS))))
 
 
 def read_index(path: Path, vocabulary: Vocabulary) -> tuple[TokenIndex, dict[str, int]]:
@@ -102,29 +81,16 @@ def read_index(path: Path, vocabulary: Vocabulary) -> tuple[TokenIndex, dict[str
 
 
 def _parse(data: bytes) -> tuple[dict[str, Any], dict[str, npt.NDArray[Any]]]:
-    if len(data) < _PREAMBLE.size or not data.startswith(MAGIC):
-        raise FsmFileError("it does not begin like one")
-    _, version, byte_order, length, checksum = _PREAMBLE.unpack_from(data)
-    if byte_order != BYTE_ORDER:
-        raise FsmFileError("it was written by a machine of another byte order")
-    if version != VERSION:
-        raise FsmFileError(f"its format is version {version}, not {VERSION}")
-    view = memoryview(data)
-    if hashlib.sha256(view[_PREAMBLE.size :]).digest() != checksum:
-        raise FsmFileError("it is damaged (the checksum differs)")
-    at = _PREAMBLE.size
     try:
-        header = json.loads(bytes(view[at : at + length]))
-        sizes = dict(zip(_ARRAYS, header["sizes"], strict=True))
-        at += length + -length % ALIGNMENT
-        arrays = {}
-        for name, kind in _ARRAYS.items():
-            arrays[name] = np.frombuffer(data, kind, sizes[name], at)
-            at += arrays[name].nbytes + -arrays[name].nbytes % ALIGNMENT
+        _, (written, *sections) = KIND.parse(data)
+    except ContainerError as error:
+        raise FsmFileError(str(error)) from None
+    try:
+        header = json.loads(bytes(written))
+        arrays = {
+            name: np.frombuffer(section, kind)
+            for (name, kind), section in zip(_ARRAYS.items(), sections, strict=True)
+        }
         return {key: header[key] for key in ("vocabulary", "special_ids", "counts")}, arrays
     except (ValueError, KeyError, TypeError, RecursionError):
         raise FsmFileError("its header is wrong") from None
-
-
-def _padded(part: bytes) -> bytes:
-    return part + bytes(-len(part) % ALIGNMENT)

@@ -12,6 +12,7 @@ from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 from libc.string cimport memcmp, memcpy, memset
 from libcpp.vector cimport vector
 
+from stackmask.pda.memory.byte_sets cimport lowest_bit
 from stackmask.pda.memory.checked_vectors cimport enter, look_up, refill
 from stackmask.pda.vocabulary.token_trie cimport Trie
 from stackmask.runtime.fsm.dfa cimport NO_STATE, Dfa, copied, fill_bytes, fill_ints
@@ -28,13 +29,6 @@ cdef enum:
     SLOTS = 1024        # rows of the automaton that a walk keeps at hand, a power of two
     CHECK_EVERY = 32    # walks between two looks at memory, time and signals
     DENSE_SHARE = 2     # a row is sparse if its gaps take less than a half of its bits
-
-
-cdef extern from *:
-    """
-    static inline int sm_lowest_bit(unsigned int word) { return __builtin_ctz(word); }
-    """
-    int lowest_bit "sm_lowest_bit"(uint32_t word) noexcept nogil
 
 
 cdef int fill_words(vector[uint32_t]& out, array) except -1:

@@ -152,6 +152,10 @@ class _Run:
         self.batch = RowTable(self.rows, self.pad, self.device)
         self.stream = JumpStream(decoding.streamer, self.batch, holds_last=self.jumps)
         self.takes_positions = "position_ids" in inspect.signature(model.forward).parameters
+        # transformers before 5: there the columns of the cache are said as well
+        self.takes_columns = (
+            "cache_position" in inspect.signature(model.prepare_inputs_for_generation).parameters
+        )
         self.limit = self._rollback_limit(batch)
 
     def _rollback_limit(self, batch: int) -> int | None:
@@ -274,6 +278,11 @@ class _Run:
         arguments = {**self.kwargs, **self._types(attention.shape[1])}
         if self.takes_positions:
             arguments["position_ids"] = positions.to(self.device)
+        if self.takes_columns:
+            columns_read = attention.shape[1]
+            arguments["cache_position"] = torch.arange(
+                columns_read - ids.shape[1], columns_read, device=self.device
+            )
         if self.cache.cache is not None:
             arguments[_CACHE_NAME] = self.cache.cache
         inputs = self.model.prepare_inputs_for_generation(

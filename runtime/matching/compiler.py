@@ -40,10 +40,9 @@ class CompiledGrammar:
 
     __slots__ = (
         "__weakref__",
-        "_allowance",
+        "_account",
         "_compiler",
         "_elsewhere",
-        "_work",
         "automaton",
         "family",
         "grammar",
@@ -59,9 +58,9 @@ class CompiledGrammar:
         self.automaton = automaton
         self.family: ConfigSpace | None = None  # of the matchers that were made last
         self.planner: JumpPlanner | None = None  # of that family
-        # what its matchers may do, and what reading and compiling it took of that
-        self._allowance: int = account.allowance
-        self._work: int = account.allowance - account.left
+        self._account = (
+            account  # charged for reading and compiling; those of its matchers begin with what is left
+        )
         self._compiler = compiler
         self._elsewhere: dict[Store, CompiledGrammar] = {}  # the same grammar in other stores
 
@@ -119,8 +118,18 @@ class CompiledGrammar:
         return {**work.counts(), "complete": work.stopped is None, "stopped": work.stopped}
 
     def stats(self) -> dict[str, int]:
-        """Return sizes and counters: terms, states, masks, walks, bytes."""
-        return self.automaton.store.counts()
+        """Return sizes and counters of its store: terms, states, masks, walks, bytes.
+
+        ``family_bytes``: of the configurations of its matchers. ``compile_work``, ``compile_memory``: what reading and compiling
+        it took of ``max_work`` and ``max_memory``; `Matcher.account` says it of a matcher.
+        """
+        account = self._account
+        return {
+            **self.automaton.store.counts(),
+            "family_bytes": 0 if self.family is None else self.family.nbytes_held(),
+            "compile_work": account.allowance - account.left,
+            "compile_memory": account.memory - account.memory_left,
+        }
 
 
 class Compiler:
@@ -183,8 +192,7 @@ class Compiler:
                 if known is not None:
                     compiled.family, compiled.planner = known
             else:  # nobody has less for what another one wrote in a costlier way
-                compiled._allowance = max(compiled._allowance, account.allowance)
-                compiled._work = min(compiled._work, account.allowance - account.left)
+                compiled._account.ease(account)
         return compiled
 
     def _lowered(
@@ -195,7 +203,8 @@ class Compiler:
         allowance = self.limits.max_work
         if grammar.limits is not None:
             allowance = max(allowance, grammar.limits.max_work)
-        account = WorkAccount(allowance, grammar.work, cancel)
+        account = WorkAccount(allowance, grammar.work, cancel, self.limits)
+        known = store.nbytes_of_rules()
         done = False
         store.lock.enter(account)
         try:
@@ -203,7 +212,26 @@ class Compiler:
             done = True
         finally:
             store.lock.leave(done)
+        account.hold(store.nbytes_of_rules() - known)
         return automaton, account
+
+    def stats(self) -> dict[str, Any]:
+        """Return who holds memory: bytes of each store by what they are, and grammars and families of matchers that use it.
+
+        A store that is ``full`` takes no new matchers, and goes with its last one. Cost: a moment for each family.
+        """
+        with self._lock:
+            stores: list[dict[str, Any]] = [
+                {
+                    "bytes": store.holders(),
+                    "families": len(store.families),
+                    "grammars": self._lanes.grammars_in(store),
+                    "full": store.is_spent(),
+                }
+                for store in self._lanes.stores()
+            ]
+        total = sum(sum(store["bytes"].values()) for store in stores)
+        return {"cache_bytes": self.cache_bytes, "bytes": total, "stores": stores}
 
     @property
     def generation(self) -> int:
@@ -227,12 +255,13 @@ class Compiler:
     def renew(self, compiled: CompiledGrammar) -> None:
         """Move a compiled grammar to a store in use, if its own is full or spoiled; its matchers stay where they are."""
         if self._lanes.of(compiled.automaton.store) is not None:
+            self._lanes.admit()
             return
         with self._lock:
             lane = self._lanes.open()
         automaton, account = self._lowered(compiled.grammar, lane.store)
         with self._lock:
-            compiled.automaton, compiled._work = automaton, account.allowance - account.left
+            compiled.automaton, compiled._account = automaton, account
             compiled.family = None
             compiled.planner = None
             key = (automaton.lowered.start, automaton.start_state, _own_output(compiled.grammar))

@@ -8,11 +8,13 @@ one thread has one store.
 
 from __future__ import annotations
 
+import gc
 import threading
 from collections.abc import Callable
 from typing import TYPE_CHECKING
-from weakref import WeakValueDictionary
+from weakref import WeakSet, WeakValueDictionary
 
+from stackmask.pda.errors import BudgetError
 from stackmask.pda.store import Store
 from stackmask.runtime.matching.recent_grammars import RecentFamilies
 
@@ -22,6 +24,9 @@ if TYPE_CHECKING:
 
 MAX_LANES = 4  # stores that share ``cache_bytes``
 FAMILIES_SHARE = 8  # of a store's bytes go to the families of grammars that may come again
+RETIRED_SHARE = 8  # of ``cache_bytes`` are left to the masks of a store that was put aside
+LEAST_HELD = 32 << 20  # bytes that live requests may hold, however small ``cache_bytes`` is
+WEIGHED = 32  # weighing goes through all families, so it waits for so many new matchers
 
 
 class Lane:
@@ -52,8 +57,10 @@ class Lanes:
     def __init__(self, make: Callable[[int], Store], cache_bytes: int) -> None:
         self._make = make
         self._cache_bytes = cache_bytes
-        self._lanes = [Lane(make(cache_bytes), cache_bytes)]
+        self._stores: WeakSet[Store] = WeakSet()  # also those that were put aside, while a matcher uses them
+        self._lanes = [self._lane(cache_bytes)]
         self._thread = threading.local()  # its ``lane`` is the one that the thread goes to
+        self._until_weighed = WEIGHED
         self.generation = 1
 
     def of(self, store: Store) -> Lane | None:
@@ -84,6 +91,48 @@ class Lanes:
             self._thread.lane = lane
         return lane
 
+    def admit(self) -> None:
+        """Count a new matcher.
+
+        Raises: BudgetError if what live requests hold takes all of ``cache_bytes``.
+        """
+        self._until_weighed -= 1
+        if self._until_weighed <= 0:
+            self._refuse_if_full()
+            self._until_weighed = max(WEIGHED, sum(len(store.families) for store in self.stores()))
+
+    def grammars_in(self, store: Store) -> int:
+        """Return how many compiled grammars use a store in use; 0 for one that was put aside."""
+        return sum(len(lane.grammars) for lane in self._lanes if lane.store is store)
+
+    def stores(self) -> list[Store]:
+        """Return the stores in use, those that were put aside included."""
+        return list(self._stores)
+
+    def _refuse_if_full(self) -> None:
+        """Forget what may come again, where that is too much; if live requests still hold too much, refuse new ones."""
+        most = max(self._cache_bytes, LEAST_HELD)
+        if self._held() <= most:
+            return
+        for lane in self._lanes:
+            lane.families.clear()
+        gc.collect()  # matchers of a refused request may be in its traceback
+        if self._held() > most:
+            raise BudgetError(
+                "cache_bytes",
+                most,
+                "bytes that live requests of this compiler hold",
+                advice="let some end, or raise it with Compiler(cache_bytes=…)",
+            )
+
+    def _held(self) -> int:
+        return sum(store.nbytes() for store in self.stores())
+
+    def _lane(self, share: int) -> Lane:
+        store = self._make(share)
+        self._stores.add(store)
+        return Lane(store, share)
+
     def _idle(self, other_than: Store) -> Lane | None:
         for lane in self._lanes:
             if lane.store is not other_than and not lane.store.lock.is_taken():
@@ -92,7 +141,7 @@ class Lanes:
 
     def _add(self) -> Lane:
         share = self._cache_bytes // (len(self._lanes) + 1)
-        lane = Lane(self._make(share), share)
+        lane = self._lane(share)
         self._lanes.append(lane)
         self._share_out()
         return lane
@@ -101,8 +150,10 @@ class Lanes:
         for k, lane in enumerate(self._lanes):
             if lane.store.is_spent():
                 # the old one goes with the last matcher that uses it
-                share = self._cache_bytes // len(self._lanes)
-                self._lanes[k] = Lane(self._make(share), share)
+                lane.families.clear()
+                lane.store.set_budget(self._cache_bytes // RETIRED_SHARE)
+                self._refuse_if_full()
+                self._lanes[k] = self._lane(self._cache_bytes // len(self._lanes))
                 self.generation += 1
         used = [
             lane

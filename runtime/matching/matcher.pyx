@@ -39,6 +39,7 @@ cdef enum:
     NO_CONFIG = -1
     SHARED_BYTES = 1 << 25      # a family that holds more takes no new matchers
     TOKEN_WORK = 100_000        # units of work that an accepted token gives back, about a millisecond
+    TOKEN_MEMORY = 1024         # bytes of states that it gives back
 
 
 cdef int32_t as_id(object token, int32_t size) except -2:
@@ -135,6 +136,10 @@ cdef int take_step(Matcher matcher, int32_t next, int32_t token) except -1:
     matcher.refused = None
     if matcher.account.left < matcher.account.allowance:
         matcher.account.left = min(matcher.account.left + TOKEN_WORK, matcher.account.allowance)
+    if matcher.account.memory_left < matcher.account.memory:
+        matcher.account.memory_left = min(
+            matcher.account.memory_left + TOKEN_MEMORY, matcher.account.memory
+        )
     return 0
 
 
@@ -180,7 +185,7 @@ cdef class Matcher(JumpCalls):
         for token in self.store.info.stop_ids:
             self.stops.push_back(token)
         if origin is None:
-            self.account = WorkAccount(compiled._allowance, compiled._work)
+            self.account = compiled._account.begin()
             self.start()
         else:
             self.account = origin.account
@@ -211,6 +216,7 @@ cdef class Matcher(JumpCalls):
                 family = ConfigSpace(
                     terms, self.store.semantics, False, limits.max_configurations, limits.max_members
                 )
+                self.store.families.add(family)
                 if self.compiled.automaton is self.automaton:
                     self.compiled.family = family
             first = start_released(family, self.automaton.lowered.start, BOTTOM, self.automaton.start_state)

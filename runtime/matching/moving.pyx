@@ -47,7 +47,7 @@ cdef bint move(Matcher matcher) except -1:
     for token in matcher.tokens.tokens():
         if not other.accept_token(token):
             return False
-    matcher.account.restart(compiled._work)  # what it did is done once more
+    matcher.account.restart(compiled._account)  # what it did is done once more
     matcher.compiled = compiled
     matcher.automaton = other.automaton
     matcher.store = other.store

@@ -29,7 +29,6 @@ USED = {
     "prefixes": ("regex: (ab|ba|a1a|b\\.b){2,6}[^a]*", "word_walks"),
     "literals": ("regex: (ab|ba|a1a|b\\.b){2,6}[^a]*", "word_walks"),
     "known_stack": ("runs 1", "repeated_walks"),
-    "merged": ("regex: (ab|ba|a1a|b\\.b){2,6}[^a]*", "visited_nodes"),
     "operand_lists": ("regex: (ab|ba|a1a|b\\.b){2,6}[^a]* anywhere", "joined_masks"),
     "patched": ("regex: (\\w+\\s){3,40}", "mask_bytes"),
     "sparse_rows": ("wide vocabulary", "mask_bytes"),

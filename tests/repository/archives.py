@@ -15,18 +15,25 @@ from tree import package_files, tracked_files
 
 GENERATED = ("*.c", "*.cpp", "*.html", "*.pyc", "*.o")
 NOT_SHIPPED = {".gitignore"}
+MODEL = "stackmask/runtime/embedded/model.safetensors"  # four million numbers, which no archive makes much smaller
+LARGEST_WHEEL = (
+    4_000_000  # bytes beside the model: with names and lines for debuggers it is five times as much
+)
+SHARED = "stackmask/_cython.*.so"  # what compiled modules have in common, which is no file of the tree
 
 
 def problems_of_wheel(names: set[str]) -> list[str]:
     """Return what a wheel lacks, and what it should not hold."""
     wanted = {
         name.removesuffix(".pyx") + ".*.so" if name.endswith(".pyx") else name for name in package_files()
-    }
+    } | {SHARED}
     lacks = {name for name in wanted if not any(fnmatch(found, name) for found in names)}
     foreign = {
         name
         for name in names
-        if not name.startswith("stackmask-") and not any(fnmatch(name, pattern) for pattern in wanted)
+        if not name.startswith("stackmask-")
+        and not name.endswith("/")
+        and not any(fnmatch(name, pattern) for pattern in wanted)
     }
     return [f"lacks {name}" for name in sorted(lacks)] + [f"holds {name}" for name in sorted(foreign)]
 
@@ -44,6 +51,9 @@ def main() -> None:
         if archive.suffix == ".whl":
             with zipfile.ZipFile(archive) as wheel:
                 found = problems_of_wheel(set(wheel.namelist()))
+                size = sum(item.compress_size for item in wheel.infolist() if item.filename != MODEL)
+            if size > LARGEST_WHEEL:
+                found.append(f"is {size:,} bytes beside the model, more than {LARGEST_WHEEL:,}")
         else:
             with tarfile.open(archive) as source:
                 found = problems_of_source({name.partition("/")[2] for name in source.getnames()})

@@ -25,7 +25,7 @@ PAGES = [path for path in tracked_files() if path.endswith(".md")]
 BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"\[[^\]]*\]\(([^)#\s]+)[^)]*\)")
 INSTALLS = (
-    """pip install -c constraints.txt '.[hf]' && stackmask sql "Which five customers spent the most?\"""",
+    """pip install -c constraints.txt '.[hf,cli]' && stackmask sql "Which five customers spent the most?\"""",
     "pip install -c constraints.txt -e '.[test]' && pytest",
 )
 

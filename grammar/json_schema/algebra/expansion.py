@@ -125,8 +125,8 @@ class Expansion:
             opposites: list[Any] = []
             chosen: list[_Branch] = []
             copied = 8 + (len(branch.assumed) + len(branch.atoms) + len(branch.clauses)) // 32
+            spend(copied * len(clause))
             for alternative in clause:
-                spend(copied)
                 inner = branch.copy()
                 if self.assume(inner, [*opposites, *alternative]):
                     chosen.append(inner)
@@ -300,7 +300,8 @@ class Expansion:
                 else:
                     branch.clauses.append(clause)
         follows = [*follows, *own] if node.parts_first else [*own, *follows]
-        spend(2 * len(follows))
+        if follows:
+            spend(2 * len(follows))
         todo.extend(reversed(follows))
         return True
 

@@ -64,11 +64,11 @@ class Texts:
 
     def meet(self, other: Texts) -> Texts:
         """Return the strings of both."""
-        spend(self.size() + other.size() + len(self.parts) * len(other.parts) // 16)
         if self is ALL or self is other:
             return other
         if other is ALL:
             return self
+        spend(self.size() + other.size() + len(self.parts) * len(other.parts) // 16)
         if self.words is not None:
             words = other.words
             if words is None:

@@ -107,9 +107,8 @@ cdef class UndeclaredKeys(MaskPart):
         if group == WHOLE:
             places.push_back(0)
         else:
-            self.arena.merge_group(group)
             g = self.arena.groups[group]
-            for i in range(g.merged_first, g.merged_first + g.merged_count):
+            for i in range(g.place_first, g.place_first + g.place_count):
                 places.push_back(self.arena.places[i])
             if g.run != NO_RUN:
                 self.runs.suffixes_of(g.run, quote, &after)

@@ -75,10 +75,9 @@ cdef class LiteralMasks(MaskPart):
         cdef Literal w
         if found != NO_VALUE:
             return found
-        self.arena.merge_group(group)
         g = self.arena.groups[group]
         w = self.table.literals[literal]
-        for i in range(g.merged_first, g.merged_first + g.merged_count):
+        for i in range(g.place_first, g.place_first + g.place_count):
             places.push_back(self.arena.places[i])
         if g.run != NO_RUN:
             self.runs.append_suffixes(g.run, w.begins, places)

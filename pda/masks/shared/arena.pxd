@@ -23,7 +23,6 @@ from stackmask.pda.masks.shared.part cimport MaskContext
 from stackmask.pda.memory.growing_array cimport Growing
 from stackmask.pda.vocabulary.suffix_tries cimport SuffixTries
 from stackmask.pda.memory.hash_tables cimport IdTable
-from stackmask.pda.masks.shared.run_tables cimport NOT_MADE
 
 cdef enum:
     NO_TOKENS = 0       # the mask that allows nothing
@@ -71,14 +70,7 @@ cdef struct Group:
     RunId run               # or NO_RUN
     int32_t place_first     # places[place_first:place_first + place_count]
     int32_t place_count
-    int32_t merged_first    # the same, merged: places[merged_first:][:merged_count]; see `is_merged`
-    int32_t merged_count
     EntryId entry           # entry of its suffixes, where the semantic state is unknown; NO_ENTRY until then
-
-
-cdef inline bint is_merged(const Group& group) noexcept nogil:
-    """Tell whether the places of a group have been merged."""
-    return group.merged_first != NOT_MADE
 
 
 cdef inline Mask nothing() noexcept nogil:
@@ -144,7 +136,5 @@ cdef class MaskArena:
     cdef SuffixesId intern_group(
         self, GuardId guard, SemId sem, RunId run, vector[PlaceId]& places
     ) except -1 nogil
-    cdef int merge_places(self, vector[PlaceId]& places) except -3 nogil
-    cdef int merge_group(self, SuffixesId group) except -3 nogil
     cdef const uint64_t* first_of_group(self, SuffixesId group) except NULL nogil
     cdef bint is_few(self, SuffixesId group) noexcept nogil

@@ -27,7 +27,6 @@ from stackmask.pda.memory.hash_tables cimport (
 
 cdef enum:
     FEW_PLACES = 64     # a group of more places is not tried place by place
-    MERGE_NODES = 4096  # a larger subtree is not merged into a suffix trie
     FIRST_ROWS = 8      # rows of the first block; each block doubles the rows, up to
     BLOCK_BYTES = 1 << 21       # ... this size
     SHARE = 16          # a block takes at most this fraction of the budget
@@ -161,7 +160,7 @@ cdef class MaskArena:
     cdef SuffixesId intern_group(
         self, GuardId guard, SemId sem, RunId run, vector[PlaceId]& places
     ) except -1 nogil:
-        """Return the number of a group. ``places`` are sorted, and merged if one is in a suffix trie."""
+        """Return the number of a group. ``places`` are sorted."""
         cdef Group group
         cdef size_t k
         cdef SuffixesId id
@@ -171,12 +170,6 @@ cdef class MaskArena:
             # one subtree may be inside of another, and both return at one node
             sort(places.begin(), places.end())
             places.erase(unique(places.begin(), places.end()), places.end())
-        for k in range(places.size()):
-            if trie_of(places[k]):
-                # equal suffixes can be several lists of suffix tries, but they have one merged trie
-                self.merge_places(places)
-                sort(places.begin(), places.end())
-                break
         for k in range(places.size()):
             h = mix(h, <uint32_t>places[k])
         cdef Probe probe = ids_probe(&self.group_index, h)
@@ -200,8 +193,6 @@ cdef class MaskArena:
         group.run = run
         group.place_first = <int32_t>self.places.size()
         group.place_count = <int32_t>places.size()
-        group.merged_first = NOT_MADE
-        group.merged_count = 0
         group.entry = NO_ENTRY
         for k in range(places.size()):
             self.places.push_back(places[k])
@@ -209,41 +200,6 @@ cdef class MaskArena:
         self.groups.push_back(group)
         ids_put(&self.group_index, &probe, id)
         return id
-
-    cdef int merge_places(self, vector[PlaceId]& places) except -3 nogil:
-        """Merge suffixes into one suffix trie, but for large subtrees, which are left as they are."""
-        cdef vector[PlaceId] small
-        cdef size_t k, n = 0
-        if not self.context.layers.merged:
-            return 0
-        for k in range(places.size()):
-            if self.tries.size_of(places[k]) > MERGE_NODES:
-                places[n] = places[k]
-                n += 1
-            else:
-                small.push_back(places[k])
-        places.resize(n)
-        if small.size() > 1:
-            places.push_back(self.tries.merge(small))
-        elif small.size():
-            places.push_back(small[0])
-        return 0
-
-    cdef int merge_group(self, SuffixesId group) except -3 nogil:
-        """Merge the suffixes of a group, for walks."""
-        cdef Group g = self.groups[group]
-        cdef vector[PlaceId] places
-        cdef int32_t i
-        if is_merged(g):
-            return 0
-        for i in range(g.place_first, g.place_first + g.place_count):
-            places.push_back(self.places[i])
-        self.merge_places(places)
-        self.groups[group].merged_first = <int32_t>self.places.size()
-        self.groups[group].merged_count = <int32_t>places.size()
-        for i in range(<int32_t>places.size()):
-            self.places.push_back(places[i])
-        return 0
 
     cdef const uint64_t* first_of_group(self, SuffixesId group) except NULL nogil:
         """Return the bytes that the suffixes of a group can begin with, as 4 words."""
@@ -256,11 +212,10 @@ cdef class MaskArena:
             self.group_first.resize(4 * self.groups.size(), 0)
         words = &self.group_first[4 * group]
         if not (words[0] | words[1] | words[2] | words[3]):
-            self.merge_group(group)
             g = self.groups[group]
             if g.run != NO_RUN:
                 words[0] = words[1] = words[2] = words[3] = ~<uint64_t>0
-            for i in range(g.merged_first, g.merged_first + g.merged_count):
+            for i in range(g.place_first, g.place_first + g.place_count):
                 n = self.tries.nodes(self.places[i])
                 node = node_at(self.places[i])
                 if is_inclusive(self.places[i]):

@@ -14,7 +14,6 @@ cdef struct Layers:
     bint prefixes           # states are split into a prefix and a continuation
     bint literals           # masks of literals come from their bytes alone, without a walk
     bint known_stack        # walks are repeated with the stack known
-    bint merged             # suffixes are merged into suffix tries
     bint operand_lists      # configurations with the same operands share a mask
     bint patched            # finished masks are kept as the difference from a row
     bint sparse_rows        # sparse masks that are written often get a row

@@ -27,7 +27,6 @@ LAYERS = (
     "prefixes",
     "literals",
     "known_stack",
-    "merged",
     "operand_lists",
     "patched",
     "sparse_rows",

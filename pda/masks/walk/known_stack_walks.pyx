@@ -78,7 +78,7 @@ cdef class KnownStackWalks(MaskPart):
         return found
 
     cdef MaskId with_groups(self, RepeatId number, bint strict) except -3 nogil:
-        """Return the mask of a repeatable walk with its suffixes merged into groups instead."""
+        """Return the mask of a repeatable walk with groups of suffixes instead."""
         cdef uint64_t key = (<uint64_t>number << 1) | <uint64_t>strict
         cdef MaskId found = map_get(&self.grouped_index, key)
         if found == NO_VALUE:

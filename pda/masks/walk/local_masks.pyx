@@ -4,9 +4,9 @@
 The frame of a local state is not known. So its mask says which tokens are allowed with any stack, and which
 tokens depend on the stack. Three things keep walks short:
 
-- The suffixes of tokens that return are merged into suffix tries, and a return state is walked over such a
-  small trie. Where there are more suffixes than nodes in the vocabulary, the walk is repeated with the return
-  state known instead (``known_stack_walks``).
+- The suffixes of tokens that return are kept as groups of places in the trie, and a return state is walked
+  over such a group. Where groups have more than an eighth of the nodes of the vocabulary, the walk is
+  repeated with the return state known instead (``known_stack_walks``).
 - Runs of one character class are looked up. A mask *includes* the masks of the run and of what follows it.
 - Some tokens are classified without a walk (``token_partition``).
 """
@@ -408,12 +408,9 @@ cdef class LocalMasks(MaskPart):
         found = NO_TOKENS
         query.start = DEAD if continuation == EMPTY else self.space.closed(continuation, BOTTOM, sem)
         if query.start != DEAD:
-            self.arena.merge_group(group)
-            g = self.arena.groups[group]
-            for i in range(g.merged_first, g.merged_first + g.merged_count):
-                places.push_back(self.arena.places[i])
             for i in range(g.place_first, g.place_first + g.place_count):
-                origin.push_back(self.arena.places[i])
+                places.push_back(self.arena.places[i])
+            origin = places
             if g.run != NO_RUN:
                 first[0] = first[1] = first[2] = first[3] = ~<uint64_t>0
                 if query.start != READS_STATE and not self.space.configs[query.start].reads:

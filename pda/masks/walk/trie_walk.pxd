@@ -15,7 +15,7 @@ from stackmask.pda.vocabulary.suffix_tries cimport Nodes
 cdef struct WalkState:
     # state of one walk
     size_t most             # tokens in a list; with more of them, a row is made
-    int64_t most_merged
+    int64_t most_suffix_nodes
     ConfigId unconditional  # the last unconditional configuration met (see `is_unconditional`)
     ConfigId self_loop      # the last self-loop configuration met
     SelfLoop loop           # its loop

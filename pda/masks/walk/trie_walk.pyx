@@ -39,7 +39,7 @@ from stackmask.pda.vocabulary.suffix_tries cimport INCLUSIVE, Nodes, is_inclusiv
 
 cdef enum:
     RUN_NODES = 64      # a smaller subtree is walked; its runs are not looked up
-    MERGE_COST = 8      # a walk visits so many nodes in the time of merging one; sharing is counted in
+    FEWER_NODES = 8     # a walk is repeated where its groups have more than one node of so many
 
 # what `emit` returns for a node
 cdef enum:
@@ -97,14 +97,14 @@ cdef class TrieWalk(MaskPart):
         cdef size_t r
         out.bits = NULL
         out.dense = NO_ROW
-        out.merged = 0
+        out.suffix_nodes = 0
         out.repeats = out.reads_tokens = False
         self.walks += 1
         if query.start == READS_STATE:
             out.readers.assign(places.begin(), places.end())
         elif query.start != DEAD:
             s.most = <size_t>(self.width // SPARSE)
-            s.most_merged = self.trie.nodes // MERGE_COST
+            s.most_suffix_nodes = self.trie.nodes // FEWER_NODES
             s.unconditional = s.self_loop = DEAD
             memset(&s.loop, 0, sizeof(SelfLoop))
             self.begin(query, places, origin, out)
@@ -140,7 +140,7 @@ cdef class TrieWalk(MaskPart):
             out.groups.has_run[g] = query.run != NO_RUN
             out.groups.places[g].insert(out.groups.places[g].end(), origin.begin(), origin.end())
             for r in range(origin.size()):
-                out.merged += self.tries.size_of(origin[r])
+                out.suffix_nodes += self.tries.size_of(origin[r])
         for r in range(places.size()):
             self.jobs.push_back(places[r])
             self.job_configs.push_back(query.start)
@@ -203,7 +203,7 @@ cdef class TrieWalk(MaskPart):
             verdict = DESCEND
             if subtrees and not s.in_suffix_trie and summary_of[i] != NO_SUMMARY:
                 verdict = self.classify(c, summary_of[i], s)
-            if c == s.unconditional and out.merged <= s.most_merged:
+            if c == s.unconditional and out.suffix_nodes <= s.most_suffix_nodes:
                 # most nodes are like this: their tokens are allowed, and nothing else happens
                 take(self, i, i + 1 if verdict == DESCEND else nodes.end[i], s, out)
                 if verdict != DESCEND or nodes.kid_first[i] == nodes.kid_first[i + 1]:
@@ -279,10 +279,14 @@ cdef class TrieWalk(MaskPart):
             return SKIP
         if config.pop_count and not self.emit_returns(query, config, node, verdict, s, out):
             return BEGIN_AGAIN
-        if out.merged > s.most_merged and query.repeatable and out.groups.can_repeat(query.again.sem):
-            # merging costs more than walking the vocabulary again
+        if (
+            query.repeatable
+            and out.suffix_nodes > s.most_suffix_nodes
+            and out.groups.can_repeat(query.again.sem)
+        ):
+            # walking the groups costs more than walking the vocabulary again
             out.repeats = True
-            out.merged = 0
+            out.suffix_nodes = 0
             out.groups.clear()
             out.subtrees.clear()
             out.subtree_groups.clear()
@@ -342,10 +346,10 @@ cdef class TrieWalk(MaskPart):
                     continue
                 return False
             g = out.groups.at(guard, self.space.pops[p].sem)
-            out.merged += s.nodes.end[node] - node
+            out.suffix_nodes += s.nodes.end[node] - node
             out.groups.places[g].push_back(place_at(node, s.in_suffix_trie))
             if verdict == SAME_STATE:
-                out.merged += self.trie.summaries[summary].nested
+                out.suffix_nodes += self.trie.summaries[summary].nested
                 out.subtrees.push_back(node)
                 out.subtree_groups.push_back(g)
         return True

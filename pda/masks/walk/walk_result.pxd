@@ -112,7 +112,7 @@ cdef cppclass WalkResult:
     vector[PlaceId] readers         # places where the semantic state decides: their tokens are tried
     vector[PlaceId] key_starts      # places where an undeclared key begins
     vector[DeferredRun] deferred    # runs whose tokens come from run tables
-    int64_t merged                  # nodes that would be merged for the groups; if too many, the walk repeats
+    int64_t suffix_nodes            # under the places of the groups; if there are too many, the walk repeats
     bint repeats                    # the walk must be repeated with the frame known; it has no groups
     int32_t visited                 # nodes that the walk visited
     bint reads_tokens               # the semantic state decides about special tokens

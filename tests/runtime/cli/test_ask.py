@@ -227,7 +227,7 @@ def test_bad_databases(tmp_path: Path) -> None:
         (str(text), "cannot open the database"),
         (str(tmp_path / "empty.db"), "has no tables"),
         ("foo://host/db", "no database is known under foo://"),
-        ("mysql+mysqldb://u:secret@h/d", "needs MySQLdb"),
+        ("mysql+mysqldb://u:secret@h/d", "no database is known under mysql://"),
         ("postgresql://u:secret@127.0.0.1:1/d", "Connection refused"),
         ("postgresql://u:secret@127.0.0.1:port/d", "cannot be read"),
         ("sqlite:///" + str(tmp_path / "none"), "no such database"),

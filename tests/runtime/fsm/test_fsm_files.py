@@ -11,9 +11,9 @@ import pytest
 from both_engines import walk_all
 
 import stackmask as sm
-from stackmask.runtime.fsm import files
 from stackmask.runtime.fsm.dfa import Dfa
 from stackmask.runtime.fsm.index import TokenIndex
+from stackmask.runtime.vocabulary.container import PREAMBLE
 
 TOKENS: list[bytes | None] = [*(bytes([b]) for b in range(256)), b"ab", b"abab", b"cc", None, None]
 VOCABULARY = sm.Vocabulary(TOKENS, stop_ids=[259], special_names={"<|t|>": 260}, size=300)
@@ -64,7 +64,8 @@ def test_damaged_files_are_refused(path: Path) -> None:
         (good[:40], "does not begin"),
         (good[:-1], "damaged"),
         (good[:300] + bytes([good[300] ^ 1]) + good[301:], "damaged"),
-        (good[:16] + b"\x09" + good[17:], "version 9"),
+        (good[:16] + b"\x09" + good[17:], "version 9, not 2$"),
+        (good[:16] + b"\x01" + good[17:], "version 1, not 2, an older one"),
         (good[:20] + good[20:24][::-1] + good[24:], "byte order"),
     ]:
         path.write_bytes(data)
@@ -78,13 +79,13 @@ def test_a_file_with_a_good_checksum_cannot_lead_outside(path: Path) -> None:
     """Damage every byte behind the checksum in turn, and make the checksum right again."""
     sm.fsm.compile(sm.Grammar.from_ebnf('root ::= "ab"+ <|t|>?'), VOCABULARY).save(path)
     good = path.read_bytes()
-    size = files._PREAMBLE.size
+    size = PREAMBLE.size
     rng = random.Random(1)
     refused = 0
     for at in range(size, len(good)):
         body = good[size:at] + bytes([good[at] ^ (1 << rng.randrange(8))]) + good[at + 1 :]
-        head = files._PREAMBLE.unpack_from(good)
-        path.write_bytes(files._PREAMBLE.pack(*head[:4], hashlib.sha256(body).digest()) + body)
+        head = PREAMBLE.unpack_from(good)
+        path.write_bytes(PREAMBLE.pack(*head[:3], hashlib.sha256(body).digest()) + body)
         try:
             loaded = sm.fsm.load(path, VOCABULARY)
         except sm.fsm.FsmFileError:

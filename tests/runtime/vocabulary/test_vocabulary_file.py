@@ -20,7 +20,7 @@ from stackmask.pda.errors import VocabularyError
 from stackmask.pda.vocabulary.token_bytes import pack
 from stackmask.pda.vocabulary.token_trie import Trie
 from stackmask.runtime.matching.compiler import Compiler
-from stackmask.runtime.vocabulary import vocabulary_file
+from stackmask.runtime.vocabulary import container
 from stackmask.runtime.vocabulary.vocabulary import Vocabulary
 
 HEAD = 64  # magic, version, byte order, checksum, padding; what follows is under the checksum
@@ -212,7 +212,7 @@ def test_a_failed_write_leaves_nothing(tmp_path: Path, monkeypatch: pytest.Monke
     def full(_: int) -> None:
         raise OSError("no space left")
 
-    monkeypatch.setattr(vocabulary_file.os, "fsync", full)
+    monkeypatch.setattr(container.os, "fsync", full)
     with pytest.raises(OSError, match="no space"):
         Vocabulary([b"b"]).save(path)
     assert names(tmp_path) == ["v"]

@@ -1,0 +1,21 @@
+"""Options that take one of some words."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import typer
+
+
+def one_of(*words: str) -> Any:
+    """Return an option's settings under which it takes one of some words, and says which there are."""
+
+    def check(value: str) -> str:
+        if value not in words:
+            listed = ", ".join(map(repr, words))
+            raise typer.BadParameter(f"{value!r} is not one of {listed}")
+        return value
+
+    checked: Callable[[str], str] = check
+    return {"callback": checked, "metavar": f"[{'|'.join(words)}]"}

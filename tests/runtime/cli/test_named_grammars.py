@@ -1,0 +1,109 @@
+"""What names a grammar on the command line: files, bundled ones, schemas, patterns and types."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+from stackmask.runtime.cli.app import app
+
+SCHEMA = {"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]}
+
+
+def call(*arguments: str) -> Any:
+    return CliRunner().invoke(app, list(arguments))
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The working folder, with a schema, a grammar and a module."""
+    (tmp_path / "order.json").write_text(json.dumps(SCHEMA))
+    (tmp_path / "json").write_text('root ::= "mine"\n')
+    (tmp_path / "shapes_of_test.py").write_text(
+        "from dataclasses import dataclass\n\n@dataclass\nclass Point:\n    x: int\n"
+    )
+    (tmp_path / "broken_of_test.py").write_text("1 / 0\n")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    ("name", "right", "wrong"),
+    [
+        ("order.json", '{"n": 1}', '{"n": "1"}'),
+        (json.dumps(SCHEMA), '{"n": 1}', "{}"),
+        ("/[ab]+c/", "abc", "abd"),
+        ("shapes_of_test:Point", '{"x": 3}', '{"x": 3.5}'),
+        ("json", "mine", "[]"),  # a file goes before a bundled grammar
+        ("csv", "a,b\r\n", '"'),
+    ],
+)
+def test_check_takes_grammars_schemas_patterns_and_types(
+    folder: Path, name: str, right: str, wrong: str
+) -> None:
+    assert call("check", name, "--text", right).output == "accepted\n"
+    assert call("check", name, "--text", wrong).exit_code == 1
+    drawn = call("sample", name, "--seed", "3")
+    assert drawn.exit_code == 0
+    assert call("check", name, "--text", drawn.stdout[:-1]).exit_code == 0 or name == "csv"
+
+
+def test_a_pattern_is_one_whatever_it_looks_like(folder: Path) -> None:
+    assert call("check", "json", "--regex", "--text", "json").exit_code == 0
+    assert call("check", "/a/", "--regex", "--text", "/a/").exit_code == 0
+
+
+def test_profiles_are_those_of_grammars() -> None:
+    name, text = '{"const": "a"}', '"\\u0061"'
+    assert call("check", name, "--text", text).exit_code == 1
+    assert call("check", name, "--text", text, "--profile", "exact").exit_code == 0
+
+
+def test_lint_shows_warnings(folder: Path) -> None:
+    (folder / "spare.ebnf").write_text('root ::= "a"\nspare ::= "b"\n')
+    (folder / "wrong.ebnf").write_text("root ::= b\n")
+    warned = call("lint", "json", "spare.ebnf")
+    assert (warned.exit_code, warned.stderr) == (1, "")
+    assert warned.stdout.startswith("warning[G201]: rule `spare` is never used\n --> spare.ebnf:2:1\n")
+    assert warned.stdout.endswith("\n1 warning\n")
+    assert (call("lint", "json", "csv").exit_code, call("lint", "json").stdout) == (0, "0 warnings\n")
+    refused = call("lint", "spare.ebnf", "wrong.ebnf")
+    assert refused.exit_code == 2 and "error[G003]" in refused.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["nothing_of_test:Point"], "no module nothing_of_test"),
+        (["shapes_of_test:Line"], "shapes_of_test has no Line; its classes: Point"),
+        (["broken_of_test:Line"], "broken_of_test cannot be imported: ZeroDivisionError"),
+        (["order.json", "--start", "n"], "--start names a rule of a grammar, and this is a JSON Schema"),
+        (["/a/", "--start", "n"], "--start names a rule of a grammar, and this is a regular expression"),
+        (["shapes_of_test:Point", "--start", "n"], "this is a type"),
+        (['{"type":'], "<schema> is no JSON"),
+        (["none.json"], "no such grammar file: none.json"),
+        (["x" * 5000], "cannot read the grammar file"),
+    ],
+)
+def test_what_leads_to_no_grammar(folder: Path, arguments: list[str], message: str) -> None:
+    result = call("check", *arguments)
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert message in result.stderr and len(result.stderr.strip().splitlines()) == 1
+
+
+def test_samples_are_repeatable_and_as_many_as_asked() -> None:
+    first = call("sample", "/[a-z]{8}/", "-n", "3", "--seed", "5")
+    assert first.output == call("sample", "/[a-z]{8}/", "-n", "3", "--seed", "5").output
+    assert len(set(first.stdout.split())) == 3
+
+
+def test_a_word_that_an_option_does_not_take() -> None:
+    for arguments in (["sql", "q", "--format", "xlsx"], ["check", "json", "--profile", "xlsx"]):
+        result = call(*arguments)
+        assert result.exit_code == 2
+        assert "'xlsx' is not one of" in result.stderr and "Value error" not in result.stderr

@@ -1,0 +1,159 @@
+"""Memory is counted for each request: nobody is refused for what a neighbour holds, and live requests go on."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import stackmask as sm
+from stackmask.pda.errors import BudgetError
+from stackmask.runtime.matching import lanes
+
+
+def letters() -> sm.Vocabulary:
+    tokens = [bytes([i]) for i in range(256)]
+    return sm.Vocabulary([*tokens, b""], stop_ids=[len(tokens)])
+
+
+def net(number: int, size: int = 6) -> sm.Grammar:
+    """Return a grammar whose states are sets of places, and nearly each letter leads to another one.
+
+    It shares no states with grammars of other numbers.
+    """
+    z = chr(0x100 + number)
+    rules = [f"root ::= r0 root | r0 | [{z}]"]
+    for i in range(size):
+        ends = (
+            f"[ab{z}] r{(7 * i + 1) % size} | [a] r{(3 * i + 2) % size} | r{(5 * i + 3) % size} [b{z}] | [ab]"
+        )
+        rules.append(f"r{i} ::= {ends}")
+    return sm.Grammar.from_ebnf("\n".join(rules))
+
+
+def texts(seed: int, size: int) -> bytes:
+    return bytes(np.random.default_rng(seed).choice([97, 98], size).astype(np.uint8))
+
+
+def follow(matcher: sm.Matcher, text: bytes) -> int:
+    """Return how many letters were accepted before a limit was met."""
+    mask = sm.allocate_token_bitmask(1, 257)
+    for number, letter in enumerate(text):
+        try:
+            matcher.fill_next_token_bitmask(mask)
+            assert matcher.accept_token(letter)
+        except BudgetError as error:
+            assert error.limit in {"max_memory", "max_terms"}
+            return number
+    return len(text)
+
+
+@pytest.mark.parametrize("limit", ["max_memory", "max_terms"])
+def test_a_request_pays_for_its_own_states(limit: str) -> None:
+    vocabulary = letters()
+    text = texts(1, 60)
+    alone = sm.Compiler(vocabulary).compile(net(0)).matcher()
+    assert follow(alone, text) == 60
+    account = alone.account
+    used = account.memory - account.memory_left if limit == "max_memory" else alone.compiled.stats()["terms"]
+    compiler = sm.Compiler(vocabulary, limits=sm.Limits(**{limit: used + 1024 * (limit == "max_memory")}))
+    # each needs about as much as one may have; before, the second one was refused
+    for number in range(4):
+        assert follow(compiler.compile(net(number)).matcher(), text) == 60
+
+
+def test_who_holds_too_much_is_refused_by_name_and_others_go_on() -> None:
+    vocabulary = letters()
+    free = sm.Compiler(vocabulary).compile(net(1)).matcher()
+    compiler = sm.Compiler(vocabulary, limits=sm.Limits(max_memory=200_000))
+    greedy, honest = compiler.compile(net(0)).matcher(), compiler.compile(net(1)).matcher()
+    mask, right = (sm.allocate_token_bitmask(1, vocabulary.size) for _ in range(2))
+    done = follow(greedy, texts(2, 200))
+    assert done < 200
+    with pytest.raises(
+        BudgetError, match=r"bytes of states of one request: more than 200,000 \(max_memory\)"
+    ):
+        for letter in texts(2, 200)[done:]:
+            greedy.fill_next_token_bitmask(mask)
+            greedy.accept_token(letter)
+    for letter in texts(3, 40):
+        free.fill_next_token_bitmask(right)
+        honest.fill_next_token_bitmask(mask)
+        assert np.array_equal(mask, right)
+        assert free.accept_token(letter)
+        assert honest.accept_token(letter)
+
+
+def test_a_request_goes_on_with_more_memory() -> None:
+    vocabulary = letters()
+    free = sm.Compiler(vocabulary).compile(net(0)).matcher()
+    held = sm.Compiler(vocabulary, limits=sm.Limits(max_memory=100_000)).compile(net(0)).matcher()
+    mask, right = (sm.allocate_token_bitmask(1, vocabulary.size) for _ in range(2))
+    refused = 0
+    for letter in texts(2, 150):
+        free.fill_next_token_bitmask(right)
+        free.accept_token(letter)
+        while True:
+            try:
+                held.fill_next_token_bitmask(mask)
+                assert held.accept_token(letter)
+                break
+            except BudgetError:
+                refused += 1
+                held.account.grant_memory(20_000)
+        assert np.array_equal(mask, right)
+    assert refused
+
+
+def test_a_text_gives_memory_back() -> None:
+    matcher = sm.Compiler(letters()).compile(sm.Grammar.json()).matcher()
+    assert follow(matcher, b'{"a": [1, 2, {"b": "c"}]}' * 1) == 25
+    account = matcher.account
+    before = account.memory_left
+    matcher.reset()
+    assert follow(matcher, b'{"a": [1, 2, {"b": "c"}]}') == 25
+    # all states are known, and each token gives something back
+    assert account.memory_left == min(account.memory, before + 25 * 1024)
+    assert matcher.fork().account is account
+
+
+def test_live_requests_that_hold_all_memory_keep_new_ones_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(lanes, "LEAST_HELD", 1)
+    monkeypatch.setattr(lanes, "WEIGHED", 1)
+    vocabulary = letters()
+    text = texts(4, 50)
+    compiler = sm.Compiler(vocabulary, cache_bytes=3_000_000)
+    live: list[sm.Matcher] = []
+    with pytest.raises(
+        BudgetError, match=r"live requests of this compiler hold.*cache_bytes.*let some end"
+    ) as caught:
+        for number in range(1000):
+            matcher = compiler.compile(net(number)).matcher()
+            live.append(matcher)
+            assert follow(matcher, text) == 50
+    assert caught.value.limit == "cache_bytes"
+    assert len(live) < 1000
+    stats = compiler.stats()
+    assert stats["bytes"] > 3_000_000
+    assert len(stats["stores"]) >= 1
+    # who lives goes on
+    for matcher in live:
+        assert follow(matcher, texts(5, 30)) == 30
+    live.clear()
+    del matcher, caught
+    assert follow(compiler.compile(net(2000)).matcher(), text) == 50
+
+
+def test_statistics_say_who_holds_memory() -> None:
+    compiler = sm.Compiler(letters())
+    compiled = compiler.compile(net(0))
+    matcher = compiled.matcher()
+    follow(matcher, texts(6, 50))
+    stats = compiler.stats()
+    (store,) = stats["stores"]
+    assert stats["cache_bytes"] == compiler.cache_bytes
+    assert stats["bytes"] == sum(store["bytes"].values())
+    assert store["families"] == store["grammars"] == 1
+    assert not store["full"]
+    assert store["bytes"]["families"] == compiled.stats()["family_bytes"] > 0
+    assert compiled.stats()["compile_memory"] > 0
+    assert compiled.stats()["compile_work"] > 0
