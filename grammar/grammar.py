@@ -6,7 +6,7 @@ import os
 import re
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from stackmask.grammar import ir
 from stackmask.grammar.ir import Rule, RuleSet, SourceText
@@ -26,11 +26,9 @@ from stackmask.grammar.source.work import Event, Work, check_text, counted, ente
 from stackmask.pda.limits import Limits
 
 if TYPE_CHECKING:
+    from stackmask.grammar.compose.by_names import ByNames
     from stackmask.grammar.compose.merge import Merged
     from stackmask.grammar.json_schema.document.report import Report
-
-
-MAX_VOCABULARIES: Final = 16  # for which a grammar with markers is remembered
 
 
 class Grammar:
@@ -50,7 +48,7 @@ class Grammar:
     output: Output | None = None
     """How its texts become values, where that is known: of types, JSON Schemas, choices and patterns."""
 
-    _marked: MarkedGrammar | None = None
+    _marked: ByNames[Grammar] | None = None
     _free_text: Mapping[str, Any] | None = None
     _is_ebnf = False
 
@@ -425,8 +423,10 @@ class Grammar:
     @classmethod
     def _with_markers(cls, read: Callable[[frozenset[str]], Grammar]) -> Grammar:
         """Return what ``read`` makes where no vocabulary is known; it is asked again when one is."""
+        from stackmask.grammar.compose.by_names import ByNames
+
         grammar = read(frozenset())
-        grammar._marked = MarkedGrammar(read)
+        grammar._marked = ByNames(read)
         return grammar
 
     def for_vocabulary(self, special_names: Iterable[str]) -> Grammar:
@@ -436,15 +436,7 @@ class Grammar:
         """
         if self._marked is None:
             return self
-        names = frozenset(special_names)
-        found = self._marked.known.get(names)
-        if found is None:
-            marked = self._marked
-            found = self._read(self.limits, lambda: marked.read(names))
-            if len(marked.known) >= MAX_VOCABULARIES:
-                marked.known.clear()
-            marked.known[names] = found
-        return found
+        return self._marked.of(frozenset(special_names), lambda make: self._read(self.limits, make))
 
     def __or__(self, other: Grammar) -> Grammar:
         """Return the grammar of the texts of either."""
@@ -503,14 +495,6 @@ class Grammar:
 
     def __repr__(self) -> str:
         return f"<Grammar: {len(self._rules.rules)} rules, start {self._rules.start}>"
-
-
-class MarkedGrammar:
-    """How to make a grammar again for a vocabulary, and what was made: markers may be special tokens of it."""
-
-    def __init__(self, read: Callable[[frozenset[str]], Grammar]) -> None:
-        self.read = read
-        self.known: dict[frozenset[str], Grammar] = {}
 
 
 def union(*parts: Grammar, **named: Grammar) -> Grammar:
