@@ -10,6 +10,7 @@ from typing import Any, Final, get_type_hints
 
 from stackmask.grammar.grammar import Grammar
 from stackmask.grammar.ir import RuleSet
+from stackmask.grammar.json_schema.document.declared_keys import close_objects
 from stackmask.grammar.json_schema.document.errors import SchemaError
 from stackmask.grammar.json_schema.document.loading import load_schema
 from stackmask.grammar.json_schema.document.python_types import type_schema
@@ -101,32 +102,8 @@ class Tool:
         Raises: ToolError for parameters that no JSON can name, or not exactly one beside a grammar; SchemaError for
             types without a schema.
         """
-        properties: dict[str, Any] = {}
-        required: list[str] = []
-        definitions: dict[str, Any] = {}
-        try:
-            hints = get_type_hints(function, include_extras=True)
-        except (NameError, TypeError) as error:
-            raise ToolError(
-                "", f"the type hints of `{function.__name__}` mean nothing here: {error}"
-            ) from None
-        for name, parameter in inspect.signature(function).parameters.items():
-            if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD, parameter.POSITIONAL_ONLY):
-                raise ToolError(
-                    f"/{name}", f"a parameter of `{function.__name__}` that cannot be given by name"
-                )
-            schema = dict(type_schema(hints[name])) if name in hints else {}
-            definitions.update(schema.pop("$defs", {}))
-            properties[name] = schema
-            if parameter.default is parameter.empty:
-                required.append(name)
-        parameters = {
-            "type": "object",
-            "properties": properties,
-            "required": required,
-            "additionalProperties": False,
-            **({"$defs": definitions} if definitions else {}),
-        }
+        parameters = _parameters_of(function)
+        properties = parameters["properties"]
         if grammar is not None and len(properties) != 1:
             raise ToolError(
                 "/grammar", f"`{function.__name__}` must have one parameter, not {len(properties)}"
@@ -200,7 +177,7 @@ class Tool:
         if found is None:
             blanks = ANY_BLANKS if whitespace is None else whitespace
             if style == "json" and profile == "model":
-                found = schema_rules(self.schema, whitespace=whitespace, profile=profile)[0]
+                found = schema_rules(self._closed_schema(), whitespace=whitespace, profile=profile)[0]
             elif style == "json":
                 found = schema_rules(self.schema, spelling="plain", whitespace=blanks)[0]
             else:
@@ -210,10 +187,44 @@ class Tool:
             self._rules[key] = found
         return found
 
+    def _closed_schema(self) -> Any:
+        """Return the schema without keys that types of the function ignore."""
+        if self.function is None or self.strict is False:
+            return self.schema
+        schema = _parameters_of(self.function, mark_objects=True)
+        close_objects(schema)
+        return schema
+
     def _rules_of_text(self, markers: Markers) -> RuleSet:
         if self.grammar is None:
             raise ToolError("", "arguments are text in this style: the tool needs a `grammar`")
         return self.grammar.for_vocabulary(markers.names).normalize()
+
+
+def _parameters_of(function: Callable[..., Any], *, mark_objects: bool = False) -> dict[str, Any]:
+    """Return the schema of what a function takes. ``mark_objects``: as for ``type_schema``."""
+    properties: dict[str, Any] = {}
+    required: list[str] = []
+    definitions: dict[str, Any] = {}
+    try:
+        hints = get_type_hints(function, include_extras=True)
+    except (NameError, TypeError) as error:
+        raise ToolError("", f"the type hints of `{function.__name__}` mean nothing here: {error}") from None
+    for name, parameter in inspect.signature(function).parameters.items():
+        if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD, parameter.POSITIONAL_ONLY):
+            raise ToolError(f"/{name}", f"a parameter of `{function.__name__}` that cannot be given by name")
+        schema = dict(type_schema(hints[name], mark_objects=mark_objects)) if name in hints else {}
+        definitions.update(schema.pop("$defs", {}))
+        properties[name] = schema
+        if parameter.default is parameter.empty:
+            required.append(name)
+    return {
+        "type": "object",
+        "properties": properties,
+        "required": required,
+        "additionalProperties": False,
+        **({"$defs": definitions} if definitions else {}),
+    }
 
 
 def _of_text(name: str) -> dict[str, Any]:

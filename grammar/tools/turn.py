@@ -65,7 +65,12 @@ class Turn:
                 place = ("", "tools"), self.tools.index(tool)
                 self.report.add("relaxed", place, "strict", reason)
         if profile == "model" and self.style.arguments == "json" and self.allowed:
-            self.report.add("narrowed", "", "arguments", "JSON is written in the model profile")
+            self.report.add(
+                "narrowed",
+                "",
+                "arguments",
+                "JSON is written in the model profile, without keys that types ignore",
+            )
         self.answer = self._answer(response_format)
 
     def rules(self, special_names: frozenset[str]) -> Merged:
