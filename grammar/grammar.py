@@ -20,7 +20,7 @@ from stackmask.grammar.outputs import (
     letters_of,
     output_of_schema,
 )
-from stackmask.grammar.source.diagnostics import GrammarFileError, StackmaskError
+from stackmask.grammar.source.diagnostics import Diagnostic, GrammarFileError, StackmaskError
 from stackmask.grammar.source.files import bundled_names, bundled_path, read_text
 from stackmask.grammar.source.work import Event, Work, check_text, counted, enter
 from stackmask.pda.limits import Limits

@@ -42,9 +42,9 @@ class CompiledGrammar:
     __slots__ = (
         "__weakref__",
         "_account",
+        "_automaton",
         "_compiler",
         "_elsewhere",
-        "automaton",
         "family",
         "grammar",
         "planner",
@@ -56,7 +56,7 @@ class CompiledGrammar:
     ) -> None:
         self.grammar = grammar
         self.vocabulary = compiler.vocabulary
-        self.automaton = automaton
+        self._automaton: Automaton | None = automaton  # None if its store was put aside, until it is needed
         self.family: ConfigSpace | None = None  # of the matchers that were made last
         self.planner: JumpPlanner | None = None  # of that family
         self._account = (
@@ -64,6 +64,24 @@ class CompiledGrammar:
         )
         self._compiler = compiler
         self._elsewhere: dict[Store, CompiledGrammar] = {}  # the same grammar in other stores
+
+    @property
+    def automaton(self) -> Automaton:
+        """The states of the grammar, in a store in use."""
+        found = self._automaton
+        if found is None:
+            self._compiler.renew(self)
+            found = self._automaton
+            assert found is not None
+        return found
+
+    def forget(self, automaton: bool) -> None:
+        """Let go of what can be made again: the family of the next matchers and, if asked for, the automaton."""
+        self.family = None
+        self.planner = None
+        if automaton:
+            self._automaton = None
+            self._elsewhere = {}
 
     def matcher(self) -> Matcher:
         """Return a new matcher at the start of the grammar.
@@ -255,14 +273,15 @@ class Compiler:
 
     def renew(self, compiled: CompiledGrammar) -> None:
         """Move a compiled grammar to a store in use, if its own is full or spoiled; its matchers stay where they are."""
-        if self._lanes.of(compiled.automaton.store) is not None:
+        known = compiled._automaton
+        if known is not None and self._lanes.of(known.store) is not None:
             self._lanes.admit()
             return
         with self._lock:
             lane = self._lanes.open()
         automaton, account = self._lowered(compiled.grammar, lane.store)
         with self._lock:
-            compiled.automaton, compiled._account = automaton, account
+            compiled._automaton, compiled._account = automaton, account
             compiled.family = None
             compiled.planner = None
             key = (automaton.lowered.start, automaton.start_state, _own_output(compiled.grammar))

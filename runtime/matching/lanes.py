@@ -41,6 +41,12 @@ class Lane:
         self.grammars = WeakValueDictionary()
         self.families = RecentFamilies(cache_bytes // FAMILIES_SHARE)
 
+    def forget(self, automata: bool) -> None:
+        """Let go of what no live matcher uses: families and, where the store is put aside, the automata of grammars."""
+        self.families.clear()
+        for compiled in list(self.grammars.values()):
+            compiled.forget(automata)
+
     def set_budget(self, cache_bytes: int) -> None:
         """Change how many bytes may be remembered."""
         self.store.set_budget(cache_bytes)
@@ -115,7 +121,7 @@ class Lanes:
         if self._held() <= most:
             return
         for lane in self._lanes:
-            lane.families.clear()
+            lane.forget(False)
         gc.collect()  # matchers of a refused request may be in its traceback
         if self._held() > most:
             raise BudgetError(
@@ -150,7 +156,7 @@ class Lanes:
         for k, lane in enumerate(self._lanes):
             if lane.store.is_spent():
                 # the old one goes with the last matcher that uses it
-                lane.families.clear()
+                lane.forget(True)
                 lane.store.set_budget(self._cache_bytes // RETIRED_SHARE)
                 self._refuse_if_full()
                 self._lanes[k] = self._lane(self._cache_bytes // len(self._lanes))

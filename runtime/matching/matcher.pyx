@@ -217,7 +217,7 @@ cdef class Matcher(JumpCalls):
                     terms, self.store.semantics, False, limits.max_configurations, limits.max_members
                 )
                 self.store.families.add(family)
-                if self.compiled.automaton is self.automaton:
+                if self.compiled._automaton is self.automaton:
                     self.compiled.family = family
             first = start_released(family, self.automaton.lowered.start, BOTTOM, self.automaton.start_state)
             refill(self.history, 1, first)
