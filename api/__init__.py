@@ -59,7 +59,7 @@ if TYPE_CHECKING:
     from stackmask.runtime.strings.engine import ByteEngine
     from stackmask.runtime.strings.errors import SampleError
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 __all__ = [
     "BudgetError",

@@ -22,9 +22,9 @@ ANYTHING: Final = ArgumentSchema(True)  # of a tool that is not known
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A call of a tool, with its arguments as values; ``number``: what the style counts calls by, if it does.
+    """A call of a tool: its ``name``, and its ``arguments`` as values.
 
-    ``written``: the arguments as the model has written them. ``tool``: the tool that is called, if the parser knows it.
+    ``number``: what the style counts calls by, if it does. ``written``: the arguments as the model has written them. ``tool``: the tool that is called, if the parser knows it.
     """
 
     name: str
@@ -45,7 +45,10 @@ class Call:
 
 @dataclass(frozen=True, slots=True)
 class Delta:
-    """A piece of a turn as it arrives: more ``text`` of the reasoning or the content, or a whole call."""
+    """A piece of a turn as it arrives: more ``text`` of the reasoning or the content, or a whole ``call``.
+
+    ``kind`` says which of the three.
+    """
 
     kind: Literal["reasoning", "content", "call"]
     text: str = ""
@@ -54,7 +57,7 @@ class Delta:
 
 @dataclass(slots=True)
 class ParsedTurn:
-    """A turn as it was read."""
+    """A turn as it was read: the text of its ``reasoning``, of its ``content``, and its ``calls`` in order."""
 
     reasoning: str = ""
     content: str = ""
