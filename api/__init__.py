@@ -32,7 +32,6 @@ from stackmask.grammar.json_schema.document.errors import (
     UnsupportedSchemaError,
 )
 from stackmask.grammar.source.diagnostics import Diagnostic, GrammarError, StackmaskError
-from stackmask.grammar.sql.schema.errors import SQLError
 from stackmask.grammar.whole_strings import provide
 from stackmask.pda.errors import BudgetError, SpoiledError, VocabularyError
 from stackmask.pda.limits import Limits
@@ -44,6 +43,7 @@ from stackmask.runtime.vocabulary.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
     from stackmask import fsm, tools
+    from stackmask.grammar.sql.schema.errors import SQLError
     from stackmask.grammar.structural.errors import StructuralTagError
     from stackmask.runtime.generation import (
         GenerationResult,
@@ -59,7 +59,7 @@ if TYPE_CHECKING:
     from stackmask.runtime.strings.engine import ByteEngine
     from stackmask.runtime.strings.errors import SampleError
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 __all__ = [
     "BudgetError",
@@ -118,6 +118,7 @@ _GENERATION = frozenset(
 
 _ERRORS = {
     "GenerationError": "runtime.generation",
+    "SQLError": "grammar.sql.schema",
     "SampleError": "runtime.strings",
     "StructuralTagError": "grammar.structural",
 }

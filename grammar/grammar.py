@@ -6,9 +6,9 @@ import os
 import re
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
-from stackmask.grammar import ir
+from stackmask.grammar import ir, whole_strings
 from stackmask.grammar.ir import Rule, RuleSet, SourceText, Span
 from stackmask.grammar.ir.dump import dump
 from stackmask.grammar.outputs import (
@@ -26,11 +26,9 @@ from stackmask.grammar.source.work import Event, Work, check_text, counted, ente
 from stackmask.pda.limits import Limits
 
 if TYPE_CHECKING:
+    from stackmask.grammar.compose.by_names import ByNames
     from stackmask.grammar.compose.merge import Merged
     from stackmask.grammar.json_schema.document.report import Report
-
-
-MAX_VOCABULARIES: Final = 16  # for which a grammar with markers is remembered
 
 
 class Grammar:
@@ -50,7 +48,7 @@ class Grammar:
     output: Output | None = None
     """How its texts become values, where that is known: of types, JSON Schemas, choices and patterns."""
 
-    _marked: MarkedGrammar | None = None
+    _marked: ByNames[Grammar] | None = None
     _warnings: Warnings | None = None  # None until asked
     _is_ebnf = False
     _regex: tuple[str, str, str] | None = None  # pattern, flavour and flags
@@ -450,8 +448,10 @@ class Grammar:
     @classmethod
     def _with_markers(cls, read: Callable[[frozenset[str]], Grammar]) -> Grammar:
         """Return what ``read`` makes where no vocabulary is known; it is asked again when one is."""
+        from stackmask.grammar.compose.by_names import ByNames
+
         grammar = read(frozenset())
-        grammar._marked = MarkedGrammar(read)
+        grammar._marked = ByNames(read)
         return grammar
 
     def for_vocabulary(self, special_names: Iterable[str]) -> Grammar:
@@ -461,15 +461,7 @@ class Grammar:
         """
         if self._marked is None:
             return self
-        names = frozenset(special_names)
-        found = self._marked.known.get(names)
-        if found is None:
-            marked = self._marked
-            found = self._read(self.limits, lambda: marked.read(names))
-            if len(marked.known) >= MAX_VOCABULARIES:
-                marked.known.clear()
-            marked.known[names] = found
-        return found
+        return self._marked.of(frozenset(special_names), lambda make: self._read(self.limits, make))
 
     def __or__(self, other: Grammar) -> Grammar:
         """Return the grammar of the texts of either."""
@@ -501,11 +493,7 @@ class Grammar:
         Raises: SampleError if the grammar asks for special tokens, which no string holds; as ``Compiler.compile``.
         Cost: compiling once, then linear in the text.
         """
-        if not isinstance(text, str | bytes | bytearray | memoryview):
-            raise StackmaskError(f"a text is str or bytes, not {type(text).__name__}")
-        from stackmask.grammar.whole_strings import string_engine
-
-        return string_engine().accepts(self, text if isinstance(text, str) else bytes(text))
+        return whole_strings.accepts(self, text)
 
     def sample(self, n: int = 1, seed: int = 0, *, max_bytes: int = 10_000) -> list[str]:
         """Draw ``n`` texts of the language, each of at most ``max_bytes``; the same for the same seed.
@@ -515,12 +503,7 @@ class Grammar:
         Raises: SampleError if none is found, or the grammar asks for special tokens; as ``Compiler.compile``.
         Cost: about 1 ms for a JSON text, 0.1 s for a query of SQL.
         """
-        for name, number, least in (("n", n, 0), ("seed", seed, None), ("max_bytes", max_bytes, 0)):
-            if not isinstance(number, int) or (least is not None and number < least):
-                raise StackmaskError(f"`{name}` is {number!r:.40}: it must be a whole number, 0 or more")
-        from stackmask.grammar.whole_strings import string_engine
-
-        return string_engine().sample(self, n, seed, max_bytes)
+        return whole_strings.sample(self, n, seed, max_bytes)
 
     def dump(self) -> str:
         """Return the rules as text, the same for equal rules."""
@@ -528,14 +511,6 @@ class Grammar:
 
     def __repr__(self) -> str:
         return f"<Grammar: {len(self._rules.rules)} rules, start {self._rules.start}>"
-
-
-class MarkedGrammar:
-    """How to make a grammar again for a vocabulary, and what was made: markers may be special tokens of it."""
-
-    def __init__(self, read: Callable[[frozenset[str]], Grammar]) -> None:
-        self.read = read
-        self.known: dict[frozenset[str], Grammar] = {}
 
 
 def union(*parts: Grammar, **named: Grammar) -> Grammar:

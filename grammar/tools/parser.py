@@ -12,7 +12,7 @@ from stackmask.grammar.source.options import ArgumentError
 from stackmask.grammar.tools.argument_schema import ArgumentSchema
 from stackmask.grammar.tools.arguments import read_arguments
 from stackmask.grammar.tools.errors import ToolError, TurnError
-from stackmask.grammar.tools.styles import NAME, NUMBER, ToolStyle, style_of
+from stackmask.grammar.tools.styles import NAME, NUMBER, TEXT, ToolStyle, style_of
 from stackmask.grammar.tools.tool import Tool, read_tools
 
 _BLANKS: Final = " \n\t\r"
@@ -23,9 +23,9 @@ ANYTHING: Final = ArgumentSchema(True)  # of a tool that is not known
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A call of a tool, with its arguments as values; ``number``: what the style counts calls by, if it does.
+    """A call of a tool: its ``name``, and its ``arguments`` as values.
 
-    ``written``: the arguments as the model has written them. ``tool``: the tool that is called, if the parser knows it.
+    ``number``: what the style counts calls by, if it does. ``written``: the arguments as the model has written them. ``tool``: the tool that is called, if the parser knows it.
     """
 
     name: str
@@ -46,7 +46,10 @@ class Call:
 
 @dataclass(frozen=True, slots=True)
 class Delta:
-    """A piece of a turn as it arrives: more ``text`` of the reasoning or the content, or a whole call."""
+    """A piece of a turn as it arrives: more ``text`` of the reasoning or the content, or a whole ``call``.
+
+    ``kind`` says which of the three.
+    """
 
     kind: Literal["reasoning", "content", "call"]
     text: str = ""
@@ -55,7 +58,7 @@ class Delta:
 
 @dataclass(slots=True)
 class ParsedTurn:
-    """A turn as it was read."""
+    """A turn as it was read: the text of its ``reasoning``, of its ``content``, and its ``calls`` in order."""
 
     reasoning: str = ""
     content: str = ""
@@ -278,7 +281,10 @@ class TurnParser:
                 return False
             try:
                 schema = self.schemas.get(match["name"]) or ANYTHING
-                arguments, after = read_arguments(text, match.end(), style.arguments, schema)
+                if style.arguments == TEXT:
+                    arguments, after = self._read_text(match["name"], match.end(), end)
+                else:
+                    arguments, after = read_arguments(text, match.end(), style.arguments, schema)
                 stop = _closed(text, after, end)
             except TurnError:
                 if final:
@@ -297,6 +303,17 @@ class TurnParser:
         if final or not _may_open(style, text, self._at):
             raise TurnError(self._at, f"no call begins with {text[self._at : self._at + 40]!r}")
         return False
+
+    def _read_text(self, name: str, at: int, end: str) -> tuple[dict[str, Any], int]:
+        """Return an argument that is text, up to the first end after which it is in the grammar of its tool."""
+        tool = self.tools.get(name)
+        place = self._text.find(end, at)
+        while place >= 0:
+            argument = self._text[at:place]
+            if tool is None or tool.grammar is None or tool.grammar.accepts(argument):
+                return {"input" if tool is None else tool.input: argument}, place
+            place = self._text.find(end, place + 1)
+        raise TurnError(at, f"`{end}` is needed after an argument of `{name}`")
 
     def arguments_from(self, start: int) -> tuple[str, str] | None:
         """Return the name of the call that is being written, and its arguments as written, from a place on.

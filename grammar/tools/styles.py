@@ -11,6 +11,7 @@ from stackmask.grammar.tools.errors import ToolError
 
 NAME: Final = "{name}"
 NUMBER: Final = "{id}"
+TEXT: Final = "text"  # arguments that are a text of the tool's own grammar
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,7 +21,7 @@ class ToolStyle:
     ``calls``: what stands before and after the arguments of a call, in one or several spellings; ``{name}`` is the name
     of the tool, ``{id}`` a number. ``trigger``: how each call begins in free text, where ``section`` does not enclose
     all calls. ``between``: what stands between calls of a section. ``arguments``: "json", or a style of
-    ``Grammar.from_structural_tag``. ``thinking``: around the reasoning. ``excludes``: markers that free text never holds.
+    ``Grammar.from_structural_tag``, or "text": of tools with a grammar, what the grammar allows. ``thinking``: around the reasoning. ``excludes``: markers that free text never holds.
 
     Where all text stands between markers, ``content`` has what begins it and what ends it, ``glue`` is written between
     such blocks, and ``end`` after the last one.
@@ -183,6 +184,8 @@ def register(name: str, style: ToolStyle) -> None:
         raise ToolError("/style/trigger", "calls in free text need a `trigger` or a `section`")
     if style.trigger and not all(begin.startswith(style.trigger) for begin, _ in style.calls):
         raise ToolError("/style/trigger", "each call begins with the trigger")
-    if style.arguments != "json" and style.arguments not in ARGUMENT_STYLES:
-        raise ToolError("/style/arguments", f"none of json, {', '.join(ARGUMENT_STYLES)}")
+    if style.arguments not in ("json", TEXT) and style.arguments not in ARGUMENT_STYLES:
+        raise ToolError("/style/arguments", f"none of json, {TEXT}, {', '.join(ARGUMENT_STYLES)}")
+    if style.arguments == TEXT and not all(end for _, end in style.calls):
+        raise ToolError("/style/calls", "arguments that are text need a marker at their end")
     _own[name] = style

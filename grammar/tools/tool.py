@@ -5,9 +5,12 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Callable, Iterable, Mapping
+from copy import copy
 from typing import Any, Final, get_type_hints
 
+from stackmask.grammar.grammar import Grammar
 from stackmask.grammar.ir import RuleSet
+from stackmask.grammar.json_schema.document.declared_keys import close_objects
 from stackmask.grammar.json_schema.document.errors import SchemaError
 from stackmask.grammar.json_schema.document.loading import load_schema
 from stackmask.grammar.json_schema.document.python_types import type_schema
@@ -17,6 +20,7 @@ from stackmask.grammar.source.work import spend
 from stackmask.grammar.structural.frontend import ANY_BLANKS, argument_rules
 from stackmask.grammar.structural.markers import Markers
 from stackmask.grammar.tools.errors import ToolError
+from stackmask.grammar.tools.styles import TEXT
 
 NAME: Final = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.\-/]{0,127}")
 ANY_ARGUMENTS: Final[dict[str, Any]] = {"type": "object"}
@@ -29,10 +33,17 @@ class Tool:
 
     ``parameters``: the JSON Schema of the arguments, which are an object; None allows any. ``strict=False``: any object
     is allowed too, and the report of the grammar says so. ``function``: what ``run`` calls, where one was given.
+    ``grammar``: of the only argument, which is text, in styles whose arguments are "text"; ``input`` is its name.
     """
 
     def __init__(
-        self, name: str, parameters: Any = None, *, description: str = "", strict: bool | None = None
+        self,
+        name: str,
+        parameters: Any = None,
+        *,
+        description: str = "",
+        strict: bool | None = None,
+        grammar: Grammar | None = None,
     ) -> None:
         if not isinstance(name, str) or NAME.fullmatch(name) is None:
             problem = f"{name!r:.60} is no name of a tool: up to 128 letters, digits and `_`, `.`, `-`, `/`"
@@ -42,6 +53,12 @@ class Tool:
         self.parameters = parameters
         self.strict = strict
         self.function: Callable[..., Any] | None = None
+        if grammar is not None and not isinstance(grammar, Grammar):
+            raise ToolError("/grammar", f"a Grammar, not {type(grammar).__name__}: `Grammar.of` makes one")
+        self.grammar = grammar
+        self.input = "input"
+        if grammar is not None and parameters is None:
+            self.parameters = _of_text(self.input)
         self._rules: dict[tuple[Any, ...], RuleSet] = {}
 
     @classmethod
@@ -78,45 +95,30 @@ class Tool:
         return cls(inner["name"], schema, description=inner.get("description") or "", strict=strict)
 
     @classmethod
-    def from_function(cls, function: Callable[..., Any]) -> Tool:
+    def from_function(cls, function: Callable[..., Any], *, grammar: Grammar | None = None) -> Tool:
         """Return the tool of a Python function: its name, its docstring, and a schema of its type hints.
 
-        Raises: ToolError for parameters that no JSON can name; SchemaError for types without a schema.
+        ``grammar``: of the only argument, as for ``Tool``.
+        Raises: ToolError for parameters that no JSON can name, or not exactly one beside a grammar; SchemaError for
+            types without a schema.
         """
-        properties: dict[str, Any] = {}
-        required: list[str] = []
-        definitions: dict[str, Any] = {}
-        try:
-            hints = get_type_hints(function, include_extras=True)
-        except (NameError, TypeError) as error:
+        parameters = _parameters_of(function)
+        properties = parameters["properties"]
+        if grammar is not None and len(properties) != 1:
             raise ToolError(
-                "", f"the type hints of `{function.__name__}` mean nothing here: {error}"
-            ) from None
-        for name, parameter in inspect.signature(function).parameters.items():
-            if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD, parameter.POSITIONAL_ONLY):
-                raise ToolError(
-                    f"/{name}", f"a parameter of `{function.__name__}` that cannot be given by name"
-                )
-            schema = dict(type_schema(hints[name])) if name in hints else {}
-            definitions.update(schema.pop("$defs", {}))
-            properties[name] = schema
-            if parameter.default is parameter.empty:
-                required.append(name)
-        parameters = {
-            "type": "object",
-            "properties": properties,
-            "required": required,
-            "additionalProperties": False,
-            **({"$defs": definitions} if definitions else {}),
-        }
-        tool = cls(function.__name__, parameters, description=inspect.getdoc(function) or "")
+                "/grammar", f"`{function.__name__}` must have one parameter, not {len(properties)}"
+            )
+        description = inspect.getdoc(function) or ""
+        tool = cls(function.__name__, parameters, description=description, grammar=grammar)
         tool.function = function
+        tool.input = next(iter(properties), tool.input)
         return tool
 
     def with_strict(self, strict: bool) -> Tool:
         """Return the same tool, whose arguments are in its schema or any object."""
-        tool = Tool(self.name, self.parameters, description=self.description, strict=strict)
-        tool.function = self.function
+        tool = copy(self)
+        tool.strict = strict
+        tool._rules = {}
         return tool
 
     def run(self, arguments: Mapping[str, Any]) -> Any:
@@ -170,10 +172,12 @@ class Tool:
         """
         key = (style, frozenset() if style == "json" else markers.names, repr(whitespace), profile)
         found = self._rules.get(key)
+        if style == TEXT:
+            return self._rules_of_text(markers)
         if found is None:
             blanks = ANY_BLANKS if whitespace is None else whitespace
             if style == "json" and profile == "model":
-                found = schema_rules(self.schema, whitespace=whitespace, profile=profile)[0]
+                found = schema_rules(self._closed_schema(), whitespace=whitespace, profile=profile)[0]
             elif style == "json":
                 found = schema_rules(self.schema, spelling="plain", whitespace=blanks)[0]
             else:
@@ -182,6 +186,50 @@ class Tool:
                 self._rules.clear()
             self._rules[key] = found
         return found
+
+    def _closed_schema(self) -> Any:
+        """Return the schema without keys that types of the function ignore."""
+        if self.function is None or self.strict is False:
+            return self.schema
+        schema = _parameters_of(self.function, mark_objects=True)
+        close_objects(schema)
+        return schema
+
+    def _rules_of_text(self, markers: Markers) -> RuleSet:
+        if self.grammar is None:
+            raise ToolError("", "arguments are text in this style: the tool needs a `grammar`")
+        return self.grammar.for_vocabulary(markers.names).normalize()
+
+
+def _parameters_of(function: Callable[..., Any], *, mark_objects: bool = False) -> dict[str, Any]:
+    """Return the schema of what a function takes. ``mark_objects``: as for ``type_schema``."""
+    properties: dict[str, Any] = {}
+    required: list[str] = []
+    definitions: dict[str, Any] = {}
+    try:
+        hints = get_type_hints(function, include_extras=True)
+    except (NameError, TypeError) as error:
+        raise ToolError("", f"the type hints of `{function.__name__}` mean nothing here: {error}") from None
+    for name, parameter in inspect.signature(function).parameters.items():
+        if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD, parameter.POSITIONAL_ONLY):
+            raise ToolError(f"/{name}", f"a parameter of `{function.__name__}` that cannot be given by name")
+        schema = dict(type_schema(hints[name], mark_objects=mark_objects)) if name in hints else {}
+        definitions.update(schema.pop("$defs", {}))
+        properties[name] = schema
+        if parameter.default is parameter.empty:
+            required.append(name)
+    return {
+        "type": "object",
+        "properties": properties,
+        "required": required,
+        "additionalProperties": False,
+        **({"$defs": definitions} if definitions else {}),
+    }
+
+
+def _of_text(name: str) -> dict[str, Any]:
+    """Return the schema of an object with one text."""
+    return {"type": "object", "properties": {name: {"type": "string"}}, "required": [name]}
 
 
 def read_tools(sources: Iterable[Any]) -> list[Tool]:

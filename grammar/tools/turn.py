@@ -16,7 +16,7 @@ from stackmask.grammar.source.similar import similar
 from stackmask.grammar.structural.frontend import ANY_BLANKS, format_rules
 from stackmask.grammar.structural.markers import Markers
 from stackmask.grammar.tools.errors import ToolError
-from stackmask.grammar.tools.styles import NAME, NUMBER, ToolStyle, style_of
+from stackmask.grammar.tools.styles import NAME, NUMBER, TEXT, ToolStyle, style_of
 from stackmask.grammar.tools.tool import Tool, named_error, read_tools
 
 REASONING: Final = ("on", "off", "auto")
@@ -51,6 +51,10 @@ class Turn:
         self.profile = profile
         self.parallel = parallel
         self.report = Report()
+        for index, tool in enumerate(self.tools):
+            if tool.grammar is not None and self.style.arguments != TEXT:
+                problem = "its argument is text of a grammar, and calls of this style have none: use a style of one's own"
+                raise ToolError(f"/tools/{index}/grammar", problem)
         self.places = {tool.name: f"/tools/{index}" for index, tool in enumerate(self.tools)}
         if strict is not None:
             self.tools = [tool.with_strict(strict) for tool in self.tools]
@@ -61,7 +65,12 @@ class Turn:
                 place = ("", "tools"), self.tools.index(tool)
                 self.report.add("relaxed", place, "strict", reason)
         if profile == "model" and self.style.arguments == "json" and self.allowed:
-            self.report.add("narrowed", "", "arguments", "JSON is written in the model profile")
+            self.report.add(
+                "narrowed",
+                "",
+                "arguments",
+                "JSON is written in the model profile, without keys that types ignore",
+            )
         self.answer = self._answer(response_format)
 
     def rules(self, special_names: frozenset[str]) -> Merged:

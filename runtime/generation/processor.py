@@ -50,6 +50,7 @@ class GrammarLogitsProcessor(LogitsProcessor):
     """
 
     supports_continuous_batching = False
+    """What transformers asks: rows may not come and go during a call."""
 
     def __init__(self, grammars: Any, *, tokenizer: Any = None) -> None:
         self._grammars: list[CompiledGrammar | None] = compile_for(grammars, tokenizer)

@@ -35,7 +35,7 @@ class JumpReport:
 class GenerationResult:
     """One generated text.
 
-    ``token_ids``: without prompt, stop token and padding. ``finished``: the text is a whole sentence of the
+    ``prompt``: as it was given. ``text``: without prompt and special tokens. ``token_ids``: without prompt, stop token and padding. ``finished``: the text is a whole sentence of the
     grammar (without a grammar: a stop token ended it). ``reason``: "stop" for a stop token, "length" when
     ``max_new_tokens`` was reached, "interrupted" when a stopping criterion or the caller ended it earlier. ``jumps``:
     what jump-forward has saved; None with ``jump="off"``. ``parsed``: the value of the text, where its grammar was made of

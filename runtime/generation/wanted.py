@@ -145,7 +145,10 @@ def result_of(
     if plan is None:
         text = vocabulary.decode(ids).decode("utf-8", "replace")
         turn = ParsedTurn(content=text)
-        parsed, problem = _parsed(wanted.output, text, finished)
+        if wanted.compiled is None:
+            parsed, problem = None, "free text has no value: give a type, a JSON Schema, choices or a pattern"
+        else:
+            parsed, problem = _parsed(wanted.output, text, finished)
     else:
         decoder = TextDecoder(vocabulary, plan.marker_texts(vocabulary))
         text = "".join(map(decoder.push, row[: len(ids) + is_marker])) + decoder.finish()

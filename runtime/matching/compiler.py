@@ -37,7 +37,8 @@ PAUSE_SECONDS = 0.0001  # so that who waits for the lock is woken
 class CompiledGrammar:
     """A grammar made ready for one vocabulary; immutable to its users, and shared by its matchers.
 
-    States and masks are made when they are first needed and remembered for all matchers.
+    States and masks are made when they are first needed and remembered for all matchers. ``grammar`` and ``vocabulary``
+    are what it was made of.
     """
 
     __slots__ = (

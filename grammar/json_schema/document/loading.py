@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any, Final, get_origin
 
 from stackmask.grammar.json_schema.document.errors import SchemaError
-from stackmask.grammar.json_schema.document.python_types import type_schema
 from stackmask.grammar.source.work import check_size
 
 MAX_EXPONENT: Final = 10_000  # of a number in a schema: beyond it exact arithmetic costs too much
@@ -38,6 +37,8 @@ def load_schema(source: Any, *, mark_objects: bool = False) -> Any:
     if isinstance(source, Mapping):
         return dict(source)
     if is_type(source):
+        from stackmask.grammar.json_schema.document.python_types import type_schema
+
         return type_schema(source, mark_objects=mark_objects)
     raise SchemaError("", "", f"a schema is a dict, a bool, JSON text, a path or a type, not {source!r:.80}")
 

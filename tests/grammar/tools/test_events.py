@@ -6,6 +6,7 @@ import random
 from typing import Any
 
 import pytest
+from pydantic import BaseModel
 
 import stackmask as sm
 from stackmask import tools
@@ -97,6 +98,30 @@ def test_names_are_said_when_they_cannot_go_on() -> None:
     reader = tools.EventReader("glm_4_7", TOOLS)
     assert reader.feed("<tool_call>weather") == []  # or weather_tomorrow
     assert reader.feed("<arg_key>") == [tools.CallStarted(0, "weather"), tools.ArgumentsDelta(0, "<arg_key>")]
+
+
+class Place(BaseModel):
+    city: str
+
+
+def visit(place: Place, days: int = 1) -> None:
+    """Go there."""
+
+
+def test_profiles_of_arguments() -> None:
+    exact = tools.grammar("qwen_3", [visit], reasoning="off")
+    model = tools.grammar(
+        "qwen_3", [visit], reasoning="off", profile="model", response_format={"type": "array"}
+    )
+    call = '<tool_call>\n{{"name": "visit", "arguments": {}}}\n</tool_call>'
+    for arguments in ('{"place": {"city": "Rome"}, "days": 2}', '{\n  "place": {"city": "Rome"}\n}'):
+        assert exact.accepts(call.format(arguments)) and model.accepts(call.format(arguments))
+    for arguments in ('{"place"   : {"city": "Rome"}}', '{"place": {"city": "Rome", "x": 1}}'):
+        assert exact.accepts(call.format(arguments)) and not model.accepts(call.format(arguments))
+    assert model.accepts("[1, 2]") and not model.accepts("[1,   2]")
+    assert "model profile" in str(model.report) and "model profile" not in str(exact.report)
+    with pytest.raises(tools.ToolError, match="at /profile: 'plain' is none of exact, model"):
+        tools.grammar("qwen_3", [visit], profile="plain")
 
 
 def test_a_grammar_may_be_the_answer() -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import copy
 import json
 from typing import Any, Literal
 
@@ -14,16 +13,6 @@ import stackmask as sm
 from stackmask import tools
 from stackmask.runtime.generation.errors import GenerationError
 
-QWEN = """{%- if tools %}<|im_start|>You may call one or more functions: <tool_call>
-{"name": <function-name>, "arguments": <args-json-object>}
-</tool_call>{% for tool in tools %}{{ tool | tojson }}{% endfor %}{% endif %}
-{%- for message in messages %}{{ message.content }}{% endfor %}
-{%- if add_generation_prompt %}A:{% if enable_thinking is defined and not enable_thinking %}<think>
-
-</think>
-
-{% elif opened is defined %}<think>
-{% endif %}{% endif %}"""
 CHAT = [{"role": "user", "content": "How is it?"}]
 # markers that are special tokens of the tiny model; the last one is a stop token, as in harmony
 SPECIAL = tools.ToolStyle((("<call>{name} ", "<eos>"),), trigger="<call>", thinking=("[", "]"))
@@ -36,13 +25,6 @@ def ask(place: Literal["Rome", "Oslo"], days: Literal[1, 2] = 1) -> str:
 
 class Answer(BaseModel):
     ok: bool
-
-
-@pytest.fixture(scope="module")
-def chatting(tokenizer: Any) -> Any:
-    made = copy.deepcopy(tokenizer)
-    made.chat_template = QWEN
-    return made
 
 
 def test_a_call_is_read_and_run(model: Any, chatting: Any) -> None:
