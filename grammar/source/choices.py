@@ -18,14 +18,14 @@ def encoded_choices(strings: Iterable[str | bytes]) -> set[bytes]:
     words: set[bytes] = set()
     size = 0
     try:
-        for string in strings:
+        for number, string in enumerate(strings, 1):
             if isinstance(string, str):
                 word = string.encode()
             elif isinstance(string, bytes | bytearray | memoryview):
                 word = bytes(string)
             else:  # bytes(3) would be three null bytes
                 raise ArgumentError(
-                    f"a choice is str or bytes, not {type(string).__name__}: {string!r:.60}; Grammar.of(typing.Literal[…]) "
+                    f"a choice is str or bytes, not {type(string).__name__}: {string!r:.60} (number {number} of the list); Grammar.of(typing.Literal[…]) "
                     "makes the grammar of other values"
                 )
             words.add(word)

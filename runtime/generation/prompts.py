@@ -64,13 +64,16 @@ def lay_out(tokenizer: Any, prompts: Sequence[Prompt], chat_options: Mapping[str
                 raise GenerationError(
                     f"a message has a `role`, as in {{'role': 'user', 'content': …}}, not {message!r:.80}"
                 )
-        if not (getattr(tokenizer, "chat_template", None) or template.get("chat_template")):
-            raise GenerationError(
-                'the tokenizer has no chat template: give the prompt as text, or chat_options={"chat_template": …}'
-            )
         try:
             texts.append(tokenizer.apply_chat_template(list(prompt), **template))
         except Exception as error:
+            if isinstance(error, ValueError) and not (
+                getattr(tokenizer, "chat_template", None) or template.get("chat_template")
+            ):
+                raise GenerationError(
+                    "the chat template cannot lay out the messages: the tokenizer has none; give the prompt as text, or "
+                    'chat_options={"chat_template": …}'
+                ) from None
             if isinstance(error, ValueError) or type(error).__module__.startswith("jinja2"):
                 raise GenerationError(f"the chat template cannot lay out the messages: {error}") from error
             raise
