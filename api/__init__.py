@@ -25,7 +25,7 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
-from stackmask.grammar.grammar import Grammar, concat, tag, text, union
+from stackmask.grammar.grammar import Grammar, concat, union
 from stackmask.grammar.json_schema.document.errors import (
     SchemaError,
     UnsatisfiableSchemaError,
@@ -43,6 +43,7 @@ from stackmask.runtime.vocabulary.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
     from stackmask import fsm, tools
+    from stackmask.grammar.marked_texts import tag, text
     from stackmask.grammar.sql.schema.errors import SQLError
     from stackmask.grammar.structural.errors import StructuralTagError
     from stackmask.runtime.generation import (
@@ -140,6 +141,8 @@ def __getattr__(name: str) -> Any:
         return getattr(generation, name)
     if name in _ERRORS:
         return getattr(importlib.import_module(f"stackmask.{_ERRORS[name]}.errors"), name)
+    if name in ("tag", "text"):
+        return getattr(importlib.import_module("stackmask.grammar.marked_texts"), name)
     if name in ("fsm", "tools"):
         return importlib.import_module(f"stackmask.{name}")
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

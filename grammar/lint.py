@@ -24,7 +24,7 @@ def find_warnings(
         from stackmask.grammar.ebnf.warnings import grammar_warnings
 
         found += grammar_warnings(rules)
-    if regex is not None:
+    if regex is not None:  # mutant: regex-warnings
         from stackmask.grammar.regex.warnings import regex_warnings
 
         found += regex_warnings(*regex)

@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import Any, Final, Literal, TypeAlias, final, get_args, get_origin
 
 from stackmask.grammar.json_schema.document.loading import is_type
-from stackmask.grammar.source.choices import check_list
 from stackmask.grammar.source.diagnostics import StackmaskError
 
 Kind: TypeAlias = Literal["ebnf", "ebnf file", "schema", "schema file", "structural tag", "regex", "choices"]
@@ -158,6 +157,8 @@ def choices_of(source: Any) -> tuple[Iterable[Any], Output]:
             "choices are a list of strings, not a dict: pass a list of its keys or values, or a JSON Schema to "
             "from_json_schema"
         )
+    from stackmask.grammar.source.choices import check_list
+
     check_list(source)
     return source, Output("text")
 

@@ -54,6 +54,7 @@ def rule_path(rules: RuleSet, symbols: Iterable[Symbol]) -> tuple[str, ...]:
         return ()
     calls = reading.common_calls()
     # with a skip rule, a rule that nobody wrote calls the start rule
+    # the start rule is not part of the path
     outer = 1 if rules.rules[rules.start].span is not None else 2
     names: list[str] = []
     for name in calls[outer:]:
@@ -236,7 +237,7 @@ class _Reading:
                 is_new = name not in self.here
                 callee = self.call(name)
                 self.parents[callee][call] = None
-                self.waiting[callee].append((back, call))
+                self.waiting[callee].append((back, call))  # mutant: return-place
                 if is_new:
                     todo.append((automata.entry(name)[0], callee))
                 elif callee in self.ended:

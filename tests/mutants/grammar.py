@@ -344,4 +344,20 @@ ROWS = (
         "A name ends where the word ends.",
         ("tests/grammar/sql/test_scope.py",),
     ),
+    Mutant(
+        "return-place",
+        "grammar/rule_paths",
+        "(back, call)",
+        "(back, callee)",
+        "A rule returns to the call that it was called from.",
+        ("tests/mistakes/test_mistakes.py",),
+    ),
+    Mutant(
+        "regex-warnings",
+        "grammar/lint",
+        "is not None",
+        "is None",
+        "Warnings of a pattern are found.",
+        ("tests/mistakes/test_mistakes.py",),
+    ),
 )

@@ -267,6 +267,7 @@ ROOMS: dict[str, tuple[str, ...]] = {
         "grammar/whole_strings",
         "pda/limits",
     ),
+    "grammar/marked_texts": ("grammar/grammar", "grammar/source", "grammar/structural"),
     "grammar/tools": (
         "grammar/compose",
         "grammar/grammar",

@@ -69,7 +69,7 @@ def test_lint_shows_warnings(folder: Path) -> None:
     (folder / "wrong.ebnf").write_text("root ::= b\n")
     warned = call("lint", "json", "spare.ebnf")
     assert (warned.exit_code, warned.stderr) == (1, "")
-    assert warned.stdout.startswith("warning[G201]: rule `spare` is never used\n --> spare.ebnf:2:1\n")
+    assert warned.stdout.startswith("warning[G201]: rule `spare` is not used\n --> spare.ebnf:2:1\n")
     assert warned.stdout.endswith("\n1 warning\n")
     assert (call("lint", "json", "csv").exit_code, call("lint", "json").stdout) == (0, "0 warnings\n")
     refused = call("lint", "spare.ebnf", "wrong.ebnf")

@@ -1,0 +1,52 @@
+"""Free text, and grammars between markers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from stackmask.grammar.grammar import Grammar
+from stackmask.grammar.source.diagnostics import StackmaskError
+
+
+def text(
+    *, excludes: Iterable[str] = (), max_chars: int | None = None, max_tokens: int | None = None
+) -> Grammar:
+    """Return the grammar of any text that holds none of the ``excludes``, of at most ``max_chars`` characters.
+
+    Between markers (``tag``) it ends with the first of them. Special tokens are never part of a text.
+    Raises: StackmaskError for ``max_tokens``, which cannot be enforced exactly; StructuralTagError for other arguments
+        that mean nothing.
+    """
+    if max_tokens is not None:
+        raise StackmaskError(
+            "`max_tokens`: a token may reach beyond the end of a text; limit it with `max_chars`"
+        )
+    if isinstance(excludes, str) or not isinstance(excludes, Iterable):
+        raise StackmaskError(f"`excludes` is a list of strings, not {type(excludes).__name__}")
+    free = {"type": "any_text", "excludes": list(excludes), "max_chars": max_chars}
+    grammar = Grammar.from_structural_tag({"type": "structural_tag", "format": free})
+    grammar._free_text = free
+    return grammar
+
+
+def tag(begin: str, content: Grammar, end: str | Iterable[str]) -> Grammar:
+    """Return the grammar of a text of ``content`` between ``begin`` and ``end``, or one of several ends.
+
+    Markers that a vocabulary has as special tokens are these, once it is compiled. Free text (``text``) ends with the
+    first of its ends. Raises: StackmaskError for other arguments than these; as ``union``.
+    """
+    ends = [end] if isinstance(end, str) else list(end) if isinstance(end, Iterable) else []
+    if not isinstance(begin, str) or not ends or not all(isinstance(each, str) for each in ends):
+        raise StackmaskError("`begin` and `end` are strings, or `end` a list of them")
+    if not isinstance(content, Grammar):
+        raise StackmaskError(f"`content` is a Grammar, not {type(content).__name__}")
+    if content._free_text is not None:
+        shape = {"type": "tag", "begin": begin, "content": content._free_text, "end": ends}
+        return Grammar.from_structural_tag({"type": "structural_tag", "format": shape})
+    from stackmask.grammar.structural.frontend import tag_rules
+
+    def read(names: frozenset[str]) -> Grammar:
+        inner = content.for_vocabulary(names) if names else content
+        return Grammar._merged(tag_rules(begin, inner.normalize(), ends, names))
+
+    return Grammar._read(content.limits, lambda: Grammar._with_markers(read))
