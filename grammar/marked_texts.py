@@ -40,7 +40,7 @@ def tag(begin: str, content: Grammar, end: str | Iterable[str]) -> Grammar:
         raise StackmaskError("`begin` and `end` are strings, or `end` a list of them")
     if not isinstance(content, Grammar):
         raise StackmaskError(f"`content` is a Grammar, not {type(content).__name__}")
-    if content._free_text is not None:
+    if content._free_text is not None:  # mutant: free-text
         shape = {"type": "tag", "begin": begin, "content": content._free_text, "end": ends}
         return Grammar.from_structural_tag({"type": "structural_tag", "format": shape})
     from stackmask.grammar.structural.frontend import tag_rules

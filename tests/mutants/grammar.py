@@ -360,4 +360,12 @@ ROWS = (
         "Warnings of a pattern are found.",
         ("tests/mistakes/test_mistakes.py",),
     ),
+    Mutant(
+        "free-text",
+        "grammar/marked_texts",
+        "is not None",
+        "is None",
+        "Free text in a tag ends with the first of its ends.",
+        ("tests/grammar/compose/test_composition.py",),
+    ),
 )
