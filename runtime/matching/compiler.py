@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import threading
 import time
+import weakref
+from collections.abc import Iterable
+from operator import index
 from typing import TYPE_CHECKING, Any
 
 from stackmask.grammar.front_ends import classes_worth_preparing, key_syntax
@@ -31,6 +34,7 @@ if TYPE_CHECKING:
 
 SLICE_SECONDS = 0.005  # for which masks made ahead of time hold the lock of their store
 MOST_BUDGET = 1 << 40  # more than can be counted to; multiples of it are whole numbers of the processor
+MOST_STOPS = 4  # sets of stop tokens that have a compiler of their own
 PAUSE_SECONDS = 0.0001  # so that who waits for the lock is woken
 
 
@@ -87,15 +91,33 @@ class CompiledGrammar:
             self._automaton = None
             self._elsewhere = {}
 
-    def matcher(self) -> Matcher:
+    def matcher(self, *, stop_ids: Iterable[int] | None = None) -> Matcher:
         """Return a new matcher at the start of the grammar.
 
         Where another thread makes masks of this grammar just now, it is one of the same grammar in another store.
+        ``stop_ids``: the tokens that end this text, in place of those of the vocabulary; servers have them by request.
+        Masks are those of a vocabulary with these stop tokens, bit for bit.
+        Raises: VocabularyError if one is out of range.
+        Cost: nothing where all of them are special tokens and the grammar names none; else a compiler is kept for
+            each of the last four such sets, with an eighth of ``cache_bytes``.
         """
+        stops = None if stop_ids is None else tuple(dict.fromkeys(index(i) for i in stop_ids))
+        if stops is not None and set(stops) == set(self.vocabulary.stop_ids):
+            stops = None
+        if stops is not None and not self._is_plain_stop(stops):
+            other = self._compiler.with_stops(stops)
+            return other.compile(self.grammar).matcher()
         compiled = self._compiler.not_at_work(self)
-        matcher = Matcher(compiled)
+        matcher = Matcher(compiled, None, stops)
         self._compiler.remember(compiled)
         return matcher
+
+    def _is_plain_stop(self, stops: tuple[int, ...]) -> bool:
+        """Tell whether stop tokens can be a matter of the matcher alone: they are no text, and no rule names a token."""
+        return not self.automaton.classes_of_token and self.vocabulary.special_ids.issuperset(stops)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _compiled_again, (self._compiler, self.grammar)
 
     def precompute(self, budget: int = 1_000_000) -> dict[str, Any]:
         """Make the masks that texts can ask for ahead of time, for a server that knows its grammars at start.
@@ -201,6 +223,25 @@ class Compiler:
         self._lock = threading.RLock()
         self._info = token_info(vocabulary)
         self._lanes = Lanes(self._new_store, cache_bytes)
+        self._by_stops: dict[tuple[int, ...], Compiler] = {}  # the one used last comes last
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _compiler_again, (self.vocabulary, self.limits, self.cache_bytes)
+
+    def with_stops(self, stop_ids: tuple[int, ...]) -> Compiler:
+        """Return a compiler for the same vocabulary with other stop tokens; the last four are kept.
+
+        Raises: VocabularyError if one is out of range.
+        """
+        with self._lock:
+            known = self._by_stops.pop(stop_ids, None)
+            if known is None:
+                vocabulary = self.vocabulary.with_stop_ids(stop_ids)
+                known = Compiler(vocabulary, limits=self.limits, cache_bytes=self.cache_bytes // 8)
+            self._by_stops[stop_ids] = known
+            while len(self._by_stops) > MOST_STOPS:
+                del self._by_stops[next(iter(self._by_stops))]
+            return known
 
     def compile(self, grammar: Any, *, cancel: Event | None = None) -> CompiledGrammar:
         """Compile a grammar, or what ``Grammar.of`` makes one of, within its own limits or else those of the compiler.
@@ -342,6 +383,35 @@ def _own_output(grammar: Grammar) -> Output | None:
     """Return how the texts become values of a type; None where that is the same for all grammars of equal rules."""
     output = grammar.output
     return None if output is None or output.type is None else output
+
+
+# compilers that were pickled, by the digest of their vocabulary and what else they are made of
+_known_compilers: weakref.WeakValueDictionary[tuple[Any, ...], Compiler] = weakref.WeakValueDictionary()
+_known_lock = threading.Lock()
+
+
+def _compiler_again(vocabulary: Vocabulary, limits: Limits, cache_bytes: int) -> Compiler:
+    """Return the compiler of this process for what a pickled one was made of: grammars that come apart share it."""
+    key = (
+        vocabulary.digest(),
+        vocabulary.size,
+        vocabulary.stop_ids,
+        vocabulary.special_ids,
+        tuple(sorted(vocabulary.special_names.items())),
+        vocabulary.strip_first_space,
+        limits,
+        cache_bytes,
+    )
+    with _known_lock:
+        known = _known_compilers.get(key)
+        if known is None:
+            known = Compiler(vocabulary, limits=limits, cache_bytes=cache_bytes)
+            _known_compilers[key] = known
+        return known
+
+
+def _compiled_again(compiler: Compiler, grammar: Grammar) -> CompiledGrammar:
+    return compiler.compile(grammar)
 
 
 def token_info(vocabulary: Vocabulary) -> TokenInfo:

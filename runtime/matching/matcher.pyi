@@ -22,7 +22,12 @@ class Matcher(JumpCalls):
     taken back.
     """
 
-    def __new__(cls, compiled: CompiledGrammar, origin: Matcher | None = None) -> Matcher: ...
+    def __new__(
+        cls,
+        compiled: CompiledGrammar,
+        origin: Matcher | None = None,
+        stop_ids: Sequence[int] | None = None,
+    ) -> Matcher: ...
     @property
     def compiled(self) -> CompiledGrammar:
         """The compiled grammar that this matcher follows."""

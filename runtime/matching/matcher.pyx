@@ -174,7 +174,7 @@ cdef class Matcher(JumpCalls):
     taken back.
     """
 
-    def __cinit__(self, compiled, Matcher origin=None):
+    def __cinit__(self, compiled, Matcher origin=None, stop_ids=None):
         automaton = compiled.automaton
         if origin is not None:
             if origin.compiled is not compiled:
@@ -189,8 +189,11 @@ cdef class Matcher(JumpCalls):
         self.size = self.store.info.size
         self.classes_of_token = automaton.classes_of_token
         self.has_classes = bool(self.classes_of_token)
-        for token in self.store.info.stop_ids:
-            self.stops.push_back(token)
+        if origin is not None:
+            self.stops = origin.stops
+        else:
+            for token in self.store.info.stop_ids if stop_ids is None else stop_ids:
+                self.stops.push_back(token)
         if origin is None:
             self.account = compiled._account.begin()
             self.start()

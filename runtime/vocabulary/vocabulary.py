@@ -237,6 +237,25 @@ class Vocabulary:
         other._encoder = encoder_of(tokenizer)
         return other
 
+    def with_stop_ids(self, stop_ids: Iterable[int]) -> Vocabulary:
+        """Return the same vocabulary in which other tokens end an output; they are no text then.
+
+        What was a stop token stays special. Raises: VocabularyError if an id is out of range.
+        """
+        other = Vocabulary(
+            self._texts,
+            stop_ids=stop_ids,
+            special_ids=self._special_ids,
+            special_names=self._special_names,
+            size=self._size,
+            strip_first_space=self._strip_first_space,
+            added_ids=self._added_ids,
+        )
+        if other._special_ids == self._special_ids:
+            other._derived = self._derived
+        other._encoder = self._encoder
+        return other
+
     # files --------------------------------------------------------------------------------------
 
     def save(self, path: str | Path) -> None:

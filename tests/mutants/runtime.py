@@ -14,6 +14,14 @@ ROWS = (
         ("tests/runtime/kernels/test_mask_table.py", "tests/runtime/kernels/test_apply.py"),
     ),
     Mutant(
+        "fail-open",
+        "runtime/serving",
+        "0 if self._stops else -1",
+        "-1",
+        "A request of a server whose mask cannot be made may only stop.",
+        ("tests/runtime/serving/test_guarded.py",),
+    ),
+    Mutant(
         "other-imports",
         "runtime/extras",
         "not in",

@@ -358,6 +358,14 @@ ROOMS: dict[str, tuple[str, ...]] = {
         "runtime/matching",
         "runtime/vocabulary",
     ),
+    "runtime/serving": (
+        "grammar/grammar",
+        "grammar/source",
+        "pda/limits",
+        "runtime/kernels",
+        "runtime/matching",
+        "runtime/vocabulary",
+    ),
     "runtime/cli": (
         "grammar/grammar",
         "grammar/ir",

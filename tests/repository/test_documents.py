@@ -151,6 +151,8 @@ def test_doctests() -> None:
     for module in pkgutil.walk_packages(stackmask.__path__, "stackmask."):
         if ".cli" in module.name or ".generation." in module.name or ".kernels.gpu." in module.name:
             continue
+        if module.name.endswith((".vllm_backend", ".sglang_backend")):  # they need the servers
+            continue
         failed, count = doctest.testmod(importlib.import_module(module.name))
         assert failed == 0, module.name
         tried += count

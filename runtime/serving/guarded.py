@@ -1,0 +1,127 @@
+"""The matcher of one request in a server: nothing is raised, and what fails ends this request alone."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+
+from stackmask.runtime.matching.batch import fill_next_token_bitmask
+from stackmask.runtime.matching.matcher import Matcher
+
+logger = logging.getLogger("stackmask.serving")
+
+
+class GuardedMatcher:
+    """Follow the output of one request for a server.
+
+    Tokens after the end are ignored, as servers want it. Where a mask cannot be made (a limit of the request is met,
+    it was cancelled, memory ran out), ``failure`` says why, only stop tokens are allowed, and no other token is
+    accepted: the server then ends the request. Failures are logged once.
+    """
+
+    def __init__(self, matcher: Matcher, stop_ids: Iterable[int], request_id: str = "") -> None:
+        self.matcher = matcher
+        self.failure: str | None = None
+        self._stops = tuple(stop_ids)
+        self._request_id = request_id
+        self._ended = 0  # calls that a stop token or what follows it took while failed
+
+    def accept(self, token: int) -> bool:
+        """Advance by a token; False if it may not come. After the end every token is taken for nothing."""
+        if self.is_terminated():
+            return True
+        if self.failure is not None:
+            if token in self._stops:
+                self._ended = 1
+                return True
+            return False
+        try:
+            return self.matcher.accept_token(token)
+        except Exception as error:  # noqa: BLE001 - nothing may reach the engine
+            self.fail(error)
+            return False
+
+    def accept_all(self, tokens: Iterable[int]) -> bool:
+        """Advance by tokens, as far as they may come; False if one may not."""
+        return all(map(self.accept, tokens))
+
+    def valid_prefix(self, tokens: Sequence[int]) -> list[int]:
+        """Return how many first tokens may come, up to the end of the text, as a list. The matcher does not move."""
+        if self.is_terminated():
+            return []
+        if self.failure is not None:
+            return list(tokens[:1]) if tokens and tokens[0] in self._stops else []
+        before = self.matcher.accept_calls
+        try:
+            for token in tokens:
+                if not self.matcher.accept_token(token) or self.matcher.is_terminated():
+                    break
+        except Exception as error:  # noqa: BLE001 - nothing may reach the engine
+            self.fail(error)
+        count = self.matcher.accept_calls - before
+        self.rollback(count)
+        return list(tokens[:count])
+
+    def rollback(self, count: int) -> None:
+        """Take back the last tokens; as many as there are, if there are fewer."""
+        if self._ended and count:
+            self._ended = 0
+            count -= 1
+        count = min(count, self.matcher.accept_calls)
+        if count > 0:
+            self.matcher.rollback(count)
+
+    def fill(self, mask: Any, row: int) -> None:
+        """Write the mask of the next token into a row, or stop tokens alone if it cannot be made."""
+        if self.failure is None:
+            try:
+                self.matcher.fill_next_token_bitmask(mask, row)
+                return
+            except Exception as error:  # noqa: BLE001 - nothing may reach the engine
+                self.fail(error)
+        self.fill_stops(mask, row)
+
+    def fill_stops(self, mask: Any, row: int) -> None:
+        """Allow stop tokens alone. Without any, all are allowed, so that one is sampled, which is then refused."""
+        words = np.asarray(mask[row])
+        words[:] = 0 if self._stops else -1  # mutant: fail-open
+        bits = words.view(np.uint32)
+        for token in self._stops:
+            if token >> 5 < len(bits):
+                bits[token >> 5] |= np.uint32(1 << (token & 31))
+
+    def fail(self, error: BaseException) -> None:
+        """Note why this request cannot go on."""
+        self.failure = f"{type(error).__name__}: {error}"
+        logger.error("request %s ends: no mask could be made: %s", self._request_id, self.failure)
+
+    def is_terminated(self) -> bool:
+        """Tell whether the output has ended with a stop token."""
+        return bool(self._ended) or self.matcher.is_terminated()
+
+    def reset(self) -> None:
+        """Go back to the start."""
+        self.failure = None
+        self._ended = 0
+        try:
+            self.matcher.reset()
+        except Exception as error:  # noqa: BLE001 - nothing may reach the engine
+            self.fail(error)
+
+
+def fill_batch(guarded: Sequence[GuardedMatcher], mask: Any, rows: Sequence[int]) -> None:
+    """Write the masks of several requests in one call; if one cannot be made, the others are as ever."""
+    sound = [(one.matcher, row) for one, row in zip(guarded, rows, strict=True) if one.failure is None]
+    try:
+        fill_next_token_bitmask([matcher for matcher, _ in sound], mask, [row for _, row in sound])
+    except Exception:  # noqa: BLE001 - whose it is, is found one by one
+        for one, row in zip(guarded, rows, strict=True):
+            one.fill(mask, row)
+        return
+    if len(sound) < len(guarded):
+        for one, row in zip(guarded, rows, strict=True):
+            if one.failure is not None:
+                one.fill_stops(mask, row)

@@ -1,0 +1,169 @@
+"""Grammars of what a request to a server asks for: its kind, its text, and the options of server and request."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from typing import Any, Final, Literal
+
+from stackmask.grammar.grammar import Grammar
+from stackmask.grammar.source.diagnostics import StackmaskError
+from stackmask.pda.limits import Limits
+
+KINDS: Final = ("json", "json_object", "regex", "grammar", "choice", "structural_tag")
+# keywords whose values are data or lists, not schemas
+DATA_KEYWORDS: Final = frozenset({"enum", "const", "default", "examples"})
+MAX_SCHEMA_NODES: Final = 1_000_000
+
+
+class RequestError(StackmaskError):
+    """A request that asks for what cannot be enforced; the message says where and why."""
+
+
+@dataclass(frozen=True)
+class Options:
+    """How grammars of requests are read.
+
+    profile: of JSON; "model" lets a model write one blank where blanks may stand, "exact" all that JSON allows.
+    whitespace: of JSON, as in ``Grammar.from_json_schema``; None is that of the profile.
+    closed_objects: objects whose schema does not say so have no other properties than those that it declares.
+    limits: of each request; None for the default ones.
+    """
+
+    profile: Literal["exact", "model"] = "model"
+    whitespace: Any = None
+    closed_objects: bool = False
+    limits: Limits | None = None
+
+    @classmethod
+    def read(cls, given: Mapping[str, Any]) -> Options:
+        """Read what an operator wrote: keys are those above, and ``limits`` are an object of their names.
+
+        Raises: RequestError for an unknown key, or a value that means nothing.
+        """
+        names = [field.name for field in fields(cls)]
+        unknown = [key for key in given if key not in names]
+        if unknown:
+            raise RequestError(f"unknown option {unknown[0]!r:.60}: there are {', '.join(names)}")
+        values = dict(given)
+        if values.get("profile", "model") not in ("exact", "model"):
+            raise RequestError(f"profile is {values['profile']!r:.60}, not exact or model")
+        if not isinstance(values.get("closed_objects", False), bool):
+            raise RequestError("closed_objects is true or false")
+        limits = values.get("limits")
+        if isinstance(limits, Mapping):
+            try:
+                values["limits"] = Limits(**limits)
+            except TypeError as error:
+                raise RequestError(f"limits: {error}") from None
+        elif limits is not None and not isinstance(limits, Limits):
+            raise RequestError("limits is an object of names and numbers")
+        return cls(**values)
+
+    def for_request(
+        self, *, compact: bool = False, pattern: str | None = None, closed_objects: bool = False
+    ) -> Options:
+        """Return the options of one request: no blanks, blanks that match a pattern, or no undeclared properties."""
+        whitespace = (
+            {"pattern": pattern} if pattern is not None else "compact" if compact else self.whitespace
+        )
+        return Options(self.profile, whitespace, self.closed_objects or closed_objects, self.limits)
+
+
+def grammar_of(kind: str, text: Any, options: Options) -> Grammar:
+    """Make the grammar of a request.
+
+    ``kind``: one of KINDS. ``text``: of "json" a schema, of "choice" a JSON list of strings, of "structural_tag" its
+    JSON, of "regex" a pattern that the whole text matches, of "grammar" EBNF or GBNF; "json_object" has none.
+    Raises: StackmaskError with the place and the reason.
+    Cost: that of reading it; no masks are made.
+    """
+    limits = options.limits
+    if kind == "json":
+        schema = parsed_json(text, "the schema")
+        if options.closed_objects:
+            schema = with_closed_objects(schema)
+        return _json(schema, options)
+    if kind == "json_object":
+        return _json({"type": "object"}, options)
+    if kind == "regex":
+        return Grammar.from_regex(text, limits=limits)
+    if kind == "grammar":
+        return Grammar.from_ebnf(text, None, limits=limits)
+    if kind == "choice":
+        choices = parsed_json(text, "the list of choices")
+        if not isinstance(choices, list) or not choices:
+            raise RequestError("choices are a list of one string or more")
+        return Grammar.from_choices(choices, limits=limits)
+    if kind == "structural_tag":
+        return Grammar.from_structural_tag(text, limits=limits)
+    raise RequestError(f"no requests of kind {kind!r:.60}: there are {', '.join(KINDS)}")
+
+
+def check(kind: str, text: Any, options: Options) -> None:
+    """Find what is wrong with a request where nothing is generated: in the process that answers it.
+
+    Raises: StackmaskError. Cost: reading it and its normal form; no masks are made.
+    """
+    grammar_of(kind, text, options).normalize(options.limits)
+
+
+def parsed_json(text: Any, what: str) -> Any:
+    """Return the value of JSON text; what is no text is a value already. Raises: RequestError with the place."""
+    if not isinstance(text, str):
+        return text
+    limit = Limits().max_input_bytes
+    if len(text) > limit:
+        raise RequestError(f"{what} has {len(text)} characters: the limit is {limit}")
+    try:
+        return json.loads(text)
+    except json.JSONDecodeError as error:
+        raise RequestError(
+            f"{what} is no JSON: line {error.lineno}, column {error.colno}: {error.msg}"
+        ) from None
+    except RecursionError:
+        raise RequestError(f"{what} is nested too deeply") from None
+
+
+def with_closed_objects(schema: Any) -> Any:
+    """Return a schema in which objects with ``properties`` have no others, unless it says whether they have.
+
+    Cost: a copy. Raises: RequestError above a million nodes.
+    """
+    root: list[Any] = [schema]
+    # places that hold a value to be copied: a container, a key, and whether keys are names of properties
+    work: list[tuple[Any, Any, bool]] = [(root, 0, False)]
+    count = 0
+    while work:
+        holder, key, of_names = work.pop()
+        value = holder[key]
+        count += 1
+        if count > MAX_SCHEMA_NODES:
+            raise RequestError(f"the schema has more than {MAX_SCHEMA_NODES} nodes")
+        if isinstance(value, dict):
+            made = dict(value)
+            holder[key] = made
+            if not of_names and "properties" in made:
+                made.setdefault("additionalProperties", False)
+            for name in value:
+                if of_names or name not in DATA_KEYWORDS:
+                    maps_names = name in (
+                        "properties",
+                        "patternProperties",
+                        "$defs",
+                        "definitions",
+                        "dependentSchemas",
+                    )
+                    work.append((made, name, maps_names and not of_names))
+        elif isinstance(value, list):
+            items = list(value)
+            holder[key] = items
+            work.extend((items, i, False) for i in range(len(items)))
+    return root[0]
+
+
+def _json(schema: Any, options: Options) -> Grammar:
+    return Grammar.from_json_schema(
+        schema, profile=options.profile, whitespace=options.whitespace, limits=options.limits
+    )

@@ -1,0 +1,38 @@
+"""The plugin of SGLang: makes ``stackmask`` a choice of ``--grammar-backend`` through SGLang's own registry."""
+
+from __future__ import annotations
+
+import logging
+from typing import Any, Final
+
+from stackmask.runtime.serving.versions import ServerVersionError, check_version
+
+NAME: Final = "stackmask"
+
+logger = logging.getLogger("stackmask.serving")
+
+
+def register() -> None:
+    """Make the backend known; the entry point of ``sglang.srt.plugins``. Called again, it changes nothing.
+
+    A version of SGLang that it is not for is logged as an error, and the name stays unknown.
+    """
+    import sglang
+    from sglang.srt.constrained.base_grammar_backend import register_grammar_backend
+    from sglang.srt.server_args import add_grammar_backend_choices
+
+    try:
+        check_version("sglang", getattr(sglang, "__version__", ""))
+    except ServerVersionError as error:
+        logger.error("%s", error)
+        return
+    add_grammar_backend_choices([NAME])
+    register_grammar_backend(NAME, make_backend)
+
+
+def make_backend(server_args: Any, tokenizer: Any, vocab_size: int, eos_token_ids: Any) -> Any:
+    """Make the backend of a scheduler; each rank has one."""
+    from stackmask.runtime.serving.sglang_backend import StackmaskBackend
+
+    compact = bool(getattr(server_args, "constrained_json_disable_any_whitespace", False))
+    return StackmaskBackend(tokenizer, vocab_size, eos_token_ids, compact=compact)

@@ -1,0 +1,164 @@
+"""vLLM's interface of a backend of structured outputs, and what its front end asks of a request."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import torch
+from vllm.exceptions import VLLMValidationError
+from vllm.v1.structured_output.backend_types import (
+    StructuredOutputBackend,
+    StructuredOutputGrammar,
+    StructuredOutputOptions,
+)
+from vllm.v1.structured_output.request import get_structured_output_key
+
+from stackmask.grammar.source.diagnostics import StackmaskError
+from stackmask.pda.limits import Limits
+from stackmask.runtime.matching.compiler import Compiler
+from stackmask.runtime.serving.guarded import GuardedMatcher, fill_batch
+from stackmask.runtime.serving.requests import Options, check, grammar_of
+from stackmask.runtime.serving.vllm_plugin import NAME
+from stackmask.runtime.vocabulary.vocabulary import Vocabulary
+
+KIND = {
+    StructuredOutputOptions.JSON: "json",
+    StructuredOutputOptions.JSON_OBJECT: "json_object",
+    StructuredOutputOptions.REGEX: "regex",
+    StructuredOutputOptions.GRAMMAR: "grammar",
+    StructuredOutputOptions.CHOICE: "choice",
+    StructuredOutputOptions.STRUCTURAL_TAG: "structural_tag",
+}
+
+
+def options_of_server(config: Any, additional: Any = None) -> Options:
+    """Return the options of ``--structured-outputs-config`` and of ``--additional-config '{"stackmask": {…}}'``."""
+    given = additional.get(NAME, {}) if isinstance(additional, dict) else {}
+    options = Options.read(given)
+    return options.for_request(
+        compact=bool(getattr(config, "disable_any_whitespace", False)),
+        closed_objects=bool(getattr(config, "disable_additional_properties", False)),
+    )
+
+
+def options_of_request(options: Options, params: Any) -> Options:
+    """Return the options of a server with those of a request on top."""
+    return options.for_request(
+        compact=bool(params.disable_any_whitespace),
+        pattern=params.whitespace_pattern,
+        closed_objects=bool(params.disable_additional_properties),
+    )
+
+
+def validate_request(sampling: Any, model_config: Any, config: Any, tokenizer: Any) -> None:
+    """Check a request in the process that answers it. Raises: VLLMValidationError, which is HTTP 400."""
+    params = sampling.structured_outputs
+    if getattr(model_config, "is_diffusion", False):
+        raise VLLMValidationError("structured outputs cannot be had of diffusion models")
+    if tokenizer is None:
+        raise VLLMValidationError("structured outputs need a tokenizer: not with skip_tokenizer_init")
+    if params._backend and params._backend != NAME:
+        raise VLLMValidationError(
+            f"the request names the backend {params._backend!r:.60}, but this server was started with {NAME!r}"
+        )
+    params._backend = NAME
+    try:
+        kind, text = get_structured_output_key(params)
+        check(KIND[kind], text, options_of_request(options_of_server(config), params))
+    except (StackmaskError, ValueError, TypeError) as error:
+        raise VLLMValidationError(f"stackmask: {error}") from error
+
+
+class StackmaskBackend(StructuredOutputBackend):
+    """One for each engine core: a compiler for the model's vocabulary.
+
+    Raises: VocabularyError at start if the bytes of the tokens cannot be known or the logits are too narrow.
+    """
+
+    def __init__(self, vllm_config: Any, tokenizer: Any, vocab_size: int) -> None:
+        self.vllm_config = vllm_config
+        self.tokenizer = tokenizer
+        self.vocab_size = vocab_size
+        self.options = options_of_server(
+            vllm_config.structured_outputs_config, getattr(vllm_config, "additional_config", None)
+        )
+        self.vocabulary = Vocabulary.from_huggingface(tokenizer, size=vocab_size)
+        self.compiler = Compiler(self.vocabulary, limits=self.options.limits or Limits())
+        self._request = threading.local()  # vLLM compiles in threads of its own
+
+    @contextmanager
+    def options_of(self, params: Any) -> Iterator[None]:
+        """Compile with the options of a request, in this thread."""
+        self._request.options = options_of_request(self.options, params)
+        try:
+            yield
+        finally:
+            self._request.options = None
+
+    def compile_grammar(
+        self, request_type: Any, grammar_spec: str, stop_token_ids: set[int] | None = None
+    ) -> StackmaskGrammar:
+        """Compile what a request asks for. Raises: VLLMValidationError, which ends this request alone."""
+        options = getattr(self._request, "options", None) or self.options
+        stops = tuple(sorted(stop_token_ids)) if stop_token_ids else None
+        try:
+            compiled = self.compiler.compile(grammar_of(KIND[request_type], grammar_spec, options))
+            matcher = compiled.matcher(stop_ids=stops)
+        except (StackmaskError, ValueError, TypeError) as error:
+            raise VLLMValidationError(f"stackmask: {error}") from error
+        return StackmaskGrammar(matcher, self.vocabulary.stop_ids if stops is None else stops)
+
+    def fill_step(self, constrained: Sequence[tuple[Any, int, bool]], mask: torch.Tensor) -> None:
+        """Write the masks of a step: (grammar, row, whether the next token is constrained)."""
+        masked, rows, free = [], [], []
+        for grammar, row, applies in constrained:
+            if applies and not grammar.is_terminated():
+                masked.append(grammar.guarded)
+                rows.append(row)
+            else:
+                free.append(row)
+        if free:
+            mask[free] = -1
+        fill_batch(masked, mask, rows)
+
+    def allocate_token_bitmask(self, max_num_seqs: int) -> torch.Tensor:
+        """Return rows that allow every token."""
+        return torch.full((max_num_seqs, (self.vocab_size + 31) // 32), -1, dtype=torch.int32)
+
+    def destroy(self) -> None:
+        """Forget all grammars."""
+        self.compiler = Compiler(self.vocabulary, limits=self.options.limits or Limits())
+
+
+class StackmaskGrammar(StructuredOutputGrammar):
+    """What vLLM follows one request with; see ``GuardedMatcher`` for what happens to faults."""
+
+    def __init__(self, matcher: Any, stop_ids: Sequence[int]) -> None:
+        self.guarded = GuardedMatcher(matcher, stop_ids)
+
+    def accept_tokens(self, request_id: str, tokens: list[int]) -> bool:
+        """Advance; tokens after the end are ignored. False ends the request with an error."""
+        return self.guarded.accept_all(tokens)
+
+    def validate_tokens(self, tokens: list[int]) -> list[int]:
+        """Return the first tokens that may come, without advancing."""
+        return self.guarded.valid_prefix(tokens)
+
+    def rollback(self, num_tokens: int) -> None:
+        """Take tokens back."""
+        self.guarded.rollback(num_tokens)
+
+    def fill_bitmask(self, bitmask: torch.Tensor, batch_index: int) -> None:
+        """Write the mask of the next token into a row."""
+        self.guarded.fill(bitmask, batch_index)
+
+    def is_terminated(self) -> bool:
+        """Tell whether the output has ended."""
+        return self.guarded.is_terminated()
+
+    def reset(self) -> None:
+        """Go back to the start."""
+        self.guarded.reset()

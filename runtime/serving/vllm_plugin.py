@@ -1,0 +1,193 @@
+"""The plugin of vLLM: makes ``stackmask`` a name of its structured outputs.
+
+vLLM has no registry of such backends, so the places that know their names are wrapped. It runs in each of its
+processes, and may run several times.
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib
+import logging
+from typing import Any, Final
+
+from stackmask.runtime.serving.versions import ServerVersionError, check_version
+
+NAME: Final = "stackmask"
+MARK: Final = "_stackmask_original"  # of a function that was wrapped
+
+logger = logging.getLogger("stackmask.serving")
+
+
+def register() -> None:
+    """Make the backend known; the entry point of ``vllm.general_plugins``. Called again, it changes nothing.
+
+    A version of vLLM that it is not for is logged as an error, and the name stays unknown: vLLM then refuses it.
+    """
+    import vllm
+
+    try:
+        check_version("vllm", getattr(vllm, "__version__", ""))
+    except ServerVersionError as error:
+        logger.error("%s", error)
+        return
+    _allow_name()
+    _wrap("vllm.sampling_params", "SamplingParams", "_validate_structured_outputs", _validating)
+    manager = ("vllm.v1.structured_output", "StructuredOutputManager")
+    _wrap(*manager, "__init__", _starting)
+    _wrap(*manager, "grammar_init", _choosing)
+    _wrap(*manager, "_create_grammar", _creating)
+    _wrap(*manager, "grammar_bitmask", _filling)
+    _wrap_beam_search()
+
+
+def _wrap(module: str, owner: str, name: str, wrapper: Any) -> None:
+    cls = getattr(importlib.import_module(module), owner)
+    original = getattr(cls, name, None)
+    if original is None or hasattr(original, MARK):
+        return
+    wrapped = functools.wraps(original)(wrapper(original))
+    setattr(wrapped, MARK, original)
+    setattr(cls, name, wrapped)
+
+
+def _allow_name() -> None:
+    """Let the configuration take the name, and with it the options that it keeps for other backends."""
+    from pydantic.dataclasses import rebuild_dataclass
+    from vllm.config import structured_outputs as config
+
+    cls = config.StructuredOutputsConfig
+    if cls.__annotations__["backend"] is str:
+        return
+    known = cls.__annotations__["backend"]
+    cls.__annotations__["backend"] = str
+    cls.__dataclass_fields__["backend"].type = str
+    validator = cls.__pydantic_decorators__.model_validators.get("_validate_structured_output_config")
+
+    def validated(self: Any) -> Any:
+        if self.backend == NAME:
+            return self
+        names = known.__args__
+        if self.backend not in names:
+            raise ValueError(f"backend is {self.backend!r}: it is one of {', '.join(names)}, {NAME}")
+        return original(self) if original is not None else self
+
+    original = validator.func if validator is not None else None
+    if validator is not None:
+        validator.func = validated
+    rebuild_dataclass(cls, force=True)
+
+
+def _validating(original: Any) -> Any:
+    def validate(self: Any, model_config: Any, config: Any, tokenizer: Any) -> Any:
+        if config is None or self.structured_outputs is None or config.backend != NAME:
+            return original(self, model_config, config, tokenizer)
+        from stackmask.runtime.serving.vllm_backend import validate_request
+
+        return validate_request(self, model_config, config, tokenizer)
+
+    return validate
+
+
+def _made(manager: Any) -> Any:
+    from stackmask.runtime.serving.vllm_backend import StackmaskBackend
+
+    config = manager.vllm_config
+    return StackmaskBackend(
+        config, tokenizer=manager.tokenizer, vocab_size=config.model_config.get_vocab_size()
+    )
+
+
+def _starting(original: Any) -> Any:
+    """Make the backend with its manager, so that a tokenizer that cannot be read is an error at start."""
+
+    def start(self: Any, vllm_config: Any, *args: Any, **kwargs: Any) -> None:
+        original(self, vllm_config, *args, **kwargs)
+        wanted = getattr(vllm_config.structured_outputs_config, "backend", None) == NAME
+        if wanted and self.backend is None and not vllm_config.model_config.skip_tokenizer_init:
+            self.backend = _made(self)
+
+    return start
+
+
+def _choosing(original: Any) -> Any:
+    def grammar_init(self: Any, request: Any) -> Any:
+        asked = request.structured_output_request
+        if asked is not None and self.backend is None:
+            params = request.sampling_params.structured_outputs
+            if params._backend == NAME:
+                self.backend = _made(self)
+        return original(self, request)
+
+    return grammar_init
+
+
+def _creating(original: Any) -> Any:
+    """Compile with the options of the request, which vLLM does not hand to backends."""
+
+    def create(self: Any, request: Any) -> Any:
+        options = getattr(self.backend, "options_of", None)
+        if options is None:
+            return original(self, request)
+        with options(request.sampling_params.structured_outputs):
+            return original(self, request)
+
+    return create
+
+
+def _filling(original: Any) -> Any:
+    """Fill the masks of a step in one call where no drafts are to be followed."""
+
+    def grammar_bitmask(self: Any, requests: Any, ids: Any, drafts: Any) -> Any:
+        fill = getattr(self.backend, "fill_step", None)
+        if fill is None or not ids or drafts or getattr(self.vllm_config, "num_speculative_tokens", 1):
+            return original(self, requests, ids, drafts)
+        if self._grammar_bitmask is None:
+            most = self.vllm_config.scheduler_config.max_num_seqs
+            self._grammar_bitmask = self.backend.allocate_token_bitmask(most)
+        mask = self._grammar_bitmask[: len(ids)]
+        constrained = []
+        for row, request_id in enumerate(ids):
+            request = requests[request_id]
+            constrained.append((request.structured_output_request.grammar, row, _applies(self, request)))
+        fill(constrained, mask)
+        return mask.numpy()
+
+    return grammar_bitmask
+
+
+def _applies(manager: Any, request: Any) -> bool:
+    """Tell whether the next token of a request is constrained: it is not while the model reasons."""
+    bounds = getattr(manager, "_get_constraint_bounds", None)
+    if bounds is not None:
+        return bool(bounds(request, ()).constraint_start == 0)
+    return bool(manager.should_fill_bitmask(request))
+
+
+def _wrap_beam_search() -> None:
+    """Beam search of ``LLM.beam_search`` makes its backend by name, in a place of its own."""
+    try:
+        module = importlib.import_module("vllm.entrypoints.generate.beam_search.offline")
+    except ImportError:  # earlier versions have no structured beam search
+        return
+    name = "_init_beam_search_structured_output"
+    for found in list(vars(module).values()):
+        if isinstance(found, type) and name in vars(found):
+            _wrap(found.__module__, found.__name__, name, _beam_search)
+
+
+def _beam_search(original: Any) -> Any:
+    def init(self: Any, structured_outputs: Any, tokenizer: Any) -> Any:
+        config = self.llm_engine.vllm_config
+        if (structured_outputs._backend or config.structured_outputs_config.backend) != NAME:
+            return original(self, structured_outputs, tokenizer)
+        from vllm.v1.structured_output.request import get_structured_output_key
+
+        from stackmask.runtime.serving.vllm_backend import StackmaskBackend
+
+        structured_outputs._backend = NAME
+        size = self.model_config.get_vocab_size()
+        backend = StackmaskBackend(config, tokenizer=tokenizer, vocab_size=size)
+        return backend, get_structured_output_key(structured_outputs), backend.allocate_token_bitmask(1)
+
+    return init

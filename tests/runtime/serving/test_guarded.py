@@ -1,0 +1,95 @@
+"""The matcher of a server: it never raises, and what fails ends one request alone."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import stackmask as sm
+from stackmask.runtime.serving.guarded import GuardedMatcher, fill_batch
+
+END = 256
+
+
+@pytest.fixture
+def compiled() -> sm.CompiledGrammar:
+    tokens = [bytes([i]) for i in range(256)]
+    compiler = sm.Compiler(sm.Vocabulary([*tokens, None], stop_ids=[END]))
+    return compiler.compile(sm.Grammar.from_ebnf('root ::= "abc" | "abd"'))
+
+
+class Failing:
+    """Stands for a matcher whose masks cannot be made."""
+
+    def fill_next_token_bitmask(self, mask: np.ndarray, row: int) -> bool:
+        mask[row] = -1
+        raise RuntimeError("no mask")
+
+
+def guarded(compiled: sm.CompiledGrammar, stop_ids: tuple[int, ...] = (END,)) -> GuardedMatcher:
+    return GuardedMatcher(compiled.matcher(), stop_ids, "request 1")
+
+
+def allowed(row: np.ndarray) -> list[int]:
+    return [i for i in range(257) if row[i >> 5] >> (i & 31) & 1]
+
+
+def test_tokens_after_the_end_are_ignored(compiled: sm.CompiledGrammar) -> None:
+    one = guarded(compiled)
+    assert one.accept_all([*b"abc", END, 7, 8])
+    assert one.is_terminated()
+    assert one.valid_prefix([1, 2]) == []
+    one.reset()
+    assert not one.is_terminated()
+    assert one.accept(ord("a"))
+    assert not one.accept(ord("x"))
+
+
+def test_the_valid_prefix_does_not_move(compiled: sm.CompiledGrammar) -> None:
+    one = guarded(compiled)
+    assert one.valid_prefix([*b"abx"]) == [*b"ab"]
+    assert one.valid_prefix([*b"abd", END, 9]) == [*b"abd", END]
+    assert one.matcher.accept_calls == 0
+
+
+def test_more_can_be_asked_back_than_there_was(compiled: sm.CompiledGrammar) -> None:
+    one = guarded(compiled)
+    one.accept_all(b"ab")
+    one.rollback(5)
+    assert one.matcher.accept_calls == 0
+
+
+@pytest.mark.parametrize("stops, expected", [((END,), [END]), ((), list(range(257)))])
+def test_a_fault_leaves_stop_tokens(
+    compiled: sm.CompiledGrammar,
+    stops: tuple[int, ...],
+    expected: list[int],
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    one = guarded(compiled, stops)
+    one.accept(ord("a"))
+    one.matcher.account.grant(-one.matcher.account.left)
+    one.matcher.cancel()
+    mask = sm.allocate_token_bitmask(1, 257)
+    one.fill(mask, 0)
+    assert allowed(mask[0]) == expected
+    assert one.failure is not None and "request 1" in caplog.text
+    assert one.valid_prefix([ord("b")]) == []
+    assert not one.accept(ord("b"))
+    if stops:
+        assert one.valid_prefix([END]) == [END]
+        assert one.accept(END) and one.is_terminated()
+        one.rollback(1)
+        assert not one.is_terminated()
+
+
+def test_a_fault_in_a_batch_is_that_of_one_request(compiled: sm.CompiledGrammar) -> None:
+    mask = sm.allocate_token_bitmask(3, 257)
+    batch = [guarded(compiled) for _ in range(3)]
+    for one, text in zip(batch, (b"", b"a", b"ab"), strict=True):
+        one.accept_all(text)
+    batch[1].matcher = Failing()
+    for _ in range(2):  # the fault is found, and then known
+        mask[:] = 0
+        fill_batch(batch, mask, [2, 1, 0])
+        assert [allowed(row) for row in mask] == [[*b"cd"], [END], [*b"a"]]

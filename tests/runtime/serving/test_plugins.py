@@ -1,0 +1,280 @@
+"""The adapters of vLLM and SGLang, against stand-ins of the few names that they take from these servers."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from collections.abc import Iterator
+from concurrent.futures import Future
+from enum import Enum
+from types import ModuleType, SimpleNamespace
+from typing import Any
+
+import pytest
+
+import stackmask as sm
+
+torch = pytest.importorskip("torch")
+
+END = 256
+OURS = ("vllm_plugin", "vllm_backend", "sglang_plugin", "sglang_backend")
+
+
+class Tokenizer:
+    """Stands for one of transformers: the adapters hand it to ``Vocabulary.from_huggingface``."""
+
+
+class Options(Enum):
+    JSON, JSON_OBJECT, REGEX, GRAMMAR, CHOICE, STRUCTURAL_TAG = range(6)
+
+
+class ValidationError(ValueError):
+    pass
+
+
+def module(name: str, **names: Any) -> ModuleType:
+    made = ModuleType(name)
+    vars(made).update(names)
+    return made
+
+
+def params(**given: Any) -> SimpleNamespace:
+    values = {
+        "disable_any_whitespace": False,
+        "disable_additional_properties": False,
+        "whitespace_pattern": None,
+    }
+    return SimpleNamespace(**{**values, "_backend": None, "key": (Options.REGEX, "a{3}"), **given})
+
+
+@pytest.fixture
+def servers(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    base = module(
+        "base",
+        StructuredOutputBackend=object,
+        StructuredOutputGrammar=object,
+        StructuredOutputOptions=Options,
+    )
+    constrained = module(
+        "constrained",
+        BaseGrammarBackend=object,
+        BaseGrammarObject=object,
+        InvalidGrammarObject=lambda message: SimpleNamespace(message=message),
+    )
+    found = {
+        "vllm": module("vllm", __version__="0.32.0"),
+        "vllm.exceptions": module("exceptions", VLLMValidationError=ValidationError),
+        "vllm.v1": module("v1"),
+        "vllm.v1.structured_output": module("structured_output"),
+        "vllm.v1.structured_output.backend_types": base,
+        "vllm.v1.structured_output.request": module("request", get_structured_output_key=lambda p: p.key),
+        "sglang": module("sglang"),
+        "sglang.srt": module("srt"),
+        "sglang.srt.constrained": module("constrained"),
+        "sglang.srt.constrained.base_grammar_backend": constrained,
+    }
+    for name, made in found.items():
+        monkeypatch.setitem(sys.modules, name, made)
+    vocabulary = sm.Vocabulary(
+        [*(bytes([i]) for i in range(256)), None], stop_ids=[END], special_ids=[257], size=260
+    )
+    monkeypatch.setattr(sm.Vocabulary, "from_huggingface", lambda *_, **__: vocabulary)
+    yield
+    for name in OURS:
+        sys.modules.pop(f"stackmask.runtime.serving.{name}", None)
+
+
+def loaded(name: str) -> Any:
+    return importlib.import_module(f"stackmask.runtime.serving.{name}")
+
+
+def vllm_backend(**additional: Any) -> Any:
+    config = SimpleNamespace(
+        structured_outputs_config=SimpleNamespace(backend="stackmask"),
+        additional_config={"stackmask": additional},
+    )
+    return loaded("vllm_backend").StackmaskBackend(config, tokenizer=Tokenizer(), vocab_size=260)
+
+
+def allowed(row: Any) -> list[int]:
+    return [i for i in range(260) if row[i >> 5].item() >> (i & 31) & 1]
+
+
+def test_vllm_follows_a_request(servers: None) -> None:
+    backend = vllm_backend()
+    grammar = backend.compile_grammar(Options.REGEX, "a{3}", stop_token_ids={257})
+    mask = backend.allocate_token_bitmask(2)
+    assert mask.shape == (2, 9) and mask.dtype == torch.int32
+    grammar.fill_bitmask(mask, 1)
+    assert allowed(mask[1]) == [97]
+    assert grammar.validate_tokens([97, 97, 98]) == [97, 97]
+    assert grammar.accept_tokens("1", [97, 97, 97])
+    grammar.fill_bitmask(mask, 0)
+    assert allowed(mask[0]) == [257]
+    assert not grammar.accept_tokens("1", [END])
+    assert grammar.accept_tokens("1", [257, 5]) and grammar.is_terminated()
+    grammar.rollback(2)
+    assert not grammar.is_terminated()
+    grammar.reset()
+    assert grammar.validate_tokens([97]) == [97]
+    backend.destroy()
+
+
+def test_vllm_fills_a_step_in_one_call(servers: None) -> None:
+    backend = vllm_backend()
+    mask = backend.allocate_token_bitmask(3)
+    mask[:] = 0
+    grammars = [backend.compile_grammar(Options.CHOICE, f'["{letter}"]') for letter in "abc"]
+    grammars[2].accept_tokens("3", [99, END])
+    backend.fill_step([(grammars[0], 0, True), (grammars[1], 1, False), (grammars[2], 2, True)], mask)
+    assert allowed(mask[0]) == [97]
+    assert (mask[1:] == -1).all()
+
+
+def test_vllm_compiles_with_the_options_of_a_request(servers: None) -> None:
+    backend = vllm_backend(profile="exact")
+    spaced, compact = (b'{ "a" : 1 }', b'{"a":1}')
+    schema = '{"properties": {"a": {"type": "integer"}}, "type": "object"}'
+    plain = backend.compile_grammar(Options.JSON, schema)
+    assert plain.accept_tokens("1", [*spaced])
+    with backend.options_of(params(disable_any_whitespace=True)):
+        narrow = backend.compile_grammar(Options.JSON, schema)
+    assert narrow.accept_tokens("2", [*compact])
+    narrow.reset()
+    assert not narrow.accept_tokens("2", [*spaced])
+    assert backend.compile_grammar(Options.JSON, schema).accept_tokens("3", [*spaced])
+
+
+def test_vllm_refuses_requests_where_they_come_in(servers: None) -> None:
+    ours = loaded("vllm_backend")
+    config = SimpleNamespace(backend="stackmask")
+    good = params()
+    ours.validate_request(SimpleNamespace(structured_outputs=good), SimpleNamespace(), config, Tokenizer())
+    assert good._backend == "stackmask"
+    for wrong, message in (
+        (params(key=(Options.REGEX, "[a-")), "unclosed class"),
+        (params(_backend="xgrammar"), "this server was started with 'stackmask'"),
+        (params(key=(Options.JSON, "{}"), whitespace_pattern="["), "whitespace"),
+    ):
+        with pytest.raises(ValidationError, match=message):
+            ours.validate_request(
+                SimpleNamespace(structured_outputs=wrong), SimpleNamespace(), config, Tokenizer()
+            )
+    with pytest.raises(ValidationError, match="need a tokenizer"):
+        ours.validate_request(SimpleNamespace(structured_outputs=good), SimpleNamespace(), config, None)
+    with pytest.raises(ValidationError, match="undefined rule"):
+        vllm_backend().compile_grammar(Options.GRAMMAR, "root ::= nope")
+
+
+def test_vllm_of_another_version_is_left_alone(
+    servers: None, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(sys.modules["vllm"], "__version__", "0.28.0", raising=False)
+    loaded("vllm_plugin").register()
+    assert "for vllm 0.29 to 0.33, not 0.28.0" in caplog.text
+
+
+def test_vllm_makes_the_backend_of_a_manager(servers: None) -> None:
+    plugin = loaded("vllm_plugin")
+
+    class StructuredOutputManager:
+        def __init__(self, config: Any) -> None:
+            self.vllm_config, self.backend, self.tokenizer = config, None, Tokenizer()
+            self._grammar_bitmask = None
+
+        def grammar_init(self, request: Any) -> None:
+            request.structured_output_request.grammar = self._create_grammar(request)
+
+        def _create_grammar(self, request: Any) -> Any:
+            return self.backend.compile_grammar(*request.sampling_params.structured_outputs.key)
+
+        def _get_constraint_bounds(self, request: Any, tokens: Any) -> Any:
+            return SimpleNamespace(constraint_start=0)
+
+        def grammar_bitmask(self, requests: Any, ids: Any, drafts: Any) -> Any:
+            return None
+
+    sys.modules["vllm.v1.structured_output"].StructuredOutputManager = StructuredOutputManager
+    for name, wrapper in (
+        ("__init__", plugin._starting),
+        ("grammar_init", plugin._choosing),
+        ("_create_grammar", plugin._creating),
+        ("grammar_bitmask", plugin._filling),
+    ):
+        for _ in range(2):  # the second time changes nothing
+            plugin._wrap("vllm.v1.structured_output", "StructuredOutputManager", name, wrapper)
+    config = SimpleNamespace(
+        structured_outputs_config=SimpleNamespace(backend="auto"),
+        model_config=SimpleNamespace(skip_tokenizer_init=False, get_vocab_size=lambda: 260),
+        scheduler_config=SimpleNamespace(max_num_seqs=4),
+        num_speculative_tokens=0,
+    )
+    assert StructuredOutputManager(config).backend is None
+    config.structured_outputs_config.backend = "stackmask"
+    manager = StructuredOutputManager(config)
+    assert manager.backend is not None
+    request = SimpleNamespace(
+        structured_output_request=SimpleNamespace(),
+        sampling_params=SimpleNamespace(structured_outputs=params()),
+    )
+    manager.grammar_init(request)
+    mask = manager.grammar_bitmask({"1": request}, ["1"], {})
+    assert mask.shape == (1, 9)
+    assert allowed(torch.from_numpy(mask)[0]) == [97]
+    assert manager.grammar_bitmask({}, [], {}) is None
+
+
+def test_sglang_follows_a_request(servers: None) -> None:
+    backend = loaded("sglang_backend").StackmaskBackend(Tokenizer(), 260, {END}, compact=True)
+    grammar = backend.dispatch_regex("ab")
+    other = grammar.copy()
+    mask = grammar.allocate_vocab_mask(260, 3, "cpu")
+    grammar.accept_token(97)
+    wrapped = SimpleNamespace(fill_vocab_mask=lambda mask, row: mask[row].fill_(7))
+    entries = [SimpleNamespace(grammar=g, row=i) for i, g in enumerate((grammar, other, wrapped))]
+    grammar.fill_vocab_mask_batched(entries, mask)
+    assert [allowed(mask[0]), allowed(mask[1]), mask[2, 0].item()] == [[98], [97], 7]
+    with pytest.raises(ValueError, match="expected 'b'"):
+        grammar.accept_token(99)
+    grammar.accept_token(98)
+    grammar.accept_token(END)
+    assert grammar.is_terminated()
+    grammar.accept_token(1)
+    grammar.rollback(3)
+    assert not grammar.is_terminated()
+    grammar.fill_vocab_mask(mask, 0)
+    assert allowed(mask[0]) == [97]
+    logits = torch.zeros(3, 260)
+    grammar.apply_vocab_mask(logits, grammar.move_vocab_mask(mask, "cpu"))
+    assert torch.isfinite(logits[0]).nonzero().tolist() == [[97]]
+    grammar.reset_vocab_mask(mask)
+    assert (mask == -1).all()
+
+
+def test_sglang_dispatches(servers: None) -> None:
+    backend = loaded("sglang_backend").StackmaskBackend(Tokenizer(), 260, None, compact=True)
+    for made, text in (
+        (backend.dispatch_json("$$ANY$$"), b"[1]"),
+        (backend.dispatch_json('{"const": 1}'), b"1"),
+        (backend.dispatch_ebnf('root ::= "x"'), b"x"),
+        (
+            backend.dispatch_structural_tag(
+                '{"type": "structural_tag", "format": {"type": "const_string", "value": "y"}}'
+            ),
+            b"y",
+        ),
+    ):
+        for byte in text:
+            made.accept_token(byte)
+        made.accept_token(END)
+        assert made.is_terminated()
+    assert "undefined rule" in backend.dispatch_ebnf("root ::= nope").message
+
+
+def test_futures_carry_errors_to_vllm(servers: None) -> None:
+    future: Future[Any] = Future()
+    try:
+        vllm_backend().compile_grammar(Options.JSON, '{"type": "nope"}')
+    except ValidationError as error:
+        future.set_exception(error)
+    assert "is no type" in str(future.exception())
