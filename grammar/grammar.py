@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal
 
@@ -21,6 +23,7 @@ if TYPE_CHECKING:
     from stackmask.grammar.json_schema.document.report import Report
 
 
+NAME: Final = re.compile(r"-*[A-Za-z0-9_](?:[A-Za-z0-9_-]|\.(?=[A-Za-z0-9_-]))*")  # of a rule
 MAX_VOCABULARIES: Final = 16  # for which a grammar with markers is remembered
 
 
@@ -130,26 +133,33 @@ class Grammar:
         *,
         name: str = "<grammar>",
         base: str | os.PathLike[str] | None = None,
+        grammars: Mapping[str, Grammar] | None = None,
         limits: Limits | None = None,
     ) -> Grammar:
         """Read a grammar in the EBNF dialect (``docs/grammar.md``).
 
         ``start``: the start rule; None means ``root`` if there is such a rule, else the first one.
         ``name``: what diagnostics call the text. ``base``: the folder that imported paths are relative to.
+        ``grammars``: others by name, which the text uses as rules.
         Raises: GrammarError with all problems of the text, each with its place.
         Cost: about 2 ms a kilobyte; the first call in a process also builds the parser, about 0.1 s.
         """
-        from stackmask.grammar.ebnf.modules import load_rules
+        from stackmask.grammar.directives.frontend import Directives
 
         if not isinstance(text, str):
             raise StackmaskError(f"a grammar is str, not {type(text).__name__}")
         if start is not None and not isinstance(start, str):
             raise StackmaskError(f"`start` is the name of a rule, not {type(start).__name__}")
         folder = None if base is None else Path(base)
+        parts = _given(grammars)
+        given = {part: partial(_rules_for, found) for part, found in parts.items()}
 
         def read() -> Grammar:
             check_text("the grammar", text)
-            return cls(load_rules(text, name=name, base=folder, start=start))
+            found = Directives(text, name=name, base=folder, start=start, given=given)
+            if found.has_markers or any(part._marked is not None for part in parts.values()):
+                return cls._with_markers(lambda names: cls(found.rules(names)))
+            return cls(found.rules())
 
         return cls._read(limits, read)
 
@@ -510,6 +520,25 @@ def tag(begin: str, content: Grammar, end: str | Iterable[str]) -> Grammar:
         return Grammar._merged(tag_rules(begin, inner.normalize(), ends, names))
 
     return Grammar._read(content.limits, lambda: Grammar._with_markers(read))
+
+
+def _rules_for(grammar: Grammar, names: frozenset[str]) -> RuleSet:
+    """Return the rules of a grammar in normal form, for a vocabulary with these special tokens."""
+    return (grammar.for_vocabulary(names) if names else grammar).normalize()
+
+
+def _given(grammars: Any) -> dict[str, Grammar]:
+    """Return grammars by name. Raises: StackmaskError for names that no rule could have."""
+    if grammars is None:
+        return {}
+    if not isinstance(grammars, Mapping):
+        raise StackmaskError(f"`grammars` is a dict of Grammars by name, not {type(grammars).__name__}")
+    for name, part in grammars.items():
+        if not isinstance(name, str) or not NAME.fullmatch(name):
+            raise StackmaskError(f"`grammars`: {name!r:.60} is no name of a rule")
+        if not isinstance(part, Grammar):
+            raise StackmaskError(f"`grammars`: `{name}` is a Grammar, not {type(part).__name__}")
+    return dict(grammars)
 
 
 def _parts(parts: tuple[Grammar, ...], named: dict[str, Grammar]) -> list[tuple[str, Grammar]]:

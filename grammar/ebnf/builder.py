@@ -6,6 +6,7 @@ import re
 from collections.abc import Sequence
 from typing import Any, Final
 
+from stackmask.grammar.ebnf.bodies import Body
 from stackmask.grammar.ebnf.syntax import (
     Definition,
     Group,
@@ -14,15 +15,18 @@ from stackmask.grammar.ebnf.syntax import (
     Module,
     Name,
     Node,
+    Part,
     Prefix,
     Repetition,
 )
 from stackmask.grammar.ir import (
     EPSILON,
     CharClass,
+    Choice,
     Dynamic,
     Expr,
     Literal,
+    RuleRef,
     Span,
     TokenTerminal,
 )
@@ -36,8 +40,9 @@ from stackmask.grammar.regex import (
     read_bounds,
     read_number,
 )
+from stackmask.grammar.regex.compile import regex_expr
 from stackmask.grammar.source import charclass
-from stackmask.grammar.source.diagnostics import Collector, line_and_column
+from stackmask.grammar.source.diagnostics import Collector, GrammarError, line_and_column
 from stackmask.grammar.source.escapes import read_class, read_literal
 from stackmask.grammar.source.work import spend
 
@@ -317,6 +322,66 @@ class Builder:
             name = str(token)
         return Leaf(TokenTerminal((name,), (), False, span), span)
 
+    # -- parts that are no EBNF -------------------------------------------------------------------
+
+    def part(self, children: list[Any]) -> Leaf:
+        span = self.span(children[0])
+        body = self.module.bodies.get(span.start)
+        return self._part(str(children[0])[1:], "" if body is None else body.text, span)
+
+    def marker(self, children: list[Any]) -> Leaf:
+        token = children[0]
+        span = self.span(token)
+        value, ignore_case = self._string(token)
+        if ignore_case or not value:
+            problem = "a marker cannot ignore case" if value else "an empty marker"
+            self.problems.add("G018", problem, span.start, span.end)
+        return self._part("marker", value, span)
+
+    def _part(self, kind: str, text: str, span: Span) -> Leaf:
+        name = f"%{kind}.{span.source}.{span.start}"
+        self.module.parts[name] = Part(kind, text, span)
+        return Leaf(RuleRef(name, span=span), span)
+
+    def choice(self, children: list[Any]) -> Leaf:
+        span = self.span(children[0])
+        body = self.module.bodies.get(span.start, Body(None, "", span.start))
+        words = body.value if isinstance(body.value, list) else []
+        spend(len(words))
+        encoded = sorted({word.encode("utf-8", "surrogatepass") for word in words if isinstance(word, str)})
+        is_list = bool(words) and all(isinstance(word, str) for word in words)
+        if body.value is not None and not is_list:
+            self.problems.add(
+                "G019",
+                "`%choice` needs a list of strings",
+                body.start,
+                body.start + 1,
+                help='for example `%choice ["yes", "no"]`',
+            )
+        if any(_is_half(word) for word in words if isinstance(word, str)):
+            self.problems.add(
+                "G006", "a choice holds half a character (a surrogate)", body.start, body.start + 1
+            )
+        return Leaf(Choice(tuple(Literal(word) for word in encoded), span), span, 2)
+
+    def ecma_regex(self, children: list[Any]) -> Leaf:
+        token = children[0]
+        span = self.span(token)
+        close = span.start + token.rindex("/")
+        try:
+            expr = regex_expr(self.text[span.start + 1 : close], flags=self.text[close + 1 : span.end])
+        except GrammarError as error:
+            for found in error.diagnostics:
+                where = found.span
+                start, end = (where.start, where.end) if where else (0, close - span.start - 1)
+                first = span.start + 1
+                message = f"in `%regex`: {found.message}"
+                self.problems.add(
+                    found.code, message, first + start, first + end, label=found.label, help=found.help
+                )
+            expr = EPSILON
+        return Leaf(expr, span, 2)
+
     def _token_ids(self, span: Span) -> TokenTerminal:
         first = span.start + 2
         negated = self.text[first] == "^"
@@ -338,6 +403,10 @@ class Builder:
                 continue
             ranges.append((low, high))
         return TokenTerminal((), tuple(ranges), negated, span)
+
+
+def _is_half(word: str) -> bool:
+    return any("\ud800" <= char <= "\udfff" for char in word)
 
 
 def _caseless(value: str, span: Span) -> Expr:

@@ -46,6 +46,10 @@ CODES: Final[dict[str, Code]] = {
     "G018": Code(
         "bad directive", "A directive is repeated, contradicts another or has an unusable argument."
     ),
+    "G019": Code(
+        "bad part",
+        "What stands behind `%json`, `%choice` or `%sql` is no schema, list or SQL that can be used.",
+    ),
     "G101": Code("undefined rule", "A rule that a program put together refers to one that is not there."),
     "G102": Code(
         "unproductive rule", "Every way through the rule needs a rule that never ends, so it derives nothing."

@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final, get_type_hints
 
+from stackmask.grammar.compose.markers import Markers
 from stackmask.grammar.ir import RuleSet
 from stackmask.grammar.json_schema.document.errors import SchemaError
 from stackmask.grammar.json_schema.document.loading import load_schema
@@ -15,7 +16,6 @@ from stackmask.grammar.json_schema.frontend import schema_rules
 from stackmask.grammar.source.diagnostics import StackmaskError
 from stackmask.grammar.source.work import spend
 from stackmask.grammar.structural.frontend import ANY_BLANKS, argument_rules
-from stackmask.grammar.structural.markers import Markers
 from stackmask.grammar.tools.errors import ToolError
 
 NAME: Final = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.\-/]{0,127}")

@@ -179,9 +179,18 @@ ROOMS: dict[str, tuple[str, ...]] = {
         "grammar/json_schema/write",
         "grammar/source",
     ),
-    "grammar/structural": (
+    "grammar/directives": (
         "grammar/compose",
         "grammar/ebnf",
+        "grammar/ir",
+        "grammar/json_schema",
+        "grammar/json_schema/document",
+        "grammar/normalize",
+        "grammar/source",
+    ),
+    "grammar/structural": (
+        "grammar/compose",
+        "grammar/directives",
         "grammar/ir",
         "grammar/json_schema",
         "grammar/json_schema/document",
@@ -243,7 +252,7 @@ ROOMS: dict[str, tuple[str, ...]] = {
     "grammar/outputs": ("grammar/json_schema/document", "grammar/source"),
     "grammar/grammar": (
         "grammar/compose",
-        "grammar/ebnf",
+        "grammar/directives",
         "grammar/ir",
         "grammar/json_schema",
         "grammar/json_schema/document",
