@@ -315,94 +315,84 @@ class Builder:
         token = children[0]
         span = self.span(token)
         if token.startswith("<["):
-            return Leaf(self._token_ids(span), span)
+            return Leaf(_token_ids(self.text, span, self.problems), span)
         if token.startswith('<"'):
             name = read_literal(self.text, span.start + 2, span.end - 2, self.problems)
         else:
             name = str(token)
         return Leaf(TokenTerminal((name,), (), False, span), span)
 
-    # -- parts that are no EBNF -------------------------------------------------------------------
-
     def part(self, children: list[Any]) -> Leaf:
-        span = self.span(children[0])
-        body = self.module.bodies.get(span.start)
-        return self._part(str(children[0])[1:], "" if body is None else body.text, span)
-
-    def marker(self, children: list[Any]) -> Leaf:
-        token = children[0]
-        span = self.span(token)
-        value, ignore_case = self._string(token)
-        if ignore_case or not value:
-            problem = "a marker cannot ignore case" if value else "an empty marker"
-            self.problems.add("G018", problem, span.start, span.end)
-        return self._part("marker", value, span)
-
-    def _part(self, kind: str, text: str, span: Span) -> Leaf:
-        name = f"%{kind}.{span.source}.{span.start}"
-        self.module.parts[name] = Part(kind, text, span)
+        directive = str(children[0])[1:]
+        span = self.span(children[-1])
+        if directive == "choice":
+            return _choice(self.module.bodies.get(span.start), span, self.problems)
+        if directive == "regex":
+            return _ecma_regex(self.text, span, span.start + children[1].rindex("/"), self.problems)
+        if directive == "marker":
+            text, ignore_case = self._string(children[1])
+            if ignore_case or not text:
+                problem = "a marker cannot ignore case" if text else "an empty marker"
+                self.problems.add("G018", problem, span.start, span.end)
+        else:
+            body = self.module.bodies.get(span.start)
+            text = "" if body is None else body.text
+        name = f"%{directive}.{span.source}.{span.start}"
+        self.module.parts[name] = Part(directive, text, span)
         return Leaf(RuleRef(name, span=span), span)
 
-    def choice(self, children: list[Any]) -> Leaf:
-        span = self.span(children[0])
-        body = self.module.bodies.get(span.start, Body(None, "", span.start))
-        words = body.value if isinstance(body.value, list) else []
-        spend(len(words))
-        encoded = sorted({word.encode("utf-8", "surrogatepass") for word in words if isinstance(word, str)})
-        is_list = bool(words) and all(isinstance(word, str) for word in words)
-        if body.value is not None and not is_list:
-            self.problems.add(
-                "G019",
-                "`%choice` needs a list of strings",
-                body.start,
-                body.start + 1,
-                help='for example `%choice ["yes", "no"]`',
-            )
-        if any(_is_half(word) for word in words if isinstance(word, str)):
-            self.problems.add(
-                "G006", "a choice holds half a character (a surrogate)", body.start, body.start + 1
-            )
-        return Leaf(Choice(tuple(Literal(word) for word in encoded), span), span, 2)
 
-    def ecma_regex(self, children: list[Any]) -> Leaf:
-        token = children[0]
-        span = self.span(token)
-        close = span.start + token.rindex("/")
-        try:
-            expr = regex_expr(self.text[span.start + 1 : close], flags=self.text[close + 1 : span.end])
-        except GrammarError as error:
-            for found in error.diagnostics:
-                where = found.span
-                start, end = (where.start, where.end) if where else (0, close - span.start - 1)
-                first = span.start + 1
-                message = f"in `%regex`: {found.message}"
-                self.problems.add(
-                    found.code, message, first + start, first + end, label=found.label, help=found.help
-                )
-            expr = EPSILON
-        return Leaf(expr, span, 2)
+def _choice(body: Body | None, span: Span, problems: Collector) -> Leaf:
+    """Return one of the strings of a list."""
+    value = None if body is None else body.value
+    start = span.start if body is None else body.start
+    words = value if isinstance(value, list) else []
+    spend(len(words))
+    strings = [word for word in words if isinstance(word, str)]
+    if value is not None and (not words or len(strings) < len(words)):
+        help = 'for example `%choice ["yes", "no"]`'
+        problems.add("G019", "`%choice` needs a list of strings", start, start + 1, help=help)
+    if any(map(_is_half, strings)):
+        problems.add("G006", "a choice holds half a character (a surrogate)", start, start + 1)
+    encoded = sorted({word.encode("utf-8", "surrogatepass") for word in strings})
+    return Leaf(Choice(tuple(Literal(word) for word in encoded), span), span, 2)
 
-    def _token_ids(self, span: Span) -> TokenTerminal:
-        first = span.start + 2
-        negated = self.text[first] == "^"
-        ranges: list[tuple[int, int]] = []
-        for part in self.text[first + negated : span.end - 2].split(","):
-            match = _ID_RANGE.fullmatch(part)
-            low = read_number(match[1]) if match else -1
-            high = read_number(match[2]) if match and match[2] else low
-            if low < 0 or high < low or high > MAX_COUNT:
-                self.problems.add(
-                    "G017",
-                    f"`{part.strip()}` is not a token id or a range of ids"
-                    if part.strip()
-                    else "a token id is missing",
-                    span.start,
-                    span.end,
-                    help="for example `<[5]>` or `<[1-5,9]>`",
-                )
-                continue
-            ranges.append((low, high))
-        return TokenTerminal((), tuple(ranges), negated, span)
+
+def _ecma_regex(text: str, span: Span, close: int, problems: Collector) -> Leaf:
+    """Return a pattern of ECMA-262, whose problems are said with their place in the whole text."""
+    first = span.start + 1
+    try:
+        return Leaf(regex_expr(text[first:close], flags=text[close + 1 : span.end]), span, 2)
+    except GrammarError as error:
+        for found in error.diagnostics:
+            where = found.span or Span(0, close - first)
+            message = f"in `%regex`: {found.message}"
+            start, end = first + where.start, first + where.end
+            problems.add(found.code, message, start, end, label=found.label, help=found.help)
+    return Leaf(EPSILON, span)
+
+
+def _token_ids(text: str, span: Span, problems: Collector) -> TokenTerminal:
+    first = span.start + 2
+    negated = text[first] == "^"
+    ranges: list[tuple[int, int]] = []
+    for part in text[first + negated : span.end - 2].split(","):
+        match = _ID_RANGE.fullmatch(part)
+        low = read_number(match[1]) if match else -1
+        high = read_number(match[2]) if match and match[2] else low
+        if low < 0 or high < low or high > MAX_COUNT:
+            problems.add(
+                "G017",
+                f"`{part.strip()}` is not a token id or a range of ids"
+                if part.strip()
+                else "a token id is missing",
+                span.start,
+                span.end,
+                help="for example `<[5]>` or `<[1-5,9]>`",
+            )
+            continue
+        ranges.append((low, high))
+    return TokenTerminal((), tuple(ranges), negated, span)
 
 
 def _is_half(word: str) -> bool:
