@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -157,16 +158,18 @@ class Grammar:
         *,
         name: str = "<grammar>",
         base: str | os.PathLike[str] | None = None,
+        grammars: Mapping[str, Grammar] | None = None,
         limits: Limits | None = None,
     ) -> Grammar:
         """Read a grammar in the EBNF dialect (``docs/grammar.md``).
 
         ``start``: the start rule; None means ``root`` if there is such a rule, else the first one.
         ``name``: what diagnostics call the text. ``base``: the folder that imported paths are relative to.
+        ``grammars``: others by name, which the text uses as rules.
         Raises: GrammarError with all problems of the text, each with its place.
         Cost: about 2 ms a kilobyte; the first call in a process also builds the parser, about 0.1 s.
         """
-        from stackmask.grammar.ebnf.modules import load_rules
+        from stackmask.grammar.directives.frontend import Directives, given_parts
 
         if not isinstance(text, str):
             raise ArgumentError(
@@ -176,12 +179,15 @@ class Grammar:
         if start is not None and not isinstance(start, str):
             raise ArgumentError(f"`start` is the name of a rule, not {type(start).__name__}")
         folder = None if base is None else Path(base)
+        parts = given_parts(grammars, cls)
+        given = {part: partial(_rules_for, found) for part, found in parts.items()}
 
         def read() -> Grammar:
             check_text("the grammar", text)
-            grammar = cls(load_rules(text, name=name, base=folder, start=start))
-            grammar._is_ebnf = True
-            return grammar
+            found = Directives(text, name=name, base=folder, start=start, given=given)
+            if found.has_markers or any(part._marked is not None for part in parts.values()):
+                return cls._with_markers(lambda names: cls(found.rules(names)))
+            return cls(found.rules())
 
         grammar = cls._read(limits, read)
         grammar._is_ebnf = True
@@ -530,6 +536,11 @@ def concat(*parts: Grammar, **named: Grammar) -> Grammar:
     from stackmask.grammar.compose.merge import concat
 
     return _composed(_parts(parts, named), concat)
+
+
+def _rules_for(grammar: Grammar, names: frozenset[str]) -> RuleSet:
+    """Return the rules of a grammar in normal form, for a vocabulary with these special tokens."""
+    return (grammar.for_vocabulary(names) if names else grammar).normalize()
 
 
 def _parts(parts: tuple[Grammar, ...], named: dict[str, Grammar]) -> list[tuple[str, Grammar]]:

@@ -6,7 +6,7 @@ stay one rule, so that they are lowered once.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Iterable
 from dataclasses import replace
 from threading import Lock
 from typing import Final, NamedTuple
@@ -45,9 +45,11 @@ class Merged(NamedTuple):
 class Merger:
     """Collects parts; ``rule_set`` closes it. Parts are rule sets in normal form."""
 
-    def __init__(self) -> None:
+    def __init__(self, taken: Iterable[str] = (), sources: Iterable[SourceText] = ()) -> None:
+        """Begin with no parts. ``taken``: names of rules that parts are put beside; ``sources``: theirs."""
         self.rules: dict[str, Rule] = {START: Rule(START, sequence(()))}
-        self.sources: list[SourceText] = []
+        self.sources: list[SourceText] = list(sources)
+        self._shares = not any(name == _SHARED or name.startswith(_SHARED + ".") for name in taken)
         self.initial: Hashable = ()
         self._owner = ""  # of the initial state
         self._stateful = ""  # a part that reads or writes it, and begins with the empty one
@@ -108,6 +110,14 @@ class Merger:
         rules = RuleSet(self.rules, START, self.initial, tuple(self.sources))
         return Merged(rules, not needs_passes and not restricts)
 
+    def hold(self, rules: RuleSet, name: str, keeps_state: bool) -> None:
+        """Take in the semantic state of rules that parts are put into."""
+        self._join_state(rules, name, keeps_state)
+
+    def parts(self) -> dict[str, Rule]:
+        """Return the rules of all parts, without a start rule of the whole."""
+        return {name: rule for name, rule in self.rules.items() if name != START}
+
     def _used(self) -> set[str]:
         """Return the rules of the whole, and the start rules of parts, that the start rule leads to."""
         used = {START}
@@ -137,6 +147,8 @@ class Merger:
 
     def _find_shared(self, part: RuleSet) -> set[str]:
         """Return the rules of any JSON value that this part has as the parts before it had them."""
+        if not self._shares:
+            return set()
         found = {
             name
             for name, rule in part.rules.items()

@@ -6,6 +6,7 @@ import re
 from collections.abc import Sequence
 from typing import Any, Final
 
+from stackmask.grammar.ebnf.bodies import Body
 from stackmask.grammar.ebnf.syntax import (
     Definition,
     Group,
@@ -14,15 +15,18 @@ from stackmask.grammar.ebnf.syntax import (
     Module,
     Name,
     Node,
+    Part,
     Prefix,
     Repetition,
 )
 from stackmask.grammar.ir import (
     EPSILON,
     CharClass,
+    Choice,
     Dynamic,
     Expr,
     Literal,
+    RuleRef,
     Span,
     TokenTerminal,
 )
@@ -36,8 +40,9 @@ from stackmask.grammar.regex import (
     read_bounds,
     read_number,
 )
+from stackmask.grammar.regex.compile import regex_expr
 from stackmask.grammar.source import charclass
-from stackmask.grammar.source.diagnostics import Collector, line_and_column
+from stackmask.grammar.source.diagnostics import Collector, GrammarError, line_and_column
 from stackmask.grammar.source.escapes import read_class, read_literal
 from stackmask.grammar.source.work import spend
 
@@ -310,34 +315,88 @@ class Builder:
         token = children[0]
         span = self.span(token)
         if token.startswith("<["):
-            return Leaf(self._token_ids(span), span)
+            return Leaf(_token_ids(self.text, span, self.problems), span)
         if token.startswith('<"'):
             name = read_literal(self.text, span.start + 2, span.end - 2, self.problems)
         else:
             name = str(token)
         return Leaf(TokenTerminal((name,), (), False, span), span)
 
-    def _token_ids(self, span: Span) -> TokenTerminal:
-        first = span.start + 2
-        negated = self.text[first] == "^"
-        ranges: list[tuple[int, int]] = []
-        for part in self.text[first + negated : span.end - 2].split(","):
-            match = _ID_RANGE.fullmatch(part)
-            low = read_number(match[1]) if match else -1
-            high = read_number(match[2]) if match and match[2] else low
-            if low < 0 or high < low or high > MAX_COUNT:
-                self.problems.add(
-                    "G017",
-                    f"`{part.strip()}` is not a token id or a range of ids"
-                    if part.strip()
-                    else "a token id is missing",
-                    span.start,
-                    span.end,
-                    help="for example `<[5]>` or `<[1-5,9]>`",
-                )
-                continue
-            ranges.append((low, high))
-        return TokenTerminal((), tuple(ranges), negated, span)
+    def part(self, children: list[Any]) -> Leaf:
+        directive = str(children[0])[1:]
+        span = self.span(children[-1])
+        if directive == "choice":
+            return _choice(self.module.bodies.get(span.start), span, self.problems)
+        if directive == "regex":
+            return _ecma_regex(self.text, span, span.start + children[1].rindex("/"), self.problems)
+        if directive == "marker":
+            text, ignore_case = self._string(children[1])
+            if ignore_case or not text:
+                problem = "a marker cannot ignore case" if text else "an empty marker"
+                self.problems.add("G018", problem, span.start, span.end)
+        else:
+            body = self.module.bodies.get(span.start)
+            text = "" if body is None else body.text
+        name = f"%{directive}.{span.source}.{span.start}"
+        self.module.parts[name] = Part(directive, text, span)
+        return Leaf(RuleRef(name, span=span), span)
+
+
+def _choice(body: Body | None, span: Span, problems: Collector) -> Leaf:
+    """Return one of the strings of a list."""
+    value = None if body is None else body.value
+    start = span.start if body is None else body.start
+    words = value if isinstance(value, list) else []
+    spend(len(words))
+    strings = [word for word in words if isinstance(word, str)]
+    if value is not None and (not words or len(strings) < len(words)):
+        help = 'for example `%choice ["yes", "no"]`'
+        problems.add("G020", "`%choice` needs a list of strings", start, start + 1, help=help)
+    if any(map(_is_half, strings)):
+        problems.add("G006", "a choice holds half a character (a surrogate)", start, start + 1)
+    encoded = sorted({word.encode("utf-8", "surrogatepass") for word in strings})
+    return Leaf(Choice(tuple(Literal(word) for word in encoded), span), span, 2)
+
+
+def _ecma_regex(text: str, span: Span, close: int, problems: Collector) -> Leaf:
+    """Return a pattern of ECMA-262, whose problems are said with their place in the whole text."""
+    first = span.start + 1
+    try:
+        return Leaf(regex_expr(text[first:close], flags=text[close + 1 : span.end]), span, 2)
+    except GrammarError as error:
+        for found in error.diagnostics:
+            where = found.span or Span(0, close - first)
+            message = f"in `%regex`: {found.message}"
+            start, end = first + where.start, first + where.end
+            problems.add(found.code, message, start, end, label=found.label, help=found.help)
+    return Leaf(EPSILON, span)
+
+
+def _token_ids(text: str, span: Span, problems: Collector) -> TokenTerminal:
+    first = span.start + 2
+    negated = text[first] == "^"
+    ranges: list[tuple[int, int]] = []
+    for part in text[first + negated : span.end - 2].split(","):
+        match = _ID_RANGE.fullmatch(part)
+        low = read_number(match[1]) if match else -1
+        high = read_number(match[2]) if match and match[2] else low
+        if low < 0 or high < low or high > MAX_COUNT:
+            problems.add(
+                "G017",
+                f"`{part.strip()}` is not a token id or a range of ids"
+                if part.strip()
+                else "a token id is missing",
+                span.start,
+                span.end,
+                help="for example `<[5]>` or `<[1-5,9]>`",
+            )
+            continue
+        ranges.append((low, high))
+    return TokenTerminal((), tuple(ranges), negated, span)
+
+
+def _is_half(word: str) -> bool:
+    return any("\ud800" <= char <= "\udfff" for char in word)
 
 
 def _caseless(value: str, span: Span) -> Expr:

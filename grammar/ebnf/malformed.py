@@ -97,6 +97,11 @@ EXAMPLES: Final = (
     Malformed("%import json (a as)", "expected a name after `as`", "`%import json (value as json_value)`"),
     Malformed("%lexical", "expected the names of rules", "`%lexical word number`"),
     Malformed("%syntactic", "expected the names of rules", "`%syntactic ROW`"),
+    Malformed("a ::= %regex", "expected a regex after `%regex`", "for example `%regex /[a-z]+(?!x)/i`"),
+    Malformed('a ::= %regex "b"', "expected a regex after `%regex`", "for example `%regex /[a-z]+(?!x)/i`"),
+    Malformed("a ::= %regex b", "expected a regex after `%regex`", "for example `%regex /[a-z]+(?!x)/i`"),
+    Malformed("a ::= %marker", "expected a text in quotes after `%marker`", '`%marker "<tool_call>"`'),
+    Malformed("a ::= %marker b", "expected a text in quotes after `%marker`", '`%marker "<tool_call>"`'),
     Malformed("%stack", "expected a text in quotes", '`%stack "\\n"`'),
     Malformed("%stack a", "expected a text in quotes", '`%stack "\\n"`'),
 )
@@ -117,6 +122,7 @@ WORDS: Final = {
 }
 DIRECTIVES: Final = ("%import", "%skip", "%lexical", "%syntactic", "%stack")
 ELSEWHERE: Final = {"%ignore": "%skip", "%whitespace": "%skip", "%declare": "%lexical"}
+PARTS: Final = ("%json", "%choice", "%regex", "%sql", "%marker")
 CONSTRUCTS: Final = ("@push", "@scope", "@top")
 
 
@@ -247,7 +253,7 @@ def report_character(text: str, start: int, problems: Collector) -> None:
             help="write {m}, {m,}, {,n} or {m,n}",
         )
     elif char in "%@":
-        kind, known = ("directive", DIRECTIVES) if char == "%" else ("construct", CONSTRUCTS)
+        kind, known = ("directive", DIRECTIVES + PARTS) if char == "%" else ("construct", CONSTRUCTS)
         close = ELSEWHERE.get(word) or similar(word, known)
         help = f"did you mean `{close}`?" if close else f"there are {', '.join(known)}"
         problems.add("G012", f"unknown {kind} `{word}`", start, end, help=help)

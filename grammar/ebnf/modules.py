@@ -5,13 +5,22 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 from stackmask.grammar.ebnf.dialects import foreign_dialect
 from stackmask.grammar.ebnf.follow import follow_restriction
 from stackmask.grammar.ebnf.lower import START_RULE, Lowering
 from stackmask.grammar.ebnf.parser import parse_module
-from stackmask.grammar.ebnf.syntax import Import, Module, Name, Prefix, walk_nodes
+from stackmask.grammar.ebnf.syntax import (
+    Definition,
+    Import,
+    Leaf,
+    Module,
+    Name,
+    Part,
+    Prefix,
+    walk_nodes,
+)
 from stackmask.grammar.ir import Rule, RuleRef, RuleSet, Sequence, SourceText, Span
 from stackmask.grammar.source.diagnostics import (
     Collector,
@@ -25,11 +34,28 @@ from stackmask.grammar.source.similar import similar
 from stackmask.grammar.source.work import check_text, enter, spend
 
 DEFAULT_START: Final = "root"
+GIVEN: Final = "<grammars>"  # what the source of grammars given by name is called
 MAX_SUGGESTIONS: Final = 20  # a file; looking for similar names compares with every name there is
 
 
+class Loaded(NamedTuple):
+    """Rules, and the parts that are no EBNF, by the names of rules that are referred to in their place."""
+
+    rules: RuleSet
+    parts: dict[str, Part]
+
+
 def load_rules(text: str, *, name: str, base: Path | None, start: str | None) -> RuleSet:
-    """Make the rule set of a grammar text.
+    """Make the rule set of a grammar text without other parts. Raises: as ``load_with_parts``."""
+    return load_with_parts(text, name=name, base=base, start=start).rules
+
+
+def load_with_parts(
+    text: str, *, name: str, base: Path | None, start: str | None, given: Iterable[str] = ()
+) -> Loaded:
+    """Make the rule set of a grammar text, which may refer to parts.
+
+    ``given``: names of grammars that the text may use as rules.
 
     ``name`` is shown in diagnostics; ``base`` is the folder that imported paths are relative to; ``start``
     None means ``root`` if there is such a rule, else the first one.
@@ -40,11 +66,13 @@ def load_rules(text: str, *, name: str, base: Path | None, start: str | None) ->
     loader.add(text, name, base, None)
     loader.follow_imports()
     loader.resolve_names()
+    loader.add_given(given)
+    loader.report_undefined()
     start_name = loader.choose_start(start)
     loader.stop_on_problems()
     rules = loader.link(start_name)
     loader.stop_on_problems()
-    return rules
+    return Loaded(rules, {key: part for file in loader.files for key, part in file.module.parts.items()})
 
 
 class _File:
@@ -142,13 +170,44 @@ class _Loader:
     # -- names ------------------------------------------------------------------------------------
 
     def resolve_names(self) -> None:
-        """Decide what every name means, and report names that mean nothing or two things."""
+        """Decide what every name means, and report names that mean two things."""
         for file in self.files:
             file.meaning = {name: (file, name) for name in file.module.known}
         for file in self.files:
             for index, wanted in enumerate(file.module.imports):
                 for outer, local in wanted.items:
                     self._resolve_import(file, file.imported.get(index), wanted, outer, local)
+
+    def add_given(self, names: Iterable[str]) -> None:
+        """Let the first file use grammars that the caller has named."""
+        wanted = list(names)
+        if not wanted:
+            return
+        root = self.files[0]
+        self.sources.append(SourceText(GIVEN, ""))
+        file = _File(Module(len(self.sources) - 1), None, Collector(len(self.sources) - 1))
+        self.files.append(file)
+        for name in wanted:
+            spend(20)
+            if name in root.meaning:
+                span = root.module.known.get(name)
+                root.problems.found.append(
+                    Diagnostic(
+                        "G004",
+                        f"`{name}` is a rule, and a grammar given by name",
+                        span,
+                        help="give the grammar another name",
+                    )
+                )
+                continue
+            span = Span(0, 0, file.module.source)
+            inner = f"%grammar.{name}"
+            file.module.parts[inner] = Part("grammar", name, span)
+            file.module.definitions[name] = Definition(name, Leaf(RuleRef(inner), span), span)
+            file.meaning[name] = root.meaning[name] = (file, name)
+
+    def report_undefined(self) -> None:
+        """Report names that mean nothing, and restrictions and directives that cannot be used."""
         for file in self.files:
             _report_undefined(file, self.sources[file.problems.source].text)
             _report_directives(file)

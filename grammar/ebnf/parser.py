@@ -9,11 +9,12 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from stackmask.grammar.ebnf.bodies import cut_bodies
 from stackmask.grammar.ebnf.builder import Builder
 from stackmask.grammar.ebnf.malformed import MessageTable, report_character, report_token
 from stackmask.grammar.ebnf.syntax import Module
 from stackmask.grammar.ir import Span
-from stackmask.grammar.source.diagnostics import Collector
+from stackmask.grammar.source.diagnostics import Collector, Diagnostic
 from stackmask.grammar.source.work import spend, uncounted
 
 if TYPE_CHECKING:
@@ -29,15 +30,20 @@ _HEAD = re.compile(rf"{_NAME}(?=(?:\s|(?:#|//)[^\n]*\n|\(\*(?:[^*]|\*(?!\)))*\*\
 # a rule of another dialect, at the beginning of a line: nothing else in this one looks like it
 _FOREIGN_HEAD = re.compile(rf"(?m:^[ \t]*)({_NAME})[ \t]*(?=:=|:|=|->)")
 _SURROGATE = re.compile("[\ud800-\udfff]")
-# what a rule head cannot be inside of, and what a piece of a broken file may begin with
-_SCAN = re.compile(
+# what a rule head or a directive cannot be inside of
+_TEXT = (
     r"(?P<text>(?:#|//)[^\n]*"
     r"|\(\*[\s\S]*?\*\)"
     r"|\"[^\"\\\n]*(?:\\.[^\"\\\n]*)*\"|'[^'\\\n]*(?:\\.[^'\\\n]*)*'"
     r"|\[[^\]\\\n]*(?:\\.[^\]\\\n]*)*\]"
     r"|/(?![/*])(?:\\.|\[(?:\\.|[^\]\\\n])*\]|[^/\\\n\[])+/)"
+)
+_BODY_SCAN = re.compile(rf"{_TEXT}|(?P<body>%(?:json|choice)(?![\w-]))")
+# and what a piece of a broken file may begin with
+_SCAN = re.compile(
+    rf"{_TEXT}"
     r"|(?P<broken>[\"'\[][^\n]*|\(\*[\s\S]*)"
-    rf"|(?P<begin>{_HEAD.pattern}|%[A-Za-z]+|{_FOREIGN_HEAD.pattern})"
+    rf"|(?P<begin>{_HEAD.pattern}|%(?!(?:json|choice|sql|regex|marker)(?![\w-]))[A-Za-z]+|{_FOREIGN_HEAD.pattern})"
     r"|-*[A-Za-z0-9_][A-Za-z0-9_.-]*"
 )
 
@@ -98,11 +104,16 @@ def parse_module(text: str, source: int, problems: Collector) -> Module:
     module = Module(source)
     with _lent_parser() as parser:
         found = Collector(source)
+        cut: list[Diagnostic] = []
+        if "%json" in text or "%choice" in text:
+            text, module.bodies = cut_bodies(text, _BODY_SCAN, _HEAD, found)
+            cut = list(found.found)
         parser.builder.begin(text, 0, module, found)
         try:
             parser.lark.parse(text)
         except UnexpectedInput:
-            module, found = Module(source), Collector(source)
+            module, found = Module(source, bodies=module.bodies), Collector(source)
+            found.found += cut
             _parse_pieces(text, module, found, parser)
         problems.found.extend(found.found)
     return module

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
+from stackmask.grammar.ebnf.bodies import Body
 from stackmask.grammar.ir import Expr, Span
 
 
@@ -95,9 +96,20 @@ class Import:
     span: Span
 
 
+class Part(NamedTuple):
+    """A part that is no EBNF: ``%json``, ``%sql``, ``%marker`` or a grammar given by name, and its text."""
+
+    kind: str
+    text: str
+    span: Span
+
+
 @dataclass(slots=True)
 class Module:
-    """One parsed file. ``known`` holds every name that has a rule head, also where the rule is broken."""
+    """One parsed file. ``known`` holds every name that has a rule head, also where the rule is broken.
+
+    ``bodies``: the JSON values in it, by the offset of their directive. ``parts``: by the name that a leaf refers to.
+    """
 
     source: int
     definitions: dict[str, Definition] = field(default_factory=dict)
@@ -108,3 +120,5 @@ class Module:
     syntactic: list[Name] = field(default_factory=list)
     stack: tuple[bytes, ...] | None = None
     stack_span: Span | None = None
+    bodies: dict[int, Body] = field(default_factory=dict)
+    parts: dict[str, Part] = field(default_factory=dict)

@@ -120,7 +120,9 @@ def schema_rules(
             )
     except RecursionError:
         raise UnsupportedSchemaError("", "", TOO_DEEP) from None
-    if of_type:
+    if not of_type:
+        report.source = loaded
+    else:
         report.add("narrowed", "", "type", NARROWING)
     if is_closed:
         report.add("narrowed", "", "", EXTRA_KEYS)

@@ -48,6 +48,10 @@ CODES: Final[dict[str, Code]] = {
         "bad directive", "A directive is repeated, contradicts another or has an unusable argument."
     ),
     "G019": Code("another language", "The text is a grammar of another tool, or no grammar at all."),
+    "G020": Code(
+        "bad part",
+        "What stands behind `%json`, `%choice` or `%sql` is no schema, list or SQL that can be used.",
+    ),
     "G101": Code("undefined rule", "A rule that a program put together refers to one that is not there."),
     "G102": Code(
         "unproductive rule", "Every way through the rule needs a rule that never ends, so it derives nothing."

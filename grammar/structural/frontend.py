@@ -6,8 +6,9 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from stackmask.grammar.compose.markers import Markers
 from stackmask.grammar.compose.merge import Merged, Merger, named
-from stackmask.grammar.ebnf.modules import load_rules
+from stackmask.grammar.directives.frontend import ebnf_rules
 from stackmask.grammar.ir import Rule, RuleSet, SourceText
 from stackmask.grammar.ir.build import choice, sequence
 from stackmask.grammar.json_schema.document.errors import SchemaError
@@ -22,7 +23,6 @@ from stackmask.grammar.source.work import check_size, check_text, enter, input_l
 from stackmask.grammar.structural.errors import StructuralTagError
 from stackmask.grammar.structural.fields import FORMATS, PROGRAMMED, Fields, as_plain, kind_of
 from stackmask.grammar.structural.lowering import FormatLowering, Part
-from stackmask.grammar.structural.markers import Markers
 
 ANY_BLANKS = {"pattern": r"[ \n\t\r]*"}
 
@@ -138,11 +138,11 @@ def _schema(fields: Fields, markers: Markers) -> RuleSet:
     )
 
 
-def _grammar(fields: Fields, _: Markers) -> RuleSet:
+def _grammar(fields: Fields, markers: Markers) -> RuleSet:
     source = fields.text("grammar")
 
     def read() -> RuleSet:
-        return normalize(load_rules(source, name=f"<{fields.place}>", base=None, start=None))
+        return normalize(ebnf_rules(source, markers.names, name=f"<{fields.place}>"))
 
     return _of_part(fields, "grammar", read)
 

@@ -7,11 +7,11 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from stackmask.grammar.compose.free_text import any_overlap, text, text_until
+from stackmask.grammar.compose.markers import Markers
 from stackmask.grammar.compose.merge import Merger
 from stackmask.grammar.ir import EPSILON, Expr, RuleSet, TokenTerminal
 from stackmask.grammar.ir.build import choice, repeat, sequence
 from stackmask.grammar.structural.fields import Fields
-from stackmask.grammar.structural.markers import Markers
 
 TOKENS_IN_TEXT: Final = (
     "tokens cannot be counted in text, whose tokens may straddle its end; limit it with `max_chars`, "

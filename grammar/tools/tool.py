@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Mapping
 from copy import copy
 from typing import Any, Final, get_type_hints
 
+from stackmask.grammar.compose.markers import Markers
 from stackmask.grammar.grammar import Grammar
 from stackmask.grammar.ir import RuleSet
 from stackmask.grammar.json_schema.document.declared_keys import close_objects
@@ -18,7 +19,6 @@ from stackmask.grammar.json_schema.frontend import schema_rules
 from stackmask.grammar.source.diagnostics import StackmaskError
 from stackmask.grammar.source.work import spend
 from stackmask.grammar.structural.frontend import ANY_BLANKS, argument_rules
-from stackmask.grammar.structural.markers import Markers
 from stackmask.grammar.tools.errors import ToolError
 from stackmask.grammar.tools.styles import TEXT
 

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from functools import partial
 from typing import Any, Final
 
+from stackmask.grammar.compose.markers import Markers
 from stackmask.grammar.compose.merge import Merged
 from stackmask.grammar.grammar import Grammar
 from stackmask.grammar.ir import RuleSet
@@ -14,7 +15,6 @@ from stackmask.grammar.json_schema.frontend import schema_rules
 from stackmask.grammar.source.diagnostics import StackmaskError
 from stackmask.grammar.source.similar import similar
 from stackmask.grammar.structural.frontend import ANY_BLANKS, format_rules
-from stackmask.grammar.structural.markers import Markers
 from stackmask.grammar.tools.errors import ToolError
 from stackmask.grammar.tools.styles import NAME, NUMBER, TEXT, ToolStyle, style_of
 from stackmask.grammar.tools.tool import Tool, named_error, read_tools

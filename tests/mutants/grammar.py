@@ -368,4 +368,12 @@ ROWS = (
         "Free text in a tag ends with the first of its ends.",
         ("tests/grammar/compose/test_composition.py",),
     ),
+    Mutant(
+        "marker-part",
+        "grammar/directives",
+        '== "marker"',
+        '== "tag"',
+        "Markers in EBNF are special tokens where the vocabulary has them.",
+        ("tests/grammar/directives",),
+    ),
 )

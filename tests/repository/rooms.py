@@ -180,9 +180,18 @@ ROOMS: dict[str, tuple[str, ...]] = {
         "grammar/json_schema/write",
         "grammar/source",
     ),
-    "grammar/structural": (
+    "grammar/directives": (
         "grammar/compose",
         "grammar/ebnf",
+        "grammar/ir",
+        "grammar/json_schema",
+        "grammar/json_schema/document",
+        "grammar/normalize",
+        "grammar/source",
+    ),
+    "grammar/structural": (
+        "grammar/compose",
+        "grammar/directives",
         "grammar/ir",
         "grammar/json_schema",
         "grammar/json_schema/document",
@@ -253,7 +262,7 @@ ROOMS: dict[str, tuple[str, ...]] = {
     ),
     "grammar/grammar": (
         "grammar/compose",
-        "grammar/ebnf",
+        "grammar/directives",
         "grammar/ir",
         "grammar/json_schema",
         "grammar/json_schema/document",

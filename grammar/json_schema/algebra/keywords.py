@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from stackmask.grammar.json_schema.algebra.patterns import format_texts, pattern_texts
 from stackmask.grammar.json_schema.algebra.scalar_values import name_scalars
-from stackmask.grammar.json_schema.document.drafts import DRAFTS, KNOWN, UNDECLARED, Draft, is_unknown
+from stackmask.grammar.json_schema.document.drafts import DRAFTS, UNDECLARED, Draft
 from stackmask.grammar.json_schema.document.errors import SchemaError, UnsupportedSchemaError
 from stackmask.grammar.json_schema.nodes.interfaces import NodeReader
 from stackmask.grammar.json_schema.nodes.nodes import (
@@ -560,5 +560,3 @@ def read_keywords(reader: NodeReader, node: Node) -> None:
             except UnsupportedNumber as error:
                 reader.unsupported(node.where, keyword, str(error))
                 node.loose = True
-        elif keyword not in KNOWN and is_unknown(keyword):
-            reader.report.add("unknown", node.where, keyword, "")

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Final, Literal
+from typing import Any, Final, Literal
 
-from stackmask.grammar.json_schema.document.drafts import why_unknown
+from stackmask.grammar.json_schema.document.drafts import is_unknown, subschema_keys, why_unknown
 from stackmask.grammar.json_schema.document.errors import Where, pointer
+from stackmask.grammar.source.work import spend
 
 MAX_PLACES: Final = 1000  # at which one note is shown
 MAX_MEANT: Final = 50  # unknown keywords that are compared with known ones
@@ -38,13 +39,14 @@ class Report:
     each place when the notes are first asked for.
     """
 
-    __slots__ = ("_notes", "_raw", "repeated")
+    __slots__ = ("_notes", "_raw", "repeated", "source")
 
     def __init__(self) -> None:
         self._raw: list[tuple[Kind, Where, str, str]] = []
         # the place of a part that was worked out, and that of an equal one, one after the other
         self.repeated: list[Where] = []
         self._notes: list[Note] | None = None
+        self.source: Any = None  # the schema, whose unknown keywords are looked for when somebody asks
 
     def add(self, kind: Kind, where: Where, keyword: str, reason: str) -> None:
         """Add a note; the same one counts once."""
@@ -60,15 +62,10 @@ class Report:
                 for first, other in zip(self.repeated[::2], self.repeated[1::2], strict=True):
                     repeats.setdefault(pointer(first), []).append(pointer(other))
             notes: dict[Note, None] = {}
-            reasons: dict[str, str] = {}
-            for kind, where, keyword, given in self._raw:
-                reason = given
-                if kind == "unknown":
-                    reason = reasons.get(keyword) or why_unknown(keyword, len(reasons) < MAX_MEANT)
-                    reasons[keyword] = reason
+            for kind, where, keyword, reason in self._raw:
                 for place in _places(pointer(where), repeats):
                     notes[Note(kind, place, keyword, reason)] = None
-            self._notes = list(notes)
+            self._notes = [*_unknown_keywords(self.source), *notes]
         return self._notes
 
     @property
@@ -89,6 +86,32 @@ class Report:
 
     def __str__(self) -> str:
         return "\n".join(map(str, self.notes)) or "nothing narrowed, nothing relaxed"
+
+
+def _unknown_keywords(source: Any) -> list[Note]:
+    """Return a note for each keyword of a schema and its subschemas that no draft has, ``MAX_PLACES`` at most.
+
+    Cost: linear in the subschemas; one that stands in several places is looked at once.
+    """
+    found: list[Note] = []
+    reasons: dict[str, str] = {}
+    seen: set[int] = set()
+    todo: list[tuple[Any, Where]] = [(source, "")]
+    while todo and len(found) < MAX_PLACES:
+        schema, where = todo.pop()
+        if not isinstance(schema, dict) or id(schema) in seen:
+            continue
+        seen.add(id(schema))
+        spend(1 + len(schema))
+        for keyword in schema:
+            if isinstance(keyword, str) and is_unknown(keyword):
+                reason = reasons.get(keyword) or why_unknown(keyword, len(reasons) < MAX_MEANT)
+                reasons[keyword] = reason
+                found.append(Note("unknown", pointer(where), keyword, reason))
+        for keyword, key in reversed(subschema_keys(schema)):
+            inner = schema[keyword] if key is None else schema[keyword][key]
+            todo.append((inner, (where, keyword) if key is None else ((where, keyword), key)))
+    return found
 
 
 def _places(place: str, repeats: dict[str, list[str]]) -> list[str]:

@@ -1,0 +1,150 @@
+"""The entrance: a grammar in the EBNF dialect, with the parts of other languages that are in it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, Final, TypeVar
+
+from stackmask.grammar.compose.markers import Markers
+from stackmask.grammar.compose.merge import Merger, named
+from stackmask.grammar.ebnf.modules import Loaded, load_rules, load_with_parts
+from stackmask.grammar.ebnf.syntax import Part
+from stackmask.grammar.ir import Capture, Dynamic, Expr, Rule, RuleRef, RuleSet, walk
+from stackmask.grammar.ir.build import rewrite
+from stackmask.grammar.json_schema.document.errors import SchemaError
+from stackmask.grammar.json_schema.frontend import schema_rules
+from stackmask.grammar.normalize import normalize
+from stackmask.grammar.source.diagnostics import Diagnostic, GrammarError
+from stackmask.grammar.source.files import bundled_path, read_text
+from stackmask.grammar.source.options import ArgumentError
+from stackmask.grammar.source.work import spend
+
+SQL: Final = "sql"  # the bundled grammar, and the name under which another one takes its place
+Given = Mapping[str, Callable[[frozenset[str]], RuleSet]]
+"""Grammars by name: each makes its rules in normal form, given the special tokens of a vocabulary."""
+
+
+NAME: Final = re.compile(r"-*[A-Za-z0-9_](?:[A-Za-z0-9_-]|\.(?=[A-Za-z0-9_-]))*")  # of a rule
+Part_ = TypeVar("Part_")
+
+
+def given_parts(grammars: Any, kind: type[Part_]) -> dict[str, Part_]:
+    """Return grammars by name. Raises: ArgumentError for names that no rule could have, and values of another kind."""
+    if grammars is None:
+        return {}
+    if not isinstance(grammars, Mapping):
+        raise ArgumentError(f"`grammars` is a dict of Grammars by name, not {type(grammars).__name__}")
+    for name, part in grammars.items():
+        if not isinstance(name, str) or not NAME.fullmatch(name):
+            raise ArgumentError(f"`grammars`: {name!r:.60} is no name of a rule")
+        if not isinstance(part, kind):
+            raise ArgumentError(f"`grammars`: `{name}` is a Grammar, not {type(part).__name__}")
+    return dict(grammars)
+
+
+class Directives:
+    """A grammar text that was read; ``rules`` puts its parts in, for each vocabulary anew."""
+
+    def __init__(
+        self, text: str, *, name: str, base: Path | None, start: str | None, given: Given | None = None
+    ) -> None:
+        """Read a text. Raises: GrammarError with the problems of all files at once."""
+        self.given: Given = given or {}
+        self.loaded: Loaded = load_with_parts(text, name=name, base=base, start=start, given=self.given)
+        self._schemas: dict[str, RuleSet] = {}
+
+    @property
+    def has_markers(self) -> bool:
+        """Whether a part says what a vocabulary may have as a special token."""
+        return any(part.kind == "marker" for part in self.loaded.parts.values())  # mutant: marker-part
+
+    def rules(self, special_names: Iterable[str] = ()) -> RuleSet:
+        """Return the rules of the text and its parts; the parts have namespaces of their own.
+
+        ``special_names``: of the vocabulary, where it is known.
+        Raises: GrammarError with the place of the part; SchemaError for a grammar given by name.
+        """
+        rules, parts = self.loaded
+        if not parts:
+            return rules
+        names = frozenset(special_names)
+        markers = Markers(names)
+        merger = Merger(taken=rules.rules, sources=rules.sources)
+        merger.hold(rules, "the grammar", _keeps_state(rules))
+        meanings: dict[str, Expr] = {}
+        problems: list[Diagnostic] = []
+        for key in _used(rules, parts):
+            part = parts[key]
+            try:
+                if part.kind == "marker":
+                    meanings[key] = markers.expr(part.text)
+                else:
+                    meanings[key] = merger.add(self._part(key, part, names), _name_of(part))
+            except SchemaError as error:
+                if part.kind == "grammar":
+                    raise
+                message = f"in `%json`: {error}"
+                problems.append(Diagnostic("G020", message, part.span, "the schema behind this"))
+        if problems:
+            raise GrammarError(problems, rules.sources)
+
+        def leaf(expr: Expr) -> Expr:
+            return meanings.get(expr.name, expr) if isinstance(expr, RuleRef) else expr
+
+        made = {old: Rule(old, rewrite(rule.body, leaf), rule.span) for old, rule in rules.rules.items()}
+        return RuleSet({**made, **merger.parts()}, rules.start, merger.initial, tuple(merger.sources))
+
+    def _part(self, key: str, part: Part, names: frozenset[str]) -> RuleSet:
+        if part.kind == "grammar":
+            return named(part.text, lambda: self.given[part.text](names))
+        if part.kind == SQL:
+            given = self.given.get(SQL)
+            return _bundled_sql() if given is None else named(SQL, lambda: given(names))
+        found = self._schemas.get(key)
+        if found is None:
+            found = self._schemas[key] = schema_rules(part.text)[0]
+        return found
+
+
+def ebnf_rules(
+    text: str,
+    special_names: Iterable[str] = (),
+    *,
+    name: str,
+    base: Path | None = None,
+    start: str | None = None,
+) -> RuleSet:
+    """Return the rules of a grammar text with its parts. Raises: as ``Directives``."""
+    return Directives(text, name=name, base=base, start=start).rules(special_names)
+
+
+def _name_of(part: Part) -> str:
+    return part.text if part.kind == "grammar" else part.kind
+
+
+def _used(rules: RuleSet, parts: Mapping[str, Part]) -> list[str]:
+    """Return the parts that rules refer to, in the order of their places."""
+    found: dict[str, None] = {}
+    for rule in rules.rules.values():
+        for node in walk(rule.body):
+            spend(1)
+            if isinstance(node, RuleRef) and node.name in parts:
+                found[node.name] = None
+    return list(found)
+
+
+def _keeps_state(rules: RuleSet) -> bool:
+    return any(
+        isinstance(node, Capture | Dynamic) for rule in rules.rules.values() for node in walk(rule.body)
+    )
+
+
+@lru_cache(1)
+def _bundled_sql() -> RuleSet:
+    path = bundled_path(SQL)
+    assert path is not None
+    rules = load_rules(read_text(path), name=f"stackmask/grammars/{path.name}", base=path.parent, start=None)
+    return normalize(rules)
