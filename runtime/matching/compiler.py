@@ -83,7 +83,7 @@ class CompiledGrammar:
             assert found is not None
         return found
 
-    def forget(self, automaton: bool) -> None:
+    def _forget(self, automaton: bool) -> None:
         """Let go of what can be made again: the family of the next matchers and, if asked for, the automaton."""
         self.family = None
         self.planner = None

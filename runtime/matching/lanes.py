@@ -45,7 +45,7 @@ class Lane:
         """Let go of what no live matcher uses: families and, where the store is put aside, the automata of grammars."""
         self.families.clear()
         for compiled in list(self.grammars.values()):
-            compiled.forget(automata)
+            compiled._forget(automata)
 
     def set_budget(self, cache_bytes: int) -> None:
         """Change how many bytes may be remembered."""

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 from stackmask.grammar.sql.schema.ddl_postgres import SYSTEM_COLUMNS
 from stackmask.grammar.sql.schema.errors import SQLError
 from stackmask.grammar.sql.schema.schema import SHOWN, Column, Schema, Table
-from stackmask.grammar.sql.schema.secrets import check_unambiguous, hide, shown_url, url_secrets
+from stackmask.grammar.sql.schema.secrets import check_unambiguous, driver_words, shown_url
 
 if TYPE_CHECKING:
     from sqlalchemy import URL, Connection, Engine
@@ -116,7 +116,7 @@ def _try_engine(url: URL, options: dict[str, Any]) -> Engine | str:
         extra = " (pip install 'stackmask[sql]')" if error.name == "psycopg" else ""
         return f"{url.drivername}:// needs {error.name}, which is not installed{extra}"
     except (ImportError, TypeError, ValueError, ArgumentError) as error:
-        return f"{url.drivername}:// cannot be used: {hide(first_line(error), url_secrets(url))}"
+        return f"{url.drivername}:// cannot be used: {driver_words(first_line(error), url)}"
 
 
 @contextlib.contextmanager
@@ -139,7 +139,7 @@ def connected(source: object, **options: Any) -> Iterator[Connection]:
     try:
         connection = source.connect()
     except (SQLAlchemyError, UnicodeError, ValueError, TypeError) as error:
-        failure = hide(first_line(error), url_secrets(source.url))
+        failure = driver_words(first_line(error), source.url)
     if failure:  # outside of the handler, so that the error keeps nothing of the driver's
         raise SQLError(f"cannot connect to {shown_url(source.url)}: {failure}")
     with connection:

@@ -65,11 +65,22 @@ def shown_file(path: object) -> str:
 def shown_url(url: URL) -> str:
     """Return the plain parts of a parsed URL: those that can hold nothing but names."""
     host, database = url.host or "", url.database or ""
-    if not (_PLAIN_HOST.fullmatch(host) and _PLAIN_NAME.fullmatch(database)):
+    if not _is_plain(url):
         return f"{url.drivername}://…"
     user = f"{url.username}@" if url.username and _PLAIN_NAME.fullmatch(url.username) else ""
     port = f":{url.port}" if url.port else ""
     return hide(f"{url.drivername}://{user}{host}{port}/{database}", url_secrets(url))
+
+
+def _is_plain(url: URL) -> bool:
+    return bool(_PLAIN_HOST.fullmatch(url.host or "") and _PLAIN_NAME.fullmatch(url.database or ""))
+
+
+def driver_words(said: str, url: URL) -> str:
+    """Return what a driver said of a URL, without secrets; nothing of it where they could stand anywhere in the URL."""
+    if not _is_plain(url) and not url.drivername.startswith("sqlite"):
+        return "the driver refuses it, in words that could show parts of this unusual URL; check its host, database and options"
+    return hide(said, url_secrets(url))
 
 
 def url_secrets(url: URL) -> list[str]:
