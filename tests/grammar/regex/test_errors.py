@@ -111,7 +111,7 @@ def test_flags_are_checked() -> None:
 
 def test_wrong_types_are_named() -> None:
     for pattern in (None, 3, ["a"]):
-        with pytest.raises(StackmaskError, match="a pattern is str, bytes or re.Pattern, not"):
+        with pytest.raises(StackmaskError, match=r"a pattern is str, bytes or re\.Pattern, not"):
             Grammar.from_regex(pattern)  # type: ignore[arg-type]
     with pytest.raises(StackmaskError, match="flags are letters in a str, not NoneType"):
         Grammar.from_regex("a", flags=None)  # type: ignore[arg-type]

@@ -119,5 +119,5 @@ def test_tokenizers_tell_their_style(templates: Any) -> None:
 
 @pytest.mark.parametrize("templates", [None, "", {}, [], ["x"], "no calls at all", 3])
 def test_those_that_tell_none_say_what_to_do(templates: Any) -> None:
-    with pytest.raises(tools.ToolError, match="give the style by name, one of .*cohere, "):
+    with pytest.raises(tools.ToolError, match=r"give the style by name, one of .*cohere, "):
         tools.style_of(SimpleNamespace(chat_template=templates))
