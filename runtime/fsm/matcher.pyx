@@ -88,7 +88,9 @@ cdef class FsmMatcher(JumpCalls):
         elif isinstance(text, (bytes, bytearray, memoryview)):
             data = bytes(text)
         else:
-            raise MatcherTypeError(f"text must be str or bytes, not {type(text).__name__}: ids go to accept_token")
+            raise MatcherTypeError(
+                f"text must be str or bytes, not {type(text).__name__}: ids go to accept_token"
+            )
         if self.terminated:
             self.refused = (state, 0, data)
             return False

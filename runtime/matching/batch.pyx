@@ -122,7 +122,9 @@ cdef bint make_mask(Matcher matcher, uint32_t* words, Py_ssize_t number) except 
 cdef int check_matchers(matchers) except -1:
     """Refuse what is no batch, by name. Only asked where something is wrong already."""
     if hasattr(matchers, "fill_next_token_bitmask"):
-        raise MatcherTypeError(f"a batch is a list of matchers, not one {type(matchers).__name__}: write [matcher]")
+        raise MatcherTypeError(
+            f"a batch is a list of matchers, not one {type(matchers).__name__}: write [matcher]"
+        )
     if not hasattr(matchers, "__len__") or not hasattr(matchers, "__getitem__"):
         raise MatcherTypeError(f"a batch is a list of matchers, not {type(matchers).__name__}")
     for i, other in enumerate(matchers):
@@ -144,8 +146,9 @@ def fill_next_token_bitmask(matchers, mask, rows=None, *, threads=1):
     megabyte for each (65 rows of 128,000 tokens). Masks that must be made are made in the calling thread.
     Shapes: mask int32 (batch, ceil(vocab / 32)), a NumPy array or a CPU torch tensor, contiguous.
     Returns: False when every row allows every token.
-    Raises: MatcherError if a row does not fit; EmptyMaskError as one matcher's call does, once all are written. An error
-        in making a mask has a note with the number of its matcher, and other rows may not be written then.
+    Raises: MatcherError if a row does not fit; EmptyMaskError as one matcher's call does, once all are
+        written. An error in making a mask has a note with the number of its matcher, and other rows may not be
+        written then.
     Cost: the copy of a row for each mask that is finished; the lock of a compiler is held meanwhile.
     """
     cdef Rows view

@@ -36,8 +36,8 @@ class EmptyMaskError(MatcherError):
     def __init__(self, bint accepting):
         reason = "the text is complete and nothing may follow" if accepting else "nothing may come here"
         super().__init__(
-            f"the mask allows no token: {reason}, and the vocabulary has no stop token to end with; give the Vocabulary its "
-            "stop_ids, or ask is_accepting() and expected() before the mask"
+            f"the mask allows no token: {reason}, and the vocabulary has no stop token to end with; give the "
+            "Vocabulary its stop_ids, or ask is_accepting() and expected() before the mask"
         )
 
 
@@ -50,7 +50,8 @@ def as_integer(what, value):
     try:
         return index(value)
     except TypeError:
-        raise MatcherTypeError(f"{what} is a whole number, not {value!r:.60} ({type(value).__name__})") from None
+        found = f"{value!r:.60} ({type(value).__name__})"
+        raise MatcherTypeError(f"{what} is a whole number, not {found}") from None
 
 
 cdef object ndarray = np.ndarray
@@ -103,7 +104,8 @@ cdef int open_rows(object mask, Rows* out) except -1:
         PyObject_GetBuffer(mask, &out.view, flags)
     except (BufferError, TypeError, ValueError) as error:
         raise MatcherError(
-            f"the bitmask must be a writable, contiguous int32 array, as allocate_token_bitmask makes it: {error}"
+            "the bitmask must be a writable, contiguous int32 array, as allocate_token_bitmask makes it: "
+            f"{error}"
         ) from None
     out.has_view = True
     if flags & PyBUF_FORMAT and (out.view.itemsize != 4 or out.view.format[0] not in (c"i", c"l")):
@@ -184,8 +186,8 @@ cdef uint32_t* row_at(Rows* rows, Py_ssize_t number, int32_t width) except NULL:
     """Do as ``row_of`` for a number that is no object."""
     if rows.width != width:
         raise MatcherError(
-            f"the bitmask is {rows.width} words wide; this vocabulary needs {width}: allocate_token_bitmask(batch, "
-            "vocabulary.size) makes it"
+            f"the bitmask is {rows.width} words wide; this vocabulary needs {width}: "
+            "allocate_token_bitmask(batch, vocabulary.size) makes it"
         )
     if not 0 <= number < rows.rows:
         raise MatcherError(f"row {number} is out of range: the bitmask has {rows.rows} rows")

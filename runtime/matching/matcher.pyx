@@ -16,7 +16,14 @@ from stackmask.pda.stack.frames cimport BOTTOM
 from stackmask.pda.terms.term_store cimport TermStore
 from stackmask.pda.terms.term_table cimport TOKENS
 from stackmask.runtime.jump_forward.jump_forward_calls cimport JumpCalls
-from stackmask.runtime.matching.mask_buffer cimport Rows, close_rows, every_allowed, is_empty_row, open_rows, row_of
+from stackmask.runtime.matching.mask_buffer cimport (
+    Rows,
+    close_rows,
+    every_allowed,
+    is_empty_row,
+    open_rows,
+    row_of,
+)
 from stackmask.runtime.matching.row_references cimport fill_with_stops, name_rows
 from stackmask.runtime.jump_forward.token_history cimport TokenHistory
 from stackmask.runtime.matching.moving cimport enter
@@ -52,9 +59,13 @@ cdef int32_t as_id(object token, int32_t size) except -2:
 cdef object as_token(object token):
     """Return a token as an integer. Raises: MatcherTypeError, which says what was meant."""
     if isinstance(token, (str, bytes)):
-        raise MatcherTypeError(f"a token is its id, not {type(token).__name__}: text goes to accept_string({token!r:.40})")
+        raise MatcherTypeError(
+            f"a token is its id, not {type(token).__name__}: text goes to accept_string({token!r:.40})"
+        )
     if isinstance(token, (list, tuple)):
-        raise MatcherTypeError(f"a token is its id, not {type(token).__name__}: accept them one after the other")
+        raise MatcherTypeError(
+            f"a token is its id, not {type(token).__name__}: accept them one after the other"
+        )
     return as_integer("a token", token)
 
 
@@ -290,7 +301,9 @@ cdef class Matcher(JumpCalls):
         elif isinstance(text, (bytes, bytearray, memoryview)):
             data = bytes(text)
         else:
-            raise MatcherTypeError(f"text must be str or bytes, not {type(text).__name__}: ids go to accept_token")
+            raise MatcherTypeError(
+                f"text must be str or bytes, not {type(text).__name__}: ids go to accept_token"
+            )
         enter(self)
         try:
             accepted = self.advance_text(data)
@@ -410,7 +423,8 @@ cdef class Matcher(JumpCalls):
             contiguous; bit i of word w is token 32 * w + i, 1 = allowed.
         Returns: False when every token is allowed, so that the mask need not be applied.
         Cost: an or of the masks of the current states once they are known; no copies.
-        After a stop token nothing is allowed. Raises: EmptyMaskError where nothing is, and the vocabulary has no stop token.
+        After a stop token nothing is allowed.
+        Raises: EmptyMaskError where nothing is allowed, and the vocabulary has no stop token.
         """
         cdef Rows rows
         cdef uint32_t* words
