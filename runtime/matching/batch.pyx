@@ -147,7 +147,7 @@ def fill_next_token_bitmask(matchers, mask, rows=None, *, threads=1):
     Shapes: mask int32 (batch, ceil(vocab / 32)), a NumPy array or a CPU torch tensor, contiguous.
     Returns: False when every row allows every token.
     Raises: MatcherError if a row does not fit; EmptyMaskError as one matcher's call does, once all are
-        written. An error in making a mask has a note with the number of its matcher, and other rows may not be
+        written. An error in making a mask has a note with the number of its matcher; other rows may not be
         written then.
     Cost: the copy of a row for each mask that is finished; the lock of a compiler is held meanwhile.
     """

@@ -58,14 +58,11 @@ cdef int32_t as_id(object token, int32_t size) except -2:
 
 cdef object as_token(object token):
     """Return a token as an integer. Raises: MatcherTypeError, which says what was meant."""
+    kind = type(token).__name__
     if isinstance(token, (str, bytes)):
-        raise MatcherTypeError(
-            f"a token is its id, not {type(token).__name__}: text goes to accept_string({token!r:.40})"
-        )
+        raise MatcherTypeError(f"a token is its id, not {kind}: text goes to accept_string({token!r:.40})")
     if isinstance(token, (list, tuple)):
-        raise MatcherTypeError(
-            f"a token is its id, not {type(token).__name__}: accept them one after the other"
-        )
+        raise MatcherTypeError(f"a token is its id, not {kind}: accept them one after the other")
     return as_integer("a token", token)
 
 
