@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import quote, quote_plus, unquote, unquote_plus
 
@@ -14,11 +14,10 @@ if TYPE_CHECKING:
 
 HIDDEN: Final = "***"
 SHORTEST: Final = 3  # characters; shorter passwords are found in every other word
-_SECRET_KEY: Final = r"[\w\-]*(?:pass|pwd|pw|secret|token|key|credential)[\w\-]*"
-_VALUE: Final = re.compile(
-    _SECRET_KEY + r"\s*[=:]\s*('(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"|[^&;\s,]+)", re.IGNORECASE
-)
-_USER_INFO: Final = re.compile(r":(.*)@", re.DOTALL)
+# all linear: a key is tried at its first character alone, and what it is called is looked at apart
+_KEY: Final = re.compile(r"(?<![\w\-])([\w\-]+)\s*[=:]\s*")
+_VALUE: Final = re.compile(r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"|[^&;\s,]+")
+_SECRET_KEY: Final = re.compile(r"pass|pwd|pw|secret|token|key|credential", re.IGNORECASE)
 _PLAIN_HOST: Final = re.compile(r"[\w.\-:]*")
 _PLAIN_NAME: Final = re.compile(r"[\w.\-]*")
 
@@ -31,9 +30,22 @@ def possible_secrets(source: str) -> list[str]:
     found: set[str] = set()
     for text in (source, unquote(source), unquote_plus(source)):
         after_scheme = text.partition("://")[2] or text
-        found.update(match[1] for match in _USER_INFO.finditer(after_scheme))
-        found.update(match[1].strip("'\"") for match in _VALUE.finditer(text))
+        begin, end = after_scheme.find(":"), after_scheme.rfind("@")
+        if 0 <= begin < end:
+            found.add(after_scheme[begin + 1 : end])
+        found.update(_secret_values(text))
     return with_spellings(found)
+
+
+def _secret_values(text: str) -> Iterator[str]:
+    """Yield what stands behind keys that have names of secrets."""
+    place = 0
+    while (key := _KEY.search(text, place)) is not None:
+        place = key.end()
+        value = _VALUE.match(text, place) if _SECRET_KEY.search(key[1]) else None
+        if value is not None:
+            yield value[0].strip("'\"")
+            place = value.end()
 
 
 def with_spellings(secrets: Iterable[str]) -> list[str]:
@@ -57,7 +69,7 @@ def hide(text: str, secrets: Sequence[str]) -> str:
 def shown_file(path: object) -> str:
     """Return the name of a file as messages show it: not at all, if it may be a URL or settings with a password."""
     text = str(path)
-    if possible_secrets(text) or re.search(r":.*@|\w\s*=", text):
+    if possible_secrets(text) or -1 < text.find(":") < text.rfind("@") or re.search(r"\w\s*=", text):
         return "(the name is not shown, since it may hold a password; a URL begins with its scheme, as postgresql://)"
     return text
 
@@ -88,7 +100,7 @@ def url_secrets(url: URL) -> list[str]:
     found = [] if url.password is None else [str(url.password)]
     query: Mapping[str, Any] = url.query
     for key, value in query.items():
-        if re.fullmatch(_SECRET_KEY, key, re.IGNORECASE):
+        if _SECRET_KEY.search(key):
             found += [value] if isinstance(value, str) else list(value)
     return with_spellings(found)
 
