@@ -63,6 +63,9 @@ def test_folding() -> None:
     assert members(fold(((0x6B, 0x6B),), UPPER)) == {"k", "K"}
     assert members(fold(((0x69, 0x69),), PYTHON)) == {"i", "I", "\u0130", "\u0131"}
     assert members(fold(((0x3C3, 0x3C3),), UPPER)) == {"σ", "ς", "Σ"}
+    # wide ranges are not gone through character by character; the last one counts too
+    assert "\u0430" in members(fold(((0x100, 0x410),), SIMPLE)), "of the capital \u0410"
+    assert "\u0430" not in members(fold(((0x100, 0x40F),), SIMPLE))
     assigned = set(ASSIGNED)
     for code in (*range(0x80, 0x600), *range(0x1E00, 0x2000)):
         char = chr(code)
