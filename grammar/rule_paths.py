@@ -9,6 +9,7 @@ readings and never removes one, so a call that every reading is inside of is one
 from __future__ import annotations
 
 from collections.abc import Iterable
+from contextlib import suppress
 from typing import Final, TypeAlias
 
 from stackmask.grammar.ir import (
@@ -30,7 +31,7 @@ from stackmask.grammar.ir import (
     TokenTerminal,
 )
 
-MAX_ITEMS: Final = 60_000  # of the reading, about 0.1 s; a text that takes more has no path
+MAX_STEPS: Final = 300_000  # of the reading, about 0.2 s; a text or a grammar that takes more has no path
 MAX_COPIES: Final = 4  # of what is repeated; higher counts are taken for no count
 MAX_SHOWN: Final = 4  # names of a path, the innermost ones
 
@@ -41,26 +42,70 @@ Symbol: TypeAlias = int | bytes
 """Text as bytes, or a special token as its id."""
 
 
+class _TooLongError(Exception):
+    """The reading took too many steps."""
+
+
+class _Steps:
+    """The steps that a reading may still take. Every loop whose length the grammar or the text decides counts them."""
+
+    def __init__(self, left: int) -> None:
+        self.left = left
+
+    def spend(self, count: int) -> None:
+        """Count some steps. Raises: _TooLongError."""
+        self.left -= count
+        if self.left < 0:
+            raise _TooLongError
+
+
 def rule_path(rules: RuleSet, symbols: Iterable[Symbol]) -> tuple[str, ...]:
     """Return the names of the rules that every reading of a text is inside of at its end, the outermost first.
 
     The start rule and rules that nobody wrote are left out. Empty if the rules have no source, or the text takes too long.
     Cost: about 2 µs for each rule that could go on at each byte.
     """
-    if not rules.sources:
-        return ()
-    reading = _Reading(rules)
-    if not all(reading.take(symbol) for symbol in symbols):
-        return ()
-    calls = reading.common_calls()
-    # with a skip rule, a rule that nobody wrote calls the start rule
-    # the start rule is not part of the path
-    outer = 1 if rules.rules[rules.start].span is not None else 2
-    names: list[str] = []
-    for name in calls[outer:]:
-        if rules.rules[name].span is not None and names[-1:] != [name]:
-            names.append(name)
-    return tuple(names)
+    reading = RulePaths(rules)
+    for symbol in symbols:
+        reading.take(symbol)
+    return reading.path()
+
+
+class RulePaths:
+    """The rule path along a text that is read symbol by symbol; as ``rule_path`` at each place."""
+
+    def __init__(self, rules: RuleSet, max_steps: int = MAX_STEPS) -> None:
+        self._rules = rules
+        self._reading: _Reading | None = None
+        with suppress(_TooLongError):
+            self._reading = _Reading(rules, max_steps) if rules.sources else None
+
+    def take(self, symbol: Symbol) -> None:
+        """Read on. Cost: about 2 µs for each rule that could go on at each byte."""
+        try:
+            if self._reading is not None and not self._reading.take(symbol):
+                self._reading = None
+        except _TooLongError:
+            self._reading = None
+
+    def path(self) -> tuple[str, ...]:
+        """Return the names; empty from where no reading is left, or it takes too long."""
+        if self._reading is None:
+            return ()
+        try:
+            calls = self._reading.common_calls()
+        except _TooLongError:
+            self._reading = None
+            return ()
+        rules = self._rules.rules
+        # with a skip rule, a rule that nobody wrote calls the start rule
+        # the start rule is not part of the path
+        outer = 1 if rules[self._rules.start].span is not None else 2
+        names: list[str] = []
+        for name in calls[outer:]:
+            if rules[name].span is not None and names[-1:] != [name]:
+                names.append(name)
+        return tuple(names)
 
 
 def shown_path(names: tuple[str, ...]) -> str:
@@ -72,8 +117,9 @@ def shown_path(names: tuple[str, ...]) -> str:
 class _Automata:
     """The rules as automata over bytes and calls, each made when it is first called."""
 
-    def __init__(self, rules: RuleSet) -> None:
+    def __init__(self, rules: RuleSet, steps: _Steps) -> None:
         self.rules = rules
+        self.steps = steps
         self.entries: dict[str, tuple[int, int]] = {}
         # of each state: steps without a symbol, (bytes, target), (rule, target), targets of special tokens
         self.empty: list[list[int]] = []
@@ -90,6 +136,7 @@ class _Automata:
         return found
 
     def state(self) -> int:
+        self.steps.spend(4)
         for table in (self.empty, self.bytes, self.calls, self.tokens):
             table.append([])
         return len(self.empty) - 1
@@ -99,6 +146,7 @@ class _Automata:
         todo: list[tuple[Expr, int, int]] = [(body, first, last)]
         while todo:
             expr, a, b = todo.pop()
+            self.steps.spend(1)
             match expr:
                 case Literal(data):
                     for byte in data[:-1]:
@@ -119,6 +167,7 @@ class _Automata:
                     else:
                         self.empty[a].append(b)
                 case Choice(items):
+                    self.steps.spend(len(items))
                     todo += [(item, a, b) for item in items]
                 case Repeat(item, low, high):
                     todo += self.repeated(item, low, high, a, b)
@@ -141,6 +190,7 @@ class _Automata:
 
     def characters(self, ranges: tuple[tuple[int, int], ...], a: int, b: int) -> None:
         ascii_bytes = 0
+        self.steps.spend(len(ranges))
         for low, high in ranges:
             if low < 0x80:
                 ascii_bytes |= (1 << (min(high, 0x7F) + 1)) - (1 << low)
@@ -183,9 +233,9 @@ def _span(low: int, high: int) -> int:
 class _Reading:
     """All readings of a text so far: items (state, call), and which call waits for which."""
 
-    def __init__(self, rules: RuleSet) -> None:
-        self.automata = _Automata(rules)
-        self.left = MAX_ITEMS
+    def __init__(self, rules: RuleSet, max_steps: int) -> None:
+        self.steps = _Steps(max_steps)
+        self.automata = _Automata(rules, self.steps)
         self.names: list[str] = []  # of the calls
         self.waiting: list[list[tuple[int, int]]] = []  # items that go on when a call ends
         self.parents: list[dict[int, None]] = []
@@ -206,7 +256,7 @@ class _Reading:
         return found
 
     def take(self, symbol: Symbol) -> bool:
-        """Read text or a special token. Return False if no reading is left, or it takes too long."""
+        """Read text or a special token. Return False if no reading is left."""
         automata = self.automata
         if not isinstance(symbol, bytes):
             self.begin_place()
@@ -214,6 +264,7 @@ class _Reading:
         for byte in symbol:
             items = self.items
             self.begin_place()
+            self.steps.spend(sum(len(automata.bytes[a]) for a, _ in items))
             after = [(b, call) for a, call in items for mask, b in automata.bytes[a] if (mask >> byte) & 1]
             if not self.close(after):
                 return False
@@ -232,6 +283,7 @@ class _Reading:
                 continue
             items[item] = None
             state, call = item
+            self.steps.spend(1 + len(automata.empty[state]) + 2 * len(automata.calls[state]))
             todo += [(b, call) for b in automata.empty[state]]
             for name, back in automata.calls[state]:
                 is_new = name not in self.here
@@ -244,17 +296,17 @@ class _Reading:
                     todo.append((back, call))
             if state == automata.entry(self.names[call])[1]:
                 self.ended.add(call)
+                self.steps.spend(len(self.waiting[call]))
                 todo += self.waiting[call]
         self.items = items
-        self.left -= len(items)
-        return bool(items) and self.left > 0
+        return bool(items)
 
     def common_calls(self) -> list[str]:
         """Return the rules of the calls that all readings are inside of, the outermost first."""
         automata = self.automata
         last = {call: None for state, call in self.items if automata.bytes[state] or automata.tokens[state]}
         last = last or {call: None for _, call in self.items}
-        above = _dominators(self.parents, list(last))
+        above = _dominators(self.parents, list(last), self.steps)
         calls = [_END]
         while calls[-1] in above and above[calls[-1]] != calls[-1]:
             calls.append(above[calls[-1]])
@@ -264,7 +316,7 @@ class _Reading:
 _END: Final = -1  # what every reading leads to
 
 
-def _dominators(parents: list[dict[int, None]], last: list[int]) -> dict[int, int]:
+def _dominators(parents: list[dict[int, None]], last: list[int], steps: _Steps) -> dict[int, int]:
     """Return for each call the nearest one that all ways from call 0 to it go through; ``_END`` comes after ``last``.
 
     Source: Cooper, Harvey and Kennedy, A Simple, Fast Dominance Algorithm (2001).
@@ -289,22 +341,24 @@ def _dominators(parents: list[dict[int, None]], last: list[int]) -> dict[int, in
         for call in reversed(order):
             if call == 0:
                 continue
+            steps.spend(len(before[call]))
             nearest = None
             for parent in before[call]:
                 if parent not in above:
                     continue
-                nearest = parent if nearest is None else _meet(nearest, parent, above, number)
+                nearest = parent if nearest is None else _meet(nearest, parent, above, number, steps)
             if nearest is not None and above.get(call) != nearest:
                 above[call] = nearest
                 changed = True
     return above
 
 
-def _meet(one: int, other: int, above: dict[int, int], number: dict[int, int]) -> int:
+def _meet(one: int, other: int, above: dict[int, int], number: dict[int, int], steps: _Steps) -> int:
     while one != other:
-        while number[one] < number[other]:
+        steps.spend(1)
+        if number[one] < number[other]:
             one = above[one]
-        while number[other] < number[one]:
+        else:
             other = above[other]
     return one
 

@@ -10,9 +10,11 @@ from typing import Any, Final, TypeVar
 
 from stackmask.grammar.compose.markers import Markers
 from stackmask.grammar.compose.merge import Merger, named
+from stackmask.grammar.directives.dispatch import KINDS, FreeText, substring_rules
+from stackmask.grammar.directives.json_places import path_of, place_of
 from stackmask.grammar.ebnf.modules import Loaded, load_rules, load_with_parts
 from stackmask.grammar.ebnf.syntax import Part
-from stackmask.grammar.ir import Capture, Dynamic, Expr, Rule, RuleRef, RuleSet, walk
+from stackmask.grammar.ir import Capture, Dynamic, Expr, Rule, RuleRef, RuleSet, Span, walk
 from stackmask.grammar.ir.build import rewrite
 from stackmask.grammar.json_schema.document.errors import SchemaError
 from stackmask.grammar.json_schema.frontend import schema_rules
@@ -59,7 +61,8 @@ class Directives:
     @property
     def has_markers(self) -> bool:
         """Whether a part says what a vocabulary may have as a special token."""
-        return any(part.kind == "marker" for part in self.loaded.parts.values())  # mutant: marker-part
+        parts = self.loaded.parts.values()
+        return any(part.kind == "marker" or part.kind in KINDS for part in parts)  # mutant: marker-part
 
     def rules(self, special_names: Iterable[str] = ()) -> RuleSet:
         """Return the rules of the text and its parts; the parts have namespaces of their own.
@@ -75,19 +78,24 @@ class Directives:
         merger = Merger(taken=rules.rules, sources=rules.sources)
         merger.hold(rules, "the grammar", _keeps_state(rules))
         meanings: dict[str, Expr] = {}
+        texts: dict[tuple[int, int], FreeText] = {}  # by the places of their macros
         problems: list[Diagnostic] = []
         for key in _used(rules, parts):
             part = parts[key]
             try:
                 if part.kind == "marker":
                     meanings[key] = markers.expr(part.text)
+                elif part.dispatch is not None and part.kind in KINDS:
+                    place = part.span.source, part.span.start
+                    if place not in texts:
+                        texts[place] = FreeText(part.dispatch, markers)
+                    meanings[key] = texts[place].part(part)
                 else:
                     meanings[key] = merger.add(self._part(key, part, names), _name_of(part))
             except SchemaError as error:
                 if part.kind == "grammar":
                     raise
-                message = f"in `%json`: {error}"
-                problems.append(Diagnostic("G020", message, part.span, "the schema behind this"))
+                problems.append(_schema_problem(error, part))
         if problems:
             raise GrammarError(problems, rules.sources)
 
@@ -100,6 +108,8 @@ class Directives:
     def _part(self, key: str, part: Part, names: frozenset[str]) -> RuleSet:
         if part.kind == "grammar":
             return named(part.text, lambda: self.given[part.text](names))
+        if part.kind == "substring":
+            return normalize(substring_rules(part.dispatch.triggers if part.dispatch else ()))
         if part.kind == SQL:
             given = self.given.get(SQL)
             return _bundled_sql() if given is None else named(SQL, lambda: given(names))
@@ -119,6 +129,17 @@ def ebnf_rules(
 ) -> RuleSet:
     """Return the rules of a grammar text with its parts. Raises: as ``Directives``."""
     return Directives(text, name=name, base=base, start=start).rules(special_names)
+
+
+def _schema_problem(error: SchemaError, part: Part) -> Diagnostic:
+    """Return what is wrong with a schema, with its place in the grammar's text."""
+    message = f"in `%json`: {error}"
+    path = path_of(error.pointer, error.keyword)
+    if path is None:
+        return Diagnostic("G020", message, part.span, "the schema behind this")
+    start, end = place_of(part.text, path)
+    span = Span(part.start + start, part.start + end, part.span.source)
+    return Diagnostic("G020", message, span, "here")
 
 
 def _name_of(part: Part) -> str:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from stackmask.grammar.ebnf.bodies import Body
+from stackmask.grammar.ebnf.macros import macro_node
 from stackmask.grammar.ebnf.syntax import (
     Definition,
     Group,
@@ -49,7 +50,8 @@ from stackmask.grammar.source.work import spend
 MAX_DEPTH: Final = 100  # levels of groups, operators and quantifiers in one rule
 EMPTY: Final = Leaf(EPSILON, Span(-1, -1))  # an alternative with nothing in it has no place
 
-_BOUNDS = re.compile(r"\{\s*([0-9]*)\s*(,?)\s*([0-9]*)\s*\}")
+# XGrammar prints `{2, -1}` for `{2,}`
+_BOUNDS = re.compile(r"\{\s*([0-9]*)\s*(,?)\s*([0-9]*|(?<=[0-9],\s)-1|(?<=[0-9],)-1)\s*\}")
 _ID_RANGE = re.compile(r"\s*([0-9]+)\s*(?:-\s*([0-9]+)\s*)?")
 _QUANTIFIERS: Final[dict[str, tuple[int, int | None]]] = {"*": (0, None), "+": (1, None), "?": (0, 1)}
 
@@ -102,7 +104,9 @@ class Builder:
         """Do nothing: every statement is in the module already."""
 
     def rule(self, children: list[Any]) -> None:
-        head, body = children
+        head, body = children[:2]
+        if len(children) > 2:  # a look-ahead: its names are checked, and nothing else comes of it
+            self.module.looks.append(children[3])
         self.too_deep = False
         name, span = str(head), self.span(head)
         if self.define(name, span):
@@ -140,7 +144,7 @@ class Builder:
         return text
 
     def import_item(self, children: list[Any]) -> tuple[Name, Name]:
-        names = [self.name([child]) for child in children]
+        names = [self._name_of(child) for child in children]
         if len(names) == 1:
             return names[0], names[0]
         if names[1].name != "as":
@@ -154,10 +158,10 @@ class Builder:
         self.module.skips.append(children[0])
 
     def lexical(self, children: list[Any]) -> None:
-        self.module.lexical.extend(self.name([child]) for child in children)
+        self.module.lexical.extend(self._name_of(child) for child in children)
 
     def syntactic(self, children: list[Any]) -> None:
-        self.module.syntactic.extend(self.name([child]) for child in children)
+        self.module.syntactic.extend(self._name_of(child) for child in children)
 
     def initial_stack(self, children: list[Any]) -> None:
         span = self.span(children[0])
@@ -182,23 +186,8 @@ class Builder:
         if len(elements) > 1:
             for element in elements:
                 if isinstance(element, Group) and element.op == "&":
-                    self._report_mixed(element, elements)
+                    _report_mixed(element, self.text, self.problems)
         return self._group_of(" ", children)
-
-    def _report_mixed(self, element: Group, elements: Sequence[Node]) -> None:
-        span = element.span
-        written = self.text[span.start : span.end]
-        help = "put the operands into parentheses, and what belongs together with them"
-        if len(written) <= 40 and "\n" not in written:
-            help = f"write `({written})`, or parentheses around all that belongs to an operand"
-        self.problems.add(
-            "G010",
-            "`-` or `&` beside other elements",
-            span.start,
-            span.end,
-            label="which are its operands?",
-            help=help,
-        )
 
     def operation(self, children: list[Any]) -> Node:
         first: Node = children[0]
@@ -238,7 +227,7 @@ class Builder:
                 help="write {m}, {m,}, {,n} or {m,n} with whole numbers; for optional or repeated parts (…)? or (…)*",
             )
             return 1, 1
-        low, high = read_bounds(match[1], match[2], match[3])
+        low, high = read_bounds(match[1], match[2], match[3].replace("-1", ""))
         check_bounds(low, high, span.start, span.end, self.problems)
         return (low, high) if high is None or low <= high else (high, low)
 
@@ -263,8 +252,13 @@ class Builder:
 
     # -- terminals --------------------------------------------------------------------------------
 
-    def name(self, children: list[Any]) -> Name:
-        return Name(str(children[0]), self.span(children[0]))
+    def name(self, children: list[Any]) -> Node:
+        name = self._name_of(children[0])
+        call = self.module.calls.get(name.span.start)
+        return name if call is None else macro_node(call, self.module, self.problems)
+
+    def _name_of(self, token: Any) -> Name:
+        return Name(str(token), self.span(token))
 
     def top(self, children: list[Any]) -> Leaf:
         span = self.span(children[0])
@@ -334,12 +328,29 @@ class Builder:
             if ignore_case or not text:
                 problem = "a marker cannot ignore case" if text else "an empty marker"
                 self.problems.add("G018", problem, span.start, span.end)
+            start = span.start
         else:
             body = self.module.bodies.get(span.start)
-            text = "" if body is None else body.text
+            text, start = ("", span.start) if body is None else (body.text, body.start)
         name = f"%{directive}.{span.source}.{span.start}"
-        self.module.parts[name] = Part(directive, text, span)
+        self.module.parts[name] = Part(directive, text, span, start=start)
         return Leaf(RuleRef(name, span=span), span)
+
+
+def _report_mixed(element: Group, text: str, problems: Collector) -> None:
+    span = element.span
+    written = text[span.start : span.end]
+    help = "put the operands into parentheses, and what belongs together with them"
+    if len(written) <= 40 and "\n" not in written:
+        help = f"write `({written})`, or parentheses around all that belongs to an operand"
+    problems.add(
+        "G010",
+        "`-` or `&` beside other elements",
+        span.start,
+        span.end,
+        label="which are its operands?",
+        help=help,
+    )
 
 
 def _choice(body: Body | None, span: Span, problems: Collector) -> Leaf:

@@ -7,6 +7,7 @@ import re
 from typing import Final, NamedTuple
 
 from stackmask.grammar.source.visible import escaped
+from stackmask.grammar.source.work import spend
 
 MAX_SHOWN: Final = 60  # characters of a line that is written anew
 MAX_LINE: Final = 200  # of lines that are looked at for that
@@ -30,7 +31,7 @@ class _Look(NamedTuple):
 
 
 def _lines(pattern: str) -> re.Pattern[str]:
-    return re.compile(rf"(?m)^[ \t]*(?:{pattern})")
+    return re.compile(rf"(?m)^[ \t]*(?![ \t])(?:{pattern})")
 
 
 _COLON = rf"[?!]?{_NAME}(?:\.\d+)?(?:\{{[^}}\n]*\}})?[ \t]*:(?![:=])"
@@ -107,6 +108,7 @@ def foreign_dialect(text: str) -> Foreign | None:
 
     Cost: linear; it is asked for texts with errors only.
     """
+    spend(len(text) // 20)
     first = len(text) - len(text.lstrip())
     found = _no_grammar(text.strip())
     if found is not None:

@@ -26,6 +26,8 @@ NO_RIGHT_OPERAND = "nothing stands behind `-` or `&`"
 QUOTE_OPERATOR = 'write `"-"` or `"&"` for the character'
 NO_OPERAND = "`{found}` needs an operand on either side"
 UNBALANCED = "`)` closes nothing"
+LATE_LOOK = "a look-ahead `(= …)` stands at the end of a rule"
+LATE_LOOK_HELP = "move it behind the last element of the rule, or leave it out: it changes no text"
 NO_DEFINES = "expected `::=` after the name of a rule"
 OTHER_DEFINES: Final = re.compile(r"[ \t]*(:=|:|=|->|<-)")
 
@@ -69,6 +71,14 @@ EXAMPLES: Final = (
         "unexpected `,`",
         'elements follow each other without commas; write `","` for the text',
     ),
+    Malformed("a ::= (b (= c))", LATE_LOOK, LATE_LOOK_HELP),
+    Malformed("a ::= b (= (c (= d)))", LATE_LOOK, LATE_LOOK_HELP),
+    Malformed("a ::= b (= c) d", LATE_LOOK, LATE_LOOK_HELP),
+    Malformed('a ::= b (= c) "d"', LATE_LOOK, LATE_LOOK_HELP),
+    Malformed("a ::= b (= c) [d]", LATE_LOOK, LATE_LOOK_HELP),
+    Malformed("a ::= b (= c) (d)", LATE_LOOK, LATE_LOOK_HELP),
+    Malformed("a ::= b (= c) (= d)", LATE_LOOK, LATE_LOOK_HELP),
+    Malformed("a ::= b (= c) | d", LATE_LOOK, LATE_LOOK_HELP),
     Malformed("a ::= ::= b", "unexpected `::=`", "a rule is a name, `::=` and an expression"),
     Malformed("::= b", "a rule without a name", "a rule is a name, `::=` and an expression"),
     Malformed("a", NO_DEFINES, "a rule is a name, `::=` and an expression"),
@@ -107,7 +117,9 @@ EXAMPLES: Final = (
 )
 
 # tokens that mean the same mistake wherever they are not expected
-ALIKE_EVERYWHERE: Final = frozenset({"STAR", "PLUS", "QUESTION", "BOUNDS", "AND", "MINUS", "RPAR", "_COMMA"})
+ALIKE_EVERYWHERE: Final = frozenset(
+    {"STAR", "PLUS", "QUESTION", "BOUNDS", "AND", "MINUS", "RPAR", "_COMMA", "LOOK"}
+)
 
 WORDS: Final = {
     "HEAD": "a rule",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -211,6 +212,7 @@ class _Loader:
         for file in self.files:
             _report_undefined(file, self.sources[file.problems.source].text)
             _report_directives(file)
+            _explain_names(file, self.sources[file.problems.source].text)
             for use in _prefixes(file.module, "!>>"):
                 follow_restriction(use.item, file.module, file.problems)
 
@@ -338,7 +340,7 @@ def _report_undefined(file: _File, text: str) -> None:
     reported: set[str] = set()
     uses: Iterable[Name] = [
         node
-        for body in [*(d.body for d in module.definitions.values()), *module.skips]
+        for body in [*(d.body for d in module.definitions.values()), *module.skips, *module.looks]
         for node in walk_nodes(body)
         if isinstance(node, Name)
     ]
@@ -374,6 +376,20 @@ def _prefixes(module: Module, op: str) -> Iterator[Prefix]:
         for node in walk_nodes(definition.body):
             if isinstance(node, Prefix) and node.op == op:
                 yield node
+
+
+def _explain_names(file: _File, text: str) -> None:
+    """Say of an unknown directive that it is the name of a rule, where there is one."""
+    for index, problem in enumerate(file.problems.found):
+        span = problem.span
+        if problem.code != "G012" or span is None:
+            continue
+        name = text[span.start + 1 : span.end]
+        if name in file.meaning:
+            file.problems.found[index] = replace(
+                problem,
+                help=f"`{name}` is a rule or a grammar given by name: write it without `{text[span.start]}`",
+            )
 
 
 def _report_directives(file: _File) -> None:

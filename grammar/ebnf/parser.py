@@ -11,14 +11,17 @@ from typing import TYPE_CHECKING, Final
 
 from stackmask.grammar.ebnf.bodies import cut_bodies
 from stackmask.grammar.ebnf.builder import Builder
+from stackmask.grammar.ebnf.macros import cut_macros
 from stackmask.grammar.ebnf.malformed import MessageTable, report_character, report_token
-from stackmask.grammar.ebnf.syntax import Module
+from stackmask.grammar.ebnf.syntax import Call, Module
 from stackmask.grammar.ir import Span
-from stackmask.grammar.source.diagnostics import Collector, Diagnostic
+from stackmask.grammar.source.diagnostics import Collector
 from stackmask.grammar.source.work import spend, uncounted
 
 if TYPE_CHECKING:
-    from lark import Lark
+    from lark import Lark, Token
+
+    from stackmask.grammar.ebnf.bodies import Body
 
 GRAMMAR_FILE: Final = Path(__file__).with_name("ebnf.lark")
 # parsers that no thread uses: one text may take a second, and nobody is to wait for that
@@ -38,11 +41,14 @@ _TEXT = (
     r"|\[[^\]\\\n]*(?:\\.[^\]\\\n]*)*\]"
     r"|/(?![/*])(?:\\.|\[(?:\\.|[^\]\\\n])*\]|[^/\\\n\[])+/)"
 )
-_BODY_SCAN = re.compile(rf"{_TEXT}|(?P<body>%(?:json|choice)(?![\w-]))")
+# one that does not end; without it, each sign in it would be looked at as a beginning
+_BROKEN = r"(?P<broken>[\"'\[][^\n]*|/(?![/*])[^\n]*|\(\*[\s\S]*)"
+_BODY_SCAN = re.compile(rf"{_TEXT}|{_BROKEN}|(?P<body>%(?:json|choice)(?![\w-]))")
+_MACRO_SCAN = re.compile(rf"{_TEXT}|{_BROKEN}|(?P<imports>%import[^()]*\([^()]*\))|(?P<name>{_NAME})")
+_DEFINES = re.compile(r"(?:\s|(?:#|//)[^\n]*\n|\(\*(?:[^*]|\*(?!\)))*\*\))*::=")
 # and what a piece of a broken file may begin with
 _SCAN = re.compile(
-    rf"{_TEXT}"
-    r"|(?P<broken>[\"'\[][^\n]*|\(\*[\s\S]*)"
+    rf"{_TEXT}|{_BROKEN}"
     rf"|(?P<begin>{_HEAD.pattern}|%(?!(?:json|choice|sql|regex|marker)(?![\w-]))[A-Za-z]+|{_FOREIGN_HEAD.pattern})"
     r"|-*[A-Za-z0-9_][A-Za-z0-9_.-]*"
 )
@@ -104,19 +110,35 @@ def parse_module(text: str, source: int, problems: Collector) -> Module:
     module = Module(source)
     with _lent_parser() as parser:
         found = Collector(source)
-        cut: list[Diagnostic] = []
         if "%json" in text or "%choice" in text:
             text, module.bodies = cut_bodies(text, _BODY_SCAN, _HEAD, found)
-            cut = list(found.found)
+        text, module.calls = cut_macros(text, _MACRO_SCAN, _DEFINES, found)
+        cut = list(found.found)
         parser.builder.begin(text, 0, module, found)
         try:
             parser.lark.parse(text)
         except UnexpectedInput:
-            module, found = Module(source, bodies=module.bodies), Collector(source)
+            module, found = Module(source, bodies=module.bodies, calls=module.calls), Collector(source)
             found.found += cut
             _parse_pieces(text, module, found, parser)
         problems.found.extend(found.found)
     return module
+
+
+def lex_module(text: str, problems: Collector) -> tuple[list[Token], dict[int, Body], dict[int, Call]]:
+    """Return the tokens of a file, without comments, the JSON values in it, and the macros by the offsets of their names.
+
+    None if its syntax is wrong, which is reported.
+
+    Cost: that of parsing it, and some microseconds for each token.
+    """
+    calls = parse_module(text, problems.source, problems).calls
+    if problems.found:
+        return [], {}, {}
+    cut, bodies = cut_bodies(text, _BODY_SCAN, _HEAD, problems)
+    cut, _ = cut_macros(cut, _MACRO_SCAN, _DEFINES, problems)
+    with _lent_parser() as parser:
+        return list(parser.lark.lex(cut)), bodies, calls
 
 
 def _pieces(text: str) -> list[int]:

@@ -8,6 +8,7 @@ from typing import NamedTuple, TypeAlias
 
 from stackmask.grammar.ebnf.bodies import Body
 from stackmask.grammar.ir import Expr, Span
+from stackmask.grammar.source.diagnostics import Diagnostic
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,12 +97,46 @@ class Import:
     span: Span
 
 
-class Part(NamedTuple):
-    """A part that is no EBNF: ``%json``, ``%sql``, ``%marker`` or a grammar given by name, and its text."""
+class Value(NamedTuple):
+    """An argument of a macro: a string, number, flag, name or tuple; ``name``: of a named one, ``""`` for others."""
 
     kind: str
     text: str
     span: Span
+    name: str = ""
+    named_at: int = 0
+    items: tuple[Value, ...] | None = None
+
+
+class Call(NamedTuple):
+    """A macro with its arguments, and what is wrong with how they are written."""
+
+    name: str
+    values: list[Value]
+    span: Span
+    problems: list[Diagnostic]
+
+
+class Dispatch(NamedTuple):
+    """The strings of a macro: free text up to triggers, or the chunks of a text (``triggers`` alone).
+
+    ``stops``: what may end the free text; ``may_end``: whether it may also end anywhere.
+    """
+
+    triggers: tuple[str, ...]
+    excludes: tuple[str, ...] = ()
+    stops: tuple[str, ...] = ()
+    may_end: bool = True
+
+
+class Part(NamedTuple):
+    """A part that is no EBNF, and its text: ``%json``, ``%sql``, ``%marker``, a grammar given by name, a macro."""
+
+    kind: str
+    text: str
+    span: Span
+    dispatch: Dispatch | None = None
+    start: int = 0  # of the text, where that is JSON
 
 
 @dataclass(slots=True)
@@ -109,6 +144,7 @@ class Module:
     """One parsed file. ``known`` holds every name that has a rule head, also where the rule is broken.
 
     ``bodies``: the JSON values in it, by the offset of their directive. ``parts``: by the name that a leaf refers to.
+    ``calls``: the macros in it, by their offsets. ``looks``: look-ahead at the ends of rules, which changes no language.
     """
 
     source: int
@@ -121,4 +157,6 @@ class Module:
     stack: tuple[bytes, ...] | None = None
     stack_span: Span | None = None
     bodies: dict[int, Body] = field(default_factory=dict)
+    calls: dict[int, Call] = field(default_factory=dict)
+    looks: list[Node] = field(default_factory=list)
     parts: dict[str, Part] = field(default_factory=dict)

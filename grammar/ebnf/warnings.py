@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Hashable, Iterator
+from itertools import islice
 from typing import Final
 
 from stackmask.grammar.ebnf.lower import START_RULE
@@ -44,10 +45,10 @@ def grammar_warnings(rules: RuleSet) -> list[Diagnostic]:
     module = parse_module(text, 0, Collector())
     found: list[Diagnostic] = []
     for check in (_unused, _hexadecimal):
-        found += check(module, rules, text)
+        found += islice(check(module, rules, text), MAX_WARNINGS)
     for node in _nodes(module):
         spend(8)
-        found += _of_node(node, module, text)
+        found += islice(_of_node(node, module, text), MAX_WARNINGS)
         if len(found) >= MAX_WARNINGS:
             break
     found.sort(key=lambda warning: warning.span.start if warning.span else -1)
@@ -279,6 +280,7 @@ def _covers(one: Node, other: Node) -> bool:
 # recursion is as deep as the syntax tree, which builder.MAX_DEPTH limits
 def _shape(node: Node) -> Hashable:
     """Return what two nodes share that mean the same word for word."""
+    spend(1)
     match node:
         case Leaf(expr):
             return expr
@@ -296,6 +298,8 @@ def _dots(node: Group, text: str) -> Iterator[Diagnostic]:
     """Warn of `"a".."z"`."""
     items = node.items
     for index in range(1, len(items) - 2):
+        if not _is_dot(items[index]) or _is_dot(items[index - 1]):
+            continue
         end = index
         while (
             end < len(items)
@@ -304,7 +308,7 @@ def _dots(node: Group, text: str) -> Iterator[Diagnostic]:
         ):
             end += 1
         before, after = _single(items[index - 1]), _single(items[end]) if end < len(items) else None
-        if end - index in (2, 3) and before and after and not _is_dot(items[index - 1]):
+        if end - index in (2, 3) and before and after:
             low, high = text[items[index - 1].span.start + 1], text[items[end].span.start + 1]
             yield _warning(
                 "G205",

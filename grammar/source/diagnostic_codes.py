@@ -50,7 +50,7 @@ CODES: Final[dict[str, Code]] = {
     "G019": Code("another language", "The text is a grammar of another tool, or no grammar at all."),
     "G020": Code(
         "bad part",
-        "What stands behind `%json`, `%choice` or `%sql` is no schema, list or SQL that can be used.",
+        "What stands behind `%json`, `%choice` or `%sql`, or in a macro, cannot be used.",
     ),
     "G101": Code("undefined rule", "A rule that a program put together refers to one that is not there."),
     "G102": Code(

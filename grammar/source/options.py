@@ -35,7 +35,6 @@ ELSEWHERE: Final[dict[str, dict[str, str]]] = {
         "stop": "`stop_strings`",
         "enable_thinking": 'it into `chat_options={"enable_thinking": …}`',
         "continue_final_message": 'it into `chat_options={"continue_final_message": …}`',
-        "tools": 'it into `chat_options={"tools": …}`',
         "schema": "it as fourth argument, `grammar`",
         "response_format": "it as fourth argument, `grammar`",
         "output_type": "it as fourth argument, `grammar`",

@@ -70,6 +70,37 @@ def test_stateful_parts_keep_their_state_to_themselves() -> None:
         sm.Grammar.from_ebnf('%stack "x" root ::= @top tags', grammars={"tags": tags})
 
 
+@pytest.mark.parametrize(
+    ("schema", "marked", "message"),
+    [
+        ('{"properties": {"a/b": {"type": "objct"}}}', '"objct"', "#/properties/a~1b: `type`"),
+        ('{"x": [",", {"items": 1}], "items": {"minItems": -1}}', "-1", "#/items: `minItems`"),
+        ('{"anyOf": [true, {"type": "string"}, {"maxLength": "1"}]}', '"1"', "#/anyOf/2: `maxLength`"),
+        ('{"properties": {"a": {"$ref": "#/$defs/x"}}}', '"#/$defs/x"', "#/properties/a: `$ref`"),
+        ('{"not": {}}', "{", "no value is valid"),
+        ('{"a": [[]], "required": 1, "b": {}}', "1", "`required`"),
+    ],
+)
+def test_problems_of_a_schema_have_their_place_in_it(schema: str, marked: str, message: str) -> None:
+    text = f'root ::= "é" x\nx ::= %json\n  {schema} # end'
+    [problem] = problems(text)
+    assert problem.code == "G020"
+    assert message in problem.message
+    assert problem.span is not None
+    assert text[problem.span.start : problem.span.end] == marked
+    key = problem.message.partition(": `")[2].partition("`")[0]
+    if key:
+        assert text[: problem.span.start].rstrip().endswith(f'"{key}":')
+
+
+def test_names_are_written_without_a_sign() -> None:
+    [problem] = problems("root ::= %order", grammars=GIVEN)
+    assert problem.help == "`order` is a rule or a grammar given by name: write it without `%`"
+    found = problems('root ::= @word\nword ::= "a"')
+    assert found[0].help == "`word` is a rule or a grammar given by name: write it without `@`"
+    assert problems("root ::= %regx /a/")[0].help == "did you mean `%regex`?"
+
+
 def test_markers_are_tokens_where_the_vocabulary_has_them() -> None:
     inner = sm.Grammar.from_ebnf('root ::= %marker "<t>"')
     grammar = sm.Grammar.from_ebnf('root ::= inner [a-z] %marker "</t>"', grammars={"inner": inner})
@@ -91,7 +122,7 @@ def test_problems_name_the_part_and_its_place() -> None:
     assert found.code == "G020"
     assert "/properties/a" in found.message
     assert found.span is not None
-    assert found.span.start == 15
+    assert found.span.start == 51  # `"intger"`
     [found] = problems("root ::= %regex /ab(/")
     assert found.span is not None
     assert (found.code, found.span.start) == ("G008", 19)

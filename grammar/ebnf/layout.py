@@ -1,0 +1,212 @@
+"""``stackmask fmt``: the layout of a grammar text. Tokens and comments stay as they are; blanks and line breaks are made anew.
+
+A rule stands on one line, or begins a line at each alternative where its author had one. Longer lines are broken between
+alternatives, or else between elements. The ``::=`` of neighbouring rules stand under each other, and so do the
+comments at the ends of neighbouring lines. A text that was laid out stays as it is.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+from stackmask.grammar.ebnf.written import Piece, Statement, read_statements
+from stackmask.grammar.source.diagnostics import StackmaskError
+
+WIDTH: Final = 110
+MAX_NAME: Final = 24  # longer names stand out of line
+MAX_CODE: Final = 80  # comments at the ends of longer lines stand out of line
+INDENT: Final = 4
+_ATTACHED: Final = frozenset(
+    {"STAR", "PLUS", "QUESTION", "BOUNDS", "RPAR", "_COMMA"}
+)  # to what is before them
+_BEGINNING: Final = frozenset({"_BAR", "AND", "MINUS", "FOLLOW", "PART", "PART_REGEX", "PART_MARKER"})
+_ATTACHING: Final = frozenset({"LPAR", "LOOK", "NOT", "CALL"})  # what is after them
+
+
+class LayoutError(StackmaskError):
+    """A text whose layout cannot be changed without changing the text; a fault of this module."""
+
+
+@dataclass(slots=True)
+class Line:
+    """A line of output: code, and the comment at its end."""
+
+    code: str
+    comment: str = ""
+
+
+def lay_out(text: str, *, width: int = WIDTH, name: str = "<grammar>") -> str:
+    """Return a grammar text in the usual layout. Its tokens and comments are the same, so it means the same.
+
+    Raises: GrammarError with all that is wrong with its syntax. Cost: that of reading it, twice.
+    """
+    statements = read_statements(text, name)
+    lines: list[Line] = []
+    column = 0
+    for at, statement in enumerate(statements):
+        if at and statement.breaks > 1:
+            lines.append(Line(""))
+        if not statement.head:
+            lines += [Line(line) for line in _joined(statement.pieces).split("\n")]
+            continue
+        if statement.is_rule:
+            if not _is_neighbour(statements, at):
+                column = _column(statements, at)
+            prefix = f"{statement.head.ljust(column)} ::="
+        else:
+            prefix = statement.head
+        lines += _statement_lines(prefix, statement.pieces, width)
+    made = "".join(f"{line}\n" for line in _with_comments(lines))
+    if _content(read_statements(made, name)) != _content(statements):
+        raise LayoutError(f"{name} would change: please report it, with the text")
+    return made
+
+
+def _content(statements: list[Statement]) -> list[tuple[str, list[str]]]:
+    """Return all that is not blank."""
+    found: list[tuple[str, list[str]]] = []
+    for statement in statements:
+        texts = [piece.text for piece in statement.pieces]
+        if found and not statement.head and not found[-1][0]:
+            found[-1][1].extend(texts)  # comments between statements, however they are grouped
+        else:
+            found.append((statement.head, texts))
+    return found
+
+
+def _is_neighbour(statements: list[Statement], at: int) -> bool:
+    """Tell whether a rule stands right after another one."""
+    return at > 0 and statements[at - 1].is_rule and statements[at].breaks <= 1
+
+
+def _column(statements: list[Statement], at: int) -> int:
+    """Return how wide the names of a rule and of those right after it are."""
+    widest = 0
+    end = at
+    while end == at or (end < len(statements) and statements[end].is_rule and _is_neighbour(statements, end)):
+        if len(statements[end].head) <= MAX_NAME:
+            widest = max(widest, len(statements[end].head))
+        end += 1
+    return widest
+
+
+def _statement_lines(prefix: str, pieces: list[Piece], width: int) -> list[Line]:
+    """Return the lines of a rule or a directive."""
+    column = min(len(prefix), MAX_NAME + INDENT) + 1
+    lines: list[Line] = []
+    first = prefix  # what the first run goes on after
+    for run in _runs(pieces):
+        own = run[0].kind == "line" and not first
+        comment = run.pop().text if run and run[-1].kind == "line" and not own else ""
+        filled = [Line(code) for code in _filled(run, column, width, first)] or [Line(first)]
+        filled[-1].comment = comment
+        lines += filled
+        first = ""
+    return lines or [Line(prefix)]
+
+
+def _runs(pieces: list[Piece]) -> list[list[Piece]]:
+    """Cut pieces where a line must end: after a line comment, before and after one of its own line, and where the author
+    began one with an alternative."""
+    runs: list[list[Piece]] = []
+    ends = True  # whether a line ends before the next piece
+    for piece in pieces:
+        begins = piece.is_comment or (piece.kind == "_BAR" and piece.depth == 0)
+        own_line = bool(runs) and begins and (piece.breaks > 0 or ends)
+        if ends or own_line:
+            runs.append([])
+        runs[-1].append(piece)
+        ends = piece.kind == "line" or (piece.kind == "block" and own_line)
+    return runs
+
+
+def _filled(run: list[Piece], column: int, width: int, first: str) -> list[str]:
+    """Return pieces as lines no longer than ``width`` where there is a place to break them; ``first``: what is there already."""
+    lines: list[str] = []
+    start = 0
+    while start < len(run):
+        indent = first if start == 0 and first else " " * _indent(run[start], column)
+        end, used = start, len(indent) - indent.rfind("\n") - 1
+        while end < len(run):
+            blank = int(
+                (end > start and _blank_between(run[end - 1], run[end]))
+                or (end == start and bool(first) and not start)
+            )
+            begins, _, rest = run[end].text.partition("\n")
+            if end > start and used + blank + len(begins) > width and _places(run, start, end):
+                break
+            used = used + blank + len(begins) if not rest else len(rest.rpartition("\n")[2])
+            end += 1
+        if end < len(run):
+            end = _best_break(run, start, end)
+        body = _joined(run[start:end])
+        joint = " " if start == 0 and first else ""
+        lines.append(f"{indent}{joint}{body}")
+        start = end
+    return lines
+
+
+def _places(run: list[Piece], start: int, end: int) -> list[int]:
+    """Return where a line may begin: where a blank is, not with a comment, and not after an operator, which begins one itself."""
+    return [
+        at
+        for at in range(start + 1, end + 1)
+        if _blank_between(run[at - 1], run[at])
+        and not run[at].is_comment
+        and run[at - 1].kind not in _BEGINNING
+    ]
+
+
+def _best_break(run: list[Piece], start: int, end: int) -> int:
+    """Return where to break before ``end``: at an alternative, or else at an element, as far out as there is one."""
+    places = _places(run, start, end)
+    bars = [at for at in places if run[at].kind == "_BAR"]
+    outer = [at for at in bars if run[at].depth == 0]
+    if outer:
+        return outer[-1]
+    # a break in the first half leaves a short line
+    late = [at for at in places if at - start > (end - start) // 2] or places
+    least = min(run[at].depth for at in late)
+    return [at for at in late if run[at].depth == least][-1]
+
+
+def _indent(piece: Piece, column: int) -> int:
+    if piece.kind == "_BAR" and piece.depth == 0:
+        return column - 2
+    return column + 2 * piece.depth
+
+
+def _blank_between(before: Piece, after: Piece) -> bool:
+    if before.is_comment or after.is_comment:
+        return True
+    return after.kind not in _ATTACHED and before.kind not in _ATTACHING
+
+
+def _joined(pieces: list[Piece]) -> str:
+    """Return pieces on one line, but for line breaks in them."""
+    parts: list[str] = []
+    for at, piece in enumerate(pieces):
+        if at and _blank_between(pieces[at - 1], piece):
+            parts.append(" ")
+        parts.append(piece.text)
+    return "".join(parts)
+
+
+def _with_comments(lines: list[Line]) -> list[str]:
+    """Return lines with the comments at their ends, those of neighbouring lines under each other."""
+    made: list[str] = []
+    at = 0
+    while at < len(lines):
+        end = at
+        while end < len(lines) and lines[end].comment:
+            end += 1
+        widths = [len(line.code.rpartition("\n")[2]) for line in lines[at:end]]
+        column = max((width for width in widths if width <= MAX_CODE), default=0)
+        for line, width in zip(lines[at:end], widths, strict=True):
+            made.append(f"{line.code}{' ' * max(column - width, 0)}  {line.comment}")
+        if end == at:
+            made.append(lines[at].code)
+            end += 1
+        at = end
+    return made

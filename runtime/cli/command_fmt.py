@@ -1,0 +1,48 @@
+"""``stackmask fmt``: lay grammar files out."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final
+
+from stackmask.grammar.ebnf.layout import lay_out
+from stackmask.grammar.source.files import read_text
+from stackmask.grammar.source.visible import visible
+from stackmask.runtime.cli.command_diagram import OutputFileError, write_file
+from stackmask.runtime.cli.console import messages, show
+
+SAME, DIFFERS = 0, 1
+GRAMMARS: Final = (".ebnf", ".gbnf", ".bnf", ".txt", "")
+
+
+def run_fmt(files: Sequence[Path], *, check: bool, width: int) -> int:
+    """Lay files out in place, or tell which ones would change; return the exit status.
+
+    All are read first, so that none is changed if one has errors.
+    """
+    changed: list[tuple[Path, str]] = []
+    for file in files:
+        if str(file) == "-":
+            text = sys.stdin.read()
+            made = lay_out(text, width=width, name="<stdin>")
+            if not check:
+                shown = visible if sys.stdout.isatty() else str
+                sys.stdout.write(shown(made))
+        else:
+            if file.suffix.lower() not in GRAMMARS:
+                raise OutputFileError(
+                    f"{file} is no grammar: fmt takes files in EBNF, such as .ebnf and .gbnf"
+                )
+            text = read_text(file)
+            made = lay_out(text, width=width, name=str(file))
+        if made != text:
+            changed.append((file, made))
+    for file, made in changed:
+        if check:
+            show(messages(), f"{file} would change")
+        elif str(file) != "-":
+            write_file(file, made)
+            show(messages(), f"{file} changed")
+    return DIFFERS if check and changed else SAME

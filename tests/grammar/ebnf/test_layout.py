@@ -1,0 +1,156 @@
+"""The layout of grammar texts: what it looks like, that it means the same, and that it is its own layout."""
+
+from __future__ import annotations
+
+import random
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from repository.tree import REPO
+
+from stackmask.grammar.ebnf.layout import lay_out
+from stackmask.grammar.ebnf.written import read_statements
+from stackmask.grammar.grammar import Grammar
+from stackmask.grammar.ir.dump import dump
+from stackmask.grammar.source.diagnostics import GrammarError
+
+BUNDLED = sorted((REPO / "grammars").glob("*.ebnf"))
+PAGE = (REPO / "docs" / "grammar.md").read_text(encoding="utf-8")
+EXAMPLES = re.findall(r"^```ebnf\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
+
+CASES = {
+    "names and alternatives": (
+        'root::=a|bcd  # c\na   ::= "x"\n   |  "y"\nbcd::="z"',
+        'root ::= a | bcd  # c\na    ::= "x"\n       | "y"\nbcd  ::= "z"\n',
+    ),
+    "groups are apart where a blank line or a comment is": (
+        'a::="x"\n\n\n\nlong::="y"\n# own\nb::="z"\n(* over\n   lines *)\nccc::=a long b',
+        'a ::= "x"\n\nlong ::= "y"\n# own\nb ::= "z"\n(* over\n   lines *)\nccc ::= a long b\n',
+    ),
+    "blanks": (
+        'root::=( "a"i? [b] * (c|.) +){2,3}!>>[x] ( ! c & /x y/i ) @push( c )@top <|t|>\nc::="c"',
+        'root ::= ("a"i? [b]* (c | .)+){2,3} !>> [x] (!c & /x y/i) @push(c) @top <|t|>\nc    ::= "c"\n',
+    ),
+    "directives": (
+        '%skip   [ \\t] +\n%lexical a ,b\n%import json(value,string as s)\n%stack "a"  "b"\na::=value b::=s',
+        '%skip [ \\t]+\n%lexical a, b\n%import json (value, string as s)\n%stack "a" "b"\na ::= value\nb ::= s\n',
+    ),
+    "parts": (
+        'root::=%json{"type":\n  "integer"}|%regex   /a|b/|%marker"<x>"|%choice["a"]',
+        'root ::= %json {"type":\n  "integer"} | %regex /a|b/ | %marker "<x>" | %choice ["a"]\n',
+    ),
+    "comments inside": (
+        'root # why\n ::= "a" // one\n  # two\n | (* three *) "b" # four\n# five',
+        'root ::=      # why\n         "a"  // one\n         # two\n       | (* three *) "b"  # four\n# five\n',
+    ),
+    "comments under each other": (
+        'root ::= "a" # x\nb ::= "bbb" # y\n\nc ::= "c" # z',
+        'root ::= "a"    # x\nb    ::= "bbb"  # y\n\nc ::= "c"  # z\n',
+    ),
+    "long names": (
+        "a-name-that-is-much-longer-than-others::=b|b\nb::='b'",
+        "a-name-that-is-much-longer-than-others ::= b | b\nb ::= 'b'\n",
+    ),
+    "line ends of other systems": (
+        'root ::= "a"\r\n  | b # c\r\nb ::= "b"\r\n',
+        'root ::= "a"\n       | b  # c\nb    ::= "b"\n',
+    ),
+    "nothing": ("", ""),
+    "comments alone": ("# a\n\n\n# b", "# a\n\n# b\n"),
+}
+
+
+@pytest.mark.parametrize("case", CASES.values(), ids=CASES)
+def test_layout(case: tuple[str, str]) -> None:
+    written, wanted = case
+    assert lay_out(written) == wanted
+    assert lay_out(wanted) == wanted
+
+
+def test_long_rules_are_broken_between_alternatives() -> None:
+    words = [f'"word{n}"' for n in range(30)]
+    made = lay_out(f"root ::= {' | '.join(words)}", width=80)
+    lines = made.splitlines()
+    assert len(lines) > 4
+    assert max(map(len, lines)) <= 80
+    assert all(line.startswith("       | ") for line in lines[1:])
+    row = lay_out(f"root ::= ({' '.join(words)})* {' '.join(words)}", width=80)
+    assert max(map(len, row.splitlines())) <= 80
+    assert lay_out(row, width=80) == row
+    assert lay_out("root ::= " + "a" * 200, width=80) == "root ::= " + "a" * 200 + "\n"
+
+
+def comments(text: str) -> list[str]:
+    return [piece.text for each in read_statements(text) for piece in each.pieces if piece.is_comment]
+
+
+@pytest.mark.parametrize("file", BUNDLED, ids=lambda file: file.stem)
+def test_bundled_grammars_mean_the_same(file: Path) -> None:
+    text = file.read_text(encoding="utf-8")
+    made = lay_out(text)
+    assert lay_out(made) == made
+    assert comments(made) == comments(text)
+    assert max(len(line) for line in made.splitlines() if "::=" in line and "#" not in line) <= 110
+    read = [Grammar.from_ebnf(each, None, base=file.parent) for each in (text, made)]
+    assert dump(read[0].rules) == dump(read[1].rules)
+
+
+def scrambled(text: str, rng: random.Random) -> Iterator[str]:
+    """Yield the tokens of a text with other blanks, line breaks and comments between them."""
+    for statement in read_statements(text):
+        yield rng.choice(["\n", "\n\n\n", "  "]) + statement.head
+        if statement.is_rule:
+            yield rng.choice(["::=", "  ::=", "\n# x\n::=", " (* y *) ::="])
+        for piece in statement.pieces:
+            blank = rng.choice(
+                [
+                    " ",
+                    " ",
+                    "   ",
+                    "\n",
+                    "\n    ",
+                    " # note\n",
+                    "\n  # own\n  ",
+                    " (* in *) ",
+                    "\n(* a\n b *)\n",
+                    "\t",
+                ]
+            )
+            if piece.kind == "BODY" or (piece.kind == "_COMMA" and "%json" in text):
+                blank = " "
+            yield blank + piece.text
+            if piece.kind == "line":
+                yield "\n"
+
+
+@pytest.mark.parametrize("example", EXAMPLES, ids=lambda example: example.split("\n")[0][:40])
+def test_whatever_the_blanks_the_normal_form_is_the_same(example: str) -> None:
+    wanted = Grammar.from_ebnf(example, None).normalized
+    rng = random.Random(7)
+    for _ in range(12):
+        text = "".join(scrambled(example, rng))
+        width = rng.choice([40, 60, 110])
+        made = lay_out(text, width=width)
+        assert lay_out(made, width=width) == made
+        assert dump(Grammar.from_ebnf(made, None).normalized) == dump(wanted)
+        assert comments(made) == comments(text)
+
+
+def test_wrong_texts_are_refused_with_their_places() -> None:
+    with pytest.raises(GrammarError, match=r"--> x\.ebnf:1:"):
+        lay_out("root ::= (", name="x.ebnf")
+
+
+def test_the_example_of_the_page() -> None:
+    page = (REPO / "docs" / "looking.md").read_text(encoding="utf-8")
+    written, wanted = re.findall(r"^```\n(root.*?)^```$", page, re.MULTILINE | re.DOTALL)
+    assert lay_out(written) == wanted
+
+
+def test_many_comments_take_linear_time() -> None:
+    text = 'root ::= "a"\n' + "# own\n" * 3_000 + '| "b"\n' + "# after\n" * 3_000
+    made = lay_out(text)
+    assert made.count("         # own\n") == 3_000
+    assert made.count("\n# after") == 3_000
