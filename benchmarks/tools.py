@@ -3,8 +3,12 @@
     python benchmarks/tools.py --data PATH_TO_DATA_PACK --write
 
 The tools are made by rule, of the size that function-calling benchmarks have: a few typed parameters, some of them optional,
-enumerated or nested; prepared ones are ``Tool`` objects that an earlier grammar had. Each figure is the median of several sets of tools on one compiler that has seen other ones. A turn is
-a sentence and two calls, in the style qwen_3.
+enumerated or nested. ``from_dicts``: tools that nobody saw before; ``again``: the same ones, as dicts that come with another
+request, in another order; ``prepared``: ``Tool`` objects that an earlier grammar had. Each figure is the median of several
+sets of tools on one compiler that has seen other ones. A turn is a sentence and two calls, in the style qwen_3.
+
+Where XGrammar is installed, it has the same tools in the same process, set by set in turns: from its structural tag of
+the same model to its first mask, on one thread, with its cache. Times to a first mask are of the processor.
 """
 
 from __future__ import annotations
@@ -14,6 +18,7 @@ import json
 import random
 import statistics
 import time
+from importlib import metadata
 from pathlib import Path
 from typing import Any
 
@@ -56,13 +61,33 @@ def made_tools(count: int, seed: int) -> list[dict[str, Any]]:
 
 
 def first_mask(compiler: Any, tools: list[Any], mask: Any) -> float:
-    """Return the seconds from the tools to the first mask."""
+    """Return the seconds of the processor from the tools to the first mask."""
     import stackmask as sm
 
-    begin = time.perf_counter()
+    begin = time.process_time()
     matcher = compiler.compile(sm.tools.grammar(STYLE, tools)).matcher()
     matcher.fill_next_token_bitmask(mask)
-    return time.perf_counter() - begin
+    return time.process_time() - begin
+
+
+def xgrammar_first_mask(tokenizer: Any) -> Any:
+    """Return what measures the same with XGrammar; None where it is not installed."""
+    try:
+        import xgrammar
+    except ImportError:
+        return None
+    info = xgrammar.TokenizerInfo.from_huggingface(tokenizer, vocab_size=len(tokenizer))
+    compiler = xgrammar.GrammarCompiler(info, max_threads=1)
+    mask = xgrammar.allocate_token_bitmask(1, len(tokenizer))
+
+    def measure(tools: list[Any]) -> float:
+        begin = time.process_time()
+        tag = xgrammar.get_model_structural_tag(STYLE, tools=tools, tool_choice="auto", reasoning="auto")
+        matcher = xgrammar.GrammarMatcher(compiler.compile_structural_tag(tag))
+        matcher.fill_next_token_bitmask(mask)
+        return time.process_time() - begin
+
+    return measure
 
 
 def along_turns(compiler: Any, tokenizer: Any, mask: Any, turns: int) -> dict[str, float]:
@@ -117,23 +142,33 @@ def main() -> None:
     mask = sm.allocate_token_bitmask(1, vocabulary.size)
     first_mask(compiler, made_tools(10, -1), mask)
     result: dict[str, Any] = {"tokenizer": arguments.tokenizer, "style": STYLE, "first_mask_ms": {}}
+    other = xgrammar_first_mask(tokenizer)
+    if other is not None:
+        other(made_tools(10, -1))
     for size in SIZES:
-        dicts, prepared = [], []
+        dicts, again, prepared, theirs = [], [], [], []
         for seed in range(arguments.rounds):
             dicts.append(first_mask(compiler, made_tools(size, seed), mask))
+            again.append(first_mask(compiler, made_tools(size, seed)[::-1], mask))
+            if other is not None:
+                theirs.append(other(made_tools(size, seed)))
             objects = [sm.tools.Tool.of(tool) for tool in made_tools(size, 100 + seed)]
             first_mask(compiler, objects, mask)
             prepared.append(first_mask(compiler, objects[::-1], mask))
         figures = {
             "from_dicts": round(1e3 * statistics.median(dicts), 2),
+            "again": round(1e3 * statistics.median(again), 2),
             "prepared": round(1e3 * statistics.median(prepared), 2),
         }
+        if theirs:
+            figures["xgrammar"] = round(1e3 * statistics.median(theirs), 2)
         result["first_mask_ms"][str(size)] = figures
         print(f"{size} tools: {figures}")
     result["masks_us"] = along_turns(compiler, tokenizer, mask, 10)
     print(result["masks_us"])
     if arguments.write:
-        write_result("tools", "python benchmarks/tools.py --data PATH --write", result)
+        versions = {} if other is None else {"xgrammar": metadata.version("xgrammar")}
+        write_result("tools", "python benchmarks/tools.py --data PATH --write", result, **versions)
 
 
 if __name__ == "__main__":

@@ -52,6 +52,7 @@ from stackmask.grammar.ir.expressions import (
     Slot,
     TokenTerminal,
     children,
+    is_pure,
     walk,
 )
 
@@ -75,6 +76,7 @@ __all__ = [  # the nodes, which are extension types, are named here
     "Slot",
     "TokenTerminal",
     "children",
+    "is_pure",
     "walk",
 ]
 

@@ -450,6 +450,11 @@ def children(expression):
     return ()
 
 
+def is_pure(expression):
+    """Tell whether it holds characters alone: no reference, token, restriction or semantic state."""
+    return isinstance(expression, Expression) and not (<Expression>expression).flags
+
+
 def walk(expr):
     """Yield the expression and all its subexpressions, parents first. Cost: linear, no recursion.
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import lru_cache, partial
 from typing import Any, Final, NamedTuple
 
 from stackmask.grammar.ir import Expr, RuleSet
@@ -24,7 +25,8 @@ from stackmask.grammar.json_schema.write.argument_rules import ArgumentWriter
 from stackmask.grammar.json_schema.write.argument_styles import ARGUMENT_STYLES, as_text
 from stackmask.grammar.json_schema.write.indentation import beside_depth
 from stackmask.grammar.json_schema.write.lowering import Lowering
-from stackmask.grammar.json_schema.write.narrowing import Narrower, with_narrower
+from stackmask.grammar.json_schema.write.narrowing import with_narrower
+from stackmask.grammar.json_schema.write.plain_objects import PlainObjects
 from stackmask.grammar.json_schema.write.whitespace import Whitespace
 from stackmask.grammar.source.gc_pause import without_collection
 from stackmask.grammar.source.work import check_size, check_text, enter, input_limit
@@ -128,21 +130,56 @@ def schema_rules(
         report.add("narrowed", "", "", EXTRA_KEYS)
     if blanks.note:
         report.add("narrowed", "", "", f"whitespace: {blanks.note}")
-    narrowers: list[Narrower] = []
     if numbers == "plain":
-        narrowers.append(digit_runs.bounded_run)
         report.add("narrowed", "", "", f"numbers: {digit_runs.NARROWING}")
     if spelling == "plain":
-        narrowers.append(plain_strings.plain_text)
         report.add("narrowed", "", "", plain_strings.NARROWING)
     elif spelling == "dumps":
-        narrowers.append(plain_strings.written_text)
         report.add("narrowed", "", "", f"strings: {plain_strings.FREE_NARROWING}")
-    if narrowers:  # before the depth is told apart, so that less is visited there
-        rules = with_narrower(rules, tuple(narrowers), resolved=spelling == "dumps" or numbers == "plain")
-    if blanks.nested:
-        rules = beside_depth(rules, blanks.start)
-    return rules, report
+    return _spelled(rules, blanks, spelling, numbers == "plain"), report
+
+
+def _spelled(rules: RuleSet, blanks: Whitespace, spelling: str, plain_numbers: bool) -> RuleSet:
+    """Return rules in a spelling of strings and numbers, with the depth beside what they keep where it counts."""
+    runs = digit_runs.bounded_run if plain_numbers else None
+    # before the depth is told apart, so that less is visited there
+    if spelling == "plain":
+        plain = plain_strings.plain_text
+        rules = with_narrower(rules, choices=plain, repeats=runs, resolved=plain_numbers)
+    elif spelling == "dumps":
+        written = plain_strings.written_text
+        rules = with_narrower(rules, choices=written, sequences=written, repeats=runs, resolved=True)
+    elif plain_numbers:
+        rules = with_narrower(rules, repeats=runs, resolved=True)
+    return beside_depth(rules, blanks.start) if blanks.nested else rules
+
+
+def tool_rules(source: Any, profile: str, blanks: str = "") -> RuleSet:
+    """Return the rules of the arguments of a tool as JSON, in a profile.
+
+    ``blanks``: of the exact profile, the pattern of blanks, beside which it has ``spelling="plain"`` here.
+    Raises: as ``schema_rules``. Cost: some 20 µs for a plain object.
+    """
+    enter("reading the schema")
+    with without_collection():
+        schema = _loaded(source, None, False)
+        found = _plain_objects(profile, blanks).rules(schema)
+    return found or _tool_reader(profile, blanks)(schema)
+
+
+def _tool_reader(profile: str, blanks: str) -> Callable[[Any], RuleSet]:
+    if profile == "model":
+        return lambda schema: schema_rules(schema, profile=profile)[0]
+    return lambda schema: schema_rules(schema, spelling="plain", whitespace={"pattern": blanks})[0]
+
+
+@lru_cache(8)
+def _plain_objects(profile: str, blanks: str) -> PlainObjects:
+    chosen = PROFILES[profile]
+    whitespace = Whitespace.of({"pattern": blanks} if blanks else chosen.whitespace)
+    spelling = "plain" if blanks else chosen.spelling
+    narrow = partial(_spelled, blanks=whitespace, spelling=spelling, plain_numbers=chosen.numbers == "plain")
+    return PlainObjects(whitespace, narrow, _tool_reader(profile, blanks))
 
 
 def argument_rules(
@@ -172,6 +209,24 @@ def argument_rules(
     rules, _ = schema_rules(
         source, whitespace=whitespace, property_order=property_order, spelling="plain", write=write
     )
+    return rules, not writers[-1].has_patterns
+
+
+def python_rules(source: Any) -> tuple[RuleSet, bool]:
+    """Return the rules of an object whose members are arguments of a call in Python, and whether they are in normal form.
+
+    Raises: SchemaError and its subclasses.
+    """
+    from stackmask.grammar.json_schema.write.python_arguments import PythonWriter
+
+    writers = []
+
+    def write(lowering: Lowering) -> RuleSet:
+        writers.append(PythonWriter(lowering))
+        return writers[-1].run()
+
+    blanks = {"separators": (", ", ": ")}
+    rules, _ = schema_rules(source, whitespace=blanks, spelling="dumps", numbers="plain", write=write)
     return rules, not writers[-1].has_patterns
 
 

@@ -6,11 +6,13 @@ from bisect import bisect_right
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
-from stackmask.grammar.compose.free_text import any_overlap, text, text_until
+from stackmask.grammar.compose.free_text import SOME_TEXT, any_overlap, text, text_until
 from stackmask.grammar.compose.markers import Markers
 from stackmask.grammar.compose.merge import Merger
-from stackmask.grammar.ir import EPSILON, Expr, RuleSet, TokenTerminal
+from stackmask.grammar.ir import EPSILON, Expr, Intersection, RuleSet, TokenTerminal
 from stackmask.grammar.ir.build import choice, repeat, sequence
+from stackmask.grammar.source.work import spend
+from stackmask.grammar.structural.call import Call
 from stackmask.grammar.structural.fields import Fields
 
 TOKENS_IN_TEXT: Final = (
@@ -91,9 +93,29 @@ class FormatLowering:
         return choice(options)
 
     def _any_text(self, fields: Fields, ends: Ends) -> Expr:
-        if fields.count("max_tokens") is not None:
-            raise fields.wrong("max_tokens", TOKENS_IN_TEXT)
+        most = fields.count("max_tokens")
+        if most is not None:
+            return self._counted_text(fields, ends, most)
         return self._free(ends, fields.texts("excludes"), [], fields.count("max_chars"))
+
+    def _counted_text(self, fields: Fields, ends: Ends, most: int) -> Expr:
+        """Return text of so many tokens at most, up to one of the ends: no token straddles a special one.
+
+        Where no vocabulary is known yet, the ends may be special tokens of it.
+        """
+        names = self.markers.names
+        if not ends:
+            raise fields.wrong("max_tokens", TOKENS_IN_TEXT)
+        for end in ends:
+            begins_special = any(special for _, special in self.markers.pieces(end)[:1])
+            if names and not begins_special:
+                problem = f"{end!r:.60} is no special token of this vocabulary, and {TOKENS_IN_TEXT}"
+                raise fields.wrong("max_tokens", problem)
+        if fields.count("max_chars") is not None or fields.texts("excludes"):
+            raise fields.wrong("max_tokens", "goes with neither `max_chars` nor `excludes`")
+        spend(2 * len(names))
+        token = TokenTerminal(tuple(sorted(names)), (), True)
+        return sequence((repeat(token, 0, most), self._any_of(ends)))
 
     # -- formats of formats ----------------------------------------------------------------------------
 
@@ -123,14 +145,21 @@ class FormatLowering:
 
     # -- tags ------------------------------------------------------------------------------------------
 
-    def _tags(self, fields: Fields) -> list[Fields]:
-        found = [fields.inner(f"tags/{i}", item, "tag") for i, item in enumerate(fields.items("tags"))]
+    def _tags(self, fields: Fields) -> list[Fields | Call]:
+        found = [
+            item if isinstance(item, Call) else fields.inner(f"tags/{i}", item, "tag")
+            for i, item in enumerate(fields.items("tags"))
+        ]
         for tag in found:
-            if tag.type != "tag":
+            if isinstance(tag, Fields) and tag.type != "tag":
                 raise tag.wrong("type", f"a tag is needed, not `{tag.type}`")
         if not found:
             raise fields.wrong("tags", "no tags")
         return found
+
+    def _after_trigger(self, call: Call, trigger: str) -> tuple[str, Expr]:
+        """Return the part of a call that a trigger takes, and what follows it."""
+        return call.after(trigger, self.markers, self.merger.add(call.rules(self.markers), call.name))
 
     def _ends_of(self, tag: Fields) -> Ends:
         value = tag.value("end")
@@ -158,7 +187,9 @@ class FormatLowering:
             return choice((self.format(content, ends), self.format(content))), False
         return self.format(content, ends), False
 
-    def _tag(self, tag: Fields, outer: Ends = ()) -> tuple[Expr, bool]:
+    def _tag(self, tag: Fields | Call, outer: Ends = ()) -> tuple[Expr, bool]:
+        if isinstance(tag, Call):
+            return self._rule(self._after_trigger(tag, "")[1]), False
         begin = tag.value("begin")
         if isinstance(begin, str):
             start = self.markers.expr(tag.text("begin"))
@@ -167,7 +198,9 @@ class FormatLowering:
         rest, ended = self._after_begin(tag, outer)
         return self._rule(sequence((start, rest))), ended
 
-    def _rule(self, expr: Expr) -> Expr:
+    def _rule(self, expr: Expr, name: str = "") -> Expr:
+        if name:
+            return self.merger.define(name, expr)
         self.tag_count += 1
         return self.merger.define(f"tag{self.tag_count}", expr)
 
@@ -192,6 +225,8 @@ class FormatLowering:
         triggers = list(branches)
         called = self._rule(self._up_to_a_trigger(branches, [*excludes, *ends]))
         last = self._free(ends, [*excludes, *triggers], [], None)  # mutant: late-trigger
+        if not ends:  # a rule of its own too, which has some text
+            last = repeat(self._rule(Intersection((SOME_TEXT, last)), "text"), 0, 1)
         end = self._any_of(ends) if ends else EPSILON
         any_tag: Expr = EPSILON
         if at_least_one:
@@ -216,9 +251,14 @@ class FormatLowering:
                     for trigger, rest in branches.items()
                 ]
             )
+        free = self._free((), excludes, triggers, None)
+        if len(triggers) == 1:
+            # a rule of its own, which is the same whatever follows: so are its masks
+            ((trigger, rest),) = branches.items()
+            return sequence((self._rule(sequence((free, self.markers.expr(trigger))), "text"), rest))
         # the same text may come before each of them
         marked = [sequence((self.markers.expr(trigger), rest)) for trigger, rest in branches.items()]
-        return sequence((self._free((), excludes, triggers, None), choice(marked)))
+        return sequence((free, choice(marked)))
 
     def _triggered_tags(self, fields: Fields) -> dict[str, Expr]:
         """Return what may follow each trigger, which a special token may make longer."""
@@ -233,15 +273,20 @@ class FormatLowering:
                 )
                 raise fields.wrong(f"triggers/{inside[position]}", problem)
         branches: dict[str, list[Expr]] = {}
-        for tag in self._tags(fields):
-            begin = tag.text("begin")
+        for index, tag in enumerate(self._tags(fields)):
+            begin = tag.begin if isinstance(tag, Call) else tag.text("begin")
             # no trigger begins another one, so only the last one before can begin this
             trigger = ordered[max(0, bisect_right(ordered, begin) - 1)]
             if not begin.startswith(trigger):
-                raise tag.wrong("begin", f"{begin!r:.60} begins with no trigger; there are {triggers!r:.200}")
-            size = self.markers.begin_with(begin, trigger)
-            rest = sequence((self.markers.expr(begin[size:]), self._after_begin(tag)[0]))
-            branches.setdefault(begin[:size], []).append(rest)
+                problem = f"{begin!r:.60} begins with no trigger; there are {triggers!r:.200}"
+                raise fields.wrong(f"tags/{index}/begin", problem)
+            if isinstance(tag, Call):
+                taken, rest = self._after_trigger(tag, trigger)
+            else:
+                size = self.markers.begin_with(begin, trigger)
+                taken = begin[:size]
+                rest = sequence((self.markers.expr(begin[size:]), self._after_begin(tag)[0]))
+            branches.setdefault(taken, []).append(rest)
         return {trigger: self._rule(choice(rests)) for trigger, rests in branches.items()}
 
     def _dispatched(self, fields: Fields) -> dict[str, Expr]:
@@ -267,6 +312,7 @@ class FormatLowering:
             at_least_one, once = fields.flag("at_least_one"), fields.flag("stop_after_first")
             starts = _token_list(fields, "trigger_tokens")
             for tag in self._tags(fields):
+                assert isinstance(tag, Fields)  # programs make no calls that begin with tokens
                 start = _token(tag.inner("begin", tag.value("begin"), "token"), "token")
                 if start not in starts:
                     raise tag.wrong("begin", "its token is no trigger")

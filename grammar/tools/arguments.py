@@ -11,6 +11,8 @@ from typing import Any, Final
 from stackmask.grammar.json_schema.write.argument_styles import ARGUMENT_STYLES, STRING, ArgumentStyle
 from stackmask.grammar.tools.argument_schema import ArgumentSchema
 from stackmask.grammar.tools.errors import TurnError
+from stackmask.grammar.tools.python_literals import read_python
+from stackmask.grammar.tools.styles import PYTHON
 
 _BLANKS: Final = re.compile(r"[ \n\t\r]*")
 _NAME: Final = r"([^<>/][^<>]*?|)"
@@ -37,6 +39,8 @@ def read_arguments(text: str, at: int, style: str, schema: ArgumentSchema) -> tu
         if not isinstance(value, dict):
             raise TurnError(at, "arguments are an object")
         return value, end
+    if style == PYTHON:
+        return read_python(text, at)
     try:
         return _members(text, at, ARGUMENT_STYLES[style], schema.root, schema)
     except RecursionError:

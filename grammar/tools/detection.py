@@ -42,6 +42,7 @@ SIGNS: Final = (
     Signs("hermes", ("You are a function calling AI model", *_NAMED)),
     Signs("qwen_3", ("<|im_start|>", "You may call one or more functions", *_NAMED), ("<tool_calls>",)),
     Signs("hermes", _NAMED, ("<tool_calls>",)),
+    Signs("pythonic", ("[func_name1(params_name1=",)),
     Signs(
         "llama", ("<|start_header_id|>", '{"name": ', '"parameters": '), (_CALL, "functools", "<function=")
     ),

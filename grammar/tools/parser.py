@@ -12,8 +12,9 @@ from stackmask.grammar.source.options import ArgumentError
 from stackmask.grammar.tools.argument_schema import ArgumentSchema
 from stackmask.grammar.tools.arguments import read_arguments
 from stackmask.grammar.tools.errors import ToolError, TurnError
+from stackmask.grammar.tools.known_tools import read_tools
 from stackmask.grammar.tools.styles import NAME, NUMBER, TEXT, ToolStyle, style_of
-from stackmask.grammar.tools.tool import Tool, read_tools
+from stackmask.grammar.tools.tool import Tool
 
 _BLANKS: Final = " \n\t\r"
 _SIGNS: Final = re.compile(r'["\\\\{}\[\]]')
@@ -202,9 +203,24 @@ class TurnParser:
 
     def _plain(self, found: list[Delta], final: bool) -> bool:
         begin = self.style.begin
+        if self.style.is_alone:
+            return self._alone(found, final)
         return self._text_until(
             (begin,), "section" if self.style.section[0] else "call", "content", found, final
         )
+
+    def _alone(self, found: list[Delta], final: bool) -> bool:
+        """Read a turn that is calls, if it begins so, or else text; blanks may come before calls."""
+        text, begin = self._text, self.style.begin
+        if not self._calls and not self._said["content"]:
+            start = self._at + _leading_blanks(text, self._at)
+            if text.startswith(begin, start):
+                return self._go("section", start + len(begin) - self._at)
+            if begin.startswith(text[start : start + len(begin)]) and not final:
+                return False
+        self._say("content", text[self._at :], found)
+        self._at = len(text)
+        return False
 
     def _content(self, found: list[Delta], final: bool) -> bool:
         return self._text_until(self.style.content[1], "between", "content", found, final)
@@ -261,6 +277,10 @@ class TurnParser:
 
     def _section(self, found: list[Delta], final: bool) -> bool:
         self._at += _leading_blanks(self._text, self._at)
+        comma = self.style.between.strip(_BLANKS)
+        if comma and self._text.startswith(comma, self._at):
+            self._at += len(comma)
+            self._at += _leading_blanks(self._text, self._at)
         end = self.style.section[1]
         rest = self._ahead(end)
         if rest == end:

@@ -12,6 +12,7 @@ from stackmask.grammar.tools.errors import ToolError
 NAME: Final = "{name}"
 NUMBER: Final = "{id}"
 TEXT: Final = "text"  # arguments that are a text of the tool's own grammar
+PYTHON: Final = "python"  # arguments that are those of a call in Python
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,7 +22,8 @@ class ToolStyle:
     ``calls``: what stands before and after the arguments of a call, in one or several spellings; ``{name}`` is the name
     of the tool, ``{id}`` a number. ``trigger``: how each call begins in free text, where ``section`` does not enclose
     all calls. ``between``: what stands between calls of a section. ``arguments``: "json", or a style of
-    ``Grammar.from_structural_tag``, or "text": of tools with a grammar, what the grammar allows. ``thinking``: around the reasoning. ``excludes``: markers that free text never holds.
+    ``Grammar.from_structural_tag``, "text": of tools with a grammar, what the grammar allows, or "python": ``a=1, b="x"``. ``is_alone``: calls are
+    all of a turn, which then begins with their section; other text does not begin so. ``thinking``: around the reasoning. ``excludes``: markers that free text never holds.
 
     Where all text stands between markers, ``content`` has what begins it and what ends it, ``glue`` is written between
     such blocks, and ``end`` after the last one.
@@ -37,6 +39,7 @@ class ToolStyle:
     content: tuple[str, tuple[str, ...]] = ("", ())
     glue: str = ""
     end: str = ""
+    is_alone: bool = False
 
     @property
     def begin(self) -> str:
@@ -56,6 +59,7 @@ STYLES: Final[dict[str, ToolStyle]] = {
     "hermes": ToolStyle(
         ((f"<tool_call>\n{_JSON_CALL}", "}\n</tool_call>"),), between="\n", trigger=_TOOL_CALL
     ),
+    "pythonic": ToolStyle((("{name}(", ")"),), PYTHON, section=("[", "]"), between=", ", is_alone=True),
     "exaone": ToolStyle(((f"<tool_call>{_JSON_CALL}", "}</tool_call>"),), trigger=_TOOL_CALL),
     "qwen_3_5": ToolStyle(
         (("<tool_call>\n<function={name}>\n", "\n</function>\n</tool_call>"),),
@@ -184,8 +188,10 @@ def register(name: str, style: ToolStyle) -> None:
         raise ToolError("/style/trigger", "calls in free text need a `trigger` or a `section`")
     if style.trigger and not all(begin.startswith(style.trigger) for begin, _ in style.calls):
         raise ToolError("/style/trigger", "each call begins with the trigger")
-    if style.arguments not in ("json", TEXT) and style.arguments not in ARGUMENT_STYLES:
-        raise ToolError("/style/arguments", f"none of json, {TEXT}, {', '.join(ARGUMENT_STYLES)}")
+    if style.arguments not in ("json", TEXT, PYTHON) and style.arguments not in ARGUMENT_STYLES:
+        raise ToolError("/style/arguments", f"none of json, {TEXT}, {PYTHON}, {', '.join(ARGUMENT_STYLES)}")
+    if style.is_alone and not style.section[0]:
+        raise ToolError("/style/section", "calls that are all of a turn need a `section`")
     if style.arguments == TEXT and not all(end for _, end in style.calls):
         raise ToolError("/style/calls", "arguments that are text need a marker at their end")
     _own[name] = style

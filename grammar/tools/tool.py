@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from copy import copy
+from keyword import iskeyword
 from typing import Any, Final, get_type_hints
 
 from stackmask.grammar.compose.markers import Markers
@@ -15,12 +16,13 @@ from stackmask.grammar.json_schema.document.declared_keys import close_objects
 from stackmask.grammar.json_schema.document.errors import SchemaError
 from stackmask.grammar.json_schema.document.loading import load_schema
 from stackmask.grammar.json_schema.document.python_types import type_schema
-from stackmask.grammar.json_schema.frontend import schema_rules
+from stackmask.grammar.json_schema.frontend import python_rules, schema_rules, tool_rules
+from stackmask.grammar.normalize import normalize
 from stackmask.grammar.source.diagnostics import StackmaskError
-from stackmask.grammar.source.work import spend
+from stackmask.grammar.structural.call import Kept
 from stackmask.grammar.structural.frontend import ANY_BLANKS, argument_rules
 from stackmask.grammar.tools.errors import ToolError
-from stackmask.grammar.tools.styles import TEXT
+from stackmask.grammar.tools.styles import PYTHON, TEXT
 
 NAME: Final = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.\-/]{0,127}")
 ANY_ARGUMENTS: Final[dict[str, Any]] = {"type": "object"}
@@ -34,6 +36,8 @@ class Tool:
     ``parameters``: the JSON Schema of the arguments, which are an object; None allows any. ``strict=False``: any object
     is allowed too, and the report of the grammar says so. ``function``: what ``run`` calls, where one was given.
     ``grammar``: of the only argument, which is text, in styles whose arguments are "text"; ``input`` is its name.
+    ``has_pattern``: whether the schema says of that text what the grammar says, so that JSON will do too.
+    ``is_text``: whether the only argument is any text, as of a custom tool without a format.
     """
 
     def __init__(
@@ -57,9 +61,13 @@ class Tool:
             raise ToolError("/grammar", f"a Grammar, not {type(grammar).__name__}: `Grammar.of` makes one")
         self.grammar = grammar
         self.input = "input"
+        self.is_text = False
+        self.has_pattern = False
         if grammar is not None and parameters is None:
             self.parameters = _of_text(self.input)
         self._rules: dict[tuple[Any, ...], RuleSet] = {}
+        self._others: dict[bool, Tool] = {}  # by what they are in place of this one's `strict`
+        self.kept_calls: Kept = {}
 
     @classmethod
     def of(cls, source: Any) -> Tool:
@@ -80,6 +88,10 @@ class Tool:
 
     @classmethod
     def _of_dict(cls, source: Mapping[str, Any]) -> Tool:
+        if source.get("type") == "custom":
+            from stackmask.grammar.tools.custom import custom_tool
+
+            return custom_tool(source)
         if "function" in source:
             inner = source["function"]
             place = "/function"
@@ -116,9 +128,14 @@ class Tool:
 
     def with_strict(self, strict: bool) -> Tool:
         """Return the same tool, whose arguments are in its schema or any object."""
-        tool = copy(self)
-        tool.strict = strict
-        tool._rules = {}
+        tool = self._others.get(strict)
+        if tool is None:
+            tool = copy(self)
+            tool.strict = strict
+            tool._rules = {}
+            tool._others = {}
+            tool.kept_calls = {}
+            self._others[strict] = tool
         return tool
 
     def run(self, arguments: Mapping[str, Any]) -> Any:
@@ -170,14 +187,21 @@ class Tool:
 
         Raises: SchemaError and its subclasses, about the schema.
         """
-        key = (style, frozenset() if style == "json" else markers.names, repr(whitespace), profile)
+        blanks_given = "" if whitespace is None else repr(whitespace)
+        key = (style, None if style == "json" else markers.names, blanks_given, profile)
         found = self._rules.get(key)
         if style == TEXT:
             return self._rules_of_text(markers)
         if found is None:
             blanks = ANY_BLANKS if whitespace is None else whitespace
-            if style == "json" and profile == "model":
+            if style == "json" and whitespace is None:
+                model = profile == "model"
+                schema = self._closed_schema() if model else self.schema
+                found = tool_rules(schema, profile, "" if model else ANY_BLANKS["pattern"])
+            elif style == "json" and profile == "model":
                 found = schema_rules(self._closed_schema(), whitespace=whitespace, profile=profile)[0]
+            elif style == PYTHON:
+                found = self._rules_of_python()
             elif style == "json":
                 found = schema_rules(self.schema, spelling="plain", whitespace=blanks)[0]
             else:
@@ -194,6 +218,12 @@ class Tool:
         schema = _parameters_of(self.function, mark_objects=True)
         close_objects(schema)
         return schema
+
+    def _rules_of_python(self) -> RuleSet:
+        if not self.name.isidentifier() or iskeyword(self.name):
+            raise ToolError("", f"`{self.name}` is no name of a function in Python, as this style needs")
+        rules, is_ready = python_rules(self._closed_schema())
+        return rules if is_ready else normalize(rules)
 
     def _rules_of_text(self, markers: Markers) -> RuleSet:
         if self.grammar is None:
@@ -230,25 +260,6 @@ def _parameters_of(function: Callable[..., Any], *, mark_objects: bool = False) 
 def _of_text(name: str) -> dict[str, Any]:
     """Return the schema of an object with one text."""
     return {"type": "object", "properties": {name: {"type": "string"}}, "required": [name]}
-
-
-def read_tools(sources: Iterable[Any]) -> list[Tool]:
-    """Return tools from what ``Tool.of`` reads. Raises: ToolError, for names that come twice too."""
-    if isinstance(sources, str | bytes | Mapping) or not isinstance(sources, Iterable):
-        raise ToolError("/tools", f"a list of tools is needed, not {type(sources).__name__}")
-    found: list[Tool] = []
-    names: dict[str, int] = {}
-    for index, source in enumerate(sources):
-        spend(10)
-        try:
-            tool = Tool.of(source)
-        except ToolError as error:
-            raise ToolError(f"/tools/{index}{error.pointer}", str(error).partition(": ")[2]) from None
-        first = names.setdefault(tool.name, index)
-        if first != index:
-            raise ToolError(f"/tools/{index}", f"`{tool.name}` is the name of /tools/{first} already")
-        found.append(tool)
-    return found
 
 
 def named_error(error: StackmaskError, place: str, name: str) -> StackmaskError:

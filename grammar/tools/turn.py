@@ -6,18 +6,24 @@ from collections.abc import Iterable, Mapping
 from functools import partial
 from typing import Any, Final
 
+from stackmask.grammar.compose.free_text import text
 from stackmask.grammar.compose.markers import Markers
 from stackmask.grammar.compose.merge import Merged
 from stackmask.grammar.grammar import Grammar
-from stackmask.grammar.ir import RuleSet
+from stackmask.grammar.ir import ANY_TEXT, Complement, Intersection, Literal, Rule, RuleSet, Sequence
 from stackmask.grammar.json_schema.document.report import Report
 from stackmask.grammar.json_schema.frontend import schema_rules
+from stackmask.grammar.json_schema.write.python_arguments import NARROWING as PYTHON_NARROWING
+from stackmask.grammar.normalize import normalize
 from stackmask.grammar.source.diagnostics import StackmaskError
+from stackmask.grammar.source.gc_pause import without_collection
 from stackmask.grammar.source.similar import similar
+from stackmask.grammar.structural.call import Call
 from stackmask.grammar.structural.frontend import ANY_BLANKS, format_rules
 from stackmask.grammar.tools.errors import ToolError
-from stackmask.grammar.tools.styles import NAME, NUMBER, TEXT, ToolStyle, style_of
-from stackmask.grammar.tools.tool import Tool, named_error, read_tools
+from stackmask.grammar.tools.known_tools import read_tools
+from stackmask.grammar.tools.styles import NAME, NUMBER, PYTHON, TEXT, ToolStyle, style_of
+from stackmask.grammar.tools.tool import Tool, named_error
 
 REASONING: Final = ("on", "off", "auto")
 Format = dict[str, Any]
@@ -52,7 +58,7 @@ class Turn:
         self.parallel = parallel
         self.report = Report()
         for index, tool in enumerate(self.tools):
-            if tool.grammar is not None and self.style.arguments != TEXT:
+            if tool.grammar is not None and self.style.arguments != TEXT and not tool.has_pattern:
                 problem = "its argument is text of a grammar, and calls of this style have none: use a style of one's own"
                 raise ToolError(f"/tools/{index}/grammar", problem)
         self.places = {tool.name: f"/tools/{index}" for index, tool in enumerate(self.tools)}
@@ -71,18 +77,22 @@ class Turn:
                 "arguments",
                 "JSON is written in the model profile, without keys that types ignore",
             )
+        if self.style.arguments == PYTHON and self.allowed:
+            self.report.add("narrowed", "", "arguments", PYTHON_NARROWING)
         self.answer = self._answer(response_format)
 
     def rules(self, special_names: frozenset[str]) -> Merged:
         """Return the rules of the turn for a vocabulary. Raises: ToolError, SchemaError, GrammarError."""
         markers = Markers(special_names)
-        for tool in self.allowed:
-            try:
-                tool.rules(self.style.arguments, markers, profile=self.profile)
-            except StackmaskError as error:
-                raise named_error(error, self.places[tool.name], tool.name) from None
-        form = self._framed() if self.style.content[0] else self._marked()
-        return format_rules(form, special_names)
+        with without_collection():  # all that is made is kept, and none of it leads back to itself
+            for tool in self.allowed:
+                try:
+                    if not (tool.is_text and self.style.arguments == TEXT):
+                        tool.rules(self.style.arguments, markers, profile=self.profile)
+                except StackmaskError as error:
+                    raise named_error(error, self.places[tool.name], tool.name) from None
+            form = self._framed() if self.style.content[0] else self._marked()
+            return format_rules(form, special_names)
 
     # -- options -------------------------------------------------------------------------------------
 
@@ -158,21 +168,28 @@ class Turn:
 
     # -- parts of a turn -----------------------------------------------------------------------------
 
-    def _call_tags(self) -> list[Format]:
+    def _call_tags(self) -> list[Format | Call]:
         """Return a tag for each tool and each spelling of a call."""
-        found = []
+        found: list[Format | Call] = []
+        arguments = self.style.arguments
+        spellings = [
+            (*begin.partition(NUMBER), end, _is_text(begin) and _is_text(end))
+            for begin, end in self.style.calls
+        ]
         for tool in self.allowed:
-            arguments = {
-                "type": "rules",
-                "name": tool.name,
-                "rules": partial(tool.rules, self.style.arguments, profile=self.profile),
-            }
-            for begin, end in self.style.calls:
-                before, number, after = begin.replace(NAME, tool.name).partition(NUMBER)
-                content: Format = arguments
+            rules = partial(tool.rules, arguments, profile=self.profile)
+            is_any = tool.is_text and arguments == TEXT
+            for begin, number, after, end, is_plain in spellings:
+                before = begin.replace(NAME, tool.name)
+                if is_plain and not number and not is_any:
+                    found.append(Call(before, tool.name, rules, end, tool.kept_calls))
+                    continue
+                content: Format = {"type": "rules", "name": tool.name, "rules": rules}
+                if is_any:
+                    content = {"type": "any_text"}
                 if number:
                     digits = {"type": "regex", "pattern": "[0-9]+"}
-                    content = _sequence(digits, _const(after), arguments)
+                    content = _sequence(digits, _const(after.replace(NAME, tool.name)), content)
                 found.append(_tag(before, content, end))
         return found
 
@@ -208,17 +225,27 @@ class Turn:
 
     def _body(self) -> Format:
         style = self.style
-        excludes = [*style.thinking, *style.excludes, *([style.section[1]] if style.section[1] else [])]
+        excludes = [*style.thinking, *style.excludes]
+        if style.section[1] and not style.is_alone:
+            excludes.append(style.section[1])
         if self.mode == "none":
             if self.answer is not None:
                 return self.answer
+            if style.is_alone:
+                return self._other_text(excludes)
             return {"type": "any_text", "excludes": [*excludes, style.begin]}
         if self.mode == "one":
             return self._calls()
         if self.answer is not None:
             return self._calls() if self.mode == "required" else _any_of(self._calls(), self.answer)
+        if style.is_alone:
+            return (
+                self._calls()
+                if self.mode == "required"
+                else _any_of(self._calls(), self._other_text(excludes))
+            )
         if style.section[0]:
-            tags = [self._calls()]
+            tags: list[Format | Call] = [self._calls()]
             once = True
         else:
             tags = self._call_tags()
@@ -231,6 +258,11 @@ class Turn:
             "stop_after_first": once,
             "excludes": excludes,
         }
+
+    def _other_text(self, excludes: list[str]) -> Format:
+        """Return text that does not begin as calls do, where these are all of a turn."""
+        begin = self.style.section[0]
+        return {"type": "rules", "name": "text", "rules": partial(_text_rules, begin, tuple(excludes))}
 
     def _framed(self) -> Format:
         """Return a turn in blocks, each between its markers."""
@@ -285,6 +317,13 @@ def _rules_of(answer: Grammar, markers: Markers) -> RuleSet:
     return answer.for_vocabulary(markers.names).normalize()
 
 
+def _text_rules(begin: str, excludes: tuple[str, ...], markers: Markers) -> RuleSet:
+    plain = [word for word in excludes if not markers.holds(word)]
+    calls = Sequence((Literal(begin.encode()), ANY_TEXT))
+    body = Intersection((text(plain), Complement(calls)))
+    return normalize(RuleSet({"root": Rule("root", body)}, "root", (), ()))
+
+
 def _answer_rules(schema: Any, profile: str, _: Markers) -> RuleSet:
     try:
         if profile == "model":
@@ -293,6 +332,11 @@ def _answer_rules(schema: Any, profile: str, _: Markers) -> RuleSet:
     except StackmaskError as error:
         error.args = (f"at /response_format: {error}",)
         raise
+
+
+def _is_text(marker: Any) -> bool:
+    """Tell whether a marker needs no look: what else a style of one's own may have is an error with a place."""
+    return isinstance(marker, str) and not any("\ud800" <= char <= "\udfff" for char in marker)
 
 
 def _sequence(*elements: Format) -> Format:

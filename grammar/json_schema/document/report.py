@@ -111,7 +111,7 @@ def _unknown_keywords(source: Any) -> list[Note]:
         for keyword, key in reversed(subschema_keys(schema)):
             inner = schema[keyword] if key is None else schema[keyword][key]
             todo.append((inner, (where, keyword) if key is None else ((where, keyword), key)))
-    return found
+    return found[:MAX_PLACES]
 
 
 def _places(place: str, repeats: dict[str, list[str]]) -> list[str]:

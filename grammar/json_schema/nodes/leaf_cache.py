@@ -32,6 +32,8 @@ class Leaf(NamedTuple):
 
 
 _LEAVES: dict[Key, Leaf] = {}
+LASTING: Final[dict[int, ir.Expr]] = {}
+"""Expressions by address that are parts of many grammars: what is made of them is worth remembering."""
 
 
 def recall(node: Node, key: Key) -> None:
@@ -59,6 +61,8 @@ def remember(node: Node, expr: ir.Expr) -> None:
         return
     if len(_LEAVES) >= MAX_LEAVES:
         _LEAVES.clear()
+        LASTING.clear()
     plain = not node.mask & NUMBER or node.whole or number is ALL_NUMBERS or number is INTEGERS
     words = not node.mask & STRING or text is ALL or text.words is not None
+    LASTING[id(expr)] = expr
     _LEAVES[key] = Leaf(node.mask, node.scalars, node.whole, expr, not plain, not words)

@@ -10,9 +10,10 @@ from stackmask.grammar import ir
 from stackmask.grammar.json_schema.document.errors import UnsupportedSchemaError
 from stackmask.grammar.json_schema.nodes.forms import ArrayForm
 from stackmask.grammar.json_schema.nodes.nodes import State
+from stackmask.grammar.json_schema.sets.values import FALSE, NULL, TRUE
 from stackmask.grammar.json_schema.write.array_expr import array_expr
 from stackmask.grammar.json_schema.write.interfaces import ValueWriter
-from stackmask.grammar.json_schema.write.prelude import ANY_ARRAY
+from stackmask.grammar.json_schema.write.prelude import ANY_ARRAY, JSON_WORDS
 from stackmask.grammar.json_schema.write.unique import enough_values, unique_array
 from stackmask.grammar.source.work import spend
 
@@ -68,6 +69,17 @@ class ArrayWriter:
             return False
         return not form.unique or form.low < 2 or enough_values(self.writer, form)
 
+    def check_words(self, form: ArrayForm) -> None:
+        """Refuse distinct items that would have to be read again, where not all of them are written as in JSON."""
+        writer = self.writer
+        if writer.words is JSON_WORDS:
+            return
+        for state in (*form.prefix, form.rest):
+            value = writer.algebra.value(state) if state else None
+            if value is None or value.mask & (NULL | TRUE | FALSE) or value.arrays or value.objects:
+                reason = "distinct items other than strings and numbers, written as Python's literals"
+                raise UnsupportedSchemaError(writer.algebra.where(state), "uniqueItems", reason)
+
     def expression(self, form: ArrayForm) -> ir.Expr:
         """Return the expression of an array."""
         spend(10 + 4 * len(form.prefix))
@@ -76,6 +88,7 @@ class ArrayWriter:
                 self.writer.algebra.where(form.rest), "uniqueItems", "its negation: two items must be equal"
             )
         if form.unique:
+            self.check_words(form)
             try:
                 return unique_array(self.writer, form)
             except UnsupportedSchemaError as error:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from decimal import Decimal
 from fractions import Fraction
+from itertools import chain, islice
 from typing import Any, Final
 
 from stackmask.grammar.json_schema.document.errors import SchemaError
@@ -45,22 +46,18 @@ def contradictions(schemas: Sequence[Mapping[str, Any]]) -> list[str]:
                 return [" and ".join(dict.fromkeys(named)) + " exclude each other"]
             mask &= allowed
             whole |= "integer" in schema["type"] and "number" not in schema["type"]
-    reasons = [
-        *_bounds(schemas, mask, whole),
-        *_values(schemas, mask),
-        *_multiples(schemas),
-        *_required(schemas),
-    ]
+    checks = (_bounds(schemas, mask, whole), _values(schemas, mask), _multiples(schemas), _required(schemas))
+    reasons = list(islice(chain(*checks), MAX_REASONS))
     if not reasons and any("pattern" in s or "format" in s for s in schemas):
         words = [
             f"`{k}` {shown(s[k])}"
             for s in schemas
             for k in ("pattern", "format", "minLength", "maxLength")
             if k in s
-        ]
+        ][:MAX_REASONS]
         if len(words) > 1:
             reasons.append(f"no string meets {' and '.join(words)}")
-    return list(dict.fromkeys(reasons))[:MAX_REASONS]
+    return list(dict.fromkeys(reasons))
 
 
 def _types(value: Any) -> int:

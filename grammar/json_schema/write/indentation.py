@@ -44,6 +44,11 @@ class LineBreak(OfDepth):
         self.indent = indent
         self.offset = offset
 
+    @property
+    def written(self) -> bytes:
+        """What diagrams show."""
+        return self.before
+
     def __call__(self, state: Hashable) -> ir.Expr:
         """Return the text as an expression. Cost: its length."""
         assert isinstance(state, tuple)
@@ -100,6 +105,8 @@ def beside_depth(rules: ir.RuleSet, start: Hashable = START) -> ir.RuleSet:
         return found
 
     def visit(expr: ir.Expr) -> ir.Expr:
+        if ir.is_pure(expr):
+            return expr
         items = ir.children(expr)
         if not items and not isinstance(expr, ir.Dynamic):
             return expr

@@ -18,6 +18,7 @@ class ValueWriter(Protocol):
     whitespace: Whitespace
     any_order: bool
     plain_numbers: bool
+    words: tuple[tuple[int, ir.Literal], ...]
     productive: dict[State, bool]
     expressions: dict[State, ir.Expr]
     rules: dict[str, ir.Rule]

@@ -76,9 +76,10 @@ class Opened(OfDepth):
 
 
 class Opening(OfDepth):
-    """A resolver: blanks that may stand after an opening bracket."""
+    """A resolver: blanks that may stand after an opening bracket. ``written``: what diagrams show."""
 
     __slots__ = ()
+    written = b""
 
     def __call__(self, state: Hashable) -> ir.Expr:
         """Return the texts as an expression. Cost: their length."""
@@ -91,9 +92,10 @@ class Opening(OfDepth):
 
 
 class Separator(OfDepth):
-    """A resolver: the comma between items and what follows it."""
+    """A resolver: the comma between items and what follows it. ``written``: what diagrams show."""
 
     __slots__ = ()
+    written = b","
 
     def __call__(self, state: Hashable) -> ir.Expr:
         """Return the text as an expression. Cost: its length."""
@@ -110,6 +112,11 @@ class Closing(OfDepth):
 
     def __init__(self, bracket: bytes) -> None:
         self.bracket = bracket
+
+    @property
+    def written(self) -> bytes:
+        """What diagrams show."""
+        return self.bracket
 
     def __call__(self, state: Hashable) -> ir.Expr:
         """Return the text as an expression. Cost: its length."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import islice
 from typing import Any, Final
 
 from stackmask.grammar import ir
@@ -23,14 +24,14 @@ from stackmask.grammar.json_schema.sets.string_sets import ALL, NONE, text_expr
 from stackmask.grammar.json_schema.sets.values import FALSE, NULL, NUMBER, TRUE
 from stackmask.grammar.json_schema.text.strings import NARROWING as STRING_NARROWING
 from stackmask.grammar.json_schema.write.array_rules import ArrayWriter
-from stackmask.grammar.json_schema.write.contradictions import contradictions
+from stackmask.grammar.json_schema.write.contradictions import MAX_SCHEMAS, contradictions
 from stackmask.grammar.json_schema.write.numbers.number_spellings import (
     NARROWING,
     number_expr,
     number_spelling,
 )
 from stackmask.grammar.json_schema.write.object_rules import ObjectWriter
-from stackmask.grammar.json_schema.write.prelude import prelude
+from stackmask.grammar.json_schema.write.prelude import JSON_WORDS, prelude
 from stackmask.grammar.json_schema.write.whitespace import Whitespace
 from stackmask.grammar.source.work import spend
 
@@ -39,7 +40,6 @@ ANY_NUMBER: Final = number_expr(ALL_NUMBERS)
 ANY_INTEGER: Final = number_expr(INTEGERS)
 PLAIN_INTEGER: Final = number_expr(INTEGERS, plain=True)
 ANY_WHOLE: Final = number_expr(INTEGERS, zero_fractions=False)
-_WORDS: Final = ((NULL, ir.Literal(b"null")), (TRUE, ir.Literal(b"true")), (FALSE, ir.Literal(b"false")))
 
 
 class Lowering:
@@ -52,6 +52,7 @@ class Lowering:
         self.whitespace = whitespace
         self.any_order = any_order
         self.plain_numbers = plain_numbers
+        self.words = JSON_WORDS  # how true, false and null are written
         self.productive: dict[State, bool] = {}
         self.expressions: dict[State, ir.Expr] = {}
         self.rules: dict[str, ir.Rule] = {}
@@ -81,7 +82,7 @@ class Lowering:
             self.rules[name] = ir.Rule(name, self.body(value))
         self.rules[START] = ir.Rule(START, body)
         if self.uses_prelude:
-            self.rules.update(prelude(self.whitespace))
+            self.rules.update(prelude(self.whitespace, tuple(word for _, word in self.words)))
         return ir.RuleSet(self.rules, START)
 
     def forget(self) -> None:
@@ -168,7 +169,7 @@ class Lowering:
             state = blocked.state
         places = sorted({algebra.place(literal) for literal in state})[:6]
         at = f"at {'/'.join(path)}: " if path else ""
-        reasons = contradictions(list(self._schemas_of(state)))
+        reasons = contradictions(list(islice(self._schemas_of(state), MAX_SCHEMAS)))
         why = f" ({'; '.join(reasons)})" if reasons else ""
         return f"no value is valid: {at}these parts clash: {', '.join(places) or 'the schema is false'}{why}"
 
@@ -211,7 +212,7 @@ class Lowering:
         if not state:
             self.uses_prelude = True
             result: ir.Expr = ir.RuleRef("json")
-        elif node is not None and node.leaf is not None and not (self.plain_numbers and node.mask & NUMBER):
+        elif node is not None and node.leaf is not None and not self.spells(node.mask):
             result = node.leaf.expr
             if node.leaf.numbers:
                 self.note_numbers(node.where)
@@ -230,11 +231,16 @@ class Lowering:
                     node is not None
                     and node.content is not None
                     and self.counter == before
-                    and not (self.plain_numbers and node.mask & NUMBER)
+                    and not self.spells(node.mask)
                 ):
                     remember(node, result)
         self.expressions[state] = result
         return result
+
+    def spells(self, mask: int) -> bool:
+        """Tell whether scalars of these types are written in another way than that which is remembered."""
+        own = self.words is not JSON_WORDS and bool(mask & (NULL | TRUE | FALSE))
+        return own or (self.plain_numbers and bool(mask & NUMBER))
 
     @property
     def all_numbers(self) -> NumberSet:
@@ -274,7 +280,7 @@ class Lowering:
 
     def scalars(self, value: Value) -> list[ir.Expr]:
         """Return the expressions of the scalar values."""
-        options: list[ir.Expr] = [word for bit, word in _WORDS if value.mask & bit] if value.mask else []
+        options: list[ir.Expr] = [word for bit, word in self.words if value.mask & bit] if value.mask else []
         number = value.number
         if value.digits is not None:
             options.append(self.numbers(value))

@@ -3,14 +3,23 @@
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import Final
+from typing import Final, TypeAlias
 
 from stackmask.grammar import ir
 from stackmask.grammar.json_schema.sets.numbers import ALL_NUMBERS
+from stackmask.grammar.json_schema.sets.values import FALSE, NULL, TRUE
 from stackmask.grammar.json_schema.text.strings import ANY_STRING
 from stackmask.grammar.json_schema.write.numbers.number_spellings import number_expr
 from stackmask.grammar.json_schema.write.whitespace import Whitespace
 
+Words: TypeAlias = tuple[tuple[int, ir.Literal], ...]
+"""How null, true and false are written, each by its bit."""
+
+JSON_WORDS: Final[Words] = (
+    (NULL, ir.Literal(b"null")),
+    (TRUE, ir.Literal(b"true")),
+    (FALSE, ir.Literal(b"false")),
+)
 VALUE: Final = ir.RuleRef("json")
 ANY_ARRAY: Final = ir.RuleRef("json.array")
 ANY_OBJECT: Final = ir.RuleRef("json.object")
@@ -19,8 +28,12 @@ _OPEN: Final = ir.KeySpec(0, open=True)
 
 
 @lru_cache(64)
-def prelude(whitespace: Whitespace) -> dict[str, ir.Rule]:
-    """Return the rules by name; ``json`` is any value, ``json.object`` any object without duplicate keys."""
+def prelude(whitespace: Whitespace, words: tuple[ir.Expr, ...]) -> dict[str, ir.Rule]:
+    """Return the rules by name; ``json`` is any value, ``json.object`` any object without duplicate keys.
+
+    ``words``: null, true and false as they are written.
+    """
+    null, true, false = words
     ws = whitespace
     member = ir.Sequence((ir.Capture(_STRING, "key"), ws.member, VALUE))
     members = ir.Sequence(
@@ -38,9 +51,9 @@ def prelude(whitespace: Whitespace) -> dict[str, ir.Rule]:
                 ir.RuleRef("json.array"),
                 _STRING,
                 number_expr(ALL_NUMBERS),
-                ir.Literal(b"true"),
-                ir.Literal(b"false"),
-                ir.Literal(b"null"),
+                true,
+                false,
+                null,
             )
         ),
         "json.string": ANY_STRING,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import pickle
 from typing import Any
 
 import numpy as np
@@ -256,3 +257,10 @@ def test_multiples_with_many_remainders_cost_no_more_work_than_they_did() -> Non
         schema = {"type": "integer", "multipleOf": step}
         exact, model = (sm.Grammar.from_json_schema(schema, profile=p).work for p in ("exact", "model"))
         assert model < 10 * exact + 100_000
+
+
+def test_a_grammar_with_narrower_answers_can_be_pickled() -> None:
+    schema = {"type": "array", "items": {"type": "string"}, "uniqueItems": True}
+    grammar = sm.Grammar.from_json_schema(schema, profile="model")
+    again = pickle.loads(pickle.dumps(grammar.rules))
+    assert dump(again) == dump(grammar.rules)

@@ -128,6 +128,34 @@ def test_tokens() -> None:
     assert not accepts(rules, [256, 98])
 
 
+def test_tokens_of_text_before_a_special_token() -> None:
+    texts = [*(bytes([byte]) for byte in range(256)), b"ab"]
+    names = {"<think>": 257, "</think>": 258, "<call>": 259}
+    vocabulary = sm.Vocabulary([*texts, None, None, None, None], stop_ids=[260], special_names=names)
+    counted = {"type": "any_text", "max_tokens": 2}
+
+    def tag(end: Any, content: Any = counted) -> Any:
+        return grammar_of({"type": "tag", "begin": "<think>", "content": content, "end": end})
+
+    def accepts(tokens: list[int]) -> bool:
+        matcher = sm.Compiler(vocabulary).compile(tag(["</think>", "</think>\n"])).matcher()
+        return all(matcher.accept_token(token) for token in tokens) and matcher.is_accepting()
+
+    assert accepts([257, 258])
+    assert accepts([257, 256, 256, 258, 10])
+    assert not accepts([257, 97, 98, 97, 258])
+    assert not accepts([257, 259, 258])
+    assert not accepts([257, 97])
+    for grammar, message in (
+        (tag("</done>"), "at /format/content/max_tokens: '</done>' is no special token of this vocabulary"),
+        (tag(["</think>", "x"]), "'x' is no special token"),
+    ):
+        with pytest.raises(sm.StructuralTagError, match=message):
+            sm.Compiler(vocabulary).compile(grammar)
+    with pytest.raises(sm.StructuralTagError, match="neither `max_chars` nor `excludes`"):
+        tag("</think>", {**counted, "max_chars": 3})
+
+
 def test_strings_that_are_special_tokens() -> None:
     texts = [bytes([byte]) for byte in range(256)]
     names = {"<call>": 257, "</call>": 258}

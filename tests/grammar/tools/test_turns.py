@@ -63,6 +63,7 @@ RENDERED = {
     "</function></tool_call>",
     "glm_4_7": "<tool_call>get_weather<arg_key>city</arg_key><arg_value>Rome</arg_value><arg_key>days</arg_key>"
     "<arg_value>2</arg_value></tool_call>",
+    "pythonic": '[get_weather(city="Rome", days=2)]',
     "mistral": "[TOOL_CALLS]get_weather[ARGS]" + CITY,
     "kimi": "<|tool_calls_section_begin|><|tool_call_begin|>functions.get_weather:0<|tool_call_argument_begin|>"
     + CITY

@@ -1,0 +1,64 @@
+from collections.abc import Callable, Iterable, Mapping
+from typing import final
+
+from typing_extensions import Self
+
+from stackmask.grammar.ir import Expr, RuleSet, Span
+
+MAX_COUNT: int
+
+def is_nothing(expr: Expr) -> bool:
+    """Tell whether the expression is plainly the empty language (``&`` is not looked into)."""
+
+def sequence(items: Iterable[Expr], span: Span | None = None) -> Expr:
+    """Return one item after the other."""
+
+def choice(items: Iterable[Expr], span: Span | None = None) -> Expr:
+    """Return any of the items, equal ones once."""
+
+def repeat(item: Expr, low: int, high: int | None, span: Span | None = None) -> Expr:
+    """Return low to high times the item; a repetition of a repetition becomes one where it leaves no gaps."""
+
+def rebuild(expr: Expr, items: tuple[Expr, ...]) -> Expr:
+    """Return the expression with other subexpressions; the same object where they are the same."""
+
+def rewrite(expr: Expr, leaf: Callable[[Expr], Expr]) -> Expr:
+    """Return the expression with ``leaf`` applied to everything that has no subexpressions.
+
+    What occurs several times as the same object is rewritten once, and stays one object.
+    Cost: linear; recursion as deep as the expression, which ``check_wellformed`` limits.
+    """
+
+def referred(body: Expr) -> list[str]:
+    """Return the names of the rules that an expression refers to, in order. Cost: linear, no recursion."""
+
+def with_bodies(ruleset: RuleSet, bodies: Mapping[str, Expr]) -> RuleSet:
+    """Return the RuleSet with these bodies (of old and of new rules) and no other rules."""
+
+@final
+class Renaming:
+    """Other names for the rules that expressions refer to, and what was seen in these."""
+
+    @property
+    def count(self) -> int:
+        """Parts that were looked at."""
+
+    @property
+    def restricts(self) -> bool:
+        """Whether some part restricts what may follow."""
+
+    @property
+    def depends(self) -> bool:
+        """Whether some part depends on the semantic state or on the keys of an object."""
+
+    @property
+    def keeps_state(self) -> bool:
+        """Whether some part may change the semantic state."""
+
+    def __new__(cls, names: dict[str, str]) -> Self: ...
+    def renamed(self, body: Expr) -> Expr:
+        """Return an expression with the other names; the same object where no name changes.
+
+        What occurs several times as the same object stays one object. Cost: linear in the parts that are not pure;
+        recursion as deep as the expression, up to Python's limit.
+        """

@@ -1,0 +1,311 @@
+"""Constructors that keep expressions small: no nested sequences, no ε in them, no ∅ among alternatives."""
+
+cimport cython
+
+from stackmask.grammar.ir.expressions cimport (
+    BYTES,
+    CAPTURE,
+    CHARS,
+    CHOICE,
+    COMPLEMENT,
+    DYNAMIC,
+    FOLLOW,
+    INTERSECTION,
+    KEY_TEST,
+    REFERENCE,
+    REPEAT,
+    SCOPE,
+    SEQUENCE,
+    SLOT,
+    TOKEN,
+    ByteClass,
+    Capture,
+    CharClass,
+    Choice,
+    Complement,
+    Expression,
+    Intersection,
+    Keyed,
+    Literal,
+    Repeat,
+    Rule,
+    RuleRef,
+    Scope,
+    Sequence,
+    TokenTerminal,
+    item_of,
+    items_of,
+)
+
+cdef extern from "Python.h":
+    int Py_EnterRecursiveCall(const char* where) except -1
+    void Py_LeaveRecursiveCall()
+
+from stackmask.grammar.ir import EPSILON, NOTHING, RuleSet, children
+
+MAX_COUNT = 1_000_000_000  # what the front ends allow in a repetition
+
+
+def is_nothing(expr):
+    """Tell whether the expression is plainly the empty language (``&`` is not looked into)."""
+    return means_nothing(expr)
+
+
+cdef bint means_nothing(object expr) except -1:
+    if not isinstance(expr, Expression):
+        return False
+    cdef unsigned char kind = (<Expression>expr).kind
+    if kind == CHOICE:
+        return not (<Choice>expr).items
+    if kind == BYTES:
+        return (<ByteClass>expr).mask == 0
+    if kind == CHARS:
+        return not (<CharClass>expr).ranges
+    if kind == TOKEN:
+        return not (
+            (<TokenTerminal>expr).token_names
+            or (<TokenTerminal>expr).id_ranges
+            or (<TokenTerminal>expr).negated
+        )
+    return False
+
+
+cdef inline bint is_epsilon(object expr):
+    return type(expr) is Literal and not (<Literal>expr).data
+
+
+def sequence(items, span=None):
+    """Return one item after the other."""
+    return sequence_of(tuple(items), span)
+
+
+cdef object sequence_of(tuple items, object span):
+    cdef list flat = []
+    cdef object item
+    for item in items:
+        if means_nothing(item):
+            return NOTHING
+        if type(item) is Sequence:
+            flat.extend((<Sequence>item).items)
+        elif not is_epsilon(item):
+            flat.append(item)
+    if not flat:
+        return EPSILON
+    return flat[0] if len(flat) == 1 else new_sequence(tuple(flat), span)
+
+
+cdef Sequence new_sequence(tuple items, object span):
+    """Return ``Sequence(items, span)``."""
+    cdef Sequence made = Sequence.__new__(Sequence)
+    made.kind = SEQUENCE
+    made.items = items
+    made.span = span
+    made.take_all(items)
+    return made
+
+
+def choice(items, span=None):
+    """Return any of the items, equal ones once."""
+    return choice_of(tuple(items), span)
+
+
+cdef object choice_of(tuple items, object span):
+    cdef dict flat = {}
+    cdef object item, inner
+    for item in items:
+        if type(item) is Choice:
+            for inner in (<Choice>item).items:
+                flat[inner] = None
+        elif not means_nothing(item):
+            flat[item] = None
+    if len(flat) == 1:
+        return next(iter(flat))
+    return Choice(tuple(flat), span)
+
+
+def repeat(item, low, high, span=None):
+    """Return low to high times the item; a repetition of a repetition becomes one where it leaves no gaps."""
+    if high == 0 or is_epsilon(item) or (means_nothing(item) and low == 0):
+        return EPSILON
+    if means_nothing(item):
+        return NOTHING
+    if low == high == 1:
+        return item
+    if type(item) is Repeat:
+        # rounds j = low..high give counts [j·m, j·n]; these meet if those of the first two do
+        m, n = item.min, item.max
+        first = max(low, 1)
+        meets = n is None or low == high or (first + 1) * m <= first * n + 1  # mutant: repeat-gap
+        most = None if n is None or high is None else n * high
+        if meets and (low > 0 or m <= 1) and max(m * low, most or 0) <= MAX_COUNT:
+            return Repeat(item.item, m * low, most, span)
+    return Repeat(item, low, high, span)
+
+
+def rebuild(expr, tuple items not None):
+    """Return the expression with other subexpressions; the same object where they are the same."""
+    if len(items) != len(children(expr)):
+        raise ValueError("as many subexpressions as there were")
+    return rebuilt(expr, list(items)) if items else expr
+
+
+cdef object rebuilt(Expression expr, list items):
+    """Return an expression that has subexpressions with others."""
+    cdef Py_ssize_t i
+    cdef tuple old
+    cdef object item
+    if expr.kind == SEQUENCE or expr.kind == CHOICE or expr.kind == INTERSECTION:
+        old = items_of(expr)
+        for i in range(len(old)):
+            if old[i] is not items[i]:
+                break
+        else:
+            return expr
+        if expr.kind == SEQUENCE:
+            return sequence_of(tuple(items), expr.span)
+        if expr.kind == CHOICE:
+            return choice_of(tuple(items), expr.span)
+        return Intersection(tuple(items), expr.span)
+    item = items[0]
+    if item is item_of(expr):
+        return expr
+    if expr.kind == REPEAT:
+        return repeat(item, (<Repeat>expr).min, (<Repeat>expr).max, expr.span)
+    if expr.kind == COMPLEMENT:
+        return Complement(item, expr.span)
+    if means_nothing(item):
+        return NOTHING
+    if expr.kind == CAPTURE:
+        return Capture(item, (<Capture>expr).action, expr.span)
+    if expr.kind == SCOPE:
+        return Scope(item, expr.span)
+    return Keyed(item, (<Keyed>expr).spec, expr.span)
+
+
+def rewrite(expr, leaf):
+    """Return the expression with ``leaf`` applied to everything that has no subexpressions.
+
+    What occurs several times as the same object is rewritten once, and stays one object.
+    Cost: linear; recursion as deep as the expression, which ``check_wellformed`` limits.
+    """
+    return rewritten(expr, leaf, {})
+
+
+cdef object rewritten(object expr, object leaf, dict known):
+    cdef object key = <Py_ssize_t><void*>expr, items = children(expr), found, item
+    cdef list inner
+    if not items:
+        return leaf(expr)
+    found = known.get(key)
+    if found is None:
+        inner = []
+        Py_EnterRecursiveCall(" in an expression")
+        try:
+            for item in items:
+                inner.append(rewritten(item, leaf, known))
+        finally:
+            Py_LeaveRecursiveCall()
+        found = known[key] = rebuilt(expr, inner)
+    return found
+
+
+@cython.final
+cdef class Renaming:
+    """Other names for the rules that expressions refer to, and what was seen in these.
+
+    ``count``: of the parts that were looked at. ``restricts``: some part restricts what may follow.
+    ``depends``: some part depends on the semantic state or keys of an object. ``keeps_state``: some may
+    change the semantic state.
+    """
+
+    def __cinit__(self, dict names not None):
+        self.names = names
+        self.count = 0
+        self.restricts = self.depends = self.keeps_state = False
+
+    cpdef object renamed(self, object body):
+        """Return an expression with the other names; the same object where no name changes.
+
+        What occurs several times as the same object stays one object. Cost: linear in the parts that are not
+        pure; recursion as deep as the expression, up to Python's limit.
+        """
+        self.changes = False
+        cdef object found = self.visited(body, {})
+        return found if self.changes else body
+
+    cdef object visited(self, object expr, dict known):
+        cdef object key, found, item
+        cdef list inner
+        cdef unsigned char kind
+        self.count += 1
+        if not isinstance(expr, Expression) or not (<Expression>expr).flags:
+            return expr
+        kind = (<Expression>expr).kind
+        if kind == REFERENCE:
+            found = self.names[(<RuleRef>expr).name]
+            self.changes = self.changes or found != (<RuleRef>expr).name
+            return RuleRef(found, (<RuleRef>expr).nonempty)
+        if kind == FOLLOW:
+            self.restricts = True
+            return expr
+        if kind == SLOT or kind == KEY_TEST or kind == TOKEN:
+            self.depends = self.depends or kind != TOKEN
+            return expr
+        if kind == DYNAMIC:
+            self.depends = self.keeps_state = True
+            return expr
+        key = <Py_ssize_t><void*>expr
+        found = known.get(key)
+        if found is not None:
+            return found
+        if kind == CAPTURE and (<Capture>expr).action != "key":
+            self.keeps_state = True
+        Py_EnterRecursiveCall(" in an expression")
+        try:
+            if kind == SEQUENCE or kind == CHOICE or kind == INTERSECTION:
+                inner = []
+                for item in items_of(expr):
+                    inner.append(self.visited(item, known))
+            else:
+                inner = [self.visited(item_of(expr), known)]
+        finally:
+            Py_LeaveRecursiveCall()
+        found = known[key] = rebuilt(expr, inner)
+        return found
+
+
+def referred(body):
+    """Return the names of the rules that an expression refers to, in order. Cost: linear, no recursion."""
+    cdef list found = [], todo = [body]
+    cdef set seen = set()
+    cdef object expr, key
+    cdef unsigned char kind
+    while todo:
+        expr = todo.pop()
+        if not isinstance(expr, Expression) or not (<Expression>expr).flags:
+            continue
+        kind = (<Expression>expr).kind
+        if kind == REFERENCE:
+            found.append((<RuleRef>expr).name)
+            continue
+        if kind == FOLLOW or kind == SLOT or kind == KEY_TEST or kind == TOKEN or kind == DYNAMIC:
+            continue
+        key = <Py_ssize_t><void*>expr
+        if key in seen:
+            continue
+        seen.add(key)
+        if kind == SEQUENCE or kind == CHOICE or kind == INTERSECTION:
+            todo.extend(reversed(items_of(expr)))
+        else:
+            todo.append(item_of(expr))
+    return found
+
+
+def with_bodies(ruleset, bodies):
+    """Return the RuleSet with these bodies (of old and of new rules) and no other rules."""
+    cdef dict rules = {}
+    cdef object name, body, old
+    for name, body in bodies.items():
+        old = ruleset.rules.get(name)
+        rules[name] = Rule(name, body, (<Rule>old).span) if old is not None else Rule(name, body)
+    return RuleSet(rules, ruleset.start, ruleset.initial, ruleset.sources)

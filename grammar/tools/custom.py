@@ -1,0 +1,86 @@
+"""Custom tools of OpenAI's interface: their only argument is a text, free or in a grammar."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from stackmask.grammar.grammar import Grammar
+from stackmask.grammar.source.diagnostics import GrammarError
+from stackmask.grammar.source.similar import similar
+from stackmask.grammar.tools.errors import ToolError
+from stackmask.grammar.tools.tool import Tool
+
+SYNTAXES: Final = ("regex", "lark")
+FORMATS: Final = ("text", "grammar")
+KEYS: Final = ("type", "name", "description", "format")
+
+
+def custom_tool(source: Mapping[str, Any]) -> Tool:
+    """Return the tool of ``{"type": "custom", "name": …, "format": …}``, whose parts may stand in ``custom`` too.
+
+    A format is ``{"type": "text"}``, ``{"type": "grammar", "syntax": "regex", "definition": …}``, or a Grammar. A pattern is of
+    ECMA-262, and the whole text matches it.
+    Raises: ToolError for what is none of these, or no pattern.
+    """
+    inner, place = (source["custom"], "/custom") if "custom" in source else (source, "")
+    if not isinstance(inner, Mapping) or "name" not in inner:
+        raise ToolError(place, "no `name`")
+    for key in inner:
+        if key not in KEYS:
+            close = similar(str(key), KEYS)
+            help = f"did you mean `{close}`?" if close else f"there are {', '.join(KEYS)}"
+            raise ToolError(f"{place}/{key!s:.60}", f"a custom tool has no `{key!s:.60}`; {help}")
+    name, description = inner["name"], inner.get("description") or ""
+    form = inner.get("format")
+    place += "/format"
+    if isinstance(form, Grammar):
+        return Tool(name, description=description, grammar=form)
+    if form is None:
+        form = {"type": "text"}
+    if not isinstance(form, Mapping) or form.get("type") not in FORMATS:
+        found = form.get("type") if isinstance(form, Mapping) else form
+        raise ToolError(f"{place}/type", f"{found!r:.60} is none of {', '.join(FORMATS)}")
+    if form["type"] == "text":
+        tool = Tool(name, _of_input({"type": "string"}), description=description)
+        tool.is_text = True
+        return tool
+    pattern, place = _pattern(form, place)
+    try:
+        grammar = Grammar.from_regex(pattern)
+    except GrammarError as error:
+        found = error.diagnostics[0]
+        where = "" if found.span is None else f" at character {found.span.start + 1}"
+        help = f"; {found.help or found.label}" if found.help or found.label else ""
+        raise ToolError(f"{place}/definition", f"{found.message}{where} ({found.code}){help}") from None
+    schema = _of_input({"type": "string", "pattern": f"^(?:{pattern})$"})
+    tool = Tool(name, schema, description=description, grammar=grammar)
+    tool.has_pattern = True
+    return tool
+
+
+def _pattern(form: Mapping[str, Any], place: str) -> tuple[str, str]:
+    """Return the pattern of a grammar format, and the place of what holds it."""
+    inner = form
+    if "grammar" in form:
+        inner, place = form["grammar"], f"{place}/grammar"
+    if not isinstance(inner, Mapping):
+        raise ToolError(place, "an object with `syntax` and `definition` is needed")
+    syntax, definition = inner.get("syntax"), inner.get("definition")
+    if syntax == "lark":
+        problem = "there is no reader for Lark; write the rules in EBNF and give `Tool(name, grammar=Grammar.from_ebnf(…))`"
+        raise ToolError(f"{place}/syntax", problem)
+    if syntax not in SYNTAXES:
+        raise ToolError(f"{place}/syntax", f"{syntax!r:.60} is none of {', '.join(SYNTAXES)}")
+    if not isinstance(definition, str):
+        raise ToolError(f"{place}/definition", f"a string is needed, not {type(definition).__name__}")
+    return definition, place
+
+
+def _of_input(schema: dict[str, Any]) -> dict[str, Any]:
+    return {
+        "type": "object",
+        "properties": {"input": schema},
+        "required": ["input"],
+        "additionalProperties": False,
+    }

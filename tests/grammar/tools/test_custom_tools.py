@@ -1,0 +1,90 @@
+"""Custom tools of OpenAI's interface: text, patterns, grammars."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+import stackmask as sm
+from stackmask import tools
+
+STYLE = tools.ToolStyle((("<<{name}: ", ">>"),), arguments="text", trigger="<<")
+ZIP = {
+    "type": "custom",
+    "name": "zip",
+    "format": {"type": "grammar", "syntax": "regex", "definition": "[0-9]{2}|a>>b"},
+}
+NOTE = {
+    "type": "custom",
+    "custom": {"name": "note", "description": "Write it down.", "format": {"type": "text"}},
+}
+
+
+def test_arguments_that_are_text() -> None:
+    made = tools.grammar(STYLE, [ZIP, NOTE], reasoning="off")
+    assert made.accepts("Look: <<zip: 12>> and <<note: what is > that>>.")
+    assert not made.accepts("<<zip: 1>>")
+    turn = tools.parse(STYLE, "<<zip: a>>b>><<note: x>>", tools=[ZIP, NOTE])
+    assert [call.arguments for call in turn.calls] == [{"input": "a>>b"}, {"input": "x"}]
+
+
+def test_arguments_in_json() -> None:
+    for style, call in (
+        ("hermes", '<tool_call>\n{"name": "%s", "arguments": {"input": "%s"}}\n</tool_call>'),
+        (
+            "qwen_3_coder",
+            "<tool_call>\n<function=%s>\n<parameter=input>%s</parameter>\n</function>\n</tool_call>",
+        ),
+    ):
+        made = tools.grammar(style, [ZIP, NOTE], reasoning="off")
+        assert made.accepts(call % ("zip", "12"))
+        assert made.accepts(call % ("note", "12 x"))
+        assert not made.accepts(call % ("zip", "12x"))
+        assert tools.parse(style, call % ("zip", "12"), tools=[ZIP]).calls[0].arguments == {"input": "12"}
+
+
+def test_a_grammar_as_format() -> None:
+    sql = sm.Grammar.from_sql("sqlite", schema="CREATE TABLE shop(city TEXT)")
+    run = {"type": "custom", "name": "run", "format": sql}
+    assert tools.grammar(STYLE, [run]).accepts("<<run: SELECT city FROM shop>>")
+    assert not tools.grammar(STYLE, [run]).accepts("<<run: SELECT town FROM shop>>")
+    with pytest.raises(tools.ToolError, match="/tools/0/grammar: its argument is text of a grammar"):
+        tools.grammar("hermes", [run])
+
+
+@pytest.mark.parametrize(
+    ("custom", "message"),
+    [
+        ({}, "no `name`"),
+        ({"name": "a", "formt": 1}, "/formt: a custom tool has no `formt`; did you mean `format`?"),
+        ({"name": "a", "format": {"type": "json"}}, "/format/type: 'json' is none of text, grammar"),
+        (
+            {"name": "a", "format": {"type": "grammar", "syntax": "lark"}},
+            "/format/syntax: there is no reader for Lark",
+        ),
+        (
+            {"name": "a", "format": {"type": "grammar", "syntax": "sql"}},
+            "/format/syntax: 'sql' is none of regex, lark",
+        ),
+        (
+            {"name": "a", "format": {"type": "grammar", "grammar": {"syntax": "regex"}}},
+            "/format/grammar/definition: a string is needed, not NoneType",
+        ),
+    ],
+)
+def test_what_is_refused(custom: dict[str, Any], message: str) -> None:
+    with pytest.raises(tools.ToolError) as caught:
+        tools.grammar("hermes", [{"type": "custom", **custom}])
+    assert message in str(caught.value)
+    assert str(caught.value).count("/tools/0") == 1
+
+
+def test_a_pattern_that_is_none() -> None:
+    broken = {
+        "type": "custom",
+        "name": "a",
+        "format": {"type": "grammar", "syntax": "regex", "definition": "a("},
+    }
+    with pytest.raises(tools.ToolError, match="at /tools/0/format/definition: unclosed group at character 2"):
+        tools.grammar("hermes", [broken])

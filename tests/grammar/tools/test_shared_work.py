@@ -1,0 +1,123 @@
+"""What turns with tools share: free text, what is known of a tool, what is known of a schema."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from typing import Any
+
+import numpy as np
+import pytest
+
+import stackmask as sm
+from stackmask import tools
+from stackmask.grammar.tools import known_tools
+from stackmask.grammar.tools.known_tools import KnownTools
+
+MARKERS = ("<tool_call>", "</tool_call>", "<think>", "</think>")
+BYTES = [bytes([b]) for b in range(256)]
+MARKED = sm.Vocabulary(
+    [*BYTES, None, *[None] * len(MARKERS)],
+    stop_ids=[256],
+    special_names={name: 257 + i for i, name in enumerate(MARKERS)},
+)
+PLAIN = sm.Vocabulary([*BYTES, None], stop_ids=[256])
+
+
+def tool(name: str, **properties: Any) -> dict[str, Any]:
+    return {
+        "type": "function",
+        "function": {"name": name, "parameters": {"type": "object", "properties": properties}},
+    }
+
+
+def first_mask(compiler: sm.Compiler, given: list[Any], style: str) -> tuple[sm.CompiledGrammar, list[int]]:
+    compiled = compiler.compile(tools.grammar(style, given, reasoning="off"))
+    mask = sm.allocate_token_bitmask(1, compiler.vocabulary.size)
+    compiled.matcher().fill_next_token_bitmask(mask)
+    return compiled, np.asarray(mask).ravel().tolist()
+
+
+@pytest.mark.parametrize("style", ["qwen_3", "llama"])
+@pytest.mark.parametrize("vocabulary", [MARKED, PLAIN], ids=["special tokens", "text"])
+def test_free_text_is_walked_once_for_all_tools(style: str, vocabulary: sm.Vocabulary) -> None:
+    compiler = sm.Compiler(vocabulary)
+    compiled, expected = first_mask(compiler, [tool("search", q={"type": "string"})], style)
+    first_mask(compiler, [tool("other", q={"type": "string"})], style)
+    before = compiled.stats()["walks"]
+    _, found = first_mask(compiler, [tool("find", n={"type": "integer"})], style)
+    assert found == expected
+    assert compiled.stats()["walks"] == before
+
+
+def test_free_text_may_be_empty_and_may_come_before_and_after_calls() -> None:
+    grammar = tools.grammar("hermes", [tool("f", a={"enum": [1]})], reasoning="off")
+    call = '<tool_call>\n{"name": "f", "arguments": {"a": 1}}\n</tool_call>'
+    for text in ("", "Hello.", call, f"{call}{call}", f"One{call}\ntwo{call}.", f"{call} <tool"):
+        assert grammar.accepts(text), text
+    for text in (f"{call[:-1]}", "a<tool_call>", f"<tool_call>{call}"):
+        assert not grammar.accepts(text), text
+
+
+def test_a_tool_in_another_order_and_beside_others_means_the_same() -> None:
+    given = [tools.Tool.of(tool(name, q={"type": "string"})) for name in ("a", "b", "c")]
+    for chosen in (given, given[::-1], given[1:], [given[0], tools.Tool.of(tool("tag1"))]):
+        for vocabulary in (MARKED, PLAIN):
+            again = [tools.Tool(one.name, one.parameters) for one in chosen]
+            compiler = sm.Compiler(vocabulary)
+            kept, fresh = (compiler.compile(tools.grammar("qwen_3", these)) for these in (chosen, again))
+            assert kept.grammar.dump() == fresh.grammar.dump()
+            assert kept is fresh
+
+
+def test_a_dict_that_comes_again_is_the_tool_of_before() -> None:
+    known = KnownTools()
+    first = known.of(tool("search", q={"type": "string"}), tools.Tool.of)
+    assert known.of(tool("search", q={"type": "string"}), tools.Tool.of) is first
+    for other in (
+        tool("search", q={"type": "string", "minLength": True}),
+        tool("search", q={"type": "string", "minLength": 1}),
+        tool("search", q={"type": "string", "minLength": 1.0}),
+    ):
+        assert known.of(other, tools.Tool.of) is not first
+        assert repr(known.of(other, tools.Tool.of).parameters) == repr(other["function"]["parameters"])
+
+
+def test_a_dict_that_is_changed_afterwards_is_another_tool() -> None:
+    given = tool("search", q={"type": "string"})
+    asked = tool("search", q={"type": "string"})
+    assert "q" in tools.grammar("hermes", [given], tool_choice="required").dump()
+    given["function"]["parameters"]["properties"]["n"] = given["function"]["parameters"]["properties"].pop(
+        "q"
+    )
+    for style in ("hermes", "qwen_3_coder"):
+        before, after = (tools.grammar(style, [one], tool_choice="required").dump() for one in (asked, given))
+        assert '"q' in before.replace("\\", "") or "=q>" in before
+        assert before != after
+        assert before == tools.grammar(style, [tools.Tool.of(asked)], tool_choice="required").dump()
+
+
+def test_tools_that_are_known_are_few_and_small(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(known_tools, "MAX_TOOLS", 3)
+    known = KnownTools()
+    made = [known.of(tool(f"t{i}"), tools.Tool.of) for i in range(5)]
+    assert known.of(tool("t4"), tools.Tool.of) is made[4]
+    assert known.of(tool("t0"), tools.Tool.of) is not made[0]
+    long = tool("long", q={"type": "string", "description": "a" * known_tools.MAX_BYTES})
+    assert known.of(long, tools.Tool.of) is not known.of(long, tools.Tool.of)
+    odd = tool("odd", q={"const": Decimal("1.5")})
+    assert known.of(odd, tools.Tool.of) is not known.of(odd, tools.Tool.of)
+
+
+def test_a_dict_that_came_before_is_still_too_large_for_a_small_limit() -> None:
+    given = tool("large", q={"type": "string", "description": "a" * 2000})
+    tools.grammar("hermes", [given])
+    with pytest.raises(sm.BudgetError, match="max_input_bytes"):
+        tools.grammar("hermes", [given], limits=sm.Limits(max_input_bytes=1000))
+
+
+def test_a_tool_keeps_what_it_is_when_it_is_not_strict() -> None:
+    one = tools.Tool.of(tool("search", q={"type": "string"}))
+    assert one.with_strict(False) is one.with_strict(False)
+    assert one.with_strict(True) is not one.with_strict(False)
+    assert one.with_strict(False).strict is False
+    assert one.strict is None
