@@ -518,6 +518,11 @@ class Grammar:
     def __repr__(self) -> str:
         return f"<Grammar: {len(self._rules.rules)} rules, start {self._rules.start}>"
 
+    def _repr_html_(self) -> str | None:
+        from stackmask.grammar.diagram.notebook import notebook_html
+
+        return notebook_html(self._rules)
+
 
 def union(*parts: Grammar, **named: Grammar) -> Grammar:
     """Return the grammar of the texts of any of the parts; diagnostics call those given by name so.

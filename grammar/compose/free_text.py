@@ -22,7 +22,7 @@ from stackmask.grammar.ir import (
 from stackmask.grammar.ir.build import choice, sequence
 from stackmask.grammar.source.work import spend
 
-_SOME_TEXT: Final = Repeat(ANY_CHAR, 1, None)
+SOME_TEXT: Final = Repeat(ANY_CHAR, 1, None)
 
 
 def any_of(words: Items[str]) -> Expr:
@@ -54,7 +54,7 @@ def text_until(
         # the text cannot hold the beginning of an end that the end itself completes
         return sequence((text([*excludes, *marks], max_chars), any_of(ends)))
     written = Sequence((text(excludes, max_chars), any_of(ends)))
-    too_late = Sequence((ANY_TEXT, any_of(marks), _SOME_TEXT))
+    too_late = Sequence((ANY_TEXT, any_of(marks), SOME_TEXT))
     conditions: list[Expr] = [written, Complement(too_late)]
     others = [mark for mark in first if mark not in ends]
     if others:

@@ -6,26 +6,13 @@ stay one rule, so that they are lowered once.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import replace
 from threading import Lock
 from typing import Final, NamedTuple
 
-from stackmask.grammar.ir import (
-    Capture,
-    Dynamic,
-    Expr,
-    KeyTest,
-    NotFollowedBy,
-    Rule,
-    RuleRef,
-    RuleSet,
-    Scope,
-    Slot,
-    SourceText,
-    walk,
-)
-from stackmask.grammar.ir.build import choice, repeat, rewrite, sequence
+from stackmask.grammar.ir import Expr, Rule, RuleRef, RuleSet, Scope, SourceText
+from stackmask.grammar.ir.build import Renaming, choice, referred, repeat, sequence
 from stackmask.grammar.source.diagnostics import Diagnostic, GrammarError
 from stackmask.grammar.source.work import enter, spend
 
@@ -58,7 +45,7 @@ class Merger:
         self._shared: dict[str, Rule] = {}
         self._defined: set[str] = set()
         self._owned: list[str] = []  # start rules of parts
-        self._kinds: set[type] = set()
+        self._restricts = self._depends = False  # whether some part has restrictions; reads the state or keys
 
     def add(self, part: RuleSet, name: str = "") -> Expr:
         """Add a part and return the expression that means it; the same part is added once.
@@ -71,24 +58,21 @@ class Merger:
             return known[1]
         enter("putting grammars together")
         prefix = self._fresh(name)
-        shared = self._find_shared(part)
         offset = len(self.sources)
         self.sources += part.sources
         own = prefix + SEPARATOR  # mutant: own-name
-        found = _placed(part, own, frozenset(shared), offset)
-        for old in shared:
+        found = _placed_parts.recall(part, own, offset)
+        if found is None or not self._shares or not self._has_all(found.shared):
+            found = _placed(part, own, self._find_shared(part), offset)
+        for old in found.shared:
             self.rules[old] = self._shared[old]
         self.rules.update(found.rules)
-        self._kinds |= found.kinds
-        keeps_state = found.keeps_state
-        start = part.start if part.start in shared else own + part.start
-        self._owned.append(start)
-        self._join_state(part, prefix, keeps_state)
-        meaning: Expr = RuleRef(start)
-        if keeps_state:
-            meaning = Scope(meaning)
-        self._parts[name, id(part)] = (part, meaning)
-        return meaning
+        self._restricts = self._restricts or found.restricts
+        self._depends = self._depends or found.depends
+        self._owned.append(found.start)
+        self._join_state(part, prefix, found.keeps_state)
+        self._parts[name, id(part)] = (part, found.meaning)
+        return found.meaning
 
     def define(self, name: str, body: Expr) -> Expr:
         """Add a rule of the whole, under this name or one like it, and return a reference to it."""
@@ -106,9 +90,8 @@ class Merger:
         used = self._used()
         if not used.issuperset(self._owned) or not used.issuperset(self._defined):
             needs_passes = True  # there are rules that nothing reaches
-        restricts = NotFollowedBy in self._kinds and not self._kinds.isdisjoint({Dynamic, Slot, KeyTest})
         rules = RuleSet(self.rules, START, self.initial, tuple(self.sources))
-        return Merged(rules, not needs_passes and not restricts)
+        return Merged(rules, not needs_passes and not (self._restricts and self._depends))
 
     def hold(self, rules: RuleSet, name: str, keeps_state: bool) -> None:
         """Take in the semantic state of rules that parts are put into."""
@@ -123,11 +106,11 @@ class Merger:
         used = {START}
         todo = [START]
         while todo:
-            for node in walk(self.rules[todo.pop()].body):
-                if isinstance(node, RuleRef) and node.name not in used:
-                    used.add(node.name)
-                    if node.name in self._defined:
-                        todo.append(node.name)
+            for name in referred(self.rules[todo.pop()].body):
+                if name not in used:
+                    used.add(name)
+                    if name in self._defined:
+                        todo.append(name)
         spend(len(used))
         return used
 
@@ -145,31 +128,37 @@ class Merger:
         self._names.add(found)
         return found
 
-    def _find_shared(self, part: RuleSet) -> set[str]:
+    def _has_all(self, rules: Mapping[str, Rule]) -> bool:
+        """Tell whether these rules of any JSON value are those that the parts before had, if they had such."""
+        shared = self._shared
+        for name, rule in rules.items():
+            if shared.get(name, rule).body is not rule.body:
+                return False
+        for name, rule in rules.items():
+            shared.setdefault(name, rule)
+        return True
+
+    def _find_shared(self, part: RuleSet) -> dict[str, Rule]:
         """Return the rules of any JSON value that this part has as the parts before it had them."""
         if not self._shares:
-            return set()
+            return {}
+        # a dict, so that the order is that of the rules
         found = {
-            name
+            name: rule
             for name, rule in part.rules.items()
-            if (name == _SHARED or name.startswith(_SHARED + "."))
+            if name.startswith(_SHARED)
+            and (name == _SHARED or name.startswith(_SHARED + "."))
             and name != part.start
             and (name not in self._shared or self._shared[name].body == rule.body)
         }
-        changed = True
+        changed = bool(found)
         while changed:
             spend(4 * len(found))
-            closed = {
-                name
-                for name in found
-                if all(
-                    node.name in found for node in walk(part.rules[name].body) if isinstance(node, RuleRef)
-                )
-            }
+            closed = {name: rule for name, rule in found.items() if found.keys() >= set(referred(rule.body))}
             changed = len(closed) < len(found)
             found = closed
-        for name in found:
-            self._shared.setdefault(name, part.rules[name])
+        for name, rule in found.items():
+            self._shared.setdefault(name, rule)
         return found
 
     def _join_state(self, part: RuleSet, name: str, keeps_state: bool) -> None:
@@ -202,78 +191,84 @@ class Placed(NamedTuple):
 
     part: RuleSet
     rules: dict[str, Rule]
-    kinds: frozenset[type]
+    shared: dict[str, Rule]  # those of any JSON value, which keep their names
+    start: str
+    meaning: Expr  # the same object whenever the part is put there, so that what is known of it stays known
+    restricts: bool
+    depends: bool
     keeps_state: bool
 
 
 class PlacedParts:
-    """The parts that were put under namespaces before, as many as ``MAX_PLACED`` allows. Safe to share between threads."""
+    """The parts that were put under namespaces before, as many as ``MAX_PLACED`` allows. Safe to share between threads.
+
+    Keys hold the addresses of parts, which live as long.
+    """
 
     def __init__(self) -> None:
         self._lock = Lock()
         self._parts: dict[tuple[int, str, frozenset[str], int], Placed] = {}
+        self._whole: dict[tuple[int, str, int], Placed] = {}  # those that share all rules of any JSON value
         self._rules = 0
 
+    def recall(self, part: RuleSet, own: str, offset: int) -> Placed | None:
+        """Return what was made of a part, if that shares all rules that it can."""
+        found = self._whole.get((id(part), own, offset))
+        if found is not None:
+            spend(1 + len(found.rules))
+        return found
+
     def get(self, key: tuple[int, str, frozenset[str], int]) -> Placed | None:
-        """Return what was made of a part, if it is still known. The key holds its address: it lives as long."""
+        """Return what was made of a part that shares some rules, if it is still known."""
         return self._parts.get(key)
 
     def put(self, key: tuple[int, str, frozenset[str], int], placed: Placed) -> None:
         """Remember a part, unless it has too many rules of its own."""
-        size = 1 + len(placed.part.rules)
+        rules = placed.part.rules
+        size = 1 + len(rules)
         if size > MAX_PLACED // 4:
             return
         with self._lock:
             if self._rules + size > MAX_PLACED:
                 self._parts = {}
+                self._whole = {}
                 self._rules = 0
             if key not in self._parts:
                 self._parts[key] = placed
                 self._rules += size
+                address, own, shared, offset = key
+                if all(name in shared or not name.startswith(_SHARED) for name in rules):
+                    self._whole[address, own, offset] = placed
 
 
 _placed_parts = PlacedParts()
 
 
-def _placed(part: RuleSet, own: str, shared: frozenset[str], offset: int) -> Placed:
+def _placed(part: RuleSet, own: str, shared: dict[str, Rule], offset: int) -> Placed:
     """Return the rules of a part under names that begin with ``own``, the same objects for the same part."""
-    key = (id(part), own, shared, offset)
+    key = (id(part), own, frozenset(shared), offset)
     known = _placed_parts.get(key)
     if known is not None:
         spend(1 + len(known.rules))
         return known
-    names = {old: old if old in shared else own + old for old in part.rules}
+    renaming = Renaming({old: old if old in shared else own + old for old in part.rules})
     rules = {}
-    kinds: set[type] = set()
-    keeps_state = False
     for old, rule in part.rules.items():
-        for node in walk(rule.body):
-            kinds.add(type(node))
-            if isinstance(node, Capture) and node.action != "key":
-                keeps_state = True
+        body = renaming.renamed(rule.body)
         if old in shared:
             continue
         span = rule.span
         if span is not None and offset:
             span = replace(span, source=span.source + offset)
-        rules[names[old]] = Rule(names[old], _renamed(rule.body, names), span)
-    found = Placed(part, rules, frozenset(kinds), keeps_state or Dynamic in kinds)
+        rules[own + old] = Rule(own + old, body, span)
+    spend(renaming.count)
+    start = part.start if part.start in shared else own + part.start
+    meaning: Expr = Scope(RuleRef(start)) if renaming.keeps_state else RuleRef(start)
+    found = Placed(
+        part, rules, shared, start, meaning, renaming.restricts, renaming.depends, renaming.keeps_state
+    )
     _placed_parts.put(key, found)
     return found
-
-
-def _renamed(body: Expr, names: dict[str, str]) -> Expr:
-    if all(names[node.name] == node.name for node in walk(body) if isinstance(node, RuleRef)):
-        spend(1)
-        return body  # the same object: what is known of it stays known
-
-    def leaf(expr: Expr) -> Expr:
-        spend(1)
-        if isinstance(expr, RuleRef):
-            return RuleRef(names[expr.name], expr.nonempty)
-        return expr
-
-    return rewrite(body, leaf)
 
 
 def named(name: str, read: Callable[[], RuleSet]) -> RuleSet:

@@ -1,0 +1,325 @@
+"""One rule to one diagram: expressions become boxes, branches and loops.
+
+Sizes are bounded: what nests too deeply or comes too late is a box with its text, and long choices show their first
+alternatives. Texts and blanks of JSON are named rather than drawn.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence as Items
+from typing import TYPE_CHECKING, Any, Final
+
+from stackmask.grammar.diagram.labels import (
+    MAX_TITLE,
+    class_label,
+    cut,
+    expr_label,
+    extra_columns,
+    follow_label,
+    is_blank,
+    literal_label,
+    shown,
+)
+from stackmask.grammar.ir import (
+    EPSILON,
+    ByteClass,
+    Capture,
+    CharClass,
+    Choice,
+    Complement,
+    Dynamic,
+    Expr,
+    Intersection,
+    Keyed,
+    KeyTest,
+    Literal,
+    NotFollowedBy,
+    Repeat,
+    RuleRef,
+    Scope,
+    Sequence,
+    Slot,
+    TokenTerminal,
+)
+from stackmask.grammar.source.diagnostics import StackmaskError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+MAX_DEPTH: Final = 24  # expressions in each other
+MAX_BOXES: Final = 4_000  # of one picture
+MAX_ALTERNATIVES: Final = 40
+MAX_ITEMS: Final = 200  # of a sequence
+LINE: Final = 760  # pixels; longer sequences go on in the next line
+CHAR_WIDTH: Final = 8.5
+
+
+class DiagramError(StackmaskError):
+    """A diagram that cannot be drawn."""
+
+
+def library() -> Any:
+    """Return the library that draws. Raises: DiagramError if it is not installed."""
+    try:
+        import railroad
+    except ModuleNotFoundError:
+        raise DiagramError(
+            "diagrams need railroad-diagrams, which is not installed: pip install 'stackmask[look]'"
+        ) from None
+    return railroad
+
+
+class Drawer:
+    """Draw the rules of one grammar. ``places``: where the diagram of a rule is, for links."""
+
+    def __init__(self, places: Mapping[str, str]) -> None:
+        self._railroad = library()
+        self._places = places
+        self._left = MAX_BOXES
+
+    def diagram(self, body: Expr) -> Any:
+        """Return the diagram of the body of a rule, laid out."""
+        made = self._railroad.Diagram(self._item(body, 0), type="complex")
+        made.format(16)
+        _without_doubles(made)
+        return made
+
+    # -- expressions ---------------------------------------------------------------------------------
+
+    def _item(self, expr: Expr, depth: int) -> Any:
+        """Return an expression as an item of the library. The depth of calls is bounded by MAX_DEPTH."""
+        self._left -= 1
+        if self._left < 0:
+            return self._railroad.Comment("…")
+        if depth > MAX_DEPTH:
+            return self._box(expr_label(expr))
+        match expr:
+            case Literal() | CharClass() | ByteClass() | TokenTerminal() | RuleRef() | NotFollowedBy():
+                return self._leaf(expr)
+            case Sequence(items):
+                return self._sequence(_flat(items), depth)
+            case Choice(items):
+                return self._choice(items, depth)
+            case Repeat(item, low, high):
+                return self._repeat(item, None, low, high, depth)
+            case Intersection(items):
+                return self._intersection(items, depth)
+            case Complement(item):
+                return self._box(f"anything but {expr_label(item)}")
+            case Capture(item, action):
+                return self._capture(item, action, depth)
+            case Scope(item) | Keyed(item, _):
+                return self._item(item, depth + 1)
+            case Dynamic(resolver):
+                return self._dynamic(resolver)
+            case Slot() | KeyTest():
+                return self._railroad.Skip()
+
+    def _leaf(self, expr: Expr) -> Any:
+        match expr:
+            case Literal(b""):
+                return self._railroad.Skip()
+            case Literal(data):
+                return self._terminal(literal_label(data))
+            case TokenTerminal():
+                return self._terminal(shown(expr_label(expr)), "token")
+            case RuleRef(name, _):
+                return self._reference(name)
+            case NotFollowedBy():
+                return self._railroad.Comment(cut(follow_label(expr)))
+            case _:
+                return self._terminal(class_label(expr), "class")
+
+    def _sequence(self, items: list[Expr], depth: int) -> Any:
+        more = len(items) - MAX_ITEMS
+        drawn = []
+        at = 0
+        while at < min(len(items), MAX_ITEMS):
+            word = _word(items, at)
+            if len(word) > 1:
+                drawn.append(self._terminal(f"{word} (any case)"))
+                at += len(word)
+                continue
+            loop = _separated(items, at)
+            if loop is not None:
+                item, separator = loop
+                drawn.append(self._repeat(item, separator, 1, None, depth))
+                at += len(_flat((item,))) + 1
+                continue
+            drawn.append(self._item(items[at], depth + 1))
+            at += 1
+        if more > 0:
+            drawn.append(self._railroad.Comment(f"and {more:,} more"))
+        drawn = [item for item in drawn if not isinstance(item, self._railroad.Skip)]
+        if not drawn:
+            return self._railroad.Skip()
+        return self._lines(drawn)
+
+    def _lines(self, drawn: list[Any]) -> Any:
+        """Return items in a row, or in several where one would be too long."""
+        lines: list[list[Any]] = [[]]
+        width = 0.0
+        for item in drawn:
+            if lines[-1] and width + item.width > LINE:
+                lines.append([])
+                width = 0.0
+            lines[-1].append(item)
+            width += item.width + 20
+        rows = [line[0] if len(line) == 1 else self._railroad.Sequence(*line) for line in lines]
+        return rows[0] if len(rows) == 1 else self._railroad.Stack(*rows)
+
+    def _choice(self, items: Items[Expr], depth: int) -> Any:
+        if not items:
+            return self._railroad.Comment("nothing")
+        if _is_string_character(items):
+            return self._terminal("character of a string", "class")
+        optional = EPSILON in items
+        others = [item for item in items if item != EPSILON]
+        drawn = [self._item(item, depth + 1) for item in others[:MAX_ALTERNATIVES]]
+        if len(others) > MAX_ALTERNATIVES:
+            drawn.append(self._railroad.Comment(f"and {len(others) - MAX_ALTERNATIVES:,} more"))
+        if optional:
+            drawn.insert(0, self._railroad.Skip())
+        if len(drawn) == 1:
+            return drawn[0]
+        return self._railroad.Choice(1 if optional else 0, *drawn)
+
+    def _repeat(self, item: Expr, separator: Expr | None, low: int, high: int | None, depth: int) -> Any:
+        if is_blank(item):
+            return self._railroad.Skip()
+        inner = self._item(item, depth + 1)
+        if isinstance(inner, self._railroad.Skip):
+            return inner
+        if high == 1:
+            return inner if low == 1 else self._railroad.Optional(inner)
+        between = None if separator is None else self._item(separator, depth + 1)
+        if low > 1 or high is not None:
+            between = self._railroad.Comment(_times(max(low, 1), high))
+        loop = self._railroad.OneOrMore(inner, between)
+        return self._railroad.Optional(loop) if low == 0 else loop
+
+    def _intersection(self, items: Items[Expr], depth: int) -> Any:
+        first, *others = items
+        if isinstance(first, Complement) and others:
+            # what a text is reads better before what it is not
+            first, others = others[0], [first, *others[1:]]
+        notes = [
+            f"but not {expr_label(other.item)}"
+            if isinstance(other, Complement)
+            else f"and {expr_label(other)}"
+            for other in others
+        ]
+        return self._railroad.Group(self._item(first, depth + 1), cut(", ".join(notes)))
+
+    def _capture(self, item: Expr, action: object, depth: int) -> Any:
+        if action == "key":
+            return self._box("another key")
+        inner = self._item(item, depth + 1)
+        return self._railroad.Group(inner, "remembered") if action == "push" else inner
+
+    def _dynamic(self, resolver: object) -> Any:
+        if resolver == "top":
+            return self._box("what was remembered last")
+        written = getattr(resolver, "written", None)
+        if isinstance(written, bytes):
+            return self._leaf(Literal(written))
+        return self._box(shown(getattr(resolver, "__qualname__", type(resolver).__name__)))
+
+    # -- boxes ---------------------------------------------------------------------------------------
+
+    def _terminal(self, label: str, kind: str = "") -> Any:
+        return self._sized(self._railroad.Terminal(cut(label), title=_title(label), cls=kind), label)
+
+    def _box(self, label: str) -> Any:
+        return self._sized(self._railroad.NonTerminal(cut(label), title=_title(label), cls="text"), label)
+
+    def _reference(self, name: str) -> Any:
+        if name.startswith("%"):
+            return self._railroad.Skip()  # what may be skipped
+        label = shown(name)
+        box = self._railroad.NonTerminal(cut(label), href=self._places.get(name), title=_title(label))
+        return self._sized(box, label)
+
+    def _sized(self, box: Any, label: str) -> Any:
+        box.width += extra_columns(cut(label)) * CHAR_WIDTH
+        return box
+
+
+def _without_doubles(diagram: Any) -> None:
+    """Leave out the second copy of its text that the library puts into a link."""
+    stack = [diagram]
+    while stack:
+        item = stack.pop()
+        children: list[Any] = getattr(item, "children", [])
+        if getattr(item, "name", "") == "a":
+            del children[1:]
+        stack.extend(child for child in children if not isinstance(child, str))
+
+
+def _title(label: str) -> str | None:
+    return None if cut(label) == label else label[:MAX_TITLE]
+
+
+def _times(low: int, high: int | None) -> str:
+    if high is None:
+        return f"{low:,} or more"
+    return f"{high:,} times" if low == high else f"{low:,} to {high:,} times"
+
+
+def _flat(items: Items[Expr]) -> list[Expr]:
+    """Return the items of a sequence with those of sequences in it, and neighbouring literals as one."""
+    found: list[Expr] = []
+    stack = list(reversed(items))
+    while stack:
+        item = stack.pop()
+        match item:
+            case Sequence(inner):
+                stack.extend(reversed(inner))
+            case Literal(data) if found and isinstance(found[-1], Literal):
+                found[-1] = Literal(found[-1].data + data)
+            case Literal(b"") | Slot() | KeyTest():
+                pass
+            case Repeat(inner, _, _) if is_blank(inner):
+                pass  # where blanks may stand, as in JSON
+            case _:
+                found.append(item)
+    return found
+
+
+def _word(items: list[Expr], at: int) -> str:
+    """Return the letters from a place on that may be capital or small."""
+    found = ""
+    for item in items[at:]:
+        if not isinstance(item, CharClass) or len(item.ranges) != 2:
+            break
+        (capital, last), (small, end) = item.ranges
+        if capital != last or small != end or not 0x41 <= capital <= 0x5A or small != capital + 0x20:
+            break
+        found += chr(capital)
+    return found
+
+
+def _separated(items: list[Expr], at: int) -> tuple[Expr, Expr] | None:
+    """Return item and separator of ``item (separator item)*`` at a place of a sequence, if it is there."""
+    for size in range(1, 4):
+        if at + size >= len(items):
+            return None
+        loop = items[at + size]
+        if not isinstance(loop, Repeat) or loop.min or loop.max is not None:
+            continue
+        inner = _flat((loop.item,))
+        head = items[at : at + size]
+        if len(inner) > size and inner[-size:] == head:
+            return Sequence(tuple(head)), Sequence(tuple(inner[:-size]))
+    return None
+
+
+def _is_string_character(items: Items[Expr]) -> bool:
+    """Tell whether alternatives are a character of a JSON string: one that needs no escape, or an escape."""
+    if len(items) != 2 or not isinstance(items[0], CharClass) or not isinstance(items[1], Sequence):
+        return False
+    ranges, escape = items[0].ranges, items[1].items[0]
+    quoted = any(low <= code <= high for code in (0x22, 0x5C) for low, high in ranges)
+    return (
+        not quoted and ranges[-1][1] == 0x10FFFF and isinstance(escape, Literal) and escape.data[:1] == b"\\"
+    )
