@@ -167,6 +167,8 @@ class _Tails:
             self.budget[0] > 0
             and len(self.inside) < MAX_DEPTH
             and called not in self.inside
+            # what follows the first calls of a cycle is a rule of its own, made after the ends are known
+            and called in self.ends
             and not self.ends[called]
         )
 

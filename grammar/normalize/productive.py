@@ -31,6 +31,7 @@ from stackmask.grammar.normalize.graph import reachable, reference_graph, refere
 from stackmask.grammar.normalize.memo import remembered
 from stackmask.grammar.source.diagnostics import Diagnostic, GrammarError
 
+MAX_LOOKED_AT: Final = 1_000  # characters of an expression that is shown
 # where `-` and `&` are characters
 _LITERALS: Final = re.compile(
     r"\"(?:[^\"\\]|\\.)*\"|'(?:[^'\\]|\\.)*'|\[(?:[^\]\\]|\\.)*\]|/(?:[^/\\]|\\.)*/"
@@ -72,7 +73,7 @@ def _unproductive(
     message = f"rule `{name}` cannot derive any string"
     span = _empty_operator(written.rules[name].body) if name in written.rules else None
     if span is not None and span.source < len(ruleset.sources) and not references(rule.body):
-        text = ruleset.sources[span.source].text[span.start : span.end]
+        text = ruleset.sources[span.source].text[span.start : min(span.end, span.start + MAX_LOOKED_AT)]
         for sign, label in (("-", "`-` takes everything away"), ("&", "no text is in both operands")):
             if sign in _LITERALS.sub("", text):
                 return Diagnostic("G102", message, span, label, f'for the character write `"{sign}"`')

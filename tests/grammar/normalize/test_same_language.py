@@ -10,6 +10,7 @@ from oracle.comparing import check_invariants, compare
 from oracle.random_grammars import Features, random_features, random_rule_set
 from oracle.regular import TooLarge
 
+from stackmask import Grammar
 from stackmask.grammar.normalize import normalize
 from stackmask.grammar.source.diagnostics import GrammarError
 
@@ -42,5 +43,18 @@ def test_left_recursive_grammars_with_restrictions(seed: int) -> None:
         normal = normalize(rules)
     except GrammarError:
         return
+    check_invariants(normal)
+    compare(rules, normal, 250)
+
+
+def test_the_end_of_a_rule_that_calls_what_was_made_for_a_cycle() -> None:
+    text = """
+    r0 ::= r3 | "aba" | "bbba"
+    r1 ::= r2 "aba" r3 | "a"
+    r2 ::= r1 "a" "b" | "c" | r2
+    r3 ::= r0 r1 "cb" | r1 r1 | r0 "abc" | "ccbc"
+    """
+    rules = Grammar.from_ebnf(text, start="r0").rules
+    normal = normalize(rules)
     check_invariants(normal)
     compare(rules, normal, 250)
