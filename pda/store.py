@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import count
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from weakref import WeakSet
 
 from stackmask.grammar import ir
@@ -21,6 +21,9 @@ from stackmask.pda.memory.work_meter import WorkMeter
 from stackmask.pda.stack.configurations import ConfigSpace
 from stackmask.pda.terms.term_store import TermStore
 from stackmask.pda.vocabulary.token_trie import Trie
+
+if TYPE_CHECKING:
+    from stackmask.pda.completion.term_costs import TermCosts
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +77,7 @@ class Store:
         "answers",
         "cache_bytes",
         "checked",
+        "costs",
         "families",
         "info",
         "limits",
@@ -102,6 +106,7 @@ class Store:
         self.checked: dict[int, ir.Expr] = {}
         self.families: WeakSet[ConfigSpace] = WeakSet()  # those of matchers, while somebody uses them
         self.terms = TermStore(limits.max_terms, limits.max_explored)
+        self.costs: TermCosts | None = None  # made where completions are asked for
         keys = KeyStates(self.terms, limits.max_semantic_states)
         self.semantics = Semantics(self._resolved_term, keys, limits.max_semantic_states, key_syntax)
         space = ConfigSpace(self.terms, self.semantics, True, limits.max_configurations, limits.max_members)
@@ -200,18 +205,18 @@ class Store:
         self.cache_bytes = cache_bytes
         self.masks.set_budget(cache_bytes // 2)
 
+    def limit_masks(self, most: int) -> None:
+        """Leave so many bytes to masks, at most their usual half of the budget."""
+        self.masks.set_budget(min(self.cache_bytes // 2, most))
+
     def nbytes_held(self) -> int:
         """Return about how many bytes cannot be dropped: terms, semantic states, rules."""
         held = self.terms.nbytes_held() + self.semantics.nbytes_held() + self.masks.nbytes_held()
-        return held + self.nbytes_of_rules()
+        return held + self.nbytes_of_rules() + (0 if self.costs is None else self.costs.nbytes_held())
 
     def nbytes_of_families(self) -> int:
-        """Return about how many bytes the configurations of matchers take."""
+        """Return about how many bytes the configurations of matchers take. Cost: a moment for each family."""
         return sum(family.nbytes_held() for family in list(self.families))
-
-    def nbytes(self) -> int:
-        """Return about how many bytes all of it takes: what is held, masks, families. Cost: a moment for each family."""
-        return self.nbytes_held() + self._nbytes_of_masks() + self.nbytes_of_families()
 
     def _nbytes_of_masks(self) -> int:
         sizes = self.masks.counts()

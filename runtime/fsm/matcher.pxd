@@ -15,14 +15,12 @@ cdef class FsmMatcher(JumpCalls):
     cdef Dfa dfa
     cdef TokenIndex index
     cdef FsmRuns runs
-    cdef object info                    # what messages say of tokens
     cdef tuple stop_ids
     cdef vector[int32_t] history        # states after each accept call; history[0] is the start
     cdef TokenHistory tokens            # what each accept call took
     cdef bint terminated
     cdef object refused                 # the last refusal: (state, bytes accepted, token or text)
 
-    cdef bint is_stop(self, int32_t token)
     cdef int reserve(self) except -1
     cdef int32_t here(self) noexcept
     cdef void fill_row(self, int32_t state, uint32_t* words)

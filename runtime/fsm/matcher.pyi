@@ -1,5 +1,5 @@
 from collections.abc import Sequence
-from typing import final
+from typing import NoReturn, final
 
 from stackmask.runtime.fsm.compiling import CompiledFsm
 from stackmask.runtime.jump_forward.jump_forward_calls import JumpCalls
@@ -73,13 +73,19 @@ class FsmMatcher(JumpCalls):
     def expected(self) -> tuple[set[int], set[int], bool]:
         """Return (bytes, token ids, whether the text may end) for what may come next."""
 
-    def fill_next_token_bitmask(self, mask: Bitmask, row: int = 0) -> bool:
+    def shortest_completion(self) -> NoReturn:
+        """Raise: the states of a regex do not count tokens to the end."""
+
+    def needs_at_least(self) -> NoReturn:
+        """Raise: the states of a regex do not count tokens to the end."""
+
+    def fill_next_token_bitmask(self, mask: Bitmask, row: int = 0, *, budget: None = None) -> bool:
         """Write the tokens that may come next into a row of the mask.
 
         Shapes: mask int32 (batch, ceil(vocab / 32)) or (ceil(vocab / 32),), a NumPy array or a CPU torch
             tensor, contiguous; bit i of word w is token 32 * w + i, 1 = allowed.
         Returns: False when every token is allowed, so that the mask need not be applied.
-        Raises: MatcherError if the mask does not fit.
+        Raises: MatcherError if the mask does not fit, or for a budget of tokens, which an automaton does not keep.
         """
 
     def fill_draft_bitmask(self, tokens: Sequence[int], parents: Sequence[int], mask: Bitmask) -> list[bool]:

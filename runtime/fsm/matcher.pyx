@@ -20,6 +20,9 @@ from stackmask.runtime.matching.refusal import describe_refusal
 from stackmask.runtime.matching.row_references import MaskRows
 
 
+NO_BUDGET = "a finite automaton keeps no token budget: compile the grammar with Compiler"
+
+
 @cython.final
 cdef class FsmMatcher(JumpCalls):
     """Follow one text through a finite automaton.
@@ -36,8 +39,7 @@ cdef class FsmMatcher(JumpCalls):
         self.index = compiled.index
         self.runs = compiled.runs
         self.dfa = self.index.dfa
-        self.info = compiled.info
-        self.stop_ids = self.info.stop_ids
+        self.stop_ids = compiled.info.stop_ids
         if origin is None:
             self.history.push_back(self.dfa.start)
             self.tokens = TokenHistory(self.index.texts)
@@ -48,9 +50,6 @@ cdef class FsmMatcher(JumpCalls):
             self.terminated = origin.terminated
 
     # -- following ---------------------------------------------------------------------------------
-
-    cdef bint is_stop(self, int32_t token):
-        return token in self.stop_ids
 
     def accept_token(self, token):
         """Advance by one token. Return False, and change nothing, if the token may not come next.
@@ -66,7 +65,7 @@ cdef class FsmMatcher(JumpCalls):
         self.reserve()
         next = self.index.after_token(state, id)
         if next == NO_STATE:
-            if not (self.is_stop(id) and self.dfa.accepting[state]):
+            if not (id in self.stop_ids and self.dfa.accepting[state]):
                 self.refused = (state, 0, token)
                 return False
             self.terminated = True
@@ -172,7 +171,8 @@ cdef class FsmMatcher(JumpCalls):
             return None
         state, position, what = self.refused
         inside = self.compiled.rules_around(self.tokens.symbols(), what, position)
-        return describe_refusal(what, position, self.terminated, self.info, *self.expected_at(state), inside)
+        info = self.compiled.info
+        return describe_refusal(what, position, self.terminated, info, *self.expected_at(state), inside)
 
     def expected_bytes(self):
         """Return the bytes that may come next, as a set."""
@@ -224,7 +224,15 @@ cdef class FsmMatcher(JumpCalls):
                 return False
         return not (size & 31) or words[size >> 5] == (<uint32_t>1 << (size & 31)) - 1
 
-    def fill_next_token_bitmask(self, mask, row=0):
+    def shortest_completion(self):
+        """Raise: the states of a regex do not count tokens to the end."""
+        raise MatcherError(NO_BUDGET)
+
+    def needs_at_least(self):
+        """Raise: the states of a regex do not count tokens to the end."""
+        raise MatcherError(NO_BUDGET)
+
+    def fill_next_token_bitmask(self, mask, row=0, *, budget=None):
         """Write the tokens that may come next into a row of the mask.
 
         Shapes: mask int32 (batch, ceil(vocab / 32)) or one row of it, a NumPy array or a CPU torch tensor,
@@ -235,6 +243,8 @@ cdef class FsmMatcher(JumpCalls):
         """
         cdef Rows rows
         cdef uint32_t* words
+        if budget is not None:
+            raise MatcherError(NO_BUDGET)
         open_rows(mask, &rows)
         try:
             words = row_of(&rows, row, self.index.width)
@@ -283,7 +293,7 @@ cdef class FsmMatcher(JumpCalls):
             ok = False
             if state != NO_STATE and token >= 0:
                 next = self.index.after_token(state, token)
-                ok = next != NO_STATE or (self.is_stop(token) and self.dfa.accepting[state])
+                ok = next != NO_STATE or (token in self.stop_ids and self.dfa.accepting[state])
             places.append(next)
             accepted.append(bool(ok))
             self.fill_row(next, row_of(rows, i + 1, self.index.width))
@@ -316,7 +326,7 @@ cdef class FsmMatcher(JumpCalls):
         cdef int32_t state = self.history.back(), after
         if self.terminated:
             return b"", b""
-        if self.history.size() == 1 and self.info.strip_first_space:
+        if self.history.size() == 1 and self.compiled.info.strip_first_space:
             # the blank that may come first is not part of the text
             after = self.dfa.step(state, 0x20)
             if after != NO_STATE:

@@ -60,16 +60,40 @@ class TokenChoice:
                     f"build it with size={scores.shape[1]}"
                 )
             forbid_tokens(scores, self._mask, None if len(rows) == len(scores) else rows, width)
+        masked = scores
         if self._after:
             scores = self._after(self._batch.padded(self._batch.lengths()), scores)
         self._check_not_stuck(scores, rows)
         wanted = scores if len(asked) == len(scores) else scores[asked]
+        result = self._draw(wanted)
+        for k, i in enumerate(asked):
+            if i in rows and not self._batch.rows[i].fits_after(result[k]):
+                result[k] = self._choose_again(masked, i)
+        return result
+
+    def _draw(self, scores: torch.Tensor) -> list[int]:
+        """Return a token for each row of some scores."""
         if self._samples:
-            chosen = torch.multinomial(torch.softmax(wanted, dim=-1), num_samples=1).squeeze(1)
+            chosen = torch.multinomial(torch.softmax(scores, dim=-1), num_samples=1).squeeze(1)
         else:
-            chosen = wanted.argmax(dim=-1)
+            chosen = scores.argmax(dim=-1)
         result: list[int] = chosen.tolist()
         return result
+
+    def _choose_again(self, scores: torch.Tensor, i: int) -> int:
+        """Return a token after which row i can end in time: drawn as if the others had been forbidden at once.
+
+        ``scores``: of all rows, before the warpers; may be written to.
+        """
+        row, vocabulary = self._batch.rows[i], self._vocabulary
+        assert row.matcher is not None
+        assert vocabulary is not None
+        row.matcher.fill_next_token_bitmask(self._mask, i, budget=row.room - len(row.ids))
+        forbid_tokens(scores, self._mask, [i], vocabulary.size)
+        if self._after:
+            scores = self._after(self._batch.padded(self._batch.lengths()), scores)
+        self._check_not_stuck(scores, [i])
+        return self._draw(scores[i : i + 1])[0]
 
     def _process(self, logits: torch.Tensor, asked: list[int]) -> torch.Tensor:
         """Ask the processors, once for each length among the rows."""

@@ -34,8 +34,8 @@ class _Context(Sequence[int]):
 class JumpRow:
     """One row. ``ids``: the tokens written; the first ``read`` of them are in the cache, at ``columns``.
 
-    ``room``: how many tokens may be written in all; ``context``: how many a jump may lead to. ``wrote``: something was
-    written since the row was last asked to jump.
+    ``room``: how many tokens may be written in all; ``context``: how many a jump may lead to. ``whole``: the text must end
+    within them, and ``strict``: also where no end can be found after a token. ``wrote``: something was written since the row was last asked to jump.
     """
 
     prompt: list[int]
@@ -51,6 +51,8 @@ class JumpRow:
     forced: int = 0
     taken_back: int = 0
     note: str = ""
+    whole: bool = False
+    strict: bool = False
 
     @property
     def pending(self) -> Sequence[int]:
@@ -115,22 +117,48 @@ class JumpRow:
 
     def _follow(self, matcher: Matcher, keep: int, tokens: Sequence[int]) -> bool:
         """Take the matcher back to the first tokens and then through others; where it was, if it meets a limit."""
-        done = 0
+        done, fits = 0, False
         matcher.rollback(len(self.ids) - keep)
         try:
             for token in tokens:
                 if not matcher.accept_token(token):
                     raise GenerationError(f"a forced token is refused: {matcher.refusal}")
                 done += 1
+            fits = self.fits(keep + len(tokens))
+            if not fits:
+                self.note = "the length left is too short for the forced tokens and an end"
         except BudgetError as error:
             self.note = str(error)
-            return False
         finally:
-            if done < len(tokens):
+            if not fits:
                 matcher.rollback(done)
                 for token in self.ids[keep:]:
                     matcher.accept_token(token)
-        return True
+        return fits
+
+    def fits(self, written: int) -> bool:
+        """Tell whether the text can still end, once so many tokens are written."""
+        if not self.whole or self.matcher is None:
+            return True
+        from stackmask.runtime.matching.budgets import can_end_within
+
+        fits = can_end_within(self.matcher, self.room - written)
+        if fits is None and not self.strict:
+            # nobody asked for a whole text in so many words: what the model wants comes first
+            self.whole = False
+            self.note = "no end of the text was found, so it may be cut"
+            return True
+        return bool(fits)
+
+    def fits_after(self, token: int) -> bool:
+        """Tell whether the text can still end after one more token, which the grammar allows."""
+        if not self.whole or self.matcher is None:
+            return True
+        self.matcher.accept_token(token)
+        try:
+            return self.fits(len(self.ids) + 1)
+        finally:
+            self.matcher.rollback(1)
 
     def _must_stop(self, matcher: Matcher) -> bool:
         try:

@@ -19,6 +19,7 @@ from transformers import EosTokenCriteria, LogitsProcessorList, MaxLengthCriteri
 from transformers.generation.utils import GenerateDecoderOnlyOutput
 
 from stackmask.runtime.generation.caches import CacheView
+from stackmask.runtime.generation.endings import Finish, check_finish, ends_whole
 from stackmask.runtime.generation.errors import GenerationError
 from stackmask.runtime.generation.jump_choice import StoppingChecks, TokenChoice
 from stackmask.runtime.generation.jump_rows import JumpRow, RowTable
@@ -40,7 +41,8 @@ class JumpDecoding:
     """Sample or search greedily under grammars, with jump-forward; ``model.generate(..., custom_generate=JumpDecoding(g))``.
 
     ``grammars``: one compiled grammar for every row, or one (or None, for free text) per prompt. ``jump``: "canonical"
-    writes forced text as the tokenizer would, without asking the model; "off" asks it for every token. Everything
+    writes forced text as the tokenizer would, without asking the model; "off" asks it for every token. ``finish``: "whole" ends
+    each text within the tokens there are, "cut" stops it there; None is "whole" where it can be kept. Everything
     else is up to ``generate``: sampling, processors, stopping criteria, caches. Beams and drafts are not. ``streamer``
     is given here, since ``generate`` does not hand it on. After a call, ``written`` has the tokens and ``reports`` a
     ``JumpReport`` of each row; also after one that an error or an interrupt has ended.
@@ -56,12 +58,15 @@ class JumpDecoding:
         tokenizer: Any = None,
         jump: str = "canonical",
         streamer: Any = None,
+        finish: Finish = None,
     ) -> None:
+        check_finish(finish)
         if jump not in ("canonical", "off"):
             raise GenerationError(f'jump is {jump!r}, not "canonical" or "off"')
         self.grammars: list[CompiledGrammar | None] = compile_for(grammars, tokenizer)
         self.vocabulary = common_vocabulary(self.grammars)
         self.jump = jump
+        self.finish = finish
         self.streamer = streamer
         self.reports: list[JumpReport] = []
         self.written: list[list[int]] = []  # of the last call: the tokens of each row, without padding
@@ -149,6 +154,9 @@ class _Run:
             )
             for i, grammar in enumerate(grammars)
         ]
+        for row in self.rows:
+            row.whole = ends_whole(row.matcher, room, decoding.finish)
+            row.strict = decoding.finish == "whole"
         self.batch = RowTable(self.rows, self.pad, self.device)
         self.stream = JumpStream(decoding.streamer, self.batch, holds_last=self.jumps)
         self.takes_positions = "position_ids" in inspect.signature(model.forward).parameters

@@ -12,6 +12,7 @@ import numpy as np
 import torch
 from transformers import LogitsProcessor
 
+from stackmask.runtime.generation.endings import Finish, check_finish, check_room, ends_whole
 from stackmask.runtime.generation.errors import GenerationError
 from stackmask.runtime.generation.models import compile_for
 from stackmask.runtime.generation.rows import RowTracker, Track
@@ -44,6 +45,9 @@ class GrammarLogitsProcessor(LogitsProcessor):
     call: new prompts are noticed. Call ``reset`` between two calls if the second one's prompts are the first
     one's followed by tokens that were generated: that looks like the same call going on.
 
+    ``max_new_tokens``, as given to ``generate``: then each text ends whole within them, if it can; ``finish="whole"`` makes
+    it an error if it cannot, ``finish="cut"`` asks for nothing.
+
     Cost: one mask per row and step; independent of the context's length after a call's first step.
     Raises: GenerationError if the number of rows or the width of the scores does not fit, or if another processor
         forbids all tokens that the grammar allows.
@@ -52,7 +56,20 @@ class GrammarLogitsProcessor(LogitsProcessor):
     supports_continuous_batching = False
     """What transformers asks: rows may not come and go during a call."""
 
-    def __init__(self, grammars: Any, *, tokenizer: Any = None) -> None:
+    def __init__(
+        self,
+        grammars: Any,
+        *,
+        tokenizer: Any = None,
+        max_new_tokens: int | None = None,
+        finish: Finish = None,
+    ) -> None:
+        check_finish(finish)
+        if finish == "whole" and max_new_tokens is None:
+            raise GenerationError('finish="whole" needs max_new_tokens, as it is given to generate')
+        check_room(max_new_tokens)
+        self._room = None if finish == "cut" else max_new_tokens
+        self._finish = finish
         self._grammars: list[CompiledGrammar | None] = compile_for(grammars, tokenizer)
         self._vocabulary = common_vocabulary(self._grammars)
         self._tracker = RowTracker(self._assign)
@@ -118,15 +135,41 @@ class GrammarLogitsProcessor(LogitsProcessor):
     def _fill(self, tracks: Sequence[Track | None], mask: npt.NDArray[np.int32]) -> list[int]:
         """Fill the rows that have a grammar; return those where it is the grammar that decides."""
         live: list[int] = []
+        plain: list[int] = []  # of these, without a budget
         matchers: list[Matcher] = []
         for row, track in enumerate(tracks):
             if track is not None and track.is_live:
                 live.append(row)
+                if self._keeps_budget(track) and self._fill_within(track, mask, row):
+                    continue
+                plain.append(row)
                 matchers.append(cast("Matcher", track.matcher))
             elif track is not None:
                 mask[row] = self._stop_words
-        fill_next_token_bitmask(matchers, mask, rows=live)
+        fill_next_token_bitmask(matchers, mask, rows=plain)
         return live
+
+    def _fill_within(self, track: Track, mask: npt.NDArray[np.int32], row: int) -> bool:
+        """Fill a row under its budget. Return False where that is not known to be possible, and was not asked for."""
+        from stackmask.runtime.matching.budgets import CompletionError
+
+        assert self._room is not None
+        try:
+            cast("Matcher", track.matcher).fill_next_token_bitmask(mask, row, budget=self._room - track.depth)
+        except CompletionError:
+            if self._finish == "whole":
+                raise
+            track.whole = False
+            return False
+        return True
+
+    def _keeps_budget(self, track: Track) -> bool:
+        """Tell whether the text of a row is to end within the tokens that are left; drafts may look past them."""
+        if self._room is None or track.depth >= self._room:
+            return False
+        if track.whole is None:
+            track.whole = track.depth == 0 and ends_whole(track.matcher, self._room, self._finish)
+        return track.whole
 
     def _check_not_stuck(self, scores: torch.Tensor, live: list[int], tracks: Sequence[Track | None]) -> None:
         """Raise if nothing is left to choose. A beam may get stuck as long as another one of its prompt goes on."""

@@ -51,13 +51,14 @@ class Track:
     ended the row or a token was refused.
     """
 
-    __slots__ = ("accepted", "depth", "matcher", "tokens")
+    __slots__ = ("accepted", "depth", "matcher", "tokens", "whole")
 
     def __init__(self, matcher: Matcher) -> None:
         self.matcher = matcher
         self.tokens: list[int] = []  # the last ones, at least HISTORY of them
         self.depth = 0
         self.accepted = 0
+        self.whole: bool | None = None  # the text is to end within its tokens; None until that is asked
 
     @property
     def is_live(self) -> bool:
@@ -96,7 +97,7 @@ class Track:
         """Copy, so that both may go on differently. Cost: bounded by HISTORY, and the matcher's fork."""
         copy = Track(self.matcher.fork())
         copy.tokens = self.tokens.copy()
-        copy.depth, copy.accepted = self.depth, self.accepted
+        copy.depth, copy.accepted, copy.whole = self.depth, self.accepted, self.whole
         return copy
 
 

@@ -10,6 +10,7 @@ import torch
 from transformers import LogitsProcessorList, StoppingCriteriaList, StopStringCriteria
 
 from stackmask.runtime.generation.arguments import as_chat_options, check_model_options, check_sources
+from stackmask.runtime.generation.endings import Finish, check_finish
 from stackmask.runtime.generation.errors import GenerationError
 from stackmask.runtime.generation.jumping import JumpDecoding
 from stackmask.runtime.generation.models import compiler_for
@@ -41,6 +42,7 @@ def generate(
     progress: bool = False,
     seed: int | None = None,
     jump: str = "canonical",
+    finish: Finish = None,
     vocabulary: Vocabulary | None = None,
     compiler: Compiler | None = None,
     profile: Literal["exact", "model"] = "model",
@@ -62,7 +64,9 @@ def generate(
     called for each new piece of text of result ``index`` (not with beam search). ``progress`` shows a bar of
     steps. ``seed`` makes sampling repeatable and leaves torch's generators as they were. ``jump``: "canonical" writes
     text that the grammar forces without asking the model, as the tokenizer would; "off" asks it for every token. Beam
-    search, drafts (prompt lookup, assistants) and encoder-decoder models are never jumped over.
+    search, drafts (prompt lookup, assistants) and encoder-decoder models are never jumped over. ``finish``: "whole" lets each
+    text of a grammar end within ``max_new_tokens``, stop token included, whatever the model likes, and refuses a number that is
+    too small; "cut" stops texts there; None, the default, is "whole" where the number is large enough.
 
     ``tools``, ``tool_choice``, ``reasoning``, ``parallel``: the model writes a whole turn (``tools.grammar``), in the
     ``style`` that its tokenizer's chat template tells, or that is given by name; ``grammar`` is then that of the answer.
@@ -75,6 +79,7 @@ def generate(
     Raises: GenerationError for arguments that make no sense; GrammarError and VocabularyError as compiling does.
     """
     check_sources(model, tokenizer)
+    check_finish(finish)
     chat_options = as_chat_options(chat_options)
     batch = as_prompts(prompts)
     _check_options(batch, max_new_tokens, on_text, chat_options, options)
@@ -109,6 +114,7 @@ def generate(
             vocabulary,
             compiled,
             jump,
+            finish,
             streamer,
             {"max_new_tokens": max_new_tokens, **options},
         )
@@ -126,18 +132,20 @@ def _run(
     vocabulary: Vocabulary,
     compiled: list[CompiledGrammar | None],
     jump: str,
+    finish: Finish,
     streamer: TokenStreamer | None,
     options: dict[str, Any],
 ) -> tuple[list[list[int]], list[JumpReport | None]]:
     """Return the tokens that the model writes after the prompts, and what jumping has saved."""
     start = 1 if model.config.is_encoder_decoder else inputs["input_ids"].shape[1]
-    jumping = _jumping(model, compiled, jump, options, streamer)
+    jumping = _jumping(model, compiled, jump, finish, options, streamer)
     processors = LogitsProcessorList(options.pop("logits_processor", ()))
     if (stop_strings := options.pop("stop_strings", None)) is not None:
         # transformers would ask for the tokenizer
         options["stopping_criteria"].append(StopStringCriteria(tokenizer, stop_strings))
     if jumping is None:
-        processors.append(GrammarLogitsProcessor(compiled))
+        room = options["max_new_tokens"]
+        processors.append(GrammarLogitsProcessor(compiled, max_new_tokens=room, finish=finish))
     else:
         options["custom_generate"] = jumping
     output = model.generate(
@@ -158,6 +166,7 @@ def _jumping(
     model: Any,
     compiled: list[CompiledGrammar | None],
     jump: str,
+    finish: Finish,
     options: Mapping[str, Any],
     streamer: TokenStreamer | None,
 ) -> JumpDecoding | None:
@@ -172,7 +181,7 @@ def _jumping(
     )
     if jump == "off" or beams > 1 or drafts or model.config.is_encoder_decoder or not any(compiled):
         return None
-    return JumpDecoding(compiled, streamer=streamer)
+    return JumpDecoding(compiled, streamer=streamer, finish=finish)
 
 
 def plan_of(

@@ -1,5 +1,5 @@
 # distutils: language = c++
-"""The masks of a batch of matchers in one call.
+"""The masks of a batch of matchers, or along a tree of draft tokens, in one call.
 
 Where masks are finished, a batch is as many copies of rows: these need no interpreter, and may be shared with
 threads. What has to be made is made in this thread, one mask after the other, under the lock of its store.
@@ -10,6 +10,7 @@ from libc.string cimport memset
 from libcpp.vector cimport vector
 
 from stackmask.pda.masks.shared.mask_ref cimport MASK_PATCHED, MASK_ROW, MaskBits, MaskRef, write_bits
+from stackmask.pda.stack.configuration_table cimport DEAD
 from stackmask.runtime.matching.mask_buffer cimport (
     Rows,
     close_rows,
@@ -19,7 +20,7 @@ from stackmask.runtime.matching.mask_buffer cimport (
     row_at,
     row_of,
 )
-from stackmask.runtime.matching.matcher cimport Matcher, fill_row
+from stackmask.runtime.matching.matcher cimport NO_CONFIG, Matcher, after_token, as_id, fill_row, is_stop
 from stackmask.runtime.matching.row_threads cimport RowThreads, row_threads
 
 from operator import index
@@ -246,3 +247,32 @@ cdef int check_endless(const vector[uint32_t*]& rows, list matchers) except -1:
         if is_empty_row(rows[i], matcher.masks.width):
             raise EmptyMaskError(matcher.is_accepting())
     return 0
+
+
+cdef list fill_tree(Matcher matcher, tokens, parents, Rows* rows):
+    """Write the masks along a tree of draft tokens. Returns: whether each token is accepted."""
+    cdef list places = []
+    cdef list accepted = []
+    cdef int32_t config, next, token, parent, i
+    cdef int32_t here = NO_CONFIG if matcher.terminated else matcher.history.back()
+    fill_row(matcher, matcher.history.back(), matcher.terminated, row_of(rows, 0, matcher.masks.width))
+    for i in range(<int32_t>len(tokens)):
+        token = as_id(tokens[i], matcher.size)
+        given = as_integer("a parent", parents[i])
+        if not -1 <= given < i:
+            raise MatcherError(f"parent {given} of draft token {i} does not come before it")
+        parent = given
+        config = here if parent < 0 else places[parent]  # mutant: draft-parent
+        next = NO_CONFIG
+        ok = False
+        if config != NO_CONFIG and token >= 0:
+            next = after_token(matcher, config, token)
+            ok = next != DEAD
+            if next == DEAD:
+                next = NO_CONFIG
+                ok = is_stop(matcher.stops, token) and matcher.family.configs[config].accepting
+        places.append(next)
+        accepted.append(bool(ok))
+        ended = next == NO_CONFIG
+        fill_row(matcher, DEAD if ended else next, ended, row_of(rows, i + 1, matcher.masks.width))
+    return accepted

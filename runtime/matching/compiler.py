@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from stackmask.grammar.outputs import Output
     from stackmask.grammar.source.work import Event
     from stackmask.runtime.jump_forward.jump_forward import JumpPlanner
+    from stackmask.runtime.matching.budgets import FamilyBudgets
 
 
 SLICE_SECONDS = 0.005  # for which masks made ahead of time hold the lock of their store
@@ -49,6 +50,7 @@ class CompiledGrammar:
         "__weakref__",
         "_account",
         "_automaton",
+        "_budgets",
         "_compiler",
         "_elsewhere",
         "_names_differ",
@@ -66,6 +68,7 @@ class CompiledGrammar:
         self._automaton: Automaton | None = automaton  # None if its store was put aside, until it is needed
         self.family: ConfigSpace | None = None  # of the matchers that were made last
         self.planner: JumpPlanner | None = None  # of that family
+        self._budgets: FamilyBudgets | None = None  # likewise
         self._account = (
             account  # charged for reading and compiling; those of its matchers begin with what is left
         )
@@ -77,16 +80,16 @@ class CompiledGrammar:
     def automaton(self) -> Automaton:
         """The states of the grammar, in a store in use."""
         found = self._automaton
-        if found is None:
+        while found is None:
             self._compiler.renew(self)
-            found = self._automaton
-            assert found is not None
+            found = self._automaton  # which another thread may have let go of again
         return found
 
     def _forget(self, automaton: bool) -> None:
         """Let go of what can be made again: the family of the next matchers and, if asked for, the automaton."""
         self.family = None
         self.planner = None
+        self._budgets = None
         if automaton:
             self._automaton = None
             self._elsewhere = {}
@@ -166,7 +169,7 @@ class CompiledGrammar:
         """Say inside of which rules a text is where ``what`` is refused at ``position``; empty where that cannot be told.
 
         ``symbols``: what was accepted before, as token ids and text.
-        Cost: about 10 µs a byte.
+        Cost: about 10 µs a byte, 0.2 s at most.
         """
         if self._names_differ:
             return ""
@@ -341,7 +344,8 @@ class Compiler:
         """Move a compiled grammar to a store in use, if its own is full or spoiled; its matchers stay where they are."""
         known = compiled._automaton
         if known is not None and self._lanes.of(known.store) is not None:
-            self._lanes.admit()
+            with self._lock:
+                self._lanes.admit()
             return
         with self._lock:
             lane = self._lanes.open()
@@ -350,6 +354,7 @@ class Compiler:
             compiled._automaton, compiled._account = automaton, account
             compiled.family = None
             compiled.planner = None
+            compiled._budgets = None
             key = (automaton.lowered.start, automaton.start_state, _own_output(compiled.grammar))
             lane.grammars.setdefault(key, compiled)
 

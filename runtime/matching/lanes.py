@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import gc
 import threading
+import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 from weakref import WeakSet, WeakValueDictionary
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
 MAX_LANES = 4  # stores that share ``cache_bytes``
 FAMILIES_SHARE = 8  # of a store's bytes go to the families of grammars that may come again
 RETIRED_SHARE = 8  # of ``cache_bytes`` are left to the masks of a store that was put aside
+MASKS_SHARE = 8  # of ``cache_bytes`` are left to masks, however much live requests hold
+SECONDS_BETWEEN_COLLECTIONS = 1.0  # while requests are refused
 LEAST_HELD = 32 << 20  # bytes that live requests may hold, however small ``cache_bytes`` is
 WEIGHED = 32  # weighing goes through all families, so it waits for so many new matchers
 
@@ -67,6 +70,7 @@ class Lanes:
         self._lanes = [self._lane(cache_bytes)]
         self._thread = threading.local()  # its ``lane`` is the one that the thread goes to
         self._until_weighed = WEIGHED
+        self._collected = float("-inf")  # when garbage was collected last
         self.generation = 1
 
     def of(self, store: Store) -> Lane | None:
@@ -116,14 +120,25 @@ class Lanes:
         return list(self._stores)
 
     def _refuse_if_full(self) -> None:
-        """Forget what may come again, where that is too much; if live requests still hold too much, refuse new ones."""
+        """Leave to masks what live requests leave; refuse new requests where those hold all of it."""
         most = max(self._cache_bytes, LEAST_HELD)
-        if self._held() <= most:
-            return
-        for lane in self._lanes:
-            lane.forget(False)
-        gc.collect()  # matchers of a refused request may be in its traceback
-        if self._held() > most:
+        pinned = self._pinned()
+        if pinned > most:
+            for lane in self._lanes:
+                lane.families.weigh()
+            pinned = self._pinned()
+        if pinned > most:
+            for lane in self._lanes:
+                lane.forget(False)
+            now = time.monotonic()
+            if now - self._collected > SECONDS_BETWEEN_COLLECTIONS:
+                self._collected = now
+                gc.collect()  # matchers of a refused request may be in its traceback
+            pinned = self._pinned()
+        stores = self.stores()
+        for store in stores:
+            store.limit_masks(max(most - pinned, most // MASKS_SHARE) // len(stores))
+        if pinned > most:
             raise BudgetError(
                 "cache_bytes",
                 most,
@@ -131,8 +146,9 @@ class Lanes:
                 advice="let some end, or raise it with Compiler(cache_bytes=…)",
             )
 
-    def _held(self) -> int:
-        return sum(store.nbytes() for store in self.stores())
+    def _pinned(self) -> int:
+        """Return about how many bytes cannot be dropped: all but masks."""
+        return sum(store.nbytes_held() + store.nbytes_of_families() for store in self.stores())
 
     def _lane(self, share: int) -> Lane:
         store = self._make(share)

@@ -12,6 +12,10 @@ from stackmask.runtime.matching.mask_buffer cimport Rows
 from stackmask.runtime.jump_forward.token_history cimport TokenHistory
 
 
+cdef enum:
+    NO_CONFIG = -1          # in place of a configuration
+
+
 cdef class Matcher(JumpCalls):
     # what every call reads stands together: a row that is copied takes all else out of the nearest cache
     cdef StoreLock lock                 # held whenever states or masks may be made
@@ -31,12 +35,12 @@ cdef class Matcher(JumpCalls):
     cdef readonly WorkAccount account   # what the request may still do; forks share it
     cdef dict classes_of_token          # special token -> the classes that hold it
     cdef object planner                 # of the family, with its forced runs; None until asked
+    cdef object budgets                 # likewise, with the ends of its texts
 
-    cdef int start(self) except -1
     cdef bint advance(self, int32_t id, object token) except -1
-    cdef bint advance_text(self, bytes data) except -1
-    cdef void keep(self, size_t places) noexcept
 
 
 cdef int32_t as_id(object token, int32_t size) except -2
 cdef int fill_row(Matcher matcher, int32_t config, bint terminated, uint32_t* words) except -3
+cdef int32_t after_token(Matcher matcher, int32_t config, int32_t token) except -3
+cdef bint is_stop(const vector[int32_t]& stops, int32_t token) noexcept

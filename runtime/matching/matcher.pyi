@@ -7,6 +7,7 @@ import torch
 
 from stackmask.pda.memory.work_meter import WorkAccount
 from stackmask.runtime.jump_forward.jump_forward_calls import JumpCalls
+from stackmask.runtime.matching.budgets import Completion
 from stackmask.runtime.matching.compiler import CompiledGrammar
 from stackmask.runtime.matching.mask_buffer import MatcherError as MatcherError
 from stackmask.runtime.matching.row_references import MaskRows
@@ -84,14 +85,19 @@ class Matcher(JumpCalls):
     def expected(self) -> tuple[set[int], set[int], bool]:
         """Return (bytes, token ids, whether the text may end) for what may come next."""
 
-    def fill_next_token_bitmask(self, mask: Bitmask, row: int = 0) -> bool:
+    def fill_next_token_bitmask(self, mask: Bitmask, row: int = 0, *, budget: int | None = None) -> bool:
         """Write the tokens that may come next into a row of the mask.
 
         Shapes: mask int32 (batch, ceil(vocab / 32)) or (ceil(vocab / 32),), a NumPy array or a CPU torch
             tensor, contiguous; bit i of word w is token 32 * w + i, 1 = allowed.
+        ``budget``: the tokens that are left, stop token included. Only tokens stay allowed after which the text can
+            end within those that are left then: who gives one token less at each step always gets a whole text.
         Returns: False when every token is allowed, so that the mask need not be applied.
-        Raises: MatcherError if the mask does not fit; EmptyMaskError if it would allow nothing, and the vocabulary has
-            no stop token.
+        Cost of a budget: a look-up where it is known that every token leaves enough, or what is cut; else a search for
+            each successor, once.
+        Raises: MatcherError if the mask does not fit, or the budget is no number of tokens; CompletionError if the
+            text needs more tokens than the budget has; EmptyMaskError if the mask would allow nothing, and the
+            vocabulary has no stop token.
         """
 
     def mask_rows(self, max_rows: int = 4, max_tokens: int = 12) -> MaskRows:
@@ -109,6 +115,20 @@ class Matcher(JumpCalls):
 
     def describe(self) -> list[str]:
         """Return the local states of the current configuration as text, for debugging."""
+
+    def shortest_completion(self) -> Completion:
+        """Return a shortest completion of the text so far: bytes, and the fewest tokens found that end the text.
+
+        Raises: CompletionError if the bounds of the search are met. Cost: a search, once for each place.
+        """
+
+    def needs_at_least(self) -> int:
+        """Return how many tokens the shortest completion takes, stop token included; 0 after a stop token.
+
+        A bound from above that can always be kept: for context-free grammars it is the minimum but for rare
+        cases; actions, resolvers and follow restrictions may leave a gap.
+        Raises: CompletionError if the bounds of the search are met.
+        """
 
     def must_stop(self) -> bool:
         """Tell whether the text is complete and cannot go on: nothing but a stop token may come."""

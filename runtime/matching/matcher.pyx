@@ -3,7 +3,7 @@
 
 cimport cython
 from cpython.long cimport PyLong_AsLongAndOverflow, PyLong_CheckExact
-from libc.stdint cimport int32_t, uint8_t, uint32_t
+from libc.stdint cimport int32_t, uint8_t, uint32_t, uintptr_t
 from libc.string cimport memset
 from libcpp.vector cimport vector
 
@@ -16,6 +16,7 @@ from stackmask.pda.stack.frames cimport BOTTOM
 from stackmask.pda.terms.term_store cimport TermStore
 from stackmask.pda.terms.term_table cimport TOKENS
 from stackmask.runtime.jump_forward.jump_forward_calls cimport JumpCalls
+from stackmask.runtime.matching.batch cimport fill_tree
 from stackmask.runtime.matching.mask_buffer cimport (
     Rows,
     close_rows,
@@ -28,6 +29,7 @@ from stackmask.runtime.matching.row_references cimport fill_with_stops, name_row
 from stackmask.runtime.jump_forward.token_history cimport TokenHistory
 from stackmask.runtime.matching.moving cimport enter
 from stackmask.runtime.matching.released cimport (
+    expected_released,
     start_released,
     step_bytes_released,
     step_released,
@@ -41,7 +43,6 @@ from stackmask.runtime.matching.refusal import describe_refusal
 from stackmask.runtime.matching.row_references import MaskRows
 
 cdef enum:
-    NO_CONFIG = -1
     SHARED_BYTES = 1 << 25      # a family that holds more takes no new matchers
     TOKEN_WORK = 100_000        # units of work that an accepted token gives back, about a millisecond
     TOKEN_MEMORY = 1024         # bytes of states that it gives back
@@ -173,6 +174,71 @@ cdef ForcedRuns find_forced(Matcher matcher):
     return matcher.planner.forced
 
 
+cdef int start(Matcher matcher) except -1:
+    """Begin at the start of the grammar, in the family of its other matchers as long as that is small.
+
+    If this raises, the matcher is as before.
+    """
+    cdef ConfigSpace family
+    cdef int32_t first
+    cdef TermStore terms = matcher.store.terms
+    cdef bint done = False
+    limits = matcher.store.limits
+    tokens = TokenHistory(matcher.texts)
+    matcher.lock.take(matcher.account)
+    try:
+        family = matcher.compiled.family
+        # None if there is none yet, or it is of another store, where the grammar was before
+        if family is None or family.terms is not terms or family.nbytes() > SHARED_BYTES or (
+            4 * family.configs.size() > limits.max_configurations
+        ):
+            family = ConfigSpace(
+                terms, matcher.store.semantics, False, limits.max_configurations, limits.max_members
+            )
+            matcher.store.families.add(family)
+            if matcher.compiled._automaton is matcher.automaton:
+                matcher.compiled.family = family
+        first = start_released(family, matcher.automaton.lowered.start, BOTTOM, matcher.automaton.start_state)
+        refill(matcher.history, 1, first)
+        matcher.family = family
+        done = True
+    finally:
+        matcher.lock.give(done)
+    matcher.tokens = tokens
+    matcher.planner = matcher.budgets = None
+    matcher.terminated = False
+    return 0
+
+
+cdef bint advance_text(Matcher matcher, bytes data) except -1:
+    cdef int32_t config = matcher.history.back()
+    cdef Py_ssize_t taken
+    if matcher.terminated:
+        matcher.refused = (config, 0, data)
+        return False
+    taken = step_bytes_released(matcher.family, &config, <const uint8_t*><char*>data, len(data))
+    if taken < len(data):
+        matcher.refused = (config, taken, data)
+        return False
+    matcher.history.push_back(config)
+    matcher.tokens.push_text(data)
+    matcher.refused = None
+    return True
+
+
+cdef void keep(Matcher matcher, size_t places) noexcept:
+    """Go back to the first places of the history."""
+    matcher.history.resize(places)
+    matcher.tokens.keep(places - 1)
+    matcher.terminated = False  # mutant: rollback-stop
+
+
+cdef object budgets():
+    """Return the module of token budgets, which most programs do not need."""
+    from stackmask.runtime.matching import budgets
+    return budgets
+
+
 @cython.final
 cdef class Matcher(JumpCalls):
     """Follow one text through a compiled grammar.
@@ -204,49 +270,15 @@ cdef class Matcher(JumpCalls):
                 self.stops.push_back(token)
         if origin is None:
             self.account = compiled._account.begin()
-            self.start()
+            start(self)
         else:
             self.account = origin.account
             self.family = origin.family
             copy_items(self.history, origin.history)
             self.tokens = origin.tokens.copy()
             self.planner = origin.planner
+            self.budgets = origin.budgets
             self.terminated = origin.terminated
-
-    cdef int start(self) except -1:
-        """Begin at the start of the grammar, in the family of its other matchers as long as that is small.
-
-        If this raises, the matcher is as before.
-        """
-        cdef ConfigSpace family
-        cdef int32_t first
-        cdef TermStore terms = self.store.terms
-        cdef bint done = False
-        limits = self.store.limits
-        tokens = TokenHistory(self.texts)
-        self.lock.take(self.account)
-        try:
-            family = self.compiled.family
-            # None if there is none yet, or it is of another store, where the grammar was before
-            if family is None or family.terms is not terms or family.nbytes() > SHARED_BYTES or (
-                4 * family.configs.size() > limits.max_configurations
-            ):
-                family = ConfigSpace(
-                    terms, self.store.semantics, False, limits.max_configurations, limits.max_members
-                )
-                self.store.families.add(family)
-                if self.compiled._automaton is self.automaton:
-                    self.compiled.family = family
-            first = start_released(family, self.automaton.lowered.start, BOTTOM, self.automaton.start_state)
-            refill(self.history, 1, first)
-            self.family = family
-            done = True
-        finally:
-            self.lock.give(done)
-        self.tokens = tokens
-        self.planner = None
-        self.terminated = False
-        return 0
 
     # -- following ---------------------------------------------------------------------------------
 
@@ -303,26 +335,11 @@ cdef class Matcher(JumpCalls):
             )
         enter(self)
         try:
-            accepted = self.advance_text(data)
+            accepted = advance_text(self, data)
             done = True
         finally:
             self.lock.give(done)
         return accepted
-
-    cdef bint advance_text(self, bytes data) except -1:
-        cdef int32_t config = self.history.back()
-        cdef Py_ssize_t taken
-        if self.terminated:
-            self.refused = (config, 0, data)
-            return False
-        taken = step_bytes_released(self.family, &config, <const uint8_t*><char*>data, len(data))
-        if taken < len(data):
-            self.refused = (config, taken, data)
-            return False
-        self.history.push_back(config)
-        self.tokens.push_text(data)
-        self.refused = None
-        return True
 
     def rollback(self, count=1):
         """Take back the last ``count`` accept calls.
@@ -334,7 +351,7 @@ cdef class Matcher(JumpCalls):
         if not 0 <= count < self.history.size():
             raise MatcherError(f"cannot roll back {count} accept calls: there were {self.history.size() - 1}")
         if count:
-            self.keep(self.history.size() - <size_t>count)
+            keep(self, self.history.size() - <size_t>count)
         self.refused = None
 
     def fork(self):
@@ -346,15 +363,9 @@ cdef class Matcher(JumpCalls):
         self.refused = None
         self.family.terms.meter.settle()
         if 2 * self.family.configs.size() > self.store.limits.max_configurations:
-            self.start()
+            start(self)
             return
-        self.keep(1)
-
-    cdef void keep(self, size_t places) noexcept:
-        """Go back to the first places of the history."""
-        self.history.resize(places)
-        self.tokens.keep(places - 1)
-        self.terminated = False  # mutant: rollback-stop
+        keep(self, 1)
 
     def is_accepting(self):
         """Tell whether the text so far is complete: the grammar may end here."""
@@ -387,7 +398,7 @@ cdef class Matcher(JumpCalls):
         return describe_refusal(what, position, self.terminated, self.store.info, *expected, inside)
 
     def expected_bytes(self):
-        """Return the bytes that may come next, as a set."""
+        """Return the bytes that may come next."""
         return self.expected()[0]
 
     def expected(self):
@@ -413,7 +424,7 @@ cdef class Matcher(JumpCalls):
 
     # -- masks -------------------------------------------------------------------------------------
 
-    def fill_next_token_bitmask(self, mask, row=0):
+    def fill_next_token_bitmask(self, mask, row=0, *, budget=None):
         """Write the tokens that may come next into a row of the mask.
 
         Shapes: mask int32 (batch, ceil(vocab / 32)) or one row of it, a NumPy array or a CPU torch tensor,
@@ -421,7 +432,9 @@ cdef class Matcher(JumpCalls):
         Returns: False when every token is allowed, so that the mask need not be applied.
         Cost: an or of the masks of the current states once they are known; no copies.
         After a stop token nothing is allowed.
-        Raises: EmptyMaskError where nothing is allowed, and the vocabulary has no stop token.
+        ``budget``: the tokens that are left, stop token included: those after which the text can end in time
+            stay allowed.
+        Raises: EmptyMaskError where nothing is allowed, and no stop token is known; CompletionError.
         """
         cdef Rows rows
         cdef uint32_t* words
@@ -429,10 +442,13 @@ cdef class Matcher(JumpCalls):
         open_rows(mask, &rows)
         try:
             words = row_of(&rows, row, self.masks.width)
-            if not (self.lock.may_read() and write_ready(self, words)):
+            if budget is not None or not (self.lock.may_read() and write_ready(self, words)):
                 enter(self)
                 try:
-                    fill_row(self, self.history.back(), self.terminated, words)
+                    if budget is None:
+                        fill_row(self, self.history.back(), self.terminated, words)
+                    else:
+                        budgets().fill_within(self, budget, <uintptr_t>words)
                     done = True
                 finally:
                     self.lock.give(done)
@@ -498,6 +514,30 @@ cdef class Matcher(JumpCalls):
         finally:
             close_rows(&rows)
 
+    # -- completions -------------------------------------------------------------------------------
+
+    def shortest_completion(self):
+        """Return a shortest ``Completion`` of the text so far. Raises: CompletionError if none is found."""
+        cdef bint done = False
+        enter(self)
+        try:
+            found = budgets().find_completion(self)
+            done = True
+        finally:
+            self.lock.give(done)
+        return found
+
+    def needs_at_least(self):
+        """Return the fewest tokens to the end of the text that are known to do, stop token included."""
+        cdef bint done = False
+        enter(self)
+        try:
+            found = budgets().count_needed(self)
+            done = True
+        finally:
+            self.lock.give(done)
+        return found
+
     # -- forced text -------------------------------------------------------------------------------
 
     def must_stop(self):
@@ -556,44 +596,5 @@ cdef class Matcher(JumpCalls):
 
 cdef tuple expected_at(Matcher matcher, int32_t config):
     """Return (bytes, token ids, whether the text may end) for what may come next at a configuration."""
-    cdef int byte
-    cdef int32_t k
-    allowed = set()
-    tokens = set()
-    if not matcher.terminated:
-        for byte in range(TOKENS):
-            if step_released(matcher.family, config, byte) != DEAD:
-                allowed.add(byte)
-        for ids, k in matcher.automaton.lowered.token_classes.items():
-            if step_released(matcher.family, config, TOKENS + k) != DEAD:
-                tokens.update(ids)
-    return allowed, tokens, bool(matcher.family.configs[config].accepting)
-
-
-cdef list fill_tree(Matcher matcher, tokens, parents, Rows* rows):
-    """Write the masks along a tree of draft tokens. Returns: whether each token is accepted."""
-    cdef list places = []
-    cdef list accepted = []
-    cdef int32_t config, next, token, parent, i
-    cdef int32_t here = NO_CONFIG if matcher.terminated else matcher.history.back()
-    fill_row(matcher, matcher.history.back(), matcher.terminated, row_of(rows, 0, matcher.masks.width))
-    for i in range(<int32_t>len(tokens)):
-        token = as_id(tokens[i], matcher.size)
-        given = as_integer("a parent", parents[i])
-        if not -1 <= given < i:
-            raise MatcherError(f"parent {given} of draft token {i} does not come before it")
-        parent = given
-        config = here if parent < 0 else places[parent]  # mutant: draft-parent
-        next = NO_CONFIG
-        ok = False
-        if config != NO_CONFIG and token >= 0:
-            next = after_token(matcher, config, token)
-            ok = next != DEAD
-            if next == DEAD:
-                next = NO_CONFIG
-                ok = is_stop(matcher.stops, token) and matcher.family.configs[config].accepting
-        places.append(next)
-        accepted.append(bool(ok))
-        ended = next == NO_CONFIG
-        fill_row(matcher, DEAD if ended else next, ended, row_of(rows, i + 1, matcher.masks.width))
-    return accepted
+    classes = matcher.automaton.lowered.token_classes
+    return (set(), set(), True) if matcher.terminated else expected_released(matcher.family, config, classes)

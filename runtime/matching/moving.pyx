@@ -56,4 +56,5 @@ cdef bint move(Matcher matcher) except -1:
     matcher.family = other.family
     matcher.history.swap(other.history)
     matcher.planner = None
+    matcher.budgets = None
     return True

@@ -63,6 +63,11 @@ class RecentFamilies:
         while self._families and (len(self._families) > MAX_FAMILIES or total > self.max_bytes):
             total -= self._families.popitem(last=False)[1].space.nbytes_held()
 
+    def weigh(self) -> None:
+        """Forget those met longest ago if all take too much now. Cost: a moment for each."""
+        with self._lock:
+            self._weigh()
+
     def clear(self) -> None:
         """Forget all."""
         with self._lock:

@@ -41,8 +41,10 @@ def describe_place(rules: RuleSet, symbols: list[int | bytes], info: TokenInfo) 
 
     ``symbols``: token ids and text, as ``TokenHistory.symbols`` gives them.
     """
-    from stackmask.grammar.rule_paths import rule_path, shown_path
+    from stackmask.grammar.rule_paths import MAX_STEPS, rule_path, shown_path
 
+    if len(symbols) > MAX_STEPS:
+        return ""
     read: list[int | bytes] = []
     for symbol in symbols:
         text = (

@@ -17,3 +17,4 @@ cdef Py_ssize_t step_bytes_released(
 cdef int32_t step_released(ConfigSpace family, int32_t config, int32_t symbol) except -3 nogil
 cdef int32_t union_released(ConfigSpace family, int32_t a, int32_t b) except -3 nogil
 cdef int32_t start_released(ConfigSpace family, int32_t state, int32_t frame, int32_t sem) except -3 nogil
+cdef tuple expected_released(ConfigSpace family, int32_t config, token_classes)

@@ -8,6 +8,7 @@ store, and change nothing of a matcher before the call is over.
 """
 
 from stackmask.pda.stack.configuration_table cimport DEAD
+from stackmask.pda.terms.term_table cimport TOKENS
 
 
 cdef int fill_released(
@@ -77,3 +78,21 @@ cdef int32_t start_released(ConfigSpace family, int32_t state, int32_t frame, in
         return family.closed(state, frame, sem)
     finally:
         family.terms.meter.reclaim()
+
+
+cdef tuple expected_released(ConfigSpace family, int32_t config, token_classes):
+    """Return (bytes, token ids, whether the text may end) for what may come next at a configuration.
+
+    ``token_classes``: the special tokens of the grammar, {ids: number of the class}.
+    """
+    cdef int byte
+    cdef int32_t k
+    allowed = set()
+    tokens = set()
+    for byte in range(TOKENS):
+        if step_released(family, config, byte) != DEAD:
+            allowed.add(byte)
+    for ids, k in token_classes.items():
+        if step_released(family, config, TOKENS + k) != DEAD:
+            tokens.update(ids)
+    return allowed, tokens, bool(family.configs[config].accepting)

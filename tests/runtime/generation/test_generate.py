@@ -72,10 +72,12 @@ def test_a_compiled_grammar_must_be_of_the_models_vocabulary(model: Any, tokeniz
 
 
 def test_a_text_cut_short_says_so(model: Any, tokenizer: Any) -> None:
-    (result,) = generate(model, tokenizer, "p", 'root ::= "a"{50}', max_new_tokens=7)
+    (result,) = generate(model, tokenizer, "p", 'root ::= "a"{50}', max_new_tokens=7, finish="cut")
     assert not result.finished and result.reason == "length" and len(result.token_ids) == 7
     assert "max_new_tokens was reached after 7 tokens" in result.note
-    (whole,) = generate(model, tokenizer, "p", 'root ::= "1"+', max_new_tokens=3, repetition_penalty=0.01)
+    (whole,) = generate(
+        model, tokenizer, "p", 'root ::= "1"+', max_new_tokens=3, repetition_penalty=0.01, finish="cut"
+    )
     assert whole.finished and whole.reason == "length" and whole.note == ""
 
 

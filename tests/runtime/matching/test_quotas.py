@@ -143,6 +143,22 @@ def test_live_requests_that_hold_all_memory_keep_new_ones_out(monkeypatch: pytes
     assert follow(compiler.compile(net(2000)).matcher(), text) == 50
 
 
+def test_masks_make_room_for_live_requests(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(lanes, "LEAST_HELD", 1)
+    monkeypatch.setattr(lanes, "WEIGHED", 1)
+    # nothing but masks and what may come again fills the cache, so nothing has to be forgotten or collected
+    monkeypatch.setattr(lanes.Lane, "forget", None)
+    monkeypatch.setattr(lanes.gc, "collect", None)
+    compiler = sm.Compiler(letters(), cache_bytes=3_000_000)
+    live = compiler.compile(net(0)).matcher()
+    assert follow(live, texts(4, 50)) == 50
+    for number in range(1, 40):
+        assert follow(compiler.compile(net(number)).matcher(), texts(number, 50)) == 50
+        held = compiler.stats()["bytes"]
+        assert held < 1.4 * 3_000_000  # families are weighed when several are new
+    assert follow(live, texts(5, 50)) == 50
+
+
 def test_statistics_say_who_holds_memory() -> None:
     compiler = sm.Compiler(letters())
     compiled = compiler.compile(net(0))

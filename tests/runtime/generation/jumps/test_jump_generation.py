@@ -99,7 +99,7 @@ def test_caches_that_cannot_be_cropped(tokenizer: Any, compiler: Compiler, kind:
 def test_forced_tokens_count(model: Any, tokenizer: Any, compiler: Compiler) -> None:
     (whole,) = generate(model, tokenizer, "a", SHEET, compiler=compiler)
     for limit in range(1, len(whole.token_ids) + 1):
-        (cut,) = generate(model, tokenizer, "a", SHEET, compiler=compiler, max_new_tokens=limit)
+        (cut,) = generate(model, tokenizer, "a", SHEET, compiler=compiler, max_new_tokens=limit, finish="cut")
         assert cut.token_ids == whole.token_ids[:limit] and cut.reason == "length"
 
 

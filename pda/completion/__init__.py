@@ -1,0 +1,1 @@
+"""Completions: the shortest ends of texts, in bytes and in tokens, and the tokens after which enough are left."""

@@ -1,0 +1,438 @@
+# distutils: language = c++
+"""The shortest ends of configurations, as tokens.
+
+The shortest text is cut into the fewest tokens: a dynamic program over the token trie. A search in breadth
+over tokens, bounded in work, then looks for a longer text of fewer tokens. The result is a witness: each
+configuration on its way is noted with the next token and the number of tokens that are left, which only
+falls. So a text that follows its witness ends in time, whatever it was before.
+"""
+
+cimport cython
+from libc.stdint cimport uint8_t, uint32_t
+from libcpp.algorithm cimport reverse
+
+from stackmask.pda.context.semantic_states cimport Semantics
+from stackmask.pda.completion.term_costs cimport NO_END, TermCosts
+from stackmask.pda.ids cimport NO_TOKEN
+from stackmask.pda.memory.checked_vectors cimport refill
+from stackmask.pda.memory.hash_tables cimport NO_VALUE, map_free, map_get, map_init, map_put, map_reset
+from stackmask.pda.stack.configuration_table cimport DEAD
+from stackmask.pda.terms.term_table cimport is_byte, token_class_of, token_symbol
+
+cdef enum:
+    SMALL_TRIE = 2_000      # nodes: of such vocabularies, most minima are found exactly
+    # nodes that the search by tokens visits at most
+    FEW_VISITS = 20_000
+    MANY_VISITS = 400_000
+    # units of work that it takes at most: most are new configurations
+    FEW_UNITS = 200_000
+    MANY_UNITS = 3_000_000
+    MOST_IN_CAPTURES = 250  # of these inside of captures, where each is a new configuration
+    MOST_SYMBOLS = 1 << 20  # of a shortest text
+
+
+@cython.final
+cdef class Completions:
+    """The shortest ends in one family. Hold the lock of the store to use it.
+
+    ``token_classes``: the special tokens of the grammar, {ids: number of the class}.
+    ``start``: its first term.
+    """
+
+    def __cinit__(
+        self,
+        ConfigSpace family not None,
+        Semantics semantics not None,
+        TermCosts costs not None,
+        Trie trie not None,
+        token_classes,
+        TermId start,
+    ):
+        cdef vector[TokenId] ids
+        self.family = family
+        self.terms = family.terms
+        self.trie = trie
+        self.texts = trie.character_groups.token_bytes
+        self.estimates = Estimates(family, semantics, costs)
+        self.search = TextSearch(self.estimates)
+        self.resolves = costs.resolves(start)
+        map_init(&self.index)
+        map_init(&self.met)
+        for listed, number in token_classes.items():
+            ids.clear()
+            for token in sorted(listed):
+                ids.push_back(token)
+            self.class_numbers.push_back(number)
+            self.class_tokens.push_back(ids)
+
+    def __dealloc__(self):
+        map_free(&self.index)
+        map_free(&self.met)
+
+    def belongs_to(self, ConfigSpace family):
+        """Tell whether the completions are those of this family."""
+        return self.family is family
+
+    cdef size_t nbytes(self) noexcept nogil:
+        """Return about how many bytes are held."""
+        cdef size_t held = sizeof(Completion) * self.found.size() + 12 * (self.index.mask + self.met.mask)
+        return held + self.estimates.nbytes() + self.search.nbytes()
+
+    # -- results -----------------------------------------------------------------------------------
+
+    cdef int32_t fewest(self, ConfigId config) except -1 nogil:
+        """Return the fewest tokens known to end a configuration, the stop token not counted, or NOT_FOUND."""
+        cdef Completion found
+        cdef int32_t steps = NOT_FOUND
+        self.few(config, &steps)
+        found = self.known(config)
+        if found.token != NO_TOKEN and found.searched != BY_TOKENS:
+            self.shorten(config)
+            found = self.known(config)
+            found.searched = BY_TOKENS
+            self.enter(config, found)
+        return found.fewest
+
+    cdef int32_t few(self, ConfigId config, int32_t* steps) except -1 nogil:
+        """Return the tokens of a shortest text of a configuration, or fewer where they are known.
+
+        ``steps``: those that the search may take; what it takes is subtracted.
+        """
+        cdef Completion found = self.known(config)
+        cdef bint enough
+        if self.family.configs[config].accepting or found.searched != BY_OTHERS or steps[0] <= 0:
+            return found.fewest
+        self.estimates.prepare()
+        self.find_text(config, steps)
+        enough = steps[0] > 0
+        found = self.known(config)
+        if found.fewest < NOT_FOUND or enough:
+            found.searched = BY_TEXT
+            self.enter(config, found)
+        return found.fewest
+
+    cdef Completion known(self, ConfigId config) noexcept nogil:
+        """Return what is known of a configuration."""
+        cdef Completion nothing
+        cdef int32_t at
+        if not self.family.configs[config].accepting:
+            at = map_get(&self.index, config)
+            if at != NO_VALUE:
+                return self.found[at]
+        nothing.fewest = 0 if self.family.configs[config].accepting else NOT_FOUND
+        nothing.length = 0
+        nothing.token = NO_TOKEN
+        nothing.next = DEAD
+        nothing.searched = BY_OTHERS
+        return nothing
+
+    cdef int enter(self, ConfigId config, Completion found) except -1 nogil:
+        """Note the end of a configuration."""
+        cdef int32_t at = map_get(&self.index, config)
+        if at == NO_VALUE:
+            map_put(&self.index, config, <int32_t>self.found.size())
+            self.found.push_back(found)
+        else:
+            self.found[at] = found
+        if found.fewest < NOT_FOUND:
+            self.search.note_known(config, found.length)
+        return 0
+
+    def witness(self, ConfigId config):
+        """Return (bytes, tokens) of the shortest end of a configuration that is known, or None."""
+        cdef Completion at
+        cdef list tokens = []
+        if self.fewest(config) >= NOT_FOUND:
+            return None
+        at = self.known(config)
+        while at.token != NO_TOKEN:
+            tokens.append(int(at.token))
+            at = self.known(at.next)
+        return b"".join(self.texts.get(token) or b"" for token in tokens), tokens
+
+    # -- the shortest text -------------------------------------------------------------------------
+
+    cdef int find_text(self, ConfigId config, int32_t* steps) except -1 nogil:
+        """Find a shortest text of a configuration, and keep its cut into tokens as a witness."""
+        cdef ConfigId end
+        self.symbols.clear()
+        end = self.search.find(config, self.symbols, steps)
+        if end == DEAD:
+            return 0
+        self.append_known(end)
+        if self.symbols.size() <= MOST_SYMBOLS and self.cut_text():
+            self.keep_witness(config)
+        return 0
+
+    cdef int append_known(self, ConfigId config) except -1 nogil:
+        """Append the symbols of the witness of a configuration."""
+        cdef Completion at = self.known(config)
+        cdef const uint8_t* text
+        cdef uint32_t k
+        while at.token != NO_TOKEN:
+            text = self.texts.blob + self.texts.start[at.token]
+            if self.texts.length(at.token):
+                for k in range(self.texts.length(at.token)):
+                    self.symbols.push_back(<SymbolId>text[k])
+            else:
+                self.symbols.push_back(self.symbol_of(at.token))
+            at = self.known(at.next)
+        return 0
+
+    cdef TokenId token_of(self, SymbolId symbol) noexcept nogil:
+        """Return a token of a class of special tokens; NO_TOKEN if the grammar does not have the class."""
+        cdef size_t k
+        for k in range(self.class_numbers.size()):
+            if self.class_numbers[k] == token_class_of(symbol):
+                return self.class_tokens[k][0]
+        return NO_TOKEN
+
+    cdef SymbolId symbol_of(self, TokenId token) noexcept nogil:
+        """Return the class of special tokens that a token was taken from."""
+        cdef size_t k
+        for k in range(self.class_numbers.size()):
+            if self.class_tokens[k][0] == token:
+                return token_symbol(self.class_numbers[k])
+        return token_symbol(0)
+
+    cdef bint cut_text(self) except -1 nogil:
+        """Cut the symbols into the fewest tokens; False if the vocabulary cannot spell them.
+
+        Cost: a step down the trie for each symbol and each length of a token that begins there.
+        """
+        cdef size_t n = self.symbols.size(), i, k
+        cdef NodeId node
+        cdef int32_t kid, stop
+        self.terms.meter.spend(16 + 8 * <int64_t>n)
+        refill(self.least, n + 1, NOT_FOUND)
+        refill(self.choice, n + 1, NO_TOKEN)
+        self.least[n] = 0
+        for i in range(n, 0, -1):
+            k = i - 1
+            if not is_byte(self.symbols[k]):
+                self.choice[k] = self.token_of(self.symbols[k])
+                if self.choice[k] != NO_TOKEN:
+                    self.least[k] = self.least[k + 1] + 1
+                continue
+            node = 0
+            while k < n and is_byte(self.symbols[k]):
+                kid = self.trie.kid_first[node]
+                stop = self.trie.kid_first[node + 1]
+                while kid < stop and self.trie.kid_byte[kid] != <uint8_t>self.symbols[k]:
+                    kid += 1
+                if kid == stop:
+                    break
+                node = self.trie.kid_node[kid]
+                k += 1
+                if self.trie.token_first[node] < self.trie.token_first[node + 1]:
+                    if self.least[k] + 1 < self.least[i - 1]:
+                        self.least[i - 1] = self.least[k] + 1
+                        self.choice[i - 1] = self.trie.tokens[self.trie.token_first[node]]
+        self.cut.clear()
+        i = 0
+        while i < n and self.choice[i] != NO_TOKEN:
+            self.cut.push_back(self.choice[i])
+            i += self.texts.length(self.choice[i]) if is_byte(self.symbols[i]) else 1
+        return i == n
+
+    cdef int keep_witness(self, ConfigId config) except -1 nogil:
+        """Note the tokens of ``cut`` for the configurations on their way, where fewer are not known."""
+        cdef vector[ConfigId] places
+        cdef Completion now, old
+        cdef size_t i, n = self.cut.size()
+        cdef int32_t tokens, length
+        for i in range(n):
+            places.push_back(config)
+            config = self.after(config, self.cut[i])
+            if config == DEAD:
+                return 0
+        if not self.family.configs[config].accepting:
+            return 0
+        tokens = length = 0
+        now.next = config
+        for i in range(n, 0, -1):
+            config = places[i - 1]
+            now.token = self.cut[i - 1]
+            old = self.known(now.next)
+            if old.fewest < tokens:
+                tokens = old.fewest
+                length = old.length
+            tokens += 1
+            length += max(<int32_t>self.texts.length(now.token), 1)
+            now.fewest = tokens
+            now.length = length
+            old = self.known(config)
+            if tokens < old.fewest:
+                now.searched = old.searched
+                self.enter(config, now)
+            now.next = config
+        return 0
+
+    cdef ConfigId after(self, ConfigId config, TokenId token) except -3 nogil:
+        """Return the configuration after a token, as text and as a special token; DEAD if it is neither."""
+        cdef ConfigId next = DEAD, other
+        cdef const uint8_t* text = self.texts.blob + self.texts.start[token]
+        cdef uint32_t k
+        cdef size_t c, low, high, middle
+        if token < self.texts.size and self.texts.length(token):
+            next = config
+            for k in range(self.texts.length(token)):
+                next = self.family.step(next, text[k])
+                if next == DEAD:
+                    break
+        for c in range(self.class_numbers.size()):
+            low = 0
+            high = self.class_tokens[c].size()
+            while low < high:
+                middle = (low + high) // 2
+                if self.class_tokens[c][middle] < token:
+                    low = middle + 1
+                else:
+                    high = middle
+            if low < self.class_tokens[c].size() and self.class_tokens[c][low] == token:
+                other = self.family.step(config, token_symbol(self.class_numbers[c]))
+                next = self.family.union_of(next, other)
+        return next
+
+    # -- fewer tokens ------------------------------------------------------------------------------
+
+    cdef bint collect(self, ConfigId config, int64_t* effort, int64_t price) except -1 nogil:
+        """List tokens that may come next and where they lead, shortest first. False if ``effort`` ran out.
+
+        ``effort``: nodes to visit; in captures, where each makes a configuration, one counts ``price``.
+        Cost: a step for each node of the trie that is alive.
+        """
+        cdef Visit at, below
+        cdef size_t next = 0
+        cdef int32_t kid, t
+        cdef NodeId node
+        cdef Successor found
+        cdef bint done = True
+        self.successors.clear()
+        self.visits.clear()
+        at.node = 0
+        at.config = config
+        self.visits.push_back(at)
+        while next < self.visits.size():
+            at = self.visits[next]
+            next += 1
+            self.terms.meter.spend(2 + self.trie.kid_first[at.node + 1] - self.trie.kid_first[at.node])
+            if effort[0] <= 0:
+                done = False
+                break
+            for kid in range(self.trie.kid_first[at.node], self.trie.kid_first[at.node + 1]):
+                below.config = self.family.step(at.config, self.trie.kid_byte[kid])
+                if below.config <= DEAD:
+                    continue
+                effort[0] -= price if self.family.configs[below.config].capturing else 1
+                node = self.trie.kid_node[kid]
+                found.next = below.config
+                for t in range(self.trie.token_first[node], self.trie.token_first[node + 1]):
+                    found.token = self.trie.tokens[t]
+                    self.successors.push_back(found)
+                if self.trie.kid_first[node] < self.trie.kid_first[node + 1]:
+                    below.node = node
+                    self.visits.push_back(below)
+        if not self.class_numbers.empty():
+            self.collect_special(config)
+        return done
+
+    cdef int collect_special(self, ConfigId config) except -1 nogil:
+        """Add the special tokens that may come next to the list; those that are text too lead to both."""
+        cdef size_t c, i, before = self.successors.size()
+        cdef ConfigId next
+        cdef Successor found
+        cdef KeyMap listed
+        cdef int32_t at
+        map_init(&listed)
+        try:
+            for c in range(self.class_numbers.size()):
+                next = self.family.step(config, token_symbol(self.class_numbers[c]))
+                if next <= DEAD:
+                    continue
+                if not listed.count:
+                    for i in range(before):
+                        map_put(&listed, self.successors[i].token, <int32_t>i)
+                self.terms.meter.spend(4 * self.class_tokens[c].size())
+                for i in range(self.class_tokens[c].size()):
+                    found.token = self.class_tokens[c][i]
+                    found.next = next
+                    at = map_get(&listed, found.token)
+                    if at != NO_VALUE:
+                        self.successors[at].next = self.family.union_of(self.successors[at].next, next)
+                        continue
+                    map_put(&listed, found.token, <int32_t>self.successors.size())
+                    self.successors.push_back(found)
+        finally:
+            map_free(&listed)
+        return 0
+
+    cdef int64_t spent(self) noexcept nogil:
+        """Return the units of work of the store so far."""
+        return self.terms.meter.done + self.terms.meter.granted - self.terms.meter.credit
+
+    cdef int64_t allowance(self) noexcept nogil:
+        """Return how many nodes a search by tokens may visit."""
+        return MANY_VISITS if self.trie.nodes < SMALL_TRIE else FEW_VISITS
+
+    cdef int shorten(self, ConfigId config) except -1 nogil:
+        """Look in breadth for an end of fewer tokens than the one that is known, and keep its witness."""
+        cdef int32_t bound = self.known(config).fewest, depth = 0, place = -1, left
+        cdef int32_t longest = self.trie.max_depth
+        cdef size_t level_end, i, k
+        cdef int64_t last_unit
+        cdef int64_t effort = self.allowance(), price = effort // MOST_IN_CAPTURES
+        cdef Way way
+        cdef Successor step
+        cdef Completion known
+        cdef TokenId last = NO_TOKEN
+        cdef bint complete = True
+        left = self.estimates.of_config(config)
+        if bound <= 1 or left < NO_END and bound <= (left + longest - 1) // longest:
+            return 0
+        self.ways.clear()
+        map_reset(&self.met)
+        map_put(&self.met, config, 1)
+        way.config = config
+        way.before = -1
+        way.token = NO_TOKEN
+        self.ways.push_back(way)
+        i = 0
+        last_unit = self.spent() + (MANY_UNITS if self.trie.nodes < SMALL_TRIE else FEW_UNITS)
+        while complete and i < self.ways.size() and depth + 1 < bound:
+            level_end = self.ways.size()
+            depth += 1
+            while complete and i < level_end and depth < bound:
+                complete = self.collect(self.ways[i].config, &effort, price) and self.spent() < last_unit
+                for k in range(self.successors.size()):
+                    step = self.successors[k]
+                    if map_get(&self.met, step.next) != NO_VALUE:
+                        continue
+                    map_put(&self.met, step.next, 1)
+                    left = self.known(step.next).fewest
+                    if depth + left < bound:
+                        bound = depth + left
+                        place = <int32_t>i
+                        last = step.token
+                    left = self.estimates.of_config(step.next)
+                    if left < NO_END and depth + (left + longest - 1) // longest < bound:
+                        way.config = step.next
+                        way.before = <int32_t>i
+                        way.token = step.token
+                        self.ways.push_back(way)
+                i += 1
+        if place < 0:
+            return 0
+        # the tokens of the way, and what is known from there
+        self.cut.clear()
+        way = self.ways[place]
+        while way.before >= 0:
+            self.cut.push_back(way.token)
+            way = self.ways[way.before]
+        reverse(self.cut.begin(), self.cut.end())
+        self.cut.push_back(last)
+        known = self.known(self.after(self.ways[place].config, last))
+        while known.token != NO_TOKEN:
+            self.cut.push_back(known.token)
+            known = self.known(known.next)
+        return self.keep_witness(config)

@@ -1,0 +1,57 @@
+# How many bytes are left to the end of a configuration. See estimates.pyx.
+from libc.stdint cimport int32_t, uint8_t, uint64_t
+from libcpp.vector cimport vector
+
+from stackmask.pda.completion.term_costs cimport TermCosts
+from stackmask.pda.context.semantic_states cimport Semantics
+from stackmask.pda.ids cimport ConfigId, FrameId, KeysId, SpecId, TermId, TestId
+from stackmask.pda.memory.hash_tables cimport KeyMap
+from stackmask.pda.stack.configuration_draft cimport Member
+from stackmask.pda.stack.configurations cimport ConfigSpace
+from stackmask.pda.terms.term_store cimport TermStore
+from stackmask.pda.terms.term_table cimport Term
+
+
+cdef struct Tested:
+    # in bytes, over the strings of a term
+    int32_t untested        # the fewest without a test of keys
+    int32_t tested          # the fewest whose first test holds; tests after that are not looked at
+
+
+cdef class Estimates:
+    # owner: Completions, of one family
+    cdef ConfigSpace family
+    cdef TermStore terms
+    cdef Semantics semantics
+    cdef TermCosts costs
+    cdef int32_t version                # of the costs that these estimates are made of
+    cdef KeyMap frame_index             # frame << 32 | key state -> index in frame_found
+    cdef vector[int32_t] frame_found    # bytes
+    cdef KeyMap keyed_index             # term << 32 | key state -> index in keyed_found
+    cdef vector[Tested] keyed_found
+    cdef vector[uint8_t] keyed_stage    # of keyed_found
+    cdef vector[int32_t] missing_first  # by key state: bytes of the next key that the object needs
+    cdef vector[int32_t] missing_all    # ... and of all of them; -1 where it is not known
+    cdef vector[TermId] bodies          # by spec: the body of its objects, or EMPTY
+    cdef bint relaxed                   # any key that may come is taken
+    cdef vector[uint64_t] frame_stack
+    cdef vector[uint64_t] term_stack
+
+    cdef int prepare(self) except -1 nogil
+    cdef int forget(self) except -1 nogil
+    cdef int32_t of_config(self, ConfigId config) except -1 nogil
+    cdef int32_t of_member(self, Member m) except -1 nogil
+    cdef int32_t of_state(self, TermId state, KeysId keys) except -1 nogil
+    cdef int32_t of_frame(self, FrameId frame, KeysId keys) except -1 nogil
+    cdef KeysId keys_after(self, int32_t edge, KeysId keys) except -1 nogil
+    cdef uint64_t frame_key(self, FrameId frame, KeysId keys) noexcept nogil
+    cdef bint is_wanted(self, KeysId keys, TestId test) noexcept nogil
+    cdef int32_t more_keys(self, KeysId keys) except -1 nogil
+    cdef int32_t of_missing(self, KeysId keys) except -1 nogil
+    cdef TermId body_of(self, SpecId spec) except -1 nogil
+    cdef Tested keyed(self, TermId t, KeysId keys) except * nogil
+    cdef bint ready(self, TermId t, KeysId keys, Tested* out) except -1 nogil
+    cdef uint64_t term_key(self, TermId t, KeysId keys) noexcept nogil
+    cdef bint part(self, TermId t, KeysId keys, Tested* out) except -1 nogil
+    cdef bint of_keyed_call(self, Term u, KeysId keys, Tested* out) except -1 nogil
+    cdef size_t nbytes(self) noexcept nogil

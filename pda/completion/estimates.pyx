@@ -1,0 +1,376 @@
+# distutils: language = c++
+"""How many bytes are left from a configuration to an end of its text: what guides the search for one.
+
+The local state, and the return states of the frames under it, need the fewest bytes of their terms. Inside an
+object whose keys are tested, the first required key that is missing comes next, then what else the object
+needs, then its end. Which order keys come in does not change how many bytes they take.
+
+For context-free grammars the estimate is exact. It is a guess where follow restrictions, actions and
+resolvers decide; searches only go by it.
+"""
+
+cimport cython
+from libc.stdint cimport uint32_t
+
+from stackmask.pda.completion.term_costs cimport NO_END, joined
+from stackmask.pda.context.key_needs cimport TEST_CONTINUE, TEST_SLOT, TEST_UNDECLARED, is_slot, slot_of
+from stackmask.pda.context.object_keys cimport KEYS_UNKNOWN, KeyState
+from stackmask.pda.ids cimport ACTION_KEYED, is_capture, restores_caller
+from stackmask.pda.memory.byte_sets cimport has_bit
+from stackmask.pda.memory.hash_tables cimport NO_VALUE, map_free, map_get, map_init, map_put, map_reset
+from stackmask.pda.stack.frames cimport BOTTOM_CONTINUATION, Edge
+from stackmask.pda.terms.term_table cimport (
+    CALL_RULE,
+    CALL_TEST,
+    Call,
+    EMPTY,
+    F_KEYS,
+    K_ALT,
+    K_CALL,
+    K_REP,
+    K_SEQ,
+)
+
+cdef enum:
+    # how far the bytes of a term that tests keys are known
+    QUEUED = 0
+    BEGUN = 1
+    KNOWN = 2
+    UNKNOWN = -1
+    ROUNDS = 5              # objects in objects whose keys are counted
+
+
+@cython.final
+cdef class Estimates:
+    """The estimates of one family. Hold the lock of the store to use it."""
+
+    def __cinit__(self, ConfigSpace family not None, Semantics semantics not None, TermCosts costs not None):
+        self.family = family
+        self.terms = family.terms
+        self.semantics = semantics
+        self.costs = costs
+        self.relaxed = False
+        map_init(&self.frame_index)
+        map_init(&self.keyed_index)
+
+    def __dealloc__(self):
+        map_free(&self.frame_index)
+        map_free(&self.keyed_index)
+
+    cdef size_t nbytes(self) noexcept nogil:
+        """Return about how many bytes the results take."""
+        return 16 * (self.frame_index.mask + self.keyed_index.mask)
+
+    cdef int prepare(self) except -1 nogil:
+        """Find what the objects of new specs need, before what contains them is asked for.
+
+        Objects lie in objects, so the costs of terms are found anew until nothing changes, or a few times.
+        """
+        cdef size_t spec
+        cdef int32_t k, needed
+        cdef bint changed
+        for k in range(ROUNDS):
+            if self.costs.spec_bytes.size() == self.semantics.keys.specs.size():
+                break
+            changed = False
+            self.forget()
+            for spec in range(self.semantics.keys.specs.size()):
+                needed = self.of_missing(self.semantics.keys.fresh(<SpecId><int32_t>spec))
+                changed = self.costs.state_spec(<SpecId><int32_t>spec, needed) or changed
+            if not changed or k == ROUNDS - 1:
+                self.costs.close_specs(self.semantics.keys.specs.size())
+            if changed:
+                self.costs.forget()
+        if self.version != self.costs.version:
+            self.forget()
+            self.version = self.costs.version
+        return 0
+
+    cdef int forget(self) except -1 nogil:
+        """Forget all estimates: costs have changed."""
+        map_reset(&self.keyed_index)
+        map_reset(&self.frame_index)
+        self.keyed_found.clear()
+        self.keyed_stage.clear()
+        self.frame_found.clear()
+        self.missing_all.clear()
+        self.missing_first.clear()
+        return 0
+
+    cdef int32_t of_config(self, ConfigId config) except -1 nogil:
+        """Return the fewest bytes over the members; NO_END if there are none."""
+        cdef int32_t i, first = self.family.configs[config].first, best = NO_END
+        if self.family.configs[config].accepting:
+            return 0
+        self.terms.meter.spend(2 * self.family.configs[config].count)
+        for i in range(first, first + self.family.configs[config].count):
+            best = min(best, self.of_member(self.family.members[i]))
+        return best
+
+    cdef int32_t of_member(self, Member m) except -1 nogil:
+        """Return the bytes of a member: of its local state, and of the frames."""
+        cdef KeysId keys = self.semantics.keys_at(m.sem)
+        return joined(self.of_state(m.state, keys), self.of_frame(m.frame, keys))
+
+    cdef int32_t of_state(self, TermId state, KeysId keys) except -1 nogil:
+        """Return the bytes of a local state where an object has these keys."""
+        cdef Tested found
+        if not self.terms.terms[state].flags & F_KEYS:
+            return self.costs.least(state)
+        self.relaxed = False
+        found = self.keyed(state, keys)
+        if found.untested >= NO_END and found.tested >= NO_END:
+            # the name of a key that a shortest end would not have has begun
+            self.relaxed = True
+            found = self.keyed(state, keys)
+            self.relaxed = False
+            return joined(found.tested, self.of_missing(keys))
+        return min(found.untested, joined(found.tested, self.more_keys(keys)))
+
+    # -- frames ------------------------------------------------------------------------------------
+
+    cdef KeysId keys_after(self, int32_t edge, KeysId keys) except -1 nogil:
+        """Return the key state after the return along an edge. An undeclared key is taken to be new."""
+        cdef Edge e = self.family.edges[edge]
+        cdef KeysId after
+        if restores_caller(e.action):
+            return self.semantics.keys_at(e.saved)
+        if keys > KEYS_UNKNOWN and is_capture(e.action) and self.semantics.is_key(e.action):
+            after = self.semantics.keys.use(self.semantics.keys.view(keys), 0)
+            return keys if after < 0 else after
+        return keys
+
+    cdef uint64_t frame_key(self, FrameId frame, KeysId keys) noexcept nogil:
+        """Return the key of a frame in the table."""
+        return (<uint64_t>frame << 32) | <uint64_t>keys
+
+    cdef int32_t of_frame(self, FrameId frame, KeysId keys) except -1 nogil:
+        """Return the fewest bytes from the return to a frame to the end. Cost: a look-up once it is known."""
+        cdef uint64_t key = self.frame_key(frame, keys), above
+        cdef int32_t at = map_get(&self.frame_index, key), e, best, first
+        cdef KeysId after
+        cdef bint ready
+        if at != NO_VALUE:
+            return self.frame_found[at]
+        self.frame_stack.clear()
+        self.frame_stack.push_back((<uint64_t>frame << 32) | <uint64_t>keys)
+        while not self.frame_stack.empty():
+            frame = <FrameId><int32_t>(self.frame_stack.back() >> 32)
+            keys = <KeysId><int32_t><uint32_t>self.frame_stack.back()
+            best = NO_END
+            ready = True
+            first = self.family.frames[frame].first
+            self.terms.meter.spend(4 + 4 * self.family.frames[frame].count)
+            for e in range(first, first + self.family.frames[frame].count):
+                if self.family.edges[e].continuation == BOTTOM_CONTINUATION:
+                    best = 0
+                    continue
+                after = self.keys_after(e, keys)
+                above = self.frame_key(self.family.edges[e].parent, after)
+                at = map_get(&self.frame_index, above)
+                if at == NO_VALUE:
+                    # parents are older than the frames that name them, so there is no circle
+                    self.frame_stack.push_back(above)
+                    ready = False
+                elif ready:
+                    best = min(
+                        best,
+                        joined(self.of_state(self.family.edges[e].continuation, after), self.frame_found[at]),
+                    )
+            if ready:
+                self.frame_stack.pop_back()
+                map_put(&self.frame_index, self.frame_key(frame, keys), <int32_t>self.frame_found.size())
+                self.frame_found.push_back(best)
+        return self.frame_found[map_get(&self.frame_index, key)]
+
+    # -- keys of objects -----------------------------------------------------------------------------
+
+    cdef bint is_wanted(self, KeysId keys, TestId test) noexcept nogil:
+        """Tell whether a shortest end of an object takes this test next: the first required key."""
+        cdef TestId other
+        cdef int32_t required, taken
+        if self.relaxed or not self.semantics.keys.holds(keys, test):
+            return self.semantics.keys.holds(keys, test)
+        if self.semantics.keys.states[keys].missing == 0 or not is_slot(test):
+            return test != TEST_UNDECLARED or self.semantics.keys.states[keys].missing == 0
+        required = self.semantics.keys.specs[self.semantics.keys.states[keys].spec].required
+        if not has_bit(&self.semantics.keys.words[required], test):
+            return False
+        if self.semantics.keys.specs[self.semantics.keys.states[keys].spec].ordered:
+            return True
+        taken = self.semantics.keys.states[keys].taken
+        for other in range(TEST_SLOT, test):
+            if has_bit(&self.semantics.keys.words[required], other):
+                if not has_bit(&self.semantics.keys.words[taken], other):
+                    return False
+        return True
+
+    cdef int32_t more_keys(self, KeysId keys) except -1 nogil:
+        """Return the bytes of the keys that an object still needs after the next one."""
+        cdef int32_t all = self.of_missing(keys)
+        return all - self.missing_first[keys] if all < NO_END else 0
+
+    cdef int32_t of_missing(self, KeysId keys) except -1 nogil:
+        """Return the bytes of all keys that an object still needs, with values. Cost: a look-up, once."""
+        cdef vector[KeysId] chain
+        cdef KeyState* state
+        cdef int32_t bytes = 0, base, first
+        cdef TermId body
+        cdef size_t i
+        cdef TestId test
+        cdef Tested found
+        while True:
+            if self.missing_first.size() <= <size_t>keys:
+                self.missing_first.resize(self.semantics.keys.states.size(), 0)
+                self.missing_all.resize(self.semantics.keys.states.size(), UNKNOWN)
+            if self.missing_all[keys] != UNKNOWN:
+                bytes = self.missing_all[keys]
+                break
+            body = self.body_of(self.semantics.keys.states[keys].spec)
+            state = &self.semantics.keys.states[keys]
+            if body == EMPTY or (
+                not state.missing and state.count >= self.semantics.keys.specs[state.spec].min_count
+            ):
+                self.missing_all[keys] = 0
+                break
+            self.relaxed = False
+            found = self.keyed(body, keys)
+            base = self.costs.least(body)
+            first = max(found.tested - base, 1) if found.tested < NO_END else 1
+            self.missing_first[keys] = first
+            state = &self.semantics.keys.states[keys]
+            if not state.missing:
+                # names that are not declared get longer, since each is another one
+                bytes = (first + 1) * (self.semantics.keys.specs[state.spec].min_count - state.count)
+                self.missing_all[keys] = min(bytes, <int32_t>NO_END - 1)
+                break
+            chain.push_back(keys)
+            test = TEST_SLOT
+            while not self.is_wanted(keys, test):
+                test = <TestId>(<int32_t>test + 1)
+                if test >= 64 * self.semantics.keys.specs[state.spec].words:
+                    break
+            if not self.is_wanted(keys, test):
+                break
+            keys = self.semantics.keys.take(keys, slot_of(test))
+        for i in range(chain.size(), 0, -1):
+            bytes = min(bytes + self.missing_first[chain[i - 1]], <int32_t>NO_END - 1)
+            self.missing_all[chain[i - 1]] = bytes
+        return bytes
+
+    cdef TermId body_of(self, SpecId spec) except -1 nogil:
+        """Return the body of the objects of a spec; EMPTY if there is none."""
+        cdef size_t i
+        if spec < 0:
+            return EMPTY
+        if self.bodies.size() <= <size_t>spec or self.bodies[spec] == EMPTY:
+            self.bodies.resize(self.semantics.keys.specs.size(), EMPTY)
+            self.terms.meter.spend(self.terms.call_table.size())
+            for i in range(self.terms.call_table.size()):
+                if self.terms.call_table[i].action == ACTION_KEYED and self.terms.call_table[i].spec >= 0:
+                    self.bodies[self.terms.call_table[i].spec] = self.terms.rule_body[
+                        self.terms.call_table[i].target
+                    ]
+        return self.bodies[spec]
+
+    cdef Tested keyed(self, TermId t, KeysId keys) except * nogil:
+        """Return the bytes of a term that tests keys, by those of its parts."""
+        cdef int32_t at
+        cdef Tested found
+        cdef TermId here
+        cdef bint done = False
+        self.term_stack.clear()
+        if self.part(t, keys, &found):
+            return found
+        try:
+            while not self.term_stack.empty():
+                here = <TermId><int32_t>self.term_stack.back()
+                self.terms.meter.spend(8)
+                at = map_get(&self.keyed_index, self.term_key(here, keys))
+                if self.keyed_stage[at] != KNOWN:
+                    self.keyed_stage[at] = BEGUN
+                    if not self.ready(here, keys, &found):
+                        continue
+                    self.keyed_found[at] = found
+                    self.keyed_stage[at] = KNOWN
+                self.term_stack.pop_back()
+            done = True
+        finally:
+            if not done:
+                # what was begun is not known
+                self.forget()
+        self.part(t, keys, &found)
+        return found
+
+    cdef uint64_t term_key(self, TermId t, KeysId keys) noexcept nogil:
+        """Return the key of a term in the table."""
+        return (<uint64_t>t << 32) | (<uint64_t>self.relaxed << 31) | <uint64_t>keys
+
+    cdef bint part(self, TermId t, KeysId keys, Tested* out) except -1 nogil:
+        """Give the bytes of a part; if they are not known, queue it and return False.
+
+        A part that is met again inside of itself is taken to have no string: a shortest one does not need it.
+        """
+        cdef uint64_t key = self.term_key(t, keys)
+        cdef int32_t at
+        if not self.terms.terms[t].flags & F_KEYS:
+            out.untested = self.costs.least(t)
+            out.tested = NO_END
+            return True
+        out.untested = out.tested = NO_END
+        at = map_get(&self.keyed_index, key)
+        if at == NO_VALUE:
+            map_put(&self.keyed_index, key, <int32_t>self.keyed_found.size())
+            self.keyed_found.push_back(out[0])
+            self.keyed_stage.push_back(QUEUED)
+        elif self.keyed_stage[at] != QUEUED:
+            out[0] = self.keyed_found[at]
+            return True
+        self.term_stack.push_back(<uint64_t>t)
+        return False
+
+    cdef bint ready(self, TermId t, KeysId keys, Tested* out) except -1 nogil:
+        """Compose the bytes of a term of those of its parts; False if some had to be queued."""
+        cdef Term u = self.terms.terms[t]
+        cdef Tested a, b
+        cdef int32_t k, next
+        cdef bint known = True
+        out.untested = out.tested = NO_END
+        if u.kind == K_SEQ:
+            known = self.part(u.a, keys, &a)
+            known = self.part(u.b, keys, &b) and known
+            if known:
+                next = self.costs.least(u.b)
+                out.untested = joined(a.untested, b.untested)
+                out.tested = min(joined(a.tested, next), joined(a.untested, b.tested))
+        elif u.kind == K_ALT:
+            for k in range(u.b):
+                if self.part(self.terms.kids[u.a + k], keys, &a):
+                    out.untested = min(out.untested, a.untested)
+                    out.tested = min(out.tested, a.tested)
+                else:
+                    known = False
+        elif u.kind == K_REP:
+            known = self.part(u.a, keys, &a)
+            if known:
+                out.untested = 0 if u.b == 0 else a.untested
+                next = 0 if u.b <= 1 else self.costs.least(u.a)
+                out.tested = joined(a.tested, next)
+        elif u.kind == K_CALL:
+            known = self.of_keyed_call(u, keys, out)
+        return known
+
+    cdef bint of_keyed_call(self, Term u, KeysId keys, Tested* out) except -1 nogil:
+        """Give the same for a call: a test, or a rule that tests keys of this object."""
+        cdef Call call = self.terms.call_table[u.a]
+        if call.kind == CALL_TEST:
+            if call.target == TEST_CONTINUE and self.semantics.keys.holds(keys, TEST_CONTINUE):
+                # the key itself is tested next
+                out.untested = 0
+            elif self.is_wanted(keys, call.target):
+                out.tested = 0
+            return True
+        if call.kind == CALL_RULE and call.action != ACTION_KEYED:
+            return self.part(self.terms.rule_body[call.target], keys, out)
+        out.untested = self.costs.least(self.terms.rule_body[call.target]) if call.kind == CALL_RULE else 1
+        return True

@@ -1,0 +1,227 @@
+# distutils: language = c++
+"""The shortest text that ends a configuration: A* over the configurations of a family.
+
+The search steps real configurations, so what it finds is a text of the grammar, with follow restrictions,
+actions, resolvers and keys as they are. Steps are proposed by the estimates of local states, and taken only
+when it is their turn: where the estimates are exact, one step is taken for each byte of the result. Where
+they are not, the search may be large. After some steps it is repeated with places left out that look like
+others: equal local states and estimates, whatever was written. Then it goes on in depth, by the step that
+looks shortest, which finds a longer text soon; then in breadth, with weight on the estimates; then it gives
+up.
+"""
+
+cimport cython
+from libc.stdint cimport uint32_t
+
+from stackmask.pda.completion.term_costs cimport NO_END, joined
+from stackmask.pda.ids cimport KeysId, MapId
+from stackmask.pda.memory.hash_tables cimport NO_VALUE, map_free, map_get, map_init, map_put, map_reset, mix
+from stackmask.pda.stack.configuration_table cimport DEAD
+from stackmask.pda.terms.term_table cimport EMPTY, F_TOKEN, token_symbol
+
+cdef enum:
+    ENDS = -1               # in place of a symbol: the text may end, or goes on as is known
+    SAMPLES = 10            # bytes of a class that are tried inside of a capture, where each may count
+    STEP_WORK = 12          # units of a step taken, beside the step itself
+    # how what is left counts beside what was written
+    EXACT = 1
+    IN_DEPTH = 0            # the place that was reached last goes on first
+    WEIGHTED = 3
+    # steps that are taken at most
+    MOST_ALIKE = 8          # places with equal local states and estimates, once they are left out
+    NOVEL_STEPS = 3_000
+    EXACT_STEPS = 200       # and for each byte that seems to be left
+    STEPS_FOR_A_BYTE = 4
+    MOST_EXACT_STEPS = 4_000
+    DEPTH_STEPS = 20_000
+    WEIGHTED_STEPS = 50_000
+
+
+@cython.final
+cdef class TextSearch:
+    """Searches in one family. Hold the lock of the store to use it."""
+
+    def __cinit__(self, Estimates estimates not None):
+        self.family = estimates.family
+        self.terms = estimates.terms
+        self.estimates = estimates
+        map_init(&self.known)
+        map_init(&self.seen)
+        map_init(&self.alike)
+
+    def __dealloc__(self):
+        map_free(&self.known)
+        map_free(&self.seen)
+        map_free(&self.alike)
+
+    cdef size_t nbytes(self) noexcept nogil:
+        """Return about how many bytes are held."""
+        cdef size_t held = sizeof(Reached) * self.reached.capacity() + 12 * (self.known.mask + self.seen.mask)
+        return held + sizeof(Proposal) * self.proposals.capacity()
+
+    cdef int note_known(self, ConfigId config, int32_t length) except -1 nogil:
+        """Remember that a configuration has an end of so many symbols: searches may stop there."""
+        map_put(&self.known, config, length)
+        return 0
+
+    cdef ConfigId find(self, ConfigId config, vector[SymbolId]& out, int32_t* steps) except -3 nogil:
+        """Append the symbols from a configuration to one that may end, or whose end is known.
+
+        ``steps``: those that may be taken; what is taken is subtracted.
+        Returns: the configuration where they lead; DEAD if none was found within the bounds.
+        """
+        cdef int32_t index, stage, allowed, granted, left = self.estimates.of_config(config)
+        cdef size_t first = out.size()
+        cdef int32_t[4] weights = [EXACT, EXACT, IN_DEPTH, WEIGHTED]
+        cdef int32_t[4] most = [EXACT_STEPS, NOVEL_STEPS, DEPTH_STEPS, WEIGHTED_STEPS]
+        left = min(left, <int32_t>MOST_EXACT_STEPS)
+        most[0] = min(EXACT_STEPS + STEPS_FOR_A_BYTE * left, <int32_t>MOST_EXACT_STEPS)
+        for stage in range(4):
+            self.weight = weights[stage]
+            self.leaves_out = stage == 1 or stage == 2
+            granted = allowed = min(most[stage], steps[0])
+            index = self.run(config, &allowed)
+            steps[0] -= granted - allowed
+            if index >= 0:
+                out.resize(first + self.reached[index].length)
+                config = self.reached[index].config
+                while self.reached[index].before >= 0:
+                    out[first + self.reached[index].length - 1] = self.reached[index].symbol
+                    index = self.reached[index].before
+                return config
+            if (self.queue.empty() and not self.leaves_out) or steps[0] <= 0:
+                # all there is was visited
+                break
+        return DEAD
+
+    cdef int32_t run(self, ConfigId config, int32_t* steps) except -2 nogil:
+        """Search, and return the index of the place that may end; -1 if none was found in so many steps."""
+        cdef int32_t index
+        cdef ConfigId next
+        cdef Proposal now
+        self.reached.clear()
+        self.proposals.clear()
+        map_reset(&self.seen)
+        map_reset(&self.alike)
+        while not self.queue.empty():
+            self.queue.pop()
+        map_put(&self.seen, config, 1)
+        self.visit(config, -1, 0, 0)
+        while not self.queue.empty() and steps[0] > 0:
+            now = self.proposals[self.queue.top().second]
+            self.queue.pop()
+            if <int32_t>now.symbol == ENDS:
+                return now.index
+            index = now.index
+            self.terms.meter.spend(STEP_WORK)
+            next = self.family.step(self.reached[index].config, now.symbol)
+            steps[0] -= 1
+            if next <= DEAD or map_get(&self.seen, next) != NO_VALUE:
+                continue
+            map_put(&self.seen, next, 1)
+            if self.leaves_out and self.is_alike(next):
+                continue
+            self.visit(next, index, now.symbol, self.reached[index].length + 1)
+        return -1
+
+    cdef bint is_alike(self, ConfigId config) except -1 nogil:
+        """Tell whether enough places with the same local states and the same estimate were visited."""
+        cdef int32_t i, first = self.family.configs[config].first, count
+        cdef uint64_t h = mix(71, <uint32_t>self.estimates.of_config(config))
+        for i in range(first, first + self.family.configs[config].count):
+            h = mix(h, <uint32_t>self.family.members[i].state)
+        count = map_get(&self.alike, h)
+        count = 1 if count == NO_VALUE else count + 1
+        map_put(&self.alike, h, count)
+        return count > MOST_ALIKE
+
+    cdef int visit(self, ConfigId config, int32_t before, SymbolId symbol, int32_t length) except -1 nogil:
+        """Enter a configuration, and propose the steps from it."""
+        cdef Reached at
+        cdef int32_t known
+        at.config = config
+        at.before = before
+        at.symbol = symbol
+        at.length = length
+        self.reached.push_back(at)
+        if self.family.configs[config].accepting:
+            return self.propose(<int32_t>self.reached.size() - 1, <SymbolId>ENDS, 0)
+        known = map_get(&self.known, config)
+        if known != NO_VALUE:
+            self.propose(<int32_t>self.reached.size() - 1, <SymbolId>ENDS, known)
+        return self.propose_steps(<int32_t>self.reached.size() - 1)
+
+    cdef int propose(self, int32_t index, SymbolId symbol, int32_t estimate) except -1 nogil:
+        """Queue a step. The shortest text comes first; of equal ones what is nearest to its end."""
+        cdef Proposal step
+        cdef pair[uint64_t, int32_t] entry
+        cdef uint64_t whole = <uint64_t>self.reached[index].length
+        whole += <uint64_t>self.weight * <uint64_t>estimate
+        if estimate >= NO_END:
+            return 0
+        step.index = index
+        step.symbol = symbol
+        entry.first = ~((whole << 29) | <uint64_t>estimate)
+        if self.weight == IN_DEPTH:
+            entry.first = (<uint64_t>index << 32) | <uint64_t>(NO_END - estimate)
+        entry.second = <int32_t>self.proposals.size()
+        self.proposals.push_back(step)
+        self.queue.push(entry)
+        return 0
+
+    cdef int propose_steps(self, int32_t index) except -1 nogil:
+        """Propose the steps from a configuration: of each class of bytes one, inside of captures a few."""
+        cdef ConfigId config = self.reached[index].config
+        cdef int32_t i, first = self.family.configs[config].first
+        cdef Member m
+        for i in range(256):
+            self.best[i] = NO_END
+        for i in range(first, first + self.family.configs[config].count):
+            m = self.family.members[i]
+            self.rate_bytes(m, self.family.configs[config].capturing)
+            if self.terms.terms[m.state].flags & F_TOKEN:
+                self.propose_tokens(index, m)
+        for i in range(255, -1, -1):
+            if self.best[i] < NO_END:
+                self.propose(index, <SymbolId>i, joined(self.best[i], 1))
+        return 0
+
+    cdef int rate_bytes(self, Member m, bint each) except -1 nogil:
+        """Estimate what is left after the bytes that a member may read. ``each``: several of a class."""
+        cdef KeysId keys = self.estimates.semantics.keys_at(m.sem)
+        cdef int32_t under = self.estimates.of_frame(m.frame, keys), k, byte, left, count
+        cdef TermId d
+        cdef MapId map
+        if under >= NO_END:
+            return 0
+        map = self.terms.classes_of(m.state)
+        self.terms.meter.spend(4 * self.terms.maps[map].count)
+        for k in range(self.terms.maps[map].count):
+            byte = self.terms.maps[map].byte_of[k]
+            d = self.terms.step(m.state, byte)
+            if d == EMPTY:
+                continue
+            left = joined(self.estimates.of_state(d, keys), under)
+            self.best[byte] = min(self.best[byte], left)
+            if each and left < NO_END:
+                count = 1
+                for byte in range(byte + 1, 256):
+                    if self.terms.maps[map].of[byte] == k:
+                        self.best[byte] = min(self.best[byte], left)
+                        count += 1
+                        if count == SAMPLES:
+                            break
+        return 0
+
+    cdef int propose_tokens(self, int32_t index, Member m) except -1 nogil:
+        """Propose the special tokens that a member may read."""
+        cdef KeysId keys = self.estimates.semantics.keys_at(m.sem)
+        cdef int32_t under = self.estimates.of_frame(m.frame, keys), k
+        cdef TermId d
+        for k in range(self.terms.token_classes):
+            d = self.terms.step(m.state, token_symbol(k))
+            if d != EMPTY:
+                self.propose(
+                    index, token_symbol(k), joined(joined(self.estimates.of_state(d, keys), under), 1)
+                )
+        return 0

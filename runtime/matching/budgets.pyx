@@ -1,0 +1,174 @@
+# distutils: language = c++
+"""Token budgets of matchers: the shortest completion of a text, and masks that keep it within reach."""
+
+from libc.stdint cimport int32_t, uint32_t, uintptr_t
+from libc.string cimport memset
+
+from stackmask.pda.completion.budget_masks cimport BudgetMasks
+from stackmask.pda.completion.completions cimport NOT_FOUND, Completions
+from stackmask.pda.stack.configurations cimport ConfigSpace
+from stackmask.runtime.matching.matcher cimport Matcher, fill_row
+from stackmask.runtime.matching.moving cimport enter
+
+from dataclasses import dataclass
+from operator import index
+
+from stackmask.pda.completion.term_costs import TermCosts
+from stackmask.runtime.matching.mask_buffer import MatcherError
+
+
+class CompletionError(MatcherError):
+    """A budget that the text cannot be completed in, or a text for which no completion was found.
+
+    ``needed``: the tokens that the text needs at least, stop token included; None if no end was found.
+    """
+
+    def __init__(self, message, needed=None):
+        super().__init__(message)
+        self.needed = needed
+
+
+@dataclass(frozen=True)
+class Completion:
+    """A shortest completion of a text.
+
+    ``text``: its bytes; special tokens have none. ``tokens``: the same as the fewest tokens found,
+    without the stop token.
+    """
+
+    text: bytes
+    tokens: tuple[int, ...]
+
+
+cdef class FamilyBudgets:
+    """What is known of the ends of the texts of one family."""
+
+    def __cinit__(self, BudgetMasks masks):
+        self.masks = masks
+
+    def belongs_to(self, ConfigSpace family):
+        """Tell whether this is about a family."""
+        return self.masks.completions.belongs_to(family)
+
+
+cdef BudgetMasks masks_of(Matcher matcher):
+    """Return the cut masks of the family of a matcher. Hold the lock of its store."""
+    cdef Completions completions
+    budgets = matcher.compiled._budgets
+    if budgets is None or not budgets.belongs_to(matcher.family):
+        budgets = matcher.budgets
+    if budgets is None or not budgets.belongs_to(matcher.family):
+        costs = matcher.store.costs
+        if costs is None:
+            costs = matcher.store.costs = TermCosts(matcher.store.terms)
+        completions = Completions(
+            matcher.family,
+            matcher.store.semantics,
+            costs,
+            matcher.store.info.trie,
+            matcher.automaton.lowered.token_classes,
+            matcher.automaton.lowered.start,
+        )
+        budgets = FamilyBudgets(BudgetMasks(completions, matcher.masks.width))
+        matcher.budgets = budgets
+        if matcher.compiled.family is matcher.family:
+            matcher.compiled._budgets = budgets
+    return (<FamilyBudgets>budgets).masks
+
+
+cdef int as_budget(object budget) except -1:
+    """Return a budget as a number of tokens. Raises: MatcherError if it is none."""
+    try:
+        tokens = index(budget)
+    except TypeError:
+        raise MatcherError(
+            f"budget is {type(budget).__name__}: give the number of tokens that are left, stop token included"
+        ) from None
+    if isinstance(budget, bool) or tokens < 1:
+        raise MatcherError(f"budget is {budget}: it counts the stop token, so it must be 1 or more")
+    return min(tokens, NOT_FOUND)
+
+
+cdef int stop_tokens(Matcher matcher) noexcept:
+    """Return how many tokens end a text: one, but none where the vocabulary has no stop token."""
+    return 0 if matcher.stops.empty() else 1
+
+
+def fill_within(Matcher matcher not None, budget, uintptr_t address):
+    """Write the mask at the place of a matcher under a budget to an address. Hold the lock of its store."""
+    cdef uint32_t* words = <uint32_t*>address
+    cdef int32_t config = matcher.history.back(), left = as_budget(budget), room, needed, steps = NOT_FOUND
+    cdef size_t i
+    cdef BudgetMasks masks
+    if matcher.terminated:
+        memset(words, 0, 4 * <size_t>matcher.masks.width)
+        return
+    masks = masks_of(matcher)
+    room = left - 1 - stop_tokens(matcher)
+    if masks.spares_all(config, room):
+        fill_row(matcher, config, False, words)
+        return
+    if room >= 0 and masks.restore(config, room, words):
+        return
+    # its witness serves the successors, too
+    if masks.completions.few(config, &steps) + stop_tokens(matcher) > left:
+        needed = fewest_tokens(matcher, masks)
+        if needed > left:
+            raise CompletionError(
+                f"the text needs at least {needed} more tokens, stop token included, and budget is {left}: "
+                "give a larger budget from the start",
+                needed,
+            )
+    fill_row(matcher, config, False, words)
+    masks.cut(config, max(room, -1), words)
+    if matcher.family.configs[config].accepting:
+        for i in range(matcher.stops.size()):
+            words[matcher.stops[i] >> 5] |= <uint32_t>1 << (matcher.stops[i] & 31)
+    if room >= 0:
+        masks.keep_row(config, room, words)
+
+
+cdef int fewest_tokens(Matcher matcher, BudgetMasks masks) except -1:
+    """Return the fewest tokens to the end, stop token included. Raises: CompletionError."""
+    cdef int32_t found = masks.completions.fewest(matcher.history.back())
+    if found >= NOT_FOUND:
+        raise CompletionError(
+            "no completion of the text was found within the bounds of the search, so no budget can be kept: "
+            "go on without one"
+        )
+    return found + stop_tokens(matcher)
+
+
+def count_needed(Matcher matcher not None):
+    """Return the fewest tokens to the end, stop token included; 0 after a stop token. Hold the lock."""
+    return 0 if matcher.terminated else fewest_tokens(matcher, masks_of(matcher))
+
+
+def find_completion(Matcher matcher not None):
+    """Return the shortest completion at the place of a matcher. Hold the lock of its store."""
+    if matcher.terminated:
+        return Completion(b"", ())
+    masks = masks_of(matcher)
+    fewest_tokens(matcher, masks)
+    text, tokens = masks.completions.witness(matcher.history.back())
+    return Completion(text, tuple(tokens))
+
+
+def can_end_within(Matcher matcher not None, budget):
+    """Tell whether the text can end within so many tokens, stop token included; None if no end was found."""
+    cdef int32_t left = min(max(index(budget), 0), NOT_FOUND), steps = NOT_FOUND, config, found
+    cdef BudgetMasks masks
+    cdef bint done = False
+    if matcher.terminated:
+        return True
+    enter(matcher)
+    try:
+        config = matcher.history.back()
+        masks = masks_of(matcher)
+        found = masks.completions.few(config, &steps)
+        if found + stop_tokens(matcher) > left:
+            found = masks.completions.fewest(config)
+        done = True
+    finally:
+        matcher.lock.give(done)
+    return None if found >= NOT_FOUND else found + stop_tokens(matcher) <= left

@@ -1,0 +1,207 @@
+"""Token budgets: shortest completions, and masks that keep the end of a text within reach."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+import numpy as np
+import pytest
+from oracle.fewest_tokens import fewest_tokens, random_case, written
+
+import stackmask as sm
+from stackmask.runtime.matching.budgets import CompletionError
+
+WORDS = [
+    b'{"',
+    b'":',
+    b'"}',
+    b"]}",
+    b"[[",
+    b"00",
+    b'", "',
+    b"  ",
+    b"true",
+    b"SELECT",
+    b"((",
+    b"12",
+    b'"name"',
+]
+TOKENS = [*(bytes([b]) for b in range(256)), *WORDS]
+STOP = len(TOKENS)
+VOCABULARY = sm.Vocabulary([*TOKENS, None], stop_ids=[STOP])
+COMPILER = sm.Compiler(VOCABULARY)
+
+ORDER = {
+    "type": "object",
+    "properties": {
+        "id": {"type": "integer"},
+        "name": {"type": "string", "minLength": 3},
+        "paid": {"type": "boolean"},
+        "to": {"type": "object", "properties": {"x": {"type": "null"}}, "required": ["x"]},
+    },
+    "required": ["id", "name", "to"],
+}
+SCHEMAS: dict[str, Any] = {
+    "object": {"type": "object"},
+    "required": ORDER,
+    "unique": {"type": "array", "items": {"type": "integer"}, "uniqueItems": True, "minItems": 4},
+    "counted": {"type": "object", "minProperties": 3},
+}
+
+
+def compiled(name: str) -> sm.CompiledGrammar:
+    if name in SCHEMAS:
+        return COMPILER.compile(sm.Grammar.from_json_schema(SCHEMAS[name]))
+    if name == "any order":
+        return COMPILER.compile(sm.Grammar.from_json_schema(ORDER, property_order="any"))
+    return COMPILER.compile(sm.Grammar.bundled(name))
+
+
+NAMES = [*SCHEMAS, "any order", "json", "sql", "xml", "lua", "arithmetic", "csv", "indented", "sqlite"]
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "end"),
+    [
+        ("json", '{"a": [1,', b"0]}"),
+        ("json", '"\\ud83', b'0"'),
+        ("object", '{"a":{"b":tr', b"ue}}"),
+        ("required", '{"id":1,"name":"abc","to":{', b'"x":null}}'),
+        ("any order", '{"to":{"x":null},"id":1', b',"name":"   "}'),
+        ("counted", '{"":1,', b'" ":0,"!":0}'),
+        ("xml", "<abc><d x='", b"'/></abc>"),
+    ],
+)
+def test_the_shortest_text(name: str, text: str, end: bytes) -> None:
+    matcher = compiled(name).matcher()
+    assert matcher.accept_string(text)
+    found = matcher.shortest_completion()
+    assert len(found.text) <= len(end)
+    assert b"".join(TOKENS[token] for token in found.tokens) == found.text
+    assert matcher.needs_at_least() == len(found.tokens) + 1
+    assert all(matcher.accept_token(token) for token in found.tokens)
+    assert matcher.is_accepting()
+
+
+def follow(matcher: sm.Matcher, budget: int, rng: random.Random, favourites: bytes) -> int:
+    """Follow a model that ends only when it must; return the tokens it wrote, stop token included."""
+    mask = sm.allocate_token_bitmask(1, VOCABULARY.size)
+    for written_tokens in range(1, budget + 1):
+        matcher.fill_next_token_bitmask(mask, budget=budget - written_tokens + 1)
+        bits = np.unpackbits(np.asarray(mask[0]).view(np.uint8), bitorder="little")
+        allowed = [int(token) for token in np.flatnonzero(bits) if token != STOP]
+        if not allowed:
+            assert matcher.accept_token(STOP)
+            return written_tokens
+        liked = [token for token in allowed if TOKENS[token][0] in favourites]
+        assert matcher.accept_token(rng.choice(liked or allowed))
+    raise AssertionError("the budget was not kept")
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_budgets_are_kept(name: str) -> None:
+    rng = random.Random(name)
+    grammar = compiled(name)
+    for favourites in (b"", b" \n\t", b"0123456789", b'[{("<'):
+        for extra in (0, 1, 4, 12):
+            matcher = grammar.matcher()
+            budget = matcher.needs_at_least() + extra
+            assert follow(matcher, budget, rng, favourites) <= budget
+            assert matcher.is_terminated()
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [
+        {"additionalProperties": {"type": "object", "required": ["q" * 300]}, "type": "object"},
+        {"propertyNames": {"pattern": "^([a-f]+|z.{300})$"}, "type": "object"},
+        {"uniqueItems": True, "minItems": 8, "items": {"type": "string", "pattern": "^a*$"}, "type": "array"},
+    ],
+)
+def test_captures_whose_successors_need_much(schema: Any) -> None:
+    rng = random.Random(1)
+    grammar = sm.Compiler(VOCABULARY).compile(sm.Grammar.from_json_schema(schema, property_order="any"))
+    for extra in (60, 150, 400):
+        matcher = grammar.matcher()
+        follow(matcher, matcher.needs_at_least() + extra, rng, b'"az')
+        assert matcher.is_terminated()
+
+
+def test_a_large_budget_changes_no_bit() -> None:
+    matcher = compiled("object").matcher()
+    mask = sm.allocate_token_bitmask(2, VOCABULARY.size)
+    for text in ("", "{", '"a', '":[', "1", ",", '"'):
+        assert matcher.accept_string(text)
+        matcher.fill_next_token_bitmask(mask, 0)
+        for _ in range(2):
+            matcher.fill_next_token_bitmask(mask, 1, budget=10_000)
+            assert (np.asarray(mask[0]) == np.asarray(mask[1])).all()
+
+
+def test_masks_under_a_budget_come_back_equal() -> None:
+    first = compiled("required").matcher()
+    again = first.fork()
+    mask = sm.allocate_token_bitmask(2, VOCABULARY.size)
+    budget = first.needs_at_least() + 2
+    first.fill_next_token_bitmask(mask, 0, budget=budget)
+    again.fill_next_token_bitmask(mask, 1, budget=budget)
+    assert (np.asarray(mask[0]) == np.asarray(mask[1])).all()
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_the_fewest_tokens_are_those_of_the_tables(seed: int) -> None:
+    """Seed 1226 of the campaign has a gap; none of these has."""
+    rng = random.Random(seed)
+    rules, tokens = random_case(rng)
+    vocabulary = sm.Vocabulary([*tokens, None], stop_ids=[len(tokens)])
+    matcher = sm.Compiler(vocabulary).compile(sm.Grammar.from_ebnf(written(rules), start="r0")).matcher()
+    text = b""
+    for _ in range(rng.randint(0, 5)):
+        allowed = [token for token in range(len(tokens)) if matcher.fork().accept_token(token)]
+        if not allowed:
+            break
+        token = rng.choice(allowed)
+        assert matcher.accept_token(token)
+        text += tokens[token]
+    assert matcher.needs_at_least() - 1 == fewest_tokens(rules, tokens, text)
+
+
+def test_a_budget_below_the_need_is_refused_with_it() -> None:
+    matcher = compiled("required").matcher()
+    needed = matcher.needs_at_least()
+    mask = sm.allocate_token_bitmask(1, VOCABULARY.size)
+    with pytest.raises(CompletionError, match=f"at least {needed} more tokens") as caught:
+        matcher.fill_next_token_bitmask(mask, budget=needed - 1)
+    assert caught.value.needed == needed
+    matcher.fill_next_token_bitmask(mask, budget=needed)
+
+
+@pytest.mark.parametrize("budget", [0, -1, 1.5, "9", True])
+def test_what_is_no_budget_is_refused(budget: Any) -> None:
+    mask = sm.allocate_token_bitmask(1, VOCABULARY.size)
+    with pytest.raises(sm.MatcherError, match="budget is"):
+        compiled("json").matcher().fill_next_token_bitmask(mask, budget=budget)
+
+
+def test_after_the_end_nothing_is_needed() -> None:
+    matcher = compiled("json").matcher()
+    assert matcher.accept_string("0")
+    assert matcher.needs_at_least() == 1
+    assert matcher.accept_token(STOP)
+    assert matcher.needs_at_least() == 0
+    assert matcher.shortest_completion().tokens == ()
+    mask = sm.allocate_token_bitmask(1, VOCABULARY.size)
+    matcher.fill_next_token_bitmask(mask, budget=1)
+    assert not np.asarray(mask).any()
+
+
+def test_special_tokens_are_counted() -> None:
+    vocabulary = sm.Vocabulary(
+        [*(bytes([b]) for b in range(256)), None, None], stop_ids=[256], special_names={"<|end|>": 257}
+    )
+    matcher = (
+        sm.Compiler(vocabulary).compile(sm.Grammar.from_ebnf('root ::= "a" <|end|> "b" root?')).matcher()
+    )
+    found = matcher.shortest_completion()
+    assert (found.text, found.tokens) == (b"ab", (97, 257, 98))
