@@ -1,0 +1,41 @@
+"""What ``serialize_json`` writes: JSON that says what an object was made from, with a kind and a version."""
+
+from __future__ import annotations
+
+import json
+from typing import Any, Final
+
+from stackmask.runtime.compat.xgrammar.errors import (
+    DeserializeFormatError,
+    DeserializeVersionError,
+    InvalidJSONError,
+)
+
+VERSION: Final = "stackmask-1"
+
+
+def get_serialization_version() -> str:
+    """Return the version of what ``serialize_json`` writes. It is not XGrammar's: neither reads the other's."""
+    return VERSION
+
+
+def write_record(kind: str, value: Any) -> str:
+    """Return a value of a kind as JSON text."""
+    return json.dumps({"__VERSION__": VERSION, "kind": kind, "value": value})
+
+
+def read_record(text: str, kind: str) -> Any:
+    """Return what ``write_record`` was given. Raises: InvalidJSONError, DeserializeFormatError, DeserializeVersionError."""
+    try:
+        found = json.loads(text)
+    except (ValueError, TypeError, RecursionError) as error:
+        raise InvalidJSONError(f"not JSON: {error}") from None
+    if not isinstance(found, dict) or "__VERSION__" not in found:
+        raise DeserializeFormatError("an object with `__VERSION__` is needed, as serialize_json writes it")
+    if found["__VERSION__"] != VERSION:
+        raise DeserializeVersionError(
+            f"version {found['__VERSION__']!r:.40} is not {VERSION!r}: serialise it again, from what it was made of"
+        )
+    if found.get("kind") != kind or "value" not in found:
+        raise DeserializeFormatError(f"this is {found.get('kind')!r:.40}, and {kind!r} is needed")
+    return found["value"]
