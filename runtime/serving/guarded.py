@@ -46,7 +46,17 @@ class GuardedMatcher:
 
     def accept_all(self, tokens: Iterable[int]) -> bool:
         """Advance by tokens, as far as they may come; False if one may not."""
-        return all(map(self.accept, tokens))
+        if self.failure is not None or self._ended:
+            return all(map(self.accept, tokens))
+        matcher = self.matcher
+        try:
+            for token in tokens:  # the usual case of a step, with as few calls as there can be
+                if not matcher.accept_token(token) and not matcher.is_terminated():
+                    return False
+        except Exception as error:  # noqa: BLE001 - nothing may reach the engine
+            self.fail(error)
+            return False
+        return True
 
     def valid_prefix(self, tokens: Sequence[int]) -> list[int]:
         """Return how many first tokens may come, up to the end of the text, as a list. The matcher does not move."""

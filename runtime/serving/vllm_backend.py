@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from typing import Any
 
 import torch
+from vllm import sampling_params
 from vllm.exceptions import VLLMValidationError
 from vllm.v1.structured_output.backend_types import (
     StructuredOutputBackend,
@@ -57,7 +58,7 @@ def validate_request(sampling: Any, model_config: Any, config: Any, tokenizer: A
     """Check a request in the process that answers it. Raises: VLLMValidationError, which is HTTP 400."""
     params = sampling.structured_outputs
     if getattr(model_config, "is_diffusion", False):
-        raise VLLMValidationError("structured outputs cannot be had of diffusion models")
+        raise VLLMValidationError("structured outputs are not yet supported for diffusion models")
     if tokenizer is None:
         raise VLLMValidationError("structured outputs need a tokenizer: not with skip_tokenizer_init")
     if params._backend and params._backend != NAME:
@@ -65,11 +66,28 @@ def validate_request(sampling: Any, model_config: Any, config: Any, tokenizer: A
             f"the request names the backend {params._backend!r:.60}, but this server was started with {NAME!r}"
         )
     params._backend = NAME
+    refuse_what_servers_refuse(params)
     try:
         kind, text = get_structured_output_key(params)
         check(KIND[kind], text, options_of_request(options_of_server(config), params))
     except (StackmaskError, ValueError, TypeError) as error:
         raise VLLMValidationError(f"stackmask: {error}") from error
+
+
+def refuse_what_servers_refuse(params: Any) -> None:
+    """Refuse what vLLM refuses for each of its backends, so that a request fares alike. Raises: VLLMValidationError."""
+    for name in ("json", "grammar", "structural_tag"):
+        text = getattr(params, name, None)
+        if isinstance(text, str) and not text.strip():
+            raise VLLMValidationError(f"{name} cannot be an empty string")
+    if getattr(params, "json_object", None) is False:
+        raise VLLMValidationError("json_object must be True, or left out")
+    if "\x00" in (getattr(params, "regex", None) or ""):
+        raise VLLMValidationError("regex holds a NUL character: write \\x00")
+    check_nesting = getattr(sampling_params, "check_json_nesting", None)
+    if check_nesting is not None:  # since 0.32
+        check_nesting(params.json)
+        check_nesting(params.structural_tag, structural_tag=True)
 
 
 class StackmaskBackend(StructuredOutputBackend):
@@ -115,8 +133,9 @@ class StackmaskBackend(StructuredOutputBackend):
         """Write the masks of a step: (grammar, row, whether the next token is constrained)."""
         masked, rows, free = [], [], []
         for grammar, row, applies in constrained:
-            if applies and not grammar.is_terminated():
-                masked.append(grammar.guarded)
+            guarded = grammar.guarded
+            if applies and not guarded.is_terminated():
+                masked.append(guarded)
                 rows.append(row)
             else:
                 free.append(row)

@@ -79,7 +79,8 @@ def _allow_name() -> None:
 
 
 def _validating(original: Any) -> Any:
-    def validate(self: Any, model_config: Any, config: Any, tokenizer: Any) -> Any:
+    def validate(self: Any, model_config: Any, structured_outputs_config: Any, tokenizer: Any) -> Any:
+        config = structured_outputs_config
         if config is None or self.structured_outputs is None or config.backend != NAME:
             return original(self, model_config, config, tokenizer)
         from stackmask.runtime.serving.vllm_backend import validate_request
@@ -138,7 +139,11 @@ def _creating(original: Any) -> Any:
 def _filling(original: Any) -> Any:
     """Fill the masks of a step in one call where no drafts are to be followed."""
 
-    def grammar_bitmask(self: Any, requests: Any, ids: Any, drafts: Any) -> Any:
+    # arguments have vLLM's names, since it may hand them over by name
+    def grammar_bitmask(
+        self: Any, requests: Any, structured_output_request_ids: Any, scheduled_spec_decode_tokens: Any
+    ) -> Any:
+        ids, drafts = structured_output_request_ids, scheduled_spec_decode_tokens
         fill = getattr(self.backend, "fill_step", None)
         if fill is None or not ids or drafts or getattr(self.vllm_config, "num_speculative_tokens", 1):
             return original(self, requests, ids, drafts)

@@ -43,8 +43,15 @@ def params(**given: Any) -> SimpleNamespace:
         "disable_any_whitespace": False,
         "disable_additional_properties": False,
         "whitespace_pattern": None,
+        "json": None,
+        "structural_tag": None,
     }
     return SimpleNamespace(**{**values, "_backend": None, "key": (Options.REGEX, "a{3}"), **given})
+
+
+def refuse_deep(value: Any, structural_tag: bool = False) -> None:
+    if value == "[[]]":
+        raise ValidationError("nested too deeply")
 
 
 @pytest.fixture
@@ -63,6 +70,7 @@ def servers(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     )
     found = {
         "vllm": module("vllm", __version__="0.32.0"),
+        "vllm.sampling_params": module("sampling_params", check_json_nesting=refuse_deep),
         "vllm.exceptions": module("exceptions", VLLMValidationError=ValidationError),
         "vllm.v1": module("v1"),
         "vllm.v1.structured_output": module("structured_output"),
@@ -155,6 +163,10 @@ def test_vllm_refuses_requests_where_they_come_in(servers: None) -> None:
         (params(key=(Options.REGEX, "[a-")), "unclosed class"),
         (params(_backend="xgrammar"), "this server was started with 'stackmask'"),
         (params(key=(Options.JSON, "{}"), whitespace_pattern="["), "whitespace"),
+        (params(json=""), "json cannot be an empty string"),
+        (params(json_object=False), "json_object must be True"),
+        (params(regex="a\x00"), "NUL"),
+        (params(json="[[]]"), "nested too deeply"),
     ):
         with pytest.raises(ValidationError, match=message):
             ours.validate_request(
@@ -191,7 +203,12 @@ def test_vllm_makes_the_backend_of_a_manager(servers: None) -> None:
         def _get_constraint_bounds(self, request: Any, tokens: Any) -> Any:
             return SimpleNamespace(constraint_start=0)
 
-        def grammar_bitmask(self, requests: Any, ids: Any, drafts: Any) -> Any:
+        def grammar_bitmask(
+            self,
+            requests: Any,
+            structured_output_request_ids: Any,
+            scheduled_spec_decode_tokens: Any,
+        ) -> Any:
             return None
 
     sys.modules["vllm.v1.structured_output"].StructuredOutputManager = StructuredOutputManager
@@ -221,6 +238,10 @@ def test_vllm_makes_the_backend_of_a_manager(servers: None) -> None:
     mask = manager.grammar_bitmask({"1": request}, ["1"], {})
     assert mask.shape == (1, 9)
     assert allowed(torch.from_numpy(mask)[0]) == [97]
+    again = manager.grammar_bitmask(
+        requests={"1": request}, structured_output_request_ids=["1"], scheduled_spec_decode_tokens={}
+    )
+    assert (again == mask).all()
     assert manager.grammar_bitmask({}, [], {}) is None
 
 
