@@ -12,6 +12,7 @@ EXTRAS = {
     "cli": frozenset({"typer", "rich"}),
     "hf": frozenset({"torch", "transformers", "safetensors", "tokenizers", "tqdm"}),
     "sql": frozenset({"sqlalchemy", "psycopg", "sqlglot"}),
+    "serve": frozenset({"starlette", "uvicorn"}),
     "bench": frozenset({"matplotlib"}),
     "gpu": frozenset({"torch", "triton"}),
 }

@@ -215,6 +215,27 @@ def lint(
 
 @app.command()
 @reporting
+def fmt(
+    files: Annotated[
+        list[Path],
+        typer.Argument(
+            help="Grammar files in EBNF; - is standard input, to standard output.", metavar="FILE…"
+        ),
+    ],
+    check: Annotated[bool, typer.Option("--check", help="Only tell which files would change.")] = False,
+    width: Annotated[int, typer.Option("--width", min=40, max=1_000, help="Break longer lines.")] = 110,
+) -> None:
+    """Lay out grammar files, in place. Tokens and comments stay, so the grammar means the same.
+
+    Exit status: 0 done, or nothing to change; 1 with --check, some would change; 2 a file has errors or cannot be read.
+    """
+    from stackmask.runtime.cli.command_fmt import run_fmt
+
+    raise typer.Exit(run_fmt(files, check=check, width=width))
+
+
+@app.command()
+@reporting
 def sample(
     grammar: Annotated[str, typer.Argument(help=NAMES)],
     count: Annotated[int, typer.Option("-n", "--count", min=1, max=10_000, help="How many texts.")] = 1,
@@ -234,22 +255,96 @@ def sample(
 
 @app.command()
 @reporting
+def diagram(
+    grammar: Annotated[str, typer.Argument(help=NAMES)],
+    file: Annotated[Path, typer.Option("--output", "-o", help="Where to: a .svg picture or an .html page.")],
+    start: Start = None,
+    regex: AsRegex = False,
+    profile: Profile = "model",
+) -> None:
+    """Draw railroad diagrams of a grammar, one for each rule.
+
+    Exit status: 0 drawn, 2 the grammar cannot be used, or the file not be written.
+    """
+    from stackmask.runtime.cli.command_diagram import run_diagram
+
+    raise typer.Exit(run_diagram(grammar, _reading(start, regex, profile), file))
+
+
+@app.command()
+@reporting
 def trace(
     grammar: Annotated[str, typer.Argument(help=NAMES)],
-    text: Annotated[str, typer.Option("--text", help="The text to follow, token by token.")],
+    text: Annotated[str | None, typer.Option("--text", help="The text to follow, token by token.")] = None,
+    file: Annotated[
+        Path | None, typer.Option("--file", help="A file with the text; - is standard input.")
+    ] = None,
     start: Start = None,
+    regex: AsRegex = False,
+    profile: Profile = "model",
     model: Model = None,
+    likely: Annotated[
+        bool,
+        typer.Option("--likely", help="Run the model: what it finds likely, and how much of it is allowed."),
+    ] = False,
+    prompt: Annotated[str, typer.Option("--prompt", help="What stands before the text, for --likely.")] = "",
     cost: Annotated[
         bool, typer.Option("--cost", help="Show what each mask was made of, and what that cost.")
     ] = False,
+    page: Annotated[
+        Path | None, typer.Option("--output", "-o", help="Write an .html page that needs no other file.")
+    ] = None,
 ) -> None:
-    """Follow a text token by token: how many tokens were allowed at each, and why it was refused.
+    """Follow a text token by token: what was allowed at each, what was forced, in which rule, and why it was refused.
 
     Exit status: 0 accepted, 1 rejected, 2 the grammar or the model cannot be used.
     """
-    from stackmask.runtime.cli.command_trace import run_trace
+    from stackmask.runtime.cli.command_trace import Tracing, read_traced, run_trace
 
-    raise typer.Exit(run_trace(grammar, start, text, model, cost=cost))
+    if (text is None) == (file is None):
+        raise typer.BadParameter("give --text or --file")
+    how = Tracing(cost=cost, likely=likely, prompt=prompt, page=page)
+    raise typer.Exit(run_trace(grammar, _reading(start, regex, profile), read_traced(text, file), model, how))
+
+
+@app.command()
+@reporting
+def play(
+    grammar: Annotated[
+        str | None,
+        typer.Argument(
+            help="What to begin with: a file, a bundled grammar, a schema or /a regular expression/."
+        ),
+    ] = None,
+    text: Annotated[str | None, typer.Option("--text", help="The text to begin with.")] = None,
+    model: Model = None,
+    port: Annotated[int, typer.Option("--port", min=0, max=65_535, help="0 is any that is free.")] = 8765,
+    opens: Annotated[bool, typer.Option("--open/--no-open", help="Open the page in the browser.")] = True,
+) -> None:
+    """Serve a page to try grammars on, for this machine only: edit a grammar and a text, and see what is said of them.
+
+    Exit status: 0 it was ended, 2 the port or the model cannot be used.
+    """
+    from stackmask.runtime.cli.command_play import run_play
+
+    raise typer.Exit(run_play(grammar, text, model, port, opens=opens))
+
+
+@app.command()
+@reporting
+def complete(
+    grammar: Annotated[str, typer.Argument(help=NAMES)],
+    text: Annotated[str, typer.Option("--text", help="The text that was cut.")],
+    start: Start = None,
+    model: Model = None,
+) -> None:
+    """Mend a text that was cut: print it with the shortest end that the grammar has for it, and what that takes.
+
+    Exit status: 0 completed, 1 the text is refused or no end was found, 2 the grammar or the model cannot be used.
+    """
+    from stackmask.runtime.cli.command_complete import run_complete
+
+    raise typer.Exit(run_complete(grammar, start, text, model))
 
 
 @app.command()
@@ -344,6 +439,27 @@ def compare(
             plot_file=plot,
         )
     )
+
+
+@app.command()
+@reporting
+def serve(
+    model: Model = None,
+    host: Annotated[str, typer.Option("--host", help="The address to listen at.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option("--port", min=0, max=65_535)] = 8000,
+    name: Annotated[
+        str | None, typer.Option("--name", help="What clients call the model; by default its name.")
+    ] = None,
+    style: Annotated[
+        str | None,
+        typer.Option("--style", help="How the model writes calls, where its chat template does not tell."),
+    ] = None,
+    concurrency: Annotated[int, typer.Option("--concurrency", min=1, max=256, help="Texts at a time.")] = 4,
+) -> None:
+    """Serve a model with OpenAI's protocol, to try structured outputs. It is for trying, not for many users."""
+    from stackmask.runtime.cli.command_serve import run_serve
+
+    run_serve(model, host, port, name, style, concurrency)
 
 
 @app.command()

@@ -2,29 +2,39 @@
 
 from __future__ import annotations
 
-from typing import Any
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
 
-import numpy as np
 from rich.table import Table
 
+from stackmask.grammar.source.files import read_text
 from stackmask.runtime.cli.checking import ACCEPTED, REJECTED
+from stackmask.runtime.cli.command_diagram import check_suffix, write_file
 from stackmask.runtime.cli.console import cell, output, show
-from stackmask.runtime.cli.grammars import load_grammar
-from stackmask.runtime.cli.loading import load_tokenizer
-from stackmask.runtime.kernels.bitmask import allocate_token_bitmask
+from stackmask.runtime.cli.grammars import Reading, load_grammar
+from stackmask.runtime.cli.loading import load_model, load_tokenizer
+from stackmask.runtime.cli.tracing import Step, follow
 from stackmask.runtime.matching.compiler import Compiler
-from stackmask.runtime.matching.explanation import explain
-from stackmask.runtime.matching.matcher import Matcher
 from stackmask.runtime.vocabulary.vocabulary import Vocabulary
 
-MOST_OPERANDS = 6  # shown of one mask
+MOST_OPERANDS: Final = 6  # shown of one mask
+MOST_RULES: Final = 3  # of a path, the innermost ones
+MOST_FORCED: Final = 24  # characters in the table
 
 
-def allowed_tokens(matcher: Matcher, size: int) -> int:
-    """Return how many tokens may come next."""
-    mask = allocate_token_bitmask(1, size)
-    matcher.fill_next_token_bitmask(mask)
-    return int(np.unpackbits(mask.view(np.uint8), bitorder="little")[:size].sum())
+@dataclass(frozen=True, slots=True)
+class Tracing:
+    """What is asked for besides the steps.
+
+    ``likely``: what the model finds likely, after ``prompt``. ``page``: a file that takes all of it, in place of a table.
+    """
+
+    cost: bool = False
+    likely: bool = False
+    prompt: str = ""
+    page: Path | None = None
 
 
 def operand_text(operand: dict[str, Any]) -> str:
@@ -53,28 +63,99 @@ def cost_columns(found: dict[str, Any]) -> tuple[str, str]:
     return ", ".join(operands), cost
 
 
-def run_trace(name: str, start: str | None, text: str, model: str | None, *, cost: bool) -> int:
-    """Print a row for each token of a text; return the exit status."""
-    grammar = load_grammar(name, start)
-    tokenizer = load_tokenizer(model)
-    vocabulary = Vocabulary.from_huggingface(tokenizer)
-    matcher = Compiler(vocabulary).compile(grammar).matcher()
+def read_traced(text: str | None, file: Path | None) -> str:
+    """Return the text to trace. Raises: GrammarFileError if the file cannot be read."""
+    if file is None:
+        return text or ""
+    return sys.stdin.read() if str(file) == "-" else read_text(file)
+
+
+def run_trace(name: str, reading: Reading, text: str, model: str | None, how: Tracing) -> int:
+    """Print a row for each token of a text, or write a page of them; return the exit status."""
+    if how.page is not None:
+        check_suffix(how.page, (".html",))
+    grammar = load_grammar(name, reading=reading)
+    likelihood = None
+    if how.likely:
+        from stackmask.runtime.cli.likelihood import Likelihood
+
+        loaded, tokenizer = load_model(model)
+        vocabulary = Vocabulary.from_huggingface(tokenizer, size=loaded.config.vocab_size)
+    else:
+        tokenizer = load_tokenizer(model)
+        vocabulary = Vocabulary.from_huggingface(tokenizer)
     ids = tokenizer.encode(text, add_special_tokens=False)
+    if how.likely:
+        prompt = tokenizer.encode(how.prompt) if how.prompt else _begin(tokenizer)
+        likelihood = Likelihood(loaded, prompt, ids)
+    compiled = Compiler(vocabulary).compile(grammar)
+    steps = list(follow(compiled, ids, cost=how.cost, likelihood=likelihood))
+    refusal = steps[-1].refusal
+    if how.page is None:
+        table = trace_table(steps, how)
+        output().print(table)
+        if refusal:
+            show(output(), refusal)
+    else:
+        from stackmask.runtime.cli.trace_page import page_text
+
+        write_file(how.page, page_text(steps, name))
+        shown = refusal or "accepted"
+        count = sum(step.token is not None for step in steps)
+        show(output(), f"{how.page}: {count} tokens, {shown}")
+    return REJECTED if refusal else ACCEPTED
+
+
+def _begin(tokenizer: Any) -> list[int]:
+    return [] if tokenizer.bos_token_id is None else [tokenizer.bos_token_id]
+
+
+def trace_table(steps: list[Step], how: Tracing) -> Table:
+    """Return the steps as a table; columns that would be empty are left out."""
+    columns: list[tuple[str, list[str]]] = [
+        ("step", [str(number) for number in range(len(steps))]),
+        ("token", [step.text if step.token is None else repr(step.text) for step in steps]),
+        ("allowed", [str(step.allowed) for step in steps]),
+        ("forced", [_quoted(step.forced) for step in steps]),
+        ("inside", [rules_text(step.rules) for step in steps]),
+    ]
+    if how.likely:
+        columns.append(("likeliest", [likely_text(step) for step in steps]))
+        columns.append(("mass", [percent(step.mass) for step in steps]))
+    if how.cost:
+        found = [cost_columns(step.cost) for step in steps if step.cost is not None]
+        columns += [("made of", [made for made, _ in found]), ("cost", [cost for _, cost in found])]
+    columns = [column for column in columns if any(column[1]) or column[0] in ("step", "token", "allowed")]
     table = Table(box=None, pad_edge=False)
-    for title in ("step", "token", "allowed", *(("made of", "cost") if cost else ())):
+    for title, _ in columns:
         table.add_column(title, overflow="fold")
-    status = ACCEPTED
-    for step, token in enumerate([*ids, None]):
-        if token is None and not matcher.is_accepting():
-            status = REJECTED
-        extra = cost_columns(explain(matcher)) if cost else ()
-        shown = "(end)" if token is None else repr(tokenizer.decode([token]))
-        allowed = str(allowed_tokens(matcher, vocabulary.size))
-        table.add_row(*map(cell, (str(step), shown, allowed, *extra)))
-        if token is not None and not matcher.accept_token(token):
-            status = REJECTED
-            break
-    output().print(table)
-    if status == REJECTED:
-        show(output(), matcher.refusal or "the text ends too early")
-    return status
+    for row in zip(*(texts for _, texts in columns), strict=True):
+        table.add_row(*map(cell, row))
+    return table
+
+
+def rules_text(rules: tuple[str, ...]) -> str:
+    """Return a path of rules, its innermost names."""
+    shown = " › ".join(rules[-MOST_RULES:])
+    return f"… › {shown}" if len(rules) > MOST_RULES else shown
+
+
+def likely_text(step: Step) -> str:
+    """Return the likeliest tokens with their chances; those that are not allowed in brackets."""
+    return ", ".join(
+        f"{each.text!r} {percent(each.chance)}" if each.allowed else f"({each.text!r} {percent(each.chance)})"
+        for each in step.likely[:3]
+    )
+
+
+def percent(share: float | None) -> str:
+    """Return a share as a percentage; empty where there is none."""
+    if share is None:
+        return ""
+    return f"{share:.0%}" if share >= 0.0995 or share == 0 else f"{share:.1%}" if share >= 0.0005 else "<0.1%"
+
+
+def _quoted(text: str) -> str:
+    if not text:
+        return ""
+    return repr(text if len(text) <= MOST_FORCED else text[: MOST_FORCED - 1] + "…")

@@ -239,6 +239,7 @@ class Derivation:
         others = pending.others
         waiting = 0 if others is None else others.cost
         room = self._most - self._length - waiting
+        spend(len(items) // 4)
         fitting = [item for item in items if self._costs.of(item) <= room]
         self._rng.shuffle(fitting)
         if self._is_long(waiting):
@@ -275,6 +276,7 @@ class Derivation:
             found = [bytes([b]) for b in sorted(expected) if item.mask >> b & 1]
             yield from self._rng.sample(found, min(CHARACTERS, len(found)))
             return
+        spend(len(item.ranges) // 8)
         ascii_ones = [
             c for low, high in item.ranges for c in range(low, min(high, 0x7F) + 1) if c in expected
         ]

@@ -205,6 +205,7 @@ def test_errors_are_shown_by_one_function() -> None:
         ("__init__.py", "print", "f'error: {error}'"),  # names a library of this project
         ("__init__.py", "print", "'interrupted'"),
         ("app.py", "typer.echo", "f'stackmask {__version__}'"),
+        ("command_fmt.py", "sys.stdout.write", "shown(made)"),  # escapes on a terminal
         ("command_grammars.py", "output().print", "table"),  # of cells
         ("command_grammars.py", "typer.echo", "read_text(path).rstrip('\\n')"),  # a file of this package
         ("command_sample.py", "sys.stdout.write", "shown(text.shown) + '\\n'"),  # escapes on a terminal

@@ -1,0 +1,144 @@
+"""Follow a text token by token, and note at each what was allowed, what was forced, and where in the grammar it was."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+from stackmask.grammar.rule_paths import RulePaths
+from stackmask.grammar.source.diagnostics import StackmaskError
+from stackmask.runtime.kernels.bitmask import allocate_token_bitmask
+from stackmask.runtime.matching.explanation import explain
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+    from stackmask.runtime.cli.likelihood import Likelihood
+    from stackmask.runtime.matching.compiler import CompiledGrammar
+    from stackmask.runtime.matching.matcher import Matcher
+    from stackmask.runtime.vocabulary.vocabulary import Vocabulary
+
+MAX_TOKENS: Final = 20_000
+EXAMPLES: Final = 8  # of allowed tokens
+LIKELIEST: Final = 5
+MAX_FORCED: Final = 200  # characters that are shown of forced text
+MAX_PATH_STEPS: Final = 3_000_000  # of reading for rule paths, about two seconds; then they end
+
+
+class TraceError(StackmaskError):
+    """A text that cannot be traced."""
+
+
+@dataclass(frozen=True, slots=True)
+class Likely:
+    """A token that the model finds likely. ``chance``: without the grammar."""
+
+    text: str
+    chance: float
+    allowed: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One token, or the end (``token`` is None), and what was so before it.
+
+    ``allowed``: how many tokens; ``some``: short ones among them. ``forced``: text that had to come. ``rules``: inside of
+    which, the outermost first. ``mass``: of all that is allowed, in the model's eyes; ``chance``: of this token.
+    ``refusal``: why it was refused, else empty. ``cost``: what the mask was made of, as ``explain`` says, if asked for.
+    """
+
+    token: int | None
+    text: str
+    allowed: int
+    some: tuple[str, ...] = ()
+    forced: str = ""
+    rules: tuple[str, ...] = ()
+    likely: tuple[Likely, ...] = ()
+    mass: float | None = None
+    chance: float | None = None
+    refusal: str = ""
+    cost: dict[str, Any] | None = field(default=None, hash=False)
+
+
+class Spelling:
+    """The tokens of a vocabulary as text to show."""
+
+    def __init__(self, vocabulary: Vocabulary) -> None:
+        self._texts = vocabulary.token_bytes
+        self._names = {token: name for name, token in vocabulary.special_names.items()}
+        lengths = np.full(vocabulary.size, np.iinfo(np.int32).max, dtype=np.int32)
+        _, offsets, ids = vocabulary.token_table()
+        lengths[ids] = np.diff(offsets)
+        lengths[list(vocabulary.special_ids)] = 0
+        self.by_length: npt.NDArray[np.int64] = np.argsort(lengths, kind="stable")
+
+    def of(self, token: int) -> str:
+        """Return the text of a token; of a special one its name."""
+        name = self._names.get(token)
+        if name is not None:
+            return name
+        text = self._texts[token] if token < len(self._texts) else None
+        return f"token {token}" if not text else text.decode(errors="backslashreplace")
+
+
+def follow(
+    compiled: CompiledGrammar,
+    ids: Sequence[int],
+    *,
+    cost: bool = False,
+    likelihood: Likelihood | None = None,
+    texts: Sequence[str] | None = None,
+) -> Iterator[Step]:
+    """Yield a step for each token, and one for the end; the last one is the refused one, if there is one.
+
+    ``texts``: what to call the tokens. Raises: TraceError for more than 20,000 tokens.
+    """
+    if len(ids) > MAX_TOKENS:
+        raise TraceError(f"the text has {len(ids):,} tokens: at most {MAX_TOKENS:,} are traced")
+    vocabulary = compiled.vocabulary
+    matcher = compiled.matcher()
+    spelling = Spelling(vocabulary)
+    paths = RulePaths(compiled.grammar.rules, MAX_PATH_STEPS)
+    strip = vocabulary.strip_first_space
+    for number, token in enumerate([*ids, None]):
+        made_of = explain(matcher) if cost else None  # before the mask is known
+        allowed = allowed_tokens(matcher, vocabulary.size)
+        found = _before(matcher, allowed, spelling)
+        found |= {"rules": paths.path(), "cost": made_of}
+        if likelihood is not None:
+            found |= likelihood.at(number, allowed, token, spelling)
+        if token is None:
+            refusal = "" if matcher.is_accepting() else "the text ends too early"
+            yield Step(None, "(end)", refusal=refusal, **found)
+            return
+        text = spelling.of(token) if texts is None else texts[number]
+        if not matcher.accept_token(token):
+            yield Step(token, text, refusal=matcher.refusal or "refused", **found)
+            return
+        yield Step(token, text, **found)
+        spelled = vocabulary.token_bytes[token] if token < len(vocabulary.token_bytes) else None
+        if spelled is not None and strip and not number:
+            spelled = spelled.removeprefix(b" ")
+        paths.take(token if spelled is None else spelled)
+
+
+def allowed_tokens(matcher: Matcher, size: int) -> npt.NDArray[np.bool_]:
+    """Return for each token whether it may come next."""
+    mask = allocate_token_bitmask(1, size)
+    matcher.fill_next_token_bitmask(mask)
+    return np.unpackbits(mask.view(np.uint8), bitorder="little")[:size].astype(np.bool_)
+
+
+def _before(matcher: Matcher, allowed: npt.NDArray[np.bool_], spelling: Spelling) -> dict[str, Any]:
+    count = int(allowed.sum())
+    order = spelling.by_length
+    short = order[np.flatnonzero(allowed[order])[:EXAMPLES]]
+    forced, _ = matcher.find_jump_forward_bytes()
+    return {
+        "allowed": count,
+        "some": tuple(spelling.of(int(token)) for token in short),
+        "forced": forced.decode(errors="backslashreplace")[:MAX_FORCED],
+    }
