@@ -209,6 +209,8 @@ class Drive:
         grammar = grammar_of(self.request)
         self.counters[STAGE] = 1
         matcher = compiler.compile(grammar).matcher()
+        if self.request.driver == "explain":
+            self.kept += [grammar.warnings, grammar.report]
         for number in range(self.request.steps):
             self.counters[STAGE] = 2
             matcher.fill_next_token_bitmask(self.mask)
@@ -220,6 +222,8 @@ class Drive:
             if not matcher.accept_token(token):
                 break
             self.counters[STEPS] = number + 1
+        if self.request.driver == "explain" and not matcher.accept_string("\0"):
+            self.kept += [matcher.refusal, grammar.sample(1)]
         self.counters[STAGE] = 4
 
     def next_token(self, number: int) -> int | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import sys
 from collections.abc import Callable
 from types import FrameType
@@ -17,9 +18,15 @@ def calls_of(run: Callable[[], object]) -> int:
             count += 1
 
     before = sys.getprofile()
+    # what other tests left would be counted where it is let go of
+    gc.collect()
+    was_enabled = gc.isenabled()
+    gc.disable()
     sys.setprofile(see)
     try:
         run()
     finally:
         sys.setprofile(before)
+        if was_enabled:
+            gc.enable()
     return count

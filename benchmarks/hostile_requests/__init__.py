@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from .explanations import all_explanations
 from .grammars import all_grammars
 from .regexes import all_regexes
 from .request import LARGEST, Driver, Kind, Request
@@ -12,7 +13,14 @@ from .turns import all_turns
 
 def all_requests() -> list[Request]:
     """Return all requests; names are different, and none is larger than allowed."""
-    found = [*all_grammars(), *all_regexes(), *all_schemas(), *all_streams(), *all_turns()]
+    found = [
+        *all_grammars(),
+        *all_regexes(),
+        *all_schemas(),
+        *all_streams(),
+        *all_turns(),
+        *all_explanations(),
+    ]
     too_large = [request.name for request in found if request.bytes > LARGEST]
     if too_large:
         raise ValueError(f"larger than {LARGEST} bytes: {too_large}")

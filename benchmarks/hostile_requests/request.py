@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 Kind = Literal["ebnf", "json_schema", "regex", "choices", "sql", "sql_schema", "structural_tag", "tools"]
-Driver = Literal["walk", "long", "text", "rollback", "draft", "fork", "jump", "reset"]
+Driver = Literal["walk", "long", "text", "rollback", "draft", "fork", "jump", "reset", "explain"]
 
 LARGEST = 64 * 1024  # bytes of a request
 
@@ -23,7 +23,7 @@ class Request:
     driver: "walk" takes a random allowed token at each step, "long" the longest of some allowed tokens; the others
         follow ``text``: "text" one mask and one accept for each token, "rollback" goes back and forth, "draft" asks
         for trees of drafts, "fork" keeps a fork for each token, "jump" asks for forced bytes as well, "reset" begins
-        again now and then. Without a text they walk.
+        again now and then, "explain" asks for warnings, a sample and why text is refused. Without a text they walk.
     steps: the most tokens that are accepted.
     """
 
