@@ -376,4 +376,12 @@ ROWS = (
         "Markers in EBNF are special tokens where the vocabulary has them.",
         ("tests/grammar/directives",),
     ),
+    Mutant(
+        "bare-end",
+        "grammar/diagram",
+        '.replace("]]>", "]]&gt;")',
+        "",
+        "A picture is XML whatever the grammar writes.",
+        ("tests/grammar/diagram/test_pictures.py::test_pictures_are_xml_whatever_is_written",),
+    ),
 )

@@ -156,6 +156,14 @@ ROWS = (
         ("tests/pda/context/test_keys.py", "tests/pda/masks/assembly/test_unsure.py"),
     ),
     Mutant(
+        "enough-room",
+        "pda/completion",
+        "needed > room",
+        "needed > room + 1",
+        "Under a budget, a token is allowed only if the text can end within the tokens that are left after it.",
+        ("tests/runtime/matching/test_budgets.py",),
+    ),
+    Mutant(
         "lone-token",
         "pda/forced",
         "found or ",

@@ -22,6 +22,14 @@ ROWS = (
         ("tests/runtime/serving/test_guarded.py",),
     ),
     Mutant(
+        "ignored-fields",
+        "runtime/http",
+        "name not in known",
+        "False",
+        "A field of a request that the server does not know is refused, not ignored.",
+        ("tests/runtime/http/test_app.py",),
+    ),
+    Mutant(
         "other-imports",
         "runtime/extras",
         "not in",
@@ -75,7 +83,7 @@ ROWS = (
     Mutant(
         "rollback-stop",
         "runtime/matching",
-        "self.terminated = False",
+        "matcher.terminated = False",
         "pass",
         "A stop token can be taken back.",
         ("tests/exactness/test_history.py::test_rollback_of_a_stop_token",),
@@ -170,5 +178,13 @@ ROWS = (
         "",
         "A text that ends too early is rejected.",
         ("tests/runtime/cli/test_cli.py",),
+    ),
+    Mutant(
+        "open-arrays",
+        "runtime/compat/xgrammar",
+        '"prefixItems" in says',
+        "False",
+        "In strict mode an array has no items beyond those that the schema speaks of.",
+        ("tests/runtime/compat/test_xgrammar.py::test_strict_mode_closes_what_the_schema_leaves_open",),
     ),
 )
