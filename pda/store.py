@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import count
 from typing import TYPE_CHECKING, Any
@@ -65,6 +65,111 @@ MAX_CHECKED = 262_144  # expressions in results of resolvers that are checked on
 _tags = count(1)  # newer stores have larger ones
 
 
+class TokenClasses:
+    """The sets of special tokens that grammars name, with a number each.
+
+    ``number`` gives the next number, ``tell`` tells the masks which ids it stands for.
+    """
+
+    __slots__ = ("_info", "_known", "_number", "_tell")
+
+    def __init__(
+        self, info: TokenInfo, number: Callable[[], int], tell: Callable[[tuple[int, ...]], object]
+    ) -> None:
+        self._info = info
+        self._number = number
+        self._tell = tell
+        self._known: dict[tuple[int, ...], int] = {}
+
+    def of(self, terminal: ir.TokenTerminal) -> tuple[tuple[int, ...], int]:
+        """Return the ids that a terminal stands for, and the number of their class.
+
+        Raises: VocabularyError if the vocabulary lacks one of them, or has none that matches.
+        """
+        ids = self._ids(terminal)
+        if ids not in self._known:
+            self._known[ids] = self._number()
+            self._tell(ids)
+        return ids, self._known[ids]
+
+    def _ids(self, terminal: ir.TokenTerminal) -> tuple[int, ...]:
+        info = self._info
+        ids: set[int] = set()
+        for name in terminal.names:
+            if name not in info.names:
+                known = ", ".join(sorted(info.names)[:20]) or "none"
+                from stackmask.grammar.source.similar import similar
+
+                close = similar(name, info.names)
+                meant = f"; did you mean {close}?" if close else ""
+                raise VocabularyError(
+                    f"the vocabulary has no special token {name}; it has: {known}{meant} (special_ids=[…] makes an added "
+                    f'token special; as text it is written "{name}", and a rule is named without `<` and `>`)'
+                )
+            ids.add(info.names[name])
+        for low, high in terminal.id_ranges:
+            if high >= info.size:
+                raise VocabularyError(f"token id {high} is out of range: the vocabulary has {info.size} ids")
+            ids.update(range(low, high + 1))
+        if terminal.negated:
+            known_ids = {i for i, text in enumerate(info.texts) if text} | set(info.names.values())
+            ids = known_ids - ids - set(info.stop_ids)  # mutant: negated-stop
+        if not ids:
+            raise VocabularyError("a token terminal that no token of the vocabulary matches")
+        return tuple(sorted(ids))
+
+
+class ResolverAnswers:
+    """The terms of what resolvers answered. Resolvers return the same objects again, so these are remembered."""
+
+    __slots__ = ("_answers", "_checked", "_single_bytes", "_terms")
+
+    def __init__(self, terms: TermStore, single_bytes: int) -> None:
+        self._terms = terms
+        self._single_bytes = single_bytes
+        self._answers: dict[int, tuple[Any, int]] = {}  # by the id of the answer, which is kept too
+        self._checked: dict[int, ir.Expr] = {}
+
+    def term(self, answer: Any) -> int:
+        """Return the term of an answer: None (nothing), bytes, or a regular expression.
+
+        Raises: ResolverError if it is neither, can be empty, or needs a byte that is no token by itself: each
+            would lead where no token is allowed.
+        """
+        known = self._answers.get(id(answer))
+        if known is not None:
+            return known[1]
+        term = self._checked_term(answer)
+        if len(self._answers) >= MAX_ANSWERS:
+            self._answers.clear()
+        self._answers[id(answer)] = (answer, term)
+        return term
+
+    def _checked_term(self, answer: Any) -> int:
+        if answer is None:
+            return int(self._terms.alternatives(()))
+        expr = ir.Literal(answer) if isinstance(answer, bytes) else answer
+        # answers are often choices of the same names in other combinations
+        for item in expr.items if isinstance(expr, ir.Choice) else (expr,):
+            if id(item) not in self._checked:
+                self._check(item)
+                if len(self._checked) >= MAX_CHECKED:
+                    self._checked.clear()
+                self._checked[id(item)] = item
+        term = regular_term(self._terms, expr)
+        if self._terms.matches(term, b""):
+            raise ResolverError("a resolver must not answer an expression that can be empty")
+        return term
+
+    def _check(self, expr: ir.Expr) -> None:
+        for part in ir.walk(expr):
+            if isinstance(part, _NOT_REGULAR):
+                raise ResolverError(
+                    f"a resolver must answer a regular expression, not one with {type(part).__name__}"
+                )
+        check_bytes({"the answer of a resolver": expr}, self._single_bytes)
+
+
 class Store:
     """The states and masks of the grammars of one compiler. They are built on demand.
 
@@ -74,9 +179,7 @@ class Store:
 
     __slots__ = (
         "__weakref__",
-        "answers",
         "cache_bytes",
-        "checked",
         "costs",
         "families",
         "info",
@@ -101,20 +204,20 @@ class Store:
         self.cache_bytes = cache_bytes
         self.meter = WorkMeter(limits.max_work * 3 // 4, limits.max_seconds)
         self.lock = StoreLock(self.meter)
-        # id of a result of a resolver → (the result, its term): resolvers return the same objects again
-        self.answers: dict[int, tuple[Any, int]] = {}
-        self.checked: dict[int, ir.Expr] = {}
         self.families: WeakSet[ConfigSpace] = WeakSet()  # those of matchers, while somebody uses them
         self.terms = TermStore(limits.max_terms, limits.max_explored)
         self.costs: TermCosts | None = None  # made where completions are asked for
         keys = KeyStates(self.terms, limits.max_semantic_states)
-        self.semantics = Semantics(self._resolved_term, keys, limits.max_semantic_states, key_syntax)
+        # nothing in a store refers to the store: its memory is free once nobody uses it, not at the next collection
+        answers = ResolverAnswers(self.terms, info.single_bytes)
+        self.semantics = Semantics(answers.term, keys, limits.max_semantic_states, key_syntax)
         space = ConfigSpace(self.terms, self.semantics, True, limits.max_configurations, limits.max_members)
         self.masks = MaskEngine(
             self.terms, self.semantics, space, info.trie, info.size, max_bytes=cache_bytes // 2
         )
         self.terms.count_work(self.meter)
-        self.tables = Tables(self.terms, self.semantics, self._token_class, tag=next(_tags))
+        classes = TokenClasses(info, self.terms.add_token_class, self.masks.add_token_class)
+        self.tables = Tables(self.terms, self.semantics, classes.of, tag=next(_tags))
 
     def prepare(self, items: Sequence[ir.Expr]) -> None:
         """Make the run tables of some characters before the first mask that needs them."""
@@ -125,80 +228,6 @@ class Store:
     def space(self) -> ConfigSpace:
         """The configurations of the mask walks."""
         return self.masks.space
-
-    def _token_class(self, terminal: ir.TokenTerminal) -> tuple[tuple[int, ...], int]:
-        ids = self._resolve_tokens(terminal)
-        known = self.tables.token_classes
-        if ids not in known:
-            known[ids] = self.terms.add_token_class()
-            self.masks.add_token_class(ids)
-        return ids, known[ids]
-
-    def _resolve_tokens(self, terminal: ir.TokenTerminal) -> tuple[int, ...]:
-        ids: set[int] = set()
-        for name in terminal.names:
-            if name not in self.info.names:
-                known = ", ".join(sorted(self.info.names)[:20]) or "none"
-                from stackmask.grammar.source.similar import similar
-
-                close = similar(name, self.info.names)
-                meant = f"; did you mean {close}?" if close else ""
-                raise VocabularyError(
-                    f"the vocabulary has no special token {name}; it has: {known}{meant} (special_ids=[…] makes an added "
-                    f'token special; as text it is written "{name}", and a rule is named without `<` and `>`)'
-                )
-            ids.add(self.info.names[name])
-        for low, high in terminal.id_ranges:
-            if high >= self.info.size:
-                raise VocabularyError(
-                    f"token id {high} is out of range: the vocabulary has {self.info.size} ids"
-                )
-            ids.update(range(low, high + 1))
-        if terminal.negated:
-            known_ids = {i for i, text in enumerate(self.info.texts) if text} | set(self.info.names.values())
-            ids = known_ids - ids - set(self.info.stop_ids)  # mutant: negated-stop
-        if not ids:
-            raise VocabularyError("a token terminal that no token of the vocabulary matches")
-        return tuple(sorted(ids))
-
-    def _resolved_term(self, answer: Any) -> int:
-        """Return the term of what a resolver answered: None (nothing), bytes, or a regular expression.
-
-        Raises: ResolverError if it is neither, can be empty, or needs a byte that is no token by itself: each
-            would lead where no token is allowed.
-        """
-        known = self.answers.get(id(answer))
-        if known is not None:
-            return known[1]
-        term = self._checked_term(answer)
-        if len(self.answers) >= MAX_ANSWERS:
-            self.answers.clear()
-        self.answers[id(answer)] = (answer, term)
-        return term
-
-    def _checked_term(self, answer: Any) -> int:
-        if answer is None:
-            return int(self.terms.alternatives(()))
-        expr = ir.Literal(answer) if isinstance(answer, bytes) else answer
-        # answers are often choices of the same names in other combinations
-        for item in expr.items if isinstance(expr, ir.Choice) else (expr,):
-            if id(item) not in self.checked:
-                self._check(item)
-                if len(self.checked) >= MAX_CHECKED:
-                    self.checked.clear()
-                self.checked[id(item)] = item
-        term = regular_term(self.terms, expr)
-        if self.terms.matches(term, b""):
-            raise ResolverError("a resolver must not answer an expression that can be empty")
-        return term
-
-    def _check(self, expr: ir.Expr) -> None:
-        for part in ir.walk(expr):
-            if isinstance(part, _NOT_REGULAR):
-                raise ResolverError(
-                    f"a resolver must answer a regular expression, not one with {type(part).__name__}"
-                )
-        check_bytes({"the answer of a resolver": expr}, self.info.single_bytes)
 
     def set_budget(self, cache_bytes: int) -> None:
         """Change how many bytes may be remembered. Neither this nor dropping masks changes a mask."""

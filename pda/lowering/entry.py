@@ -42,7 +42,6 @@ class Tables:
     rules: dict[Hashable, int | tuple[int, ...]] = field(default_factory=dict)
     # an expression with numbers for its rules and inner expressions → its number
     shapes: dict[Hashable, int] = field(default_factory=dict)
-    token_classes: dict[tuple[int, ...], int] = field(default_factory=dict)
     # number of the tables, where the nodes of expressions keep their terms for them; 0 for tables of a moment
     tag: int = 0
     # id of a pure object → (the object, its term), where other tables came later

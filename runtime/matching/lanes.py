@@ -13,7 +13,7 @@ import threading
 import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING
-from weakref import WeakSet, WeakValueDictionary
+from weakref import WeakSet, WeakValueDictionary, ref
 
 from stackmask.pda.errors import BudgetError
 from stackmask.pda.store import Store
@@ -35,7 +35,7 @@ WEIGHED = 32  # weighing goes through all families, so it waits for so many new 
 class Lane:
     """One store, and the grammars that are compiled in it."""
 
-    __slots__ = ("families", "grammars", "store")
+    __slots__ = ("__weakref__", "families", "grammars", "store")
 
     def __init__(self, store: Store, cache_bytes: int) -> None:
         self.store = store
@@ -68,7 +68,8 @@ class Lanes:
         self._cache_bytes = cache_bytes
         self._stores: WeakSet[Store] = WeakSet()  # also those that were put aside, while a matcher uses them
         self._lanes = [self._lane(cache_bytes)]
-        self._thread = threading.local()  # its ``lane`` is the one that the thread goes to
+        # its ``lane`` is a weak reference to the one that the thread goes to: threads at rest keep no store alive
+        self._thread = threading.local()
         self._until_weighed = WEIGHED
         self._collected = float("-inf")  # when garbage was collected last
         self.generation = 1
@@ -83,23 +84,27 @@ class Lanes:
     def open(self) -> Lane:
         """Return the lane of this thread for a new grammar: another one if its store is at work just now."""
         self._tidy()
-        lane: Lane = getattr(self._thread, "lane", self._lanes[0])
-        if lane not in self._lanes:
-            lane = self._lanes[0]
+        lane = self._usual() or self._lanes[0]
         if lane.store.lock.is_taken():
             lane = self._idle(lane.store) or lane
-        self._thread.lane = lane
+        self._thread.lane = ref(lane)
         return lane
 
     def aside(self, store: Store) -> Lane | None:
         """Return a lane with another store, which is not at work; None if all are. The thread stays there."""
         self._tidy()
-        lane: Lane | None = getattr(self._thread, "lane", None)
-        if lane is None or lane.store is store or lane not in self._lanes or lane.store.lock.is_taken():
+        lane = self._usual()
+        if lane is None or lane.store is store or lane.store.lock.is_taken():
             lane = self._idle(store)
         if lane is not None:
-            self._thread.lane = lane
+            self._thread.lane = ref(lane)
         return lane
+
+    def _usual(self) -> Lane | None:
+        """Return the lane that this thread went to last, unless it was given up."""
+        known: ref[Lane] | None = getattr(self._thread, "lane", None)
+        lane = None if known is None else known()
+        return lane if lane in self._lanes else None
 
     def admit(self) -> None:
         """Count a new matcher.

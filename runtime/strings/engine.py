@@ -7,7 +7,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
 from stackmask.grammar.source.work import Work, counted
-from stackmask.pda.errors import VocabularyError
+from stackmask.pda.errors import BudgetError, VocabularyError
 from stackmask.pda.limits import Limits
 from stackmask.runtime.matching.compiler import CompiledGrammar, Compiler
 from stackmask.runtime.strings.costs import BYTE, NEVER, Costs
@@ -17,6 +17,7 @@ from stackmask.runtime.vocabulary.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
     from stackmask.grammar.grammar import Grammar
+    from stackmask.runtime.matching.matcher import Matcher
 
 CACHE_BYTES: Final = 32 << 20
 KEPT: Final = 16  # grammars that are remembered
@@ -36,12 +37,12 @@ class ByteEngine:
                 return False
         else:
             data = bytes(text)
-        matcher = _compiled(grammar).matcher()
+        matcher = _matcher(grammar)
         return (not data or matcher.accept_string(data)) and matcher.is_accepting()
 
     def sample(self, grammar: Grammar, n: int, seed: int, max_bytes: int) -> list[str]:
         """Return ``n`` texts. Raises: SampleError if the grammar has special tokens, or nothing is found."""
-        compiled = _compiled(grammar)
+        _compiled(grammar)
         limits = grammar.limits or Limits()
         rng = random.Random(seed)
         found: list[str] = []
@@ -55,7 +56,7 @@ class ByteEngine:
         for _ in range(n):
             # a text is a request of its own
             with counted(Work(limits.max_work, limits.max_seconds, limits.max_input_bytes)):
-                data = self._draw(grammar, compiled, costs.copy(), rng, max_bytes)
+                data = self._draw(grammar, costs.copy(), rng, max_bytes)
             if data is None:
                 raise SampleError(
                     f"no text of at most {max_bytes:,} bytes was found (max_bytes): raise it, or draw texts from a "
@@ -64,12 +65,10 @@ class ByteEngine:
             found.append(data.decode("utf-8", "surrogateescape"))
         return found
 
-    def _draw(
-        self, grammar: Grammar, compiled: CompiledGrammar, costs: Costs, rng: random.Random, max_bytes: int
-    ) -> bytes | None:
+    def _draw(self, grammar: Grammar, costs: Costs, rng: random.Random, max_bytes: int) -> bytes | None:
         soft = rng.randint(1, max(1, min(USUAL, max_bytes)))
         for _ in range(TRIES):
-            text = Derivation(grammar.rules, costs, compiled.matcher(), rng, soft, max_bytes).run()
+            text = Derivation(grammar.rules, costs, _matcher(grammar), rng, soft, max_bytes).run()
             if text is not None:
                 return text
             soft //= 2
@@ -90,6 +89,18 @@ def _compiled(grammar: Grammar) -> CompiledGrammar:
         raise SampleError(
             f"strings hold no special tokens, and the grammar asks for some ({error}): follow token ids with a Matcher"
         ) from None
+
+
+def _matcher(grammar: Grammar) -> Matcher:
+    try:
+        return _compiled(grammar).matcher()
+    except BudgetError as error:
+        if error.limit != "cache_bytes":
+            raise
+        # others ask about strings in this process just now: theirs go on with the old compiler, and it goes with them
+        _compiler.cache_clear()
+        _compiled.cache_clear()
+        return _compiled(grammar).matcher()
 
 
 @lru_cache(maxsize=KEPT)

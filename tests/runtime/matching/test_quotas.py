@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import gc
+from concurrent.futures import ThreadPoolExecutor
+
 import numpy as np
 import pytest
 
@@ -157,6 +160,28 @@ def test_masks_make_room_for_live_requests(monkeypatch: pytest.MonkeyPatch) -> N
         held = compiler.stats()["bytes"]
         assert held < 1.4 * 3_000_000  # families are weighed when several are new
     assert follow(live, texts(5, 50)) == 50
+
+
+def test_a_store_that_nobody_uses_is_gone_at_once() -> None:
+    compiler = sm.Compiler(letters(), cache_bytes=200_000)
+    gc.collect()
+    gc.disable()
+    try:
+        for number in range(8):
+            assert follow(compiler.compile(net(number)).matcher(), texts(number, 50)) == 50
+        assert compiler.generation > 3
+        assert len(compiler.stats()["stores"]) == 1
+        # nor does a thread at rest keep the store that it went to last
+        compiler = sm.Compiler(letters(), cache_bytes=200_000)
+        compiled = compiler.compile(net(0))
+        with ThreadPoolExecutor(1) as pool:
+            pool.submit(compiler.compile, net(9)).result()
+            for number in range(1, 8):
+                assert follow(compiler.compile(net(number)).matcher(), texts(number, 50)) == 50
+            assert len(compiler.stats()["stores"]) == 1
+        assert follow(compiled.matcher(), texts(0, 50)) == 50
+    finally:
+        gc.enable()
 
 
 def test_statistics_say_who_holds_memory() -> None:

@@ -13,6 +13,8 @@ from pydantic import BaseModel
 
 import stackmask as sm
 from stackmask.grammar import ir, whole_strings
+from stackmask.runtime.matching import lanes
+from stackmask.runtime.strings import engine
 from stackmask.runtime.strings.costs import BYTE, NEVER, Costs
 
 SCHEMA = {
@@ -155,6 +157,26 @@ def test_several_threads() -> None:
     wanted = [grammar.sample(3, seed=seed) for seed in range(8)]
     with ThreadPoolExecutor(4) as pool:
         assert list(pool.map(lambda seed: grammar.sample(3, seed=seed), range(8))) == wanted
+
+
+def test_nobody_is_refused_for_memory_that_other_questions_hold(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(lanes, "LEAST_HELD", 1)
+    monkeypatch.setattr(lanes, "WEIGHED", 1)
+    monkeypatch.setattr(engine, "CACHE_BYTES", 100_000)
+    engine._compiler.cache_clear()
+    engine._compiled.cache_clear()
+    try:
+        # as threads hold them while they read a text
+        live = [engine._matcher(GRAMMARS["json"])]
+        for number in range(100):
+            grammar = sm.Grammar.from_ebnf(f'root ::= "a"{{,{1000 + number}}} [0-9]{{{number}}}')
+            live.append(engine._matcher(grammar))
+            assert live[-1].accept_string("a" * 1000)
+        assert len({matcher.compiled._compiler for matcher in live}) > 1
+        assert live[0].accept_string("[1]") and live[0].is_accepting()
+    finally:
+        engine._compiler.cache_clear()
+        engine._compiled.cache_clear()
 
 
 def test_costs_are_the_least() -> None:
