@@ -12,6 +12,6 @@ cdef class Paths:
     cdef vector[int32_t] after          # segment -> the state after it
     cdef readonly int32_t states
 
-    cdef int lay(self, Dfa dfa, int32_t head, const vector[uint8_t]& forced) except -1 nogil
+    cdef int32_t lay(self, Dfa dfa, int32_t head, const vector[uint8_t]& forced) except -1 nogil
     cdef size_t segment_of(self, int32_t state) noexcept nogil
     cdef bytes forced(self, int32_t state)

@@ -56,7 +56,7 @@ cdef class Paths:
         self.past.shrink_to_fit()
         self.after.shrink_to_fit()
 
-    cdef int lay(self, Dfa dfa, int32_t head, const vector[uint8_t]& forced) except -1 nogil:
+    cdef int32_t lay(self, Dfa dfa, int32_t head, const vector[uint8_t]& forced) except -1 nogil:
         """Lay down the path from a state that no path leads to."""
         while forced[head] and self.begin[head] == NOT_FORCED:
             self.begin[head] = <int32_t>self.text.size()
