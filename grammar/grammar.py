@@ -58,9 +58,9 @@ class Grammar:
     work: int = 0
     """Units that reading it took, and making it ready, once that is done."""
 
-    def __init__(self, rules: RuleSet, *, normalized: RuleSet | None = None) -> None:
+    def __init__(self, rules: RuleSet | None, *, normalized: RuleSet | None = None) -> None:
         """Make a grammar of rules; ``normalized``: rules of the same language that need no passes any more."""
-        self._rules = rules
+        self._rules = rules  # None: not made yet without a vocabulary
         self._normalized = normalized
 
     @classmethod
@@ -79,6 +79,10 @@ class Grammar:
     @property
     def rules(self) -> RuleSet:
         """The rules as written: imports resolved and skip inserted, nothing else changed."""
+        if self._rules is None:
+            made = self.for_vocabulary(())
+            self._normalized = made._normalized
+            self._rules = made.rules
         return self._rules
 
     @property
@@ -101,7 +105,7 @@ class Grammar:
             from stackmask.grammar.lint import find_warnings
 
             with counted(_account(self.limits or Limits())):
-                self._warnings = find_warnings(self._rules, self._is_ebnf, self._regex, self.report)
+                self._warnings = find_warnings(self.rules, self._is_ebnf, self._regex, self.report)
         return self._warnings
 
     def normalize(self, limits: Limits | None = None, cancel: Event | None = None) -> RuleSet:
@@ -110,11 +114,12 @@ class Grammar:
         Once ``cancel``, a ``threading.Event``, is set, it ends. Nothing is kept of a call that did not come to its end.
         Raises: GrammarError, BudgetError as ``normalized``; CancelledError.
         """
+        rules = self.rules
         if self._normalized is None:
             from stackmask.grammar.normalize import normalize
 
             with counted(_account(self.limits or limits or Limits(), self.work, cancel)) as work:
-                made = normalize(self._rules)
+                made = normalize(rules)
             if self._normalized is None:  # another thread may have been faster
                 self.work = work.done
                 self._normalized = made
@@ -452,11 +457,14 @@ class Grammar:
         return cls(made.rules, normalized=made.rules if made.is_ready else None)
 
     @classmethod
-    def _with_markers(cls, read: Callable[[frozenset[str]], Grammar]) -> Grammar:
-        """Return what ``read`` makes where no vocabulary is known; it is asked again when one is."""
+    def _with_markers(cls, read: Callable[[frozenset[str]], Grammar], *, later: bool = False) -> Grammar:
+        """Return what ``read`` makes where no vocabulary is known; it is asked again when one is.
+
+        ``later``: it has no errors to tell of now, so without a vocabulary it is asked when somebody wants the rules.
+        """
         from stackmask.grammar.compose.by_names import ByNames
 
-        grammar = read(frozenset())
+        grammar = cls(None) if later else read(frozenset())
         grammar._marked = ByNames(read)
         return grammar
 
@@ -513,15 +521,15 @@ class Grammar:
 
     def dump(self) -> str:
         """Return the rules as text, the same for equal rules."""
-        return dump(self._rules)
+        return dump(self.rules)
 
     def __repr__(self) -> str:
-        return f"<Grammar: {len(self._rules.rules)} rules, start {self._rules.start}>"
+        return f"<Grammar: {len(self.rules.rules)} rules, start {self.rules.start}>"
 
     def _repr_html_(self) -> str | None:
         from stackmask.grammar.diagram.notebook import notebook_html
 
-        return notebook_html(self._rules)
+        return notebook_html(self.rules)
 
 
 def union(*parts: Grammar, **named: Grammar) -> Grammar:

@@ -37,7 +37,8 @@ def grammar(
 
     def read() -> Grammar:
         turn = Turn(style, tools, tool_choice, reasoning, response_format, parallel, strict, opened, profile)
-        made = Grammar._with_markers(lambda names: Grammar._merged(turn.rules(names)))
+        later = turn.check()
+        made = Grammar._with_markers(lambda names: Grammar._merged(turn.rules(names)), later=later)
         made.report = turn.report
         return made
 

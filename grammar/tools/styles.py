@@ -138,7 +138,13 @@ STYLES: Final[dict[str, ToolStyle]] = {
     ),
 }
 
+_BUILT_IN: Final = frozenset(map(id, STYLES.values()))
 _own: dict[str, ToolStyle] = {}
+
+
+def is_built_in(style: ToolStyle) -> bool:
+    """Tell whether a style comes with the package, so that turns in it are known to be sound."""
+    return id(style) in _BUILT_IN
 
 
 def style_names() -> list[str]:

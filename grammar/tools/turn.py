@@ -22,7 +22,7 @@ from stackmask.grammar.structural.call import Call
 from stackmask.grammar.structural.frontend import ANY_BLANKS, format_rules
 from stackmask.grammar.tools.errors import ToolError
 from stackmask.grammar.tools.known_tools import read_tools
-from stackmask.grammar.tools.styles import NAME, NUMBER, PYTHON, TEXT, ToolStyle, style_of
+from stackmask.grammar.tools.styles import NAME, NUMBER, PYTHON, TEXT, ToolStyle, is_built_in, style_of
 from stackmask.grammar.tools.tool import Tool, named_error
 
 REASONING: Final = ("on", "off", "auto")
@@ -83,16 +83,28 @@ class Turn:
 
     def rules(self, special_names: frozenset[str]) -> Merged:
         """Return the rules of the turn for a vocabulary. Raises: ToolError, SchemaError, GrammarError."""
-        markers = Markers(special_names)
         with without_collection():  # all that is made is kept, and none of it leads back to itself
-            for tool in self.allowed:
-                try:
-                    if not (tool.is_text and self.style.arguments == TEXT):
-                        tool.rules(self.style.arguments, markers, profile=self.profile)
-                except StackmaskError as error:
-                    raise named_error(error, self.places[tool.name], tool.name) from None
+            self._read_tools(Markers(special_names))
             form = self._framed() if self.style.content[0] else self._marked()
             return format_rules(form, special_names)
+
+    def check(self) -> bool:
+        """Read the tools, and tell whether nothing but their parameters could be wrong. Raises: ToolError, SchemaError."""
+        with without_collection():
+            self._read_tools(Markers(frozenset()))
+        return (
+            self.answer is None
+            and is_built_in(self.style)
+            and all(tool.grammar is None for tool in self.allowed)
+        )
+
+    def _read_tools(self, markers: Markers) -> None:
+        for tool in self.allowed:
+            try:
+                if not (tool.is_text and self.style.arguments == TEXT):
+                    tool.rules(self.style.arguments, markers, profile=self.profile)
+            except StackmaskError as error:
+                raise named_error(error, self.places[tool.name], tool.name) from None
 
     # -- options -------------------------------------------------------------------------------------
 

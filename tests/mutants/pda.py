@@ -279,7 +279,7 @@ ROWS = (
     Mutant(
         "negated-stop",
         "pda/store",
-        " - set(self.info.stop_ids)",
+        " - set(info.stop_ids)",
         "",
         "A stop token is none of the tokens that a negated terminal allows.",
         ("tests/pda/test_automaton.py",),

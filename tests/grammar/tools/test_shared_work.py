@@ -10,8 +10,10 @@ import pytest
 
 import stackmask as sm
 from stackmask import tools
-from stackmask.grammar.tools import known_tools
+from stackmask.grammar.compose.merge import Merged
+from stackmask.grammar.tools import frontend, known_tools
 from stackmask.grammar.tools.known_tools import KnownTools
+from stackmask.grammar.tools.turn import Turn
 
 MARKERS = ("<tool_call>", "</tool_call>", "<think>", "</think>")
 BYTES = [bytes([b]) for b in range(256)]
@@ -121,3 +123,26 @@ def test_a_tool_keeps_what_it_is_when_it_is_not_strict() -> None:
     assert one.with_strict(True) is not one.with_strict(False)
     assert one.with_strict(False).strict is False
     assert one.strict is None
+
+
+def test_rules_without_a_vocabulary_are_made_when_asked_for() -> None:
+    calls: list[frozenset[str]] = []
+
+    class Watched(Turn):
+        def rules(self, special_names: frozenset[str]) -> Merged:
+            calls.append(special_names)
+            return super().rules(special_names)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(frontend, "Turn", Watched)
+        grammar = sm.tools.grammar("qwen_3", [tool("weather", city={"type": "string"})])
+        assert calls == []
+        assert grammar.rules is grammar.rules
+        assert grammar.normalized is grammar.normalized
+        assert "<tool_call>" in grammar.dump()
+        assert calls == [frozenset()]
+        # what could have other errors is read at once
+        sm.tools.grammar(
+            "qwen_3", [tool("weather", city={"type": "string"})], response_format={"type": "integer"}
+        )
+        assert calls == [frozenset()] * 2
