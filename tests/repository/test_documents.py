@@ -41,6 +41,10 @@ def run(*arguments: str | Path) -> str:
     return done.stdout
 
 
+def test_the_page_on_architecture_is_short() -> None:
+    assert len((REPO / "docs" / "architecture.md").read_text(encoding="utf-8").splitlines()) <= 150
+
+
 def test_the_two_commands_stand_alone() -> None:
     lines = "".join(blocks(README, "sh")).splitlines()
     assert [line for line in INSTALLS if line not in lines] == []
