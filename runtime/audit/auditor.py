@@ -36,7 +36,7 @@ WANDERING: Final = (3, 24)  # tokens by chance in a sample
 class Settings:
     """How much is looked at. ``texts``: given ones a case; ``mutants``: of each; ``samples``: of each engine; ``places``:
     differences judged for each text, pair of engines and direction; ``tries``: ends that are looked for; ``steps``: masks
-    kept of a text; ``seconds``: for one case."""
+    kept of a text; ``seconds``: for one case, ``call_seconds``: that an engine may take for one call."""
 
     seed: int = 0
     texts: int = 3
@@ -46,6 +46,7 @@ class Settings:
     tries: int = 3
     steps: int = 150
     seconds: float = 30.0
+    call_seconds: float = 20.0
 
 
 class Auditor:
@@ -272,12 +273,12 @@ class _CaseRun:
                 (reference, name, other & ~mine),
             ):
                 self.compare_ends(
-                    ids, name, allower, forbidder, (mine, other) if allower == name else (other, mine)
+                    ids, allower, forbidder, (mine, other) if allower == name else (other, mine)
                 )
-                self.compare_tokens(ids, name, allower, forbidder, allowed & ~self.auditor.stops)
+                self.compare_tokens(ids, allower, forbidder, allowed & ~self.auditor.stops)
 
     def compare_tokens(
-        self, ids: list[int], name: str, allower: str, forbidder: str, allowed: npt.NDArray[np.uint32]
+        self, ids: list[int], allower: str, forbidder: str, allowed: npt.NDArray[np.uint32]
     ) -> None:
         """Judge tokens that one engine allows and the other forbids. Shapes: ``allowed`` (places, words)."""
         known = self.auditor.looks[self.known.get((allower, forbidder), 0)]
@@ -292,21 +293,15 @@ class _CaseRun:
             bits = np.unpackbits(allowed[place].view(np.uint8), bitorder="little")
             tokens = np.flatnonzero(bits)
             token = int(tokens[self.rng.randrange(len(tokens))])
-            record = self.result.engines[name]
-            record.judged += 1
-            record.decided += self.decide(allower, forbidder, ids[:place], token)
+            self.count(allower, forbidder, self.decide(allower, forbidder, ids[:place], token))
 
-    def compare_ends(
-        self, ids: list[int], name: str, allower: str, forbidder: str, masks: tuple[Any, Any]
-    ) -> None:
+    def compare_ends(self, ids: list[int], allower: str, forbidder: str, masks: tuple[Any, Any]) -> None:
         """Judge the first place where one engine lets the text end and the other does not."""
         ends = [(mask & self.auditor.stops).any(axis=1) for mask in masks]
         for place in np.flatnonzero(ends[0] & ~ends[1]).tolist()[:1]:
             before = ids[:place]
             verdict = self.verdict(self.vocabulary.decode(before))
-            record = self.result.engines[name]
-            record.judged += 1
-            record.decided += verdict.valid is not None
+            self.count(allower, forbidder, verdict.valid is not None)
             source = f"difference of {allower} and {forbidder}"
             if verdict.valid:
                 self.over(forbidder, before, place, source, verdict)
@@ -315,6 +310,13 @@ class _CaseRun:
                 self.note(allower, "under", verdict.category, proof, before, place, source, verdict)
             else:
                 self.note(allower, "undecided", verdict.category, "", before, place, source, verdict)
+
+    def count(self, allower: str, forbidder: str, decided: bool) -> None:
+        """Count a difference that was judged, for both of its engines."""
+        for name in (allower, forbidder):
+            record = self.result.engines[name]
+            record.judged += 1
+            record.decided += decided
 
     def decide(self, allower: str, forbidder: str, before: list[int], token: int) -> bool:
         """Find out which of two engines is wrong about a token; tell whether that is certain."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Any, Final, Literal, TypeAlias
 
 Kind: TypeAlias = Literal["over", "under", "undecided", "fault"]
@@ -69,7 +69,20 @@ class CaseResult:
 
     def as_json(self) -> dict[str, Any]:
         """Return all of it as JSON values."""
-        return asdict(self)
+        found = {each.name: getattr(self, each.name) for each in fields(self)}
+        # by hand: `asdict` takes counters for mappings of another sort before Python 3.12
+        engines = {name: _values(record) for name, record in self.engines.items()}
+        return {
+            **found,
+            "texts": dict(self.texts),
+            "engines": engines,
+            "findings": [_values(finding) for finding in self.findings],
+        }
+
+
+def _values(record: EngineRecord | Finding) -> dict[str, Any]:
+    found = {each.name: getattr(record, each.name) for each in fields(record)}
+    return {name: dict(value) if isinstance(value, dict) else value for name, value in found.items()}
 
 
 def case_result(value: dict[str, Any]) -> CaseResult:

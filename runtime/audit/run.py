@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 CASES_FILE: Final = "cases.jsonl"
 ABOUT_FILE: Final = "about.json"
-CALL_S: Final = 20.0  # that one call to an engine or a judge may take
+CALL_S: Final = 20.0  # that one call to a judge may take
 
 
 @dataclass(slots=True)
@@ -90,7 +90,7 @@ def open_audit(folder: Path, about: dict[str, Any]) -> Audit:
         raise AuditError(f"{folder} holds an audit with other {', '.join(differ)}: give another folder")
     audit.about = about
     path.write_text(json.dumps(about, indent=1, ensure_ascii=False) + "\n", "utf-8")
-    whole = "".join(json.dumps(result.as_json(), ensure_ascii=False) + "\n" for result in audit.results)
+    whole = "".join(json.dumps(result.as_json()) + "\n" for result in audit.results)
     (folder / CASES_FILE).write_text(whole, "utf-8")  # without a line that was cut
     return audit
 
@@ -114,13 +114,16 @@ def run_audit(
     if not todo:
         return True
     tokenizer.vocabulary.trie()
-    workers = {name: Child("engine", name, tokenizer, seconds=CALL_S) for name in audit.about["engines"]}
+    workers = {
+        name: Child("engine", name, tokenizer, seconds=settings.call_seconds)
+        for name in audit.about["engines"]
+    }
     auditor = Auditor(tokenizer, workers, Child("judge", seconds=CALL_S), settings)
     begun = time.monotonic()
     try:
         with (folder / CASES_FILE).open("a", encoding="utf-8") as lines:
             for result in _audited(auditor, todo, begun, budget):
-                lines.write(json.dumps(result.as_json(), ensure_ascii=False) + "\n")
+                lines.write(json.dumps(result.as_json()) + "\n")
                 lines.flush()
                 audit.results.append(result)
                 done.add(result.name)
