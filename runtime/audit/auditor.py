@@ -62,12 +62,24 @@ class Auditor:
         for stop in tokenizer.vocabulary.stop_ids:
             self.stops[stop >> 5] |= np.uint32(1 << (stop & 31))
         self.looks = looks_of(tokenizer)
+        texts = tokenizer.vocabulary.token_bytes
+        self.bytes = {
+            text: i for i in tokenizer.vocabulary.text_ids.tolist() if len(text := texts[i] or b"") == 1
+        }
 
     def audit(self, case: Case) -> CaseResult:
         """Audit one case. Cost: seconds; at most about twice ``settings.seconds`` and what one call may take."""
         run = _CaseRun(self, case)
         run.run()
         return run.result
+
+    def by_bytes(self, data: bytes) -> list[int] | None:
+        """Return a text as tokens of one byte each; None where the vocabulary lacks one, or the text is long."""
+        vocabulary = self.tokenizer.vocabulary
+        if len(data) > MOST_TOKENS or vocabulary.strip_first_space:
+            return None
+        ids = [self.bytes.get(data[at : at + 1]) for at in range(len(data))]
+        return None if None in ids else [token for token in ids if token is not None]
 
     def close(self) -> None:
         """End all workers."""
@@ -244,6 +256,17 @@ class _CaseRun:
                 continue
             found[name] = followed
             accepted = followed.refused is None and followed.may_end
+            if followed.stuck:
+                reached = ids[: followed.refused]
+                self.note(
+                    name,
+                    "under",
+                    "dead end",
+                    "its own mask allows nothing more",
+                    reached,
+                    len(reached),
+                    source,
+                )
             if verdict.valid is True and not accepted:
                 at = len(ids) if followed.refused is None else followed.refused
                 self.over(name, ids, at, source, verdict)
@@ -385,11 +408,11 @@ class _CaseRun:
         text = self.vocabulary.decode(ids)
         category, proof = "value", "a valid text is forbidden"
         shown = text.decode("utf-8", "replace")
-        ways = [("tokens", shown)]
+        ways = [("tokens", self.encoded(shown)), ("tokens", self.auditor.by_bytes(text))]
         if self.is_json:
-            ways += ways_to_write(shown, json.loads(self.case.language.source))
-        for kind, way in ways:
-            written = self.encoded(way)
+            others = ways_to_write(shown, json.loads(self.case.language.source))
+            ways += [(kind, self.encoded(way)) for kind, way in others]
+        for kind, written in ways:
             if written is None or written == ids:
                 continue
             followed: Followed | None = self.ask(name, "follow", written, 0)

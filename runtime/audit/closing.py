@@ -37,10 +37,12 @@ CLOSERS: Final = {
 @dataclass(slots=True)
 class Followed:
     """How far an engine went along tokens. ``refused``: the index of the token that its mask forbids, else None; ``masks``:
-    of the places up to there (n, words), the place after the last token included; ``may_end``: after the last one."""
+    of the places up to there (n, words), the place after the last token included; ``may_end``: after the last one;
+    ``stuck``: where it stopped, its mask allows nothing at all."""
 
     refused: int | None
     may_end: bool
+    stuck: bool
     masks: npt.NDArray[np.uint32] = field(repr=False)
 
 
@@ -92,12 +94,12 @@ class Walker:
             if len(masks) < keep:
                 masks.append(mask)
             if not _has(mask, token):
-                return Followed(at, False, np.array(masks))
+                return Followed(at, False, not mask.any(), np.array(masks))
             self._accept(token)
         mask = engine.mask()
         if len(masks) < keep:
             masks.append(mask)
-        return Followed(None, self.may_end(mask), np.array(masks))
+        return Followed(None, self.may_end(mask), not mask.any(), np.array(masks))
 
     def may_end(self, mask: Words) -> bool:
         """Tell whether a mask allows a stop token."""

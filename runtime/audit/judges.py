@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import json
 import math
+import shutil
 import sqlite3
+import subprocess
 from dataclasses import dataclass, field
 from importlib import metadata
 from importlib.util import find_spec
@@ -211,6 +213,9 @@ def make_judge(language: Language) -> Judge:
 def judge_versions() -> dict[str, str]:
     """Return the judges that are installed, with their versions."""
     found = {"sqlite": sqlite3.sqlite_version}
+    if (node := shutil.which("node")) is not None:
+        done = subprocess.run([node, "--version"], capture_output=True, text=True, check=False, timeout=60)
+        found["node"] = done.stdout.strip().removeprefix("v")
     for name, module in (("jsonschema", "jsonschema"), ("jsonschema-rs", "jsonschema_rs"), ("lark", "lark")):
         if find_spec(module) is not None:
             found[name] = metadata.version(name)

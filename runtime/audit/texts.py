@@ -85,8 +85,10 @@ def _change(holder: Any, key: Any, rng: random.Random) -> None:
         else:
             value[rng.choice(("a", "zz", *names)) + "x"] = rng.choice(ATOMS)
     elif isinstance(value, list) and rng.random() < 0.7:
-        if value and rng.random() < 0.5:
+        if value and rng.random() < 0.3:
             value.append(rng.choice(value))
+        elif len(value) > 1 and rng.random() < 0.5:
+            value[rng.randrange(1, len(value))] = value[0]
         elif value:
             value.pop()
         else:

@@ -56,7 +56,7 @@ def run(names: Sequence[str], asked: Asked) -> int:
     try:
         whole = run_audit(audit, cases, tokenizer, asked.folder, asked.settings, asked.budget, _Progress())
     finally:
-        _write(audit, asked.folder, ", ".join(names))
+        _write(audit, asked.folder, ", ".join(Path(name).name or name for name in names))
     summaries = summarise(audit)
     _print(audit, summaries, asked.folder)
     if not whole:
