@@ -142,7 +142,7 @@ class SchemaJudge:
             other = next(self.fast[0].iter_errors(value), None)
             says["jsonschema-rs"] = "valid" if other is None else _short(other.message)
             verdicts.add(other is None)
-        if len(verdicts) == 2:
+        if len(verdicts) == 2:  # mutant: one-validator
             return Verdict(None, "the validators disagree", says)
         if first is not None:
             return Verdict(False, _keyword(first), says)
