@@ -169,9 +169,9 @@ class _CaseRun:
             return None
 
     def fault(self, name: str, fault: WorkerFault) -> None:
-        wrong = str(fault).startswith("EngineFault: ")
-        category = "wrong mask" if wrong else fault.kind
-        message = str(fault).removeprefix("EngineFault: ")
+        kind, _, said = str(fault).partition(": ")
+        category = {"WrongMask": "wrong mask", "EngineFault": "error state"}.get(kind, fault.kind)
+        message = said if category != fault.kind else str(fault)
         self.result.note(Finding(name, "fault", category, message, source="while it was asked"))
         self.faults[name] = self.faults.get(name, 0) + 1
         if name in self.live and (fault.kind != "raised" or self.faults[name] >= MOST_FAULTS):
@@ -354,8 +354,10 @@ class _CaseRun:
             return True
         wrong: tuple[str, str, list[int], Verdict | None] | None = None
         reason = "no end was found"
-        for seed in range(1 if allower == OURS else self.settings.tries):
-            closed: Closed | None = self.ask(allower, "close", ids, seed, 0)
+        for seed in range(self.settings.tries):
+            # the shortest end is the same each time: only some tokens before it lead to another text
+            wander = 6 * seed if allower == OURS else 0
+            closed: Closed | None = self.ask(allower, "close", ids, seed, wander)
             if closed is None:
                 return wrong is not None
             if closed.ending == "ended":
@@ -368,6 +370,8 @@ class _CaseRun:
                 if verdict.valid is False:
                     proof = "a whole invalid text is accepted"
                     wrong = wrong or (verdict.category, proof, closed.ids, verdict)
+                    if allower == OURS:
+                        break
                 else:
                     reason = verdict.category
             elif closed.ending == "dead":

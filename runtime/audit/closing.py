@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from stackmask.runtime.audit.engines import Audited, EngineFault, Words
+from stackmask.runtime.audit.engines import Audited, Words, WrongMask
 from stackmask.runtime.audit.json_reader import JsonReader
 
 if TYPE_CHECKING:
@@ -84,7 +84,7 @@ class Walker:
     def follow(self, ids: list[int], keep: int) -> Followed:
         """Follow tokens up to the first one that the mask forbids; keep the masks of the first places.
 
-        Raises: EngineFault if the engine refuses what its own mask allows.
+        Raises: WrongMask if the engine refuses what its own mask allows.
         """
         engine = self.engine
         engine.begin()
@@ -151,7 +151,7 @@ class Walker:
 
     def _accept(self, token: int) -> None:
         if not self.engine.accept(token):
-            raise EngineFault(f"it refuses token {token}, which its mask allows")
+            raise WrongMask(f"it refuses token {token}, which its mask allows")
 
     def _spelled(self, token: int) -> bytes:
         texts = self.vocabulary.token_bytes

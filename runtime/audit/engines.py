@@ -40,7 +40,11 @@ class Unsupported(Exception):
 
 
 class EngineFault(Exception):
-    """An engine did what no engine should: a mask of a wrong width, an exception, an error state."""
+    """An engine did what no engine should: it is in a state of error."""
+
+
+class WrongMask(EngineFault):
+    """A mask has a wrong width or type, or the engine refuses what its own mask allows."""
 
 
 class OwnEngine(Protocol):
@@ -74,7 +78,7 @@ class Audited:
         self.own.begin()
 
     def mask(self) -> Words:
-        """Return what may come next. Shapes: uint32 (ceil(vocab / 32)). Raises: EngineFault for a wrong width."""
+        """Return what may come next. Shapes: uint32 (ceil(vocab / 32)). Raises: WrongMask for a wrong width."""
         return words_of(self.own.mask(), self.size)
 
     def accept(self, token: int) -> bool:
@@ -88,7 +92,7 @@ class Audited:
 
 
 def words_of(mask: Any, size: int) -> Words:
-    """Return a mask as words, without bits past the vocabulary. Raises: EngineFault if it has a wrong width or type."""
+    """Return a mask as words, without bits past the vocabulary. Raises: WrongMask if it has a wrong width or type."""
     numpy_of = getattr(mask, "detach", None)
     row = np.asarray(mask.detach().cpu() if numpy_of is not None else mask)
     if row.ndim == 2 and len(row) == 1:
@@ -96,14 +100,14 @@ def words_of(mask: Any, size: int) -> Words:
     words = (size + 31) // 32
     if row.dtype == np.bool_:
         if row.shape != (size,):
-            raise EngineFault(f"a mask of shape {row.shape} for {size} tokens")
+            raise WrongMask(f"a mask of shape {row.shape} for {size} tokens")
         padded = np.zeros(words * 32, np.bool_)
         padded[:size] = row
         return np.packbits(padded, bitorder="little").view(np.uint32)
     if row.dtype not in (np.int32, np.uint32):
-        raise EngineFault(f"a mask of {row.dtype}")
+        raise WrongMask(f"a mask of {row.dtype}")
     if row.shape != (words,):
-        raise EngineFault(f"a mask of {row.shape} words for {size} tokens, which take {words}")
+        raise WrongMask(f"a mask of {row.shape} words for {size} tokens, which take {words}")
     found = row.astype(np.uint32, copy=True)
     if size % 32:
         found[-1] &= np.uint32((1 << size % 32) - 1)

@@ -19,6 +19,8 @@ MEANINGS: Final = {
     "under: dead end": "its own mask leads to where nothing is allowed",
     "under: no beginning": "no text of the language begins so",
     "under: special token": "a token that is no text",
+    "fault: error state": "the engine says that it fails",
+    "fault: wrong mask": "wrong width or type, or it refuses what its mask allows",
     "under: no JSON": "a whole text that is no JSON",
 }
 SEVERE: Final = 3  # how much more a proven error counts in the order of the worst than a habit of writing

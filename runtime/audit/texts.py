@@ -120,10 +120,11 @@ def ways_to_write(text: str, schema: Any) -> list[tuple[str, str]]:
     if (escaped := json.dumps(value)) not in (text, *usual):
         found.append(("spelling", escaped))
     ordered = declared_order(value, schema)
-    for separators in ((", ", ": "), (",", ":")):
-        written = json.dumps(ordered, ensure_ascii=False, separators=separators)
-        if written not in usual and written != text:
-            found.append(("order", written))
+    for ascii_only in (False, True):
+        for separators in ((", ", ": "), (",", ":")):
+            written = json.dumps(ordered, ensure_ascii=ascii_only, separators=separators)
+            if written not in (text, *usual) and ("order", written) not in found and written != escaped:
+                found.append(("order", written))
     return found
 
 

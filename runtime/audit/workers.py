@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from stackmask.runtime.audit.cases import Language
-from stackmask.runtime.audit.engines import EngineFault, Unsupported, make_engine
+from stackmask.runtime.audit.engines import Unsupported, make_engine
 
 if TYPE_CHECKING:
     from stackmask.runtime.audit.closing import Closed, Followed
@@ -77,6 +77,3 @@ class JudgeWorker:
 def make_worker(kind: str, arguments: tuple[Any, ...]) -> Any:
     """Return a worker: ``engine`` of (name, tokenizer), or ``judge``."""
     return EngineWorker(*arguments) if kind == "engine" else JudgeWorker()
-
-
-__all__ = ["EngineFault", "EngineWorker", "JudgeWorker", "make_worker"]

@@ -37,7 +37,7 @@ def test_the_least_change_comes_first() -> None:
     assert [kind for kind, _ in ways_to_write('{"c" :1}', SCHEMA)] == ["blanks", "blanks"]
     assert ways_to_write('{"\\u0063":1.0}', SCHEMA)[0] == ("spelling", '{"c": 1}')
     kinds = [kind for kind, _ in ways_to_write('{"a": "é", "b": 1}', SCHEMA)]
-    assert kinds == ["blanks", "spelling", "order", "order"]
+    assert kinds == ["blanks", "spelling", *["order"] * 4]
     assert ways_to_write("{", SCHEMA) == []
 
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from stackmask.runtime.audit.engines import EngineFault, Processor, words_of
+from stackmask.runtime.audit.engines import Processor, WrongMask, words_of
 from stackmask.runtime.audit.findings import CaseResult, EngineRecord, Finding, case_result
 from stackmask.runtime.audit.report import report_page
 from stackmask.runtime.audit.run import Audit
@@ -96,7 +96,7 @@ def test_masks_of_a_wrong_width_or_type_are_refused() -> None:
         np.zeros(32, np.bool_),
         np.zeros((2, 2), np.int32),
     ):
-        with pytest.raises(EngineFault):
+        with pytest.raises(WrongMask):
             words_of(mask, 33)
 
 
