@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 Ending: TypeAlias = Literal["ended", "dead", "open", "refused"]
 MAX_CLOSING: Final = 120  # tokens of one try to end a text
+ASKS: Final = (0, 12)  # tokens after which an engine is asked for a shortest end
 SHORT: Final = 3  # bytes of a token that is taken where nothing is known to close
 SURE: Final = 0.8  # how often what closes is taken in later tries
 # what ends JSON soonest, by where a text is
@@ -121,8 +122,10 @@ class Walker:
         found = list(ids)
         rng = random.Random(seed)
         for step in range(wander + MAX_CLOSING):
-            if step >= wander and (known := engine.shortest_end()) is not None:
-                return Closed("ended", found + known)
+            if step - wander in ASKS:  # where there is none, looking for it takes long
+                known = engine.shortest_end()
+                if known is not None:
+                    return Closed("ended", found + known)
             mask = engine.mask()
             if step >= wander and self.may_end(mask):
                 return Closed("ended", found)
