@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -90,3 +91,10 @@ def test_two_cases_of_one_name_are_refused(tmp_path: Path) -> None:
         list(read_cases(str(path)))
     with pytest.raises(AuditError, match="cannot read"):
         list(read_cases(str(tmp_path / "none.jsonl")))
+
+
+def test_the_example_of_the_page_runs(capsys: pytest.CaptureFixture[str]) -> None:
+    page = (Path(__file__).resolve().parents[3] / "docs" / "audit.md").read_text(encoding="utf-8")
+    (block,) = re.findall(r"^```python\n(.*?)^```", page, flags=re.MULTILINE | re.DOTALL)
+    exec(compile(block, "docs/audit.md", "exec", dont_inherit=True), {})  # noqa: S102
+    assert capsys.readouterr().out == "[True, False, True]\n"
