@@ -443,6 +443,68 @@ def compare(
 
 @app.command()
 @reporting
+def audit(
+    cases: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="CASES...",
+            help="Files of cases (.jsonl, .jsonl.xz), or a schema, a grammar or a regular expression, as `compare` takes them.",
+        ),
+    ],
+    engine: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--engine",
+            help="stackmask, xgrammar, llguidance, outlines-core, module:factory, hf=module:factory; repeatable. "
+            "By default stackmask.",
+        ),
+    ] = None,
+    kind: Annotated[
+        str | None,
+        typer.Option(
+            "--kind",
+            help="What an argument that is no file of cases is.",
+            **one_of("schema", "regex", "grammar", "sql"),
+        ),
+    ] = None,
+    tokenizer: Annotated[
+        str | None,
+        typer.Option(
+            "--tokenizer", help="As `compare` takes it; by default the one that comes with stackmask."
+        ),
+    ] = None,
+    out: Annotated[
+        Path, typer.Option("--out", help="A folder for the results; an audit there goes on.")
+    ] = Path("audit"),
+    count: Annotated[int, typer.Option("--sample", min=0, help="Audit so many of the cases; 0: all.")] = 0,
+    seed: Annotated[int, typer.Option("--seed", min=0, help="Of the sample and of all that is drawn.")] = 0,
+    budget: Annotated[
+        float | None, typer.Option("--budget", min=1.0, help="Seconds; then the audit stops.")
+    ] = None,
+    limit: Annotated[
+        float,
+        typer.Option("--limit", min=0.1, help="Seconds that an engine may take for one call; then it hangs."),
+    ] = 20.0,
+    texts: Annotated[int, typer.Option("--texts", min=0, help="Given texts of a case.")] = 3,
+    mutants: Annotated[int, typer.Option("--mutants", min=0, help="Mutants of a text.")] = 3,
+    samples: Annotated[
+        int, typer.Option("--samples", min=0, help="Texts that each engine draws in a case.")
+    ] = 1,
+) -> None:
+    """Audit engines: compare their masks token by token, and show each difference with a text that validators judge.
+
+    Exit status: 0 no proven errors, 1 some, 2 bad input, 3 the budget is spent before all cases are done.
+    """
+    from stackmask.runtime.audit.auditor import Settings
+    from stackmask.runtime.cli.command_audit import Asked, run
+
+    settings = Settings(seed=seed, texts=texts, mutants=mutants, samples=samples, call_seconds=limit)
+    asked = Asked(engine or ["stackmask"], tokenizer, out, count, budget, cast(Any, kind), settings)
+    raise typer.Exit(run(cases, asked))
+
+
+@app.command()
+@reporting
 def serve(
     model: Model = None,
     host: Annotated[str, typer.Option("--host", help="The address to listen at.")] = "127.0.0.1",

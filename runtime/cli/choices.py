@@ -11,11 +11,11 @@ import typer
 def one_of(*words: str) -> Any:
     """Return an option's settings under which it takes one of some words, and says which there are."""
 
-    def check(value: str) -> str:
-        if value not in words:
+    def check(value: str | None) -> str | None:
+        if value is not None and value not in words:
             listed = ", ".join(map(repr, words))
             raise typer.BadParameter(f"{value!r} is not one of {listed}")
         return value
 
-    checked: Callable[[str], str] = check
+    checked: Callable[[str | None], str | None] = check
     return {"callback": checked, "metavar": f"[{'|'.join(words)}]"}

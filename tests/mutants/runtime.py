@@ -187,4 +187,12 @@ ROWS = (
         "In strict mode an array has no items beyond those that the schema speaks of.",
         ("tests/runtime/compat/test_xgrammar.py::test_strict_mode_closes_what_the_schema_leaves_open",),
     ),
+    Mutant(
+        "one-validator",
+        "runtime/audit",
+        "== 2",
+        "== 3",
+        "Where two validators disagree about a text, there is no verdict.",
+        ("tests/runtime/audit/test_judges.py",),
+    ),
 )

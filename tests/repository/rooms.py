@@ -367,6 +367,14 @@ ROOMS: dict[str, tuple[str, ...]] = {
         "runtime/matching",
         "runtime/vocabulary",
     ),
+    "runtime/audit": (
+        "grammar/grammar",
+        "grammar/ir",
+        "grammar/source",
+        "runtime/comparison",
+        "runtime/matching",
+        "runtime/vocabulary",
+    ),
     "runtime/generation": (
         "grammar/grammar",
         "grammar/outputs",
@@ -418,6 +426,7 @@ ROOMS: dict[str, tuple[str, ...]] = {
         "grammar/source",
         "grammar/sql/schema",
         "pda/limits",
+        "runtime/audit",
         "runtime/comparison",
         "runtime/embedded",
         "runtime/extras",

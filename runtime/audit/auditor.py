@@ -1,0 +1,492 @@
+"""Audit one case: follow texts with all engines, compare the masks, and lead each difference to a text that is judged."""
+
+from __future__ import annotations
+
+import json
+import random
+import time
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+from stackmask.runtime.audit.cases import Case
+from stackmask.runtime.audit.child import Asked, WorkerFault
+from stackmask.runtime.audit.closing import Closed, Followed
+from stackmask.runtime.audit.engines import OURS
+from stackmask.runtime.audit.findings import CaseResult, EngineRecord, Finding, Kind
+from stackmask.runtime.audit.judges import Verdict
+from stackmask.runtime.audit.texts import declared_order, mutants, ways_to_write
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+    from stackmask.runtime.comparison.tokenizer import Tokenizer
+
+MOST_FAULTS: Final = 2  # of one engine in one case; then it is left alone
+MOST_TOKENS: Final = 4_000  # of a text
+ENOUGH_OF_A_HABIT: Final = 2
+HABITS: Final = ("blanks", "spelling", "tokens")  # the value can be written, in another way
+WANDERING: Final = (3, 24)  # tokens by chance in a sample
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """How much is looked at. ``texts``: given ones a case; ``mutants``: of each; ``samples``: of each engine; ``places``:
+    differences judged for each text, pair of engines and direction; ``tries``: ends that are looked for; ``steps``: masks
+    kept of a text; ``seconds``: for one case, ``call_seconds``: that an engine may take for one call."""
+
+    seed: int = 0
+    texts: int = 3
+    mutants: int = 3
+    samples: int = 1
+    places: int = 2
+    tries: int = 3
+    steps: int = 150
+    seconds: float = 30.0
+    call_seconds: float = 20.0
+
+
+class Auditor:
+    """Engines by name and a judge, as workers; the first engine, or this project's, is what masks are compared with."""
+
+    def __init__(
+        self, tokenizer: Tokenizer, engines: Mapping[str, Asked], judge: Asked, settings: Settings
+    ) -> None:
+        self.tokenizer, self.engines, self.judge, self.settings = tokenizer, engines, judge, settings
+        size = tokenizer.vocabulary.size
+        words = (size + 31) // 32
+        self.stops: npt.NDArray[np.uint32] = np.zeros(words, np.uint32)
+        for stop in tokenizer.vocabulary.stop_ids:
+            self.stops[stop >> 5] |= np.uint32(1 << (stop & 31))
+        self.looks = looks_of(tokenizer)
+        texts = tokenizer.vocabulary.token_bytes
+        self.bytes = {
+            text: i for i in tokenizer.vocabulary.text_ids.tolist() if len(text := texts[i] or b"") == 1
+        }
+
+    def audit(self, case: Case) -> CaseResult:
+        """Audit one case. Cost: seconds; at most about twice ``settings.seconds`` and what one call may take."""
+        run = _CaseRun(self, case)
+        run.run()
+        return run.result
+
+    def by_bytes(self, data: bytes) -> list[int] | None:
+        """Return a text as tokens of one byte each; None where the vocabulary lacks one, or the text is long."""
+        vocabulary = self.tokenizer.vocabulary
+        if len(data) > MOST_TOKENS or vocabulary.strip_first_space:
+            return None
+        ids = [self.bytes.get(data[at : at + 1]) for at in range(len(data))]
+        return None if None in ids else [token for token in ids if token is not None]
+
+    def close(self) -> None:
+        """End all workers."""
+        for worker in (*self.engines.values(), self.judge):
+            worker.close()
+
+
+class _CaseRun:
+    def __init__(self, auditor: Auditor, case: Case) -> None:
+        self.auditor, self.case, self.settings = auditor, case, auditor.settings
+        self.vocabulary = auditor.tokenizer.vocabulary
+        self.result = CaseResult(case.name, case.language.kind, case.language.source)
+        self.rng = random.Random(f"{auditor.settings.seed}:{case.name}")
+        self.verdicts: dict[bytes, Verdict] = {}
+        self.faults: dict[str, int] = {}
+        # by (allower, forbidder): the looks of tokens that are known to differ in how a value is written only
+        self.known: dict[tuple[str, str], int] = {}
+        self.habits: Counter[tuple[str, str, int]] = Counter()
+        self.live: list[str] = []
+        self.is_json = case.language.kind == "schema"
+        self.begun = time.monotonic()
+
+    def run(self) -> None:
+        """Judge, compile, follow, compare."""
+        self.result.engines = {name: EngineRecord() for name in self.auditor.engines}
+        try:
+            reason = self.auditor.judge.ask("load", self.case.language)
+        except WorkerFault as fault:
+            reason = str(fault)
+        self.result.unjudged = reason or ""
+        if reason is None:
+            for name in self.auditor.engines:
+                self.compile(name)
+            self.all_texts()
+        self.result.seconds = round(time.monotonic() - self.begun, 3)
+
+    def compile(self, name: str) -> None:
+        record = self.result.engines[name]
+        try:
+            refusal = self.auditor.engines[name].ask("compile", self.case.language)
+        except WorkerFault as fault:
+            record.state, record.message = "fault", str(fault)
+            self.fault(name, fault)
+            return
+        if refusal is None:
+            self.live.append(name)
+        else:
+            record.state, record.message = "refused", refusal
+
+    def is_over(self) -> bool:
+        """Tell whether the time of the case is over, or nobody is left to ask."""
+        late = time.monotonic() - self.begun > self.settings.seconds
+        self.result.cut |= late
+        return late or not self.live
+
+    def all_texts(self) -> None:
+        """Follow given texts, samples and mutants; samples that are valid are texts for all engines."""
+        settings = self.settings
+        given = list(self.case.texts[: settings.texts])
+        schema = json.loads(self.case.language.source) if self.is_json else None
+        sources = [(text, "given") for text in given]
+        if self.is_json:
+            for text in given:
+                ordered = json.dumps(declared_order(json.loads(text), schema), ensure_ascii=False)
+                sources += [(ordered, "given, in declared order")] if ordered != text else []
+        for name in tuple(self.live):
+            sources += [(text, f"sample of {name}") for text in self.samples(name)]
+        for text, source in sources[: max(1, settings.texts)]:
+            made = mutants(text, settings.mutants, settings.seed, is_json=self.is_json)
+            sources += [(mutant, f"mutant, {source}") for mutant in made]
+        seen = set()
+        for text, source in sources:
+            if self.is_over():
+                return
+            if text not in seen:
+                seen.add(text)
+                self.follow(text, source)
+
+    def ask(self, name: str, call: str, *arguments: Any) -> Any:
+        """Ask an engine; None, after the fault is noted, if it has no answer."""
+        if name not in self.live:
+            return None
+        try:
+            return self.auditor.engines[name].ask(call, *arguments)
+        except WorkerFault as fault:
+            self.fault(name, fault)
+            return None
+
+    def fault(self, name: str, fault: WorkerFault) -> None:
+        kind, _, said = str(fault).partition(": ")
+        category = {"WrongMask": "wrong mask", "EngineFault": "error state"}.get(kind, fault.kind)
+        message = said if category != fault.kind else str(fault)
+        self.result.note(Finding(name, "fault", category, message, source="while it was asked"))
+        self.faults[name] = self.faults.get(name, 0) + 1
+        if name in self.live and (fault.kind != "raised" or self.faults[name] >= MOST_FAULTS):
+            self.live.remove(name)  # what it had compiled is gone, or it fails again and again
+
+    def verdict(self, text: bytes) -> Verdict:
+        """Judge a text, once."""
+        if text not in self.verdicts:
+            try:
+                self.verdicts[text] = self.auditor.judge.ask("judge", text)
+            except WorkerFault as fault:
+                self.verdicts[text] = Verdict(None, f"the judge {fault.kind}")
+                if fault.kind != "raised":
+                    self.auditor.judge.ask("load", self.case.language)
+        return self.verdicts[text]
+
+    def encoded(self, text: str) -> list[int] | None:
+        """Return the tokens of a text; None where the tokenizer does not give the text back, or they are too many."""
+        try:
+            data = text.encode()
+            ids = self.auditor.tokenizer.encode(data)
+        except ValueError:
+            return None
+        return ids if len(ids) <= MOST_TOKENS and self.vocabulary.decode(ids) == data else None
+
+    def samples(self, name: str) -> list[str]:
+        """Let an engine draw texts under its own masks; return those that are not wrong."""
+        found = []
+        for _ in range(self.settings.samples):
+            seed, wander = self.rng.randrange(1, 1 << 30), self.rng.randint(*WANDERING)
+            closed: Closed | None = None
+            for tokens in (wander, wander // 4, 0):  # where no end is found, a shorter way may have one
+                closed = self.ask(name, "close", [], seed, tokens)
+                if closed is None or closed.ending != "open":
+                    break
+            if closed is None:
+                break
+            verdict = self.judge_own(name, closed, 0, f"sample of {name}")
+            if verdict is not None and verdict.valid is not False:
+                text = self.vocabulary.decode(closed.ids)
+                found.append(text.decode("utf-8", "replace"))
+        return found
+
+    def judge_own(self, name: str, closed: Closed, at: int, source: str) -> Verdict | None:
+        """Judge where an engine's own masks led; note what is wrong, and return the verdict on a whole text."""
+        if closed.ending == "ended":
+            verdict = self.verdict(self.vocabulary.decode(closed.ids))
+            if verdict.valid is False:
+                self.note(
+                    name,
+                    "under",
+                    verdict.category,
+                    "a whole invalid text is accepted",
+                    closed.ids,
+                    at,
+                    source,
+                    verdict,
+                )
+            return verdict
+        if closed.ending == "dead":
+            self.note(name, "under", "dead end", "its own mask allows nothing more", closed.ids, at, source)
+        elif closed.ending == "refused":
+            self.note(
+                name,
+                "fault",
+                "other mask",
+                "the same tokens are refused when asked again",
+                closed.ids,
+                at,
+                source,
+            )
+        return None
+
+    def follow(self, text: str, source: str) -> None:
+        """Follow one text with all engines, and compare their masks."""
+        ids = self.encoded(text)
+        if ids is None:
+            return
+        data = text.encode()
+        verdict = self.verdict(data)
+        self.result.texts[{True: "valid", False: "invalid", None: "undecided"}[verdict.valid]] += 1
+        found: dict[str, Followed] = {}
+        for name in tuple(self.live):
+            followed: Followed | None = self.ask(name, "follow", ids, self.settings.steps)
+            if followed is None:
+                continue
+            found[name] = followed
+            accepted = followed.refused is None and followed.may_end
+            if followed.stuck:
+                reached = ids[: followed.refused]
+                self.note(
+                    name,
+                    "under",
+                    "dead end",
+                    "its own mask allows nothing more",
+                    reached,
+                    len(reached),
+                    source,
+                )
+            if verdict.valid is True and not accepted:
+                at = len(ids) if followed.refused is None else followed.refused
+                self.over(name, ids, at, source, verdict)
+            elif verdict.valid is False and accepted:
+                proof = "a whole invalid text is accepted"
+                self.note(name, "under", verdict.category, proof, ids, len(ids), source, verdict)
+        self.compare(ids, found)
+
+    def compare(self, ids: list[int], found: dict[str, Followed]) -> None:
+        """Compare each engine's masks with the reference's, and judge some of the differences of each direction."""
+        if not found:
+            return
+        reference = OURS if OURS in found else next(iter(found))
+        theirs = found[reference].masks
+        self.result.engines[reference].places += len(theirs)
+        for name, followed in found.items():
+            if name == reference:
+                continue
+            masks = followed.masks
+            places = min(len(masks), len(theirs))
+            record = self.result.engines[name]
+            record.places += places
+            mine, other = masks[:places], theirs[:places]
+            record.differing += _bits(mine ^ other)
+            for allower, forbidder, allowed in (
+                (name, reference, mine & ~other),
+                (reference, name, other & ~mine),
+            ):
+                self.compare_ends(
+                    ids, allower, forbidder, (mine, other) if allower == name else (other, mine)
+                )
+                self.compare_tokens(ids, allower, forbidder, allowed & ~self.auditor.stops)
+
+    def compare_tokens(
+        self, ids: list[int], allower: str, forbidder: str, allowed: npt.NDArray[np.uint32]
+    ) -> None:
+        """Judge tokens that one engine allows and the other forbids. Shapes: ``allowed`` (places, words)."""
+        known = self.auditor.looks[self.known.get((allower, forbidder), 0)]
+        differing = np.flatnonzero((allowed & ~known).any(axis=1)).tolist()
+        allowed = allowed & ~known
+        chosen = differing[:1] + self.rng.sample(
+            differing[1:], min(len(differing[1:]), self.settings.places - 1)
+        )
+        for place in chosen:
+            if self.is_over():
+                return
+            bits = np.unpackbits(allowed[place].view(np.uint8), bitorder="little")
+            tokens = np.flatnonzero(bits)
+            token = int(tokens[self.rng.randrange(len(tokens))])
+            self.count(allower, forbidder, self.decide(allower, forbidder, ids[:place], token))
+
+    def compare_ends(self, ids: list[int], allower: str, forbidder: str, masks: tuple[Any, Any]) -> None:
+        """Judge the first place where one engine lets the text end and the other does not."""
+        ends = [(mask & self.auditor.stops).any(axis=1) for mask in masks]
+        for place in np.flatnonzero(ends[0] & ~ends[1]).tolist()[:1]:
+            before = ids[:place]
+            verdict = self.verdict(self.vocabulary.decode(before))
+            self.count(allower, forbidder, verdict.valid is not None)
+            source = f"difference of {allower} and {forbidder}"
+            if verdict.valid:
+                self.over(forbidder, before, place, source, verdict)
+            elif verdict.valid is False:
+                proof = "a whole invalid text is accepted"
+                self.note(allower, "under", verdict.category, proof, before, place, source, verdict)
+            else:
+                self.note(allower, "undecided", verdict.category, "", before, place, source, verdict)
+
+    def count(self, allower: str, forbidder: str, decided: bool) -> None:
+        """Count a difference that was judged, for both of its engines."""
+        for name in (allower, forbidder):
+            record = self.result.engines[name]
+            record.judged += 1
+            record.decided += decided
+
+    def decide(self, allower: str, forbidder: str, before: list[int], token: int) -> bool:
+        """Find out which of two engines is wrong about a token; tell whether that is certain."""
+        ids, at = [*before, token], len(before)
+        source = f"difference of {allower} and {forbidder}"
+        texts = self.vocabulary.token_bytes
+        if token >= len(texts) or not texts[token]:
+            self.note(allower, "under", "special token", "the token is no text", ids, at, source)
+            return True
+        if self.cannot_begin(ids):
+            self.note(allower, "under", "no beginning", "no text of the language begins so", ids, at, source)
+            return True
+        wrong: tuple[str, str, list[int], Verdict | None] | None = None
+        reason = "no end was found"
+        for seed in range(self.settings.tries):
+            # the shortest end is the same each time: only some tokens before it lead to another text
+            wander = 6 * seed if allower == OURS else 0
+            closed: Closed | None = self.ask(allower, "close", ids, seed, wander)
+            if closed is None:
+                return wrong is not None
+            if closed.ending == "ended":
+                verdict = self.verdict(self.vocabulary.decode(closed.ids))
+                if verdict.valid:
+                    category = self.over(forbidder, closed.ids, at, source, verdict)
+                    if category in HABITS:
+                        self.learn(allower, forbidder, token)
+                    return True
+                if verdict.valid is False:
+                    proof = "a whole invalid text is accepted"
+                    wrong = wrong or (verdict.category, proof, closed.ids, verdict)
+                    if allower == OURS:
+                        break
+                else:
+                    reason = verdict.category
+            elif closed.ending == "dead":
+                wrong = wrong or ("dead end", "its own mask allows nothing more", closed.ids, None)
+            elif closed.ending == "refused":
+                self.note(
+                    allower,
+                    "fault",
+                    "other mask",
+                    "the same tokens are refused when asked again",
+                    ids,
+                    at,
+                    source,
+                )
+                return True
+        if wrong is not None:
+            self.note(allower, "under", wrong[0], wrong[1], wrong[2], at, source, wrong[3])
+            return True
+        self.note(allower, "undecided", reason, "", ids, at, source)
+        return False
+
+    def learn(self, allower: str, forbidder: str, token: int) -> None:
+        """After some tokens of a look that differ by a habit of writing, leave the others of that look alone."""
+        look = next((each for each in (1, 2, 4) if _has(self.auditor.looks[each], token)), 0)
+        self.habits[allower, forbidder, look] += 1
+        if look and self.habits[allower, forbidder, look] >= ENOUGH_OF_A_HABIT:
+            self.known[allower, forbidder] = self.known.get((allower, forbidder), 0) | look
+
+    def cannot_begin(self, ids: list[int]) -> bool:
+        try:
+            return self.auditor.judge.ask("may_begin", self.vocabulary.decode(ids)) is False
+        except WorkerFault:
+            self.auditor.judge.ask("load", self.case.language)
+            return False
+
+    def over(self, name: str, ids: list[int], at: int, source: str, verdict: Verdict) -> str:
+        """Note a valid text that an engine forbids at a token; return the least change that makes it accepted."""
+        text = self.vocabulary.decode(ids)
+        category, proof = "value", "a valid text is forbidden"
+        shown = text.decode("utf-8", "replace")
+        ways = [("tokens", self.encoded(shown)), ("tokens", self.auditor.by_bytes(text))]
+        if self.is_json:
+            others = ways_to_write(shown, json.loads(self.case.language.source))
+            ways += [(kind, self.encoded(way)) for kind, way in others]
+        for kind, written in ways:
+            if written is None or written == ids:
+                continue
+            followed: Followed | None = self.ask(name, "follow", written, 0)
+            if followed is not None and followed.refused is None and followed.may_end:
+                category = kind
+                break
+        self.note(name, "over", category, proof, ids, at, source, verdict)
+        return category
+
+    def note(
+        self,
+        name: str,
+        kind: Kind,
+        category: str,
+        proof: str,
+        ids: list[int],
+        at: int,
+        source: str,
+        verdict: Verdict | None = None,
+    ) -> None:
+        """Note a finding; ``at`` is the index of the token that it is about, or their number for the end."""
+        decode = self.vocabulary.decode
+        before = decode(ids[:at])
+        through = decode(ids[: at + 1])
+        whole = decode(ids)
+        if at < len(ids):
+            texts = self.vocabulary.token_bytes
+            token = (
+                _shown(through[len(before) :])
+                if at < len(ids) and texts_of(texts, ids[at])
+                else f"token {ids[at]}"
+            )
+        else:
+            token = "(end)"
+        says = verdict.says if verdict is not None else {}
+        after = _shown(whole[len(through) :])
+        self.result.note(Finding(name, kind, category, proof, _shown(before), token, after, says, source))
+
+
+def looks_of(tokenizer: Tokenizer) -> list[npt.NDArray[np.uint32]]:
+    """Return masks of tokens by their looks: with an escape (1), with DEL (2), with a blank (4), and unions of these.
+
+    An engine that never writes one of these differs at every place of a string, and would hide its other differences.
+    """
+    vocabulary = tokenizer.vocabulary
+    bits = np.zeros((8, (vocabulary.size + 31) // 32 * 32), np.bool_)
+    for token in vocabulary.text_ids.tolist():
+        text = vocabulary.token_bytes[token] or b""
+        look = (b"\\" in text) | (b"\x7f" in text) << 1 | any(blank in text for blank in b" \t\r\n") << 2
+        for union in range(1, 8):
+            bits[union, token] = bool(look & union)
+    return [np.packbits(row, bitorder="little").view(np.uint32) for row in bits]
+
+
+def _has(mask: npt.NDArray[np.uint32], token: int) -> bool:
+    return bool(int(mask[token >> 5]) >> (token & 31) & 1)
+
+
+def texts_of(texts: Any, token: int) -> bytes | None:
+    """Return the bytes of a token, if it is text."""
+    return texts[token] if token < len(texts) else None
+
+
+def _shown(data: bytes) -> str:
+    return data.decode("utf-8", "backslashreplace")
+
+
+def _bits(words: npt.NDArray[np.uint32]) -> int:
+    return int(np.unpackbits(np.ascontiguousarray(words).view(np.uint8)).sum())

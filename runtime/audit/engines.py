@@ -1,0 +1,299 @@
+"""Engines behind the same four calls: this project's, other libraries, logits processors, and one's own.
+
+An engine of one's own is a class, or a function that returns an object, that is given the vocabulary, with
+
+    compile(kind, source)   make the language ready; raise ``Unsupported`` where it cannot be enforced
+    begin()                 go to the beginning of a text
+    mask()                  what may come next: bits as int32 words (ceil(vocab / 32)), or booleans (vocab)
+    accept(token)           go on by a token that the mask allows
+
+That a text may end is what the bits of the stop tokens say. Anything else that it raises is noted, and the audit goes on.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable
+from importlib import metadata
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any, Final, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from stackmask.runtime.audit.cases import AuditError, Language
+from stackmask.runtime.comparison.engines import Refused, empty_mask
+from stackmask.runtime.comparison.peers import PEERS
+
+if TYPE_CHECKING:
+    from stackmask.runtime.comparison.tokenizer import Tokenizer
+    from stackmask.runtime.vocabulary.vocabulary import Vocabulary
+
+Words = npt.NDArray[np.uint32]
+OURS: Final = "stackmask"
+PEER_NAMES: Final = {"xgrammar": "XGrammar", "llguidance": "llguidance", "outlines-core": "outlines-core"}
+PROCESSOR: Final = "hf="
+
+
+class Unsupported(Exception):
+    """An engine says that it cannot enforce a language: no fault."""
+
+
+class EngineFault(Exception):
+    """An engine did what no engine should: it is in a state of error."""
+
+
+class WrongMask(EngineFault):
+    """A mask has a wrong width or type, or the engine refuses what its own mask allows."""
+
+
+class OwnEngine(Protocol):
+    """The four calls of an engine that is audited; see the module."""
+
+    def compile(self, kind: str, source: str) -> None:
+        """Make a language ready."""
+
+    def begin(self) -> None:
+        """Go to the beginning of a text."""
+
+    def mask(self) -> Any:
+        """Return what may come next."""
+
+    def accept(self, token: int) -> Any:
+        """Go on by a token."""
+
+
+class Audited:
+    """What the audit asks of an engine: the four calls, with masks as words of a known width."""
+
+    def __init__(self, own: OwnEngine, size: int) -> None:
+        self.own, self.size = own, size
+
+    def compile(self, language: Language) -> None:
+        """Make a language ready. Raises: Unsupported."""
+        self.own.compile(language.kind, language.source)
+
+    def begin(self) -> None:
+        """Go to the beginning of a text."""
+        self.own.begin()
+
+    def mask(self) -> Words:
+        """Return what may come next. Shapes: uint32 (ceil(vocab / 32)). Raises: WrongMask for a wrong width."""
+        return words_of(self.own.mask(), self.size)
+
+    def accept(self, token: int) -> bool:
+        """Go on by a token; only an answer of exactly False is a refusal."""
+        return self.own.accept(token) is not False
+
+    def shortest_end(self) -> list[int] | None:
+        """Return the tokens of a shortest end where the engine can tell."""
+        find = getattr(self.own, "shortest_end", None)
+        return None if find is None else find()
+
+
+def words_of(mask: Any, size: int) -> Words:
+    """Return a mask as words, without bits past the vocabulary. Raises: WrongMask if it has a wrong width or type."""
+    numpy_of = getattr(mask, "detach", None)
+    row = np.asarray(mask.detach().cpu() if numpy_of is not None else mask)
+    if row.ndim == 2 and len(row) == 1:
+        row = row[0]
+    words = (size + 31) // 32
+    if row.dtype == np.bool_:
+        if row.shape != (size,):
+            raise WrongMask(f"a mask of shape {row.shape} for {size} tokens")
+        padded = np.zeros(words * 32, np.bool_)
+        padded[:size] = row
+        return np.packbits(padded, bitorder="little").view(np.uint32)
+    if row.dtype not in (np.int32, np.uint32):
+        raise WrongMask(f"a mask of {row.dtype}")
+    if row.shape != (words,):
+        raise WrongMask(f"a mask of {row.shape} words for {size} tokens, which take {words}")
+    found = row.astype(np.uint32, copy=True)
+    if size % 32:
+        found[-1] &= np.uint32((1 << size % 32) - 1)
+    return found
+
+
+class Ours:
+    """This project's engine, with properties in any order and every spelling: what a schema says and no more."""
+
+    def __init__(self, vocabulary: Vocabulary) -> None:
+        from stackmask.runtime.matching.compiler import Compiler
+
+        self.compiler = Compiler(vocabulary)
+        self.compiled: Any = None
+        self.matcher: Any = None
+        self.row = empty_mask(vocabulary)
+
+    def compile(self, kind: str, source: str) -> None:
+        """Make a language ready; what is refused is ``Unsupported``."""
+        self.compile_language(Language(kind, source))  # type: ignore[arg-type]
+
+    def compile_language(self, language: Language) -> None:
+        """Make a language ready. Raises: Unsupported for what the engine refuses by name."""
+        from stackmask.grammar.grammar import Grammar
+        from stackmask.grammar.source.diagnostics import StackmaskError
+
+        try:
+            match language.kind:
+                case "schema":
+                    grammar = Grammar.from_json_schema(language.source, property_order="any")
+                case "sql":
+                    grammar = Grammar.from_sql("sqlite", schema=language.source)
+                case _:
+                    subject = language.subject()
+                    assert subject is not None
+                    grammar = subject.grammar()
+            self.compiled = self.compiler.compile(grammar)
+        except StackmaskError as error:
+            raise Unsupported(_first_line(error)) from None
+
+    def begin(self) -> None:
+        """Take a new matcher."""
+        self.matcher = self.compiled.matcher()
+
+    def mask(self) -> Any:
+        """Return what may come next."""
+        self.matcher.fill_next_token_bitmask(self.row)
+        return self.row
+
+    def accept(self, token: int) -> bool:
+        """Go on by a token."""
+        return bool(self.matcher.accept_token(token))
+
+    def shortest_end(self) -> list[int] | None:
+        """Return the tokens of a shortest end; None where none was found within the bounds."""
+        from stackmask.runtime.matching.matcher import MatcherError
+
+        try:
+            return list(self.matcher.shortest_completion().tokens)
+        except MatcherError:
+            return None
+
+
+class _AuditedOurs(Audited):
+    def __init__(self, vocabulary: Vocabulary) -> None:
+        self.ours = Ours(vocabulary)
+        super().__init__(self.ours, vocabulary.size)
+
+    def compile(self, language: Language) -> None:
+        self.ours.compile_language(language)
+
+
+class _Peer(Audited):
+    """Another library, by its adapter of ``stackmask compare``."""
+
+    def __init__(self, name: str, tokenizer: Tokenizer) -> None:
+        kind: type[Any] = PEERS[name][0]
+        self.peer = kind(tokenizer.vocabulary, {"encode": tokenizer.encode})
+        self.row = empty_mask(tokenizer.vocabulary)
+        super().__init__(self, tokenizer.vocabulary.size)  # type: ignore[arg-type]
+
+    def compile(self, language: Language) -> None:
+        subject = language.subject()
+        if subject is None:
+            raise Unsupported("it has no notation for this language")
+        try:
+            self.peer.compile(subject)
+        except Refused as error:
+            raise Unsupported(str(error)) from None
+
+    def begin(self) -> None:
+        self.peer.begin()
+
+    def mask(self) -> Words:
+        self.peer.fill(self.row)
+        is_error = getattr(self.peer.matcher, "is_error", None)
+        if is_error is not None and is_error():
+            raise EngineFault(_first_line(self.peer.matcher.get_error()))
+        return words_of(self.row, self.size)
+
+    def accept(self, token: int) -> bool:
+        return bool(self.peer.accept(token))
+
+    def shortest_end(self) -> list[int] | None:
+        return None
+
+
+class Processor:
+    """A logits processor of transformers: what it does not set to minus infinity is allowed.
+
+    ``make(kind, source, vocabulary)`` returns a fresh processor, a callable of input ids (1, n) and scores (1, vocab).
+    """
+
+    def __init__(self, make: Callable[[str, str, Vocabulary], Any], vocabulary: Vocabulary) -> None:
+        self.make, self.vocabulary = make, vocabulary
+        self.language = ("", "")
+        self.processor: Any = None
+        self.ids: list[int] = []
+
+    def compile(self, kind: str, source: str) -> None:
+        """Keep the language, and make a processor of it once, so that a refusal comes now."""
+        self.language = (kind, source)
+        self.processor = self.make(kind, source, self.vocabulary)
+
+    def begin(self) -> None:
+        """Take a new processor: most of them follow one text."""
+        self.processor = self.make(*self.language, self.vocabulary)
+        self.ids = []
+
+    def mask(self) -> Any:
+        """Return where a row of zeros is still finite."""
+        import torch
+
+        scores = torch.zeros((1, self.vocabulary.size))
+        found = self.processor(torch.tensor([self.ids], dtype=torch.long), scores)
+        return (found > float("-inf")).numpy()
+
+    def accept(self, token: int) -> None:
+        """Keep the token: processors are shown all of the text each time."""
+        self.ids.append(token)
+
+
+def make_engine(name: str, tokenizer: Tokenizer) -> Audited:
+    """Return an engine by name: ``stackmask``, a library, ``module:factory``, or ``hf=module:factory``.
+
+    Raises: AuditError if there is none of this name.
+    """
+    vocabulary = tokenizer.vocabulary
+    if name == OURS:
+        return _AuditedOurs(vocabulary)
+    if name in PEER_NAMES:
+        return _Peer(PEER_NAMES[name], tokenizer)
+    factory = factory_of(name.removeprefix(PROCESSOR))
+    own = Processor(factory, vocabulary) if name.startswith(PROCESSOR) else factory(vocabulary)
+    return Audited(own, vocabulary.size)
+
+
+def factory_of(path: str) -> Callable[..., Any]:
+    """Return what ``module:name`` names. Raises: AuditError if there is no such thing."""
+    module, colon, attribute = path.partition(":")
+    known = ", ".join((OURS, *PEER_NAMES))
+    if not colon or not module or not attribute:
+        raise AuditError(f"no engine {path!r}: there are {known}, and module:factory for others")
+    try:
+        found = getattr(importlib.import_module(module), attribute)
+    except (ImportError, AttributeError) as error:
+        raise AuditError(f"no engine {path!r}: {error}") from None
+    if not callable(found):
+        raise AuditError(f"no engine {path!r}: it is not callable")
+    return found  # type: ignore[no-any-return]
+
+
+def version_of(name: str) -> str:
+    """Return the version of an engine; empty where nothing tells. Raises: AuditError if a library is not installed."""
+    if name == OURS:
+        from stackmask import __version__
+
+        return __version__
+    if name not in PEER_NAMES:
+        return ""
+    _, module, distribution = PEERS[PEER_NAMES[name]]
+    if find_spec(module) is None:
+        raise AuditError(f"{name} is not installed")
+    return metadata.version(distribution)
+
+
+def _first_line(error: object) -> str:
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    return lines[0][:300] if lines else type(error).__name__

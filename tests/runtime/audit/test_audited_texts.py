@@ -1,0 +1,100 @@
+"""Texts of an audit: cases from files, mutants, and other ways to write a value."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from stackmask.runtime.audit.cases import AuditError, read_cases, sample
+from stackmask.runtime.audit.texts import declared_order, mutants, target, ways_to_write
+
+SCHEMA: dict[str, Any] = {
+    "$defs": {"p": {"properties": {"x": {}, "y": {}}}},
+    "properties": {"b": {"$ref": "#/$defs/p"}, "a": {"items": {"$ref": "#/$defs/p"}}},
+    "allOf": [{"properties": {"c": {}}}],
+}
+
+
+def test_properties_come_in_declared_order() -> None:
+    value = {"z": 1, "c": 2, "a": [{"y": 1, "x": 2}], "b": {"y": 1, "x": 2}}
+    found = json.dumps(declared_order(value, SCHEMA))
+    assert found == '{"b": {"x": 2, "y": 1}, "a": [{"x": 2, "y": 1}], "c": 2, "z": 1}'
+
+
+def test_a_schema_that_refers_to_itself_is_followed_as_deep_as_the_value() -> None:
+    schema = {"properties": {"n": {"$ref": "#"}, "m": {}}, "anyOf": [{"$ref": "#"}]}
+    assert json.dumps(declared_order({"m": 1, "n": {"m": 1, "n": {}}}, schema)) == (
+        '{"n": {"n": {}, "m": 1}, "m": 1}'
+    )
+    assert target("#/properties/n", schema) == {"$ref": "#"}
+    assert target("#/nowhere/0", schema) is None
+
+
+def test_the_least_change_comes_first() -> None:
+    assert [kind for kind, _ in ways_to_write('{"c" :1}', SCHEMA)] == ["blanks", "blanks"]
+    assert ways_to_write('{"\\u0063":1.0}', SCHEMA)[0] == ("spelling", '{"c": 1}')
+    kinds = [kind for kind, _ in ways_to_write('{"a": "é", "b": 1}', SCHEMA)]
+    assert kinds == ["blanks", "spelling", *["order"] * 4]
+    assert ways_to_write("{", SCHEMA) == []
+
+
+def test_mutants_are_the_same_for_the_same_seed_and_differ_from_the_text() -> None:
+    text = '{"a": [1, 2], "b": "x"}'
+    made = mutants(text, 12, 3, is_json=True)
+    assert made == mutants(text, 12, 3, is_json=True) != mutants(text, 12, 4, is_json=True)
+    assert text not in made and len(made) == len(set(made)) == 12
+    assert len(mutants("", 2, 0, is_json=False)) <= 2
+
+
+def test_cases_of_a_file(tmp_path: Path) -> None:
+    path = tmp_path / "c.jsonl"
+    lines: list[Any] = [
+        {"id": "s", "schema": {"type": "integer"}, "tests": [{"data": 1, "valid": True}, {"data": 1}]},
+        {"regex": "a+", "tests": [{"text": "aa"}]},
+        {"id": "q", "sql": "CREATE TABLE t (a INT)"},
+    ]
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    found = list(read_cases(str(path)))
+    assert [(case.name, case.language.kind, case.texts) for case in found] == [
+        ("s", "schema", ("1",)),
+        ("2", "regex", ("aa",)),
+        ("q", "sql", ()),
+    ]
+    assert sample(found, 2, 1) == sample(found[::-1], 2, 1)
+    assert sorted(case.name for case in sample(found, 0, 1)) == ["2", "q", "s"]
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("{", "line 1: no case"),
+        ("{}", "it has none of schema"),
+        ('{"regex": 1}', "regex is no text"),
+        ("[]", "no case"),
+    ],
+)
+def test_a_line_that_is_no_case_is_named(tmp_path: Path, line: str, message: str) -> None:
+    path = tmp_path / "c.jsonl"
+    path.write_text(line)
+    with pytest.raises(AuditError, match=message):
+        list(read_cases(str(path)))
+
+
+def test_two_cases_of_one_name_are_refused(tmp_path: Path) -> None:
+    path = tmp_path / "c.jsonl"
+    path.write_text('{"id": 1, "regex": "a"}\n{"id": "1", "regex": "b"}\n')
+    with pytest.raises(AuditError, match="line 2: a second case '1'"):
+        list(read_cases(str(path)))
+    with pytest.raises(AuditError, match="cannot read"):
+        list(read_cases(str(tmp_path / "none.jsonl")))
+
+
+def test_the_example_of_the_page_runs(capsys: pytest.CaptureFixture[str]) -> None:
+    page = (Path(__file__).resolve().parents[3] / "docs" / "audit.md").read_text(encoding="utf-8")
+    (block,) = re.findall(r"^```python\n(.*?)^```", page, flags=re.MULTILINE | re.DOTALL)
+    exec(compile(block, "docs/audit.md", "exec", dont_inherit=True), {})  # noqa: S102
+    assert capsys.readouterr().out == "[True, False, True]\n"

@@ -1,0 +1,94 @@
+"""The audit finds each planted fault, calls it by its name, and finds nothing in the engine underneath."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from planted_engines import PLANTED
+
+from stackmask.runtime.audit.auditor import Auditor, Settings
+from stackmask.runtime.audit.cases import Case, Language
+from stackmask.runtime.audit.child import Child, Here
+from stackmask.runtime.audit.findings import CaseResult
+from stackmask.runtime.audit.summary import is_proven_error
+from stackmask.runtime.comparison.tokenizer import Greedy, Tokenizer
+from stackmask.runtime.vocabulary.vocabulary import Vocabulary
+
+pytest.importorskip("jsonschema")
+
+WORDS = [
+    b'{"',
+    b'":',
+    b'": ',
+    b'","',
+    b"true",
+    b"false",
+    b"null",
+    b"00",
+    b"count",
+    b"name",
+    b"red",
+    b"}]",
+    b'"}',
+]
+VOCABULARY = Vocabulary(
+    [*(bytes([b]) for b in range(256)), *WORDS, None, None], special_ids=[269, 270], stop_ids=[270]
+)
+TOKENS = Tokenizer("letters", VOCABULARY, Greedy(VOCABULARY))
+
+SCHEMA: dict[str, Any] = {
+    "type": "object",
+    "properties": {
+        "name": {"type": "string", "minLength": 2, "pattern": "^[a-z]+$"},
+        "count": {"type": "integer", "minimum": -5},
+        "color": {"enum": ["red", "green"]},
+        "tags": {"type": "array", "items": {"type": "string"}, "maxItems": 3, "uniqueItems": True},
+    },
+    "required": ["name"],
+    "additionalProperties": False,
+}
+TEXTS = (
+    {"name": "abc", "count": -3, "color": "green", "tags": ["a", "b", "cd"]},
+    {"name": "xy", "count": 400},
+    {"tags": [], "color": "red", "name": "zz"},
+)
+CASE = Case("all", Language("schema", json.dumps(SCHEMA)), tuple(json.dumps(text) for text in TEXTS))
+SETTINGS = Settings(seed=5, mutants=8, samples=2, seconds=60)
+
+
+def audited(name: str, settings: Settings = SETTINGS) -> CaseResult:
+    engines = {each: Here("engine", each, TOKENS) for each in ("stackmask", name)}
+    return Auditor(TOKENS, engines, Here("judge"), settings).audit(CASE)
+
+
+def test_there_are_twenty_at_least() -> None:
+    assert len(PLANTED) >= 20
+
+
+@pytest.mark.parametrize("name", PLANTED)
+def test_a_planted_fault_is_found(name: str) -> None:
+    result = audited(f"planted_engines:{name}")
+    found = result.engines[f"planted_engines:{name}"].counts
+    assert PLANTED[name][0] in found, found
+    # that it writes an integer as digits, and not as 1.0, is a habit
+    assert not any(map(is_proven_error, result.engines["stackmask"].counts))
+    for finding in result.findings:
+        assert finding.kind in ("fault", "undecided") or finding.proof
+
+
+def test_an_engine_that_hangs_is_named_and_the_audit_goes_on() -> None:
+    name = "planted_engines:hangs"
+    engines = {
+        "stackmask": Here("engine", "stackmask", TOKENS),
+        name: Child("engine", name, TOKENS, seconds=1.0),
+    }
+    auditor = Auditor(TOKENS, engines, Here("judge"), SETTINGS)
+    try:
+        result = auditor.audit(CASE)
+        assert result.engines[name].counts["fault: hung"] == 1
+        assert result.engines["stackmask"].places > 100
+        assert auditor.audit(CASE).engines[name].counts["fault: hung"] == 1  # it is started again
+    finally:
+        auditor.close()
