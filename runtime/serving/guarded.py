@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from stackmask.runtime.matching.batch import fill_next_token_bitmask
 from stackmask.runtime.matching.matcher import Matcher
+from stackmask.runtime.matching.step import step
 
 logger = logging.getLogger("stackmask.serving")
 
@@ -124,14 +124,15 @@ class GuardedMatcher:
 
 def fill_batch(guarded: Sequence[GuardedMatcher], mask: Any, rows: Sequence[int]) -> None:
     """Write the masks of several requests in one call; if one cannot be made, the others are as ever."""
-    sound = [(one.matcher, row) for one, row in zip(guarded, rows, strict=True) if one.failure is None]
-    try:
-        fill_next_token_bitmask([matcher for matcher, _ in sound], mask, [row for _, row in sound])
-    except Exception:  # noqa: BLE001 - whose it is, is found one by one
-        for one, row in zip(guarded, rows, strict=True):
-            one.fill(mask, row)
-        return
+    sound = [one.matcher for one in guarded if one.failure is None]
     if len(sound) < len(guarded):
         for one, row in zip(guarded, rows, strict=True):
             if one.failure is not None:
                 one.fill_stops(mask, row)
+        whole = list(zip(guarded, rows, strict=True))
+        guarded = [one for one, _ in whole if one.failure is None]
+        rows = [row for one, row in whole if one.failure is None]
+    result = step(sound, [None] * len(sound), mask, rows)
+    for number, error in result.errors.items():
+        guarded[number].fail(error)
+        guarded[number].fill_stops(mask, rows[number])

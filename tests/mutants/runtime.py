@@ -14,6 +14,14 @@ ROWS = (
         ("tests/runtime/kernels/test_mask_table.py", "tests/runtime/kernels/test_apply.py"),
     ),
     Mutant(
+        "only-token",
+        "runtime/matching",
+        "found != NO_TOKEN or ",
+        "",
+        "A token is the only one of a mask if no other word of the mask has one.",
+        ("tests/runtime/matching/test_step.py",),
+    ),
+    Mutant(
         "fail-open",
         "runtime/serving",
         "0 if self._stops else -1",
