@@ -57,7 +57,7 @@ if TYPE_CHECKING:
         stream,
     )
     from stackmask.runtime.generation.errors import GenerationError
-    from stackmask.runtime.matching.step import StepResult, step
+    from stackmask.runtime.matching.step import StepMask, StepResult, step
     from stackmask.runtime.strings.engine import ByteEngine
     from stackmask.runtime.strings.errors import SampleError
 
@@ -82,6 +82,7 @@ __all__ = [
     "SchemaError",
     "SpoiledError",
     "StackmaskError",
+    "StepMask",
     "StepResult",
     "StructuralTagError",
     "TextStream",
@@ -144,7 +145,7 @@ def __getattr__(name: str) -> Any:
         return getattr(generation, name)
     if name in _ERRORS:
         return getattr(importlib.import_module(f"stackmask.{_ERRORS[name]}.errors"), name)
-    if name in ("StepResult", "step"):
+    if name in ("StepMask", "StepResult", "step"):
         made = getattr(importlib.import_module("stackmask.runtime.matching.step"), name)
         return globals().setdefault(name, made)  # servers ask at each step
     if name in ("tag", "text"):

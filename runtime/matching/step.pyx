@@ -10,6 +10,8 @@ from libc.stdint cimport int32_t, uint32_t
 from libc.string cimport memset
 from libcpp.vector cimport vector
 
+from stackmask.pda.masks.engine cimport MaskEngine
+from stackmask.pda.masks.shared.mask_ref cimport write_bits
 from stackmask.pda.memory.store_lock cimport StoreLock
 from stackmask.runtime.matching.batch cimport (
     Copy,
@@ -23,17 +25,105 @@ from stackmask.runtime.matching.batch cimport (
 from stackmask.runtime.matching.mask_buffer cimport (
     Rows,
     close_rows,
+    every_allowed,
     is_empty_row,
     open_rows,
     row_of,
 )
 from stackmask.runtime.matching.matcher cimport Matcher, as_id
 
+from operator import index
+
+import numpy as np
+
 from stackmask.runtime.matching.mask_buffer import EmptyMaskError, MatcherError
 
 cdef enum:
     NO_TOKEN = -1
     BLOCK = 64              # words that are looked at together
+    MOST_TOUCHED = 128      # words that a row may differ in from what it is known to hold
+    EVERYTHING = -1         # in place of the number of an engine's row: all tokens are allowed
+    NOTHING = -2            # none is
+    UNKNOWN_BITS = -3
+
+
+@cython.final
+cdef class StepMask:
+    """The masks of steps: remembers what its rows hold, so that a step writes what has changed.
+
+    Most masks differ in a few words from a row that the engine keeps, or allow a few tokens alone; where the
+    mask before was like that, only those words are written. Used by one thread at a time.
+    """
+
+    cdef readonly object array      # int32 (batch, ceil(vocab / 32)), read-only
+    cdef object rows                # the same memory, to be written
+    cdef Py_ssize_t width
+    cdef MaskEngine engine          # whose rows are known, in one epoch
+    cdef int32_t epoch
+    cdef vector[int32_t] bases      # what each row holds but for some words: of the engine, or EVERYTHING …
+    cdef vector[int32_t] touched    # MOST_TOUCHED places for each row: the words that differ
+    cdef vector[int32_t] counts     # how many there are
+
+    def __cinit__(self, Py_ssize_t batch, Py_ssize_t vocab_size):
+        if batch < 0 or vocab_size < 1:
+            raise MatcherError(f"no masks of {batch} rows for {vocab_size} tokens")
+        self.width = (vocab_size + 31) // 32
+        self.rows = np.full((batch, self.width), -1, dtype=np.int32)
+        self.array = self.rows.view()
+        self.array.flags.writeable = False
+        self.bases.assign(batch, EVERYTHING)
+        self.counts.assign(batch, 0)
+        self.touched.assign(batch * MOST_TOUCHED, 0)
+
+    def row_to_write(self, row):
+        """Return a row to be written by the caller; what was known of it is forgotten."""
+        words = self.rows[row]
+        self.bases[index(row)] = UNKNOWN_BITS
+        return words
+
+    cdef void allow_all(self, size_t row, uint32_t* words) noexcept:
+        if self.bases[row] != EVERYTHING:
+            memset(words, 0xFF, 4 * <size_t>self.width)
+            self.bases[row] = EVERYTHING
+
+    cdef void write(self, Matcher matcher, Copy* copy, size_t row) noexcept:
+        """Write a finished mask: the words that differ from those before, if they are known to be few."""
+        cdef MaskEngine masks = matcher.masks
+        cdef const uint32_t* base = copy.bits.row
+        cdef int32_t* touched = &self.touched[row * MOST_TOUCHED]
+        cdef int32_t wanted = NOTHING if base == NULL else <int32_t>copy.bits.row_number
+        cdef int32_t i, word, count = copy.bits.patch_count + copy.stop_count
+        if base != NULL and (masks is not self.engine or masks.epoch != self.epoch):
+            self.forget_rows()
+            self.engine = masks
+            self.epoch = masks.epoch
+        if count > MOST_TOUCHED or (base != NULL and wanted < 0):
+            wanted = UNKNOWN_BITS
+        if wanted != UNKNOWN_BITS and self.bases[row] == wanted:  # mutant: kept-row
+            for i in range(self.counts[row]):
+                word = touched[i]
+                copy.words[word] = 0 if base == NULL else base[word]
+            for i in range(copy.bits.patch_count):
+                copy.words[copy.bits.patches[i].word] = copy.bits.patches[i].bits
+        else:
+            write_bits(&copy.bits, <int32_t>self.width, copy.words)
+        for i in range(copy.stop_count):
+            copy.words[copy.stops[i] >> 5] |= <uint32_t>1 << (copy.stops[i] & 31)
+        self.bases[row] = wanted
+        if wanted == UNKNOWN_BITS:
+            return
+        for i in range(copy.bits.patch_count):
+            touched[i] = copy.bits.patches[i].word
+        for i in range(copy.stop_count):
+            touched[copy.bits.patch_count + i] = copy.stops[i] >> 5
+        self.counts[row] = count
+
+    cdef void forget_rows(self) noexcept:
+        """Forget rows of another engine, or of another epoch: their numbers mean nothing any more."""
+        cdef size_t i
+        for i in range(self.bases.size()):
+            if self.bases[i] >= 0:
+                self.bases[i] = UNKNOWN_BITS
 
 
 @cython.final
@@ -46,6 +136,8 @@ cdef class StepResult:
     cdef readonly list forced_bytes
     cdef readonly dict errors
     cdef readonly bint needed
+    cdef StepMask kept              # of the call under way; None if its mask is an array
+    cdef const uint32_t* base       # where its rows begin
 
     def __repr__(self):
         return (
@@ -60,7 +152,8 @@ def step(matchers, tokens, mask, rows=None, *, forced=False, threads=1):
     ``tokens[i]`` is the token of matcher i, or None where there is none to accept. ``rows[i]`` is its row, by
     default i; no row twice. A matcher that is None allows every token, and its token is not looked at.
     ``forced``: also find what must come next. ``threads``: as in ``fill_next_token_bitmask``.
-    Shapes: mask int32 (batch, ceil(vocab / 32)), a NumPy array or a CPU torch tensor, contiguous.
+    Shapes: mask int32 (batch, ceil(vocab / 32)), a NumPy array or a CPU torch tensor, contiguous; or a
+        ``StepMask``, in whose rows only what has changed is written.
     Returns: a ``StepResult``; its masks and values are those of one call after the other.
     Raises: MatcherError where the arguments do not fit; then no matcher has moved and no row is written.
         What fails for one matcher alone (a limit, its cancellation, an action) is in ``errors``.
@@ -82,7 +175,11 @@ def step(matchers, tokens, mask, rows=None, *, forced=False, threads=1):
             raise MatcherError(f"{len(batch)} matchers, but {len(rows)} rows")
         if not are_distinct(rows):
             raise MatcherError("a row is given twice: a step has a row for each matcher")
+    result.kept = mask if type(mask) is StepMask else None
+    if result.kept is not None:
+        mask = result.kept.rows
     open_rows(mask, &view)
+    result.base = view.base
     try:
         find_rows(batch, given, rows, &view, words)
         result.errors = {}
@@ -93,11 +190,23 @@ def step(matchers, tokens, mask, rows=None, *, forced=False, threads=1):
             find_forced(batch, words, &view, result)
         for number in result.errors:
             i = <size_t>number
-            memset(words[i], 0, 4 * <size_t>width_of(batch[i], &view))
+            memset(words[i], 0, 4 * <size_t>view.width)
+            forget(result, words[i])
             result.needed = True
     finally:
         close_rows(&view)
+        result.kept = None
     return result
+
+
+cdef inline size_t row_number(StepResult result, const uint32_t* words) noexcept:
+    return <size_t>(words - result.base) // <size_t>result.kept.width
+
+
+cdef inline void forget(StepResult result, const uint32_t* words) noexcept:
+    """Note that a row holds what is not known."""
+    if result.kept is not None:
+        result.kept.bases[row_number(result, words)] = UNKNOWN_BITS
 
 
 cdef inline int32_t width_of(object matcher, Rows* view) noexcept:
@@ -167,9 +276,12 @@ cdef int fill_all(
         if i in result.errors:
             continue
         if not isinstance(other, Matcher):
-            if other is None:
+            if other is None and result.kept is not None:
+                result.kept.allow_all(row_number(result, words[i]), words[i])
+            elif other is None:
                 memset(words[i], 0xFF, 4 * <size_t>view.width)
             else:
+                forget(result, words[i])
                 fill_other(other, i if rows is None else rows[i], mask, i, result)
             continue
         matcher = other
@@ -222,8 +334,13 @@ cdef int fill_group(
             matcher = batch[i]
             if find_copy(matcher, &copy):
                 copy.words = words[i]
-                copies.push_back(copy)
+                if result.kept is None:
+                    copies.push_back(copy)
+                else:
+                    result.kept.write(matcher, &copy, row_number(result, words[i]))
+                    result.needed = result.needed or not every_allowed(words[i], matcher.size)
             else:
+                forget(result, words[i])
                 later.append(i)
         result.needed = write_all(copies, matcher, most) or result.needed
         for i in later:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from stackmask.runtime.matching.matcher import Matcher
-from stackmask.runtime.matching.step import step
+from stackmask.runtime.matching.step import StepMask, StepResult, step
 
 logger = logging.getLogger("stackmask.serving")
 
@@ -96,7 +96,7 @@ class GuardedMatcher:
 
     def fill_stops(self, mask: Any, row: int) -> None:
         """Allow stop tokens alone. Without any, all are allowed, so that one is sampled, which is then refused."""
-        words = np.asarray(mask[row])
+        words = mask.row_to_write(row) if isinstance(mask, StepMask) else np.asarray(mask[row])
         words[:] = 0 if self._stops else -1  # mutant: fail-open
         bits = words.view(np.uint32)
         for token in self._stops:
@@ -122,17 +122,17 @@ class GuardedMatcher:
             self.fail(error)
 
 
-def fill_batch(guarded: Sequence[GuardedMatcher], mask: Any, rows: Sequence[int]) -> None:
-    """Write the masks of several requests in one call; if one cannot be made, the others are as ever."""
-    sound = [one.matcher for one in guarded if one.failure is None]
-    if len(sound) < len(guarded):
-        for one, row in zip(guarded, rows, strict=True):
-            if one.failure is not None:
-                one.fill_stops(mask, row)
-        whole = list(zip(guarded, rows, strict=True))
-        guarded = [one for one, _ in whole if one.failure is None]
-        rows = [row for one, row in whole if one.failure is None]
-    result = step(sound, [None] * len(sound), mask, rows)
+def fill_batch(guarded: Sequence[GuardedMatcher], mask: Any, rows: Sequence[int] | None = None) -> StepResult:
+    """Write the masks of several requests in one call; if one cannot be made, the others are as ever.
+
+    ``mask``: an array, a tensor or a ``StepMask``. ``rows[i]`` is the row of request i, by default i.
+    """
+    matchers = [one.matcher if one.failure is None else None for one in guarded]
+    result = step(matchers, [None] * len(matchers), mask, rows)
     for number, error in result.errors.items():
         guarded[number].fail(error)
-        guarded[number].fill_stops(mask, rows[number])
+    if result.errors or None in matchers:
+        for number, one in enumerate(guarded):
+            if one.failure is not None:
+                one.fill_stops(mask, number if rows is None else rows[number])
+    return result

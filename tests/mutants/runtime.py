@@ -14,6 +14,14 @@ ROWS = (
         ("tests/runtime/kernels/test_mask_table.py", "tests/runtime/kernels/test_apply.py"),
     ),
     Mutant(
+        "kept-row",
+        "runtime/matching",
+        "self.bases[row] == wanted",
+        "True",
+        "Words alone are written only where the row holds the same row of the engine.",
+        ("tests/runtime/matching/test_step.py",),
+    ),
+    Mutant(
         "only-token",
         "runtime/matching",
         "found != NO_TOKEN or ",

@@ -63,21 +63,27 @@ def one_by_one(matchers: list[Any], tokens: list[int | None]) -> tuple[list[bool
     return accepted, [m is not None and m.is_terminated() for m in matchers], mask, needed
 
 
+@pytest.mark.parametrize("keeps", [False, True])
 @pytest.mark.parametrize("threads", [1, 3])
 @pytest.mark.parametrize("seed", range(6))
-def test_steps_are_calls_one_after_the_other(seed: int, threads: int) -> None:
+def test_steps_are_calls_one_after_the_other(seed: int, threads: int, keeps: bool) -> None:
     rng = random.Random(seed)
     makers: list[Callable[[], Any]] = [compiled.matcher for compiled in compiled_grammars()]
     makers += [fsm.compile(GRAMMARS[1], VOCABULARY).matcher, lambda: None]
     chosen = rng.choices(makers, k=30)
     stepped, single = [make() for make in chosen], [make() for make in chosen]
     rows = list(range(len(chosen)))
-    mask = sm.allocate_token_bitmask(len(chosen), SIZE)
+    kept = sm.StepMask(len(chosen), SIZE)
+    mask = kept.array if keeps else sm.allocate_token_bitmask(len(chosen), SIZE)
     tokens: list[int | None] = [None] * len(chosen)
-    for _ in range(40):
-        rng.shuffle(rows)
-        mask[:] = 0x5A5A5A5A
-        result = sm.step(stepped, tokens, mask, rows, forced=True, threads=threads)
+    for number in range(40):
+        if number % 3 == 0:
+            rng.shuffle(rows)
+        if not keeps:
+            mask[:] = 0x5A5A5A5A
+        kept.row_to_write(rng.randrange(len(rows)))[:] = 0x5A5A5A5A
+        given = kept if keeps else mask
+        result = sm.step(stepped, tokens, given, rows, forced=True, threads=threads)
         accepted, ended, expected, needed = one_by_one(single, tokens)
         assert np.array_equal(mask[rows], expected)
         assert (result.accepted, result.ended, result.needed) == (accepted, ended, needed)
@@ -89,6 +95,36 @@ def test_steps_are_calls_one_after_the_other(seed: int, threads: int) -> None:
         assert result.forced_bytes == texts
         tokens = tokens_for(stepped, mask[rows], rng)
     assert any(matcher is not None and matcher.is_terminated() for matcher in stepped)
+
+
+def test_kept_masks_outlive_their_engine() -> None:
+    """Masks are dropped, and made by other compilers, between the steps of one ``StepMask``."""
+    rng = random.Random(7)
+    kept = sm.StepMask(12, SIZE)
+    for number in range(12):
+        compiler = sm.Compiler(VOCABULARY, cache_bytes=1 << (12 + number))
+        compiled = [compiler.compile(grammar) for grammar in GRAMMARS]
+        stepped = [rng.choice(compiled).matcher() for _ in range(12)]
+        single = [matcher.fork() for matcher in stepped]
+        tokens: list[int | None] = [None] * 12
+        for _ in range(12):
+            result = sm.step(stepped, tokens, kept)
+            _, _, expected, needed = one_by_one(single, tokens)
+            assert np.array_equal(kept.array, expected) and result.needed == needed
+            tokens = tokens_for(stepped, kept.array, rng)
+
+
+def test_kept_masks_are_written_by_steps_alone() -> None:
+    kept = sm.StepMask(2, SIZE)
+    with pytest.raises(ValueError, match="read-only"):
+        kept.array[0] = 0
+    for batch, size in ((-1, 5), (2, 0)):
+        with pytest.raises(sm.MatcherError, match="no masks of"):
+            sm.StepMask(batch, size)
+    with pytest.raises(IndexError):
+        kept.row_to_write(2)
+    with pytest.raises(sm.MatcherError, match="words wide"):
+        sm.step([compiled_grammars()[1].matcher()], [None], sm.StepMask(1, 5))
 
 
 def test_what_is_forced_is_found_only_if_asked_for() -> None:
