@@ -46,6 +46,14 @@ ROWS = (
         ("tests/runtime/http/test_app.py",),
     ),
     Mutant(
+        "other-hosts",
+        "runtime/http",
+        "name not in self._hosts",
+        "False",
+        "A server of this machine alone is not reached by a name of another site.",
+        ("tests/runtime/http/test_app.py",),
+    ),
+    Mutant(
         "other-imports",
         "runtime/extras",
         "not in",
