@@ -57,6 +57,7 @@ if TYPE_CHECKING:
         stream,
     )
     from stackmask.runtime.generation.errors import GenerationError
+    from stackmask.runtime.matching.step import StepMask, StepResult, step
     from stackmask.runtime.strings.engine import ByteEngine
     from stackmask.runtime.strings.errors import SampleError
 
@@ -81,6 +82,8 @@ __all__ = [
     "SchemaError",
     "SpoiledError",
     "StackmaskError",
+    "StepMask",
+    "StepResult",
     "StructuralTagError",
     "TextStream",
     "TurnStream",
@@ -95,6 +98,7 @@ __all__ = [
     "fill_next_token_bitmask",
     "fsm",
     "generate",
+    "step",
     "stream",
     "tag",
     "text",
@@ -141,6 +145,9 @@ def __getattr__(name: str) -> Any:
         return getattr(generation, name)
     if name in _ERRORS:
         return getattr(importlib.import_module(f"stackmask.{_ERRORS[name]}.errors"), name)
+    if name in ("StepMask", "StepResult", "step"):
+        made = getattr(importlib.import_module("stackmask.runtime.matching.step"), name)
+        return globals().setdefault(name, made)  # servers ask at each step
     if name in ("tag", "text"):
         return getattr(importlib.import_module("stackmask.grammar.marked_texts"), name)
     if name in ("fsm", "tools"):

@@ -10,12 +10,15 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Final
+from urllib.parse import urlsplit
 
 from starlette.applications import Starlette
-from starlette.requests import Request
+from starlette.datastructures import Headers
+from starlette.middleware import Middleware
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response, StreamingResponse
 from starlette.routing import Route
-from starlette.types import Receive, Scope, Send
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from stackmask.grammar.source.diagnostics import StackmaskError
 from stackmask.grammar.tools.events import ArgumentsDelta, CallStarted, TextDelta
@@ -25,11 +28,12 @@ from stackmask.runtime.generation.models import compiler_for
 from stackmask.runtime.generation.prompts import lay_out
 from stackmask.runtime.generation.result import GenerationResult
 from stackmask.runtime.generation.streams import TextStream, agenerate, stream
-from stackmask.runtime.http.bodies import Wanted, read_body
+from stackmask.runtime.http.bodies import Wanted, parsed_body, read_body
 from stackmask.runtime.http.metrics import Metrics
-from stackmask.runtime.serving.requests import RequestError, parsed_json
+from stackmask.runtime.serving.requests import RequestError
 
 DEFAULT_TOKENS: Final = 256
+GONE: Final = 499  # in the metrics: the client has gone before the end
 EMBEDDED_STYLE: Final = "hermes"  # of calls, for a model whose template tells none
 
 
@@ -37,7 +41,9 @@ EMBEDDED_STYLE: Final = "hermes"  # of calls, for a model whose template tells n
 class Service:
     """A model that answers requests. ``embedded``: it has no chat template, and answers the last question alone.
 
-    ``style``: of calls of tools, where the chat template does not tell it. ``concurrency``: generations at a time.
+    ``style``: of calls of tools, where the chat template does not tell it. ``concurrency``: generations at a time;
+    ``max_waiting`` others may wait, and more are told to come later. ``body_seconds``: that a body may take to arrive.
+    ``hosts``: the names in ``Host`` that are answered; None for all.
     """
 
     model: Any
@@ -46,6 +52,9 @@ class Service:
     embedded: bool = False
     style: str | None = None
     concurrency: int = 4
+    max_waiting: int = 64
+    body_seconds: float = 30.0
+    hosts: frozenset[str] | None = None
     metrics: Metrics = field(default_factory=Metrics)
 
     def __post_init__(self) -> None:
@@ -53,6 +62,7 @@ class Service:
             self.style = EMBEDDED_STYLE
         self.compiler = compiler_for(self.model, self.tokenizer)
         self.slots = asyncio.Semaphore(self.concurrency)
+        self.active = 0  # requests that were begun and are not answered yet
 
     def prompt_of(self, wanted: Wanted) -> Any:
         """Return the prompt as ``generate`` takes it."""
@@ -67,7 +77,14 @@ class Service:
 
     def room_for(self, prompt: Any, wanted: Wanted) -> tuple[int, int]:
         """Return (tokens of the prompt, how many may be written). Raises: RequestError if they do not fit."""
-        (text,) = lay_out(self.tokenizer, [prompt], {})
+        try:
+            (text,) = lay_out(self.tokenizer, [prompt], {})
+        except StackmaskError:
+            raise
+        except Exception as error:  # templates raise what they like
+            raise RequestError(
+                f"the chat template cannot write these messages: {type(error).__name__}: {error}"
+            ) from error
         used = len(self.tokenizer(text)["input_ids"])
         context = getattr(self.model.config.get_text_config(), "max_position_embeddings", None) or 2**20
         left = int(context) - used
@@ -82,8 +99,9 @@ class Service:
         """Return (prompt, grammar, tokens of the prompt, options) for ``generate``; what is wrong is found here."""
         if wanted.model is not None and wanted.model != self.name:
             raise RequestError(f"model is {wanted.model!r:.80}; this server has {self.name!r}")
-        prompt = self.prompt_of(wanted)
-        used, most = self.room_for(prompt, wanted)
+        # in a thread: a long prompt would keep the others waiting
+        prompt = await asyncio.to_thread(self.prompt_of, wanted)
+        used, most = await asyncio.to_thread(self.room_for, prompt, wanted)
         options = {**wanted.options, "max_new_tokens": most, "compiler": self.compiler}
         grammar: Any = wanted.grammar
         if wanted.tools is not None:
@@ -124,7 +142,8 @@ def make_app(service: Service) -> Starlette:
             Route("/v1/models", models),
             Route("/metrics", metrics),
             Route("/health", health),
-        ]
+        ],
+        middleware=[Middleware(_Guard, hosts=service.hosts)],
     )
 
 
@@ -133,36 +152,91 @@ def _error(message: str, status: int = 400) -> dict[str, Any]:
     return {"error": {"message": message, "type": kind, "param": None, "code": None}}
 
 
-async def _body_of(request: Request) -> Any:
-    """Read the body, at most as long as a grammar may be. Raises: RequestError."""
+class _Refused(Exception):
+    """A request that is answered with a status of its own."""
+
+    def __init__(self, status: int, message: str, headers: dict[str, str] | None = None) -> None:
+        super().__init__(message)
+        self.status, self.headers = status, headers
+
+
+async def _body_of(service: Service, request: Request) -> bytearray:
+    """Read the body, at most as long as a grammar may be. Raises: RequestError, _Refused."""
     limit, read = Limits().max_input_bytes, bytearray()
-    async for piece in request.stream():
-        read += piece
-        if len(read) > limit:
-            raise RequestError(f"the body has more than {limit} bytes")
+    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if kind != "application/json":  # what a page of another site sends without being asked is of other types
+        raise _Refused(415, f"Content-Type is {kind!r:.60}, must be 'application/json'")
     try:
-        return parsed_json(read.decode(), "the body")
-    except UnicodeDecodeError as error:
-        raise RequestError(f"the body is no UTF-8 at byte {error.start}") from None
+        async with asyncio.timeout(service.body_seconds):
+            async for piece in request.stream():
+                read += piece
+                if len(read) > limit:
+                    raise RequestError(f"the body has more than {limit} bytes")
+    except TimeoutError:
+        raise _Refused(408, f"the body has not arrived within {service.body_seconds:g} seconds") from None
+    return read
 
 
 async def _answer(service: Service, request: Request, *, chat: bool) -> Response | _Stream:
     """Answer a request; what it did wrong is 400 with the place and the reason."""
-    status = 200
+    status, handed_on = 200, False
+    most = service.concurrency + service.max_waiting
+    if service.active >= most:
+        service.metrics.add('requests_total{status="503"}')
+        answer = _error(f"{most} requests are served or wait: come again later", 503)
+        return JSONResponse(answer, 503, {"Retry-After": "1"})
+    service.active += 1
     try:
-        body = await _body_of(request)
-        wanted = await asyncio.to_thread(read_body, body, chat=chat)
+        read = await _body_of(service, request)
+        wanted = await asyncio.to_thread(lambda: read_body(parsed_body(read), chat=chat))
         if wanted.stream:
-            return await _streamed(service, wanted, chat=chat)
+            streamed = await _streamed(service, wanted, chat=chat)
+            handed_on = True
+            return streamed
         return JSONResponse(await _whole(service, wanted, chat=chat))
     except StackmaskError as error:
         status = 400
         return JSONResponse(_error(str(error)), status)
+    except _Refused as error:
+        status = error.status
+        return JSONResponse(_error(str(error), status), status, error.headers)
+    except ClientDisconnect:
+        status = GONE
+        return Response(status_code=status)  # nobody reads it
     except Exception as error:  # noqa: BLE001 - one request fails, the server goes on
         status = 500
         return JSONResponse(_error(f"{type(error).__name__}: {error}", 500), status)
     finally:
-        service.metrics.add(f'requests_total{{status="{status}"}}')
+        if not handed_on:  # a stream ends later
+            _end(service, status)
+
+
+def _end(service: Service, status: int) -> None:
+    """Count a request that was answered."""
+    service.active -= 1
+    service.metrics.add(f'requests_total{{status="{status}"}}')
+
+
+class _Guard:
+    """Refuse requests that a page of another site has made a browser send, or that name this server otherwise."""
+
+    def __init__(self, app: ASGIApp, hosts: frozenset[str] | None) -> None:
+        self._app, self._hosts = app, hosts
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        message = self._fault(Headers(scope=scope)) if scope["type"] == "http" else None
+        app: ASGIApp = self._app if message is None else JSONResponse(_error(message, 403), 403)
+        await app(scope, receive, send)
+
+    def _fault(self, headers: Headers) -> str | None:
+        host = headers.get("host", "")
+        name = urlsplit(f"//{host}").hostname if "@" not in host else None
+        if self._hosts is not None and name not in self._hosts:  # mutant: other-hosts
+            return f"Host is {host!r:.80}: this server is {', '.join(sorted(self._hosts))}"
+        origin = headers.get("origin")
+        if origin is not None and origin not in (f"http://{host}", f"https://{host}"):
+            return f"Origin is {origin!r:.80}: pages of other sites are not answered"
+        return None
 
 
 async def _whole(service: Service, wanted: Wanted, *, chat: bool) -> dict[str, Any]:
@@ -237,8 +311,10 @@ async def _streamed(service: Service, wanted: Wanted, *, chat: bool) -> _Stream:
         service.slots.release()
         raise
     head = _head(service, chat=chat, part=True)
+    status = GONE  # unless it comes to its end
 
     async def events() -> AsyncIterator[str]:
+        nonlocal status
         try:
             with service.metrics.timed("generation"):
                 if chat:
@@ -255,12 +331,15 @@ async def _streamed(service: Service, wanted: Wanted, *, chat: bool) -> _Stream:
             if wanted.usage_at_end:
                 end = {**head, "choices": [], "usage": _usage(used, len(result.token_ids))}
                 yield f"data: {json.dumps(end)}\n\n"
+            status = 200
             yield "data: [DONE]\n\n"
         except Exception as error:  # noqa: BLE001 - the status is sent: the stream says what failed
+            status = 500
             yield f"data: {json.dumps(_error(f'{type(error).__name__}: {error}', 500))}\n\n"
 
     async def close() -> None:
         service.slots.release()
+        _end(service, status)
         await pieces.aclose()
 
     return _Stream(events(), close)

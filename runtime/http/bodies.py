@@ -5,12 +5,13 @@ What is not understood is refused by name; nothing is ignored that would change 
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
 from stackmask.grammar.grammar import Grammar
-from stackmask.runtime.serving.requests import KINDS, Options, RequestError, grammar_of
+from stackmask.runtime.serving.requests import KINDS, Options, RequestError, grammar_of, parsed_json
 
 SAMPLING: Final = frozenset(
     {"max_tokens", "max_completion_tokens", "temperature", "top_p", "seed", "n", "stop"}
@@ -53,6 +54,22 @@ class Wanted:
     tools: dict[str, Any] | None = None
 
 
+def parsed_body(read: bytes | bytearray) -> Any:
+    """Return the JSON value of a body. Raises: RequestError if it is none, or not text."""
+    try:
+        text = read.decode()
+    except UnicodeDecodeError as error:
+        raise RequestError(f"the body is no UTF-8 at byte {error.start}") from None
+    body = parsed_json(text, "the body")
+    if "\\ud" in text or "\\uD" in text:
+        try:
+            json.dumps(body, ensure_ascii=False).encode()
+        except UnicodeEncodeError as error:
+            code = ord(error.object[error.start])
+            raise RequestError(f"the body has half of a surrogate pair, \\u{code:04x}: not text") from None
+    return body
+
+
 def read_body(body: Any, *, chat: bool) -> Wanted:
     """Read the body of ``/v1/chat/completions`` (``chat``) or ``/v1/completions``.
 
@@ -93,7 +110,7 @@ def read_body(body: Any, *, chat: bool) -> Wanted:
         count=count,
         stops=stops,
         stream=stream,
-        usage_at_end=bool(extra.get("include_usage")),
+        usage_at_end=_flag(extra, "include_usage"),
         options=options,
         tools=_tools(body) if chat else None,
     )
@@ -130,18 +147,19 @@ def _grammar(body: Mapping[str, Any]) -> Grammar | None:
 
 def _tools(body: Mapping[str, Any]) -> dict[str, Any] | None:
     tools = body.get("tools")
+    _flag(body, "parallel_tool_calls")
     if not tools:
         if body.get("tool_choice") not in (None, "none", "auto"):
             raise RequestError("tool_choice chooses among tools: give tools")
         return None
     if not isinstance(tools, list):
         raise RequestError("tools must be a list")
-    parallel = body.get("parallel_tool_calls")
+    parallel = _flag(body, "parallel_tool_calls", default=True)
     choice = body.get("tool_choice")
     return {
         "tools": tools,
         "tool_choice": "auto" if choice is None else choice,
-        "parallel": parallel is not False,
+        "parallel": parallel,
     }
 
 
@@ -181,11 +199,13 @@ def _stops(given: Any) -> tuple[str, ...]:
     return tuple(stops)
 
 
-def _flag(body: Mapping[str, Any], name: str) -> bool:
+def _flag(body: Mapping[str, Any], name: str, *, default: bool = False) -> bool:
     value = body.get(name)
-    if value is not None and not isinstance(value, bool):
+    if value is None:
+        return default
+    if not isinstance(value, bool):
         raise RequestError(f"{name} must be true or false")
-    return bool(value)
+    return value
 
 
 def _number(body: Mapping[str, Any], name: str, least: float, most: float) -> float | None:

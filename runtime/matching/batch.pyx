@@ -9,7 +9,7 @@ from libc.stdint cimport int32_t, uint32_t
 from libc.string cimport memset
 from libcpp.vector cimport vector
 
-from stackmask.pda.masks.shared.mask_ref cimport MASK_PATCHED, MASK_ROW, MaskBits, MaskRef, write_bits
+from stackmask.pda.masks.shared.mask_ref cimport MASK_PATCHED, MASK_ROW, MaskRef, write_bits
 from stackmask.pda.stack.configuration_table cimport DEAD
 from stackmask.runtime.matching.mask_buffer cimport (
     Rows,
@@ -31,15 +31,6 @@ cdef enum:
     CHUNK_BYTES = 1 << 17       # that a thread takes at a time: a few microseconds
     THREAD_BYTES = 1 << 20      # that are worth a thread: to wake one takes as long as some dozen copies
     MAX_THREADS = 256
-
-
-cdef struct Copy:
-    # a finished mask, and where it goes
-    MaskBits bits
-    const int32_t* stops        # tokens to be added
-    int32_t stop_count
-    uint32_t* words
-    bint all_allowed            # found when it was written
 
 
 cdef struct Copies:
@@ -135,6 +126,14 @@ cdef int check_matchers(matchers) except -1:
     return 0
 
 
+cdef int as_threads(threads) except -1:
+    """Return how many threads may copy, as asked for. Raises: MatcherError."""
+    given = as_integer("the number of threads", threads)
+    if given < 1:
+        raise MatcherError(f"a batch needs a thread, not {given}")
+    return min(given, MAX_THREADS)
+
+
 cdef bint are_distinct(rows) except -1:
     return rows is None or len({index(row) for row in rows}) == len(rows)
 
@@ -167,12 +166,9 @@ def fill_next_token_bitmask(matchers, mask, rows=None, *, threads=1):
     cdef list waiting = []              # their matchers, and numbers
     cdef vector[uint32_t*] endless      # rows of vocabularies without a stop token
     cdef list without_stop = []         # their matchers
-    given = as_integer("the number of threads", threads)
+    most = as_threads(threads)
     if type(matchers) is not list and type(matchers) is not tuple:
         check_matchers(matchers)
-    if given < 1:
-        raise MatcherError(f"a batch needs a thread, not {given}")
-    most = min(given, MAX_THREADS)
     if rows is not None and len(rows) != len(matchers):
         raise MatcherError(f"{len(matchers)} matchers, but {len(rows)} rows")
     # copies go together then; of matchers with the same row, the last one counts

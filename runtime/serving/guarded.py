@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from stackmask.runtime.matching.batch import fill_next_token_bitmask
 from stackmask.runtime.matching.matcher import Matcher
+from stackmask.runtime.matching.step import StepMask, StepResult, step
 
 logger = logging.getLogger("stackmask.serving")
 
@@ -96,7 +96,7 @@ class GuardedMatcher:
 
     def fill_stops(self, mask: Any, row: int) -> None:
         """Allow stop tokens alone. Without any, all are allowed, so that one is sampled, which is then refused."""
-        words = np.asarray(mask[row])
+        words = mask.row_to_write(row) if isinstance(mask, StepMask) else np.asarray(mask[row])
         words[:] = 0 if self._stops else -1  # mutant: fail-open
         bits = words.view(np.uint32)
         for token in self._stops:
@@ -122,16 +122,17 @@ class GuardedMatcher:
             self.fail(error)
 
 
-def fill_batch(guarded: Sequence[GuardedMatcher], mask: Any, rows: Sequence[int]) -> None:
-    """Write the masks of several requests in one call; if one cannot be made, the others are as ever."""
-    sound = [(one.matcher, row) for one, row in zip(guarded, rows, strict=True) if one.failure is None]
-    try:
-        fill_next_token_bitmask([matcher for matcher, _ in sound], mask, [row for _, row in sound])
-    except Exception:  # noqa: BLE001 - whose it is, is found one by one
-        for one, row in zip(guarded, rows, strict=True):
-            one.fill(mask, row)
-        return
-    if len(sound) < len(guarded):
-        for one, row in zip(guarded, rows, strict=True):
+def fill_batch(guarded: Sequence[GuardedMatcher], mask: Any, rows: Sequence[int] | None = None) -> StepResult:
+    """Write the masks of several requests in one call; if one cannot be made, the others are as ever.
+
+    ``mask``: an array, a tensor or a ``StepMask``. ``rows[i]`` is the row of request i, by default i.
+    """
+    matchers = [one.matcher if one.failure is None else None for one in guarded]
+    result = step(matchers, [None] * len(matchers), mask, rows)
+    for number, error in result.errors.items():
+        guarded[number].fail(error)
+    if result.errors or None in matchers:
+        for number, one in enumerate(guarded):
             if one.failure is not None:
-                one.fill_stops(mask, row)
+                one.fill_stops(mask, number if rows is None else rows[number])
+    return result

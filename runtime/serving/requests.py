@@ -124,6 +124,8 @@ def parsed_json(text: Any, what: str) -> Any:
         ) from None
     except RecursionError:
         raise RequestError(f"{what} is nested too deeply") from None
+    except ValueError as error:  # a number with thousands of digits
+        raise RequestError(f"{what} cannot be read: {error}") from None
 
 
 def with_closed_objects(schema: Any) -> Any:

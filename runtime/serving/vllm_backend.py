@@ -7,7 +7,9 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 from vllm import sampling_params
 from vllm.exceptions import VLLMValidationError
 from vllm.v1.structured_output.backend_types import (
@@ -20,6 +22,7 @@ from vllm.v1.structured_output.request import get_structured_output_key
 from stackmask.grammar.source.diagnostics import StackmaskError
 from stackmask.pda.limits import Limits
 from stackmask.runtime.matching.compiler import Compiler
+from stackmask.runtime.matching.step import StepMask, step
 from stackmask.runtime.serving.guarded import GuardedMatcher, fill_batch
 from stackmask.runtime.serving.requests import Options, check, grammar_of
 from stackmask.runtime.serving.vllm_plugin import NAME
@@ -105,6 +108,7 @@ class StackmaskBackend(StructuredOutputBackend):
         )
         self.vocabulary = Vocabulary.from_huggingface(tokenizer, size=vocab_size)
         self.compiler = Compiler(self.vocabulary, limits=self.options.limits or Limits())
+        self._mask: StepMask | None = None
         self._request = threading.local()  # vLLM compiles in threads of its own
 
     @contextmanager
@@ -129,19 +133,27 @@ class StackmaskBackend(StructuredOutputBackend):
             raise VLLMValidationError(f"stackmask: {error}") from error
         return StackmaskGrammar(matcher, self.vocabulary.stop_ids if stops is None else stops)
 
-    def fill_step(self, constrained: Sequence[tuple[Any, int, bool]], mask: torch.Tensor) -> None:
-        """Write the masks of a step: (grammar, row, whether the next token is constrained)."""
-        masked, rows, free = [], [], []
-        for grammar, row, applies in constrained:
-            guarded = grammar.guarded
-            if applies and not guarded.is_terminated():
-                masked.append(guarded)
-                rows.append(row)
-            else:
-                free.append(row)
+    def fill_step(self, grammars: Sequence[StackmaskGrammar | None], most: int) -> NDArray[np.int32]:
+        """Return the masks of a step, a row each, of at most ``most``; None, and what has ended, allows every token.
+
+        The masks are read-only, and hold until the next step.
+        """
+        if self._mask is None or len(self._mask.array) < len(grammars):
+            self._mask = StepMask(max(most, len(grammars)), self.vocab_size)
+        free = [row for row, one in enumerate(grammars) if one is None]
+        rows: list[int] | None
         if free:
-            mask[free] = -1
-        fill_batch(masked, mask, rows)
+            rows = [row for row, one in enumerate(grammars) if one is not None]
+            masked = [grammars[row].guarded for row in rows]  # type: ignore[union-attr]
+        else:
+            rows, masked = None, [one.guarded for one in grammars]  # type: ignore[union-attr]
+        result = fill_batch(masked, self._mask, rows)
+        if True in result.ended or any(one.failure is not None for one in masked):
+            numbers = range(len(masked)) if rows is None else rows
+            free += [row for row, one in zip(numbers, masked, strict=True) if one.is_terminated()]
+        if free:
+            step([None] * len(free), [None] * len(free), self._mask, free)
+        return self._mask.array[: len(grammars)]
 
     def allocate_token_bitmask(self, max_num_seqs: int) -> torch.Tensor:
         """Return rows that allow every token."""
@@ -157,9 +169,17 @@ class StackmaskGrammar(StructuredOutputGrammar):
 
     def __init__(self, matcher: Any, stop_ids: Sequence[int]) -> None:
         self.guarded = GuardedMatcher(matcher, stop_ids)
+        self._accept = matcher.accept_token
 
     def accept_tokens(self, request_id: str, tokens: list[int]) -> bool:
         """Advance; tokens after the end are ignored. False ends the request with an error."""
+        if len(tokens) == 1 and self.guarded.failure is None:  # the usual step
+            try:
+                if self._accept(tokens[0]):
+                    return True
+            except Exception as error:  # noqa: BLE001 - nothing may reach the engine
+                self.guarded.fail(error)
+                return False
         return self.guarded.accept_all(tokens)
 
     def validate_tokens(self, tokens: list[int]) -> list[int]:

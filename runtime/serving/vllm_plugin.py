@@ -147,22 +147,20 @@ def _filling(original: Any) -> Any:
         fill = getattr(self.backend, "fill_step", None)
         if fill is None or not ids or drafts or getattr(self.vllm_config, "num_speculative_tokens", 1):
             return original(self, requests, ids, drafts)
-        if self._grammar_bitmask is None:
-            most = self.vllm_config.scheduler_config.max_num_seqs
-            self._grammar_bitmask = self.backend.allocate_token_bitmask(most)
-        mask = self._grammar_bitmask[: len(ids)]
-        constrained = []
-        for row, request_id in enumerate(ids):
+        grammars = []
+        for request_id in ids:
             request = requests[request_id]
-            constrained.append((request.structured_output_request.grammar, row, _applies(self, request)))
-        fill(constrained, mask)
-        return mask.numpy()
+            grammars.append(request.structured_output_request.grammar if _applies(self, request) else None)
+        return fill(grammars, self.vllm_config.scheduler_config.max_num_seqs)
 
     return grammar_bitmask
 
 
 def _applies(manager: Any, request: Any) -> bool:
     """Tell whether the next token of a request is constrained: it is not while the model reasons."""
+    ended = getattr(request.structured_output_request, "reasoning_ended", None)
+    if ended or getattr(manager, "enable_in_reasoning", False):
+        return True
     bounds = getattr(manager, "_get_constraint_bounds", None)
     if bounds is not None:
         return bool(bounds(request, ()).constraint_start == 0)

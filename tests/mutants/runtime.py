@@ -14,6 +14,22 @@ ROWS = (
         ("tests/runtime/kernels/test_mask_table.py", "tests/runtime/kernels/test_apply.py"),
     ),
     Mutant(
+        "kept-row",
+        "runtime/matching",
+        "self.bases[row] == wanted",
+        "True",
+        "Words alone are written only where the row holds the same row of the engine.",
+        ("tests/runtime/matching/test_step.py",),
+    ),
+    Mutant(
+        "only-token",
+        "runtime/matching",
+        "found != NO_TOKEN or ",
+        "",
+        "A token is the only one of a mask if no other word of the mask has one.",
+        ("tests/runtime/matching/test_step.py",),
+    ),
+    Mutant(
         "fail-open",
         "runtime/serving",
         "0 if self._stops else -1",
@@ -27,6 +43,14 @@ ROWS = (
         "name not in known",
         "False",
         "A field of a request that the server does not know is refused, not ignored.",
+        ("tests/runtime/http/test_app.py",),
+    ),
+    Mutant(
+        "other-hosts",
+        "runtime/http",
+        "name not in self._hosts",
+        "False",
+        "A server of this machine alone is not reached by a name of another site.",
         ("tests/runtime/http/test_app.py",),
     ),
     Mutant(

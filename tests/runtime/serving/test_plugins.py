@@ -130,13 +130,34 @@ def test_vllm_follows_a_request(servers: None) -> None:
 
 def test_vllm_fills_a_step_in_one_call(servers: None) -> None:
     backend = vllm_backend()
-    mask = backend.allocate_token_bitmask(3)
-    mask[:] = 0
-    grammars = [backend.compile_grammar(Options.CHOICE, f'["{letter}"]') for letter in "abc"]
-    grammars[2].accept_tokens("3", [99, END])
-    backend.fill_step([(grammars[0], 0, True), (grammars[1], 1, False), (grammars[2], 2, True)], mask)
-    assert allowed(mask[0]) == [97]
-    assert (mask[1:] == -1).all()
+    grammars = [backend.compile_grammar(Options.CHOICE, f'["{letter}z"]') for letter in "abcd"]
+    for _ in range(2):
+        mask = backend.fill_step([grammars[0], None, *grammars[2:]], 6)
+        assert mask.shape == (4, 9) and not mask.flags.writeable
+        assert [allowed(mask[row]) for row in (0, 2, 3)] == [[97], [99], [100]]
+        assert (mask[1] == -1).all()
+    for grammar, letter in zip(grammars, (97, 98, 99, 100), strict=True):
+        assert grammar.accept_tokens("x", [letter]) and not grammar.accept_tokens("x", [letter])
+    grammars[2].accept_tokens("3", [122, END])
+    grammars[3].guarded.fail(ValueError("no more"))
+    mask = backend.fill_step(grammars, 6)
+    assert [allowed(mask[row]) for row in (0, 1, 3)] == [[122], [122], [END]]
+    assert (mask[2] == -1).all()
+    assert not grammars[3].accept_tokens("4", [122]) and grammars[3].accept_tokens("4", [END])
+    assert (backend.fill_step(grammars, 6)[2:] == -1).all()
+    assert backend.fill_step(grammars * 2, 6).shape == (8, 9)  # more than were announced
+
+
+def test_vllm_ends_a_request_whose_token_fails(servers: None) -> None:
+    grammar = vllm_backend().compile_grammar(Options.REGEX, "a{3}")
+
+    def fail(_: int) -> bool:
+        raise MemoryError("no more")
+
+    grammar._accept = fail
+    assert not grammar.accept_tokens("1", [97])
+    assert "no more" in grammar.guarded.failure
+    assert grammar.accept_tokens("1", [END]) and grammar.is_terminated()
 
 
 def test_vllm_compiles_with_the_options_of_a_request(servers: None) -> None:
@@ -237,7 +258,7 @@ def test_vllm_makes_the_backend_of_a_manager(servers: None) -> None:
     manager.grammar_init(request)
     mask = manager.grammar_bitmask({"1": request}, ["1"], {})
     assert mask.shape == (1, 9)
-    assert allowed(torch.from_numpy(mask)[0]) == [97]
+    assert allowed(mask[0]) == [97]
     again = manager.grammar_bitmask(
         requests={"1": request}, structured_output_request_ids=["1"], scheduled_spec_decode_tokens={}
     )
