@@ -175,7 +175,7 @@ cdef class Reachable:
         cdef bint keys_forbid = self.family.frames[m.frame].keys_forbid
         cdef bint action_forbids = self.family.frames[m.frame].action_forbids
         if call.kind == CALL_TEST:
-            sem = self.semantics.test(sem, call.target)
+            sem = self.semantics.test(sem, call.test)
             if site.guard != ANY_BYTE:
                 continuation = self.terms.mk_seq(self.terms.mk_guard(site.guard), continuation)
             if sem >= 0 and continuation != EMPTY:
@@ -186,7 +186,7 @@ cdef class Reachable:
         if call.kind == CALL_RESOLVER:
             self.unknown = True
             return self.add(continuation, m.frame, m.sem)
-        body = self.terms.rule_body[call.target]
+        body = self.terms.rule_body[call.rule]
         if site.guard != ANY_BYTE:
             body = self.terms.mk_seq(self.terms.mk_guard(site.guard), body)
         if body == EMPTY:

@@ -269,7 +269,7 @@ cdef class Estimates:
             for i in range(self.terms.call_table.size()):
                 if self.terms.call_table[i].action == ACTION_KEYED and self.terms.call_table[i].spec >= 0:
                     self.bodies[self.terms.call_table[i].spec] = self.terms.rule_body[
-                        self.terms.call_table[i].target
+                        self.terms.call_table[i].rule
                     ]
         return self.bodies[spec]
 
@@ -337,24 +337,24 @@ cdef class Estimates:
         cdef bint known = True
         out.untested = out.tested = NO_END
         if u.kind == K_SEQ:
-            known = self.part(u.a, keys, &a)
-            known = self.part(u.b, keys, &b) and known
+            known = self.part(u.seq.first, keys, &a)
+            known = self.part(u.seq.rest, keys, &b) and known
             if known:
-                next = self.costs.least(u.b)
+                next = self.costs.least(u.seq.rest)
                 out.untested = joined(a.untested, b.untested)
                 out.tested = min(joined(a.tested, next), joined(a.untested, b.tested))
         elif u.kind == K_ALT:
-            for k in range(u.b):
-                if self.part(self.terms.kids[u.a + k], keys, &a):
+            for k in range(u.operands.count):
+                if self.part(self.terms.kids[u.operands.first + k], keys, &a):
                     out.untested = min(out.untested, a.untested)
                     out.tested = min(out.tested, a.tested)
                 else:
                     known = False
         elif u.kind == K_REP:
-            known = self.part(u.a, keys, &a)
+            known = self.part(u.rep.item, keys, &a)
             if known:
-                out.untested = 0 if u.b == 0 else a.untested
-                next = 0 if u.b <= 1 else self.costs.least(u.a)
+                out.untested = 0 if u.rep.low == 0 else a.untested
+                next = 0 if u.rep.low <= 1 else self.costs.least(u.rep.item)
                 out.tested = joined(a.tested, next)
         elif u.kind == K_CALL:
             known = self.of_keyed_call(u, keys, out)
@@ -362,15 +362,15 @@ cdef class Estimates:
 
     cdef bint of_keyed_call(self, Term u, KeysId keys, Tested* out) except -1 nogil:
         """Give the same for a call: a test, or a rule that tests keys of this object."""
-        cdef Call call = self.terms.call_table[u.a]
+        cdef Call call = self.terms.call_table[u.call.id]
         if call.kind == CALL_TEST:
-            if call.target == TEST_CONTINUE and self.semantics.keys.holds(keys, TEST_CONTINUE):
+            if call.test == TEST_CONTINUE and self.semantics.keys.holds(keys, TEST_CONTINUE):
                 # the key itself is tested next
                 out.untested = 0
-            elif self.is_wanted(keys, call.target):
+            elif self.is_wanted(keys, call.test):
                 out.tested = 0
             return True
         if call.kind == CALL_RULE and call.action != ACTION_KEYED:
-            return self.part(self.terms.rule_body[call.target], keys, out)
-        out.untested = self.costs.least(self.terms.rule_body[call.target]) if call.kind == CALL_RULE else 1
+            return self.part(self.terms.rule_body[call.rule], keys, out)
+        out.untested = self.costs.least(self.terms.rule_body[call.rule]) if call.kind == CALL_RULE else 1
         return True

@@ -162,19 +162,19 @@ cdef class TermCosts:
                 self.terms.meter.spend(4)
                 u = self.terms.terms[t]
                 if u.kind == K_SEQ:
-                    todo.push_back(u.b)
-                    todo.push_back(u.a)
+                    todo.push_back(u.seq.rest)
+                    todo.push_back(u.seq.first)
                 elif u.kind == K_ALT:
-                    for k in range(u.b):
-                        todo.push_back(self.terms.kids[u.a + k])
+                    for k in range(u.operands.count):
+                        todo.push_back(self.terms.kids[u.operands.first + k])
                 elif u.kind == K_REP:
-                    todo.push_back(u.a)
+                    todo.push_back(u.rep.item)
                 elif u.kind == K_CALL:
-                    call = self.terms.call_table[u.a]
+                    call = self.terms.call_table[u.call.id]
                     if call.kind == CALL_RESOLVER:
                         return True
                     if call.kind == CALL_RULE:
-                        todo.push_back(self.terms.rule_body[call.target])
+                        todo.push_back(self.terms.rule_body[call.rule])
         finally:
             map_free(&seen)
         return False
@@ -212,24 +212,24 @@ cdef class TermCosts:
         cdef Call call
         cdef int32_t k
         if u.kind == K_SEQ:
-            self.push(u.b)
-            self.push(u.a)
+            self.push(u.seq.rest)
+            self.push(u.seq.first)
         elif u.kind == K_ALT:
-            for k in range(u.b):
-                self.push(self.terms.kids[u.a + k])
+            for k in range(u.operands.count):
+                self.push(self.terms.kids[u.operands.first + k])
         elif u.kind == K_REP:
-            self.push(u.a)
+            self.push(u.rep.item)
         elif u.kind == K_CALL:
-            call = self.terms.call_table[u.a]
+            call = self.terms.call_table[u.call.id]
             if call.kind == CALL_RULE:
-                if <size_t>call.target < self.of_rule.size() and self.of_rule[call.target].least:
+                if <size_t>call.rule < self.of_rule.size() and self.of_rule[call.rule].least:
                     return 0
-                if map_get(&self.rule_place, call.target) != NO_VALUE:
+                if map_get(&self.rule_place, call.rule) != NO_VALUE:
                     return 0
-                map_put(&self.rule_place, call.target, <int32_t>self.open_rules.size())
-                self.open_rules.push_back(call.target)
+                map_put(&self.rule_place, call.rule, <int32_t>self.open_rules.size())
+                self.open_rules.push_back(call.rule)
                 self.rule_found.push_back(cost(NO_END, NO_END))
-                self.push(self.terms.rule_body[call.target])
+                self.push(self.terms.rule_body[call.rule])
         return 0
 
     cdef Cost known(self, TermId t) noexcept nogil:
@@ -252,28 +252,28 @@ cdef class TermCosts:
         if u.kind == K_SET or u.kind == K_TOKEN:
             return cost(1, 1)
         if u.kind == K_LIT:
-            return cost(u.b, u.b)
+            return cost(u.literal.length, u.literal.length)
         if u.kind == K_CALL:
             return self.of_call(u)
         if u.kind == K_SEQ:
-            a = self.known(u.a)
-            b = self.known(u.b)
+            a = self.known(u.seq.first)
+            b = self.known(u.seq.rest)
             least = joined(a.least - 1, b.least - 1)
             filled = min(joined(a.least_filled - 1, b.least - 1), joined(a.least - 1, b.least_filled - 1))
             return cost(least, filled)
         if u.kind == K_ALT:
-            self.terms.meter.spend(u.b // 2)
+            self.terms.meter.spend(u.operands.count // 2)
             least = filled = NO_END
-            for k in range(u.b):
-                a = self.known(self.terms.kids[u.a + k])
+            for k in range(u.operands.count):
+                a = self.known(self.terms.kids[u.operands.first + k])
                 least = min(least, a.least - 1)
                 filled = min(filled, a.least_filled - 1)
             return cost(least, filled)
         if u.kind == K_REP:
-            a = self.known(u.a)
-            times = max(u.b, 1)
+            a = self.known(u.rep.item)
+            times = max(u.rep.low, 1)
             least = 0
-            if u.b > 0 and a.least > 1:
+            if u.rep.low > 0 and a.least > 1:
                 least = NO_END if (a.least - 1) > NO_END // times else (a.least - 1) * times
             filled = least if least else a.least_filled - 1
             return cost(least, filled)
@@ -285,16 +285,16 @@ cdef class TermCosts:
 
     cdef Cost of_call(self, Term u) except * nogil:
         """Return the cost of a call: of the rule's body, one byte for a resolver, nothing for a test."""
-        cdef Call call = self.terms.call_table[u.a]
+        cdef Call call = self.terms.call_table[u.call.id]
         cdef Cost found
         cdef int32_t at
         if call.kind == CALL_TEST:
             return cost(0, NO_END)
         if call.kind == CALL_RESOLVER:
             return cost(1, 1)
-        at = map_get(&self.rule_place, call.target)
-        found = self.of_rule[call.target] if at == NO_VALUE else self.rule_found[at]
-        if u.c:
+        at = map_get(&self.rule_place, call.rule)
+        found = self.of_rule[call.rule] if at == NO_VALUE else self.rule_found[at]
+        if u.call.nonempty:
             found.least = found.least_filled
         if call.action == ACTION_KEYED and <size_t>call.spec < self.drafted.size():
             return cost(

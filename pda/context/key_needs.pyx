@@ -11,7 +11,7 @@ from libc.stdint cimport uint8_t, uint64_t
 from stackmask.pda.ids cimport NO_RULE
 from stackmask.pda.memory.byte_sets cimport has_bit, list_bits
 from stackmask.pda.memory.checked_vectors cimport copy_list
-from stackmask.pda.terms.term_table cimport CALL_RULE, CALL_TEST, EMPTY, F_KEYS, Term
+from stackmask.pda.terms.term_table cimport CALL_RULE, CALL_TEST, EMPTY, F_KEYS, Call, Term
 from stackmask.pda.terms.term_table cimport K_ALT, K_CALL, K_REP, K_SEQ
 
 cdef enum:
@@ -58,12 +58,12 @@ cdef class KeyNeeds:
                 return EMPTY
             if self.terms.terms[at].kind != K_SEQ:
                 return at
-            if not self.terms.terms[self.terms.terms[at].a].flags & F_KEYS:
-                at = self.terms.terms[at].b
-            elif self.passes(self.terms.terms[at].a):
+            if not self.terms.terms[self.terms.terms[at].seq.first].flags & F_KEYS:
+                at = self.terms.terms[at].seq.rest
+            elif self.passes(self.terms.terms[at].seq.first):
                 return at
             else:
-                at = self.terms.terms[at].a
+                at = self.terms.terms[at].seq.first
 
     cdef NeedsId needs_at(self, TermId term) except -3 nogil:
         """Return the tests that can come first in a term: FREE if some path meets none.
@@ -90,7 +90,7 @@ cdef class KeyNeeds:
             u = self.terms.terms[t]
             ready = True
             if u.kind == K_ALT and self.needs_of[t] == UNKNOWN and not self.passes(t):
-                for k in range(u.a, u.a + u.b):
+                for k in range(u.operands.first, u.operands.first + u.operands.count):
                     kid = self.tested(self.terms.kids[k])
                     if self.terms.terms[kid].kind == K_ALT and self.needs_of[kid] == UNKNOWN:
                         todo.push_back(kid)
@@ -151,32 +151,32 @@ cdef class KeyNeeds:
             u = self.terms.terms[t]
             answer = NO
             if u.kind == K_CALL:
-                if self.terms.call_table[u.a].kind == CALL_RULE:
-                    answer = self.rule_passes[self.terms.call_table[u.a].target]
+                if self.terms.call_table[u.call.id].kind == CALL_RULE:
+                    answer = self.rule_passes[self.terms.call_table[u.call.id].rule]
             elif u.kind == K_REP:
-                answer = YES if u.b == 0 else self.known(u.a)
+                answer = YES if u.rep.low == 0 else self.known(u.rep.item)
                 if not answer:
-                    asked.term = u.a
+                    asked.term = u.rep.item
                     todo.push_back(asked)
             elif u.kind == K_SEQ:
-                answer = self.known(u.a)
+                answer = self.known(u.seq.first)
                 if not answer:
-                    asked.term = u.a
+                    asked.term = u.seq.first
                     todo.push_back(asked)
                 elif answer == YES:
-                    answer = self.known(u.b)
+                    answer = self.known(u.seq.rest)
                     if not answer:
                         # the continuation decides: mostly the end of a name
                         todo[todo.size() - 1].has_answer_of_continuation = True
-                        asked.term = u.b
+                        asked.term = u.seq.rest
                         todo.push_back(asked)
             elif u.kind == K_ALT:
-                for k in range(u.a, u.a + u.b):
+                for k in range(u.operands.first, u.operands.first + u.operands.count):
                     if self.known(self.terms.kids[k]) == YES:
                         answer = YES
                         break
                 if answer == NO:
-                    for k in range(u.a, u.a + u.b):
+                    for k in range(u.operands.first, u.operands.first + u.operands.count):
                         if not self.known(self.terms.kids[k]):
                             asked.term = self.terms.kids[k]
                             todo.push_back(asked)
@@ -201,6 +201,7 @@ cdef class KeyNeeds:
         cdef RuleId rule = NO_RULE
         cdef size_t i, next = 0
         cdef Term u
+        cdef Call call
         cdef Needs n
         self.tests.clear()
         self.met.clear()
@@ -212,19 +213,19 @@ cdef class KeyNeeds:
             next += 1
             u = self.terms.terms[t]
             if u.kind == K_CALL:
-                k = self.terms.call_table[u.a].target
-                if self.terms.call_table[u.a].kind == CALL_TEST:
-                    self.add_test(k)
-                else:
-                    rule = max(rule, k)
-                    for i in range(self.rule_tests[k].size()):
-                        self.add_test(self.rule_tests[k][i])
+                call = self.terms.call_table[u.call.id]
+                if call.kind == CALL_TEST:
+                    self.add_test(call.test)
+                else:  # a rule: calls of resolvers test no keys
+                    rule = max(rule, call.rule)
+                    for i in range(self.rule_tests[call.rule].size()):
+                        self.add_test(self.rule_tests[call.rule][i])
             elif u.kind == K_REP:
-                self.meet(u.a)
+                self.meet(u.rep.item)
             elif u.kind == K_SEQ:
-                self.meet(u.a)
-                if self.passes(u.a):  # mutant: later-tests
-                    self.meet(u.b)
+                self.meet(u.seq.first)
+                if self.passes(u.seq.first):  # mutant: later-tests
+                    self.meet(u.seq.rest)
             elif u.kind == K_ALT and <size_t>t < self.needs_of.size() and self.needs_of[t] > FREE:
                 n = self.sets[self.needs_of[t]]
                 for k in range(n.first, n.first + n.count):
@@ -234,7 +235,7 @@ cdef class KeyNeeds:
                 for k in range(n.words):
                     self.tests[k] |= self.words[n.first + k]
             elif u.kind == K_ALT:
-                for k in range(u.a, u.a + u.b):
+                for k in range(u.operands.first, u.operands.first + u.operands.count):
                     self.meet(self.terms.kids[k])
         for i in range(self.met.size()):
             self.seen[self.met[i]] = 0

@@ -3,8 +3,9 @@ from libc.stdint cimport int32_t, int64_t
 from stackmask.grammar.ir.expressions cimport Expression
 from stackmask.pda.context.semantic_states cimport Semantics
 from stackmask.pda.lowering.rule_facts cimport RuleFacts
-from stackmask.pda.ids cimport ActionId, CallId, SpecId, TermId, TestId
+from stackmask.pda.ids cimport ActionId, CallId, ResolverId, RuleId, SpecId, TermId, TestId
 from stackmask.pda.terms.term_store cimport TermStore
+from stackmask.pda.terms.term_table cimport Call
 
 
 cdef class TermMaker:
@@ -29,4 +30,6 @@ cdef class TermMaker:
     cdef SpecId spec_number(self, object spec) except -1
     cdef ActionId action_number(self, object action) except -1
     cdef TermId test(self, TestId number) except -1
-    cdef CallId call(self, int32_t kind, int32_t target, ActionId action, SpecId spec=*) except -1
+    cdef TermId dynamic(self, ResolverId resolver) except -1
+    cdef CallId rule_call(self, RuleId rule, ActionId action, SpecId spec=*) except -1
+    cdef CallId call(self, Call call, int32_t target) except -1

@@ -192,14 +192,14 @@ cdef class TermMaker:
                 return self.reference(self.rules.callee(item_of(expr)), ACTION_SCOPE, nonempty)
             spec = self.spec_number((<Keyed>expr).spec)
             rule = self.rules.numbers[self.rules.callee(item_of(expr))]
-            return self.terms.call(self.call(CALL_RULE, rule, ACTION_KEYED, spec), nonempty)
+            return self.terms.call(self.rule_call(rule, ACTION_KEYED, spec), nonempty)
         if kind == SLOT:
             return self.test(len(TEST_KINDS) + (<Slot>expr).index)
         if kind == KEY_TEST:
             return self.test(TEST_KINDS.index((<KeyTest>expr).test_kind))
         resolver = (<Dynamic?>expr).resolver
         self.rules.stacked |= resolver == "top"
-        return self.terms.call(self.call(CALL_RESOLVER, self.semantics.add_resolver(resolver), ACTION_NONE))
+        return self.dynamic(self.semantics.add_resolver(resolver))
 
     cdef TermId regular(self, Expression expr) except -1:
         """Return the term of an operand of `&` or `!`. Raises: ValueError if it is not regular."""
@@ -279,7 +279,7 @@ cdef class TermMaker:
 
     cdef TermId reference(self, object name, ActionId action, bint nonempty) except -1:
         """Return the term that calls a rule, by name."""
-        cdef CallId call = self.call(CALL_RULE, self.rules.numbers[name], action)
+        cdef CallId call = self.rule_call(self.rules.numbers[name], action)
         return self.terms.call(call, nonempty, name in self.rules.keyed)
 
     cdef SpecId spec_number(self, object spec) except -1:
@@ -300,19 +300,37 @@ cdef class TermMaker:
 
     cdef TermId test(self, TestId number) except -1:
         """Return the term that tests the key state: a call that consumes nothing."""
-        return self.terms.call(self.call(CALL_TEST, number, ACTION_NONE), False, True)
-
-    cdef CallId call(self, int32_t kind, int32_t target, ActionId action, SpecId spec=-1) except -1:
-        """Return the number of a call, one for all calls of this target with this action."""
         cdef Call call
+        call.kind = CALL_TEST
+        call.test = number
+        call.action = ACTION_NONE
+        call.spec = -1
+        return self.terms.call(self.call(call, number), False, True)
+
+    cdef TermId dynamic(self, ResolverId resolver) except -1:
+        """Return the term that calls what a resolver gives."""
+        cdef Call call
+        call.kind = CALL_RESOLVER
+        call.resolver = resolver
+        call.action = ACTION_NONE
+        call.spec = -1
+        return self.terms.call(self.call(call, resolver))
+
+    cdef CallId rule_call(self, RuleId rule, ActionId action, SpecId spec=-1) except -1:
+        """Return the number of the calls of a rule with an action."""
+        cdef Call call
+        call.kind = CALL_RULE
+        call.rule = rule
+        call.action = action
+        call.spec = spec
+        return self.call(call, rule)
+
+    cdef CallId call(self, Call call, int32_t target) except -1:
+        """Return the number of a call, one for all calls of this target with this action."""
         # packed, as a tuple would be one more object for the collector to count
-        cdef object key = ((<int64_t>action + 4) << 2) + kind
-        key += (<object>(spec + 1) << 66) + (<object>target << 34)
+        cdef object key = ((<int64_t>call.action + 4) << 2) + call.kind
+        key += (<object>(call.spec + 1) << 66) + (<object>target << 34)
         cdef object found = self.calls.get(key)
         if found is None:
-            call.kind = kind
-            call.target = target
-            call.action = action
-            call.spec = spec
             found = self.calls[key] = self.terms.add_call(call)
         return found

@@ -161,7 +161,7 @@ cdef class Closure:
                 site = self.terms.sites[s]
                 call = &self.terms.call_table[site.call]
                 if call.kind == CALL_TEST:
-                    if self.pass_test(m, site, call.target) == NEEDS_STATE:
+                    if self.pass_test(m, site, call.test) == NEEDS_STATE:
                         return NEEDS_STATE
                     continue
                 if self.terms.terms[site.continuation].flags & F_KEYS:
@@ -242,7 +242,7 @@ cdef class Closure:
             self.nodes.push_back(node)
             map_put(&self.node_seen, key, n)
             call = &self.terms.call_table[site.call]
-            entry.first = self.terms.rule_height[call.target] if call.kind == CALL_RULE else LOWEST
+            entry.first = self.terms.rule_height[call.rule] if call.kind == CALL_RULE else LOWEST
             entry.second = n
             self.queue.push(entry)
         return n
@@ -274,7 +274,7 @@ cdef class Closure:
         """
         cdef const Call* call = &self.terms.call_table[site.call]
         if call.kind == CALL_RULE and call.action != ACTION_KEYED:
-            if self.terms.terms[self.terms.rule_body[call.target]].flags & F_KEYS:
+            if self.terms.terms[self.terms.rule_body[call.rule]].flags & F_KEYS:
                 return 1
         return self.semantics.lives(m.sem, site.continuation)
 
@@ -325,11 +325,11 @@ cdef class Closure:
         cdef Call call = self.terms.call_table[node.call]
         cdef TermId body
         if call.kind == CALL_RULE:
-            body = self.terms.rule_body[call.target]
+            body = self.terms.rule_body[call.rule]
         else:
-            body = self.semantics.resolve(sem[0], call.target)
+            body = self.semantics.resolve(sem[0], call.resolver)
             if body == NEEDS_STATE:
-                body = self.semantics.bound_of(call.target)
+                body = self.semantics.bound_of(call.resolver)
                 if body == NEEDS_STATE:
                     self.draft.reads |= <uint64_t>1 << node.guard
                     return EMPTY

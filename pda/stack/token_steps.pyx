@@ -11,7 +11,7 @@ from libc.stdint cimport uint16_t
 
 from stackmask.pda.ids cimport NO_TOKEN, StepRowId
 from stackmask.pda.stack.configuration_table cimport DEAD, READS_STATE, has_row
-from stackmask.pda.terms.term_table cimport EMPTY, F_CALL, K_LIT, K_SEQ, NEVER, ClassMap, Term
+from stackmask.pda.terms.term_table cimport EMPTY, F_CALL, K_LIT, K_SEQ, NEVER, ClassMap, Literal, Term
 from stackmask.pda.context.semantic_states cimport SEM_SYMBOL
 
 cdef enum:
@@ -155,9 +155,9 @@ cdef class TokenSteps:
         cdef TermId state
         cdef Term u = self.terms.terms[at.member.state]
         if u.kind == K_SEQ:
-            u = self.terms.terms[u.a]
-        if u.kind == K_LIT and at.consumed + 1 < u.b:
-            if self.terms.pool[u.a + at.consumed] != byte:
+            u = self.terms.terms[u.seq.first]
+        if u.kind == K_LIT and at.consumed + 1 < u.literal.length:
+            if self.terms.pool[u.literal.first + at.consumed] != byte:
                 return False
             at.consumed += 1
         else:
@@ -174,15 +174,16 @@ cdef class TokenSteps:
 
     cdef TermId state_of(self, PartialMember at) except -3 nogil:
         """Return the local state of a member after the bytes consumed."""
-        cdef Term u = self.terms.terms[at.member.state], literal
+        cdef Term u = self.terms.terms[at.member.state]
+        cdef Literal literal
+        cdef TermId left
         if not at.consumed:
             return at.member.state
         if u.kind == K_LIT:
-            return self.terms.mk_literal(u.a + at.consumed, u.b - at.consumed)
-        literal = self.terms.terms[u.a]
-        return self.terms.mk_seq(
-            self.terms.mk_literal(literal.a + at.consumed, literal.b - at.consumed), u.b
-        )
+            return self.terms.mk_literal(u.literal.first + at.consumed, u.literal.length - at.consumed)
+        literal = self.terms.terms[u.seq.first].literal
+        left = self.terms.mk_literal(literal.first + at.consumed, literal.length - at.consumed)
+        return self.terms.mk_seq(left, u.seq.rest)
 
     cdef size_t nbytes(self) noexcept nogil:
         """Return the bytes of the steps noted, and of the scratch."""

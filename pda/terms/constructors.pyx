@@ -33,7 +33,14 @@ from stackmask.pda.terms.term_table cimport (
     K_SET,
     K_TOKEN,
     NEVER,
+    Repetition,
     Term,
+    intern_byte,
+    intern_guard,
+    intern_literal,
+    intern_negation,
+    intern_repetition,
+    intern_sequence,
 )
 
 cdef enum:
@@ -64,21 +71,21 @@ cdef int sort_distinct(vector[TermId]& items) except -1 nogil:
 cdef TermId mk_group(TermTable table, TermId item) except -1 nogil:
     """Return a sequence as one item: a repetition of exactly one."""
     cdef Term t = table.terms[item]
-    return table.intern(K_REP, item, 1, 1, t.nu, t.flags & (FACTS | F_LOCAL | F_CALL | F_TOKEN))
+    return intern_repetition(table, item, 1, 1, t.nu, t.flags & (FACTS | F_LOCAL | F_CALL | F_TOKEN))
 
 
 cdef bint is_option_of(TermTable table, Term u, TermId item) noexcept nogil:
     """Tell whether the alternatives ``u`` are the empty string and those of ``item``. Cost: their number."""
     cdef Term t = table.terms[item]
     cdef int32_t k
-    if table.kids[u.a] != EPS:
+    if table.kids[u.operands.first] != EPS:
         return False
     if t.kind != K_ALT:
-        return u.b == 2 and table.kids[u.a + 1] == item
-    if t.b + 1 != u.b:
+        return u.operands.count == 2 and table.kids[u.operands.first + 1] == item
+    if t.operands.count + 1 != u.operands.count:
         return False
-    for k in range(t.b):
-        if table.kids[u.a + 1 + k] != table.kids[t.a + k]:
+    for k in range(t.operands.count):
+        if table.kids[u.operands.first + 1 + k] != table.kids[t.operands.first + k]:
             return False
     return True
 
@@ -106,14 +113,14 @@ cdef class Constructors:
         """Return the empty string where the next byte is in a guard."""
         if g == ANY_BYTE:
             return EPS
-        return table.intern(K_GUARD, g, 0, 0, g, F_IMPURE)
+        return intern_guard(table, g)
 
     cdef TermId mk_set(self, TermTable table, SetId set_id) except -1 nogil:
         """Return one byte of a set."""
         cdef uint64_t* w = &table.sets[4 * set_id]
         if not (w[0] | w[1] | w[2] | w[3]):
             return EMPTY
-        return table.intern(K_SET, set_id, 0, 0, NEVER, F_LOCAL)
+        return intern_byte(table, set_id)
 
     cdef TermId mk_literal(self, TermTable table, int32_t offset, int32_t length) except -1 nogil:
         """Return some bytes of the pool as one term."""
@@ -126,7 +133,7 @@ cdef class Constructors:
             words[0] = words[1] = words[2] = words[3] = 0
             words[byte >> 6] = <uint64_t>1 << (byte & 63)
             return self.mk_set(table, table.intern_set(words))
-        return table.intern(K_LIT, offset, length, 0, NEVER, F_LOCAL)
+        return intern_literal(table, offset, length)
 
     cdef TermId mk_bytes(self, TermTable table, bytes data) except -1:
         """Return the term of exactly these bytes. Equal ones are written to the pool once."""
@@ -152,13 +159,13 @@ cdef class Constructors:
         if u.kind == K_EPS:
             return self.mk_guard(table, g)
         if u.kind == K_GUARD:
-            return self.mk_guard(table, table.guard_and(g, u.a))
+            return self.mk_guard(table, table.guard_and(g, u.guard))
         if u.kind == K_SET:
             for i in range(4):
-                words[i] = table.sets[4 * table.guard_sets[g] + i] & table.sets[4 * u.a + i]
+                words[i] = table.sets[4 * table.guard_sets[g] + i] & table.sets[4 * u.set_id + i]
             return self.mk_set(table, table.intern_set(words))
         if u.kind == K_LIT:
-            byte = table.pool[u.a]
+            byte = table.pool[u.literal.first]
             if (table.sets[4 * table.guard_sets[g] + (byte >> 6)] >> (byte & 63)) & 1:
                 return t
             return EMPTY
@@ -184,15 +191,15 @@ cdef class Constructors:
             return self.intern_seq(table, a, b)
         # the usual case of few items allocates no memory
         while n < FEW_ITEMS and table.terms[a].kind == K_SEQ:
-            few[n] = table.terms[a].a
+            few[n] = table.terms[a].seq.first
             n += 1
-            a = table.terms[a].b
+            a = table.terms[a].seq.rest
         while table.terms[a].kind == K_SEQ:
             if spine.size() > MAX_ITEMS:
                 # one item, shared by all that it begins: the items of n rules that double are 2 to the n
                 return self.intern_seq(table, mk_group(table, whole), b)
-            spine.push_back(table.terms[a].a)
-            a = table.terms[a].b
+            spine.push_back(table.terms[a].seq.first)
+            a = table.terms[a].seq.rest
         if n < FEW_ITEMS:
             few[n] = a
             n += 1
@@ -208,7 +215,7 @@ cdef class Constructors:
             t = table.terms[a]
             u = table.terms[b]
             if t.kind == K_GUARD:
-                first = self.guard_first(table, t.a, u.a if u.kind == K_SEQ else b)
+                first = self.guard_first(table, t.guard, u.seq.first if u.kind == K_SEQ else b)
                 if first == EMPTY:
                     return EMPTY
                 if first != UNDECIDED:
@@ -216,10 +223,10 @@ cdef class Constructors:
                         b = first
                         continue
                     if table.terms[first].kind != K_GUARD:
-                        b = self.intern_seq(table, first, u.b)
+                        b = self.intern_seq(table, first, u.seq.rest)
                         continue
                     a = first
-                    b = u.b
+                    b = u.seq.rest
             b = self.intern_seq(table, a, b)
         return b
 
@@ -233,15 +240,15 @@ cdef class Constructors:
         if b == EPS:
             return a
         if t.kind == K_REP or t.kind == K_ALT:
-            both = self.join_counts(table, a, u.a if u.kind == K_SEQ else b)
+            both = self.join_counts(table, a, u.seq.first if u.kind == K_SEQ else b)
             if both != NO_TERM:
-                return self.intern_seq(table, both, u.b if u.kind == K_SEQ else EPS)
+                return self.intern_seq(table, both, u.seq.rest if u.kind == K_SEQ else EPS)
         flags |= t.flags & (F_LOCAL | F_CALL | F_TOKEN)
         if t.nu >= 0:
             flags |= u.flags & (F_LOCAL | F_CALL | F_TOKEN)
             if u.nu >= 0:
                 nu = table.guard_and(t.nu, u.nu)  # mutant: guard-and
-        return table.intern(K_SEQ, a, b, 0, nu, flags)
+        return intern_sequence(table, a, b, nu, flags)
 
     cdef TermId join_counts(self, TermTable table, TermId a, TermId b) except -2 nogil:
         """Return two neighbours of a sequence as one repetition: x{1,3} x{2,5} is x{3,8}; else NO_TERM.
@@ -250,28 +257,31 @@ cdef class Constructors:
         """
         cdef Term t = table.terms[a]
         cdef Term u = table.terms[b]
+        cdef Repetition x, y
         cdef int32_t low, high
+        x = t.rep  # of alternatives it means nothing, and is written below
+        y = u.rep
         if t.kind != K_REP:  # an alternative that may be empty is 0 or 1 of what else it is
             if t.nu != ANY_BYTE:
                 return NO_TERM
             if a == b:
                 return self.mk_rep(table, a, 0, 2)
-            if u.kind != K_REP or not (u.a == a or is_option_of(table, t, u.a)):
+            if u.kind != K_REP or not (y.item == a or is_option_of(table, t, y.item)):
                 return NO_TERM
-            t.a = u.a
-            t.b = 0
-            t.c = 1
-        elif u.kind == K_ALT and u.nu == ANY_BYTE and (t.a == b or is_option_of(table, u, t.a)):
-            u.a = t.a
-            u.b = 0
-            u.c = 1
-        elif u.kind != K_REP or u.a != t.a:
+            x.item = y.item
+            x.low = 0
+            x.high = 1
+        elif u.kind == K_ALT and u.nu == ANY_BYTE and (x.item == b or is_option_of(table, u, x.item)):
+            y.item = x.item
+            y.low = 0
+            y.high = 1
+        elif u.kind != K_REP or y.item != x.item:
             return NO_TERM
-        if t.b > MAX_COUNT - u.b or t.c > MAX_COUNT - u.c:
+        if x.low > MAX_COUNT - y.low or x.high > MAX_COUNT - y.high:
             return NO_TERM
-        low = t.b + u.b
-        high = -1 if t.c < 0 or u.c < 0 else t.c + u.c
-        return self.mk_rep(table, t.a, low, high)
+        low = x.low + y.low
+        high = -1 if x.high < 0 or y.high < 0 else x.high + y.high
+        return self.mk_rep(table, x.item, low, high)
 
     cdef TermId mk_alt2(self, TermTable table, TermId a, TermId b) except -1 nogil:
         """Return a or b."""
@@ -299,8 +309,8 @@ cdef class Constructors:
             if t.kind == K_EMPTY:
                 continue
             if t.kind == K_ALT:
-                for k in range(t.b):
-                    items.push_back(table.kids[t.a + k])
+                for k in range(t.operands.count):
+                    items.push_back(table.kids[t.operands.first + k])
             else:
                 items.push_back(given[i])
         table.meter.spend(6 * items.size())  # they are sorted some times
@@ -310,7 +320,7 @@ cdef class Constructors:
             t = table.terms[items[i]]
             if t.kind == K_SET:
                 for j in range(4):
-                    words[j] |= table.sets[4 * t.a + j]
+                    words[j] |= table.sets[4 * t.set_id + j]
                 sets += 1
             else:
                 items[n] = items[i]
@@ -349,18 +359,19 @@ cdef class Constructors:
         cdef TermId prefix, factored
         cdef bint shared = False
         cdef Term t
+        cdef TermId* kids
         if items.size() == 2:  # the usual case: two items that begin differently are left as they are
             t = table.terms[items[0]]
-            prefix = t.a if t.kind == K_SEQ else items[0]
+            prefix = t.seq.first if t.kind == K_SEQ else items[0]
             t = table.terms[items[1]]
-            if prefix != (t.a if t.kind == K_SEQ else items[1]):
+            if prefix != (t.seq.first if t.kind == K_SEQ else items[1]):
                 return 0
         keyed.reserve(items.size())
         out.reserve(items.size())
         tails.reserve(items.size())
         for i in range(items.size()):
             t = table.terms[items[i]]
-            prefix = t.a if t.kind == K_SEQ else items[i]
+            prefix = t.seq.first if t.kind == K_SEQ else items[i]
             keyed.push_back((<uint64_t>prefix << 32) | <uint64_t>i)
         sort(keyed.begin(), keyed.end())
         for i in range(1, keyed.size()):
@@ -375,7 +386,7 @@ cdef class Constructors:
             j = i
             while j < keyed.size() and <int32_t>(keyed[j] >> 32) == prefix:
                 t = table.terms[items[<int32_t>keyed[j]]]
-                tails.push_back(t.b if t.kind == K_SEQ else EPS)
+                tails.push_back(t.seq.rest if t.kind == K_SEQ else EPS)
                 j += 1
             if j == i + 1:
                 out.push_back(items[<int32_t>keyed[i]])
@@ -384,7 +395,8 @@ cdef class Constructors:
                 factored = self.mk_seq(table, prefix, factored)
                 t = table.terms[factored]
                 if t.kind == K_ALT:
-                    out.insert(out.end(), table.kids.begin() + t.a, table.kids.begin() + t.a + t.b)
+                    kids = table.kids.begin() + t.operands.first
+                    out.insert(out.end(), kids, kids + t.operands.count)
                 else:
                     out.push_back(factored)
             i = j
@@ -408,30 +420,30 @@ cdef class Constructors:
         cdef int found = 0
         for i in range(items.size()):
             t = table.terms[items[i]]
-            if t.kind == K_REP or (t.kind == K_SEQ and table.terms[t.a].kind == K_REP):
+            if t.kind == K_REP or (t.kind == K_SEQ and table.terms[t.seq.first].kind == K_REP):
                 found += 1
         if found < 2:
             return 0
         repeats.reserve(found)
         for i in range(items.size()):
             t = table.terms[items[i]]
-            r = table.terms[t.a] if t.kind == K_SEQ else t
+            r = table.terms[t.seq.first] if t.kind == K_SEQ else t
             if r.kind == K_REP:
-                tail = t.b if t.kind == K_SEQ else EPS
-                entry.first = (<uint64_t>r.a << 32) | <uint64_t>tail
-                entry.second = (<uint64_t>r.b << 32) | <uint64_t>i
+                tail = t.seq.rest if t.kind == K_SEQ else EPS
+                entry.first = (<uint64_t>r.rep.item << 32) | <uint64_t>tail
+                entry.second = (<uint64_t>r.rep.low << 32) | <uint64_t>i
                 repeats.push_back(entry)
         sort(repeats.begin(), repeats.end())
         low = high = 0
         for i in range(repeats.size() + 1):
             t = table.terms[items[<uint32_t>repeats[i].second]] if i < repeats.size() else t
-            r = table.terms[t.a] if t.kind == K_SEQ else t
-            other = r.c
+            r = table.terms[t.seq.first] if t.kind == K_SEQ else t
+            other = r.rep.high
             # the ranges must overlap or touch, or counts in the gap would be let in
             if (
                 0 < i < repeats.size()
                 and repeats[i].first == repeats[i - 1].first
-                and (high < 0 or r.b <= high + 1)  # mutant: count-gap
+                and (high < 0 or r.rep.low <= high + 1)  # mutant: count-gap
             ):
                 high = -1 if high < 0 or other < 0 else (high if high > other else other)
                 items[<uint32_t>repeats[i].second] = EMPTY
@@ -442,7 +454,7 @@ cdef class Constructors:
                     table, self.mk_rep(table, <TermId>(repeats[start].first >> 32), low, high), tail
                 )
             start = i
-            low = r.b
+            low = r.rep.low
             high = other
         for i in range(items.size()):
             if items[i] != EMPTY:
@@ -461,22 +473,22 @@ cdef class Constructors:
             return EPS
         if item == EMPTY:
             return EPS if low == 0 else EMPTY
-        if t.kind == K_ALT and table.kids[t.a] == EPS:
+        if t.kind == K_ALT and table.kids[t.operands.first] == EPS:
             # (x?){m,n} is x{0,n}
-            for k in range(1, t.b):
-                others.push_back(table.kids[t.a + k])
+            for k in range(1, t.operands.count):
+                others.push_back(table.kids[t.operands.first + k])
             item = self.mk_alt(table, others, 0)
             return self.mk_rep(table, item, 0, high)
-        if t.kind == K_REP and t.b == 0 and t.c < 0:
+        if t.kind == K_REP and t.rep.low == 0 and t.rep.high < 0:
             return item
-        if t.kind == K_REP and t.b == 0 and t.c == 1:
-            return self.mk_rep(table, t.a, 0, high)
+        if t.kind == K_REP and t.rep.low == 0 and t.rep.high == 1:
+            return self.mk_rep(table, t.rep.item, 0, high)
         if t.nu == ANY_BYTE:
             low = 0
         if low == 1 and high == 1:
             return item
         flags = t.flags & (FACTS | F_LOCAL | F_CALL | F_TOKEN)
-        return table.intern(K_REP, item, low, high, ANY_BYTE if low == 0 else t.nu, flags)
+        return intern_repetition(table, item, low, high, ANY_BYTE if low == 0 else t.nu, flags)
 
     cdef TermId mk_and(self, TermTable table, vector[TermId]& given) except -1 nogil:
         """Return what regular terms have in common."""
@@ -497,13 +509,13 @@ cdef class Constructors:
             if t.kind == K_EPS:
                 empty_string = True
             elif t.kind == K_AND:
-                for k in range(t.b):
-                    items.push_back(table.kids[t.a + k])
-            elif t.kind == K_NOT and t.a == EMPTY:
+                for k in range(t.operands.count):
+                    items.push_back(table.kids[t.operands.first + k])
+            elif t.kind == K_NOT and t.negated == EMPTY:
                 pass
             elif t.kind == K_SET:
                 for j in range(4):
-                    words[j] &= table.sets[4 * t.a + j]
+                    words[j] &= table.sets[4 * t.set_id + j]
                 sets += 1
             else:
                 items.push_back(given[i])
@@ -573,5 +585,5 @@ cdef class Constructors:
         """Return every byte string that a regular term does not hold."""
         cdef Term t = table.terms[item]
         if t.kind == K_NOT:
-            return t.a
-        return table.intern(K_NOT, item, 0, 0, ANY_BYTE if t.nu < 0 else NEVER, F_BOOL | F_LOCAL)
+            return t.negated
+        return intern_negation(table, item, ANY_BYTE if t.nu < 0 else NEVER)

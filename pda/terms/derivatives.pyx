@@ -29,6 +29,7 @@ from stackmask.pda.terms.term_table cimport (
     NEVER,
     TOKENS,
     Term,
+    token_symbol,
 )
 from stackmask.pda.memory.hash_tables cimport NO_VALUE, map_free, map_get, map_init, map_put
 
@@ -83,7 +84,7 @@ cdef class Derivatives:
     cdef MapId classes_of(self, TermTable table, TermId t) except -1 nogil:
         """Return the partition of the bytes that one step of the term distinguishes."""
         cdef Term u
-        cdef TermId first = t
+        cdef TermId first = t, item
         cdef MapId found
         cdef int32_t k, nu, items = 0
         cdef uint64_t words[4]
@@ -97,31 +98,32 @@ cdef class Derivatives:
                 if items > FEW_ITEMS:
                     found = table.map_meet(found, self.classes_of_run(table, t))
                     break
-                found = table.map_meet(found, self.classes_of(table, u.a))
-                nu = table.terms[u.a].nu
+                found = table.map_meet(found, self.classes_of(table, u.seq.first))
+                nu = table.terms[u.seq.first].nu
                 if nu < 0:
                     break
                 if nu != ANY_BYTE:
                     found = table.map_meet(found, table.map_of_set(table.guard_sets[nu]))
-                t = u.b
+                t = u.seq.rest
                 continue
             if u.kind == K_SET:
-                found = table.map_meet(found, table.map_of_set(u.a))
+                found = table.map_meet(found, table.map_of_set(u.set_id))
             elif u.kind == K_GUARD:
-                found = table.map_meet(found, table.map_of_set(table.guard_sets[u.a]))
+                found = table.map_meet(found, table.map_of_set(table.guard_sets[u.guard]))
             elif u.kind == K_LIT:
                 words[0] = words[1] = words[2] = words[3] = 0
-                k = table.pool[u.a]
+                k = table.pool[u.literal.first]
                 words[k >> 6] = <uint64_t>1 << (k & 63)
                 found = table.map_meet(found, table.map_of_set(table.intern_set(words)))
             elif u.kind == K_ALT:
                 found = table.map_meet(found, self.classes_of_kids(table, u))
             elif u.kind == K_AND:
-                for k in range(u.b):
-                    found = table.map_meet(found, self.classes_of(table, table.kids[u.a + k]))
+                for k in range(u.operands.count):
+                    found = table.map_meet(found, self.classes_of(table, table.kids[u.operands.first + k]))
             elif u.kind == K_REP or u.kind == K_NOT:
-                found = table.map_meet(found, self.classes_of(table, u.a))
-                nu = table.terms[u.a].nu
+                item = u.rep.item if u.kind == K_REP else u.negated
+                found = table.map_meet(found, self.classes_of(table, item))
+                nu = table.terms[item].nu
                 if u.kind == K_REP and nu > ANY_BYTE:
                     found = table.map_meet(found, table.map_of_set(table.guard_sets[nu]))
             break
@@ -138,9 +140,9 @@ cdef class Derivatives:
         cdef int32_t nu
         while table.terms[t].kind == K_SEQ and table.terms[t].map < 0:
             run.push_back(t)
-            if table.terms[table.terms[t].a].nu < 0:
+            if table.terms[table.terms[t].seq.first].nu < 0:
                 break
-            t = table.terms[t].b
+            t = table.terms[t].seq.rest
         if not run.empty() and run.back() == t:
             found = MAP_ONE
         else:
@@ -148,8 +150,8 @@ cdef class Derivatives:
         while not run.empty():
             t = run.back()
             run.pop_back()
-            nu = table.terms[table.terms[t].a].nu
-            item = self.classes_of(table, table.terms[t].a)
+            nu = table.terms[table.terms[t].seq.first].nu
+            item = self.classes_of(table, table.terms[t].seq.first)
             if nu > ANY_BYTE:
                 item = table.map_meet(item, table.map_of_set(table.guard_sets[nu]))
             found = table.map_meet(item, found)
@@ -165,16 +167,16 @@ cdef class Derivatives:
         cdef uint8_t classes[256]
         cdef bint singled[256]
         cdef bint any_single = False
-        table.meter.spend(32 + 2 * u.b)
+        table.meter.spend(32 + 2 * u.operands.count)
         for k in range(256):
             singled[k] = False
-        for k in range(u.b):
-            kid = table.kids[u.a + k]
+        for k in range(u.operands.count):
+            kid = table.kids[u.operands.first + k]
             v = table.terms[kid]
             if v.kind == K_SEQ:
-                v = table.terms[v.a]
+                v = table.terms[v.seq.first]
             if v.kind == K_LIT:
-                singled[table.pool[v.a]] = True
+                singled[table.pool[v.literal.first]] = True
                 any_single = True
             else:
                 found = table.map_meet(found, self.classes_of(table, kid))
@@ -208,7 +210,7 @@ cdef class Derivatives:
             return u.derivative
         if u.kind <= K_ALT and symbol < TOKENS and not self.may_begin(table, t, symbol, FEW_LEVELS):
             return EMPTY
-        if u.kind == K_SEQ and K_SET <= table.terms[u.a].kind <= K_LIT:
+        if u.kind == K_SEQ and K_SET <= table.terms[u.seq.first].kind <= K_LIT:
             # every byte that it may begin with leads to one term
             if symbol >= TOKENS:
                 return EMPTY
@@ -247,10 +249,12 @@ cdef class Derivatives:
 
     cdef TermId after_first(self, TermTable table, Term u) except -1 nogil:
         """Return what follows the first byte of a sequence that begins with a byte set or a literal."""
-        cdef Term prefix = table.terms[u.a]
+        cdef Term prefix = table.terms[u.seq.first]
+        cdef TermId rest
         if prefix.kind == K_SET:
-            return u.b
-        return self.make.mk_seq(table, self.make.mk_literal(table, prefix.a + 1, prefix.b - 1), u.b)
+            return u.seq.rest
+        rest = self.make.mk_literal(table, prefix.literal.first + 1, prefix.literal.length - 1)
+        return self.make.mk_seq(table, rest, u.seq.rest)
 
     cdef bint may_begin(self, TermTable table, TermId t, int32_t byte, int levels) noexcept nogil:
         """Tell whether a term may begin with a byte, as far as its structure shows it; else True.
@@ -260,14 +264,14 @@ cdef class Derivatives:
         cdef Term u = table.terms[t]
         cdef int32_t k
         if u.kind == K_SEQ:
-            u = table.terms[u.a]
+            u = table.terms[u.seq.first]
         if u.kind == K_SET:
-            return table.set_has(u.a, byte)
+            return table.set_has(u.set_id, byte)
         if u.kind == K_LIT:
-            return table.pool[u.a] == byte
-        if u.kind != K_ALT or not levels or u.b > FEW_KIDS or u.nu != NEVER:
+            return table.pool[u.literal.first] == byte
+        if u.kind != K_ALT or not levels or u.operands.count > FEW_KIDS or u.nu != NEVER:
             return True
-        for k in range(u.a, u.a + u.b):
+        for k in range(u.operands.first, u.operands.first + u.operands.count):
             if self.may_begin(table, table.kids[k], byte, levels - 1):
                 return True
         return False
@@ -288,13 +292,13 @@ cdef class Derivatives:
                 self.derive_anchors(table, t, symbol)
                 first = add_operand(operands, first, self.derive(table, t, symbol))
                 break
-            d = self.derive(table, u.a, symbol)
+            d = self.derive(table, u.seq.first, symbol)
             if d != EMPTY:
-                first = add_operand(operands, first, self.make.mk_seq(table, d, u.b))
-            nu = table.terms[u.a].nu
+                first = add_operand(operands, first, self.make.mk_seq(table, d, u.seq.rest))
+            nu = table.terms[u.seq.first].nu
             if nu < 0 or not table.guard_has(nu, symbol):
                 break
-            t = u.b
+            t = u.seq.rest
             u = table.terms[t]
             if u.kind != K_SEQ:
                 first = add_operand(operands, first, self.derive(table, t, symbol))
@@ -315,10 +319,10 @@ cdef class Derivatives:
                 if self.is_derived(table, t, symbol):
                     break
                 anchors.push_back(t)
-            nu = table.terms[table.terms[t].a].nu
+            nu = table.terms[table.terms[t].seq.first].nu
             if nu < 0 or not table.guard_has(nu, symbol):
                 break
-            t = table.terms[t].b
+            t = table.terms[t].seq.rest
         while not anchors.empty():
             t = anchors.back()
             anchors.pop_back()
@@ -344,35 +348,35 @@ cdef class Derivatives:
         cdef int32_t k, low, high
         table.meter.spend(4)
         if u.kind == K_SET:
-            return EPS if table.set_has(u.a, symbol) else EMPTY
+            return EPS if table.set_has(u.set_id, symbol) else EMPTY
         if u.kind == K_LIT:
-            if table.pool[u.a] == symbol:
-                return self.make.mk_literal(table, u.a + 1, u.b - 1)
+            if table.pool[u.literal.first] == symbol:
+                return self.make.mk_literal(table, u.literal.first + 1, u.literal.length - 1)
             return EMPTY
         if u.kind == K_TOKEN:
-            return EPS if symbol == TOKENS + u.a else EMPTY
+            return EPS if symbol == token_symbol(u.token_class) else EMPTY
         if u.kind == K_ALT:
             d = EMPTY
-            table.meter.spend(3 * u.b)
-            for k in range(u.b):
-                d = add_operand(operands, d, self.derive(table, table.kids[u.a + k], symbol))
+            table.meter.spend(3 * u.operands.count)
+            for k in range(u.operands.count):
+                d = add_operand(operands, d, self.derive(table, table.kids[u.operands.first + k], symbol))
             return d if operands.empty() else self.make.mk_alt(table, operands, 0)
         if u.kind == K_REP:
-            d = self.derive(table, u.a, symbol)
+            d = self.derive(table, u.rep.item, symbol)
             if d == EMPTY:
                 return EMPTY
-            high = u.c if u.c < 0 else u.c - 1
-            low = u.b - 1 if u.b > 0 else 0
+            high = u.rep.high if u.rep.high < 0 else u.rep.high - 1
+            low = u.rep.low - 1 if u.rep.low > 0 else 0
             # iterations before this one may have been empty: then they count as done
-            k = table.terms[u.a].nu
+            k = table.terms[u.rep.item].nu
             if k >= 0 and table.guard_has(k, symbol):
                 low = 0
-            return self.make.mk_seq(table, d, self.make.mk_rep(table, u.a, low, high))
+            return self.make.mk_seq(table, d, self.make.mk_rep(table, u.rep.item, low, high))
         if u.kind == K_AND:
-            operands.reserve(u.b)
-            table.meter.spend(4 * u.b)
-            for k in range(u.b):
-                d = self.derive(table, table.kids[u.a + k], symbol)
+            operands.reserve(u.operands.count)
+            table.meter.spend(4 * u.operands.count)
+            for k in range(u.operands.count):
+                d = self.derive(table, table.kids[u.operands.first + k], symbol)
                 if d == EMPTY:
                     return EMPTY
                 if self.simplify != NULL and table.terms[d].nu == ANY_BYTE and table.terms[d].kind >= K_SEQ:
@@ -380,5 +384,5 @@ cdef class Derivatives:
                 operands.push_back(d)
             return self.make.mk_and(table, operands)
         if u.kind == K_NOT:
-            return self.make.mk_not(table, self.derive(table, u.a, symbol))
+            return self.make.mk_not(table, self.derive(table, u.negated, symbol))
         return EMPTY

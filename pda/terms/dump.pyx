@@ -73,12 +73,14 @@ cdef list operands_of(TermTable table, TermId t):
     cdef Term u = table.terms[t]
     cdef list items = []
     if u.kind == K_ALT or u.kind == K_AND:
-        return [table.kids[u.a + k] for k in range(u.b)]
-    if u.kind == K_REP or u.kind == K_NOT:
-        return [u.a]
+        return [table.kids[u.operands.first + k] for k in range(u.operands.count)]
+    if u.kind == K_REP:
+        return [u.rep.item]
+    if u.kind == K_NOT:
+        return [u.negated]
     while u.kind == K_SEQ:
-        items.append(u.a)
-        t = u.b
+        items.append(u.seq.first)
+        t = u.seq.rest
         u = table.terms[t]
     if items:
         items.append(t)
@@ -93,11 +95,11 @@ cdef str spell(TermTable table, TermId t, list operands):
     if u.kind == K_EPS:
         return "ε"
     if u.kind == K_GUARD:
-        return f"≫{dump_set(table, table.guard_sets[u.a])}"
+        return f"≫{dump_set(table, table.guard_sets[u.guard])}"
     if u.kind == K_SET:
-        return dump_set(table, u.a)
+        return dump_set(table, u.set_id)
     if u.kind == K_LIT:
-        return repr(bytes([table.pool[u.a + i] for i in range(u.b)]))
+        return repr(bytes([table.pool[u.literal.first + i] for i in range(u.literal.length)]))
     if u.kind == K_SEQ:
         return " ".join(operands)
     if u.kind == K_ALT:
@@ -107,17 +109,17 @@ cdef str spell(TermTable table, TermId t, list operands):
     if u.kind == K_NOT:
         return f"¬({operands[0]})"
     if u.kind == K_REP:
-        return f"({operands[0]}){{{u.b},{'' if u.c < 0 else u.c}}}"
+        return f"({operands[0]}){{{u.rep.low},{'' if u.rep.high < 0 else u.rep.high}}}"
     if u.kind == K_TOKEN:
-        return f"token{u.a}"
-    return dump_call(table.call_table[u.a]) + ("⁺" if u.c else "")
+        return f"token{u.token_class}"
+    return dump_call(table.call_table[u.call.id]) + ("⁺" if u.call.nonempty else "")
 
 
 cdef str dump_call(Call call):
     """Return an entry of the call table as text."""
     if call.kind == CALL_TEST:
-        return TESTS[call.target] if call.target < len(TESTS) else f"slot{call.target - len(TESTS)}"
-    called = f"resolver{call.target}" if call.kind == CALL_RESOLVER else f"rule{call.target}"
+        return TESTS[call.test] if call.test < len(TESTS) else f"slot{call.test - len(TESTS)}"
+    called = f"resolver{call.resolver}" if call.kind == CALL_RESOLVER else f"rule{call.rule}"
     if call.action == ACTION_NONE:
         return called
     if call.action == ACTION_SCOPE:

@@ -65,22 +65,22 @@ cdef class Emptiness:
         if u.kind == K_SEQ:
             s = t
             while answer and self.is_open(table, s):
-                answer = self.is_live(table, table.terms[s].a)
-                s = table.terms[s].b
+                answer = self.is_live(table, table.terms[s].seq.first)
+                s = table.terms[s].seq.rest
             answer = answer and self.is_live(table, s)
             # most states that follow this one have the same tail
-            s = table.terms[t].b
+            s = table.terms[t].seq.rest
             while answer and self.is_open(table, s):
                 table.terms[s].live = LIVE
-                s = table.terms[s].b
+                s = table.terms[s].seq.rest
         elif u.kind == K_ALT:
             answer = False
-            for k in range(u.b):
-                if self.is_live(table, table.kids[u.a + k]):
+            for k in range(u.operands.count):
+                if self.is_live(table, table.kids[u.operands.first + k]):
                     answer = True
                     break
         elif u.kind == K_REP:
-            answer = u.b == 0 or self.is_live(table, u.a)
+            answer = u.rep.low == 0 or self.is_live(table, u.rep.item)
         else:
             answer = self.explore(table, t)
         table.terms[t].live = LIVE if answer else DEAD

@@ -70,7 +70,7 @@ cdef class Endings:
         cdef TermId first
         # visit the items of the sequence with the two sets of guards that can be pending there
         while True:
-            first = table.terms[t].a if table.terms[t].kind == K_SEQ else t
+            first = table.terms[t].seq.first if table.terms[t].kind == K_SEQ else t
             next_silent = 0
             from_consumed = 0
             for g in range(<int32_t>table.guard_sets.size()):
@@ -89,7 +89,7 @@ cdef class Endings:
             silent = next_silent
             if first == t:
                 break
-            t = table.terms[t].b
+            t = table.terms[t].seq.rest
         out.consumed = consumed
         out.silent = silent
         return 0
@@ -106,7 +106,7 @@ cdef class Endings:
         if u.kind == K_EPS:
             out.silent = <uint64_t>1 << guard
         elif u.kind == K_GUARD:
-            out.silent = <uint64_t>1 << table.guard_and(guard, u.a)
+            out.silent = <uint64_t>1 << table.guard_and(guard, u.guard)
         elif u.kind == K_TOKEN:
             out.consumed = 1
         elif u.kind == K_SET or u.kind == K_LIT:
@@ -120,19 +120,19 @@ cdef class Endings:
             if u.nu >= 0:
                 out.silent = <uint64_t>1 << guard
         elif u.kind == K_ALT:
-            for k in range(u.b):
-                self.ends(table, table.kids[u.a + k], guard, &part)
+            for k in range(u.operands.count):
+                self.ends(table, table.kids[u.operands.first + k], guard, &part)
                 out.consumed |= part.consumed
                 out.silent |= part.silent
         elif u.kind == K_CALL:
-            call = table.call_table[u.a]
+            call = table.call_table[u.call.id]
             if call.kind == CALL_TEST:
                 out.silent = <uint64_t>1 << guard
             elif call.kind == CALL_RESOLVER:
                 out.consumed = 1
             else:
-                self.rule_ends(table, call.target, guard, out)
-            if u.c:
+                self.rule_ends(table, call.rule, guard, out)
+            if u.call.nonempty:
                 out.silent = 0
         elif u.kind == K_REP:
             self.ends_of_repeat(table, u, guard, out)
@@ -149,14 +149,14 @@ cdef class Endings:
         current_s = <uint64_t>1 << guard
         count = 0
         while True:
-            if count >= u.b:
+            if count >= u.rep.low:
                 before_c = out.consumed
                 before_s = out.silent
                 out.consumed |= current_c
                 out.silent |= current_s
-                if count > u.b and before_c == out.consumed and before_s == out.silent:
+                if count > u.rep.low and before_c == out.consumed and before_s == out.silent:
                     break
-            if u.c >= 0 and count >= u.c:
+            if u.rep.high >= 0 and count >= u.rep.high:
                 break
             before_c = current_c
             before_s = current_s
@@ -164,15 +164,15 @@ cdef class Endings:
             current_s = 0
             for g in range(<int32_t>table.guard_sets.size()):
                 if ((before_c | before_s) >> g) & 1:
-                    self.ends(table, u.a, g, &part)
+                    self.ends(table, u.rep.item, g, &part)
                     if (before_c >> g) & 1:
                         current_c |= part.consumed | part.silent
                     if (before_s >> g) & 1:
                         current_c |= part.consumed
                         current_s |= part.silent
             count += 1
-            if current_c == before_c and current_s == before_s and count < u.b:
-                count = u.b
+            if current_c == before_c and current_s == before_s and count < u.rep.low:
+                count = u.rep.low
             if not current_c and not current_s:
                 break
         return 0

@@ -59,33 +59,34 @@ cdef class FirstCalls:
         cdef int32_t k, nu, high
         while table.terms[t].kind == K_SEQ:
             u = table.terms[t]
-            if table.terms[u.a].flags & F_CALL:
-                self.collect_sites(table, u.a, guard, self.make.mk_seq(table, u.b, continuation), out)
-            nu = table.terms[u.a].nu
+            if table.terms[u.seq.first].flags & F_CALL:
+                tail = self.make.mk_seq(table, u.seq.rest, continuation)
+                self.collect_sites(table, u.seq.first, guard, tail, out)
+            nu = table.terms[u.seq.first].nu
             if nu < 0:
                 return 0
             guard = table.guard_and(guard, nu)
-            t = u.b
+            t = u.seq.rest
         u = table.terms[t]
         if not u.flags & F_CALL:
             return 0
         if u.kind == K_CALL:
             if continuation != EMPTY:
-                site.call = u.a
+                site.call = u.call.id
                 site.guard = guard
                 site.continuation = continuation
                 out.push_back(site)
         elif u.kind == K_ALT:
-            for k in range(u.b):
-                self.collect_sites(table, table.kids[u.a + k], guard, continuation, out)
+            for k in range(u.operands.count):
+                self.collect_sites(table, table.kids[u.operands.first + k], guard, continuation, out)
         elif u.kind == K_REP:
-            high = u.c if u.c < 0 else u.c - 1
-            tail = self.make.mk_rep(table, u.a, u.b - 1 if u.b > 0 else 0, high)
-            self.collect_sites(table, u.a, guard, self.make.mk_seq(table, tail, continuation), out)
-            nu = table.terms[u.a].nu
-            if nu > 0 and u.b > 1:
+            high = u.rep.high if u.rep.high < 0 else u.rep.high - 1
+            tail = self.make.mk_rep(table, u.rep.item, u.rep.low - 1 if u.rep.low > 0 else 0, high)
+            self.collect_sites(table, u.rep.item, guard, self.make.mk_seq(table, tail, continuation), out)
+            nu = table.terms[u.rep.item].nu
+            if nu > 0 and u.rep.low > 1:
                 # earlier iterations may be empty, under their guard
-                tail = self.make.mk_rep(table, u.a, 0, high)
+                tail = self.make.mk_rep(table, u.rep.item, 0, high)
                 guard = table.guard_and(guard, nu)
-                self.collect_sites(table, u.a, guard, self.make.mk_seq(table, tail, continuation), out)
+                self.collect_sites(table, u.rep.item, guard, self.make.mk_seq(table, tail, continuation), out)
         return 0

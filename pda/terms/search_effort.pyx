@@ -28,16 +28,16 @@ cdef int64_t effort(TermTable terms, TermId t, KeyMap* known, int depth) except 
     if u.kind == K_SET:
         return 1
     if u.kind == K_LIT:
-        return u.b
+        return u.literal.length
     if u.kind == K_NOT:  # what may end there may not end here, perhaps whatever follows
-        return 1 if terms.terms[u.a].nu >= 0 else 0
+        return 1 if terms.terms[u.negated].nu >= 0 else 0
     if u.kind != K_SEQ and u.kind != K_ALT and u.kind != K_AND and u.kind != K_REP or depth > MAX_NESTED:
         return 0
     found = map_get(known, t)
     if found != NO_VALUE:
         return found
     if u.kind == K_REP:
-        total = u.b * effort(terms, u.a, known, depth + 1) if u.b else 0
+        total = u.rep.low * effort(terms, u.rep.item, known, depth + 1) if u.rep.low else 0
     elif u.kind == K_SEQ:
         k = t
         while terms.terms[k].kind == K_SEQ:
@@ -45,18 +45,18 @@ cdef int64_t effort(TermTable terms, TermId t, KeyMap* known, int depth) except 
             if found != NO_VALUE:
                 break
             spine.push_back(k)
-            k = terms.terms[k].b
+            k = terms.terms[k].seq.rest
         total = effort(terms, k, known, depth + 1)
         while not spine.empty():
             k = spine.back()
             spine.pop_back()
-            total = min(total + effort(terms, terms.terms[k].a, known, depth + 1), MAX_EFFORT)
+            total = min(total + effort(terms, terms.terms[k].seq.first, known, depth + 1), MAX_EFFORT)
             map_put(known, k, <int32_t>total)
         return total
     else:
-        terms.meter.spend(4 * u.b)
-        for k in range(u.b):
-            least = effort(terms, terms.kids[u.a + k], known, depth + 1)
+        terms.meter.spend(4 * u.operands.count)
+        for k in range(u.operands.count):
+            least = effort(terms, terms.kids[u.operands.first + k], known, depth + 1)
             if u.kind == K_AND:
                 total += least
             elif k == 0 or least < total:

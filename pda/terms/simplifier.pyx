@@ -119,15 +119,15 @@ cdef class Simplifier:
         cdef TermId s
         cdef int32_t k, count = 1
         if u.kind == K_ALT:
-            count = u.b
+            count = u.operands.count
         table.meter.spend(2 * count)
         for k in range(count):
-            s = table.kids[u.a + k] if u.kind == K_ALT else t
+            s = table.kids[u.operands.first + k] if u.kind == K_ALT else t
             r = table.terms[s]
-            if r.kind == K_SEQ and table.terms[r.b].nu == ANY_BYTE:
-                s = r.a
+            if r.kind == K_SEQ and table.terms[r.seq.rest].nu == ANY_BYTE:
+                s = r.seq.first
                 r = table.terms[s]
-            if r.kind == K_REP and r.b == 0 and r.c < 0:
+            if r.kind == K_REP and r.rep.low == 0 and r.rep.high < 0:
                 return s
         return NO_TERM
 
@@ -196,26 +196,26 @@ cdef class Simplifier:
         cdef int32_t low, high
         if s.kind != K_REP or t.kind != K_REP or (s.flags | t.flags) & (F_BOOL | F_IMPURE):
             return NO_TERM
-        if s.a == t.a:
-            if s.b == 0 and s.c < 0:
+        if s.rep.item == t.rep.item:
+            if s.rep.low == 0 and s.rep.high < 0:
                 return b
-            if t.b == 0 and t.c < 0:
+            if t.rep.low == 0 and t.rep.high < 0:
                 return a
-            if not self.is_code(table, s.a):
+            if not self.is_code(table, s.rep.item):
                 return NO_TERM
-        elif self.is_code(table, t.a) and self.is_subset(table, s.a, t.a):
+        elif self.is_code(table, t.rep.item) and self.is_subset(table, s.rep.item, t.rep.item):
             pass
-        elif self.is_code(table, s.a) and self.is_subset(table, t.a, s.a):
-            s.a = t.a
+        elif self.is_code(table, s.rep.item) and self.is_subset(table, t.rep.item, s.rep.item):
+            s.rep.item = t.rep.item
         else:
             return NO_TERM
-        low = s.b if s.b > t.b else t.b
-        high = s.c
-        if high < 0 or 0 <= t.c < high:
-            high = t.c
+        low = s.rep.low if s.rep.low > t.rep.low else t.rep.low
+        high = s.rep.high
+        if high < 0 or 0 <= t.rep.high < high:
+            high = t.rep.high
         if 0 <= high < low:
             return EMPTY
-        return self.make.mk_rep(table, s.a, low, high)
+        return self.make.mk_rep(table, s.rep.item, low, high)
 
     cdef bint is_subset(self, TermTable table, TermId a, TermId b) except -1 nogil:
         """Tell whether b is seen to hold every string of a. Remembered."""

@@ -30,12 +30,12 @@ cdef class Steps:
         if table.terms[d].flags & F_BOOL:
             d = self.prune(table, d)
         # after a search has found its pattern, the term that remains is "any text"
-        first = table.terms[d].a if table.terms[d].kind == K_SEQ else d
+        first = table.terms[d].seq.first if table.terms[d].kind == K_SEQ else d
         if table.terms[first].kind >= K_SEQ and table.terms[first].nu == ANY_BYTE:
             simple = self.simplifier.simplified(table, first)
             if simple != first:
                 if table.terms[d].kind == K_SEQ:
-                    simple = self.make.mk_seq(table, simple, table.terms[d].b)
+                    simple = self.make.mk_seq(table, simple, table.terms[d].seq.rest)
                 d = simple
         return d
 
@@ -48,9 +48,9 @@ cdef class Steps:
             return EMPTY
         if u.kind != K_ALT:
             return t
-        for k in range(u.b):
-            if self.emptiness.is_live(table, table.kids[u.a + k]):
-                items.push_back(table.kids[u.a + k])
-        if <int32_t>items.size() == u.b:
+        for k in range(u.operands.count):
+            if self.emptiness.is_live(table, table.kids[u.operands.first + k]):
+                items.push_back(table.kids[u.operands.first + k])
+        if <int32_t>items.size() == u.operands.count:
             return t
         return self.make.mk_alt(table, items, 0)

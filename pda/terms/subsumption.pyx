@@ -15,8 +15,8 @@ cdef enum:
 cdef inline TermId suffix_of(TermTable table, TermId t) noexcept nogil:
     """Return the rest of a sequence whose first item may be empty whatever follows; else EPS."""
     cdef Term* u = &table.terms[t]
-    if u.kind == K_SEQ and table.terms[u.a].nu == ANY_BYTE:
-        return u.b
+    if u.kind == K_SEQ and table.terms[u.seq.first].nu == ANY_BYTE:
+        return u.seq.rest
     return EPS
 
 
@@ -39,9 +39,11 @@ cdef int drop_included(TermTable table, vector[TermId]& items) except -1 nogil:
         if u.kind != K_SEQ:
             continue
         # a term is made after its operands, so that their ids are less
-        suffixes = suffixes or (u.b >= least and table.terms[u.a].nu == ANY_BYTE)
+        suffixes = suffixes or (u.seq.rest >= least and table.terms[u.seq.first].nu == ANY_BYTE)
         prefixes = prefixes or (
-            u.a > least and table.terms[u.b].nu == ANY_BYTE and K_ALT <= table.terms[u.a].kind <= K_REP
+            u.seq.first > least
+            and table.terms[u.seq.rest].nu == ANY_BYTE
+            and K_ALT <= table.terms[u.seq.first].kind <= K_REP
         )
     if suffixes:
         mark_suffixes(table, items, least, dropped)
@@ -105,14 +107,14 @@ cdef int mark_prefixes(TermTable table, vector[TermId]& items, vector[uint8_t]& 
     cdef int32_t k
     for i in range(items.size()):
         u = table.terms[items[i]]
-        if u.kind != K_SEQ or table.terms[u.b].nu != ANY_BYTE:
+        if u.kind != K_SEQ or table.terms[u.seq.rest].nu != ANY_BYTE:
             continue
-        v = table.terms[u.a]
+        v = table.terms[u.seq.first]
         if v.kind == K_ALT:
-            table.meter.spend(2 + 4 * v.b)
-            for k in range(v.a, v.a + v.b):
+            table.meter.spend(2 + 4 * v.operands.count)
+            for k in range(v.operands.first, v.operands.first + v.operands.count):
                 if table.kids[k] != EPS:
                     mark(items, table.kids[k], dropped)
-        elif v.kind == K_REP and v.b <= 1 and (v.c < 0 or v.c >= 1):
-            mark(items, v.a, dropped)
+        elif v.kind == K_REP and v.rep.low <= 1 and (v.rep.high < 0 or v.rep.high >= 1):
+            mark(items, v.rep.item, dropped)
     return 0

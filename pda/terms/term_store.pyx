@@ -31,13 +31,12 @@ from stackmask.pda.terms.term_table cimport (
     F_CALL,
     F_IMPURE,
     F_KEYS,
-    F_LOCAL,
-    F_TOKEN,
-    K_CALL,
-    K_TOKEN,
     NEVER,
     Call,
+    intern_call,
+    intern_token,
 )
+from stackmask.pda.ids cimport TokenClassId
 from stackmask.pda.terms.dump cimport dump_term
 
 from stackmask.pda.errors import BudgetError
@@ -126,9 +125,9 @@ cdef class TermStore(TermTable):
             raise ValueError("`!` needs a regular term")
         return self.make.mk_not(self, item)
 
-    def token(self, TermId token_class):
+    def token(self, TokenClassId token_class):
         """Return one special token of the class."""
-        return self.intern(K_TOKEN, token_class, 0, 0, NEVER, F_TOKEN | F_LOCAL | F_IMPURE)
+        return intern_token(self, token_class)
 
     cdef CallId add_call(self, Call call) except -1 nogil:
         """Enter a call into the call table."""
@@ -139,10 +138,8 @@ cdef class TermStore(TermTable):
         """Return the term that calls; ``nonempty`` leaves out the empty string; ``keys``: it tests keys."""
         cdef int32_t nu = NEVER
         if self.call_table[call].kind == CALL_RULE and not nonempty:
-            nu = self.rule_nu[self.call_table[call].target]
-        return self.intern(
-            K_CALL, call, 0, 1 if nonempty else 0, nu, F_CALL | F_IMPURE | (F_KEYS if keys else 0)
-        )
+            nu = self.rule_nu[self.call_table[call].rule]
+        return intern_call(self, call, nonempty, nu, F_CALL | F_IMPURE | (F_KEYS if keys else 0))
 
     cpdef RuleId add_rule(self, object nu) except -1:
         """Declare a rule; ``nu`` is the mask of bytes before which it may be empty, or None."""

@@ -13,27 +13,136 @@ from stackmask.pda.ids cimport (
     CallId,
     GuardId,
     MapId,
+    ResolverId,
+    RuleId,
     SetId,
     SitesId,
     SpecId,
     SymbolId,
     TermId,
+    TestId,
     TokenClassId,
 )
+
+cdef extern from * nogil:
+    """
+    #ifndef STACKMASK_TERM
+    #define STACKMASK_TERM
+    #include "ids.h"
+
+    namespace stackmask {
+
+    struct Sequence { TermId first; TermId rest; };
+    struct Repetition { TermId item; int32_t low; int32_t high; };
+    struct OperandList { int32_t first; int32_t count; };
+    struct Literal { int32_t first; int32_t length; };
+    struct CallTerm { CallId id; int32_t nonempty; };
+
+    struct Term {
+        uint8_t kind;
+        uint8_t flags;
+        int8_t nu;
+        uint8_t live;
+        union {
+            int32_t key[3];
+            SetId set_id;
+            GuardId guard;
+            Literal literal;
+            Sequence seq;
+            OperandList operands;
+            Repetition rep;
+            TermId negated;
+            CallTerm call;
+            TokenClassId token_class;
+        };
+        MapId map;
+        SymbolId symbol;
+        TermId derivative;
+        SitesId calls;
+    };
+    static_assert(sizeof(Term) == 32, "a term is half a line of the cache");
+
+    struct Call {
+        int32_t kind;
+        union {
+            RuleId rule;
+            ResolverId resolver;
+            TestId test;
+        };
+        ActionId action;
+        SpecId spec;
+    };
+
+    }  // namespace stackmask
+    #endif
+    """
+    struct Sequence "stackmask::Sequence":
+        TermId first        # never a K_SEQ
+        TermId rest
+
+    struct Repetition "stackmask::Repetition":
+        TermId item
+        int32_t low
+        int32_t high        # -1 without bound
+
+    struct OperandList "stackmask::OperandList":
+        int32_t first       # kids[first:first + count]
+        int32_t count
+
+    struct Literal "stackmask::Literal":
+        int32_t first       # pool[first:first + length]
+        int32_t length      # at least 2
+
+    struct CallTerm "stackmask::CallTerm":
+        CallId id           # in `call_table`
+        int32_t nonempty    # 1 leaves out the empty string
+
+    # 32 bytes, half a line of the cache: a step reads all that it needs at once
+    struct Term "stackmask::Term":
+        uint8_t kind            # of `Kind`
+        uint8_t flags
+        int8_t nu               # the guard under which the term may end here, or NEVER
+        uint8_t live            # of `Live`; only `Emptiness` writes it
+        # the next ten share their place: one is read, by the kind; unused integers are 0
+        int32_t key[3]          # all of it, which tells terms of one kind apart (lists: what they list)
+        SetId set_id            # of K_SET
+        GuardId guard           # of K_GUARD
+        Literal literal         # of K_LIT
+        Sequence seq            # of K_SEQ
+        OperandList operands    # of K_ALT and K_AND
+        Repetition rep          # of K_REP
+        TermId negated          # of K_NOT
+        CallTerm call           # of K_CALL
+        TokenClassId token_class    # of K_TOKEN
+        # the next three: only `Derivatives` writes them
+        MapId map               # the partition of bytes for its first step, or -1
+        SymbolId symbol         # byte or token class of the first derivative that was computed, or -1
+        TermId derivative       # ... and that derivative; `Derivatives` has a table of the others
+        SitesId calls           # its calls in first position, in `site_lists`, or -1; `FirstCalls` writes it
+
+    struct Call "stackmask::Call":
+        int32_t kind            # of `CallKind`
+        # the next three share their place: one is read, by the kind
+        RuleId rule             # of CALL_RULE
+        ResolverId resolver     # of CALL_RESOLVER
+        TestId test             # of CALL_TEST
+        ActionId action         # what the return does: ACTION_NONE, _SCOPE, _KEYED, or that of a capture
+        SpecId spec             # of ACTION_KEYED: what the keys of the object must satisfy; else -1
+
 
 cdef enum Kind:
     K_EMPTY   # the empty language; always term 0
     K_EPS     # the empty string; always term 1
-    K_GUARD   # the empty string where the next byte is in guard a (the end and special tokens are fine)
-    K_SET     # one byte of byte set a
-    K_LIT     # the b >= 2 bytes at pool[a:]
-    K_SEQ     # a then b; a is never a K_SEQ
-    K_ALT     # any of kids[a:a+b], sorted, distinct, no K_ALT and no K_EMPTY among them
-    K_REP     # a repeated b to c times; c = -1 without bound
-    K_AND     # all of kids[a:a+b]
-    K_NOT     # every byte string but those of a
-    K_CALL    # what entry a of `call_table` calls; c = 1 leaves out the empty string
-    K_TOKEN   # one special token of token class a
+    K_GUARD   # the empty string where the next byte is in the guard (the end and special tokens are fine)
+    K_SET     # one byte of a byte set
+    K_LIT     # some bytes of the pool
+    K_SEQ     # one term and then the rest
+    K_ALT     # any of the operands: sorted, distinct, no K_ALT and no K_EMPTY among them
+    K_REP     # an item, `low` to `high` times
+    K_AND     # all of the operands
+    K_NOT     # every byte string but those of one term
+    K_CALL    # what an entry of `call_table` calls
+    K_TOKEN   # one special token of a token class
 
 cdef enum:
     EMPTY = 0
@@ -55,32 +164,10 @@ cdef enum Live:
     DEAD = 2
 
 
-cdef struct Term:
-    # 32 bytes, half a line of the cache: a step reads all that it needs at once. `of X`: only X writes it
-    uint8_t kind
-    uint8_t flags
-    int8_t nu           # the guard under which the term may end here, or NEVER
-    uint8_t live        # of `Live`; of `Emptiness`
-    int32_t a           # what these three are depends on `kind`
-    int32_t b
-    int32_t c
-    MapId map           # the partition of bytes for its first step, or -1; of `Derivatives`, as the next two
-    SymbolId symbol      # byte or token class of the first derivative that was computed, or -1
-    TermId derivative   # ... and that derivative; `Derivatives` has a table of the others
-    SitesId calls       # its calls in first position, in `site_lists`, or -1; of `FirstCalls`
-
-
 cdef enum CallKind:
     CALL_RULE
     CALL_RESOLVER       # a dynamic rule: the resolver gives its body
     CALL_TEST           # consumes nothing; tests the key state of the object around
-
-
-cdef struct Call:
-    int32_t kind        # of `CallKind`
-    int32_t target      # the rule, resolver or test
-    ActionId action     # what happens at the return: ACTION_NONE, _SCOPE, _KEYED, or that of a capture
-    SpecId spec         # of ACTION_KEYED: what the keys of the object must satisfy; else -1
 
 
 cdef struct CallSite:
@@ -130,11 +217,12 @@ cdef class TermTable:
     cdef WorkMeter meter                # counts the work of all that is made of these terms
 
     cdef size_t nbytes(self) noexcept nogil
+    # outside this module, `intern_sequence` and the like below: they have typed members for the key
     cdef TermId add(
-        self, int32_t kind, int32_t a, int32_t b, int32_t c, int32_t nu, int32_t flags, Probe* probe
+        self, int32_t kind, int32_t key0, int32_t key1, int32_t key2, int32_t nu, int32_t flags, Probe* probe
     ) except -1 nogil
     cdef TermId intern(
-        self, int32_t kind, int32_t a, int32_t b, int32_t c, int32_t nu, int32_t flags
+        self, int32_t kind, int32_t key0, int32_t key1, int32_t key2, int32_t nu, int32_t flags
     ) except -1 nogil
     cdef TermId intern_list(
         self, int32_t kind, vector[TermId]& items, int32_t nu, int32_t flags
@@ -176,3 +264,42 @@ cdef inline SymbolId token_symbol(TokenClassId token_class) noexcept nogil:
 cdef inline TokenClassId token_class_of(SymbolId symbol) noexcept nogil:
     # of a symbol that is no byte
     return <TokenClassId>(<int32_t>symbol - TOKENS)
+
+
+# Terms by their members. An integer of the key is the member at the same place of the struct above.
+cdef inline TermId intern_guard(TermTable table, GuardId guard) except -1 nogil:
+    return table.intern(K_GUARD, guard, 0, 0, guard, F_IMPURE)
+
+
+cdef inline TermId intern_byte(TermTable table, SetId set_id) except -1 nogil:
+    return table.intern(K_SET, set_id, 0, 0, NEVER, F_LOCAL)
+
+
+cdef inline TermId intern_literal(TermTable table, int32_t first, int32_t length) except -1 nogil:
+    return table.intern(K_LIT, first, length, 0, NEVER, F_LOCAL)
+
+
+cdef inline TermId intern_sequence(
+    TermTable table, TermId first, TermId rest, int32_t nu, int32_t flags
+) except -1 nogil:
+    return table.intern(K_SEQ, first, rest, 0, nu, flags)
+
+
+cdef inline TermId intern_repetition(
+    TermTable table, TermId item, int32_t low, int32_t high, int32_t nu, int32_t flags
+) except -1 nogil:
+    return table.intern(K_REP, item, low, high, nu, flags)
+
+
+cdef inline TermId intern_negation(TermTable table, TermId negated, int32_t nu) except -1 nogil:
+    return table.intern(K_NOT, negated, 0, 0, nu, F_BOOL | F_LOCAL)
+
+
+cdef inline TermId intern_call(
+    TermTable table, CallId call, bint nonempty, int32_t nu, int32_t flags
+) except -1 nogil:
+    return table.intern(K_CALL, call, nonempty, 0, nu, flags)
+
+
+cdef inline TermId intern_token(TermTable table, TokenClassId token_class) except -1 nogil:
+    return table.intern(K_TOKEN, token_class, 0, 0, NEVER, F_TOKEN | F_LOCAL | F_IMPURE)

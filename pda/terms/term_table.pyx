@@ -97,22 +97,22 @@ cdef class TermTable:
     # -- interning ---------------------------------------------------------------------------------
 
     cdef TermId intern(
-        self, int32_t kind, int32_t a, int32_t b, int32_t c, int32_t nu, int32_t flags
+        self, int32_t kind, int32_t key0, int32_t key1, int32_t key2, int32_t nu, int32_t flags
     ) except -1 nogil:
-        cdef uint64_t h = mix(mix(mix(mix(17, kind), <uint32_t>a), <uint32_t>b), <uint32_t>c)
+        cdef uint64_t h = mix(mix(mix(mix(17, kind), <uint32_t>key0), <uint32_t>key1), <uint32_t>key2)
         self.meter.spend(2)
         cdef Probe probe = ids_probe(&self.term_index, h)
         cdef int32_t id = ids_next(&self.term_index, &probe)
         cdef Term* t
         while id >= 0:
             t = &self.terms[id]
-            if t.kind == kind and t.a == a and t.b == b and t.c == c:
+            if t.kind == kind and t.key[0] == key0 and t.key[1] == key1 and t.key[2] == key2:
                 return id
             id = ids_next(&self.term_index, &probe)
-        return self.add(kind, a, b, c, nu, flags, &probe)
+        return self.add(kind, key0, key1, key2, nu, flags, &probe)
 
     cdef TermId add(
-        self, int32_t kind, int32_t a, int32_t b, int32_t c, int32_t nu, int32_t flags, Probe* probe
+        self, int32_t kind, int32_t key0, int32_t key1, int32_t key2, int32_t nu, int32_t flags, Probe* probe
     ) except -1 nogil:
         cdef Term t
         cdef int32_t id = <int32_t>self.terms.size()
@@ -121,9 +121,9 @@ cdef class TermTable:
         self.meter.hold(sizeof(Term) + ENTRY_BYTES)
         self.meter.spend(TERM_WORK)
         t.kind = <uint8_t>kind
-        t.a = a
-        t.b = b
-        t.c = c
+        t.key[0] = key0
+        t.key[1] = key1
+        t.key[2] = key2
         t.nu = <int8_t>nu
         t.flags = <uint8_t>flags
         t.map = t.symbol = t.calls = UNKNOWN
@@ -147,9 +147,9 @@ cdef class TermTable:
         id = ids_next(&self.term_index, &probe)
         while id >= 0:
             t = &self.terms[id]
-            if t.kind == kind and t.b == <int32_t>n:
+            if t.kind == kind and t.operands.count == <int32_t>n:
                 i = 0
-                while i < n and self.kids[t.a + i] == items[i]:
+                while i < n and self.kids[t.operands.first + i] == items[i]:
                     i += 1
                 if i == n:
                     return id

@@ -39,11 +39,11 @@ cdef int after(TermTable terms, TermId t, int states, KeyMap* known, int depth) 
     if u.kind == K_EPS:
         return states
     if u.kind == K_LIT:
-        for k in range(u.b):
+        for k in range(u.literal.length):
             more = 0
             for state in range(UTF8_STATES):
                 if (out >> state) & 1:
-                    next = utf8_step(state, terms.pool[u.a + k])
+                    next = utf8_step(state, terms.pool[u.literal.first + k])
                     if next == NOT_UTF8:
                         return NOT_SEEN
                     more |= 1 << next
@@ -56,31 +56,31 @@ cdef int after(TermTable terms, TermId t, int states, KeyMap* known, int depth) 
         return out
     out = NOT_SEEN
     if u.kind == K_SET:
-        out = after_set(terms, u.a, states)
+        out = after_set(terms, u.set_id, states)
     elif u.kind == K_SEQ:
         out = states
         while out != NOT_SEEN and terms.terms[t].kind == K_SEQ:
-            out = after(terms, terms.terms[t].a, out, known, depth + 1)
-            t = terms.terms[t].b
+            out = after(terms, terms.terms[t].seq.first, out, known, depth + 1)
+            t = terms.terms[t].seq.rest
         if out != NOT_SEEN:
             out = after(terms, t, out, known, depth + 1)
     elif u.kind == K_ALT:
         out = 0
-        for k in range(u.b):
-            more = after(terms, terms.kids[u.a + k], states, known, depth + 1)
+        for k in range(u.operands.count):
+            more = after(terms, terms.kids[u.operands.first + k], states, known, depth + 1)
             if more == NOT_SEEN:
                 out = NOT_SEEN
                 break
             out |= more
     elif u.kind == K_AND:  # one operand is enough
-        for k in range(u.b):
-            more = after(terms, terms.kids[u.a + k], states, known, depth + 1)
+        for k in range(u.operands.count):
+            more = after(terms, terms.kids[u.operands.first + k], states, known, depth + 1)
             if more != NOT_SEEN:
                 out = more if out == NOT_SEEN else out & more
     elif u.kind == K_REP:
         out = states
         while True:  # at most one round for each state
-            more = after(terms, u.a, out, known, depth + 1)
+            more = after(terms, u.rep.item, out, known, depth + 1)
             if more == NOT_SEEN:
                 out = NOT_SEEN
                 break

@@ -48,8 +48,8 @@ ROWS = (
     Mutant(
         "count-gap",
         "pda/terms",
-        "r.b <= high + 1",
-        "r.b <= high + 2",
+        "r.rep.low <= high + 1",
+        "r.rep.low <= high + 2",
         "Counted repetitions are joined only where no count lies between them.",
         ("tests/pda/terms/test_terms.py",),
     ),
@@ -107,7 +107,7 @@ ROWS = (
     Mutant(
         "later-tests",
         "pda/context",
-        "self.passes(u.a)",
+        "self.passes(u.seq.first)",
         "False",
         "A test of a key that comes after something that can be empty is seen.",
         ("tests/pda/context/test_keys.py", "tests/exactness/test_objects.py"),

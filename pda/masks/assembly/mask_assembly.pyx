@@ -284,6 +284,7 @@ cdef class MaskAssembler(MaskPart):
         cdef Term blanks = self.terms.terms[as_term(alternative.prefix)]
         cdef vector[PlaceId] nowhere
         cdef Edge edge
+        cdef FilterId lengths
         if group != WHOLE:
             number = self.prefixes.split(alternative.continuation)
             if (
@@ -301,12 +302,13 @@ cdef class MaskAssembler(MaskPart):
         if code == NOT_A_CODE or not self.runs.is_made(code):
             return False
         run = self.runs.run_of(code, 0)
-        found = self.slices.slice(run, blanks.c)
+        found = self.slices.slice(run, blanks.rep.high)
         if found != NO_TOKENS:
             self.add_operand(found, at.filter, at.unsure)
         tail = self.splitter.tail_of(run, ANYTHING)
-        if blanks.b <= self.slices.tails[tail].most_before:
-            at.filter = self.slices.filter_both(at.filter, self.slices.filter_of(tail, blanks.b, blanks.c))
+        if blanks.rep.low <= self.slices.tails[tail].most_before:
+            lengths = self.slices.filter_of(tail, blanks.rep.low, blanks.rep.high)
+            at.filter = self.slices.filter_both(at.filter, lengths)
             edge.continuation = alternative.continuation
             edge.parent = frame
             edge.action = ACTION_NONE

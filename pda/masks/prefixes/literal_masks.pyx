@@ -136,35 +136,35 @@ cdef class LiteralMasks(MaskPart):
             at.item = self.table.items[at.position]
             t = self.terms.terms[at.item]
             if t.kind == K_ALT:
-                for k in range(t.a, t.a + t.b):
+                for k in range(t.operands.first, t.operands.first + t.operands.count):
                     at.item = self.terms.kids[k]
                     self.spots.push_back(at)
                 return 0
         t = self.terms.terms[at.item]
         if t.kind == K_SEQ:
-            t = self.terms.terms[t.a]
+            t = self.terms.terms[t.seq.first]
         if at.itself:
             at.itself = False
             byte = nodes.byte[at.node]
             if t.kind == K_LIT:
-                if self.terms.pool[t.a + at.offset] == byte:
+                if self.terms.pool[t.literal.first + at.offset] == byte:
                     self.take_node(at, at.node, in_suffix_trie)
-            elif self.terms.set_has(t.a, byte):
+            elif self.terms.set_has(t.set_id, byte):
                 self.take_node(at, at.node, in_suffix_trie)
             return 0
         first = nodes.kid_first[at.node]
         count = nodes.kid_first[at.node + 1] - first
         bytes_of = nodes.kid_byte + first
         if t.kind == K_LIT:
-            found = <const uint8_t*>memchr(bytes_of, self.terms.pool[t.a + at.offset], count)
+            found = <const uint8_t*>memchr(bytes_of, self.terms.pool[t.literal.first + at.offset], count)
             if found != NULL:
                 self.take_node(at, nodes.kid_node[first + (found - bytes_of)], in_suffix_trie)
         elif count <= FEW_KIDS:
             for k in range(count):
-                if self.terms.set_has(t.a, bytes_of[k]):
+                if self.terms.set_has(t.set_id, bytes_of[k]):
                     self.take_node(at, nodes.kid_node[first + k], in_suffix_trie)
         else:
-            words = &self.terms.sets[4 * t.a]
+            words = &self.terms.sets[4 * t.set_id]
             for k in range(4):
                 word = words[k]
                 while word:
@@ -185,11 +185,11 @@ cdef class LiteralMasks(MaskPart):
         if nodes.kid_first[kid] == nodes.kid_first[kid + 1]:
             return 0
         at.node = kid
-        u = self.terms.terms[t.a] if t.kind == K_SEQ else t
+        u = self.terms.terms[t.seq.first] if t.kind == K_SEQ else t
         at.offset += 1
-        if u.kind != K_LIT or at.offset == u.b:
+        if u.kind != K_LIT or at.offset == u.literal.length:
             at.offset = 0
-            at.item = t.b if t.kind == K_SEQ else EPS
+            at.item = t.seq.rest if t.kind == K_SEQ else EPS
             if at.item == EPS:
                 if at.position == self.last_position:
                     self.return_places.push_back(place_at(kid, in_suffix_trie))

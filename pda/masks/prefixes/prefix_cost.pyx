@@ -7,7 +7,7 @@ A prefix pays off if few tokens continue after it, or if few tokens begin like i
 from libc.stdint cimport int64_t, uint8_t
 from libc.string cimport memchr
 
-from stackmask.pda.ids cimport MapId, RuleId
+from stackmask.pda.ids cimport MapId
 from stackmask.pda.memory.byte_sets cimport count_bits, lowest_bit
 from stackmask.pda.memory.checked_vectors cimport copy_items, refill
 from stackmask.pda.terms.term_table cimport (
@@ -23,6 +23,7 @@ from stackmask.pda.terms.term_table cimport (
     K_SEQ,
     K_SET,
     K_TOKEN,
+    Call,
     Term,
 )
 from stackmask.pda.terms.term_store cimport TermStore
@@ -66,18 +67,19 @@ cdef class PrefixCost:
         cdef bint found
         if u.kind == K_SET or u.kind == K_LIT:
             return True
-        if u.kind != K_ALT or u.b > MAX_KIDS:
+        if u.kind != K_ALT or u.operands.count > MAX_KIDS:
             return False
         if <size_t>term >= self.literal_of.size():
             self.literal_of.resize(self.terms.terms.size(), 0)
         if not self.literal_of[term]:
             found = True
-            for k in range(u.a, u.a + u.b):
+            for k in range(u.operands.first, u.operands.first + u.operands.count):
                 kid = self.terms.terms[self.terms.kids[k]]
                 while kid.kind == K_SEQ and (
-                    self.terms.terms[kid.a].kind == K_SET or self.terms.terms[kid.a].kind == K_LIT
+                    self.terms.terms[kid.seq.first].kind == K_SET
+                    or self.terms.terms[kid.seq.first].kind == K_LIT
                 ):
-                    kid = self.terms.terms[kid.b]
+                    kid = self.terms.terms[kid.seq.rest]
                 found = found and (kid.kind == K_SET or kid.kind == K_LIT)
             self.literal_of[term] = NO
             if found:
@@ -92,32 +94,32 @@ cdef class PrefixCost:
         cdef Term u, v
         cdef int32_t k
         cdef TermId item
-        cdef RuleId rule
+        cdef const Call* call
         cdef bint on
         while True:
             left[0] -= 1
             if left[0] < 0:
                 return add_all(words)
             u = self.terms.terms[state]
-            item = u.a if u.kind == K_SEQ else state
+            item = u.seq.first if u.kind == K_SEQ else state
             v = self.terms.terms[item]
             on = v.nu >= 0
             if v.kind == K_SET or v.kind == K_LIT:
                 first_bytes_of_literal(self.terms, item, words)
             elif v.kind == K_ALT:
-                for k in range(v.a, v.a + v.b):
+                for k in range(v.operands.first, v.operands.first + v.operands.count):
                     if self.add_first(self.terms.kids[k], words, left):
                         on = True
             elif v.kind == K_REP:
-                if self.add_first(v.a, words, left):
+                if self.add_first(v.rep.item, words, left):
                     on = True
             elif v.kind == K_CALL:
-                rule = self.terms.call_table[v.a].target
-                if self.terms.call_table[v.a].kind == CALL_TEST:
+                call = &self.terms.call_table[v.call.id]
+                if call.kind == CALL_TEST:
                     on = True
-                elif self.terms.call_table[v.a].kind == CALL_RESOLVER:
+                elif call.kind == CALL_RESOLVER:
                     return add_all(words)
-                elif self.add_first(self.terms.rule_body[rule], words, left) and v.c == 0:
+                elif self.add_first(self.terms.rule_body[call.rule], words, left) and not v.call.nonempty:
                     on = True
             elif v.kind != K_TOKEN:
                 return add_all(words)
@@ -125,7 +127,7 @@ cdef class PrefixCost:
                 return False
             if u.kind != K_SEQ:
                 return True
-            state = u.b
+            state = u.seq.rest
 
     cdef bint few_begin(self, const uint64_t* words) noexcept nogil:
         """Tell whether few nodes of the vocabulary begin with these bytes."""
@@ -175,7 +177,7 @@ cdef class PrefixCost:
         cdef Term last = self.terms.terms[self.path.back()]
         if not words or self.path.size() > 1 or last.kind != K_SET:
             return False
-        return count_bits(&self.terms.sets[4 * last.a], 4) >= MANY_BYTES
+        return count_bits(&self.terms.sets[4 * last.set_id], 4) >= MANY_BYTES
 
     cdef bint few_follow(self) except -1 nogil:
         """Tell whether few nodes of the vocabulary are after the literals in ``path``.
@@ -195,7 +197,7 @@ cdef class PrefixCost:
                 # a letter or one of its escapes
                 copy_items(before, self.spots)
                 after_run.clear()
-                for k in range(u.a, u.a + u.b):
+                for k in range(u.operands.first, u.operands.first + u.operands.count):
                     copy_items(self.spots, before)
                     self.spell(self.terms.kids[k])
                     after_run.insert(after_run.end(), self.spots.begin(), self.spots.end())
@@ -230,28 +232,28 @@ cdef class PrefixCost:
         cdef size_t i
         cdef uint64_t left
         while not self.spots.empty():
-            v = self.terms.terms[u.a] if u.kind == K_SEQ else u
+            v = self.terms.terms[u.seq.first] if u.kind == K_SEQ else u
             self.next_spots.clear()
             for i in range(self.spots.size()):
                 node = self.spots[i]
                 if v.kind == K_LIT:
-                    self.spell_byte(node, self.terms.pool[v.a + offset])
+                    self.spell_byte(node, self.terms.pool[v.literal.first + offset])
                 elif self.trie.kid_first[node + 1] - self.trie.kid_first[node] <= FEW_KIDS:
                     for k in range(self.trie.kid_first[node], self.trie.kid_first[node + 1]):
-                        if self.terms.set_has(v.a, self.trie.kid_byte[k]):
+                        if self.terms.set_has(v.set_id, self.trie.kid_byte[k]):
                             self.next_spots.push_back(self.trie.kid_node[k])
                 else:
                     for b in range(4):
-                        left = self.terms.sets[4 * v.a + b]
+                        left = self.terms.sets[4 * v.set_id + b]
                         while left:
                             self.spell_byte(node, 64 * b + lowest_bit(left))
                             left &= left - 1
             self.spots.swap(self.next_spots)
             offset += 1
-            if v.kind == K_SET or offset == v.b:
+            if v.kind == K_SET or offset == v.literal.length:
                 if u.kind != K_SEQ:
                     return 0
-                u = self.terms.terms[u.b]
+                u = self.terms.terms[u.seq.rest]
                 offset = 0
         return 0
 
@@ -261,14 +263,14 @@ cdef int first_bytes_of_literal(TermStore terms, TermId term, uint64_t* words) n
     cdef Term u = terms.terms[term]
     cdef int32_t k, byte
     if u.kind == K_SEQ:
-        u = terms.terms[u.a]
+        u = terms.terms[u.seq.first]
     if u.kind == K_ALT:
-        for k in range(u.a, u.a + u.b):
+        for k in range(u.operands.first, u.operands.first + u.operands.count):
             first_bytes_of_literal(terms, terms.kids[k], words)
     elif u.kind == K_LIT:
-        byte = terms.pool[u.a]
+        byte = terms.pool[u.literal.first]
         words[byte >> 6] |= <uint64_t>1 << (byte & 63)
     else:
         for k in range(4):
-            words[k] |= terms.sets[4 * u.a + k]
+            words[k] |= terms.sets[4 * u.set_id + k]
     return 0

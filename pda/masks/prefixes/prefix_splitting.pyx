@@ -23,7 +23,7 @@ cimport cython
 
 from libc.stdint cimport uint32_t
 
-from stackmask.pda.ids cimport ACTION_NONE, NO_TERM, RuleId, is_capture
+from stackmask.pda.ids cimport ACTION_NONE, NO_TERM, is_capture
 from stackmask.pda.memory.byte_sets cimport count_bits
 from stackmask.pda.memory.checked_vectors cimport refill
 from stackmask.pda.masks.prefixes.prefix_cost cimport MOST_LOOKS, first_bytes_of_literal
@@ -41,7 +41,9 @@ from stackmask.pda.terms.term_table cimport (
     K_SEQ,
     K_SET,
     NEVER,
+    Call,
     Ends,
+    Repetition,
     Term,
 )
 from stackmask.pda.context.semantic_states cimport Semantics
@@ -134,7 +136,7 @@ cdef class PrefixSplitter(PrefixCost):
         if found.count and self.left.size():
             found.other = self.left[0] if self.left.size() == 1 else self.terms.mk_alt(self.left, 0)
             u = self.terms.terms[state]
-            if not u.flags & F_KEYS and self.is_loop(self.terms.terms[u.a] if u.kind == K_SEQ else u):
+            if not u.flags & F_KEYS and self.is_loop(self.terms.terms[u.seq.first] if u.kind == K_SEQ else u):
                 # a loop that is not split completely is walked as a whole
                 found.count = 0
                 found.other = EMPTY
@@ -154,37 +156,39 @@ cdef class PrefixSplitter(PrefixCost):
         cdef uint64_t words[4]
         cdef const uint64_t* own
         alternative.test = NO_TEST
-        if u.kind == K_SEQ and self.terms.terms[u.a].kind == K_CALL:
+        if u.kind == K_SEQ and self.terms.terms[u.seq.first].kind == K_CALL:
             # the test before the blanks is made when the alternative is used
-            if self.terms.call_table[self.terms.terms[u.a].a].kind != CALL_TEST:
+            if self.terms.call_table[self.terms.terms[u.seq.first].call.id].kind != CALL_TEST:
                 return 0
-            alternative.test = self.terms.call_table[self.terms.terms[u.a].a].target
-            u = self.terms.terms[u.b]
-        if u.kind != K_SEQ or self.terms.terms[u.a].kind != K_REP or self.terms.terms[u.b].nu != NEVER:
+            alternative.test = self.terms.call_table[self.terms.terms[u.seq.first].call.id].test
+            u = self.terms.terms[u.seq.rest]
+        if u.kind != K_SEQ or self.terms.terms[u.seq.first].kind != K_REP:
             return 0
-        blanks = self.terms.terms[self.terms.terms[u.a].a]
-        if blanks.kind != K_SET or not self.terms.terms[u.b].flags & F_IMPURE:
+        if self.terms.terms[u.seq.rest].nu != NEVER:
+            return 0
+        blanks = self.terms.terms[self.terms.terms[u.seq.first].rep.item]
+        if blanks.kind != K_SET or not self.terms.terms[u.seq.rest].flags & F_IMPURE:
             return 0
         for k in range(256):
-            count += self.terms.set_has(blanks.a, k)
+            count += self.terms.set_has(blanks.set_id, k)
         words[0] = words[1] = words[2] = words[3] = 0
-        if count > FEW_BLANKS or self.add_first(u.b, words, &left):
+        if count > FEW_BLANKS or self.add_first(u.seq.rest, words, &left):
             return 0
-        own = &self.terms.sets[4 * blanks.a]
+        own = &self.terms.sets[4 * blanks.set_id]
         for k in range(4):
             if own[k] & words[k]:
                 return 0
-        if not self.splits[self.split(u.b)].count:
+        if not self.splits[self.split(u.seq.rest)].count:
             return 0
-        alternative.prefix = term_prefix(u.a)
-        alternative.tail = alternative.continuation = u.b
+        alternative.prefix = term_prefix(u.seq.first)
+        alternative.tail = alternative.continuation = u.seq.rest
         alternative.after = alternative.call = EPS
         alternative.action = ACTION_NONE
-        alternative.run = self.terms.terms[u.a].a
+        alternative.run = self.terms.terms[u.seq.first].rep.item
         alternative.nullable = alternative.unconditional = False
         alternative.live = EPS
-        if self.terms.terms[u.b].flags & F_KEYS and not self.keys.needs.always_lives(u.b):
-            alternative.live = u.b
+        if self.terms.terms[u.seq.rest].flags & F_KEYS and not self.keys.needs.always_lives(u.seq.rest):
+            alternative.live = u.seq.rest
         alternative.needs = self.keys.needs.needs_at(alternative.live)
         found.first = <int32_t>self.alternatives.size()
         found.count = 1
@@ -206,11 +210,11 @@ cdef class PrefixSplitter(PrefixCost):
             if at.term == EPS:
                 break
             u = self.terms.terms[at.term]
-            item = u.a if u.kind == K_SEQ else at.term
-            next = u.b if u.kind == K_SEQ else EPS
+            item = u.seq.first if u.kind == K_SEQ else at.term
+            next = u.seq.rest if u.kind == K_SEQ else EPS
             v = self.terms.terms[item]
             keyed = (self.terms.terms[next].flags | self.terms.terms[at.after].flags) & F_KEYS
-            if self.path.empty() and v.kind == K_CALL and self.terms.call_table[v.a].kind == CALL_TEST:
+            if self.path.empty() and v.kind == K_CALL and self.terms.call_table[v.call.id].kind == CALL_TEST:
                 if at.test != EPS:
                     break
                 at.test = item
@@ -221,7 +225,7 @@ cdef class PrefixSplitter(PrefixCost):
                 at.term = next
                 at.ends = True
                 at.nullable = at.is_literal = False
-                self.path.push_back(self.terms.rule_body[self.terms.call_table[v.a].target])
+                self.path.push_back(self.terms.rule_body[self.terms.call_table[v.call.id].rule])
                 break
             if inside and self.is_loop(v):
                 if self.path.empty():
@@ -246,7 +250,7 @@ cdef class PrefixSplitter(PrefixCost):
                     if queued.after == EMPTY:
                         # a follow restriction leaves nothing that could follow
                         return 0
-                for k in range(v.a, v.a + v.b):
+                for k in range(v.operands.first, v.operands.first + v.operands.count):
                     queued.term = self.terms.kids[k]
                     self.todo.push_back(queued)
                 return 0
@@ -283,14 +287,14 @@ cdef class PrefixSplitter(PrefixCost):
         """
         cdef uint64_t words[4]
         cdef int32_t left = MOST_LOOKS
-        if loop.kind != K_REP or self.terms.terms[loop.a].nu != NEVER:
+        if loop.kind != K_REP or self.terms.terms[loop.rep.item].nu != NEVER:
             return False
         if loop.flags & F_KEYS:
             return True
-        if not loop.flags & F_IMPURE and self.terms.terms[loop.a].kind != K_SEQ:
+        if not loop.flags & F_IMPURE and self.terms.terms[loop.rep.item].kind != K_SEQ:
             return False
         words[0] = words[1] = words[2] = words[3] = 0
-        self.add_first(loop.a, words, &left)
+        self.add_first(loop.rep.item, words, &left)
         if count_bits(words, 4) > FEW_BLANKS:
             return False
         return loop.flags & F_IMPURE or not self.few_begin(words)
@@ -299,13 +303,14 @@ cdef class PrefixSplitter(PrefixCost):
         """Take a loop as an item and the loop again, or as what follows the loop."""
         cdef PartialSplit queued = at
         cdef TermId continuation = next if at.after == EPS else self.terms.mk_seq(next, at.after)
-        cdef TermId more = self.terms.mk_rep(loop.a, max(loop.b - 1, 0), max(loop.c - 1, -1))
+        cdef Repetition r = loop.rep
+        cdef TermId more = self.terms.mk_rep(r.item, max(r.low - 1, 0), max(r.high - 1, -1))
         queued.depth = 0
-        queued.term = loop.a
+        queued.term = r.item
         queued.after = self.terms.mk_seq(more, continuation)
         if queued.after != EMPTY:
             self.todo.push_back(queued)
-        if loop.b == 0:
+        if r.low == 0:
             queued.term = continuation if next == EPS else next
             queued.after = EPS if next == EPS else at.after
             self.todo.push_back(queued)
@@ -313,22 +318,21 @@ cdef class PrefixSplitter(PrefixCost):
 
     cdef bint is_key(self, Term call, TermId next, TermId after) except -1 nogil:
         """Tell whether a call is an undeclared key, in quotes, with something after it."""
-        cdef RuleId rule = self.terms.call_table[call.a].target
-        cdef ActionId action = self.terms.call_table[call.a].action
+        cdef Call called = self.terms.call_table[call.call.id]
         cdef uint8_t quote
         cdef uint64_t words[4]
         cdef Term body
-        if self.terms.call_table[call.a].kind != CALL_RULE:
+        if called.kind != CALL_RULE:
             return False
-        if not is_capture(action) or not self.semantics.is_key(action):
+        if not is_capture(called.action) or not self.semantics.is_key(called.action):
             return False
         if self.terms.terms[next].nu >= 0 and self.terms.terms[after].nu >= 0:
             return False
-        body = self.terms.terms[self.terms.rule_body[rule]]
-        if body.kind != K_SEQ or body.flags & F_IMPURE or self.terms.terms[body.a].kind != K_SET:
+        body = self.terms.terms[self.terms.rule_body[called.rule]]
+        if body.kind != K_SEQ or body.flags & F_IMPURE or self.terms.terms[body.seq.first].kind != K_SET:
             return False
         words[0] = words[1] = words[2] = words[3] = 0
-        first_bytes_of_literal(self.terms, body.a, words)
+        first_bytes_of_literal(self.terms, body.seq.first, words)
         quote = self.semantics.key_text.quote
         words[quote >> 6] ^= <uint64_t>1 << (quote & 63)
         return not words[0] | words[1] | words[2] | words[3]
@@ -411,11 +415,11 @@ cdef class PrefixSplitter(PrefixCost):
             return EMPTY
         if u.nu == NEVER:
             return item
-        if u.kind == K_REP and self.terms.terms[u.a].nu == NEVER:
-            return self.terms.mk_rep(u.a, 1, u.c)
+        if u.kind == K_REP and self.terms.terms[u.rep.item].nu == NEVER:
+            return self.terms.mk_rep(u.rep.item, 1, u.rep.high)
         if u.kind != K_ALT:
             return EMPTY
-        for k in range(u.a, u.a + u.b):
+        for k in range(u.operands.first, u.operands.first + u.operands.count):
             kid = self.terms.kids[k]
             if kid == EPS:
                 continue
@@ -436,11 +440,11 @@ cdef class PrefixSplitter(PrefixCost):
         alternative.run = NO_WHITESPACE
         alternative.test = NO_TEST
         if at.test != EPS:
-            alternative.test = self.terms.call_table[self.terms.terms[at.test].a].target
+            alternative.test = self.terms.call_table[self.terms.terms[at.test].call.id].test
         alternative.action = ACTION_NONE
         alternative.call = at.key
         if at.key != EPS:
-            alternative.action = self.terms.call_table[self.terms.terms[at.key].a].action
+            alternative.action = self.terms.call_table[self.terms.terms[at.key].call.id].action
         alternative.unconditional = not F_IMPURE & (
             self.terms.terms[at.term].flags | self.terms.terms[at.after].flags
         )

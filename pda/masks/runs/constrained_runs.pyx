@@ -35,6 +35,7 @@ from stackmask.pda.terms.term_table cimport (
     K_REP,
     K_SEQ,
     K_SET,
+    Repetition,
     Term,
 )
 from stackmask.pda.masks.shared.arena cimport NO_FILTER
@@ -106,19 +107,19 @@ cdef class ConstrainedRuns(MaskPart):
         first character.
         """
         cdef Term t = self.terms.terms[state]
-        cdef Term both = self.terms.terms[t.a] if t.kind == K_SEQ else t
+        cdef Term both = self.terms.terms[t.seq.first] if t.kind == K_SEQ else t
         cdef int32_t k
         cdef TermId kid
         if t.kind == K_SEQ and both.kind == K_SET:
             return self.whole_run(state)
         if both.kind != K_AND:
             return state
-        for k in range(both.b):
-            kid = self.terms.kids[both.a + k]
+        for k in range(both.operands.count):
+            kid = self.terms.kids[both.operands.first + k]
             if self.terms.terms[kid].kind != K_REP:
                 continue
-            if self.runs.code_of(self.terms.terms[kid].a) != NOT_A_CODE:
-                return self.terms.mk_seq(kid, t.b) if t.kind == K_SEQ else kid
+            if self.runs.code_of(self.terms.terms[kid].rep.item) != NOT_A_CODE:
+                return self.terms.mk_seq(kid, t.seq.rest) if t.kind == K_SEQ else kid
         return state
 
     cdef TermId whole_run(self, TermId state) except -3 nogil:
@@ -127,24 +128,26 @@ cdef class ConstrainedRuns(MaskPart):
         Return other states as they are.
         """
         cdef Term t = self.terms.terms[state]
-        cdef Term next = self.terms.terms[t.b]
-        cdef Term run = self.terms.terms[next.a] if next.kind == K_SEQ else next
+        cdef Term next = self.terms.terms[t.seq.rest]
+        cdef Term run = self.terms.terms[next.seq.first] if next.kind == K_SEQ else next
+        cdef Repetition r
         cdef int32_t k
         cdef CodeId code
         cdef TermId whole
         cdef bint shared = False
         if run.kind != K_REP:
             return state
-        code = self.runs.code_of(run.a)
+        code = self.runs.code_of(run.rep.item)
         if code == NOT_A_CODE or self.splitter.is_narrow(code):
             return state
         for k in range(4):
-            if self.terms.sets[4 * self.terms.terms[t.a].a + k] & self.runs.codes[code].first[k]:
+            if self.terms.sets[4 * self.terms.terms[t.seq.first].set_id + k] & self.runs.codes[code].first[k]:
                 shared = True
         if not shared:
             return state
-        whole = self.terms.mk_rep(run.a, run.b + 1, run.c + 1 if run.c >= 0 else run.c)
-        return self.terms.mk_seq(whole, next.b if next.kind == K_SEQ else EPS)
+        r = run.rep
+        whole = self.terms.mk_rep(r.item, r.low + 1, r.high + 1 if r.high >= 0 else r.high)
+        return self.terms.mk_seq(whole, next.seq.rest if next.kind == K_SEQ else EPS)
 
     cdef ConfigId unconstrained(self, ConfigId config) except -3 nogil:
         """Return the configuration without its constraints if it consists of runs only then; else itself.
@@ -361,7 +364,7 @@ cdef class ConstrainedRuns(MaskPart):
         u = self.terms.terms[self.space.members[c.first].state]
         if member.high != UNBOUNDED or (u.flags & F_IMPURE and self.terms.guard_sets.size() > 1):
             return False
-        both = self.terms.terms[u.a] if u.kind == K_SEQ else u
+        both = self.terms.terms[u.seq.first] if u.kind == K_SEQ else u
         if both.kind != K_AND:
             return False
         self.spelled.clear()
@@ -369,13 +372,13 @@ cdef class ConstrainedRuns(MaskPart):
         at.node = node_at(place)
         at.continuation = NOTHING_MORE
         at.state = 0
-        for k in range(both.a, both.a + both.b):
+        for k in range(both.operands.first, both.operands.first + both.operands.count):
             u = self.terms.terms[self.terms.kids[k]]
             if u.kind == K_NOT:
-                at.term = u.a
+                at.term = u.negated
                 self.spelled.push_back(at)
                 strings += 1
-        if strings < both.b - 1:
+        if strings < both.operands.count - 1:
             return False
         self.splitter.first_of(member.continuation, after_run)
         n = self.tries.nodes(place)
@@ -398,18 +401,18 @@ cdef class ConstrainedRuns(MaskPart):
             u = self.terms.terms[at.term]
             if u.kind == K_ALT:
                 on = at
-                for k in range(u.a, u.a + u.b):
+                for k in range(u.operands.first, u.operands.first + u.operands.count):
                     on.term = self.terms.kids[k]
                     self.spelled.push_back(on)
             elif u.kind == K_SEQ:
-                self.spelled_continuations.push_back(pair[TermId, int32_t](u.b, at.continuation))
-                at.term = u.a
+                self.spelled_continuations.push_back(pair[TermId, int32_t](u.seq.rest, at.continuation))
+                at.term = u.seq.first
                 at.continuation = <int32_t>self.spelled_continuations.size() - 1
                 self.spelled.push_back(at)
             elif u.kind == K_LIT:
-                for k in range(u.b):
-                    at.node = child_of(n, at.node, self.terms.pool[u.a + k])
-                    at.state = table[256 * at.state + self.terms.pool[u.a + k]]
+                for k in range(u.literal.length):
+                    at.node = child_of(n, at.node, self.terms.pool[u.literal.first + k])
+                    at.state = table[256 * at.state + self.terms.pool[u.literal.first + k]]
                     if at.node == NO_NODE or at.state < 0:
                         break
                 if at.node != NO_NODE and at.state >= 0:
@@ -419,7 +422,7 @@ cdef class ConstrainedRuns(MaskPart):
                 on = at
                 on.term = EPS
                 for k in range(n.kid_first[at.node], n.kid_first[at.node + 1]):
-                    if self.terms.set_has(u.a, n.kid_byte[k]):
+                    if self.terms.set_has(u.set_id, n.kid_byte[k]):
                         on.node = n.kid_node[k]
                         on.state = table[256 * at.state + n.kid_byte[k]]
                         if on.state >= 0:
@@ -493,7 +496,7 @@ cdef class ConstrainedRuns(MaskPart):
             return False
         t = self.terms.terms[self.space.members[c.first].state]
         if t.kind == K_SEQ:
-            t = self.terms.terms[t.a]
+            t = self.terms.terms[t.seq.first]
         if t.kind == K_AND and self.layers.constrained:
             return self.unconstrained(config) != config and self.exclude_strings(config, place, deferred)
         if t.kind != K_REP or not trie_of(place):

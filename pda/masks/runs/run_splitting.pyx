@@ -157,18 +157,18 @@ cdef class RunSplitter(MaskPart):
         known = map_get(&self.member_index, key)
         if known != NO_VALUE:
             return known
-        r = self.terms.terms[t.a] if t.kind == K_SEQ else t
-        if r.kind == K_REP and (r.c < 0 or r.c > 1):
-            member.code = self.runs.code_of(r.a)
-            member.low = r.b
-            member.high = r.c if r.c >= 0 else UNBOUNDED
+        r = self.terms.terms[t.seq.first] if t.kind == K_SEQ else t
+        if r.kind == K_REP and (r.rep.high < 0 or r.rep.high > 1):
+            member.code = self.runs.code_of(r.rep.item)
+            member.low = r.rep.low
+            member.high = r.rep.high if r.rep.high >= 0 else UNBOUNDED
             if member.code != NOT_A_CODE:
                 if self.is_narrow(member.code) and self.queries(member.code) < NARROW_PAYS_OFF:
                     return NO_MEMBER
                 member.ends = 1
                 if self.terms.guard_sets.size() > 1:
                     member.ends = self.space.member_ends(state, frame)
-                member.state = t.b if t.kind == K_SEQ else EPS
+                member.state = t.seq.rest if t.kind == K_SEQ else EPS
                 member.frame = frame
                 member.sem = sem
                 member.continuation = self.space.closed(member.state, frame, sem)
@@ -225,13 +225,13 @@ cdef class RunSplitter(MaskPart):
             t = self.terms.terms[m.state]
             if t.kind == K_ALT:
                 others.clear()
-                for k in range(t.b):
-                    member = self.member_of(self.terms.kids[t.a + k], m.frame, sem)
+                for k in range(t.operands.count):
+                    member = self.member_of(self.terms.kids[t.operands.first + k], m.frame, sem)
                     if member != NO_MEMBER:
                         found.push_back(member)
                     else:
-                        others.push_back(self.terms.kids[t.a + k])
-                if <int32_t>others.size() < t.b:
+                        others.push_back(self.terms.kids[t.operands.first + k])
+                if <int32_t>others.size() < t.operands.count:
                     if others.empty():
                         continue
                     m.state = self.terms.mk_alt(others, 0)

@@ -132,23 +132,23 @@ cdef class TokenPartition(MaskPart):
         elif t.kind == K_SET:
             found.least = found.slack = 1
         elif t.kind == K_LIT:
-            found.least = found.slack = t.b
+            found.least = found.slack = t.literal.length
         elif depth < MAX_NESTING:
             if t.kind == K_SEQ:
-                self.length(t.a, depth + 1, &a)
-                self.length(t.b, depth + 1, &b)
+                self.length(t.seq.first, depth + 1, &a)
+                self.length(t.seq.rest, depth + 1, &b)
                 found.least = a.least + b.least
                 found.slack = max(a.slack + b.least, b.slack)
             elif t.kind == K_ALT:
                 found.slack = 0
-                for k in range(t.b):
-                    self.length(self.terms.kids[t.a + k], depth + 1, &a)
+                for k in range(t.operands.count):
+                    self.length(self.terms.kids[t.operands.first + k], depth + 1, &a)
                     found.least = min(found.least, a.least)
                     found.slack = max(found.slack, a.slack)
             elif t.kind == K_REP:
-                self.length(t.a, depth + 1, &a)
-                found.least = t.b * a.least
-                found.slack = max(found.least, a.slack + max(t.b - 1, 0) * a.least)
+                self.length(t.rep.item, depth + 1, &a)
+                found.least = t.rep.low * a.least
+                found.slack = max(found.least, a.slack + max(t.rep.low - 1, 0) * a.least)
         found.least = min(found.least, TOO_LONG)
         found.slack = min(found.slack, TOO_LONG)
         if found.slack == TOO_LONG:
@@ -182,12 +182,12 @@ cdef class TokenPartition(MaskPart):
         elif depth >= MAX_NESTING:
             out = DEAD_END
         elif t.kind == K_SEQ:
-            out = self.follow(t.a, states, code, depth + 1, left)
+            out = self.follow(t.seq.first, states, code, depth + 1, left)
             if out != DEAD_END:
-                out = self.follow(t.b, out, code, depth + 1, left)
+                out = self.follow(t.seq.rest, out, code, depth + 1, left)
         elif t.kind == K_ALT:
-            for k in range(t.b):
-                more = self.follow(self.terms.kids[t.a + k], states, code, depth + 1, left)
+            for k in range(t.operands.count):
+                more = self.follow(self.terms.kids[t.operands.first + k], states, code, depth + 1, left)
                 if more == DEAD_END:
                     return DEAD_END
                 out |= more
@@ -195,7 +195,7 @@ cdef class TokenPartition(MaskPart):
             out = states
             more = states
             while True:
-                more = self.follow(t.a, more, code, depth + 1, left)
+                more = self.follow(t.rep.item, more, code, depth + 1, left)
                 if more == DEAD_END:
                     return DEAD_END
                 if not more & ~out:
@@ -214,13 +214,13 @@ cdef class TokenPartition(MaskPart):
         cdef const int16_t* table = &self.runs.table[self.runs.codes[code].table_first]
         cdef uint64_t from_here, more
         cdef int32_t k, b, last, next
-        for k in range(1 if t.kind == K_SET else t.b):
+        for k in range(1 if t.kind == K_SET else t.literal.length):
             more = 0
-            b = 0 if t.kind == K_SET else self.terms.pool[t.a + k]
+            b = 0 if t.kind == K_SET else self.terms.pool[t.literal.first + k]
             last = 255 if t.kind == K_SET else b
             left[0] -= 1
             while b <= last:
-                from_here = states if t.kind == K_LIT or self.terms.set_has(t.a, b) else 0
+                from_here = states if t.kind == K_LIT or self.terms.set_has(t.set_id, b) else 0
                 while from_here:
                     next = table[256 * lowest_bit(from_here) + b]
                     if next < 0 or next > 62:
@@ -241,30 +241,30 @@ cdef class TokenPartition(MaskPart):
         is never empty.
         """
         cdef Term t = self.terms.terms[state]
-        cdef Term both = self.terms.terms[t.a] if t.kind == K_SEQ else t
+        cdef Term both = self.terms.terms[t.seq.first] if t.kind == K_SEQ else t
         cdef Term count
         cdef Length lengths
         cdef int32_t k, left, looks
         cdef TermId pattern
         cdef CodeId code
         found.state = found.bytes = 0
-        if both.kind != K_AND or both.b != 2:
+        if both.kind != K_AND or both.operands.count != 2:
             if self.layers.uncounted:
                 self.uncounted(state, found)
             return 0
         for k in range(2):
-            count = self.terms.terms[self.terms.kids[both.a + k]]
-            pattern = self.terms.kids[both.a + 1 - k]
-            if count.kind != K_REP or count.c <= LEAST_BYTES:
+            count = self.terms.terms[self.terms.kids[both.operands.first + k]]
+            pattern = self.terms.kids[both.operands.first + 1 - k]
+            if count.kind != K_REP or count.rep.high <= LEAST_BYTES:
                 continue
-            code = self.runs.code_of(count.a)
+            code = self.runs.code_of(count.rep.item)
             looks = MAX_FOLLOWED
             if code == NOT_A_CODE or self.follow(pattern, 1, code, 0, &looks) != 1:
                 continue
-            if count.b > 1 or (count.b == 1 and self.terms.terms[pattern].nu != NEVER):
+            if count.rep.low > 1 or (count.rep.low == 1 and self.terms.terms[pattern].nu != NEVER):
                 continue
             self.length(pattern, 0, &lengths)
-            left = count.c - 1 - <int32_t>lengths.slack
+            left = count.rep.high - 1 - <int32_t>lengths.slack
             if left < LEAST_BYTES:
                 continue
             # round down to a few lengths, since each has its own trie
@@ -273,7 +273,7 @@ cdef class TokenPartition(MaskPart):
                 found.bytes += found.bytes // 2
             if left >= self.trie.max_depth:
                 found.bytes = self.trie.max_depth
-            found.state = self.terms.mk_seq(pattern, t.b if t.kind == K_SEQ else EPS)
+            found.state = self.terms.mk_seq(pattern, t.seq.rest if t.kind == K_SEQ else EPS)
             return 0
         return 0
 
@@ -323,18 +323,18 @@ cdef class TokenPartition(MaskPart):
         if t.kind == K_REP:
             if t.flags & (F_BOOL | F_IMPURE):
                 return -1
-            if t.c <= 1 or self.runs.code_of(t.a) != NOT_A_CODE:
+            if t.rep.high <= 1 or self.runs.code_of(t.rep.item) != NOT_A_CODE:
                 return 0
-            self.length(t.a, 0, &lengths)
+            self.length(t.rep.item, 0, &lengths)
             least = <int32_t>lengths.least
-            return <int32_t>min(<int64_t>(t.c - 1) * least, TOO_LONG) if 0 < least < TOO_LONG else 0
+            return <int32_t>min(<int64_t>(t.rep.high - 1) * least, TOO_LONG) if 0 < least < TOO_LONG else 0
         if t.kind == K_SEQ:
-            found = self.bytes_to_a_count(t.a, left)
-            of_kid = self.bytes_to_a_count(t.b, left) if found >= 0 else -1
+            found = self.bytes_to_a_count(t.seq.first, left)
+            of_kid = self.bytes_to_a_count(t.seq.rest, left) if found >= 0 else -1
             return max(found, of_kid) if of_kid >= 0 else -1
         if t.kind != K_ALT:
             return -1
-        for k in range(t.a, t.a + t.b):
+        for k in range(t.operands.first, t.operands.first + t.operands.count):
             of_kid = self.bytes_to_a_count(self.terms.kids[k], left)
             if of_kid < 0:
                 return -1
@@ -348,14 +348,14 @@ cdef class TokenPartition(MaskPart):
         cdef TermId more
         cdef int32_t k, left = MAX_VISITED
         if t.kind == K_SEQ:
-            more = self.without_counts(t.b, bytes)
-            return self.terms.mk_seq(self.without_counts(t.a, bytes), more)
+            more = self.without_counts(t.seq.rest, bytes)
+            return self.terms.mk_seq(self.without_counts(t.seq.first, bytes), more)
         if t.kind == K_ALT:
-            for k in range(t.b):
-                kids.push_back(self.without_counts(self.terms.kids[t.a + k], bytes))
+            for k in range(t.operands.count):
+                kids.push_back(self.without_counts(self.terms.kids[t.operands.first + k], bytes))
             return self.terms.mk_alt(kids, 0)
         if t.kind == K_REP and self.bytes_to_a_count(term, &left) >= bytes:
-            return self.terms.mk_rep(t.a, t.b, -1)
+            return self.terms.mk_rep(t.rep.item, t.rep.low, -1)
         return term
 
     cdef int32_t count_longer(self, int32_t bytes) except -1 nogil:
@@ -442,9 +442,9 @@ cdef class TokenPartition(MaskPart):
         if self.terms.guard_sets.size() == 1:
             self.find_allowed_runs(state, True, found)
         elif t.kind == K_ALT:
-            for k in range(t.b):
-                if self.space.member_ends(self.terms.kids[t.a + k], frame) & 1:
-                    self.find_allowed_runs(self.terms.kids[t.a + k], False, found)
+            for k in range(t.operands.count):
+                if self.space.member_ends(self.terms.kids[t.operands.first + k], frame) & 1:
+                    self.find_allowed_runs(self.terms.kids[t.operands.first + k], False, found)
         elif self.space.member_ends(state, frame) & 1:
             self.find_allowed_runs(state, False, found)
         return 0
@@ -456,7 +456,7 @@ cdef class TokenPartition(MaskPart):
         """
         cdef Term t
         cdef int32_t k
-        cdef TermId term
+        cdef TermId term, rest
         self.todo.clear()
         self.todo.push_back(state)
         if self.visited.count:
@@ -468,22 +468,23 @@ cdef class TokenPartition(MaskPart):
             self.visits += 1
             while t.kind == K_SEQ:
                 # the keys of an object may forbid what follows, while other alternatives keep the state alive
-                if self.terms.terms[t.b].flags & F_KEYS and not self.semantics.keys.needs.always_lives(t.b):
+                rest = t.seq.rest
+                if self.terms.terms[rest].flags & F_KEYS and not self.semantics.keys.needs.always_lives(rest):
                     break
-                term = t.a
+                term = t.seq.first
                 t = self.terms.terms[term]
             if t.kind == K_ALT and alternatives:
                 if map_get(&self.visited, term) == NO_VALUE:
                     map_put(&self.visited, term, 1)
-                    for k in range(t.a + t.b - 1, t.a - 1, -1):
+                    for k in range(t.operands.first + t.operands.count - 1, t.operands.first - 1, -1):
                         self.todo.push_back(self.terms.kids[k])
-            elif t.kind == K_REP and not t.flags & F_KEYS and (t.c < 0 or t.c >= LEAST_BYTES):
+            elif t.kind == K_REP and not t.flags & F_KEYS and (t.rep.high < 0 or t.rep.high >= LEAST_BYTES):
                 self.use_runs(t, found)
         return 0
 
     cdef int use_runs(self, Term loop, AllowedRuns* found) except -1 nogil:
         """Take X{m,n} if more bytes begin X than begin the one found before."""
-        cdef CodeId code = self.runs.code_of(loop.a)
+        cdef CodeId code = self.runs.code_of(loop.rep.item)
         cdef int32_t k, bytes = 0
         if code == NOT_A_CODE:
             return 0
@@ -493,7 +494,7 @@ cdef class TokenPartition(MaskPart):
             found.code = code
             found.bytes = bytes
             # after the last of them only a return may be left, which an action may forbid
-            found.high = NO_END if loop.c < 0 else loop.c - 1
+            found.high = NO_END if loop.rep.high < 0 else loop.rep.high - 1
         return 0
 
     cdef PlaceId other_tokens_place(self, RunId run) except -2 nogil:
