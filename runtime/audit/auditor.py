@@ -122,7 +122,7 @@ class _CaseRun:
             refusal = self.auditor.engines[name].ask("compile", self.case.language)
         except WorkerFault as fault:
             record.state, record.message = "fault", str(fault)
-            self.fault(name, fault)
+            self.fault(name, fault, "compile", [])
             return
         if refusal is None:
             self.live.append(name)
@@ -165,14 +165,24 @@ class _CaseRun:
         try:
             return self.auditor.engines[name].ask(call, *arguments)
         except WorkerFault as fault:
-            self.fault(name, fault)
+            self.fault(name, fault, call, arguments[0])
             return None
 
-    def fault(self, name: str, fault: WorkerFault) -> None:
+    def fault(self, name: str, fault: WorkerFault, call: str, ids: list[int]) -> None:
+        """Note a fault with the tokens along which the engine was asked."""
         kind, _, said = str(fault).partition(": ")
         category = {"WrongMask": "wrong mask", "EngineFault": "error state"}.get(kind, fault.kind)
         message = said if category != fault.kind else str(fault)
-        self.result.note(Finding(name, "fault", category, message, source="while it was asked"))
+        self.result.note(
+            Finding(
+                name,
+                "fault",
+                category,
+                message,
+                before=_shown(self.vocabulary.decode(ids)),
+                source=f"asked to {call}",
+            )
+        )
         self.faults[name] = self.faults.get(name, 0) + 1
         if name in self.live and (fault.kind != "raised" or self.faults[name] >= MOST_FAULTS):
             self.live.remove(name)  # what it had compiled is gone, or it fails again and again
