@@ -219,40 +219,23 @@ class _CaseRun:
                     break
             if closed is None:
                 break
-            verdict = self.judge_own(name, closed, 0, f"sample of {name}")
+            verdict = self.judge_own(name, closed, f"sample of {name}")
             if verdict is not None and verdict.valid is not False:
                 text = self.vocabulary.decode(closed.ids)
                 found.append(text.decode("utf-8", "replace"))
         return found
 
-    def judge_own(self, name: str, closed: Closed, at: int, source: str) -> Verdict | None:
+    def judge_own(self, name: str, closed: Closed, source: str) -> Verdict | None:
         """Judge where an engine's own masks led; note what is wrong, and return the verdict on a whole text."""
+        ids, at = closed.ids, len(closed.ids)
         if closed.ending == "ended":
-            verdict = self.verdict(self.vocabulary.decode(closed.ids))
+            verdict = self.verdict(self.vocabulary.decode(ids))
             if verdict.valid is False:
-                self.note(
-                    name,
-                    "under",
-                    verdict.category,
-                    "a whole invalid text is accepted",
-                    closed.ids,
-                    at,
-                    source,
-                    verdict,
-                )
+                proof = "a whole invalid text is accepted"
+                self.note(name, "under", verdict.category, proof, ids, at, source, verdict)
             return verdict
         if closed.ending == "dead":
-            self.note(name, "under", "dead end", "its own mask allows nothing more", closed.ids, at, source)
-        elif closed.ending == "refused":
-            self.note(
-                name,
-                "fault",
-                "other mask",
-                "the same tokens are refused when asked again",
-                closed.ids,
-                at,
-                source,
-            )
+            self.note(name, "under", "dead end", "its own mask allows nothing more", ids, at, source)
         return None
 
     def follow(self, text: str, source: str) -> None:
