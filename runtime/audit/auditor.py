@@ -122,7 +122,7 @@ class _CaseRun:
             refusal = self.auditor.engines[name].ask("compile", self.case.language)
         except WorkerFault as fault:
             record.state, record.message = "fault", str(fault)
-            self.fault(name, fault)
+            self.fault(name, fault, "compile", [])
             return
         if refusal is None:
             self.live.append(name)
@@ -165,14 +165,24 @@ class _CaseRun:
         try:
             return self.auditor.engines[name].ask(call, *arguments)
         except WorkerFault as fault:
-            self.fault(name, fault)
+            self.fault(name, fault, call, arguments[0])
             return None
 
-    def fault(self, name: str, fault: WorkerFault) -> None:
+    def fault(self, name: str, fault: WorkerFault, call: str, ids: list[int]) -> None:
+        """Note a fault with the tokens along which the engine was asked."""
         kind, _, said = str(fault).partition(": ")
         category = {"WrongMask": "wrong mask", "EngineFault": "error state"}.get(kind, fault.kind)
         message = said if category != fault.kind else str(fault)
-        self.result.note(Finding(name, "fault", category, message, source="while it was asked"))
+        self.result.note(
+            Finding(
+                name,
+                "fault",
+                category,
+                message,
+                before=_shown(self.vocabulary.decode(ids)),
+                source=f"asked to {call}",
+            )
+        )
         self.faults[name] = self.faults.get(name, 0) + 1
         if name in self.live and (fault.kind != "raised" or self.faults[name] >= MOST_FAULTS):
             self.live.remove(name)  # what it had compiled is gone, or it fails again and again
@@ -209,40 +219,23 @@ class _CaseRun:
                     break
             if closed is None:
                 break
-            verdict = self.judge_own(name, closed, 0, f"sample of {name}")
+            verdict = self.judge_own(name, closed, f"sample of {name}")
             if verdict is not None and verdict.valid is not False:
                 text = self.vocabulary.decode(closed.ids)
                 found.append(text.decode("utf-8", "replace"))
         return found
 
-    def judge_own(self, name: str, closed: Closed, at: int, source: str) -> Verdict | None:
+    def judge_own(self, name: str, closed: Closed, source: str) -> Verdict | None:
         """Judge where an engine's own masks led; note what is wrong, and return the verdict on a whole text."""
+        ids, at = closed.ids, len(closed.ids)
         if closed.ending == "ended":
-            verdict = self.verdict(self.vocabulary.decode(closed.ids))
+            verdict = self.verdict(self.vocabulary.decode(ids))
             if verdict.valid is False:
-                self.note(
-                    name,
-                    "under",
-                    verdict.category,
-                    "a whole invalid text is accepted",
-                    closed.ids,
-                    at,
-                    source,
-                    verdict,
-                )
+                proof = "a whole invalid text is accepted"
+                self.note(name, "under", verdict.category, proof, ids, at, source, verdict)
             return verdict
         if closed.ending == "dead":
-            self.note(name, "under", "dead end", "its own mask allows nothing more", closed.ids, at, source)
-        elif closed.ending == "refused":
-            self.note(
-                name,
-                "fault",
-                "other mask",
-                "the same tokens are refused when asked again",
-                closed.ids,
-                at,
-                source,
-            )
+            self.note(name, "under", "dead end", "its own mask allows nothing more", ids, at, source)
         return None
 
     def follow(self, text: str, source: str) -> None:

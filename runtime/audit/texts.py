@@ -105,27 +105,34 @@ def ways_to_write(text: str, schema: Any) -> list[tuple[str, str]]:
     """Return (what is changed, text) for other ways to write a JSON value, the least change first.
 
     ``blanks``: no blanks, or one after each comma and colon; ``spelling``: also strings and numbers as ``json.dumps`` writes
-    them, or with all but printable ASCII escaped; ``order``: also the properties of objects in the order in which the schema declares them.
+    them, or with DEL or all but printable ASCII escaped; ``order``: also the properties of objects in declared order.
     """
     try:
         value = _plain(json.loads(text), 0)
     except (ValueError, RecursionError):
         return []
-    usual = [
-        json.dumps(value, ensure_ascii=False),
-        json.dumps(value, ensure_ascii=False, separators=(",", ":")),
-    ]
-    kind = "blanks" if _without_blanks(text) == usual[1] else "spelling"
-    found = [(kind, way) for way in usual if way != text]
-    if (escaped := json.dumps(value)) not in (text, *usual):
-        found.append(("spelling", escaped))
-    ordered = declared_order(value, schema)
-    for ascii_only in (False, True):
-        for separators in ((", ", ": "), (",", ":")):
-            written = json.dumps(ordered, ensure_ascii=ascii_only, separators=separators)
-            if written not in (text, *usual) and ("order", written) not in found and written != escaped:
-                found.append(("order", written))
-    return found
+    usual, compact = _written(value)
+    kind = "blanks" if _without_blanks(text) == compact else "spelling"
+    found = [(kind, usual), (kind, compact)]
+    # DEL is what JSON lets stand in ASCII and some engines do not
+    for ways, changed in ((_written(value), "spelling"), (_written(declared_order(value, schema)), "order")):
+        found += [(changed, way) for way in ways]
+        found += [(changed, way.replace("\x7f", "\\u007f")) for way in ways]
+        found += [(changed, _ascii(way)) for way in ways]
+    first: dict[str, str] = {}
+    for kind, way in found:
+        first.setdefault(way, kind)
+    return [(kind, way) for way, kind in first.items() if way != text]
+
+
+def _written(value: Any) -> tuple[str, str]:
+    """Return a value as JSON with a blank after each comma and colon, and with none."""
+    return json.dumps(value, ensure_ascii=False), json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+
+
+def _ascii(text: str) -> str:
+    """Return JSON with all but printable ASCII escaped: it stands inside of strings only."""
+    return "".join(c if " " <= c <= "~" else json.dumps(c)[1:-1] for c in text)
 
 
 def _plain(value: Any, depth: int) -> Any:
@@ -160,7 +167,7 @@ def _without_blanks(text: str) -> str:
 
 
 def declared_order(value: Any, schema: Any) -> Any:
-    """Return a value with the properties of objects in declared order, and undeclared ones after them."""
+    """Return a value with the properties of objects in declared order, then required ones, then others."""
     return _ordered(value, [schema], schema, 0)
 
 
@@ -181,8 +188,14 @@ def _ordered(value: Any, schemas: list[Any], root: Any, depth: int) -> Any:
         for inner in (part.get("additionalProperties"), *_values(part.get("patternProperties")))
         if isinstance(inner, dict)
     ]
-    names = [name for name in declared if name in value] + [name for name in value if name not in declared]
+    required = [name for part in parts for name in _listed(part.get("required"))]
+    names = [name for name in dict.fromkeys([*declared, *required]) if name in value]
+    names += [name for name in value if name not in declared and name not in required]
     return {name: _ordered(value[name], declared.get(name, others), root, depth + 1) for name in names}
+
+
+def _listed(value: Any) -> list[str]:
+    return [name for name in value if isinstance(name, str)] if isinstance(value, list) else []
 
 
 def _values(value: Any) -> list[Any]:

@@ -30,6 +30,8 @@ def test_a_schema_that_refers_to_itself_is_followed_as_deep_as_the_value() -> No
     assert json.dumps(declared_order({"m": 1, "n": {"m": 1, "n": {}}}, schema)) == (
         '{"n": {"n": {}, "m": 1}, "m": 1}'
     )
+    ordered = declared_order({"o": 1, "r": 1, "d": 1}, {"properties": {"d": {}}, "required": ["r"]})
+    assert list(ordered) == ["d", "r", "o"]
     assert target("#/properties/n", schema) == {"$ref": "#"}
     assert target("#/nowhere/0", schema) is None
 
@@ -38,8 +40,9 @@ def test_the_least_change_comes_first() -> None:
     assert [kind for kind, _ in ways_to_write('{"c" :1}', SCHEMA)] == ["blanks", "blanks"]
     assert ways_to_write('{"\\u0063":1.0}', SCHEMA)[0] == ("spelling", '{"c": 1}')
     kinds = [kind for kind, _ in ways_to_write('{"a": "é", "b": 1}', SCHEMA)]
-    assert kinds == ["blanks", "spelling", *["order"] * 4]
+    assert kinds == ["blanks", "spelling", "spelling", *["order"] * 4]
     assert ways_to_write("{", SCHEMA) == []
+    assert ("spelling", '"é\\u007f"') in ways_to_write('"é\x7f"', SCHEMA)
 
 
 def test_mutants_are_the_same_for_the_same_seed_and_differ_from_the_text() -> None:
