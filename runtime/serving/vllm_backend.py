@@ -129,6 +129,14 @@ class StackmaskBackend(StructuredOutputBackend):
             raise VLLMValidationError(f"stackmask: {error}") from error
         return StackmaskGrammar(matcher, self.vocabulary.stop_ids if stops is None else stops)
 
+    def bound(self, grammar: Any, max_tokens: int | None) -> None:
+        """Let the text of a request end within its tokens, if the options ask for that.
+
+        vLLM shows them, but not how many of them a model reasons with before the grammar begins: not to be called then.
+        """
+        if self.options.whole and max_tokens is not None and isinstance(grammar, StackmaskGrammar):
+            grammar.guarded.room = max_tokens
+
     def fill_step(self, constrained: Sequence[tuple[Any, int, bool]], mask: torch.Tensor) -> None:
         """Write the masks of a step: (grammar, row, whether the next token is constrained)."""
         masked, rows, free = [], [], []
