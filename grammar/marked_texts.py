@@ -14,16 +14,15 @@ def text(
     """Return the grammar of any text that holds none of the ``excludes``, of at most ``max_chars`` characters.
 
     Between markers (``tag``) it ends with the first of them. Special tokens are never part of a text.
-    Raises: StackmaskError for ``max_tokens``, which cannot be enforced exactly; StructuralTagError for other arguments
-        that mean nothing.
+    ``max_tokens``: the tokens that the text may take. A token counts if a byte of the text is in it, also one that begins
+        before the text or goes on beyond its end. If the last one ends inside of a character, that character may be finished.
+        Only ``accept_token`` counts: while such a text is open, ``accept_string`` is refused.
+    Raises: StackmaskError, StructuralTagError for arguments that mean nothing.
     """
-    if max_tokens is not None:
-        raise StackmaskError(
-            "`max_tokens`: a token may reach beyond the end of a text; limit it with `max_chars`"
-        )
     if isinstance(excludes, str) or not isinstance(excludes, Iterable):
         raise StackmaskError(f"`excludes` is a list of strings, not {type(excludes).__name__}")
     free = {"type": "any_text", "excludes": list(excludes), "max_chars": max_chars}
+    free["max_tokens"] = max_tokens
     grammar = Grammar.from_structural_tag({"type": "structural_tag", "format": free})
     grammar._free_text = free
     return grammar

@@ -89,6 +89,7 @@ cdef enum:
     ACTION_NONE = -1            # nothing
     ACTION_SCOPE = -2           # the semantic state of the caller comes back
     ACTION_KEYED = -3           # the same; the call is an object with keys
+    ACTION_COUNTED = -4         # nothing; the call is a text of so many tokens at most, see token_counts.pyx
     ACTION_BACK = -2147483647   # only the keys of the caller come back; in summary frames
 
 
@@ -99,4 +100,4 @@ cdef inline bint is_capture(ActionId action) noexcept nogil:
 
 cdef inline bint restores_caller(ActionId action) noexcept nogil:
     # whether the semantic state of the caller comes back at the return, or its keys
-    return action <= ACTION_SCOPE
+    return action <= ACTION_SCOPE and action != ACTION_COUNTED

@@ -12,12 +12,15 @@ from typing import Final
 from stackmask.grammar.ir import (
     ANY_CHAR,
     ANY_TEXT,
+    EPSILON,
+    Capture,
     Complement,
     Expr,
     Intersection,
     Literal,
     Repeat,
     Sequence,
+    TokenLimit,
 )
 from stackmask.grammar.ir.build import choice, sequence
 from stackmask.grammar.source.work import spend
@@ -60,6 +63,47 @@ def text_until(
     if others:
         conditions.append(Complement(Sequence((ANY_TEXT, any_of(others)))))
     return Intersection(tuple(conditions))
+
+
+def counted_until(
+    ends: Items[str], excludes: Items[str], max_chars: int | None, max_tokens: int, *, first: Items[str] = ()
+) -> Expr:
+    """Return text of at most ``max_tokens`` tokens up to one of the ends, and that end; of text alone without ends.
+
+    The same texts as those of ``text_until``, but what comes before an end is an expression of its own. ``first``:
+    ends that are written otherwise, and may not come in the text either. Cost: a square of the longest ends.
+    """
+    if not ends:
+        return counted(text([*excludes, *first], max_chars), max_tokens, max_chars)
+    before = text([*excludes, *ends, *first], max_chars)
+    if not any_overlap(ends):
+        return sequence((counted(before, max_tokens, max_chars), any_of(ends)))
+    options = []
+    for end in ends:
+        if any(mark in end[:-1] for mark in ends):
+            continue  # another end is complete before this one
+        # an end is complete too early if it begins in the text and ends in this one
+        early = {
+            mark[:size]
+            for mark in ends
+            for size in range(1, len(mark))
+            if len(mark) - size < len(end) and end.startswith(mark[size:])
+        }
+        spend(sum(map(len, ends)) + sum(map(len, early)))
+        here = before
+        if early:
+            here = Intersection((before, Complement(Sequence((ANY_TEXT, any_of(sorted(early)))))))
+        options.append(sequence((counted(here, max_tokens, max_chars), Literal(end.encode()))))
+    return choice(options)
+
+
+def counted(before: Expr, max_tokens: int, max_chars: int | None = None) -> Expr:
+    """Return text, which may be empty, of so many tokens at most."""
+    if max_tokens == 0 or max_chars == 0:
+        return EPSILON
+    some = SOME_TEXT if max_chars is None else Repeat(ANY_CHAR, 1, max_chars)
+    body = some if isinstance(before, Repeat) or before == ANY_TEXT else Intersection((some, before))
+    return Repeat(Capture(body, TokenLimit(max_tokens)), 0, 1)
 
 
 def any_overlap(marks: Items[str]) -> bool:

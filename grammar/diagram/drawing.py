@@ -39,6 +39,7 @@ from stackmask.grammar.ir import (
     Scope,
     Sequence,
     Slot,
+    TokenLimit,
     TokenTerminal,
 )
 from stackmask.grammar.source.diagnostics import StackmaskError
@@ -215,6 +216,8 @@ class Drawer:
         if action == "key":
             return self._box("another key")
         inner = self._item(item, depth + 1)
+        if isinstance(action, TokenLimit):
+            return self._railroad.Group(inner, f"at most {action.count:,} tokens")
         return self._railroad.Group(inner, "remembered") if action == "push" else inner
 
     def _dynamic(self, resolver: object) -> Any:

@@ -14,7 +14,7 @@ from stackmask.grammar.directives.dispatch import KINDS, FreeText, substring_rul
 from stackmask.grammar.directives.json_places import path_of, place_of
 from stackmask.grammar.ebnf.modules import Loaded, load_rules, load_with_parts
 from stackmask.grammar.ebnf.syntax import Part
-from stackmask.grammar.ir import Capture, Dynamic, Expr, Rule, RuleRef, RuleSet, Span, walk
+from stackmask.grammar.ir import Capture, Dynamic, Expr, Rule, RuleRef, RuleSet, Span, TokenLimit, walk
 from stackmask.grammar.ir.build import rewrite
 from stackmask.grammar.json_schema.document.errors import SchemaError
 from stackmask.grammar.json_schema.frontend import schema_rules
@@ -159,7 +159,9 @@ def _used(rules: RuleSet, parts: Mapping[str, Part]) -> list[str]:
 
 def _keeps_state(rules: RuleSet) -> bool:
     return any(
-        isinstance(node, Capture | Dynamic) for rule in rules.rules.values() for node in walk(rule.body)
+        isinstance(node, Dynamic) or (isinstance(node, Capture) and not isinstance(node.action, TokenLimit))
+        for rule in rules.rules.values()
+        for node in walk(rule.body)
     )
 
 

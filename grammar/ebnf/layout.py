@@ -17,6 +17,7 @@ WIDTH: Final = 110
 MAX_NAME: Final = 24  # longer names stand out of line
 MAX_CODE: Final = 80  # comments at the ends of longer lines stand out of line
 INDENT: Final = 4
+MAX_DEPTH: Final = 30  # parentheses that are shown by blanks; the lines of deeper ones would be mostly blank
 _ATTACHED: Final = frozenset(
     {"STAR", "PLUS", "QUESTION", "BOUNDS", "RPAR", "_COMMA"}
 )  # to what is before them
@@ -128,13 +129,15 @@ def _filled(run: list[Piece], column: int, width: int, first: str) -> list[str]:
     while start < len(run):
         indent = first if start == 0 and first else " " * _indent(run[start], column)
         end, used = start, len(indent) - indent.rfind("\n") - 1
+        may_break = False
         while end < len(run):
             blank = int(
                 (end > start and _blank_between(run[end - 1], run[end]))
                 or (end == start and bool(first) and not start)
             )
             begins, _, rest = run[end].text.partition("\n")
-            if end > start and used + blank + len(begins) > width and _places(run, start, end):
+            may_break = may_break or (end > start and _is_place(run, end))
+            if may_break and used + blank + len(begins) > width:
                 break
             used = used + blank + len(begins) if not rest else len(rest.rpartition("\n")[2])
             end += 1
@@ -147,20 +150,15 @@ def _filled(run: list[Piece], column: int, width: int, first: str) -> list[str]:
     return lines
 
 
-def _places(run: list[Piece], start: int, end: int) -> list[int]:
-    """Return where a line may begin: where a blank is, not with a comment, and not after an operator, which begins one itself."""
-    return [
-        at
-        for at in range(start + 1, end + 1)
-        if _blank_between(run[at - 1], run[at])
-        and not run[at].is_comment
-        and run[at - 1].kind not in _BEGINNING
-    ]
+def _is_place(run: list[Piece], at: int) -> bool:
+    """Tell whether a line may begin with a piece: after a blank, not with a comment, and not after an operator, which begins one itself."""
+    before, piece = run[at - 1], run[at]
+    return _blank_between(before, piece) and not piece.is_comment and before.kind not in _BEGINNING
 
 
 def _best_break(run: list[Piece], start: int, end: int) -> int:
     """Return where to break before ``end``: at an alternative, or else at an element, as far out as there is one."""
-    places = _places(run, start, end)
+    places = [at for at in range(start + 1, end + 1) if _is_place(run, at)]
     bars = [at for at in places if run[at].kind == "_BAR"]
     outer = [at for at in bars if run[at].depth == 0]
     if outer:
@@ -174,7 +172,7 @@ def _best_break(run: list[Piece], start: int, end: int) -> int:
 def _indent(piece: Piece, column: int) -> int:
     if piece.kind == "_BAR" and piece.depth == 0:
         return column - 2
-    return column + 2 * piece.depth
+    return column + 2 * min(piece.depth, MAX_DEPTH)
 
 
 def _blank_between(before: Piece, after: Piece) -> bool:

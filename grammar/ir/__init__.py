@@ -74,6 +74,7 @@ __all__ = [  # the nodes, which are extension types, are named here
     "Scope",
     "Sequence",
     "Slot",
+    "TokenLimit",
     "TokenTerminal",
     "children",
     "is_pure",
@@ -108,11 +109,20 @@ else:
     _immutable = dataclass(slots=True, unsafe_hash=True)
 
 
-Action: TypeAlias = _L["push", "key"] | Callable[[Hashable, bytes], Hashable | None]
+class TokenLimit(NamedTuple):
+    """In place of the action of a capture of plain text: the text takes at most so many tokens, one or more.
+
+    A token counts if a byte of the text is in it. If the last one ends inside of a character, the character is finished.
+    """
+
+    count: int
+
+
+Action: TypeAlias = _L["push", "key"] | Callable[[Hashable, bytes], Hashable | None] | TokenLimit
 """``"push"`` puts the captured bytes on the stack of texts; a callable maps (value, captured bytes) to a
 new value, or to None to forbid the return; see :func:`never_forbids`. It must be pure, deterministic and bounded.
 ``"key"`` reads the captured bytes as a JSON string, whose value must not have been a key of this object; see
-:class:`KeySpec`."""
+:class:`KeySpec`. A :class:`TokenLimit` takes no text, but counts tokens."""
 
 Resolver: TypeAlias = _L["top"] | Callable[[Hashable], "Expr"]
 """``"top"`` means exactly the text on top of the stack; a callable maps the value to a regular expression."""

@@ -41,7 +41,7 @@ cdef extern from "Python.h":
     int Py_EnterRecursiveCall(const char* where) except -1
     void Py_LeaveRecursiveCall()
 
-from stackmask.grammar.ir import EPSILON, NOTHING, RuleSet, children
+from stackmask.grammar.ir import EPSILON, NOTHING, RuleSet, TokenLimit, children
 
 MAX_COUNT = 1_000_000_000  # what the front ends allow in a repetition
 
@@ -259,7 +259,7 @@ cdef class Renaming:
         if found is not None:
             return found
         if kind == CAPTURE and (<Capture>expr).action != "key":
-            self.keeps_state = True
+            self.keeps_state = self.keeps_state or not isinstance((<Capture>expr).action, TokenLimit)
         Py_EnterRecursiveCall(" in an expression")
         try:
             if kind == SEQUENCE or kind == CHOICE or kind == INTERSECTION:

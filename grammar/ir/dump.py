@@ -25,6 +25,7 @@ from stackmask.grammar.ir import (
     Scope,
     Sequence,
     Slot,
+    TokenLimit,
     TokenTerminal,
 )
 
@@ -116,6 +117,8 @@ def _joined(
 
 
 def _label(action: object) -> str:
+    if isinstance(action, TokenLimit):
+        return f"tokens<{action.count}>"
     return (
         action if isinstance(action, str) else f"<{getattr(action, '__qualname__', type(action).__name__)}>"
     )

@@ -42,7 +42,7 @@ MAX_LEVELS = 400  # ... and how deeply they nest: some passes go down them by re
 _FORBIDDEN = {
     NotFollowedBy: "a follow restriction",
     TokenTerminal: "a special token",
-    Capture: "a capture",
+    Capture: "a capture or text whose tokens are counted",
     Scope: "a scope",
     Dynamic: "a dynamic rule",
     Keyed: "an object with keys",

@@ -4,21 +4,15 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Callable, Mapping
-from typing import Any, Final
+from typing import Any
 
-from stackmask.grammar.compose.free_text import SOME_TEXT, any_overlap, text, text_until
+from stackmask.grammar.compose.free_text import SOME_TEXT, any_overlap, counted_until, text, text_until
 from stackmask.grammar.compose.markers import Markers
 from stackmask.grammar.compose.merge import Merger
 from stackmask.grammar.ir import EPSILON, Expr, Intersection, RuleSet, TokenTerminal
 from stackmask.grammar.ir.build import choice, repeat, sequence
-from stackmask.grammar.source.work import spend
 from stackmask.grammar.structural.call import Call
 from stackmask.grammar.structural.fields import Fields
-
-TOKENS_IN_TEXT: Final = (
-    "tokens cannot be counted in text, whose tokens may straddle its end; limit it with `max_chars`, "
-    "or use `any_tokens`"
-)
 
 Part = Callable[[Fields, Markers], RuleSet]
 Ends = tuple[str, ...]
@@ -93,29 +87,19 @@ class FormatLowering:
         return choice(options)
 
     def _any_text(self, fields: Fields, ends: Ends) -> Expr:
+        excludes, most_chars = fields.texts("excludes"), fields.count("max_chars")
         most = fields.count("max_tokens")
-        if most is not None:
-            return self._counted_text(fields, ends, most)
-        return self._free(ends, fields.texts("excludes"), [], fields.count("max_chars"))
-
-    def _counted_text(self, fields: Fields, ends: Ends, most: int) -> Expr:
-        """Return text of so many tokens at most, up to one of the ends: no token straddles a special one.
-
-        Where no vocabulary is known yet, the ends may be special tokens of it.
-        """
-        names = self.markers.names
-        if not ends:
-            raise fields.wrong("max_tokens", TOKENS_IN_TEXT)
+        if most is None:
+            return self._free(ends, excludes, [], most_chars)
+        plain = [word for word in excludes if not self.markers.holds(word)]
+        written = [end for end in ends if not self.markers.holds(end)]
+        self.needs_passes = True
+        options = [counted_until(written, plain, most_chars, most)] if written or not ends else []
         for end in ends:
-            begins_special = any(special for _, special in self.markers.pieces(end)[:1])
-            if names and not begins_special:
-                problem = f"{end!r:.60} is no special token of this vocabulary, and {TOKENS_IN_TEXT}"
-                raise fields.wrong("max_tokens", problem)
-        if fields.count("max_chars") is not None or fields.texts("excludes"):
-            raise fields.wrong("max_tokens", "goes with neither `max_chars` nor `excludes`")
-        spend(2 * len(names))
-        token = TokenTerminal(tuple(sorted(names)), (), True)
-        return sequence((repeat(token, 0, most), self._any_of(ends)))
+            if end not in written:
+                before = counted_until((), plain, most_chars, most, first=written)
+                options.append(sequence((before, self.markers.expr(end))))
+        return choice(options)
 
     # -- formats of formats ----------------------------------------------------------------------------
 

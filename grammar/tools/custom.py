@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from stackmask.grammar.grammar import Grammar
@@ -26,11 +26,9 @@ def custom_tool(source: Mapping[str, Any]) -> Tool:
     inner, place = (source["custom"], "/custom") if "custom" in source else (source, "")
     if not isinstance(inner, Mapping) or "name" not in inner:
         raise ToolError(place, "no `name`")
-    for key in inner:
-        if key not in KEYS:
-            close = similar(str(key), KEYS)
-            help = f"did you mean `{close}`?" if close else f"there are {', '.join(KEYS)}"
-            raise ToolError(f"{place}/{key!s:.60}", f"a custom tool has no `{key!s:.60}`; {help}")
+    if inner is not source:
+        check_keys(source, ("type", "custom"), "", "a custom tool")
+    check_keys(inner, KEYS, place, "a custom tool")
     name, description = inner["name"], inner.get("description") or ""
     form = inner.get("format")
     place += "/format"
@@ -42,6 +40,7 @@ def custom_tool(source: Mapping[str, Any]) -> Tool:
         found = form.get("type") if isinstance(form, Mapping) else form
         raise ToolError(f"{place}/type", f"{found!r:.60} is none of {', '.join(FORMATS)}")
     if form["type"] == "text":
+        check_keys(form, ("type",), place, "a text format")
         tool = Tool(name, _of_input({"type": "string"}), description=description)
         tool.is_text = True
         return tool
@@ -63,9 +62,11 @@ def _pattern(form: Mapping[str, Any], place: str) -> tuple[str, str]:
     """Return the pattern of a grammar format, and the place of what holds it."""
     inner = form
     if "grammar" in form:
+        check_keys(form, ("type", "grammar"), place, "a grammar format")
         inner, place = form["grammar"], f"{place}/grammar"
     if not isinstance(inner, Mapping):
         raise ToolError(place, "an object with `syntax` and `definition` is needed")
+    check_keys(inner, ("type", "syntax", "definition"), place, "a grammar format")
     syntax, definition = inner.get("syntax"), inner.get("definition")
     if syntax == "lark":
         problem = "there is no reader for Lark; write the rules in EBNF and give `Tool(name, grammar=Grammar.from_ebnf(…))`"
@@ -75,6 +76,16 @@ def _pattern(form: Mapping[str, Any], place: str) -> tuple[str, str]:
     if not isinstance(definition, str):
         raise ToolError(f"{place}/definition", f"a string is needed, not {type(definition).__name__}")
     return definition, place
+
+
+def check_keys(given: Mapping[str, Any], known: Sequence[str], place: str, what: str) -> None:
+    """Refuse keys that mean nothing. Raises: ToolError, with what there is."""
+    for key in given:
+        if key not in known:
+            close = similar(str(key), known)
+            help = f"did you mean `{close}`?" if close else f"there are {', '.join(known)}"
+            name = str(key)[:60]
+            raise ToolError(f"{place}/{name}", f"{what} has no `{name}`; {help}")
 
 
 def _of_input(schema: dict[str, Any]) -> dict[str, Any]:

@@ -13,7 +13,9 @@ from stackmask.grammar.tools.errors import ToolError
 from stackmask.grammar.tools.tool import Tool
 
 MAX_TOOLS: Final = 2048  # that are remembered, those met longest ago are forgotten first
-MAX_BYTES: Final = 4_000_000  # of their dicts in all; of one, a hundredth
+MAX_BYTES: Final = (
+    2_000_000  # of their dicts in all; of one, a fiftieth. The rules of a tool take about 30 times as much
+)
 LONGEST_ESCAPE: Final = 6  # bytes that JSON may need for one of a dict, as for a control character
 PLAIN_FORMAT: Final = 0  # of `marshal`: equal values give equal bytes, and no others do
 
@@ -36,14 +38,17 @@ class KnownTools:
             key = marshal.dumps(source, PLAIN_FORMAT)
         except ValueError:  # it holds what no JSON has, or leads back to itself
             return make(source)
-        if len(key) > min(MAX_BYTES // 100, input_limit() // LONGEST_ESCAPE):
+        if len(key) > min(MAX_BYTES // 50, input_limit() // LONGEST_ESCAPE):
             return make(source)  # to be looked at as a whole
         with self._lock:
             found = self._tools.get(key)
             if found is not None:
                 self._tools.move_to_end(key)
                 return found
-        found = make(marshal.loads(key))
+        copy = marshal.loads(key)
+        if holds_bytes(copy):  # `marshal` takes all that has a buffer, such as numbers of NumPy, for bytes
+            return make(source)
+        found = make(copy)
         with self._lock:
             if key not in self._tools:
                 self._tools[key] = found
@@ -51,6 +56,21 @@ class KnownTools:
             while len(self._tools) > MAX_TOOLS or self._bytes > MAX_BYTES:
                 self._bytes -= len(self._tools.popitem(last=False)[0])
         return found
+
+
+def holds_bytes(value: Any) -> bool:
+    """Tell whether bytes are somewhere in a value of plain containers. Cost: linear, no recursion."""
+    todo = [value]
+    while todo:
+        part = todo.pop()
+        if isinstance(part, bytes):
+            return True
+        if isinstance(part, dict):
+            todo += part
+            todo += part.values()
+        elif isinstance(part, list | tuple | set | frozenset):
+            todo += part
+    return False
 
 
 KNOWN_TOOLS: Final = KnownTools()

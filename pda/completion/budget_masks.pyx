@@ -89,6 +89,7 @@ cdef class BudgetMasks:
         )
         if not self.completions.class_numbers.empty():
             self.completions.collect_special(self.shapes.configs[shape])
+        self.completions.end_tokens()
         return self.keep_fork(OF_SHAPE | <uint64_t>shape, complete)
 
     cdef int32_t keep_fork(self, uint64_t key, bint complete) except -1 nogil:

@@ -85,6 +85,7 @@ cdef class Completions:
     cdef bint collect(self, ConfigId config, int64_t* effort, int64_t price) except -1 nogil
     cdef int collect_special(self, ConfigId config) except -1 nogil
     cdef int shorten(self, ConfigId config) except -1 nogil
+    cdef int end_tokens(self) except -1 nogil
     cdef int64_t spent(self) noexcept nogil
     cdef int64_t allowance(self) noexcept nogil
     cdef size_t nbytes(self) noexcept nogil

@@ -292,7 +292,7 @@ cdef class Completions:
             if low < self.class_tokens[c].size() and self.class_tokens[c][low] == token:
                 other = self.family.step(config, token_symbol(self.class_numbers[c]))
                 next = self.family.union_of(next, other)
-        return next
+        return self.family.end_token(next)
 
     # -- fewer tokens ------------------------------------------------------------------------------
 
@@ -335,6 +335,7 @@ cdef class Completions:
                     self.visits.push_back(below)
         if not self.class_numbers.empty():
             self.collect_special(config)
+        self.end_tokens()
         return done
 
     cdef int collect_special(self, ConfigId config) except -1 nogil:
@@ -365,6 +366,14 @@ cdef class Completions:
                     self.successors.push_back(found)
         finally:
             map_free(&listed)
+        return 0
+
+    cdef int end_tokens(self) except -1 nogil:
+        """Let the listed tokens end where their bytes led."""
+        cdef size_t i
+        if self.family.graph.counts:
+            for i in range(self.successors.size()):
+                self.successors[i].next = self.family.end_token(self.successors[i].next)
         return 0
 
     cdef int64_t spent(self) noexcept nogil:

@@ -59,6 +59,9 @@ cdef class ForcedRuns(Crossings):
         cdef int32_t found = NOTHING
         cdef MapId map_id
         cdef bint tokens = False, is_row
+        if self.family.counts_tokens(config):
+            # how it is cut into tokens matters here
+            return SEVERAL
         # a step gives the configuration its row
         self.family.step(config, 0)
         is_row = has_row(self.family.configs[config])

@@ -45,7 +45,7 @@ from stackmask.grammar.ir.expressions cimport (
     items_of,
 )
 from stackmask.pda.lowering.rule_facts cimport MAX_DEPTH, next_number
-from stackmask.pda.ids cimport ACTION_KEYED, ACTION_NONE, ACTION_SCOPE
+from stackmask.pda.ids cimport ACTION_COUNTED, ACTION_KEYED, ACTION_NONE, ACTION_SCOPE
 from stackmask.pda.terms.literal_trie cimport literal_trie
 from stackmask.pda.terms.term_table cimport (
     CALL_RESOLVER,
@@ -62,6 +62,8 @@ from stackmask.pda.terms.term_table cimport (
 from stackmask.grammar import ir
 from stackmask.pda.errors import BudgetError
 from stackmask.pda.terms.character_classes import class_term
+
+cdef object TokenLimit = ir.TokenLimit
 
 cdef enum:
     MAX_SPREAD = 2000           # items of sequences that are made anew within one other
@@ -183,6 +185,10 @@ cdef class TermMaker:
         if kind == FOLLOW:
             return self.terms.guard(ALL_BYTES & ~(<NotFollowedBy>expr).mask)
         if kind == CAPTURE:
+            if isinstance((<Capture>expr).action, TokenLimit):
+                rule = self.rules.numbers[self.rules.callee(item_of(expr))]
+                spec = (<Capture>expr).action.count
+                return self.terms.call(self.call(CALL_RULE, rule, ACTION_COUNTED, spec), True)
             self.rules.stacked |= (<Capture>expr).action == "push"
             action = self.action_number((<Capture>expr).action)
             return self.reference(self.rules.callee(item_of(expr)), action, True)

@@ -39,6 +39,7 @@ from stackmask.pda.lowering.rule_facts cimport RuleFacts, next_number
 from stackmask.pda.ids cimport ACTION_NONE
 from stackmask.pda.terms.term_store cimport TermStore
 
+from stackmask.grammar.ir import TokenLimit
 from stackmask.grammar.ir.strongly_connected import components
 
 cdef enum:
@@ -224,7 +225,10 @@ cdef class Lowering:
             nonempty = item.kind == REFERENCE and (<RuleRef>item).nonempty
             number = ("rule", self.rules.numbers[name]) if name not in order else order[name]
             if expr.kind == CAPTURE:
-                key = (CAPTURE, number, self.maker.semantics.add_action((<Capture>expr).action))
+                key = (<Capture>expr).action
+                if not isinstance(key, TokenLimit):
+                    key = self.maker.semantics.add_action(key)
+                key = (CAPTURE, number, key)
             else:
                 key = (expr.kind, number, nonempty, (<Keyed>expr).spec if expr.kind == KEYED else None)
         elif expr.kind == DYNAMIC:

@@ -43,6 +43,7 @@ cdef class Closure:
     cdef vector[Edge] callers
     cdef KeyMap node_seen
     cdef KeyMap returned                # frame << 32 | semantic state: returns that were followed
+    cdef KeyMap counted_starts          # local states in which texts with counted tokens begin
     cdef KeyMap link_seen               # hash of a node and an edge -> index in links
     cdef uint64_t returns               # edges that returns were followed along so far
     cdef KeyMap tail_seen               # node << 32 | frame: edges already copied by a tail call
@@ -59,6 +60,7 @@ cdef class Closure:
     cdef int add_link(self, CallNodeId node, Edge edge) except -3 nogil
     cdef TermId body_of(self, CallNode node, SemId* sem) except -3 nogil
     cdef SemId state_after_call(self, CallId number, SemId sem) except -3 nogil
+    cdef bint begins_count(self, TermId state) noexcept nogil
     cdef int open_calls(self) except -3 nogil
     cdef int begin(self) except -3 nogil
     cdef int drop_dead_ends(self) except -3 nogil

@@ -15,7 +15,15 @@ that can be empty. A tail call pushes nothing.
 cimport cython
 from libc.stdint cimport uint32_t
 
-from stackmask.pda.ids cimport ACTION_KEYED, ACTION_NONE, NO_LINK, ActionId, is_capture, restores_caller
+from stackmask.pda.ids cimport (
+    ACTION_COUNTED,
+    ACTION_KEYED,
+    ACTION_NONE,
+    NO_LINK,
+    ActionId,
+    is_capture,
+    restores_caller,
+)
 from stackmask.pda.stack.configuration_draft cimport Pop, map_forget
 from stackmask.pda.stack.configuration_table cimport READS_STATE
 from stackmask.pda.stack.frames cimport BOTTOM_CONTINUATION, same_edge
@@ -64,6 +72,7 @@ cdef class Closure:
         map_init(&self.tail_seen)
         map_init(&self.returned)
         map_init(&self.link_seen)
+        map_init(&self.counted_starts)
         self.returns = 0
 
     def __dealloc__(self):
@@ -71,6 +80,7 @@ cdef class Closure:
         map_free(&self.tail_seen)
         map_free(&self.returned)
         map_free(&self.link_seen)
+        map_free(&self.counted_starts)
 
     # -- returns -----------------------------------------------------------------------------------
 
@@ -192,6 +202,8 @@ cdef class Closure:
         if edge.action != ACTION_NONE or edge.continuation != EPS:
             edge.parent = m.frame
             edge.saved = self.semantics.root(m.sem) if restores_caller(edge.action) else 0
+            if edge.action == ACTION_COUNTED:
+                edge.saved = <SemId><int32_t>self.terms.call_table[site.call].spec
             return self.add_link(n, edge)
         key = (<uint64_t>n << 32) | <uint64_t>m.frame
         if map_get(&self.tail_seen, key) == NO_VALUE:
@@ -303,6 +315,8 @@ cdef class Closure:
             if m.state == EMPTY:
                 continue
             m.sem = self.state_after_call(node.call, m.sem)
+            if self.terms.call_table[node.call].action == ACTION_COUNTED:
+                map_put(&self.counted_starts, m.state, 1)
             if self.terms.terms[m.state].flags & F_KEYS:
                 alive = self.semantics.lives(m.sem, m.state)
                 if alive == NEEDS_STATE:
@@ -316,6 +330,13 @@ cdef class Closure:
             if self.terms.terms[m.state].flags & F_CALL and self.call_from(m) == NEEDS_STATE:
                 return NEEDS_STATE
         return 0
+
+    cdef bint begins_count(self, TermId state) noexcept nogil:
+        """Tell whether a text with counted tokens begins in a local state: no byte of it has been read.
+
+        Such a text has a byte, and no place inside of it has its texts. So none is in this state.
+        """
+        return map_get(&self.counted_starts, state) != NO_VALUE
 
     cdef TermId body_of(self, CallNode node, SemId* sem) except -3 nogil:
         """Return the body of a called rule, or the term of a resolver; EMPTY if there is none.
@@ -474,5 +495,5 @@ cdef class Closure:
         """Return the bytes of the scratch, which never shrinks."""
         cdef size_t held = sizeof(CallNode) * self.nodes.capacity() + sizeof(Link) * self.links.capacity()
         held += sizeof(Edge) * self.callers.capacity() + 12 * (self.node_seen.mask + self.tail_seen.mask)
-        held += 12 * (self.returned.mask + self.link_seen.mask)
+        held += 12 * (self.returned.mask + self.link_seen.mask + self.counted_starts.mask)
         return held + self.draft.nbytes()

@@ -7,8 +7,9 @@ from stackmask.pda.memory.borrowed_array cimport Borrowed
 from stackmask.pda.stack.byte_steps cimport ByteSteps
 from stackmask.pda.stack.closure cimport Closure
 from stackmask.pda.stack.configuration_draft cimport Member, Pop
-from stackmask.pda.stack.configuration_table cimport UNKNOWN, Config, ConfigTable
+from stackmask.pda.stack.configuration_table cimport DEAD, UNKNOWN, Config, ConfigTable
 from stackmask.pda.stack.frames cimport Edge, Frame, FrameGraph
+from stackmask.pda.stack.token_counts cimport TokenCounts
 from stackmask.pda.stack.token_steps cimport TokenSteps
 from stackmask.pda.terms.term_store cimport TermStore
 from stackmask.pda.terms.term_table cimport CallSite
@@ -29,6 +30,7 @@ cdef class ConfigSpace:
     cdef Closure closure
     cdef ByteSteps byte_steps
     cdef TokenSteps token_steps
+    cdef TokenCounts token_counts
     cdef bint is_summary
     cdef object __weakref__
     cdef uint64_t max_configurations
@@ -49,6 +51,16 @@ cdef class ConfigSpace:
         self, ConfigId config, TokenId token, const uint8_t* text, size_t length
     ) except -3 nogil:
         return self.token_steps.step_token(config, token, text, length)
+
+    cdef inline ConfigId end_token(self, ConfigId config) except -3 nogil:
+        # the configuration where a token ends whose bytes led here
+        if not self.graph.counts or config <= DEAD:
+            return config
+        return self.token_counts.after_token(config)
+
+    cdef inline bint counts_tokens(self, ConfigId config) noexcept nogil:
+        # whether the next byte may be one of a text whose tokens are counted
+        return self.graph.counts and self.token_counts.is_open(config)
 
     cdef inline StepRowId make_row(self, ConfigId config) except -3 nogil:
         return self.byte_steps.make_row(config)

@@ -2,7 +2,8 @@
 """Configurations: where the grammar can be after a text, as sets of (local state, frame, semantic state).
 
 A history is a list of their ids. One object for each task: the frames (a graph-structured stack), the table
-of configurations, their closure, steps by bytes, and steps by tokens. This one owns them all.
+of configurations, their closure, steps by bytes, steps by tokens, and counts of tokens. This one
+owns them all.
 """
 
 cimport cython
@@ -34,6 +35,7 @@ cdef class ConfigSpace:
         self.closure = Closure(self.graph, self.table, max_members)
         self.byte_steps = ByteSteps(self.table, self.closure)
         self.token_steps = TokenSteps(self.table, self.closure, self.byte_steps)
+        self.token_counts = TokenCounts(self.graph, self.table, self.closure)
         self.configs.borrow(self.table.configs)
         self.members.borrow(self.table.members)
         self.pops.borrow(self.table.pops)
@@ -52,7 +54,8 @@ cdef class ConfigSpace:
     cdef size_t nbytes(self) noexcept nogil:
         """Return about how many bytes frames and configurations take."""
         cdef size_t held = self.graph.nbytes() + self.table.nbytes() + self.closure.nbytes()
-        return held + self.byte_steps.nbytes() + self.token_steps.nbytes()
+        held += self.byte_steps.nbytes() + self.token_steps.nbytes()
+        return held + self.token_counts.nbytes()
 
     def nbytes_held(self):
         """Return about how many bytes frames and configurations take."""

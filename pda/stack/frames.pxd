@@ -20,6 +20,7 @@ cdef struct Edge:
     # ACTION_NONE: nothing; ACTION_SCOPE, ACTION_KEYED: a scope or an object ends, and `saved` replaces the
     # semantic state outside of the open captures; ACTION_BACK: `saved` gives only its keys (summary frames)
     ActionId action
+    # ACTION_COUNTED: nothing; `saved` is no semantic state but the tokens that the text may still take
     SemId saved         # the semantic state of the caller, where `restores_caller(action)`
 
 
@@ -44,6 +45,7 @@ cdef class FrameGraph:
     cdef TermStore terms
     cdef Semantics semantics
     cdef bint is_walk
+    cdef bint counts                    # some frame is that of a text whose tokens are counted
     cdef bint is_summary                # a frame stands for many, and may lead back to itself
     cdef Growing[Edge] edges
     cdef Growing[Frame] frames

@@ -9,7 +9,7 @@ cimport cython
 from libc.stdint cimport uint32_t
 from libcpp.vector cimport vector
 
-from stackmask.pda.ids cimport ACTION_NONE, NO_FRAME, is_capture
+from stackmask.pda.ids cimport ACTION_COUNTED, ACTION_NONE, NO_FRAME, is_capture
 from stackmask.pda.terms.term_table cimport ANY_BYTE, Ends
 from stackmask.pda.memory.hash_tables cimport (
     ENTRY_BYTES,
@@ -66,6 +66,7 @@ cdef class FrameGraph:
         self.terms = terms
         self.semantics = semantics
         self.is_walk = is_walk
+        self.counts = False
         self.is_summary = is_summary
         ids_init(&self.frame_index)
         map_init(&self.exits_index)
@@ -116,6 +117,8 @@ cdef class FrameGraph:
         for i in range(n):
             e = items[i]
             self.edges.push_back(e)
+            if e.action == ACTION_COUNTED:
+                self.counts = True
             if is_capture(e.action) and self.semantics.may_forbid(e.action):
                 frame.action_forbids = True
             if e.continuation != BOTTOM_CONTINUATION:

@@ -10,7 +10,7 @@
     action0(rule1), scope(rule1), keys0(rule1)      calls with what happens at their return
 """
 
-from stackmask.pda.ids cimport ACTION_KEYED, ACTION_NONE, ACTION_SCOPE
+from stackmask.pda.ids cimport ACTION_COUNTED, ACTION_KEYED, ACTION_NONE, ACTION_SCOPE
 from stackmask.pda.terms.term_table cimport (
     ANY_BYTE,
     CALL_RESOLVER,
@@ -126,6 +126,8 @@ cdef str dump_call(Call call):
         return f"scope({called})"
     if call.action == ACTION_KEYED:
         return f"keys{call.spec}({called})"
+    if call.action == ACTION_COUNTED:
+        return f"tokens{call.spec}({called})"
     return f"action{call.action}({called})"
 
 

@@ -60,6 +60,8 @@ def _obstacle(expr: Expr) -> str:
             "closes it, repeated_keys=True lets them repeat)"
         case ir.Capture(_, "push"):
             return "a capture (@push)"
+        case ir.Capture(_, ir.TokenLimit()):
+            return "text whose tokens are counted (max_tokens)"
         case ir.Capture():
             return "a capture with an action of its own"
         case ir.Dynamic("top"):

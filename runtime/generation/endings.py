@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Literal, TypeAlias
 
 from stackmask.pda.errors import BudgetError
@@ -25,6 +26,47 @@ def check_room(max_new_tokens: Any) -> None:
         raise GenerationError(
             f"max_new_tokens is {max_new_tokens!r}: give the number of tokens that a text may have, 1 or more"
         )
+
+
+def check_wrap_up(wrap_up: Any) -> None:
+    """Refuse what is no share of the tokens. None: nothing is reported."""
+    if wrap_up is None:
+        return
+    if isinstance(wrap_up, bool) or not isinstance(wrap_up, int | float) or not 0 < wrap_up <= 1:
+        raise GenerationError(f"wrap_up is {wrap_up!r}: give a share of max_new_tokens, above 0 and up to 1")
+
+
+def watched_tokens(wrap_up: float | None, max_new_tokens: int | None) -> int | None:
+    """Return the budget that is watched, in tokens; None where none is."""
+    return None if wrap_up is None or max_new_tokens is None else int(wrap_up * max_new_tokens)
+
+
+def is_closing(matcher: Any, left: int) -> bool:
+    """Tell whether the shortest end of a text takes all of the tokens that are left, or more.
+
+    False where no end was found. Cost: that of ``Matcher.needs_at_least``.
+    """
+    if left < 1:
+        return not matcher.is_terminated()
+    from stackmask.runtime.matching.budgets import can_end_within
+
+    try:
+        return can_end_within(matcher, left - 1) is False
+    except BudgetError:
+        return False
+
+
+def closing_place(matcher: Any, tokens: Sequence[int], watched: int) -> int | None:
+    """Return how many tokens were written when only closing was left of a budget; None if that did not come.
+
+    ``matcher``: at the start of the text, which it follows. Cost: that of ``is_closing`` for each token.
+    """
+    for place in range(len(tokens) + 1):
+        if is_closing(matcher, watched - place):
+            return place
+        if place == len(tokens) or not matcher.accept_token(tokens[place]):
+            break
+    return None
 
 
 def ends_whole(matcher: Any, room: int, finish: Finish) -> bool:

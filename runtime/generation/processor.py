@@ -12,7 +12,15 @@ import numpy as np
 import torch
 from transformers import LogitsProcessor
 
-from stackmask.runtime.generation.endings import Finish, check_finish, check_room, ends_whole
+from stackmask.runtime.generation.endings import (
+    Finish,
+    check_finish,
+    check_room,
+    check_wrap_up,
+    ends_whole,
+    is_closing,
+    watched_tokens,
+)
 from stackmask.runtime.generation.errors import GenerationError
 from stackmask.runtime.generation.models import compile_for
 from stackmask.runtime.generation.rows import RowTracker, Track
@@ -46,7 +54,8 @@ class GrammarLogitsProcessor(LogitsProcessor):
     one's followed by tokens that were generated: that looks like the same call going on.
 
     ``max_new_tokens``, as given to ``generate``: then each text ends whole within them, if it can; ``finish="whole"`` makes
-    it an error if it cannot, ``finish="cut"`` asks for nothing.
+    it an error if it cannot, ``finish="cut"`` asks for nothing. ``wrap_up``: a share of ``max_new_tokens``; ``closing_at`` tells
+    when only closing is left of it, and no score changes for that.
 
     Cost: one mask per row and step; independent of the context's length after a call's first step.
     Raises: GenerationError if the number of rows or the width of the scores does not fit, or if another processor
@@ -63,11 +72,18 @@ class GrammarLogitsProcessor(LogitsProcessor):
         tokenizer: Any = None,
         max_new_tokens: int | None = None,
         finish: Finish = None,
+        wrap_up: float | None = None,
     ) -> None:
         check_finish(finish)
+        check_wrap_up(wrap_up)
         if finish == "whole" and max_new_tokens is None:
             raise GenerationError('finish="whole" needs max_new_tokens, as it is given to generate')
+        if wrap_up is not None and max_new_tokens is None:
+            raise GenerationError("wrap_up needs max_new_tokens, as it is given to generate")
         check_room(max_new_tokens)
+        self._watched = watched_tokens(wrap_up, max_new_tokens)
+        self.closing_at: list[int | None] = []
+        """How many tokens each row of the call had when only closing was left of the share ``wrap_up``; None before."""
         self._room = None if finish == "cut" else max_new_tokens
         self._finish = finish
         self._grammars: list[CompiledGrammar | None] = compile_for(grammars, tokenizer)
@@ -82,6 +98,7 @@ class GrammarLogitsProcessor(LogitsProcessor):
     def reset(self) -> None:
         """Forget the rows: the next call's rows are prompts."""
         self._tracker.reset()
+        self.closing_at = []
 
     def __call__(self, input_ids: torch.LongTensor, scores: torch.FloatTensor) -> torch.FloatTensor:
         """Return the scores with forbidden tokens at -inf; the given ones are left as they are.
@@ -109,6 +126,8 @@ class GrammarLogitsProcessor(LogitsProcessor):
         constrained = None if all(tracks) else [row for row, track in enumerate(tracks) if track is not None]
         mask = self._mask_for(rows, pin=scores.is_cuda)
         assert self._rows is not None
+        if self._watched is not None:
+            self._watch(tracks, self._watched)
         live = self._fill(tracks, self._rows)
         result = scores.clone(memory_format=torch.contiguous_format)
         forbid_tokens(result, mask, constrained, self._size)
@@ -148,6 +167,17 @@ class GrammarLogitsProcessor(LogitsProcessor):
                 mask[row] = self._stop_words
         fill_next_token_bitmask(matchers, mask, rows=plain)
         return live
+
+    def _watch(self, tracks: Sequence[Track | None], watched: int) -> None:
+        """Note the rows of which only closing is left from here on."""
+        for track in tracks:
+            if track is None:
+                continue
+            if track.closing is not None and track.closing > track.depth:  # tokens were taken back
+                track.closing = None
+            if track.closing is None and track.is_live and is_closing(track.matcher, watched - track.depth):
+                track.closing = track.depth
+        self.closing_at = [None if track is None else track.closing for track in tracks]
 
     def _fill_within(self, track: Track, mask: npt.NDArray[np.int32], row: int) -> bool:
         """Fill a row under its budget. Return False where that is not known to be possible, and was not asked for."""

@@ -41,6 +41,9 @@ class GenerationResult:
     what jump-forward has saved; None with ``jump="off"``. ``parsed``: the value of the text, where its grammar was made of
     a type (an object of that type), a JSON Schema, choices or a pattern; else None, and ``parse_error`` says why.
 
+    ``closing_at``: how many tokens were written when only closing was left of the share ``wrap_up``; None if that did not
+    come, or was not asked for.
+
     Of a turn with tools or reasoning, ``text`` has the markers too, also those that are special tokens; ``reasoning``,
     ``content`` and ``calls`` are what it is made of, and ``parsed`` is the value of the content. Else ``content`` is the text.
     """
@@ -56,6 +59,7 @@ class GenerationResult:
     content: str = field(default="", compare=False)
     reasoning: str = field(default="", compare=False)
     calls: tuple[Call, ...] = field(default=(), compare=False)
+    closing_at: int | None = field(default=None, compare=False)
 
     @property
     def note(self) -> str:

@@ -51,13 +51,16 @@ class Track:
     ended the row or a token was refused.
     """
 
-    __slots__ = ("accepted", "depth", "matcher", "tokens", "whole")
+    __slots__ = ("accepted", "closing", "depth", "matcher", "tokens", "whole")
 
     def __init__(self, matcher: Matcher) -> None:
         self.matcher = matcher
         self.tokens: list[int] = []  # the last ones, at least HISTORY of them
         self.depth = 0
         self.accepted = 0
+        self.closing: int | None = (
+            None  # the depth from which only closing is left of a budget that is watched
+        )
         self.whole: bool | None = None  # the text is to end within its tokens; None until that is asked
 
     @property
@@ -98,6 +101,7 @@ class Track:
         copy = Track(self.matcher.fork())
         copy.tokens = self.tokens.copy()
         copy.depth, copy.accepted, copy.whole = self.depth, self.accepted, self.whole
+        copy.closing = self.closing
         return copy
 
 

@@ -10,7 +10,7 @@ import torch
 from transformers import LogitsProcessorList, StoppingCriteriaList, StopStringCriteria
 
 from stackmask.runtime.generation.arguments import as_chat_options, check_model_options, check_sources
-from stackmask.runtime.generation.endings import Finish, check_finish
+from stackmask.runtime.generation.endings import Finish, check_finish, check_wrap_up, watched_tokens
 from stackmask.runtime.generation.errors import GenerationError
 from stackmask.runtime.generation.jumping import JumpDecoding
 from stackmask.runtime.generation.models import compiler_for
@@ -43,6 +43,7 @@ def generate(
     seed: int | None = None,
     jump: str = "canonical",
     finish: Finish = None,
+    wrap_up: float | None = None,
     vocabulary: Vocabulary | None = None,
     compiler: Compiler | None = None,
     profile: Literal["exact", "model"] = "model",
@@ -66,7 +67,8 @@ def generate(
     text that the grammar forces without asking the model, as the tokenizer would; "off" asks it for every token. Beam
     search, drafts (prompt lookup, assistants) and encoder-decoder models are never jumped over. ``finish``: "whole" lets each
     text of a grammar end within ``max_new_tokens``, stop token included, whatever the model likes, and refuses a number that is
-    too small; "cut" stops texts there; None, the default, is "whole" where the number is large enough.
+    too small; "cut" stops texts there; None, the default, is "whole" where the number is large enough. ``wrap_up``: a share of
+    ``max_new_tokens``; ``result.closing_at`` tells when only closing was left of it. That changes no token.
 
     ``tools``, ``tool_choice``, ``reasoning``, ``parallel``: the model writes a whole turn (``tools.grammar``), in the
     ``style`` that its tokenizer's chat template tells, or that is given by name; ``grammar`` is then that of the answer.
@@ -80,6 +82,7 @@ def generate(
     """
     check_sources(model, tokenizer)
     check_finish(finish)
+    check_wrap_up(wrap_up)
     chat_options = as_chat_options(chat_options)
     batch = as_prompts(prompts)
     _check_options(batch, max_new_tokens, on_text, chat_options, options)
@@ -119,8 +122,9 @@ def generate(
             {"max_new_tokens": max_new_tokens, **options},
         )
     each = len(rows) // len(batch)
+    watched = watched_tokens(wrap_up, max_new_tokens)
     return [
-        result_of(batch[i // each], wanted[i // each], vocabulary, row, max_new_tokens, report)
+        result_of(batch[i // each], wanted[i // each], vocabulary, row, max_new_tokens, report, watched)
         for i, (row, report) in enumerate(zip(rows, reports, strict=True))
     ]
 

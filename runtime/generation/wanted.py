@@ -11,6 +11,7 @@ from stackmask.grammar.outputs import Output, OutputError, describe_refusal
 from stackmask.grammar.source.work import Event
 from stackmask.grammar.tools.parser import ParsedTurn
 from stackmask.runtime.fsm.compiling import CompiledFsm
+from stackmask.runtime.generation.endings import closing_place
 from stackmask.runtime.generation.errors import GenerationError
 from stackmask.runtime.generation.result import GenerationResult, JumpReport, Prompt
 from stackmask.runtime.generation.text import TextDecoder
@@ -128,12 +129,17 @@ def result_of(
     row: list[int],
     limit: int,
     jumps: JumpReport | None,
+    watched: int | None = None,
 ) -> GenerationResult:
-    """Cut a row at its first stop token, and judge it with a matcher of its own."""
+    """Cut a row at its first stop token, and judge it with a matcher of its own.
+
+    ``watched``: tokens of which it is told when only closing is left.
+    """
     stops = frozenset(vocabulary.stop_ids)
     end = next((i for i, token in enumerate(row) if token in stops), None)
     ids = row[:end]
     finished = end is not None
+    closing = None
     is_marker = False  # the stop token is asked for by name
     if wanted.compiled is not None:
         matcher = wanted.compiled.matcher()
@@ -141,6 +147,8 @@ def result_of(
         if finished and end is not None and not matcher.is_accepting():
             is_marker = matcher.accept_token(row[end])
         finished = finished and matcher.is_accepting()
+        if watched is not None:
+            closing = closing_place(wanted.compiled.matcher(), ids, watched)
     plan = wanted.plan
     if plan is None:
         text = vocabulary.decode(ids).decode("utf-8", "replace")
@@ -166,6 +174,7 @@ def result_of(
         content=turn.content,
         reasoning=turn.reasoning,
         calls=tuple(turn.calls),
+        closing_at=closing,
     )
 
 

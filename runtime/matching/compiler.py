@@ -21,7 +21,6 @@ from stackmask.pda.stack.configurations import ConfigSpace
 from stackmask.pda.store import DEFAULT_CACHE_BYTES, Store, TokenInfo
 from stackmask.runtime.matching.lanes import Lane, Lanes
 from stackmask.runtime.matching.matcher import Matcher
-from stackmask.runtime.matching.refusal import describe_place
 from stackmask.runtime.vocabulary.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
@@ -173,6 +172,8 @@ class CompiledGrammar:
         """
         if self._names_differ:
             return ""
+        from stackmask.runtime.matching.refusal import describe_place
+
         read = [*symbols, what[:position]] if isinstance(what, bytes) else list(symbols)
         return describe_place(self.grammar.rules, read, self.automaton.store.info)
 

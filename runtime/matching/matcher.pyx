@@ -29,6 +29,7 @@ from stackmask.runtime.matching.row_references cimport fill_with_stops, name_row
 from stackmask.runtime.jump_forward.token_history cimport TokenHistory
 from stackmask.runtime.matching.moving cimport enter
 from stackmask.runtime.matching.released cimport (
+    end_token_released,
     expected_released,
     start_released,
     step_bytes_released,
@@ -39,7 +40,6 @@ from stackmask.runtime.matching.released cimport (
 
 from stackmask.runtime.jump_forward.jump_forward import NOTHING, JumpPlanner, Plan, lone_tokens
 from stackmask.runtime.matching.mask_buffer import EmptyMaskError, MatcherError, MatcherTypeError, as_integer
-from stackmask.runtime.matching.refusal import describe_refusal
 from stackmask.runtime.matching.row_references import MaskRows
 
 cdef enum:
@@ -91,7 +91,7 @@ cdef int32_t known_after(Matcher matcher, int32_t token) noexcept:
     cdef int32_t config = matcher.history.back()
     cdef const uint8_t* text
     cdef size_t i
-    if matcher.terminated or matcher.has_classes or matcher.lock.spoiled:
+    if matcher.terminated or matcher.has_classes or matcher.family.graph.counts or matcher.lock.spoiled:
         return UNKNOWN
     if token < 0 or token >= matcher.texts.size:
         return UNKNOWN
@@ -126,15 +126,13 @@ cdef bint write_ready(Matcher matcher, uint32_t* words) except -1:
 cdef int32_t after_token(Matcher matcher, int32_t config, int32_t token) except -3:
     """Return the configuration after a token, as text and as a special token; DEAD if it is neither."""
     cdef int32_t next = DEAD, other
-    cdef size_t length = 0
+    cdef size_t length = matcher.texts.length(token) if token < matcher.texts.size else 0
     cdef const uint8_t* text
     if not matcher.has_classes:
         next = matcher.family.remembered(config, token)
         if next != UNKNOWN:
-            return next
+            return end_token_released(matcher.family, next)
         next = DEAD
-    if token < matcher.texts.size:
-        length = matcher.texts.length(token)
     if length:
         text = matcher.texts.blob + matcher.texts.start[token]
         next = step_token_released(matcher.family, config, token, text, length)
@@ -142,7 +140,7 @@ cdef int32_t after_token(Matcher matcher, int32_t config, int32_t token) except 
         for k in matcher.classes_of_token.get(token, ()):
             other = step_released(matcher.family, config, TOKENS + <int32_t>k)
             next = union_released(matcher.family, next, other)
-    return next
+    return end_token_released(matcher.family, next)
 
 
 cdef int take_step(Matcher matcher, int32_t next, int32_t token) except -1:
@@ -394,6 +392,7 @@ cdef class Matcher(JumpCalls):
             done = True
         finally:
             self.lock.give(done)
+        from stackmask.runtime.matching.refusal import describe_refusal
         inside = self.compiled.rules_around(self.tokens.symbols(), what, position)
         return describe_refusal(what, position, self.terminated, self.store.info, *expected, inside)
 

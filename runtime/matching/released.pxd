@@ -14,6 +14,7 @@ cdef int32_t step_token_released(
 cdef Py_ssize_t step_bytes_released(
     ConfigSpace family, int32_t* config, const uint8_t* text, Py_ssize_t length
 ) except -1 nogil
+cdef int32_t end_token_released(ConfigSpace family, int32_t config) except -3 nogil
 cdef int32_t step_released(ConfigSpace family, int32_t config, int32_t symbol) except -3 nogil
 cdef int32_t union_released(ConfigSpace family, int32_t a, int32_t b) except -3 nogil
 cdef int32_t start_released(ConfigSpace family, int32_t state, int32_t frame, int32_t sem) except -3 nogil

@@ -10,6 +10,8 @@ store, and change nothing of a matcher before the call is over.
 from stackmask.pda.stack.configuration_table cimport DEAD
 from stackmask.pda.terms.term_table cimport TOKENS
 
+from stackmask.runtime.matching.mask_buffer import MatcherError
+
 
 cdef int fill_released(
     MaskEngine masks, ConfigSpace family, int32_t config, uint32_t* words
@@ -34,15 +36,28 @@ cdef int32_t step_token_released(
         family.terms.meter.reclaim()
 
 
+cdef int refuse_string() except -1 with gil:
+    """Refuse text that has no tokens, where they are counted."""
+    raise MatcherError(
+        "the text may be part of one whose tokens are counted (`max_tokens`), and a string has none: "
+        "give token ids to accept_token there"
+    )
+
+
 cdef Py_ssize_t step_bytes_released(
     ConfigSpace family, int32_t* config, const uint8_t* text, Py_ssize_t length
 ) except -1 nogil:
-    """Step by a text as far as it is allowed. Return how many bytes that is."""
+    """Step by a text as far as it is allowed. Return how many bytes that is.
+
+    Raises: MatcherError where the next byte may be one of a text whose tokens are counted.
+    """
     cdef int32_t next
     cdef Py_ssize_t taken = 0
     family.terms.meter.let_release()
     try:
         while taken < length:
+            if family.counts_tokens(config[0]):
+                refuse_string()
             next = family.step(config[0], text[taken])
             if next == DEAD:
                 break
@@ -51,6 +66,17 @@ cdef Py_ssize_t step_bytes_released(
     finally:
         family.terms.meter.reclaim()
     return taken
+
+
+cdef int32_t end_token_released(ConfigSpace family, int32_t config) except -3 nogil:
+    """Return the configuration where a token ends whose bytes led to this one."""
+    if not family.graph.counts:
+        return config
+    family.terms.meter.let_release()
+    try:
+        return family.end_token(config)
+    finally:
+        family.terms.meter.reclaim()
 
 
 cdef int32_t step_released(ConfigSpace family, int32_t config, int32_t symbol) except -3 nogil:

@@ -20,11 +20,15 @@ class GuardedMatcher:
     Tokens after the end are ignored, as servers want it. Where a mask cannot be made (a limit of the request is met,
     it was cancelled, memory ran out), ``failure`` says why, only stop tokens are allowed, and no other token is
     accepted: the server then ends the request. Failures are logged once.
+
+    ``room``: how many tokens the text may have, stop token included, or None: the text ends whole within them, as long as
+    an end is found.
     """
 
     def __init__(self, matcher: Matcher, stop_ids: Iterable[int], request_id: str = "") -> None:
         self.matcher = matcher
         self.failure: str | None = None
+        self.room: int | None = None
         self._stops = tuple(stop_ids)
         self._request_id = request_id
         self._ended = 0  # calls that a stop token or what follows it took while failed
@@ -88,11 +92,30 @@ class GuardedMatcher:
         """Write the mask of the next token into a row, or stop tokens alone if it cannot be made."""
         if self.failure is None:
             try:
-                self.matcher.fill_next_token_bitmask(mask, row)
+                target, place = (
+                    (mask.row_to_write(row)[None], 0) if isinstance(mask, StepMask) else (mask, row)
+                )
+                if self.room is None or not self._fill_within(self.room, target, place):
+                    self.matcher.fill_next_token_bitmask(target, place)
                 return
             except Exception as error:  # noqa: BLE001 - nothing may reach the engine
                 self.fail(error)
         self.fill_stops(mask, row)
+
+    def _fill_within(self, room: int, mask: Any, row: int) -> bool:
+        """Write the mask under the budget that is left. Return False where the text has none, from then on too."""
+        left = room - self.matcher.accept_calls
+        if left < 1 or self.matcher.is_terminated():  # drafts may look past the last token
+            return False
+        from stackmask.runtime.matching.budgets import CompletionError
+
+        try:
+            self.matcher.fill_next_token_bitmask(mask, row, budget=left)
+        except CompletionError as error:
+            self.room = None
+            logger.warning("request %s may be cut at its last token: %s", self._request_id, error)
+            return False
+        return True
 
     def fill_stops(self, mask: Any, row: int) -> None:
         """Allow stop tokens alone. Without any, all are allowed, so that one is sampled, which is then refused."""
@@ -127,12 +150,15 @@ def fill_batch(guarded: Sequence[GuardedMatcher], mask: Any, rows: Sequence[int]
 
     ``mask``: an array, a tensor or a ``StepMask``. ``rows[i]`` is the row of request i, by default i.
     """
-    matchers = [one.matcher if one.failure is None else None for one in guarded]
+    matchers = [one.matcher if one.failure is None and one.room is None else None for one in guarded]
     result = step(matchers, [None] * len(matchers), mask, rows)
     for number, error in result.errors.items():
         guarded[number].fail(error)
     if result.errors or None in matchers:
         for number, one in enumerate(guarded):
+            row = number if rows is None else rows[number]
             if one.failure is not None:
-                one.fill_stops(mask, number if rows is None else rows[number])
+                one.fill_stops(mask, row)
+            elif one.room is not None:  # its mask depends on how many tokens are left
+                one.fill(mask, row)
     return result

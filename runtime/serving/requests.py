@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Any, Final, Literal
 
 from stackmask.grammar.grammar import Grammar
@@ -28,6 +28,7 @@ class Options:
     profile: of JSON; "model" lets a model write one blank where blanks may stand, "exact" all that JSON allows.
     whitespace: of JSON, as in ``Grammar.from_json_schema``; None is that of the profile.
     closed_objects: objects whose schema does not say so have no other properties than those that it declares.
+    whole: texts end within the tokens of their request, where the server shows them and an end is found.
     limits: of each request; None for the default ones.
     """
 
@@ -35,6 +36,7 @@ class Options:
     whitespace: Any = None
     closed_objects: bool = False
     limits: Limits | None = None
+    whole: bool = False
 
     @classmethod
     def read(cls, given: Mapping[str, Any]) -> Options:
@@ -49,8 +51,9 @@ class Options:
         values = dict(given)
         if values.get("profile", "model") not in ("exact", "model"):
             raise RequestError(f"profile is {values['profile']!r:.60}, not exact or model")
-        if not isinstance(values.get("closed_objects", False), bool):
-            raise RequestError("closed_objects is true or false")
+        for name in ("closed_objects", "whole"):
+            if not isinstance(values.get(name, False), bool):
+                raise RequestError(f"{name} is true or false")
         limits = values.get("limits")
         if isinstance(limits, Mapping):
             try:
@@ -68,7 +71,7 @@ class Options:
         whitespace = (
             {"pattern": pattern} if pattern is not None else "compact" if compact else self.whitespace
         )
-        return Options(self.profile, whitespace, self.closed_objects or closed_objects, self.limits)
+        return replace(self, whitespace=whitespace, closed_objects=self.closed_objects or closed_objects)
 
 
 def grammar_of(kind: str, text: Any, options: Options) -> Grammar:

@@ -133,6 +133,14 @@ class StackmaskBackend(StructuredOutputBackend):
             raise VLLMValidationError(f"stackmask: {error}") from error
         return StackmaskGrammar(matcher, self.vocabulary.stop_ids if stops is None else stops)
 
+    def bound(self, grammar: Any, max_tokens: int | None) -> None:
+        """Let the text of a request end within its tokens, if the options ask for that.
+
+        vLLM shows them, but not how many of them a model reasons with before the grammar begins: not to be called then.
+        """
+        if self.options.whole and max_tokens is not None and isinstance(grammar, StackmaskGrammar):
+            grammar.guarded.room = max_tokens
+
     def fill_step(self, grammars: Sequence[StackmaskGrammar | None], most: int) -> NDArray[np.int32]:
         """Return the masks of a step, a row each, of at most ``most``; None, and what has ended, allows every token.
 
@@ -148,7 +156,7 @@ class StackmaskBackend(StructuredOutputBackend):
         else:
             rows, masked = None, [one.guarded for one in grammars]  # type: ignore[union-attr]
         result = fill_batch(masked, self._mask, rows)
-        if True in result.ended or any(one.failure is not None for one in masked):
+        if True in result.ended or any(one.failure is not None or one.room is not None for one in masked):
             numbers = range(len(masked)) if rows is None else rows
             free += [row for row, one in zip(numbers, masked, strict=True) if one.is_terminated()]
         if free:

@@ -131,7 +131,11 @@ def _creating(original: Any) -> Any:
         if options is None:
             return original(self, request)
         with options(request.sampling_params.structured_outputs):
-            return original(self, request)
+            grammar = original(self, request)
+        bound = getattr(self.backend, "bound", None)
+        if bound is not None and getattr(self, "reasoner", None) is None:
+            bound(grammar, getattr(request.sampling_params, "max_tokens", None))
+        return grammar
 
     return create
 

@@ -6,6 +6,7 @@ import random
 from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
+from stackmask.grammar import ir
 from stackmask.grammar.source.work import Work, counted
 from stackmask.pda.errors import BudgetError, VocabularyError
 from stackmask.pda.limits import Limits
@@ -83,6 +84,15 @@ def _compiler() -> Compiler:
 
 @lru_cache(maxsize=KEPT)
 def _compiled(grammar: Grammar) -> CompiledGrammar:
+    for rule in grammar.rules.rules.values():
+        if any(
+            isinstance(part, ir.Capture) and isinstance(part.action, ir.TokenLimit)
+            for part in ir.walk(rule.body)
+        ):
+            raise SampleError(
+                "the grammar counts the tokens of a text (max_tokens), and strings have none: "
+                "follow token ids with a Matcher"
+            )
     try:
         return _compiler().compile(grammar)
     except VocabularyError as error:

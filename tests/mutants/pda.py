@@ -292,4 +292,20 @@ ROWS = (
         "A grammar of which restrictions leave no text is refused.",
         ("tests/pda/test_automaton.py",),
     ),
+    Mutant(
+        "fresh-text",
+        "pda/stack",
+        "or self.closure.begins_count(m.state)",
+        "",
+        "A token that ends where a counted text begins does not count.",
+        ("tests/exactness/test_counted_tokens.py",),
+    ),
+    Mutant(
+        "fewer-left",
+        "pda/stack",
+        "return y.edge.saved < x.edge.saved",
+        "return x.edge.saved < y.edge.saved",
+        "Of readings that differ in their counts only, the one with more tokens left is kept.",
+        ("tests/exactness/test_counted_tokens.py",),
+    ),
 )

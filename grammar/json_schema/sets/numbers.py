@@ -46,7 +46,7 @@ def rational(value: object) -> Rational:
     if isinstance(value, float):
         if not isfinite(value):
             raise ValueError(f"{value} is no JSON number")
-        exact: Rational = Fraction(repr(value))
+        exact: Rational = Fraction(float.__repr__(value))
     elif isinstance(value, Decimal):
         if not value.is_finite():
             raise ValueError(f"{value} is no JSON number")

@@ -43,7 +43,7 @@ def exact(value: Any, where: Where, keyword: str) -> Fraction | int:
     if isinstance(value, int) and not isinstance(value, bool):
         return value
     if isinstance(value, float | Decimal):
-        decimal = value if isinstance(value, Decimal) else Decimal(repr(value))
+        decimal = value if isinstance(value, Decimal) else Decimal(float.__repr__(value))
         if not decimal.is_finite():
             raise SchemaError(where, keyword, f"{value} is no JSON number")
         if abs(decimal.adjusted()) > MAX_EXPONENT:

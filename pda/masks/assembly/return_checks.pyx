@@ -1,7 +1,7 @@
 # distutils: language = c++
 """What can still happen after a return: whether an action may forbid it, and whether the text can end."""
 
-from stackmask.pda.ids cimport GuardId, is_capture
+from stackmask.pda.ids cimport ACTION_COUNTED, ACTION_NONE, GuardId, is_capture
 from stackmask.pda.stack.frames cimport BOTTOM_CONTINUATION
 from stackmask.pda.terms.term_table cimport EPS, F_LOCAL, Ends, Term
 
@@ -10,7 +10,12 @@ cdef Edge edge_of(ConfigSpace family, const Visit& at, int32_t number) noexcept 
     """Return one of the edges that a visit returns along; a continuation counts as a single edge."""
     cdef Edge edge
     if at.continuation == EPS:
-        return family.edges[family.frames[at.frame].first + number]
+        edge = family.edges[family.frames[at.frame].first + number]
+        if edge.action == ACTION_COUNTED:
+            # how many tokens may still come says nothing of the next one
+            edge.action = ACTION_NONE
+            edge.saved = 0
+        return edge
     edge.continuation = at.continuation
     edge.parent = at.frame
     edge.action = at.action

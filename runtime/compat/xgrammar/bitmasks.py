@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 from stackmask.grammar.source.options import ArgumentError
+from stackmask.runtime.compat.xgrammar.errors import runtime_errors
 from stackmask.runtime.extras import require
 from stackmask.runtime.kernels import bitmask as native
 
@@ -47,7 +48,8 @@ def apply_token_bitmask_inplace(
         their numbers of rows may differ.
     ``vocab_size``: how many leading columns count, by default as many as both have; later logits stay as they are, with a
     warning if no ``vocab_size`` was given. ``backend`` is taken for nothing: the device of the logits decides.
-    Raises: BitmaskError (a ValueError) if devices, types or widths do not fit; ValueError for an unknown backend.
+    Raises: XGrammarError (a RuntimeError and a ValueError) if devices, types or widths do not fit; ValueError for an unknown
+        backend.
     """
     if backend not in BACKENDS:
         raise ArgumentError(f"backend is {backend!r:.40}, none of {', '.join(BACKENDS)}")
@@ -65,6 +67,7 @@ def apply_token_bitmask_inplace(
         rows = min(logits.shape[0], bitmask.shape[0])
         logits, bitmask = logits[:rows], bitmask[:rows]
     if columns:
-        native.apply_token_bitmask_inplace(
-            logits[..., :columns], bitmask[..., : -(-columns // BITS)], indices=indices
-        )
+        with runtime_errors():
+            native.apply_token_bitmask_inplace(
+                logits[..., :columns], bitmask[..., : -(-columns // BITS)], indices=indices
+            )

@@ -16,6 +16,8 @@ POINT = sm.Grammar.from_json_schema(
     {"type": "object", "properties": {"x": {"type": "integer"}, "more": {}}, "required": ["x"]}
 )
 
+BYTES = [bytes([byte]) for byte in range(256)]
+
 
 def check(grammar: sm.Grammar, accepted: list[str], rejected: list[str]) -> None:
     matcher = ByteMatcher(grammar)
@@ -89,12 +91,24 @@ def test_text_and_tags() -> None:
     check(sm.tag("", sm.text(), "aa"), ["baa", "aa"], ["aaa", "baaa"])
 
 
-def test_tokens_of_text_are_not_counted() -> None:
-    with pytest.raises(sm.StackmaskError, match="max_chars"):
-        sm.text(max_tokens=3)
+def compile_bytes(grammar: sm.Grammar) -> sm.CompiledGrammar:
+    return sm.Compiler(sm.Vocabulary([*BYTES, b"yz", None], stop_ids=[257])).compile(grammar)
 
 
-BYTES = [bytes([byte]) for byte in range(256)]
+def test_counted_tokens_beside_other_parts() -> None:
+    """What only tokens can be counted in is refused by name elsewhere, and counts are no semantic state."""
+    counted = sm.text(max_tokens=3)
+    with pytest.raises(sm.StackmaskError, match=r"max_tokens.* Matcher"):
+        counted.accepts("a")
+    with pytest.raises(sm.StackmaskError, match=r"max_tokens.* Matcher"):
+        counted.sample(1, seed=1)
+    with pytest.raises(sm.GrammarError, match="text whose tokens are counted"):
+        compile_bytes(sm.Grammar.from_ebnf("root ::= t & [a-z]*", grammars={"t": counted}))
+    begun = sm.Grammar.from_ebnf('root ::= @push([a-z]) ":" t ":" @top', grammars={"t": counted})
+    matcher = compile_bytes(begun).matcher()
+    ids = [*b"a:", 256, 256, *b"y:"]
+    assert all(matcher.accept_token(token) for token in ids)
+    assert matcher.expected_bytes() == {ord("a")}
 
 
 def test_markers_are_special_tokens_where_there_are() -> None:

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from repository.tree import REPO
 
+from stackmask.grammar.ebnf import layout
 from stackmask.grammar.ebnf.layout import lay_out
 from stackmask.grammar.ebnf.written import read_statements
 from stackmask.grammar.grammar import Grammar
@@ -154,3 +155,25 @@ def test_many_comments_take_linear_time() -> None:
     made = lay_out(text)
     assert made.count("         # own\n") == 3_000
     assert made.count("\n# after") == 3_000
+
+
+def test_many_parentheses_take_linear_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where a line may begin is asked a few times for each piece, also where it may nowhere."""
+    asked = 0
+    original = layout._is_place
+
+    def counted(run: list[layout.Piece], at: int) -> bool:
+        nonlocal asked
+        asked += 1
+        return original(run, at)
+
+    monkeypatch.setattr(layout, "_is_place", counted)
+    text = "root ::= " + "(" * 3_000 + '"a"' + ")" * 3_000
+    lay_out(text)
+    assert asked < 8 * len(text)
+
+
+def test_deep_rules_are_not_mostly_blank() -> None:
+    made = lay_out("root ::= " + '("a" "bcdefgh" | ' * 90 + '"c"' + ")" * 90)
+    assert max(len(line) - len(line.lstrip()) for line in made.split("\n")) < 90
+    assert lay_out(made) == made

@@ -146,14 +146,22 @@ def test_tokens_of_text_before_a_special_token() -> None:
     assert not accepts([257, 97, 98, 97, 258])
     assert not accepts([257, 259, 258])
     assert not accepts([257, 97])
-    for grammar, message in (
-        (tag("</done>"), "at /format/content/max_tokens: '</done>' is no special token of this vocabulary"),
-        (tag(["</think>", "x"]), "'x' is no special token"),
-    ):
-        with pytest.raises(sm.StructuralTagError, match=message):
-            sm.Compiler(vocabulary).compile(grammar)
-    with pytest.raises(sm.StructuralTagError, match="neither `max_chars` nor `excludes`"):
-        tag("</think>", {**counted, "max_chars": 3})
+    mixed = sm.Compiler(vocabulary).compile(tag(["</done>", "</think>", "x"]))
+    for end in ([*b"</done>"], [258], [ord("x")]):
+        matcher = mixed.matcher()
+        assert all(matcher.accept_token(token) for token in [257, 97, 98, *end])
+        assert matcher.is_accepting()
+    assert not accepts([257, 0xC3, 0xC3, 258])
+    few = tag("</think>", {**counted, "max_chars": 3, "excludes": ["b"]})
+    matcher = sm.Compiler(vocabulary).compile(few).matcher()
+    assert [matcher.accept_token(token) for token in (257, 98, 97, 97, 97, 258)] == [
+        True,
+        False,
+        True,
+        True,
+        False,
+        True,
+    ]
 
 
 def test_strings_that_are_special_tokens() -> None:
@@ -191,7 +199,7 @@ def test_the_older_shape() -> None:
     [
         ({"type": "any_texts"}, "/format/type", "did you mean `any_text`"),
         ({"type": "any_text", "exclude": []}, "/format/exclude", "did you mean `excludes`"),
-        ({"type": "any_text", "max_tokens": 3}, "/format/max_tokens", "max_chars"),
+        ({"type": "any_text", "max_tokens": -1}, "/format/max_tokens", "a whole number from 0"),
         ({"type": "sequence", "elements": [const("a"), 3]}, "/format/elements/1", "a format is an object"),
         ({"type": "sequence", "elements": []}, "/format/elements", "of nothing"),
         ({"type": "regex", "pattern": 3}, "/format/pattern", "a string is needed"),

@@ -71,6 +71,22 @@ def test_a_grammar_as_format() -> None:
             {"name": "a", "format": {"type": "grammar", "grammar": {"syntax": "regex"}}},
             "/format/grammar/definition: a string is needed, not NoneType",
         ),
+        (
+            {"name": "a", "format": {"type": "text", "syntx": "x"}},
+            "/format/syntx: a text format has no `syntx`",
+        ),
+        (
+            {"name": "a", "format": {"type": "grammar", "syntax": "regex", "definition": "a", "defs": 1}},
+            "/format/defs: a grammar format has no `defs`; there are type, syntax, definition",
+        ),
+        (
+            {"name": "a", "format": {"type": "grammar", "grammar": {"syntx": "regex", "definition": "a"}}},
+            "/format/grammar/syntx: a grammar format has no `syntx`; did you mean `syntax`?",
+        ),
+        (
+            {"custom": {"name": "a"}, "name": "b"},
+            "/name: a custom tool has no `name`; there are type, custom",
+        ),
     ],
 )
 def test_what_is_refused(custom: dict[str, Any], message: str) -> None:

@@ -146,3 +146,18 @@ def test_rules_without_a_vocabulary_are_made_when_asked_for() -> None:
             "qwen_3", [tool("weather", city={"type": "string"})], response_format={"type": "integer"}
         )
         assert calls == [frozenset()] * 2
+
+
+def test_what_is_no_json_is_not_taken_for_bytes() -> None:
+    """Numbers and strings of NumPy have buffers, and subclasses of Python's are as good as these."""
+    known = KnownTools()
+    limited = tool("f", q={"type": "number", "maximum": np.float64(5)})
+    limited["function"]["name"] = np.str_("f")
+    made = known.of(limited, tools.Tool.of)
+    assert made.name == "f"
+    grammar = tools.grammar("hermes", [made], tool_choice="required")
+    call = '<tool_call>\n{"name": "f", "arguments": {"q": %s}}\n</tool_call>'
+    assert [grammar.accepts(call % number) for number in ("5", "6")] == [True, False]
+    assert known.of(limited, tools.Tool.of) is not made
+    with pytest.raises(tools.ToolError, match="name"):
+        known.of({**limited, "function": {**limited["function"], "name": bytearray(b"f")}}, tools.Tool.of)

@@ -421,3 +421,9 @@ def test_lark_is_read_or_refused_by_name(compiler: xgr.GrammarCompiler) -> None:
             compiler.compile_lark('start: "a"')
     with pytest.raises(XGrammarError, match="named_grammars"):
         xgr.Grammar.from_lark('start: "a"', named_grammars={"x": "start: 'b'"})
+
+
+def test_masks_that_do_not_fit_raise_what_xgrammar_raises() -> None:
+    mask = xgr.allocate_token_bitmask(2, 64)
+    with pytest.raises(RuntimeError, match="row 5"):
+        xgr.apply_token_bitmask_inplace(torch.zeros((2, 64)), mask, indices=[5])

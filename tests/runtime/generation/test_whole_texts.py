@@ -52,6 +52,51 @@ def test_a_batch_of_budgets(model: Any, tokenizer: Any, compiler: Compiler) -> N
     assert [result.finished for result in results] == [True, False, True]
 
 
+@pytest.mark.parametrize("how", [{}, {"jump": "off"}, {"finish": "cut"}])
+def test_when_only_closing_is_left(
+    model: Any, tokenizer: Any, compiler: Compiler, how: dict[str, Any]
+) -> None:
+    """The place is told, and no token changes."""
+    grammar = Grammar.from_ebnf('root ::= "[" root "]" | "1"')
+    liked = [Likes(tokenizer, "[")]
+    arguments = {"compiler": compiler, "max_new_tokens": 20, "logits_processor": liked, "seed": 1, **how}
+    (plain,) = generate(model, tokenizer, "p", grammar, **arguments)
+    (result,) = generate(model, tokenizer, "p", grammar, wrap_up=0.5, **arguments)
+    assert plain.token_ids == result.token_ids
+    assert plain.closing_at is None
+    matcher = compiler.compile(grammar).matcher()
+    needed = [matcher.needs_at_least()]
+    for token in result.token_ids:
+        assert matcher.accept_token(token)
+        needed.append(matcher.needs_at_least())
+    assert result.closing_at == next(at for at, least in enumerate(needed) if least >= 10 - at) == 4
+    (early,) = generate(
+        model, tokenizer, "p", 'root ::= "1"', compiler=compiler, max_new_tokens=20, wrap_up=1.0
+    )
+    assert early.closing_at is None
+
+
+def test_a_processor_tells_when_only_closing_is_left(model: Any, tokenizer: Any, compiler: Compiler) -> None:
+    compiled = compiler.compile(Grammar.from_ebnf('root ::= "[" root "]" | "1"'))
+    processor = GrammarLogitsProcessor(compiled, max_new_tokens=20, wrap_up=0.5)
+    inputs = tokenizer(["a", "b"], return_tensors="pt")
+    for _ in range(2):
+        model.generate(
+            **inputs, logits_processor=[Likes(tokenizer, "["), processor], max_new_tokens=20, do_sample=False
+        )
+        assert processor.closing_at == [4, 4]
+        processor.reset()
+        assert processor.closing_at == []
+
+
+@pytest.mark.parametrize("wrap_up", [0, 1.5, -0.1, True, "0.8", float("nan")])
+def test_shares_that_are_none(model: Any, tokenizer: Any, compiler: Compiler, wrap_up: Any) -> None:
+    with pytest.raises(GenerationError, match="wrap_up is"):
+        generate(model, tokenizer, "p", 'root ::= "a"', compiler=compiler, wrap_up=wrap_up)
+    with pytest.raises(GenerationError, match="wrap_up needs max_new_tokens"):
+        GrammarLogitsProcessor(compiler.compile(Grammar.from_ebnf('root ::= "a"')), wrap_up=0.5)
+
+
 @pytest.mark.parametrize("jump", ["canonical", "off"])
 def test_a_limit_that_is_too_small(model: Any, tokenizer: Any, compiler: Compiler, jump: str) -> None:
     grammar = 'root ::= "x"{50}'

@@ -93,3 +93,39 @@ def test_a_fault_in_a_batch_is_that_of_one_request(compiled: sm.CompiledGrammar)
         mask[:] = 0
         fill_batch(batch, mask, [2, 1, 0])
         assert [allowed(row) for row in mask] == [[*b"cd"], [END], [*b"a"]]
+
+
+def nested() -> sm.CompiledGrammar:
+    tokens = [bytes([i]) for i in range(256)]
+    compiler = sm.Compiler(sm.Vocabulary([*tokens, None], stop_ids=[END]))
+    return compiler.compile(sm.Grammar.from_ebnf('root ::= "[" root "]" | "1"'))
+
+
+def test_texts_end_within_their_room() -> None:
+    compiled = nested()
+    bounded, free = guarded(compiled), guarded(compiled)
+    bounded.room = 6
+    mask = sm.allocate_token_bitmask(2, 257)
+    seen = []
+    for _ in range(6):
+        fill_batch([bounded, free], mask, [1, 0])
+        assert allowed(mask[0]) == [ord("1"), ord("[")]
+        token = max(allowed(mask[1]) if END not in allowed(mask[1]) else [END])
+        assert bounded.accept(token)
+        seen.append(token)
+    assert seen == [*b"[[1]]", END]
+    assert bounded.is_terminated()
+    bounded.rollback(4)
+    bounded.fill(mask, 1)
+    assert allowed(mask[1]) == [ord("1")]
+
+
+def test_a_room_that_is_too_small_is_given_up(caplog: pytest.LogCaptureFixture) -> None:
+    one = guarded(nested())
+    one.room = 1
+    mask = sm.allocate_token_bitmask(1, 257)
+    for _ in range(2):
+        one.fill(mask, 0)
+        assert allowed(mask[0]) == [ord("1"), ord("[")]
+    assert one.failure is None and one.room is None
+    assert caplog.text.count("may be cut") == 1

@@ -6,6 +6,7 @@ import importlib
 import sys
 from collections.abc import Iterator
 from concurrent.futures import Future
+from dataclasses import replace
 from enum import Enum
 from types import ModuleType, SimpleNamespace
 from typing import Any
@@ -264,6 +265,13 @@ def test_vllm_makes_the_backend_of_a_manager(servers: None) -> None:
     )
     assert (again == mask).all()
     assert manager.grammar_bitmask({}, [], {}) is None
+    # texts end whole if that is asked for, and no thoughts come before the grammar
+    request.sampling_params.max_tokens = 7
+    for whole, reasoner, room in ((False, None, None), (True, None, 7), (True, object(), None)):
+        manager.backend.options = replace(manager.backend.options, whole=whole)
+        manager.reasoner = reasoner
+        manager.grammar_init(request)
+        assert request.structured_output_request.grammar.guarded.room == room
 
 
 def test_sglang_follows_a_request(servers: None) -> None:
