@@ -78,10 +78,7 @@ def count_keys(texts: Texts) -> int:
         return count
     known = 0 if count is None else max(0, count - len(texts.excluded))
     # texts that are easily asked for; and members of different lengths, or first characters, are different
-    tried = [char * n for char in _TRIED for n in range(3, MAX_LENGTHS + 1)]
-    if texts.low <= 2:
-        tried += [*_LETTERS, *map("".join, product(_LETTERS, repeat=2))]
-    known = max(known, sum(map(texts.contains, tried)))
+    known = max(known, len(_easily_found(texts)))
     if known < MAX_LENGTHS:
         most = texts.low + MAX_LENGTHS
         lengths = range(texts.low, 1 + (most if texts.high is None else min(most, texts.high)))
@@ -91,6 +88,22 @@ def count_keys(texts: Texts) -> int:
         begun = sum(not Texts(None, low, high, (*parts, _beginning(char))).is_empty() for char in _LETTERS)
         known = max(known, found - others, begun - others)
     return known
+
+
+def _easily_found(texts: Texts) -> list[str]:
+    """Return those members that are among some thousand short strings."""
+    tried = [char * n for char in _TRIED for n in range(3, MAX_LENGTHS + 1)]
+    if texts.low <= 2:
+        tried += ["", *_LETTERS, *map("".join, product(_LETTERS, repeat=2))]
+    return list(filter(texts.contains, tried))
+
+
+def hidden_words(texts: Texts) -> list[str] | None:
+    """Return all members of a set whose form does not show that they are few, if that can be found out soon."""
+    found = _easily_found(texts)
+    if len(found) > MAX_WORDS or not texts.without(dict.fromkeys(found)).is_empty():
+        return None
+    return found
 
 
 def _beginning(char: str) -> ir.Expr:

@@ -18,6 +18,7 @@ from stackmask.grammar.json_schema.document.errors import UnsupportedSchemaError
 from stackmask.grammar.json_schema.nodes.forms import ArrayForm
 from stackmask.grammar.json_schema.nodes.nodes import State
 from stackmask.grammar.json_schema.nodes.state_values import Value
+from stackmask.grammar.json_schema.sets.key_languages import count_keys, hidden_words
 from stackmask.grammar.json_schema.sets.numbers import INTEGERS, NumberSet, UnsupportedNumber, finite
 from stackmask.grammar.json_schema.sets.string_sets import ALL, finite_words, text_expr
 from stackmask.grammar.json_schema.sets.used_values import NONE_USED, UsedValues
@@ -255,9 +256,12 @@ def _left_over(writer: ValueWriter, form: ArrayForm, value: Value) -> ir.Expr:
     except UnsupportedNumber as error:
         raise UnsupportedSchemaError(writer.algebra.where(form.rest), "uniqueItems", str(error)) from None
     high = form.high
-    if high is None or high > MAX_VALUES:
-        # there are more values than this: fewer would have been told apart one by one
-        high = max(form.low, MAX_VALUES)
+    most = MAX_VALUES if value.arrays or value.objects else count_values(value)
+    if high is None or high > most:
+        if most < form.low:
+            reason = f"{form.low:,} items that may run out after {most}"
+            raise UnsupportedSchemaError(writer.algebra.where(form.rest), "uniqueItems", reason)
+        high = most
         writer.algebra.report.add(
             "narrowed", writer.algebra.where(form.rest), "uniqueItems", f"at most {high} items"
         )
@@ -440,13 +444,27 @@ def scalar_values(writer: ValueWriter, value: Value) -> dict[Hashable, ir.Expr] 
 
 
 def _words(value: Value) -> list[str] | None:
-    if value.text.words is not None:
-        return list(value.text.words)
-    if value.text.is_empty():
+    text = value.text
+    if text.words is not None:
+        return list(text.words)
+    if text.is_empty():
         return []
-    if not value.text.parts and value.text.high is None:
+    if not text.parts and text.high is None:
         return None
-    return finite_words(value.text.expr(), MAX_VALUES)
+    words = finite_words(text.expr(), MAX_VALUES)
+    return hidden_words(text) if words is None and not text.is_endless() else words
+
+
+def count_values(value: Value) -> int:
+    """Return how many scalars there are at least, 512 at most."""
+    count = (value.mask & NULL) // NULL + (value.mask & TRUE) // TRUE + (value.mask & FALSE) // FALSE
+    numbers = value.number.values(MAX_VALUES)
+    if numbers is None:
+        return MAX_VALUES
+    words = _words(value)
+    if words is not None:
+        return min(MAX_VALUES, count + len(numbers) + len(words))
+    return min(MAX_VALUES, MAX_VALUES if value.text.is_endless() else count + count_keys(value.text))
 
 
 def parts_of(

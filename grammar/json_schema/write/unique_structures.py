@@ -10,7 +10,6 @@ from __future__ import annotations
 import json
 from collections.abc import Hashable
 from decimal import Decimal
-from itertools import product
 from typing import Any, Final
 
 from stackmask.grammar import ir
@@ -29,6 +28,7 @@ from stackmask.grammar.json_schema.write.numbers.number_spellings import number_
 from stackmask.grammar.json_schema.write.unique import (
     MAX_VALUES,
     LeftOver,
+    count_values,
     endless_numbers,
     parts_of,
     scalar_values,
@@ -44,6 +44,7 @@ from stackmask.grammar.json_schema.write.unique_frames import (
 )
 from stackmask.grammar.source.work import spend
 
+MIN_VALUES: Final = 16  # that a field must have if it has no end of them and cannot be told apart by value
 MAX_MEMBERS: Final = 200  # of an object that is told apart by its members
 
 
@@ -362,9 +363,21 @@ class Fields:
                 self.fields[state].values = self.values(state)
         # a field of more values than are told apart, but not endless ones, could still be used up
         self.find_endless()
+        least = 1 << 30
         for state, field in self.fields.items():
             if field.values is None and not self.endless[state]:
-                self.most = MAX_VALUES if self.unique == 1 else MAX_VALUES // 2
+                least = min(least, self.fewest(state))
+        if least < 1 << 30:
+            # what is forbidden are values before this one, and those that would lead into a dead end
+            self.most = least if self.unique == 1 else least // 2
+            if self.most < MIN_VALUES:
+                raise self.error
+
+    def fewest(self, state: State) -> int:
+        """Return how many values a state of many has at least."""
+        if self.scalars[state] is None:
+            return count_values(self.writer.algebra.value(state))
+        return MAX_VALUES
 
     def is_many(self, state: State) -> bool:
         return self.endless[state] or self.scalars[state] is None
@@ -450,13 +463,18 @@ class BegunArray:
             if field is None:
                 break
             assert field.values is not None
-            if (len(level) * len(field.values) + len(found)) > MAX_VALUES:
-                return None
-            spend(len(level) * len(field.values))
-            level = {
-                (*items, v) for items in level for v in field.values if not shape.unique or v not in items[1:]
-            }
             count += 1
+            longer: set[tuple[Hashable, ...]] = set()
+            for items in level:
+                spend(1 + len(field.values))
+                for value in field.values:
+                    more = (*items, value)
+                    if shape.unique and (value in items[1:] or not shape.has_end(count, NONE_USED, more[1:])):
+                        continue
+                    longer.add(more)
+                if len(longer) + len(found) > MAX_VALUES:  # each of them can be ended
+                    return None
+            level = longer
         return found
 
     def expression(self, fields: Fields) -> ir.Expr:
@@ -497,20 +515,22 @@ class BegunObject:
     def values(self) -> set[Hashable] | None:
         """Return all values, or None if they are more than 512."""
         shape = self.shape
-        size = 1
-        choices: list[list[Hashable]] = []
+        rest = list(range(len(shape.fields)))
+        level: list[tuple[tuple[str, Hashable], ...]] = [()]
         for i, field in enumerate(shape.fields):
             assert field.values is not None
-            options: list[Hashable] = [(shape.names[i], value) for value in field.values]
-            if not shape.required >> i & 1:
-                options.append(None)
-            size *= len(options)
-            if size > 4 * MAX_VALUES:
-                return None
-            choices.append(options)
-        spend(size)
-        made = (frozenset(m for m in members if m is not None) for members in product(*choices))
-        return {("object", members) for members in made if shape.low <= len(members) <= shape.high}
+            after = rest[i + 1 :]
+            longer: list[tuple[tuple[str, Hashable], ...]] = []
+            for members in level:
+                spend(1 + len(field.values))
+                if not shape.required >> i & 1 and shape.has_end(len(members), after):
+                    longer.append(members)
+                if shape.has_end(len(members) + 1, after):
+                    longer += [(*members, (shape.names[i], value)) for value in field.values]
+                if len(longer) > MAX_VALUES:  # each of them can be ended
+                    return None
+            level = longer
+        return {("object", frozenset(members)) for members in level}
 
     def expression(self, fields: Fields) -> ir.Expr:
         """Return the object, as a scope."""

@@ -103,7 +103,8 @@ class ItemMaker:
             return {name: self.value(schema["properties"][name], wild) for name in names}
         if kind == "array":
             prefix = schema.get("prefixItems", [])
-            count = rng.randint(schema.get("minItems", 0), min(4, schema.get("maxItems", 4)))
+            low = schema.get("minItems", 0)
+            count = rng.randint(low, max(low, min(4, schema.get("maxItems", 4))))
             rest = schema.get("items", {})
             return [self.value(prefix[i] if i < len(prefix) else rest, wild) for i in range(count)]
         return {
