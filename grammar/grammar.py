@@ -229,6 +229,7 @@ class Grammar:
         numbers: str | None = None,
         extra_keys: str | None = None,
         profile: Literal["exact", "model"] = "exact",
+        dialect: str | None = None,
         limits: Limits | None = None,
     ) -> Grammar:
         """Make the grammar of the JSON texts that a schema allows (``docs/json-schema.md``).
@@ -246,7 +247,9 @@ class Grammar:
         "none" leaves out keys that a Python type does not declare and ignores; "any" lets them in.
         ``profile``: "exact", or "model" for what a model is to write: ``whitespace="single"``, ``spelling="dumps"``,
         ``numbers="plain"`` and, of types, ``extra_keys="none"`` where these are not given.
-        Raises: SchemaError if it is no schema; UnsupportedSchemaError for what cannot be enforced exactly;
+        ``dialect``: "openapi-3.0", "openapi-3.1", "openai-strict", "gemini" or "anthropic": what the schema is written in,
+        with the limits that are documented of it.
+        Raises: SchemaError if it is no schema; DialectError if it is not of the dialect; UnsupportedSchemaError for what cannot be enforced exactly;
             UnsatisfiableSchemaError if nothing is valid.
         Cost: about 0.2 ms for a schema of 1 KB.
         """
@@ -265,6 +268,7 @@ class Grammar:
                 numbers=numbers,
                 extra_keys=extra_keys,
                 profile=profile,
+                dialect=dialect,
             )
             grammar = cls(rules, normalized=rules)  # in normal form by construction
             grammar.report = report

@@ -3,11 +3,19 @@
 from __future__ import annotations
 
 import random
+import re
 from typing import Any
+
+import stackmask as sm
 
 NAMES = ("a", "b", "c", "ab", "é")
 PATTERNS = ("^a", "b$", "^[a-c]+$", ".", "a|c", "^(?!a)", "^$", "^.{1,2}$")
 SCALARS: tuple[Any, ...] = (None, True, False, 0, 1, 2, -1, 1.5, 3, 10, "", "a", "b", "ab", "abc", "é")
+
+LIKELY = frozenset(b'0123"]}:,abtfn[{')
+DOUBTFUL = re.compile(rb"[0-9]{12}|[0-9.][eE]|\\")
+# the oracle's floats are not exact there, and its `$` matches before a line break
+ENDS = frozenset(b'"]}')
 
 
 class SchemaMaker:
@@ -133,3 +141,25 @@ class SchemaMaker:
         if rng.random() < 0.4:
             return [self.instance(depth - 1) for _ in range(rng.randint(0, 3))]
         return {name: self.instance(depth - 1) for name in rng.sample(NAMES, rng.randint(0, 3))}
+
+
+def walk(compiled: sm.CompiledGrammar, rng: random.Random, steps: int) -> bytes | None:
+    """Return a text reached by random tokens under the mask, or None if it does not end in so many steps."""
+    matcher = compiled.matcher()
+    mask = sm.allocate_token_bitmask(1, 257)
+    text = bytearray()
+    for step in range(steps):
+        mask[:] = -1
+        matcher.fill_next_token_bitmask(mask)
+        allowed = [t for t in range(257) if mask[0, t >> 5] >> (t & 31) & 1]
+        assert allowed, f"dead end after {bytes(text)!r}"
+        if 256 in allowed and (len(allowed) == 1 or rng.random() < 0.5):
+            return bytes(text)
+        allowed = [t for t in allowed if t != 256]
+        # digits, quotes and closing brackets end things; blanks and escapes only make texts longer
+        likely = [t for t in allowed if t in LIKELY] or allowed
+        ends = [t for t in allowed if t in ENDS] if step > steps // 3 else []
+        token = rng.choice(ends or (likely if rng.random() < 0.95 else allowed))
+        assert matcher.accept_token(token)
+        text.append(token)
+    return None

@@ -67,6 +67,7 @@ def schema_rules(
     numbers: str | None = None,
     extra_keys: str | None = None,
     profile: str = "exact",
+    dialect: str | None = None,
     write: Callable[[Lowering], RuleSet] = Lowering.run,
 ) -> tuple[RuleSet, Report]:
     """Return the rules of a schema and the report; the arguments are those of ``Grammar.from_json_schema``.
@@ -78,6 +79,8 @@ def schema_rules(
         raise SchemaError("", "draft", f"{draft!r} is none of 4, 6, 7, 2019-09, 2020-12")
     if profile not in PROFILES:
         raise SchemaError("", "profile", f"{profile!r:.60} is none of {', '.join(PROFILES)}")
+    if dialect is not None:
+        check_dialect(dialect, draft)
     chosen = PROFILES[profile]
     spelling = chosen.spelling if spelling is None else spelling
     numbers = chosen.numbers if numbers is None else numbers
@@ -108,12 +111,17 @@ def schema_rules(
                 from stackmask.grammar.json_schema.document.declared_keys import close_objects
 
                 is_closed = close_objects(loaded)
+            meant = None if draft is None else BY_NAME[draft]  # mutant: own-draft
+            if dialect is not None:
+                from stackmask.grammar.json_schema.document.dialects import read_dialect
+
+                loaded, meant = read_dialect(dialect, loaded)
             rules, report = _read(
                 loaded,
                 blanks,
                 property_order == "any",
                 numbers == "plain",
-                draft=None if draft is None else BY_NAME[draft],  # mutant: own-draft
+                draft=meant,
                 resources=resources,
                 assert_formats=formats == "assert",
                 relax=on_unsupported == "relax",
@@ -137,6 +145,16 @@ def schema_rules(
     elif spelling == "dumps":
         report.add("narrowed", "", "", f"strings: {plain_strings.FREE_NARROWING}")
     return _spelled(rules, blanks, spelling, numbers == "plain"), report
+
+
+def check_dialect(dialect: str, draft: str | None) -> None:
+    """Raise: SchemaError if there is no such dialect, or a draft is named beside it."""
+    from stackmask.grammar.json_schema.document.dialects import DIALECTS
+
+    if dialect not in DIALECTS:
+        raise SchemaError("", "dialect", f"{dialect!r:.60} is none of {', '.join(DIALECTS)}")
+    if draft is not None:
+        raise SchemaError("", "draft", f"the dialect {dialect} is of a draft already; leave `draft` out")
 
 
 def _spelled(rules: RuleSet, blanks: Whitespace, spelling: str, plain_numbers: bool) -> RuleSet:

@@ -146,6 +146,11 @@ def _found(
         if member.required and keys.has(member.name) and (literal == 1 or literal in member.state):
             return forms(algebra, others)  # found already
     result: list[ObjectForm] = []
+    names = _few_names(algebra, keys)
+    if names is not None:  # so each of them is a member
+        for name in names:
+            result.extend(forms(algebra, (*others, (REQUIRED, name), (PROPERTY, name, literal))))
+        return result
     for member in members:
         if keys.has(member.name) and not algebra.clashes(algebra.state([*member.state, literal])):
             added = ((REQUIRED, member.name), (PROPERTY, member.name, literal))
@@ -156,3 +161,17 @@ def _found(
     ):
         result.extend(forms(algebra, (*others, (SOME_KEY, keys, literal, True))))
     return result
+
+
+def _few_names(algebra: States, keys: KeySet) -> list[str] | None:
+    """Return all keys of a set if it is written as few words."""
+    names = set(keys.names)
+    if not keys.negated:
+        words = [texts.words for texts in keys.sets]
+        if None in words:
+            return None
+        return sorted(names.union(*(word for word in words if word is not None)))
+    if len(keys.sets) != 1:
+        return None
+    others = algebra.complement(keys.sets[0]).words
+    return None if others is None else sorted(set(others) - names)

@@ -53,6 +53,15 @@ class Report:
         self._raw.append((kind, where, keyword, reason))
         self._notes = None
 
+    def mark(self) -> int:
+        """Return what ``take_back`` goes back to."""
+        return len(self._raw)
+
+    def take_back(self, mark: int) -> None:
+        """Forget the notes that were added since."""
+        del self._raw[mark:]
+        self._notes = None
+
     @property
     def notes(self) -> list[Note]:
         """All notes. Cost: linear in them and in the equal parts, once."""

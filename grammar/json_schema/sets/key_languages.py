@@ -68,23 +68,46 @@ def few_keys(texts: Texts) -> list[str] | None:
     return words
 
 
-def count_keys(texts: Texts, names: int) -> int:
-    """Return how many members there are at least besides so many names, as far as can be told soon.
+def count_keys(texts: Texts) -> int:
+    """Return how many members there are at least, as far as can be told soon.
 
     Raises: TextsTooLarge if nothing can be found out.
     """
     count = _visible_count(texts)
-    if count is None:
-        # texts that are easily asked for; and members of different lengths are different
-        tried = [char * n for char in _TRIED for n in range(3, MAX_LENGTHS + 1)]
-        if texts.low <= 2:
-            tried += [*_LETTERS, *map("".join, product(_LETTERS, repeat=2))]
-        count = sum(map(texts.contains, tried))
-        if count < MAX_LENGTHS:
-            most = texts.low + MAX_LENGTHS
-            lengths = range(texts.low, 1 + (most if texts.high is None else min(most, texts.high)))
-            count = max(count, sum(not Texts(None, n, n, texts.parts).is_empty() for n in lengths))
-    return count if count >= MANY else max(0, count - len(texts.excluded) - names)
+    if count is not None and count >= MANY:
+        return count
+    known = 0 if count is None else max(0, count - len(texts.excluded))
+    # texts that are easily asked for; and members of different lengths, or first characters, are different
+    known = max(known, len(_easily_found(texts)))
+    if known < MAX_LENGTHS:
+        most = texts.low + MAX_LENGTHS
+        lengths = range(texts.low, 1 + (most if texts.high is None else min(most, texts.high)))
+        parts, low, high = texts.parts, texts.low, texts.high
+        others = len(texts.excluded)
+        found = sum(not Texts(None, n, n, parts).is_empty() for n in lengths)
+        begun = sum(not Texts(None, low, high, (*parts, _beginning(char))).is_empty() for char in _LETTERS)
+        known = max(known, found - others, begun - others)
+    return known
+
+
+def _easily_found(texts: Texts) -> list[str]:
+    """Return those members that are among some thousand short strings."""
+    tried = [char * n for char in _TRIED for n in range(3, MAX_LENGTHS + 1)]
+    if texts.low <= 2:
+        tried += ["", *_LETTERS, *map("".join, product(_LETTERS, repeat=2))]
+    return list(filter(texts.contains, tried))
+
+
+def hidden_words(texts: Texts) -> list[str] | None:
+    """Return all members of a set whose form does not show that they are few, if that can be found out soon."""
+    found = _easily_found(texts)
+    if len(found) > MAX_WORDS or not texts.without(dict.fromkeys(found)).is_empty():
+        return None
+    return found
+
+
+def _beginning(char: str) -> ir.Expr:
+    return ir.Sequence((ir.CharClass(((ord(char), ord(char)),)), ir.Repeat(ir.ANY_CHAR, 0, None)))
 
 
 def _visible_count(texts: Texts) -> int | None:

@@ -6,7 +6,9 @@ from typing import Protocol
 
 from stackmask.grammar import ir
 from stackmask.grammar.json_schema.algebra.algebra import Algebra
+from stackmask.grammar.json_schema.nodes.forms import ArrayForm, ObjectForm
 from stackmask.grammar.json_schema.nodes.nodes import State
+from stackmask.grammar.json_schema.nodes.state_values import Value
 from stackmask.grammar.json_schema.sets.numbers import NumberSet
 from stackmask.grammar.json_schema.write.whitespace import Whitespace
 
@@ -39,6 +41,12 @@ class ValueWriter(Protocol):
 
     def structured(self, state: State) -> ir.Expr:
         """Return the arrays and objects of a state."""
+
+    def forms(self, value: Value) -> list[ArrayForm | ObjectForm]:
+        """Return the arrays and objects of a value of which there are any."""
+
+    def container(self, form: ArrayForm | ObjectForm) -> ir.Expr:
+        """Return the arrays or objects of one form."""
 
     def choice(self, options: list[ir.Expr]) -> ir.Expr:
         """Return any of the expressions."""

@@ -9,6 +9,7 @@ from typing import Any, Final
 from stackmask.grammar import ir
 from stackmask.grammar.json_schema.algebra.algebra import Algebra
 from stackmask.grammar.json_schema.document.errors import UnsatisfiableSchemaError, Where
+from stackmask.grammar.json_schema.nodes.forms import ArrayForm, ObjectForm
 from stackmask.grammar.json_schema.nodes.leaf_cache import remember
 from stackmask.grammar.json_schema.nodes.nodes import PART_ALL, State
 from stackmask.grammar.json_schema.nodes.object_members import add_states
@@ -255,6 +256,17 @@ class Lowering:
         name = self.fresh("value")
         self.rules[name] = ir.Rule(name, _choice(self.containers(value)))
         return ir.RuleRef(name)
+
+    def forms(self, value: Value) -> list[ArrayForm | ObjectForm]:
+        """Return the arrays and objects of a value of which there are any."""
+        arrays = [form for form in value.arrays if self.arrays.is_productive(form)]
+        return [*arrays, *(form for form in value.objects if self.objects.is_productive(form))]
+
+    def container(self, form: ArrayForm | ObjectForm) -> ir.Expr:
+        """Return the arrays or objects of one form."""
+        if isinstance(form, ArrayForm):
+            return self.whitespace.around(self.arrays.expression(form))
+        return self.whitespace.around(self.objects.expression(form))
 
     def body(self, value: Value) -> ir.Expr:
         """Return the body of the rule of a state."""

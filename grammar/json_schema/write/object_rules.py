@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from itertools import product
 from typing import Final
 
 from stackmask.grammar import ir
-from stackmask.grammar.json_schema.document.errors import UnsupportedSchemaError
+from stackmask.grammar.json_schema.document.errors import UnsupportedSchemaError, Where
 from stackmask.grammar.json_schema.nodes.forms import KeyClass, ObjectForm
 from stackmask.grammar.json_schema.nodes.nodes import State
 from stackmask.grammar.json_schema.nodes.object_members import (
@@ -46,6 +46,9 @@ from stackmask.grammar.source.work import spend
 MAX_SHARED: Final = 500  # declared members of a chain with rules of its own
 MAX_CHAIN: Final = 48  # members written for all places where a chain may start
 MAX_FOUND: Final = 4  # keys that must be found in one object, and have no name
+MIN_ROOM: Final = 16  # keys without a name that there must be room for beside those that must be found
+MAX_ROOM: Final = 200  # where such keys may run out
+MAX_FINDING: Final = 4000  # rules of one object in which keys must be found and are counted
 _OPEN: Final = ir.Literal(b"{")
 _CLOSE: Final = ir.Literal(b"}")
 _MAY_CLOSE: Final = ir.KeyTest("close")
@@ -80,14 +83,10 @@ class ObjectWriter:
             return ()
         if len(form.classes) == 1 and not form.some:
             return (form.classes[0].state,)
-        found = [entry.state for entry in form.classes]
-        for keys, value in form.some:
-            found.extend(
-                self.writer.algebra.state([*entry.state, value])
-                for entry in form.classes
-                if keys.covers(entry.inside)
-            )
-        return found
+        if len(form.some) > MAX_FOUND:
+            return [entry.state for entry in form.classes]
+        moves = self.finding(form, form.classes, lambda _: True)
+        return {state for entries in moves.values() for _, state in entries}
 
     def is_productive(self, form: ObjectForm) -> bool:
         """Tell whether there is such an object, as far as is known of its values."""
@@ -98,13 +97,29 @@ class ObjectWriter:
             return False
         if count < form.low and not any(productive[entry.state] for entry in form.classes):
             return False
-        for keys, value in form.some:
-            if not any(
-                keys.covers(entry.inside) and productive.get(self.writer.algebra.state([*entry.state, value]))
-                for entry in form.classes
-            ):
-                return False
-        return True
+        if not form.some or len(form.some) > MAX_FOUND:  # too many are refused when they are written
+            return True
+        classes = [entry for entry in form.classes if productive[entry.state]]
+        moves = self.finding(form, classes, productive.get)
+        room = None if form.high is None else form.high - count_required(form.members)
+        return is_coverable(fewest(moves, len(form.some))[0], room)
+
+    def finding(
+        self, form: ObjectForm, classes: list[KeyClass], is_live: Callable[[State], bool | None]
+    ) -> dict[int, list[tuple[KeyClass, State]]]:
+        """Return the keys without a name by which of those that must be found they are, as bits."""
+        algebra = self.writer.algebra
+        moves: dict[int, list[tuple[KeyClass, State]]] = {}
+        for entry in classes:
+            inside = [keys.covers(entry.inside) for keys, _ in form.some]
+            for marks in product(*((False, True) if found else (False,) for found in inside)):
+                spend(2)
+                literals = [form.some[i][1] for i, mark in enumerate(marks) if mark]
+                state = algebra.state([*entry.state, *literals])
+                if is_live(state):
+                    bits = sum(1 << i for i, mark in enumerate(marks) if mark)
+                    moves.setdefault(bits, []).append((entry, state))
+        return moves
 
     def expression(self, form: ObjectForm) -> ir.Expr:
         """Return the expression of an object."""
@@ -129,30 +144,28 @@ class ObjectWriter:
         algebra = self.writer.algebra
         kept: list[KeyClass] = []
         count = 0
+        fewest_keys = MANY  # of one class
         for entry in classes:
             most = MANY
             if not entry.texts.is_endless():
                 entry = KeyClass(simplified(entry.texts), entry.state, entry.inside)
             if not entry.texts.is_endless():
                 words = few_keys(entry.texts.without(form.names))
-                if words is not None and not form.some:
+                sought = any(keys.covers(entry.inside) for keys, _ in form.some)
+                if words is not None and not sought:
                     members.extend(Member(word, entry.state, False, False) for word in words)
                     continue
-                most = count_keys(entry.texts, len(form.names)) if words is None else len(words)
-                if form.some and most < MANY:
-                    algebra.unsupported(
-                        algebra.where(entry.state),
-                        "patternProperties",
-                        "keys of which there may be too few, in an object in which keys must be found",
-                    )
-                    entry, most = KeyClass(ALL, entry.state, entry.inside), MANY
+                most = count_keys(entry.texts.without(form.names)) if words is None else len(words)
+                fewest_keys = min(fewest_keys, most)
             count += most
             kept.append(entry)
         low, high = form.low, form.high
         if not kept and low > len(members):
             where = algebra.where(classes[0].state)
             raise UnsupportedSchemaError(where, "minProperties", f"there are only {len(members)} keys")
-        if kept and count < MANY:
+        if form.some and fewest_keys < MANY:
+            high = self.room_of_each(form, members, fewest_keys, algebra.where(kept[0].state))
+        elif kept and count < MANY:
             if self.writer.any_order or not any(member.declared for member in members):
                 count += len(members)  # in any order, what is left of either may still come
             place = algebra.where(kept[0].state)
@@ -169,6 +182,24 @@ class ObjectWriter:
             return result  # there was no room for other keys
         inside = ir.Sequence((ir.Capture(result.item.items[0], no_keys), *result.item.items[1:]))
         return ir.Scope(ir.Keyed(inside, result.spec))
+
+    def room_of_each(self, form: ObjectForm, members: list[Member], fewest_keys: int, place: Where) -> int:
+        """Return the greatest count at which no class of keys runs out, of which each has at least so many.
+
+        Raises: UnsupportedSchemaError if that leaves out too much.
+        """
+        needed = count_required(members)
+        if form.high is not None and form.high - needed <= fewest_keys:
+            return form.high
+        if fewest_keys < MIN_ROOM or form.low > needed + fewest_keys:
+            reason = "keys of which there may be too few, in an object in which keys must be found"
+            raise UnsupportedSchemaError(place, "patternProperties", reason)
+        high = needed + min(fewest_keys, MAX_ROOM)
+        high = max(high, form.low)
+        self.writer.algebra.report.add(
+            "narrowed", place, "patternProperties", f"at most {high:,} keys in one object"
+        )
+        return high
 
     def shaped(
         self, form: ObjectForm, members: list[Member], classes: list[KeyClass], low: int, high: int | None
@@ -336,60 +367,88 @@ class ObjectWriter:
     def searched(
         self, form: ObjectForm, members: list[Member], classes: list[KeyClass], low: int, high: int | None
     ) -> ir.Expr:
-        """Return an object in which keys without a name must be found: a rule per set of those found."""
+        """Return an object in which keys without a name must be found.
+
+        There is a rule per set of those found and, where keys are counted, number of keys that need not be there.
+        """
         writer, ws = self.writer, self.writer.whitespace
-        algebra = writer.algebra
         count = len(form.some)
-        required = sum(member.required for member in members)
-        if high is not None and high == required + 1 and count == 1:  # nothing else fits
-            members, high, low = [member for member in members if member.required], None, 0
-            only_found = True
-        else:
-            only_found = False
-        if count > MAX_FOUND or high is not None:
-            raise UnsupportedSchemaError(
-                algebra.nodes[abs(form.some[0][1])].where,
-                "not",
-                "keys that must be found among many, together with `maxProperties`"
-                if high is not None
-                else f"more than {MAX_FOUND} kinds of keys that must be found among many",
-            )
+        place = writer.algebra.nodes[abs(form.some[0][1])].where
+        if count > MAX_FOUND:
+            reason = f"more than {MAX_FOUND} kinds of keys that must be found among many"
+            raise UnsupportedSchemaError(place, "not", reason)
+        room = None if high is None else high - count_required(members)
+        moves = self.finding(form, classes, writer.is_live)
+        needed = fewest(moves, count)
+        if room is not None and (room + 1) << count > MAX_FINDING:
+            reason = f"keys that must be found among many, together with `maxProperties` of {high}"
+            raise UnsupportedSchemaError(place, "not", reason)
+        if not is_coverable(needed[0], room):
+            reason = "keys that must be found, which may be too few"
+            raise UnsupportedSchemaError(place, "not", reason)
         spec = ir.KeySpec(
             len(members),
             frozenset(i for i, member in enumerate(members) if member.required),
             ordered=not writer.any_order,
             min_count=low,
+            max_count=high,
             open=True,
         )
-        names = [writer.fresh("found") for _ in range(1 << count)]
-        full = (1 << count) - 1
         named = self.slot_members(members)
-        moves: dict[int, list[ir.Expr]] = {0: named}
-        for entry in classes:
-            for marks in product((False, True), repeat=count):
-                if only_found and not any(marks):
-                    continue
-                if any(mark and not form.some[i][0].covers(entry.inside) for i, mark in enumerate(marks)):
-                    continue
-                found = [form.some[i][1] for i, mark in enumerate(marks) if mark]
-                state = algebra.state([*entry.state, *found])
-                if not writer.is_live(state):
-                    continue
-                bits = sum(1 << i for i, mark in enumerate(marks) if mark)
-                moves.setdefault(bits, []).append(self.class_member(form, entry, state))
-        for have, name in enumerate(names):
-            options: list[ir.Expr] = []
-            if have == full:
-                options.append(ir.Sequence((_MAY_CLOSE, *ws.end(_CLOSE))))
-            for bits, choices in moves.items():
-                if choices and not bits & have:
-                    member = choices[0] if len(choices) == 1 else ir.Choice(tuple(choices))
-                    options.append(ir.Sequence((_MAY_GO_ON, ws.item, member, ir.RuleRef(names[have | bits]))))
-            writer.rules[name] = ir.Rule(name, ir.Choice(tuple(options)))
-        first = [
-            ir.Sequence((ws.open, *choices, ir.RuleRef(names[bits])))
-            for bits, options in moves.items()
-            if options
-            for choices in [(options[0] if len(options) == 1 else ir.Choice(tuple(options)),)]
+        # what comes next: which of those that must be found it is, whether it takes room, and as what
+        options: list[tuple[int, int, ir.Expr]] = [
+            (0, int(room is not None and not member.required), expr)
+            for member, expr in zip(members, named, strict=True)
         ]
+        options += [
+            (bits, int(room is not None), self.class_member(form, entry, state))
+            for bits, entries in moves.items()
+            for entry, state in entries
+        ]
+        full = (1 << count) - 1
+        names: dict[tuple[int, int], str] = {}
+        todo: list[tuple[int, int]] = []
+
+        def goes_on(have: int, taken: int, blank: ir.Expr) -> list[ir.Expr]:
+            joined: dict[tuple[int, int], list[ir.Expr]] = {}
+            for bits, takes, expr in options:
+                spend(1)
+                left = None if room is None else room - taken - takes
+                if not bits & have and is_coverable(needed[have | bits], left):
+                    joined.setdefault((have | bits, taken + takes), []).append(expr)
+            found: list[ir.Expr] = []
+            for key, choices in joined.items():
+                if key not in names:
+                    names[key] = writer.fresh("found")
+                    todo.append(key)
+                found.append(ir.Sequence((_MAY_GO_ON, blank, writer.choice(choices), ir.RuleRef(names[key]))))
+            return found
+
+        first = goes_on(0, 0, ws.open)
+        while todo:
+            have, taken = todo.pop()
+            ways = goes_on(have, taken, ws.item)
+            if have == full:
+                ways.append(ir.Sequence((_MAY_CLOSE, *ws.end(_CLOSE))))
+            name = names[have, taken]
+            writer.rules[name] = ir.Rule(name, writer.choice(ways))
         return ir.Keyed(ir.Sequence((ws.begin(_OPEN), ir.Choice(tuple(first)))), spec)
+
+
+def fewest(moves: Iterable[int], count: int) -> list[int | None]:
+    """Return how many keys find all that is left, by what was found; None if there is no way. ``moves``: as bits."""
+    full = (1 << count) - 1
+    needed: list[int | None] = [None] * (full + 1)
+    needed[full] = 0
+    steps = [bits for bits in moves if bits]
+    for have in range(full - 1, -1, -1):
+        spend(len(steps))
+        after = [needed[have | bits] for bits in steps if not bits & have]
+        known = [number for number in after if number is not None]
+        needed[have] = min(known) + 1 if known else None
+    return needed
+
+
+def is_coverable(needed: int | None, room: int | None) -> bool:
+    """Tell whether so many keys can be found in so much room (None: without end)."""
+    return needed is not None and (room is None or needed <= room)

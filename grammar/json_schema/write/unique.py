@@ -18,6 +18,7 @@ from stackmask.grammar.json_schema.document.errors import UnsupportedSchemaError
 from stackmask.grammar.json_schema.nodes.forms import ArrayForm
 from stackmask.grammar.json_schema.nodes.nodes import State
 from stackmask.grammar.json_schema.nodes.state_values import Value
+from stackmask.grammar.json_schema.sets.key_languages import count_keys, hidden_words
 from stackmask.grammar.json_schema.sets.numbers import INTEGERS, NumberSet, UnsupportedNumber, finite
 from stackmask.grammar.json_schema.sets.string_sets import ALL, finite_words, text_expr
 from stackmask.grammar.json_schema.sets.used_values import NONE_USED, UsedValues
@@ -26,6 +27,7 @@ from stackmask.grammar.json_schema.text.strings import lift, literal, string
 from stackmask.grammar.json_schema.write.array_expr import array_expr
 from stackmask.grammar.json_schema.write.interfaces import ValueWriter
 from stackmask.grammar.json_schema.write.numbers.number_spellings import number_expr
+from stackmask.grammar.json_schema.write.unique_frames import has_matching
 
 MAX_VALUES: Final = 512  # values of items that are told apart by slots
 MAX_SINGLE: Final = 4  # values that may come once among items without end: rules double with each
@@ -84,6 +86,18 @@ def unique_array(writer: ValueWriter, form: ArrayForm) -> ir.Expr:
 
     if form.contains:
         raise refuse("together with `contains`")
+    mark = algebra.report.mark()
+    try:
+        return _simple(writer, form, refuse)
+    except UnsupportedSchemaError as error:
+        algebra.report.take_back(mark)
+        from stackmask.grammar.json_schema.write.unique_structures import unlike_items
+
+        return unlike_items(writer, form, error)
+
+
+def _simple(writer: ValueWriter, form: ArrayForm, refuse: Any) -> ir.Expr:
+    """Return an array of unequal items that are told apart where they end."""
     if any(state and writer.algebra.value(state).digits is not None for state in (*form.prefix, form.rest)):
         raise refuse("integers of draft 4 beside other numbers")
     ws = writer.whitespace
@@ -92,10 +106,10 @@ def unique_array(writer: ValueWriter, form: ArrayForm) -> ir.Expr:
         return _prefixed(writer, form, live, refuse)
     if not writer.is_live(form.rest):
         return ir.Sequence((_OPEN, ws.empty, _CLOSE))
-    parts = _parts(writer, form.rest)
+    parts = parts_of(writer, form.rest)
     if parts is None and form.rest:
         value = writer.algebra.value(form.rest)
-        if _is_endless(writer, form.rest):
+        if is_endless(writer, form.rest):
             return _left_over(writer, form, value)
     if parts is None:
         raise refuse("items of which some beginnings have only a few values")
@@ -125,30 +139,10 @@ def enough_values(writer: ValueWriter, form: ArrayForm) -> bool:
         few.append(list(values))
         if len(few) > MAX_VALUES:
             return False
-    taken: dict[Hashable, int] = {}
-
-    def place(start: int) -> bool:
-        # a search for an augmenting path, without recursion: values are visited once
-        came_from: dict[Hashable, tuple[int, Hashable | None]] = {}
-        todo: list[tuple[int, Hashable | None]] = [(start, None)]
-        while todo:
-            index, before = todo.pop()
-            for value in few[index]:
-                if value in came_from:
-                    continue
-                came_from[value] = (index, before)
-                if value not in taken:
-                    at: Hashable | None = value
-                    while at is not None:
-                        taken[at], at = came_from[at]
-                    return True
-                todo.append((taken[value], value))
-        return False
-
-    return all(map(place, range(len(few))))
+    return has_matching(few)
 
 
-def _is_endless(writer: ValueWriter, state: State) -> bool:
+def is_endless(writer: ValueWriter, state: State) -> bool:
     """Tell whether every beginning of an array or object of the state has endless completions.
 
     It has if more keys or items can always come.
@@ -214,6 +208,10 @@ class LeftOver:
     def __call__(self, used: Hashable) -> ir.Expr:
         """Return the expression of what is left. Cost: linear in the number of used values."""
         assert isinstance(used, UsedValues)
+        return self.without(used)
+
+    def without(self, used: Any) -> ir.Expr:
+        """Return the expression of the values that are not used; ``used`` is asked and visited like a set."""
         value = self.value
         options: list[ir.Expr] = [
             ir.Literal(word) for bit, word in _CONSTANTS if value.mask & bit and ("", bit) not in used
@@ -258,9 +256,12 @@ def _left_over(writer: ValueWriter, form: ArrayForm, value: Value) -> ir.Expr:
     except UnsupportedNumber as error:
         raise UnsupportedSchemaError(writer.algebra.where(form.rest), "uniqueItems", str(error)) from None
     high = form.high
-    if high is None or high > MAX_VALUES:
-        # there are more values than this: fewer would have been told apart one by one
-        high = max(form.low, MAX_VALUES)
+    most = MAX_VALUES if value.arrays or value.objects else count_values(value)
+    if high is None or high > most:
+        if most < form.low:
+            reason = f"{form.low:,} items that may run out after {most}"
+            raise UnsupportedSchemaError(writer.algebra.where(form.rest), "uniqueItems", reason)
+        high = most
         writer.algebra.report.add(
             "narrowed", writer.algebra.where(form.rest), "uniqueItems", f"at most {high} items"
         )
@@ -333,7 +334,7 @@ def _prefixed(writer: ValueWriter, form: ArrayForm, live: list[bool], refuse: An
     items: dict[State, ir.Expr] = {}
     few: list[State] = []
     for state in states:
-        parts = _parts(writer, state)
+        parts = parts_of(writer, state)
         if parts is None:
             raise refuse("items of which some beginnings have only a few values")
         singles, strings, endless = parts
@@ -423,8 +424,11 @@ def _values(writer: ValueWriter, state: State) -> dict[Hashable, ir.Expr] | None
     if not state:
         return None
     value = writer.algebra.value(state)
-    if value.arrays or value.objects:
-        return None
+    return None if value.arrays or value.objects else scalar_values(writer, value)
+
+
+def scalar_values(writer: ValueWriter, value: Value) -> dict[Hashable, ir.Expr] | None:
+    """Return the spellings of all scalars of a value by value, or None if they are more than 512."""
     found: dict[Hashable, ir.Expr] = {
         ("", bit): ir.Literal(word) for bit, word in _CONSTANTS if value.mask & bit
     }
@@ -440,16 +444,32 @@ def _values(writer: ValueWriter, state: State) -> dict[Hashable, ir.Expr] | None
 
 
 def _words(value: Value) -> list[str] | None:
-    if value.text.words is not None:
-        return list(value.text.words)
-    if value.text.is_empty():
+    text = value.text
+    if text.words is not None:
+        return list(text.words)
+    if text.is_empty():
         return []
-    if not value.text.parts and value.text.high is None:
+    if not text.parts and text.high is None:
         return None
-    return finite_words(value.text.expr(), MAX_VALUES)
+    words = finite_words(text.expr(), MAX_VALUES)
+    return hidden_words(text) if words is None and not text.is_endless() else words
 
 
-def _parts(writer: ValueWriter, state: State) -> tuple[list[ir.Expr], ir.Expr | None, ir.Expr | None] | None:
+def count_values(value: Value) -> int:
+    """Return how many scalars there are at least, 512 at most."""
+    count = (value.mask & NULL) // NULL + (value.mask & TRUE) // TRUE + (value.mask & FALSE) // FALSE
+    numbers = value.number.values(MAX_VALUES)
+    if numbers is None:
+        return MAX_VALUES
+    words = _words(value)
+    if words is not None:
+        return min(MAX_VALUES, count + len(numbers) + len(words))
+    return min(MAX_VALUES, MAX_VALUES if value.text.is_endless() else count + count_keys(value.text))
+
+
+def parts_of(
+    writer: ValueWriter, state: State
+) -> tuple[list[ir.Expr], ir.Expr | None, ir.Expr | None] | None:
     """Split a state into single values, strings without end, and other items without end.
 
     Returns None if some beginning of an item can be completed to finitely many values only.
@@ -471,7 +491,7 @@ def _parts(writer: ValueWriter, state: State) -> tuple[list[ir.Expr], ir.Expr | 
             plain = writer.plain_numbers
             singles.extend(number_expr(finite([n]), zero_fractions=zeros, plain=plain) for n in numbers)
         else:
-            spelled = _endless_numbers(number, writer.plain_numbers)
+            spelled = endless_numbers(number, writer.plain_numbers)
             if spelled is None:
                 return None
             zero, others = spelled
@@ -490,7 +510,7 @@ def _parts(writer: ValueWriter, state: State) -> tuple[list[ir.Expr], ir.Expr | 
         else:
             strings = text_expr(text)
     if structured:
-        if not _is_endless(writer, state):
+        if not is_endless(writer, state):
             return None
         endless.append(writer.structured(state))
     if len(singles) > MAX_VALUES:
@@ -498,7 +518,7 @@ def _parts(writer: ValueWriter, state: State) -> tuple[list[ir.Expr], ir.Expr | 
     return singles, strings, (writer.choice(endless) if endless else None)
 
 
-def _endless_numbers(number: Any, plain_numbers: bool) -> tuple[ir.Expr | None, ir.Expr] | None:
+def endless_numbers(number: Any, plain_numbers: bool) -> tuple[ir.Expr | None, ir.Expr] | None:
     """Return the spellings of zero, and plain ones of the others, of which each can be made longer."""
     digits = ir.Repeat(ir.CharClass(((0x30, 0x39),)), 0, None)
     whole = ir.Sequence((ir.CharClass(((0x31, 0x39),)), digits))

@@ -4,20 +4,14 @@ from __future__ import annotations
 
 import json
 import random
-import re
 from typing import Any
 
 import jsonschema
 import pytest
 from json_schema_engine import COMPILER
-from random_schemas import SchemaMaker
+from random_schemas import DOUBTFUL, SchemaMaker, walk
 
 import stackmask as sm
-
-LIKELY = frozenset(b'0123"]}:,abtfn[{')
-DOUBTFUL = re.compile(rb"[0-9]{12}|[0-9.][eE]|\\")
-# the oracle's floats are not exact there, and its `$` matches before a line break
-ENDS = frozenset(b'"]}')
 
 
 def disagreements(
@@ -58,28 +52,6 @@ def test_verdicts_agree(seed: int) -> None:
     assert counts["unsupported"] <= 6, (
         "more schemas are refused than expected, so fewer verdicts are compared"
     )
-
-
-def walk(compiled: sm.CompiledGrammar, rng: random.Random, steps: int) -> bytes | None:
-    """Return a text reached by random tokens under the mask, or None if it does not end in so many steps."""
-    matcher = compiled.matcher()
-    mask = sm.allocate_token_bitmask(1, 257)
-    text = bytearray()
-    for step in range(steps):
-        mask[:] = -1
-        matcher.fill_next_token_bitmask(mask)
-        allowed = [t for t in range(257) if mask[0, t >> 5] >> (t & 31) & 1]
-        assert allowed, f"dead end after {bytes(text)!r}"
-        if 256 in allowed and (len(allowed) == 1 or rng.random() < 0.5):
-            return bytes(text)
-        allowed = [t for t in allowed if t != 256]
-        # digits, quotes and closing brackets end things; blanks and escapes only make texts longer
-        likely = [t for t in allowed if t in LIKELY] or allowed
-        ends = [t for t in allowed if t in ENDS] if step > steps // 3 else []
-        token = rng.choice(ends or (likely if rng.random() < 0.95 else allowed))
-        assert matcher.accept_token(token)
-        text.append(token)
-    return None
 
 
 def dead_ends(seed: int, schemas: int, walks: int) -> tuple[list[Any], int]:

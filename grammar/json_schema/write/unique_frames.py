@@ -1,0 +1,402 @@
+"""Where a text stands inside of an item that must be unlike others, and whether what follows can still tell it apart.
+
+A value must not be one of finitely many: of the items before it, or of those that would lead into a dead end. Inside
+of an array or object the values that it may still turn into are *candidates*: those that agree with all that was
+written. What follows is allowed while some way to end is no candidate. Frames are semantic states: immutable, and equal
+where what may follow is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from typing import Any, Final
+
+from stackmask.grammar.json_schema.sets.used_values import NONE_USED, UsedValues
+from stackmask.grammar.source.work import spend
+
+Values = frozenset[Hashable]
+"""JSON values as ``canonical`` makes them."""
+
+_NONE: Final[Values] = frozenset()
+
+
+class Field:
+    """What may stand in one place. ``values``: all of them if they are few, None if they are more than can be used up."""
+
+    __slots__ = ("values",)
+
+    def __init__(self) -> None:
+        self.values: Values | None = None
+
+    def has_other(self, taken: Iterable[Hashable]) -> bool:
+        """Tell whether there is a value besides those taken."""
+        return self.values is None or not self.values.issubset(taken)
+
+
+class ObjectShape:
+    """An object of named members: their names and fields, which are required, and how many there may be.
+
+    ``ranks``: where a member's turn comes; those of one rank come in any order.
+    """
+
+    __slots__ = ("fields", "high", "low", "names", "ranks", "required")
+
+    def __init__(
+        self,
+        names: Sequence[str],
+        fields: Sequence[Field],
+        ranks: Sequence[int],
+        required: int,
+        low: int,
+        high: int,
+    ) -> None:
+        self.names = tuple(names)
+        self.fields = tuple(fields)
+        self.ranks = tuple(ranks)
+        self.required = required
+        self.low = low
+        self.high = high
+
+    def start(self, outside: Hashable) -> ObjectFrame:
+        """Return the frame after the opening bracket."""
+        names = set(self.names)
+        found = {}
+        for value in forbidden(outside):
+            if isinstance(value, tuple) and value[0] == "object":
+                members = dict(value[1])
+                if names.issuperset(members):
+                    found[value] = members
+        return ObjectFrame(self, 0, 0, frozenset(found), found)
+
+    def rest(self, written: int, rank: int) -> list[int]:
+        """Return the members that may still come."""
+        return [i for i, place in enumerate(self.ranks) if place >= rank and not written >> i & 1]
+
+    def has_end(self, count: int, rest: Sequence[int]) -> bool:
+        """Tell whether the object can be ended where so many members were written, and these may still come."""
+        needed = sum(self.required >> i & 1 for i in rest)
+        return count + needed <= self.high and min(count + len(rest), self.high) >= self.low
+
+    def lives(self, written: int, rank: int, candidates: dict[Hashable, dict[str, Hashable]]) -> bool:
+        """Tell whether some way to end is none of the candidates. Cost: members times candidates, at most squared."""
+        rest = self.rest(written, rank)
+        count = written.bit_count()
+        if self.required & ~written & ~sum(1 << i for i in rest) or not self.has_end(count, rest):
+            return False
+        known = {self.names[i] for i in range(len(self.names)) if written >> i & 1}
+        known.update(self.names[i] for i in rest)
+        left = [members for members in candidates.values() if known.issuperset(members)]
+        todo = [(0, left, count)]
+        while todo:
+            at, left, count = todo.pop()
+            spend(2 + len(left))
+            if not self.has_end(count, rest[at:]):
+                continue
+            if not left:
+                return True
+            if at == len(rest):
+                continue
+            index = rest[at]
+            name = self.names[index]
+            if not self.required >> index & 1:
+                todo.append((at + 1, [members for members in left if name not in members], count))
+            if not self.has_end(count + 1, rest[at + 1 :]):
+                continue
+            split: dict[Hashable, list[dict[str, Hashable]]] = {}
+            for members in left:
+                if name in members:
+                    split.setdefault(members[name], []).append(members)
+            values = self.fields[index].values
+            if values is None or not values.issubset(split):
+                return True
+            todo += [(at + 1, same, count + 1) for value, same in split.items() if value in values]
+        return False
+
+
+class ObjectFrame:
+    """Inside of an object: the members written, as bits, and the candidates.
+
+    ``index``: the member whose value is being written, -1 between members. ``rank``: of the last member.
+    """
+
+    __slots__ = ("_forbidden", "_members", "candidates", "index", "rank", "shape", "written")
+
+    def __init__(
+        self,
+        shape: ObjectShape,
+        written: int,
+        rank: int,
+        candidates: Values,
+        members: dict[Hashable, dict[str, Hashable]] | None = None,
+        index: int = -1,
+    ) -> None:
+        self.shape = shape
+        self.written = written
+        self.rank = rank
+        self.candidates = candidates
+        self.index = index
+        self._members: dict[Hashable, dict[str, Hashable]] | None = members
+        self._forbidden: Values | None = None
+
+    def members(self) -> dict[Hashable, dict[str, Hashable]]:
+        """Return the members of each candidate."""
+        if self._members is None:
+            self._members = {value: dict(value[1]) for value in self.candidates}  # type: ignore[index]
+        return self._members
+
+    def forbidden(self) -> Values:
+        """Return the values of the current member after which no end is left."""
+        if self._forbidden is None:
+            shape, name = self.shape, self.shape.names[self.index]
+            split: dict[Hashable, dict[Hashable, dict[str, Hashable]]] = {}
+            for value, members in self.members().items():
+                if name in members:
+                    split.setdefault(members[name], {})[value] = members
+            written, rank = self.written | 1 << self.index, shape.ranks[self.index]
+            dead = [value for value, same in split.items() if not shape.lives(written, rank, same)]
+            self._forbidden = frozenset(dead)
+        return self._forbidden
+
+    def at(self, index: int) -> ObjectFrame:
+        """Return the frame after a key."""
+        return ObjectFrame(self.shape, self.written, self.rank, self.candidates, self._members, index)
+
+    def after(self, value: Hashable) -> ObjectFrame:
+        """Return the frame after the value of the current member."""
+        shape, name = self.shape, self.shape.names[self.index]
+        written = self.written | 1 << self.index
+        if not self.candidates:
+            return ObjectFrame(shape, written, shape.ranks[self.index], _NONE, {})
+        same = {c: m for c, m in self.members().items() if name in m and m[name] == value}
+        return ObjectFrame(shape, written, shape.ranks[self.index], frozenset(same), same)
+
+    def may_begin(self, index: int) -> bool:
+        """Tell whether a member may come next: some value of it leads to an end."""
+        shape = self.shape
+        rank = shape.ranks[index]
+        if self.written >> index & 1 or rank < self.rank:
+            return False
+        written = self.written | 1 << index
+        if not shape.lives(written, rank, {}):  # required ones would be passed over, or there are too many
+            return False
+        return not self.candidates or shape.fields[index].has_other(self.at(index).forbidden())
+
+    def may_go_on(self) -> bool:
+        """Tell whether any member may come next."""
+        return any(map(self.may_begin, range(len(self.shape.names))))
+
+    def may_close(self) -> bool:
+        """Tell whether the object may end here."""
+        shape = self.shape
+        count = self.written.bit_count()
+        if shape.required & ~self.written or not shape.low <= count <= shape.high:
+            return False
+        return all(len(members) != count for members in self.members().values())
+
+    def _key(self) -> tuple[Any, ...]:
+        return (id(self.shape), self.written, self.rank, self.index, self.candidates)
+
+    def __hash__(self) -> int:
+        return hash(self._key())
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, ObjectFrame) and self._key() == other._key()
+
+
+class ArrayShape:
+    """An array: fields of the leading items, and of the others; how many there may be, and whether they are unequal."""
+
+    __slots__ = ("fields", "high", "low", "others", "unique")
+
+    def __init__(
+        self, fields: Sequence[Field], others: Field | None, low: int, high: int | None, unique: bool
+    ) -> None:
+        self.fields = tuple(fields)
+        self.others = others
+        self.low = low
+        self.high = high
+        self.unique = unique
+
+    def field(self, index: int) -> Field | None:
+        """Return what an item may be, or None if there is none so far on."""
+        if self.high is not None and index >= self.high:
+            return None
+        return self.fields[index] if index < len(self.fields) else self.others
+
+    def start(self, outside: Hashable) -> ArrayFrame:
+        """Return the frame after the opening bracket."""
+        found = [v for v in forbidden(outside) if isinstance(v, tuple) and v[0] == "array"]
+        return ArrayFrame(self, 0, frozenset(found), NONE_USED)
+
+    def has_end(self, count: int, used: UsedValues, more: Iterable[Hashable] = ()) -> bool:
+        """Tell whether the items that must still come can be unequal to all before them, where so many were written.
+
+        Places of few values are matched to values by augmenting paths; others never run out.
+        """
+        few: list[list[Hashable]] = []
+        taken = set(more)
+        for index in range(count, self.low):
+            field = self.field(index)
+            if field is None:
+                return False
+            if not self.unique or field.values is None:
+                if index >= len(self.fields):
+                    break
+                continue
+            few.append([v for v in field.values if v not in taken and v not in used])
+            if len(few) > len(field.values) + len(self.fields):
+                return False
+        return has_matching(few)
+
+    def lives(self, count: int, used: UsedValues, candidates: Iterable[Hashable], value: Hashable) -> bool:
+        """Tell whether an array can be ended, and is none of the candidates, after one more item of this value."""
+        more: tuple[Hashable, ...] = (value,)
+        todo: list[tuple[int, list[Any], tuple[Hashable, ...]]] = [(count + 1, list(candidates), more)]
+        while todo:
+            count, left, more = todo.pop()
+            spend(2 + len(left))
+            if not self.has_end(count, used, more):
+                continue
+            # `array` stands before the items of a candidate
+            if not left or (count >= self.low and all(len(c) != count + 1 for c in left)):
+                return True
+            field = self.field(count)
+            if field is None:
+                continue
+            split: dict[Hashable, list[Any]] = {}
+            for c in left:
+                if len(c) > count + 1:
+                    split.setdefault(c[count + 1], []).append(c)
+            if field.values is None:
+                if self.has_end(count + 1, used, more):
+                    return True
+                continue
+            for item in field.values:
+                if self.unique and (item in more or item in used):
+                    continue
+                todo.append((count + 1, split.get(item, []), (*more, item)))
+        return False
+
+
+class ArrayFrame:
+    """Inside of an array: how many items were written, their values if they must be unequal, and the candidates."""
+
+    __slots__ = ("_forbidden", "candidates", "count", "shape", "used")
+
+    def __init__(self, shape: ArrayShape, count: int, candidates: Values, used: UsedValues) -> None:
+        self.shape = shape
+        self.count = count
+        self.candidates = candidates
+        self.used = used
+        self._forbidden: Iterable[Hashable] | None = None
+
+    def forbidden(self) -> Any:
+        """Return the values of the next item that were used, or after which no end is left."""
+        if self._forbidden is None:
+            shape, place = self.shape, self.count + 1
+            asked = {c[place] for c in self.candidates if len(c) > place}  # type: ignore[arg-type,index]
+            if shape.unique:
+                for index in range(self.count + 1, min(shape.low, len(shape.fields) + 1)):
+                    field = shape.field(index)
+                    asked.update((field.values if field is not None else None) or ())
+            dead = frozenset(value for value in asked if not self._lives_after(value))
+            self._forbidden = Forbidden(dead, self.used) if dead else self.used
+        return self._forbidden
+
+    def _lives_after(self, value: Hashable) -> bool:
+        place = self.count + 1
+        same = [c for c in self.candidates if len(c) > place and c[place] == value]  # type: ignore[arg-type,index]
+        return self.shape.lives(self.count, self.used, same, value)
+
+    def after(self, value: Hashable) -> ArrayFrame | None:
+        """Return the frame after an item of this value; None if it was used."""
+        place = self.count + 1
+        used: UsedValues | None = self.used
+        if self.shape.unique:
+            used = self.used.adding(value)
+            if used is None:
+                return None
+        same = frozenset(c for c in self.candidates if len(c) > place and c[place] == value)  # type: ignore[arg-type,index]
+        assert used is not None
+        return ArrayFrame(self.shape, place, same, used)
+
+    def may_go_on(self) -> bool:
+        """Tell whether another item may come."""
+        field = self.shape.field(self.count)
+        if field is None or not self.shape.has_end(self.count + 1, self.used):
+            return False
+        return field.values is None or any(value not in self.forbidden() for value in field.values)
+
+    def may_close(self) -> bool:
+        """Tell whether the array may end here."""
+        size = self.count + 1
+        return self.count >= self.shape.low and all(len(c) != size for c in self.candidates)  # type: ignore[arg-type]
+
+    def may_be(self, index: int) -> bool:
+        """Tell whether the next item is that of an index; the last index stands for all others."""
+        last = len(self.shape.fields)
+        return self.may_go_on() and min(self.count, last) == index
+
+    def _key(self) -> tuple[Any, ...]:
+        return (id(self.shape), self.count, self.candidates, self.used)
+
+    def __hash__(self) -> int:
+        return hash((id(self.shape), self.count, self.candidates, hash(self.used)))
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, ArrayFrame) and self._key() == other._key()
+
+
+class Forbidden:
+    """Values that were used, and others that must not come: asked and visited like a set."""
+
+    __slots__ = ("dead", "used")
+
+    def __init__(self, dead: Values, used: UsedValues) -> None:
+        self.dead = dead
+        self.used = used
+
+    def __contains__(self, value: Hashable) -> bool:
+        return value in self.dead or value in self.used
+
+    def __iter__(self) -> Any:
+        yield from self.dead
+        yield from (value for value in self.used if value not in self.dead)
+
+
+Frame = ObjectFrame | ArrayFrame
+
+
+def forbidden(state: Hashable) -> Any:
+    """Return the values that the next value must not be. Actions of others are asked about nothing."""
+    return state.forbidden() if isinstance(state, ObjectFrame | ArrayFrame) else ()
+
+
+def has_matching(few: Sequence[Sequence[Hashable]]) -> bool:
+    """Tell whether each place can have a value of its own out of its list. Cost: places times values."""
+    taken: dict[Hashable, int] = {}
+
+    def place(start: int) -> bool:
+        # a search for an augmenting path, without recursion: values are visited once
+        came_from: dict[Hashable, tuple[int, Hashable | None]] = {}
+        todo: list[tuple[int, Hashable | None]] = [(start, None)]
+        while todo:
+            index, before = todo.pop()
+            spend(1 + len(few[index]))
+            for value in few[index]:
+                if value in came_from:
+                    continue
+                came_from[value] = (index, before)
+                if value not in taken:
+                    at: Hashable | None = value
+                    while at is not None:
+                        taken[at], at = came_from[at]
+                    return True
+                todo.append((taken[value], value))
+        return False
+
+    return all(map(place, range(len(few))))
+
+
+Gate = Callable[[Any], bool]
+"""Asks a frame whether something may come next."""
