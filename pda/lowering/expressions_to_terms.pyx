@@ -188,7 +188,7 @@ cdef class TermMaker:
             if isinstance((<Capture>expr).action, TokenLimit):
                 rule = self.rules.numbers[self.rules.callee(item_of(expr))]
                 spec = (<Capture>expr).action.count
-                return self.terms.call(self.call(CALL_RULE, rule, ACTION_COUNTED, spec), True)
+                return self.terms.call(self.rule_call(rule, ACTION_COUNTED, spec), True)
             self.rules.stacked |= (<Capture>expr).action == "push"
             action = self.action_number((<Capture>expr).action)
             return self.reference(self.rules.callee(item_of(expr)), action, True)
