@@ -102,7 +102,7 @@ def counted(before: Expr, max_tokens: int, max_chars: int | None = None) -> Expr
     if max_tokens == 0 or max_chars == 0:
         return EPSILON
     some = SOME_TEXT if max_chars is None else Repeat(ANY_CHAR, 1, max_chars)
-    body = some if isinstance(before, Repeat) or before == ANY_TEXT else Intersection((some, before))
+    body = some if isinstance(before, Repeat) else Intersection((some, before))
     return Repeat(Capture(body, TokenLimit(max_tokens)), 0, 1)
 
 

@@ -217,7 +217,7 @@ class Drawer:
             return self._box("another key")
         inner = self._item(item, depth + 1)
         if isinstance(action, TokenLimit):
-            return self._railroad.Group(inner, f"at most {action.count:,} tokens")
+            return self._railroad.Group(inner, f"at most {action.tokens:,} tokens")
         return self._railroad.Group(inner, "remembered") if action == "push" else inner
 
     def _dynamic(self, resolver: object) -> Any:

@@ -115,7 +115,7 @@ class TokenLimit(NamedTuple):
     A token counts if a byte of the text is in it. If the last one ends inside of a character, the character is finished.
     """
 
-    count: int
+    tokens: int
 
 
 Action: TypeAlias = _L["push", "key"] | Callable[[Hashable, bytes], Hashable | None] | TokenLimit

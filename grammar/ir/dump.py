@@ -118,7 +118,7 @@ def _joined(
 
 def _label(action: object) -> str:
     if isinstance(action, TokenLimit):
-        return f"tokens<{action.count}>"
+        return f"tokens<{action.tokens}>"
     return (
         action if isinstance(action, str) else f"<{getattr(action, '__qualname__', type(action).__name__)}>"
     )

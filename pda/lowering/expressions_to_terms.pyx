@@ -187,7 +187,7 @@ cdef class TermMaker:
         if kind == CAPTURE:
             if isinstance((<Capture>expr).action, TokenLimit):
                 rule = self.rules.numbers[self.rules.callee(item_of(expr))]
-                spec = (<Capture>expr).action.count
+                spec = (<Capture>expr).action.tokens
                 return self.terms.call(self.rule_call(rule, ACTION_COUNTED, spec), True)
             self.rules.stacked |= (<Capture>expr).action == "push"
             action = self.action_number((<Capture>expr).action)

@@ -195,6 +195,22 @@ def test_a_finite_automaton_counts_no_tokens() -> None:
         fsm.compile(thought(1), sm.Vocabulary([*BYTES, None], stop_ids=[256]))
 
 
+def test_the_reading_with_more_tokens_left_is_kept() -> None:
+    grammar = (
+        sm.Grammar.from_choices(["a"]).optional() + sm.text(max_tokens=2) + sm.Grammar.from_choices(["."])
+    )
+    oracle = CountedTokens([(b"a", Text(2), b"."), (Text(2), b".")])
+    tokens = [*BYTES, b"ab", b"a</"]
+    for texts in (b"abc.", b"aab.", b"bcd.", b"ab.", b"a.", b".a."):
+        matcher = byte_compiler().compile(grammar).matcher()
+        places = oracle.start()
+        for byte in texts:
+            assert (mask_of(matcher, STOP + 1) == expected_mask(oracle, places, tokens)).all()
+            if not matcher.accept_token(byte):
+                break
+            places = oracle.after(places, bytes([byte]))
+
+
 def test_texts_in_a_row_stay_few() -> None:
     """Of readings that differ in their counts only, the one with more tokens left is kept."""
     matcher = byte_compiler().compile(sm.text(max_tokens=500).repeat(0, None)).matcher()

@@ -91,7 +91,7 @@ def beside_depth(rules: ir.RuleSet, start: Hashable = START) -> ir.RuleSet:
     known: dict[int, ir.Expr] = {}
 
     def wrap_action(action: ir.Action) -> ir.Action:
-        if isinstance(action, str | OfDepth):
+        if isinstance(action, str | OfDepth | ir.TokenLimit):
             return action
         found = wrapped.setdefault(id(action), _Inner(action))
         assert isinstance(found, _Inner)
