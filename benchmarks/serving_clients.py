@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import copy
 import socket
 import subprocess
 import time
@@ -96,7 +97,8 @@ def cases(url: str) -> dict[str, Callable[[], Any]]:
             made = instructor.from_openai(
                 OpenAI(base_url=url, api_key="none"), mode=getattr(instructor.Mode, mode)
             )
-            answer = made.chat.completions.create(**common, response_model=Answer, max_retries=1)
+            asked = copy.deepcopy(common)  # it writes into the messages
+            answer = made.chat.completions.create(**asked, response_model=Answer, max_retries=1)
             assert isinstance(answer, Answer)
 
         return ask
