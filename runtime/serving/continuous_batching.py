@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from typing import Any, ClassVar, Final
+from typing import Any, Final
 
 import torch
 from transformers import ContinuousBatchingConfig, GenerationConfig
@@ -43,10 +43,9 @@ class GrammarBatching(ContinuousBatchingLogitsProcessor):
     Where a mask cannot be made, the request may only end; see ``GuardedMatcher``.
     """
 
-    supported_kwargs: ClassVar[dict[str, type]] = {KEY: object}
-    ignored_kwargs: ClassVar[tuple[str, ...]] = ()
-
     def __init__(self, vocab_size: int) -> None:
+        self.supported_kwargs = {KEY: object}
+        self.ignored_kwargs = ()
         self._size = vocab_size
         self._mask = StepMask(1, vocab_size)
 
