@@ -129,9 +129,16 @@ def _grammar(body: Mapping[str, Any]) -> Grammar | None:
     if wanted is None:
         return None
     kind = wanted.get("type") if isinstance(wanted, Mapping) else None
+    known = {"json_schema": ("json_schema",), "json_object": ("schema",), "text": ()}.get(str(kind))
+    unknown = [key for key in wanted if key not in ("type", *known)] if known is not None else []
+    if unknown:
+        raise RequestError(f"response_format has {unknown[0]!r:.60}, which {kind} has not")
     if kind == "text":
         return None
     if kind == "json_object":
+        schema = wanted.get("schema")  # as some clients and servers write it
+        if schema is not None:
+            return grammar_of("json", schema, Options())
         return grammar_of("json_object", None, Options())
     if kind == "json_schema":
         named = wanted.get("json_schema")

@@ -135,6 +135,12 @@ class GuardedMatcher:
         """Tell whether the output has ended with a stop token."""
         return bool(self._ended) or self.matcher.is_terminated()
 
+    def fork(self) -> GuardedMatcher:
+        """Return an independent one at the same place."""
+        made = GuardedMatcher(self.matcher.fork(), self._stops, self._request_id)
+        made.failure, made._ended = self.failure, self._ended
+        return made
+
     def reset(self) -> None:
         """Go back to the start."""
         self.failure = None

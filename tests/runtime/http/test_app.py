@@ -72,6 +72,12 @@ def test_a_schema_is_kept(client: Any) -> None:
     assert usage["total_tokens"] == usage["prompt_tokens"] + usage["completion_tokens"] > 2
 
 
+def test_a_schema_beside_json_object_is_kept(client: Any) -> None:
+    wanted = {"type": "json_object", "schema": SCHEMA}
+    text = chat(client, response_format=wanted, max_tokens=60).json()["choices"][0]["message"]["content"]
+    assert json.loads(text)["a"] in (1, 2)
+
+
 def test_a_stream_is_the_same_text(client: Any) -> None:
     whole = chat(client, response_format=FORMAT, max_tokens=60).json()["choices"][0]["message"]["content"]
     body = {"response_format": FORMAT, "max_tokens": 60, "stream": True}
@@ -113,6 +119,9 @@ def test_tools(client: Any) -> None:
         ({"structured_outputs": {"regex": "[a-"}}, "unclosed class"),
         ({"structured_outputs": {"regex": "[a-"}, "stream": True}, "unclosed class"),
         ({"structured_outputs": {"grammar": "root ::= nope"}}, "undefined rule"),
+        ({"response_format": {**FORMAT, "schema": {}}}, "response_format has 'schema'"),
+        ({"response_format": {"type": "text", "json_schema": {}}}, "response_format has 'json_schema'"),
+        ({"response_format": {"type": "json_object", "schema": {"type": "nope"}}}, "nope"),
         ({"messages": []}, "messages"),
         ({"messages": [{"role": "user", "content": [{"type": "image_url"}]}]}, "no text"),
         ({"temperature": "hot"}, "temperature"),
