@@ -247,9 +247,8 @@ class Grammar:
         "none" leaves out keys that a Python type does not declare and ignores; "any" lets them in.
         ``profile``: "exact", or "model" for what a model is to write: ``whitespace="single"``, ``spelling="dumps"``,
         ``numbers="plain"`` and, of types, ``extra_keys="none"`` where these are not given.
-        ``dialect``: "openapi-3.0", "openapi-3.1", "openai-strict", "gemini" or "anthropic": what the schema is written in,
-        with the limits that are documented of it.
-        Raises: SchemaError if it is no schema; DialectError if it is not of the dialect; UnsupportedSchemaError for what cannot be enforced exactly;
+        ``dialect``: "openapi-3.0", "openapi-3.1", "openai-strict", "gemini", "anthropic": what it is written in, with limits.
+        Raises: SchemaError (DialectError) if it is no schema (of the dialect); UnsupportedSchemaError for what cannot be enforced exactly;
             UnsatisfiableSchemaError if nothing is valid.
         Cost: about 0.2 ms for a schema of 1 KB.
         """
