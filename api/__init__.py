@@ -27,6 +27,7 @@ from typing import TYPE_CHECKING, Any
 
 from stackmask.grammar.grammar import Grammar, concat, union
 from stackmask.grammar.json_schema.document.errors import (
+    DialectError,
     SchemaError,
     UnsatisfiableSchemaError,
     UnsupportedSchemaError,
@@ -68,6 +69,7 @@ __all__ = [
     "CompiledGrammar",
     "Compiler",
     "Diagnostic",
+    "DialectError",
     "GenerationError",
     "GenerationResult",
     "Grammar",

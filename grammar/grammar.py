@@ -244,13 +244,10 @@ class Grammar:
         characters that need no escape, written in one way, so that they can be jumped over; "dumps" has all strings
         written in one way, that of ``json.dumps(ensure_ascii=False)``; "any" in every way that JSON has. ``numbers``:
         "plain" has integers as digits alone, and no run of digits without an end; "any" every spelling. ``extra_keys``:
-        "none" leaves out keys that a Python type does not declare and ignores; "any" lets them in.
-        ``profile``: "exact", or "model" for what a model is to write: ``whitespace="single"``, ``spelling="dumps"``,
+        "none" leaves out keys that a Python type does not declare and ignores. ``profile``: "exact", or "model" for what a model is to write: ``whitespace="single"``, ``spelling="dumps"``,
         ``numbers="plain"`` and, of types, ``extra_keys="none"`` where these are not given.
-        ``dialect``: "openapi-3.0", "openapi-3.1", "openai-strict", "gemini" or "anthropic": what the schema is written in,
-        with the limits that are documented of it.
-        Raises: SchemaError if it is no schema; DialectError if it is not of the dialect; UnsupportedSchemaError for what cannot be enforced exactly;
-            UnsatisfiableSchemaError if nothing is valid.
+        ``dialect``: "openapi-3.0", "openapi-3.1", "openai-strict", "gemini", "anthropic": what it is written in, with limits.
+        Raises: SchemaError, DialectError, UnsupportedSchemaError (not exactly enforced), UnsatisfiableSchemaError.
         Cost: about 0.2 ms for a schema of 1 KB.
         """
         from stackmask.grammar.json_schema.frontend import schema_rules

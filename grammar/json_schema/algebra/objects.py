@@ -69,7 +69,9 @@ def forms(algebra: States, atoms: tuple[tuple[Any, ...], ...]) -> list[ObjectFor
     if not classes and low > len(members):
         return []
     if some:
-        return _found(algebra, atoms, members, classes, some[0], high is None or high > len(required))
+        # few keys first: they become members, which the others may be found among
+        chosen = next((found for found in some if _few_names(algebra, found[0]) is not None), some[0])
+        return _found(algebra, atoms, members, classes, chosen, high is None or high > len(required))
     for keys, literal in nameless:
         if not any(
             keys.covers(entry.inside) and not algebra.clashes(algebra.state([*entry.state, literal]))

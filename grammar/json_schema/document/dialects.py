@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from stackmask.grammar.json_schema.document.drafts import DRAFT_4, DRAFT_2020, Draft, subschema_keys
-from stackmask.grammar.json_schema.document.errors import SchemaError, Where
+from stackmask.grammar.json_schema.document.errors import DialectError, Where
 from stackmask.grammar.source.work import spend
 
 _NOTES: Final = frozenset(("title", "description", "default", "examples", "$comment", "deprecated"))
@@ -51,15 +51,6 @@ _CURES: Final = {
 _SAY_IT: Final = "leave it out, and say it in the description"
 
 
-class DialectError(SchemaError):
-    """The schema is not of the dialect that was asked for. ``dialect``: its name; ``cure``: what to write."""
-
-    def __init__(self, dialect: Dialect, where: Where, keyword: str, reason: str, cure: str) -> None:
-        self.dialect = dialect.name
-        self.cure = cure
-        super().__init__(where, keyword, f"{reason} in {dialect.title}; {cure}")
-
-
 @dataclass
 class Reading:
     """What was met of one schema: the checks count in it."""
@@ -73,7 +64,9 @@ class Reading:
     nodes: list[tuple[dict[str, Any], Where]] = field(default_factory=list)
 
     def refuse(self, where: Where, keyword: str, reason: str, cure: str) -> DialectError:
-        return DialectError(self.dialect, where, keyword, reason, cure)
+        return DialectError(
+            self.dialect.name, where, keyword, f"{reason} in {self.dialect.title}; {cure}", cure
+        )
 
 
 Check = Callable[["Reading", dict[str, Any], Where, int], None]
@@ -188,11 +181,11 @@ def _nullable(reading: Reading, schema: dict[str, Any], where: Where, _: int) ->
 def _numeric_exclusive(reading: Reading, schema: dict[str, Any], where: Where, _: int) -> None:
     for keyword in ("exclusiveMinimum", "exclusiveMaximum"):
         value = schema.get(keyword)
-        if "openapi-3.0" == reading.dialect.name and value is not None and not isinstance(value, bool):
+        if reading.dialect.name == "openapi-3.0" and value is not None and not isinstance(value, bool):
             bound = keyword.removeprefix("exclusive").lower()
             cure = f"write the number as `{bound}`, and `{keyword}: true`"
             raise reading.refuse(where, keyword, "it is true or false, beside a bound,", cure)
-        if "openapi-3.1" == reading.dialect.name and isinstance(value, bool):
+        if reading.dialect.name == "openapi-3.1" and isinstance(value, bool):
             raise reading.refuse(where, keyword, "it is a number", f"write the bound as `{keyword}`")
 
 

@@ -49,3 +49,15 @@ class UnsupportedSchemaError(SchemaError):
 
 class UnsatisfiableSchemaError(SchemaError):
     """No JSON value is valid; the reason says which parts clash."""
+
+
+class DialectError(SchemaError):
+    """The schema is not of the dialect that was asked for.
+
+    Attributes: ``dialect`` (its name), ``cure`` (what to write).
+    """
+
+    def __init__(self, dialect: str, where: Where, keyword: str, reason: str, cure: str) -> None:
+        self.dialect = dialect
+        self.cure = cure
+        super().__init__(where, keyword, reason)

@@ -377,7 +377,8 @@ class ObjectWriter:
         if count > MAX_FOUND:
             reason = f"more than {MAX_FOUND} kinds of keys that must be found among many"
             raise UnsupportedSchemaError(place, "not", reason)
-        room = None if high is None else high - count_required(members)
+        required = count_required(members)
+        room = None if high is None else high - required
         moves = self.finding(form, classes, writer.is_live)
         needed = fewest(moves, count)
         if room is not None and (room + 1) << count > MAX_FINDING:
@@ -390,7 +391,7 @@ class ObjectWriter:
             len(members),
             frozenset(i for i, member in enumerate(members) if member.required),
             ordered=not writer.any_order,
-            min_count=low,
+            min_count=low if room is None else 0,  # else the rules count
             max_count=high,
             open=True,
         )
@@ -428,11 +429,11 @@ class ObjectWriter:
         while todo:
             have, taken = todo.pop()
             ways = goes_on(have, taken, ws.item)
-            if have == full:
+            if have == full and (room is None or required + taken >= low):
                 ways.append(ir.Sequence((_MAY_CLOSE, *ws.end(_CLOSE))))
             name = names[have, taken]
             writer.rules[name] = ir.Rule(name, writer.choice(ways))
-        return ir.Keyed(ir.Sequence((ws.begin(_OPEN), ir.Choice(tuple(first)))), spec)
+        return ir.Keyed(ir.Sequence((ws.begin(_OPEN), writer.choice(first))), spec)
 
 
 def fewest(moves: Iterable[int], count: int) -> list[int | None]:

@@ -60,7 +60,7 @@ class ObjectShape:
     def start(self, outside: Hashable) -> ObjectFrame:
         """Return the frame after the opening bracket."""
         names = set(self.names)
-        found = {}
+        found: dict[Hashable, dict[str, Hashable]] = {}
         for value in forbidden(outside):
             if isinstance(value, tuple) and value[0] == "object":
                 members = dict(value[1])
