@@ -18,7 +18,7 @@ from stackmask.runtime.audit.closing import Closed, Followed
 from stackmask.runtime.audit.engines import OURS
 from stackmask.runtime.audit.findings import CaseResult, EngineRecord, Finding, Kind
 from stackmask.runtime.audit.judges import Verdict
-from stackmask.runtime.audit.texts import declared_order, mutants, ways_to_write
+from stackmask.runtime.audit.texts import declared_order, mutants, same_value, ways_to_write
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -412,6 +412,9 @@ class _CaseRun:
         ways = [("tokens", self.encoded(shown)), ("tokens", self.auditor.by_bytes(text))]
         if self.is_json:
             others = ways_to_write(shown, json.loads(self.case.language.source))
+            others += [
+                ("order", given) for given in self.case.texts if given != shown and same_value(given, shown)
+            ]
             ways += [(kind, self.encoded(way)) for kind, way in others]
         for kind, written in ways:
             if written is None or written == ids:

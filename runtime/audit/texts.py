@@ -125,6 +125,18 @@ def ways_to_write(text: str, schema: Any) -> list[tuple[str, str]]:
     return [(kind, way) for way, kind in first.items() if way != text]
 
 
+def same_value(one: str, other: str) -> bool:
+    """Tell whether two texts are the same JSON value, whatever the order of properties."""
+    try:
+        return bool(_key(json.loads(one)) == _key(json.loads(other)))
+    except (ValueError, RecursionError):
+        return False
+
+
+def _key(value: Any) -> str:
+    return json.dumps(value, sort_keys=True)  # `True` is not `1`
+
+
 def _written(value: Any) -> tuple[str, str]:
     """Return a value as JSON with a blank after each comma and colon, and with none."""
     return json.dumps(value, ensure_ascii=False), json.dumps(value, ensure_ascii=False, separators=(",", ":"))

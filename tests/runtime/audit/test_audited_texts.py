@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from stackmask.runtime.audit.cases import AuditError, read_cases, sample
-from stackmask.runtime.audit.texts import declared_order, mutants, target, ways_to_write
+from stackmask.runtime.audit.texts import declared_order, mutants, same_value, target, ways_to_write
 
 SCHEMA: dict[str, Any] = {
     "$defs": {"p": {"properties": {"x": {}, "y": {}}}},
@@ -43,6 +43,13 @@ def test_the_least_change_comes_first() -> None:
     assert kinds == ["blanks", "spelling", "spelling", *["order"] * 4]
     assert ways_to_write("{", SCHEMA) == []
     assert ("spelling", '"é\\u007f"') in ways_to_write('"é\x7f"', SCHEMA)
+
+
+def test_the_same_value_in_another_order() -> None:
+    assert same_value('{"a": 1, "b": [2]}', '{"b":[2],"a":1}')
+    assert not same_value("[1]", "[true]")
+    assert not same_value("[1, 2]", "[2, 1]")
+    assert not same_value("[", "[")
 
 
 def test_mutants_are_the_same_for_the_same_seed_and_differ_from_the_text() -> None:
