@@ -48,10 +48,13 @@ cdef class CharacterGroups:
         const TokenId* tokens,
         const uint8_t* byte,
         int32_t max_depth,
+        const uint16_t* characters,
     ) except -1 nogil
     cdef int find_ends(self) except -1 nogil
     cdef int find_nodes(self, int32_t nodes, const uint8_t* byte) except -1 nogil
-    cdef int sort_by(self, vector[int32_t]& keys, vector[int32_t]& order, int32_t most) except -1 nogil
+    cdef int sort_tokens(
+        self, const uint16_t* characters, int32_t most, vector[int32_t]& group_of, vector[int32_t]& order
+    ) except -1 nogil
     cdef int compare_sorts(
         self,
         const int16_t* table,

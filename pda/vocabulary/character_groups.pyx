@@ -14,7 +14,7 @@ cimport cython
 from libcpp.unordered_map cimport unordered_map
 
 from stackmask.pda.text.utf8 cimport UTF8_STATES, utf8_step, utf8_steps
-from stackmask.pda.memory.checked_vectors cimport enter, look_up
+from stackmask.pda.memory.checked_vectors cimport enter, look_up, refill
 
 cdef enum:
     # the sorts of bytes; from FIRST_MARK on, each punctuation character of ASCII is a sort
@@ -74,6 +74,21 @@ cdef int name_sorts() except -1 nogil:
 name_sorts()
 
 
+cdef struct Path:
+    # the path to a node of the trie
+    uint64_t sorts      # of its bytes
+    int32_t state       # of UTF-8; -1: it is not UTF-8
+    int32_t count       # its whole characters
+    GroupId group       # of tokens that spell it, or -1
+
+
+cdef inline void add_up(vector[int32_t]& counts) noexcept nogil:
+    """Turn the counts of keys, each stored after its key, into where the items of each key begin."""
+    cdef size_t k
+    for k in range(1, counts.size()):
+        counts[k] += counts[k - 1]
+
+
 @cython.final
 cdef class CharacterGroups:
     """The tokens of one vocabulary by the sorts of their characters; immutable after ``find``."""
@@ -89,55 +104,52 @@ cdef class CharacterGroups:
         const TokenId* tokens,
         const uint8_t* byte,
         int32_t max_depth,
+        const uint16_t* characters,
     ) except -1 nogil:
-        """Group the tokens of a trie. Cost: some nanoseconds a node."""
-        cdef vector[uint64_t] sorts         # by depth: the sorts on the path to the node
-        cdef vector[int32_t] state          # ... its state of UTF-8
-        cdef vector[int32_t] count          # ... its whole characters
-        cdef vector[int32_t] group_of, needed, order    # keys of the sort: groups as integers, characters
+        """Group the tokens of a trie. Cost: some nanoseconds a node.
+
+        ``characters``: of each token, in the order of the trie; an incomplete one counts.
+        """
+        cdef vector[Path] path          # by depth
+        cdef vector[int32_t] group_of, order    # by token, in the order of the trie
         cdef unordered_map[uint64_t, GroupId] known
         cdef NodeId n
-        cdef int32_t d, t, s, k
-        cdef GroupId group = 0
+        cdef int32_t t, s, k
         cdef int32_t most = 0, total = token_first[nodes]
-        cdef uint64_t found
+        cdef Path* at
+        cdef const Path* before
         cdef const int8_t* steps = utf8_steps()
-        sorts.resize(max_depth + 1, 0)
-        state.resize(max_depth + 1, 0)
-        count.resize(max_depth + 1, 0)
+        path.resize(<size_t>max_depth + 1)
+        path[0].sorts = 0
+        path[0].state = path[0].count = 0
+        path[0].group = -1
         group_of.resize(total)
-        needed.resize(total)
         for n in range(1, nodes):
-            d = depth[n]
-            s = steps[256 * state[d - 1] + byte[n]] if state[d - 1] >= 0 else -1
-            state[d] = s
-            count[d] = count[d - 1] + (s == 0)
-            found = sorts[d - 1]
-            if SORTS[byte[n]] != NO_SORT:
-                found |= <uint64_t>1 << SORTS[byte[n]]
+            before = &path[depth[n] - 1]
+            at = &path[depth[n]]
+            s = steps[256 * before.state + byte[n]] if before.state >= 0 else -1
+            at.state = s
+            at.count = before.count + (s == 0)
+            at.sorts = before.sorts | <uint64_t>1 << SORTS[byte[n]]
+            if SORTS[byte[n]] == NO_SORT:
+                at.sorts = before.sorts
             if s < 0:
-                found |= <uint64_t>1 << NOT_UTF8
-            if count[d] >= MOST_CHARACTERS:
-                found |= <uint64_t>1 << LONG
-            sorts[d] = found
+                at.sorts |= <uint64_t>1 << NOT_UTF8
+            if at.count >= MOST_CHARACTERS:
+                at.sorts |= <uint64_t>1 << LONG
+            at.group = before.group if at.sorts == before.sorts else -1
             if token_first[n] == token_first[n + 1]:
                 continue
-            if self.sorts_of.empty() or self.sorts_of[group] != found:
-                group = look_up(known, found, -1)
-                if group < 0:
-                    group = <int32_t>self.sorts_of.size()
-                    enter(known, found, group)
-                    self.sorts_of.push_back(found)
-            k = min(count[d] + (s > 0), MOST_CHARACTERS + 1)
-            most = max(most, k)
+            if at.group < 0:
+                at.group = look_up(known, at.sorts, -1)
+                if at.group < 0:
+                    at.group = <int32_t>self.sorts_of.size()
+                    enter(known, at.sorts, at.group)
+                    self.sorts_of.push_back(at.sorts)
             for t in range(token_first[n], token_first[n + 1]):
-                group_of[t] = group
-                needed[t] = k
-        order.resize(total)
-        for t in range(total):
-            order[t] = t
-        self.sort_by(needed, order, most)
-        self.sort_by(group_of, order, <int32_t>self.sorts_of.size())
+                group_of[t] = at.group
+                most = max(most, <int32_t>characters[t])
+        self.sort_tokens(characters, most, group_of, order)
         self.tokens.resize(total)
         self.characters.resize(total)
         self.first.resize(self.sorts_of.size() + 1, 0)
@@ -145,7 +157,7 @@ cdef class CharacterGroups:
         for k in range(total):
             t = order[k]
             self.tokens[k] = tokens[t]
-            self.characters[k] = <uint16_t>needed[t]
+            self.characters[k] = characters[t]
             self.first[group_of[t] + 1] = k + 1
             most = max(most, tokens[t])
         self.find_ends()
@@ -195,20 +207,29 @@ cdef class CharacterGroups:
                 count[b] += 1
         return 0
 
-    cdef int sort_by(self, vector[int32_t]& keys, vector[int32_t]& order, int32_t most) except -1 nogil:
-        """Sort ``order`` by keys of at most ``most``. The sort is stable."""
-        cdef vector[int32_t] offset, before
-        cdef size_t k
+    cdef int sort_tokens(
+        self, const uint16_t* characters, int32_t most, vector[int32_t]& group_of, vector[int32_t]& order
+    ) except -1 nogil:
+        """Set ``order`` to the tokens by group, then by characters (at most ``most``). The sort is stable."""
+        cdef vector[int32_t] by_characters, offset
+        cdef int32_t total = <int32_t>group_of.size(), t, k
+        by_characters.resize(total)
+        order.resize(total)
         offset.resize(<size_t>most + 2, 0)
-        before.swap(order)
-        order.resize(before.size())
-        for k in range(before.size()):
-            offset[keys[k] + 1] += 1
-        for k in range(1, offset.size()):
-            offset[k] += offset[k - 1]
-        for k in range(before.size()):
-            order[offset[keys[before[k]]]] = before[k]
-            offset[keys[before[k]]] += 1
+        for t in range(total):
+            offset[characters[t] + 1] += 1
+        add_up(offset)
+        for t in range(total):
+            by_characters[offset[characters[t]]] = t
+            offset[characters[t]] += 1
+        refill(offset, self.sorts_of.size() + 1, 0)
+        for t in range(total):
+            offset[group_of[t] + 1] += 1
+        add_up(offset)
+        for k in range(total):
+            t = by_characters[k]
+            order[offset[group_of[t]]] = t
+            offset[group_of[t]] += 1
         return 0
 
     cdef int compare_sorts(

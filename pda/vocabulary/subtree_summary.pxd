@@ -17,8 +17,8 @@ cdef struct SubtreeSummary:
 
 cdef int summarize_subtrees(
     int32_t nodes,
-    const NodeId* parent,
-    const NodeId* end,
+    int32_t max_depth,
+    const int32_t* depth,
     const int32_t* token_first,
     const uint8_t* byte,
     vector[SummaryId]& summary_of,

@@ -34,6 +34,5 @@ cdef class Trie:
     cdef readonly int32_t max_depth
     cdef object __weakref__
 
-    cdef int lay_out(self) except -1 nogil
+    cdef int lay_out(self) except -1
     cdef int link_kids(self) except -1 nogil
-    cdef int is_trie_of(self, TokenBytes token_bytes) except -1 nogil

@@ -54,11 +54,11 @@ class DerivedData:
                 self._arrays = _build_arrays(self._tokens)
             return self._arrays
 
-    def trie(self, block: memoryview | None = None) -> Trie:
-        """Return the prefix trie of the tokens, from a finished block if there is one and it is the first call."""
+    def trie(self, order: memoryview | None = None) -> Trie:
+        """Return the prefix trie of the tokens, from their order if that is known and it is the first call."""
         with self._lock:
             if self._trie is None:
-                self._trie = _shared_trie(self._tokens, block)
+                self._trie = _shared_trie(self._tokens, order)
             return self._trie
 
     def digest(self) -> str:
@@ -73,13 +73,13 @@ class DerivedData:
             return self._digest
 
 
-def _shared_trie(tokens: TokenBytes, block: memoryview | None) -> Trie:
-    """Return the trie of the tokens that this process has, or build it, from a finished block if there is one."""
+def _shared_trie(tokens: TokenBytes, order: memoryview | None) -> Trie:
+    """Return the trie of the tokens that this process has, or build it, from their order if that is known."""
     key = hashlib.sha256(tokens.block).digest()
     with _tries_lock:
         trie = _tries.get(key)
         if trie is None:
-            trie = _tries[key] = Trie(tokens, block)
+            trie = _tries[key] = Trie(tokens, order)
         return trie
 
 
