@@ -14,7 +14,7 @@ cimport cython
 from libcpp.unordered_map cimport unordered_map
 
 from stackmask.pda.text.utf8 cimport UTF8_STATES, utf8_step, utf8_steps
-from stackmask.pda.memory.checked_vectors cimport enter, look_up, refill
+from stackmask.pda.memory.checked_vectors cimport enter, look_up
 
 cdef enum:
     # the sorts of bytes; from FIRST_MARK on, each punctuation character of ASCII is a sort
@@ -82,13 +82,6 @@ cdef struct Path:
     GroupId group       # of tokens that spell it, or -1
 
 
-cdef inline void add_up(vector[int32_t]& counts) noexcept nogil:
-    """Turn the counts of keys, each stored after its key, into where the items of each key begin."""
-    cdef size_t k
-    for k in range(1, counts.size()):
-        counts[k] += counts[k - 1]
-
-
 @cython.final
 cdef class CharacterGroups:
     """The tokens of one vocabulary by the sorts of their characters; immutable after ``find``."""
@@ -111,7 +104,7 @@ cdef class CharacterGroups:
         ``characters``: of each token, in the order of the trie; an incomplete one counts.
         """
         cdef vector[Path] path          # by depth
-        cdef vector[int32_t] group_of, order    # by token, in the order of the trie
+        cdef vector[int32_t] group_of   # by token, in the order of the trie
         cdef unordered_map[uint64_t, GroupId] known
         cdef NodeId n
         cdef int32_t t, s, k
@@ -148,18 +141,10 @@ cdef class CharacterGroups:
                     self.sorts_of.push_back(at.sorts)
             for t in range(token_first[n], token_first[n + 1]):
                 group_of[t] = at.group
-                most = max(most, <int32_t>characters[t])
-        self.sort_tokens(characters, most, group_of, order)
-        self.tokens.resize(total)
-        self.characters.resize(total)
-        self.first.resize(self.sorts_of.size() + 1, 0)
+        self.sort_tokens(tokens, characters, group_of)
         most = 0
         for k in range(total):
-            t = order[k]
-            self.tokens[k] = tokens[t]
-            self.characters[k] = characters[t]
-            self.first[group_of[t] + 1] = k + 1
-            most = max(most, tokens[t])
+            most = max(most, tokens[k])
         self.find_ends()
         self.row.resize((most >> 5) + 1, 0)
         for k in range(total):
@@ -208,28 +193,38 @@ cdef class CharacterGroups:
         return 0
 
     cdef int sort_tokens(
-        self, const uint16_t* characters, int32_t most, vector[int32_t]& group_of, vector[int32_t]& order
+        self, const TokenId* tokens, const uint16_t* characters, vector[int32_t]& group_of
     ) except -1 nogil:
-        """Set ``order`` to the tokens by group, then by characters (at most ``most``). The sort is stable."""
-        cdef vector[int32_t] by_characters, offset
-        cdef int32_t total = <int32_t>group_of.size(), t, k
-        by_characters.resize(total)
-        order.resize(total)
-        offset.resize(<size_t>most + 2, 0)
+        """Sort the tokens by group, then by characters. The sort is stable.
+
+        A group has as many keys as its longest token has characters, and one more. So all groups together have
+        at most as many as the tokens have bytes.
+        """
+        cdef vector[int32_t] key, next  # by group: its first key; by key: where its next token goes
+        cdef int32_t total = <int32_t>group_of.size(), t, at
+        cdef size_t k
+        cdef GroupId g
+        key.resize(self.sorts_of.size() + 1, 0)
         for t in range(total):
-            offset[characters[t] + 1] += 1
-        add_up(offset)
+            g = group_of[t]
+            key[g + 1] = max(key[g + 1], <int32_t>characters[t] + 1)
+        for k in range(1, key.size()):
+            key[k] += key[k - 1]
+        next.resize(<size_t>key.back() + 1, 0)
         for t in range(total):
-            by_characters[offset[characters[t]]] = t
-            offset[characters[t]] += 1
-        refill(offset, self.sorts_of.size() + 1, 0)
+            next[key[group_of[t]] + characters[t] + 1] += 1
+        for k in range(1, next.size()):
+            next[k] += next[k - 1]
+        self.first.resize(key.size())
+        for k in range(key.size()):
+            self.first[k] = next[key[k]]
+        self.tokens.resize(total)
+        self.characters.resize(total)
         for t in range(total):
-            offset[group_of[t] + 1] += 1
-        add_up(offset)
-        for k in range(total):
-            t = by_characters[k]
-            order[offset[group_of[t]]] = t
-            offset[group_of[t]] += 1
+            at = next[key[group_of[t]] + characters[t]]
+            next[key[group_of[t]] + characters[t]] = at + 1
+            self.tokens[at] = tokens[t]
+            self.characters[at] = characters[t]
         return 0
 
     cdef int compare_sorts(

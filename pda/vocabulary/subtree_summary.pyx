@@ -18,8 +18,10 @@ cdef enum:
 
 cdef struct Open:
     # a node whose subtree is being visited
-    SubtreeSummary found
+    SubtreeSummary found    # but for what follows, which may be more than it can hold
     NodeId node
+    int32_t characters
+    int32_t height      # from the root
     int8_t state        # of UTF-8 after the node; -1: the path is not UTF-8
     bint broken         # some path in the subtree is not UTF-8
 
@@ -28,6 +30,7 @@ cdef int summarize_subtrees(
     int32_t nodes,
     int32_t max_depth,
     const int32_t* depth,
+    const NodeId* end,
     const int32_t* token_first,
     const uint8_t* byte,
     vector[SummaryId]& summary_of,
@@ -42,6 +45,7 @@ cdef int summarize_subtrees(
     cdef vector[Open] path          # by depth: only open nodes are kept, since most subtrees get no summary
     cdef NodeId i
     cdef int32_t d, above = 0, t, needed, state
+    cdef size_t most = 0
     cdef const int8_t* steps = utf8_steps()
     cdef Open* at
     cdef Open* parent
@@ -50,6 +54,9 @@ cdef int summarize_subtrees(
     characters.resize(token_first[nodes])
     summary_of.resize(nodes, NO_SUMMARY)
     for i in range(1, nodes):
+        most += end[i] - i >= WORTH_A_LOOK
+    summaries.reserve(most)  # growing would touch twice the memory
+    for i in range(1, nodes):
         d = depth[i]
         while above >= d:
             close_subtree(&path[above], i, byte, summary_of, summaries)
@@ -57,12 +64,12 @@ cdef int summarize_subtrees(
         above = d - 1
         parent = &path[above]
         state = steps[256 * parent.state + byte[i]] if parent.state >= 0 else -1
-        needed = parent.found.characters + (state >= 0)
+        needed = parent.characters + (state >= 0)
         for t in range(token_first[i], token_first[i + 1]):
             characters[t] = <uint16_t>min(needed, MANY_CHARACTERS)
         if i + 1 == nodes or depth[i + 1] <= d:
             add_byte(&parent.found, byte[i])  # a leaf, as most nodes are
-            parent.found.height = max(parent.found.height, needed)
+            parent.height = max(parent.height, needed)
             parent.broken |= state < 0
             continue
         above = d
@@ -71,8 +78,8 @@ cdef int summarize_subtrees(
         at.node = i
         at.state = <int8_t>state
         at.broken = state < 0
-        at.found.characters = parent.found.characters + (state == 0)
-        at.found.height = needed
+        at.characters = parent.characters + (state == 0)
+        at.height = needed
     while above > 0:
         close_subtree(&path[above], nodes, byte, summary_of, summaries)
         above -= 1
@@ -88,24 +95,29 @@ cdef inline void add_byte(SubtreeSummary* summary, uint8_t byte) noexcept nogil:
 
 
 cdef inline int close_subtree(
-    Open* at, NodeId end, const uint8_t* byte, vector[SummaryId]& summary_of, vector[SubtreeSummary]& summaries
+    Open* at,
+    NodeId end,
+    const uint8_t* byte,
+    vector[SummaryId]& summary_of,
+    vector[SubtreeSummary]& summaries,
 ) except -1 nogil:
     """Keep the summary of a subtree, and add it to that of its parent, which is before it in memory."""
     cdef SubtreeSummary* above = &(at - 1).found
     above.ascii[0] |= at.found.ascii[0]
     above.ascii[1] |= at.found.ascii[1]
     above.leads |= at.found.leads
-    above.height = max(above.height, at.found.height)
+    (at - 1).height = max((at - 1).height, at.height)
     above.nested += at.found.nested
     if at.state == 0 and end > at.node + 1:
         above.nested += end - at.node
     (at - 1).broken |= at.broken
     add_byte(above, byte[at.node])
     # `characters` cannot hold the numbers of these tokens, so the subtree gets no summary
-    if at.found.height >= MANY_CHARACTERS:
+    if at.height >= MANY_CHARACTERS:
         return 0
     if end - at.node >= WORTH_A_LOOK and not at.broken and at.state == 0:
         summary_of[at.node] = <int32_t>summaries.size()
-        at.found.height -= at.found.characters
+        at.found.characters = <uint16_t>at.characters
+        at.found.height = <uint16_t>(at.height - at.characters)
         summaries.push_back(at.found)
     return 0

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import threading
 import time
 import weakref
 from collections.abc import Iterable
+from contextlib import suppress
 from operator import index
 from typing import TYPE_CHECKING, Any
 
@@ -22,6 +24,7 @@ from stackmask.pda.store import DEFAULT_CACHE_BYTES, Store, TokenInfo
 from stackmask.runtime.matching.lanes import Lane, Lanes
 from stackmask.runtime.matching.matcher import Matcher
 from stackmask.runtime.matching.refusal import describe_place
+from stackmask.runtime.vocabulary.cache_folder import CacheFolder
 from stackmask.runtime.vocabulary.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
@@ -199,8 +202,13 @@ class Compiler:
     take more, and half of it states; when those take more, new matchers get a new store, and the old one goes with
     its last matcher. Threads that meet each other at work get stores of their own, four at most, which share ``cache_bytes``.
     Neither changes a mask. So it is when memory runs out in the middle of a call: matchers that use what
-    it left half changed raise SpoiledError then. Cost: the first compiler of a vocabulary builds its trie, about 10 ms for
-    128,000 tokens; compiling takes milliseconds, since states are built when first visited.
+    it left half changed raise SpoiledError then.
+
+    ``cache_dir``: a folder in which processes keep what the first compiler of a vocabulary makes, for the next start. It
+    takes at most 256 MB and may be shared. Where it cannot be used, a warning says so once, and the compiler is good
+    all the same; a file in it is checked against the tokens, so no file changes a mask.
+    Cost: the first compiler of a vocabulary builds its trie, about 25 ms for 128,000 tokens, while the reader of schemas
+    is imported; compiling takes milliseconds, since states are built when first visited.
     """
 
     @explains_options(ELSEWHERE["compiler"])
@@ -210,6 +218,7 @@ class Compiler:
         *,
         limits: Limits | None = None,
         cache_bytes: int = DEFAULT_CACHE_BYTES,
+        cache_dir: str | os.PathLike[str] | None = None,
     ) -> None:
         if not isinstance(vocabulary, Vocabulary):
             raise ArgumentError(
@@ -224,6 +233,10 @@ class Compiler:
         self.limits = limits or Limits()
         self.cache_bytes = whole_number("cache_bytes", cache_bytes)
         self._lock = threading.RLock()
+        folder = None if cache_dir is None else CacheFolder(_as_path("cache_dir", cache_dir))
+        _make_ready(vocabulary, folder)
+        if folder is not None:
+            folder.warn(stacklevel=3)
         self._info = token_info(vocabulary)
         self._lanes = Lanes(self._new_store, cache_bytes)
         self._by_stops: dict[tuple[int, ...], Compiler] = {}  # the one used last comes last
@@ -382,6 +395,29 @@ class Compiler:
         store = Store(self._info, self.limits, cache_bytes, key_syntax())
         store.prepare(classes_worth_preparing())
         return store
+
+
+def _make_ready(vocabulary: Vocabulary, folder: CacheFolder | None) -> None:
+    """Build the trie of a vocabulary in a thread of its own, while this one imports the readers of grammars."""
+
+    def build() -> None:
+        with suppress(Exception):  # the caller meets it again
+            vocabulary.trie(folder)
+
+    if not vocabulary.has_trie():
+        thread = threading.Thread(target=build, name="stackmask-trie", daemon=True)
+        with suppress(RuntimeError):  # no more threads can be started
+            thread.start()
+            classes_worth_preparing()
+            thread.join()
+    vocabulary.trie(folder)
+
+
+def _as_path(name: str, value: Any) -> str | os.PathLike[str]:
+    """Return a path that an argument holds. Raises: ArgumentError if it is none."""
+    if not isinstance(value, str | os.PathLike) or not os.fspath(value):
+        raise ArgumentError(f"`{name}` is the path of a folder, not {value!r:.60} ({type(value).__name__})")
+    return value
 
 
 def _own_output(grammar: Grammar) -> Output | None:

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from stackmask.pda.errors import VocabularyError
 from stackmask.pda.vocabulary.token_bytes import pack
-from stackmask.pda.vocabulary.token_trie import Trie
+from stackmask.pda.vocabulary.token_trie import TokenOrder, Trie
 
 
 class Arrays(NamedTuple):
@@ -64,7 +64,7 @@ def test_it_holds_every_prefix_in_order(tokens: list[bytes | None]) -> None:
     assert arrays(trie) == expected(tokens)
     assert (len(trie), trie.nodes, trie.max_depth) == (len(expected(tokens).byte), len(trie), texts.longest)
     assert trie.nbytes == len(trie.block)
-    again = Trie(texts, bytes(trie.order))
+    again = Trie(texts, TokenOrder(texts, bytes(trie.order)))
     assert arrays(again) == arrays(trie) and again.max_depth == trie.max_depth
 
 
@@ -89,10 +89,10 @@ def test_any_damage_to_an_order_is_found() -> None:
             damaged = bytearray(order)
             damaged[at] ^= change
             with pytest.raises(VocabularyError, match="not the trie of this vocabulary"):
-                Trie(texts, bytes(damaged))
+                TokenOrder(texts, bytes(damaged))
     for size in range(len(order)):
         with pytest.raises(VocabularyError, match="not the trie"):
-            Trie(texts, order[:size])
+            TokenOrder(texts, order[:size])
 
 
 def test_no_other_order_of_the_tokens_is_taken() -> None:
@@ -101,14 +101,14 @@ def test_no_other_order_of_the_tokens_is_taken() -> None:
     for order in itertools.permutations(right):
         data = np.array(order, np.int32).tobytes()
         if order == right:
-            assert arrays(Trie(texts, data)) == arrays(Trie(texts))
+            assert arrays(Trie(texts, TokenOrder(texts, data))) == arrays(Trie(texts))
         else:
             with pytest.raises(VocabularyError, match="not the trie"):
-                Trie(texts, data)
+                TokenOrder(texts, data)
     with pytest.raises(VocabularyError, match="not the trie"):
-        Trie(texts, np.array([*right, right[-1]], np.int32).tobytes())
+        TokenOrder(texts, np.array([*right, right[-1]], np.int32).tobytes())
     with pytest.raises(VocabularyError, match="not the trie"):
-        Trie(texts, np.array([*right[:-1], right[-2]], np.int32).tobytes())
+        TokenOrder(texts, np.array([*right[:-1], right[-2]], np.int32).tobytes())
 
 
 @settings(deadline=None, derandomize=True, max_examples=300)
@@ -119,18 +119,20 @@ def test_the_order_of_another_vocabulary_gives_no_wrong_trie(
     texts = pack(tokens)
     foreign = bytes(Trie(pack(others)).order)
     if expected(tokens).tokens == expected(others).tokens:
-        assert arrays(Trie(texts, foreign)) == expected(tokens)
+        assert arrays(Trie(texts, TokenOrder(texts, foreign))) == expected(tokens)
     else:
         with pytest.raises(VocabularyError, match="not the trie"):
-            Trie(texts, foreign)
+            TokenOrder(texts, foreign)
 
 
 def test_the_order_need_not_be_aligned_or_outlive_the_trie() -> None:
     texts = pack([b"ab", b"b"])
     order = bytes(Trie(texts).order)
-    trie = Trie(texts, memoryview(b"?" + order)[1:])
+    trie = Trie(texts, TokenOrder(texts, memoryview(b"?" + order)[1:]))
     gc.collect()
     assert bytes(trie.order) == order
+    with pytest.raises(VocabularyError, match="not the order of these tokens"):
+        Trie(pack([b"ab", b"b"]), TokenOrder(texts))
 
 
 def test_a_token_may_be_long() -> None:
@@ -138,4 +140,4 @@ def test_a_token_may_be_long() -> None:
     trie = Trie(texts)
     assert (len(trie), trie.max_depth, arrays(trie).tokens) == (100_001, 100_000, [1, 0])
     assert arrays(trie).depth[-1] == 100_000
-    assert len(Trie(texts, trie.order)) == len(trie)
+    assert len(Trie(texts, TokenOrder(texts, trie.order))) == len(trie)
