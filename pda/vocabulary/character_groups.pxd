@@ -53,7 +53,7 @@ cdef class CharacterGroups:
     cdef int find_ends(self) except -1 nogil
     cdef int find_nodes(self, int32_t nodes, const uint8_t* byte) except -1 nogil
     cdef int sort_tokens(
-        self, const TokenId* tokens, const uint16_t* characters, vector[int32_t]& group_of
+        self, const TokenId* tokens, const uint16_t* characters, vector[GroupId]& group_of
     ) except -1 nogil
     cdef int compare_sorts(
         self,

@@ -104,7 +104,7 @@ cdef class CharacterGroups:
         ``characters``: of each token, in the order of the trie; an incomplete one counts.
         """
         cdef vector[Path] path          # by depth
-        cdef vector[int32_t] group_of   # by token, in the order of the trie
+        cdef vector[GroupId] group_of   # by token, in the order of the trie
         cdef unordered_map[uint64_t, GroupId] known
         cdef NodeId n
         cdef int32_t t, s, k
@@ -193,12 +193,12 @@ cdef class CharacterGroups:
         return 0
 
     cdef int sort_tokens(
-        self, const TokenId* tokens, const uint16_t* characters, vector[int32_t]& group_of
+        self, const TokenId* tokens, const uint16_t* characters, vector[GroupId]& group_of
     ) except -1 nogil:
         """Sort the tokens by group, then by characters. The sort is stable.
 
-        A group has as many keys as its longest token has characters, and one more. So all groups together have
-        at most as many as the tokens have bytes.
+        A group has as many keys as its longest token has characters, and one more. So all groups together
+        have not many more than the tokens have bytes.
         """
         cdef vector[int32_t] key, next  # by group: its first key; by key: where its next token goes
         cdef int32_t total = <int32_t>group_of.size(), t, at

@@ -11,8 +11,8 @@ cdef struct SubtreeSummary:
     uint64_t ascii[2]   # the ASCII characters that occur
     uint64_t leads      # the bytes from 0xC0 that occur: first bytes of longer characters
     int32_t nested      # sizes of all subtrees under the node that begin after a whole character, added up
-    uint16_t characters # from the root of the trie to the node
-    uint16_t height     # the most characters that a token has after the node; an incomplete one counts
+    uint16_t characters     # from the root of the trie to the node
+    uint16_t height         # the most characters that a token has after the node; an incomplete one counts
 
 
 cdef int summarize_subtrees(

@@ -24,7 +24,6 @@ from stackmask.pda.store import DEFAULT_CACHE_BYTES, Store, TokenInfo
 from stackmask.runtime.matching.lanes import Lane, Lanes
 from stackmask.runtime.matching.matcher import Matcher
 from stackmask.runtime.matching.refusal import describe_place
-from stackmask.runtime.vocabulary.cache_folder import CacheFolder
 from stackmask.runtime.vocabulary.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
@@ -233,10 +232,7 @@ class Compiler:
         self.limits = limits or Limits()
         self.cache_bytes = whole_number("cache_bytes", cache_bytes)
         self._lock = threading.RLock()
-        folder = None if cache_dir is None else CacheFolder(_as_path("cache_dir", cache_dir))
-        _make_ready(vocabulary, folder)
-        if folder is not None:
-            folder.warn(stacklevel=3)
+        _make_ready(vocabulary, cache_dir)
         self._info = token_info(vocabulary)
         self._lanes = Lanes(self._new_store, cache_bytes)
         self._by_stops: dict[tuple[int, ...], Compiler] = {}  # the one used last comes last
@@ -397,8 +393,17 @@ class Compiler:
         return store
 
 
-def _make_ready(vocabulary: Vocabulary, folder: CacheFolder | None) -> None:
+def _make_ready(vocabulary: Vocabulary, cache_dir: str | os.PathLike[str] | None) -> None:
     """Build the trie of a vocabulary in a thread of its own, while this one imports the readers of grammars."""
+    folder = None
+    if cache_dir is not None:
+        if not isinstance(cache_dir, str | os.PathLike) or not os.fspath(cache_dir):
+            raise ArgumentError(
+                f"`cache_dir` is the path of a folder, not {cache_dir!r:.60} ({type(cache_dir).__name__})"
+            )
+        from stackmask.runtime.vocabulary.cache_folder import CacheFolder
+
+        folder = CacheFolder(cache_dir)
 
     def build() -> None:
         with suppress(Exception):  # the caller meets it again
@@ -408,16 +413,13 @@ def _make_ready(vocabulary: Vocabulary, folder: CacheFolder | None) -> None:
         thread = threading.Thread(target=build, name="stackmask-trie", daemon=True)
         with suppress(RuntimeError):  # no more threads can be started
             thread.start()
-            classes_worth_preparing()
-            thread.join()
+            try:
+                classes_worth_preparing()
+            finally:
+                thread.join()
     vocabulary.trie(folder)
-
-
-def _as_path(name: str, value: Any) -> str | os.PathLike[str]:
-    """Return a path that an argument holds. Raises: ArgumentError if it is none."""
-    if not isinstance(value, str | os.PathLike) or not os.fspath(value):
-        raise ArgumentError(f"`{name}` is the path of a folder, not {value!r:.60} ({type(value).__name__})")
-    return value
+    if folder is not None:
+        folder.warn(stacklevel=4)
 
 
 def _own_output(grammar: Grammar) -> Output | None:

@@ -14,7 +14,6 @@ from stackmask.grammar.source.diagnostics import MissingFileError
 from stackmask.grammar.source.options import ELSEWHERE, ArgumentError, explains_options, whole_number
 from stackmask.pda.errors import VocabularyError
 from stackmask.pda.vocabulary.token_bytes import TokenBytes, pack
-from stackmask.runtime.vocabulary.cache_folder import CacheFolder
 from stackmask.runtime.vocabulary.container import write_whole
 from stackmask.runtime.vocabulary.derived_data import DerivedData, TokenArrays
 from stackmask.runtime.vocabulary.tokenizers.encoders import Encoder, encoder_of
@@ -25,6 +24,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from stackmask.pda.vocabulary.token_trie import Trie
+    from stackmask.runtime.vocabulary.cache_folder import CacheFolder
     from stackmask.runtime.vocabulary.tokenizers.table import TokenTable
 
 PrefixSpace: TypeAlias = Literal["auto", "strip", "keep"]
@@ -304,6 +304,8 @@ class Vocabulary:
 
         Raises: what ``build`` raises.
         """
+        from stackmask.runtime.vocabulary.cache_folder import CacheFolder
+
         path = Path(path)
         folder = CacheFolder(path) if path.is_dir() else None
         if folder is not None:
