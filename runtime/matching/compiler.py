@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 
 SLICE_SECONDS = 0.005  # for which masks made ahead of time hold the lock of their store
 MOST_BUDGET = 1 << 40  # more than can be counted to; multiples of it are whole numbers of the processor
+WORTH_A_THREAD = 50_000  # tokens; the trie of fewer takes some milliseconds
 MOST_STOPS = 4  # sets of stop tokens that have a compiler of their own
 PAUSE_SECONDS = 0.0001  # so that who waits for the lock is woken
 
@@ -338,7 +339,7 @@ class Compiler:
     def remember(self, compiled: CompiledGrammar) -> None:
         """Keep what the matchers of a grammar find, should the grammar be dropped and come again."""
         automaton = compiled.automaton
-        lane = self._lanes.of(automaton.store)
+        lane = self._lanes.holding(automaton.store)
         if lane is not None and compiled.family is not None:
             key = (automaton.lowered.start, automaton.start_state)
             lane.families.put(key, compiled.family, compiled.planner)
@@ -353,8 +354,9 @@ class Compiler:
         """Move a compiled grammar to a store in use, if its own is full or spoiled; its matchers stay where they are."""
         known = compiled._automaton
         if known is not None and self._lanes.of(known.store) is not None:
-            with self._lock:
-                self._lanes.admit()
+            if self._lanes.count():
+                with self._lock:
+                    self._lanes.admit()
             return
         with self._lock:
             lane = self._lanes.open()
@@ -409,7 +411,7 @@ def _make_ready(vocabulary: Vocabulary, cache_dir: str | os.PathLike[str] | None
         with suppress(Exception):  # the caller meets it again
             vocabulary.trie(folder)
 
-    if not vocabulary.has_trie():
+    if len(vocabulary.token_bytes) >= WORTH_A_THREAD and not vocabulary.has_trie():
         thread = threading.Thread(target=build, name="stackmask-trie", daemon=True)
         with suppress(RuntimeError):  # no more threads can be started
             thread.start()
