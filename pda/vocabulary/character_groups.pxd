@@ -59,6 +59,7 @@ cdef class CharacterGroups:
         self,
         const int16_t* table,
         int32_t states,
+        const uint64_t* used,
         const uint64_t* single,
         uint64_t leads,
         ClassSorts* found,

@@ -13,7 +13,7 @@ places are found from the nodes with this byte, upwards. No nodes are listed for
 cimport cython
 from libcpp.unordered_map cimport unordered_map
 
-from stackmask.pda.text.utf8 cimport UTF8_STATES, utf8_step, utf8_steps
+from stackmask.pda.text.utf8 cimport UTF8_STATES, utf8_steps
 from stackmask.pda.memory.checked_vectors cimport enter, look_up
 
 cdef enum:
@@ -231,27 +231,25 @@ cdef class CharacterGroups:
         self,
         const int16_t* table,
         int32_t states,
+        const uint64_t* used,
         const uint64_t* single,
         uint64_t leads,
         ClassSorts* found,
     ) except -1 nogil:
         """Compare the sorts of bytes with a class X, given by its automaton.
 
-        ``single``: the ASCII characters of X. ``leads``: the bytes from 0xC0 such that X has all characters
-        that begin with them.
+        ``used``: the bytes of X. ``single``: its ASCII characters. ``leads``: the bytes from 0xC0 such that X
+        has all characters that begin with them.
         """
-        cdef int32_t b, s, sort
-        cdef bint used
+        cdef int32_t b, sort
+        cdef const int8_t* steps = utf8_steps()
         found.inside = found.outside = ~<uint64_t>0
         found.begins = found.opens = 0
         for b in range(256):
             sort = SORTS[b]
             if sort == NO_SORT:
                 continue
-            used = False
-            for s in range(states):
-                used = used or table[256 * s + b] >= 0
-            if used:
+            if (used[b >> 6] >> (b & 63)) & 1:
                 found.outside &= ~(<uint64_t>1 << sort)
             if table[b] >= 0:
                 found.begins |= <uint64_t>1 << sort
@@ -261,13 +259,14 @@ cdef class CharacterGroups:
                 if not (single[b >> 6] >> (b & 63)) & 1:
                     found.inside &= ~(<uint64_t>1 << sort)
             # other bytes begin no character, and their tokens have the sort NOT_UTF8
-            elif utf8_step(0, <uint8_t>b) > 0 and not (leads >> (b - 0xC0)) & 1:
+            elif steps[b] > 0 and not (leads >> (b - 0xC0)) & 1:
                 found.inside &= ~(<uint64_t>1 << sort)
         found.inside &= ~(<uint64_t>1 << NOT_UTF8 | <uint64_t>1 << LONG)
         found.outside &= ~(<uint64_t>1 << LONG)
         found.begins |= <uint64_t>1 << LONG
         found.opens &= ~found.inside
-        if not self.is_utf8(table, states):
+        # characters of ASCII alone are whole ones
+        if used[2] | used[3] and not self.is_utf8(table, states):
             found.outside &= ~(<uint64_t>1 << NOT_UTF8)
             found.opens |= <uint64_t>1 << NOT_UTF8
         return 0
