@@ -121,9 +121,9 @@ def test_each_damage_is_one_warning_and_no_other_mask(
 def test_a_folder_is_named_once(tmp_path: Path) -> None:
     """Not each compiler of a server says it again."""
     (tmp_path / "file").write_text("")
+    folder = tmp_path / "file" / "folder"
     with pytest.warns(RuntimeWarning, match="nothing can be kept in the cache folder") as caught:
-        for extra in (b"es", b"E", b"f"):
-            Compiler(vocabulary(extra), cache_dir=tmp_path / "file" / "folder")
+        _ = [Compiler(vocabulary(extra), cache_dir=folder) for extra in (b"es", b"E", b"f")]
     assert len(caught) == 1
     assert files(tmp_path) == ["file"]
 
