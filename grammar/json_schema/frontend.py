@@ -21,8 +21,6 @@ from stackmask.grammar.json_schema.sets.numbers import UnsupportedNumber
 from stackmask.grammar.json_schema.sets.string_sets import TextsTooLarge
 from stackmask.grammar.json_schema.text.strings import ANY_STRING_CHAR
 from stackmask.grammar.json_schema.write import digit_runs, plain_strings
-from stackmask.grammar.json_schema.write.argument_rules import ArgumentWriter
-from stackmask.grammar.json_schema.write.argument_styles import ARGUMENT_STYLES, as_text
 from stackmask.grammar.json_schema.write.indentation import beside_depth
 from stackmask.grammar.json_schema.write.lowering import Lowering
 from stackmask.grammar.json_schema.write.narrowing import with_narrower
@@ -204,24 +202,27 @@ def argument_rules(
     source: Any,
     *,
     style: str,
-    spell: Callable[[str], Expr] = as_text,
+    spell: Callable[[str], Expr] | None = None,
     excludes: Sequence[str] = (),
     whitespace: Any = None,
     property_order: str = "schema",
 ) -> tuple[RuleSet, bool]:
     """Return the rules of an object whose members are written between markers, and whether they are in normal form.
 
-    ``style``: one of ``ARGUMENT_STYLES``. ``spell``: what writes a piece of a marker. ``excludes``: strings that names
-    and strings between markers do not hold.
+    ``style``: one of ``ARGUMENT_STYLES``. ``spell``: what writes a piece of a marker; None: as text. ``excludes``:
+    strings that names and strings between markers do not hold.
     Raises: SchemaError and its subclasses.
     """
+    from stackmask.grammar.json_schema.write.argument_rules import ArgumentWriter
+    from stackmask.grammar.json_schema.write.argument_styles import ARGUMENT_STYLES, as_text
+
     if style not in ARGUMENT_STYLES:
         raise SchemaError("", "style", f"{style!r:.60} is none of json, {', '.join(ARGUMENT_STYLES)}")
 
     writers = []
 
     def write(lowering: Lowering) -> RuleSet:
-        writers.append(ArgumentWriter(lowering, ARGUMENT_STYLES[style], spell, tuple(excludes)))
+        writers.append(ArgumentWriter(lowering, ARGUMENT_STYLES[style], spell or as_text, tuple(excludes)))
         return writers[-1].run()
 
     rules, _ = schema_rules(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from difflib import get_close_matches
 from typing import Final
 
 from stackmask.grammar.source.work import spend
@@ -20,5 +19,7 @@ def similar(name: str, names: Iterable[str]) -> str | None:
     if len(candidates) > MAX_NAMES:
         return None
     spend(20 + 2 * len(candidates))
+    from difflib import get_close_matches  # only errors need it
+
     close = get_close_matches(name, candidates, 1)
     return close[0] if close else None

@@ -48,14 +48,18 @@ cdef class CharacterGroups:
         const TokenId* tokens,
         const uint8_t* byte,
         int32_t max_depth,
+        const uint16_t* characters,
     ) except -1 nogil
     cdef int find_ends(self) except -1 nogil
     cdef int find_nodes(self, int32_t nodes, const uint8_t* byte) except -1 nogil
-    cdef int sort_by(self, vector[int32_t]& keys, vector[int32_t]& order, int32_t most) except -1 nogil
+    cdef int sort_tokens(
+        self, const TokenId* tokens, const uint16_t* characters, vector[GroupId]& group_of
+    ) except -1 nogil
     cdef int compare_sorts(
         self,
         const int16_t* table,
         int32_t states,
+        const uint64_t* used,
         const uint64_t* single,
         uint64_t leads,
         ClassSorts* found,

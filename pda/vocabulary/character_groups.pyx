@@ -13,7 +13,7 @@ places are found from the nodes with this byte, upwards. No nodes are listed for
 cimport cython
 from libcpp.unordered_map cimport unordered_map
 
-from stackmask.pda.text.utf8 cimport UTF8_STATES, utf8_step, utf8_steps
+from stackmask.pda.text.utf8 cimport UTF8_STATES, utf8_steps
 from stackmask.pda.memory.checked_vectors cimport enter, look_up
 
 cdef enum:
@@ -74,6 +74,14 @@ cdef int name_sorts() except -1 nogil:
 name_sorts()
 
 
+cdef struct Path:
+    # the path to a node of the trie
+    uint64_t sorts      # of its bytes
+    int32_t state       # of UTF-8; -1: it is not UTF-8
+    int32_t count       # its whole characters
+    GroupId group       # of tokens that spell it, or -1
+
+
 @cython.final
 cdef class CharacterGroups:
     """The tokens of one vocabulary by the sorts of their characters; immutable after ``find``."""
@@ -89,65 +97,54 @@ cdef class CharacterGroups:
         const TokenId* tokens,
         const uint8_t* byte,
         int32_t max_depth,
+        const uint16_t* characters,
     ) except -1 nogil:
-        """Group the tokens of a trie. Cost: some nanoseconds a node."""
-        cdef vector[uint64_t] sorts         # by depth: the sorts on the path to the node
-        cdef vector[int32_t] state          # ... its state of UTF-8
-        cdef vector[int32_t] count          # ... its whole characters
-        cdef vector[int32_t] group_of, needed, order    # keys of the sort: groups as integers, characters
+        """Group the tokens of a trie. Cost: some nanoseconds a node.
+
+        ``characters``: of each token, in the order of the trie; an incomplete one counts.
+        """
+        cdef vector[Path] path          # by depth
+        cdef vector[GroupId] group_of   # by token, in the order of the trie
         cdef unordered_map[uint64_t, GroupId] known
         cdef NodeId n
-        cdef int32_t d, t, s, k
-        cdef GroupId group = 0
+        cdef int32_t t, s, k
         cdef int32_t most = 0, total = token_first[nodes]
-        cdef uint64_t found
+        cdef Path* at
+        cdef const Path* before
         cdef const int8_t* steps = utf8_steps()
-        sorts.resize(max_depth + 1, 0)
-        state.resize(max_depth + 1, 0)
-        count.resize(max_depth + 1, 0)
+        path.resize(<size_t>max_depth + 1)
+        path[0].sorts = 0
+        path[0].state = path[0].count = 0
+        path[0].group = -1
         group_of.resize(total)
-        needed.resize(total)
         for n in range(1, nodes):
-            d = depth[n]
-            s = steps[256 * state[d - 1] + byte[n]] if state[d - 1] >= 0 else -1
-            state[d] = s
-            count[d] = count[d - 1] + (s == 0)
-            found = sorts[d - 1]
-            if SORTS[byte[n]] != NO_SORT:
-                found |= <uint64_t>1 << SORTS[byte[n]]
+            before = &path[depth[n] - 1]
+            at = &path[depth[n]]
+            s = steps[256 * before.state + byte[n]] if before.state >= 0 else -1
+            at.state = s
+            at.count = before.count + (s == 0)
+            at.sorts = before.sorts | <uint64_t>1 << SORTS[byte[n]]
+            if SORTS[byte[n]] == NO_SORT:
+                at.sorts = before.sorts
             if s < 0:
-                found |= <uint64_t>1 << NOT_UTF8
-            if count[d] >= MOST_CHARACTERS:
-                found |= <uint64_t>1 << LONG
-            sorts[d] = found
+                at.sorts |= <uint64_t>1 << NOT_UTF8
+            if at.count >= MOST_CHARACTERS:
+                at.sorts |= <uint64_t>1 << LONG
+            at.group = before.group if at.sorts == before.sorts else -1
             if token_first[n] == token_first[n + 1]:
                 continue
-            if self.sorts_of.empty() or self.sorts_of[group] != found:
-                group = look_up(known, found, -1)
-                if group < 0:
-                    group = <int32_t>self.sorts_of.size()
-                    enter(known, found, group)
-                    self.sorts_of.push_back(found)
-            k = min(count[d] + (s > 0), MOST_CHARACTERS + 1)
-            most = max(most, k)
+            if at.group < 0:
+                at.group = look_up(known, at.sorts, -1)
+                if at.group < 0:
+                    at.group = <int32_t>self.sorts_of.size()
+                    enter(known, at.sorts, at.group)
+                    self.sorts_of.push_back(at.sorts)
             for t in range(token_first[n], token_first[n + 1]):
-                group_of[t] = group
-                needed[t] = k
-        order.resize(total)
-        for t in range(total):
-            order[t] = t
-        self.sort_by(needed, order, most)
-        self.sort_by(group_of, order, <int32_t>self.sorts_of.size())
-        self.tokens.resize(total)
-        self.characters.resize(total)
-        self.first.resize(self.sorts_of.size() + 1, 0)
+                group_of[t] = at.group
+        self.sort_tokens(tokens, characters, group_of)
         most = 0
         for k in range(total):
-            t = order[k]
-            self.tokens[k] = tokens[t]
-            self.characters[k] = <uint16_t>needed[t]
-            self.first[group_of[t] + 1] = k + 1
-            most = max(most, tokens[t])
+            most = max(most, tokens[k])
         self.find_ends()
         self.row.resize((most >> 5) + 1, 0)
         for k in range(total):
@@ -195,47 +192,64 @@ cdef class CharacterGroups:
                 count[b] += 1
         return 0
 
-    cdef int sort_by(self, vector[int32_t]& keys, vector[int32_t]& order, int32_t most) except -1 nogil:
-        """Sort ``order`` by keys of at most ``most``. The sort is stable."""
-        cdef vector[int32_t] offset, before
+    cdef int sort_tokens(
+        self, const TokenId* tokens, const uint16_t* characters, vector[GroupId]& group_of
+    ) except -1 nogil:
+        """Sort the tokens by group, then by characters. The sort is stable.
+
+        A group has as many keys as its longest token has characters, and one more. So all groups together
+        have not many more than the tokens have bytes.
+        """
+        cdef vector[int32_t] key, next  # by group: its first key; by key: where its next token goes
+        cdef int32_t total = <int32_t>group_of.size(), t, at
         cdef size_t k
-        offset.resize(<size_t>most + 2, 0)
-        before.swap(order)
-        order.resize(before.size())
-        for k in range(before.size()):
-            offset[keys[k] + 1] += 1
-        for k in range(1, offset.size()):
-            offset[k] += offset[k - 1]
-        for k in range(before.size()):
-            order[offset[keys[before[k]]]] = before[k]
-            offset[keys[before[k]]] += 1
+        cdef GroupId g
+        key.resize(self.sorts_of.size() + 1, 0)
+        for t in range(total):
+            g = group_of[t]
+            key[g + 1] = max(key[g + 1], <int32_t>characters[t] + 1)
+        for k in range(1, key.size()):
+            key[k] += key[k - 1]
+        next.resize(<size_t>key.back() + 1, 0)
+        for t in range(total):
+            next[key[group_of[t]] + characters[t] + 1] += 1
+        for k in range(1, next.size()):
+            next[k] += next[k - 1]
+        self.first.resize(key.size())
+        for k in range(key.size()):
+            self.first[k] = next[key[k]]
+        self.tokens.resize(total)
+        self.characters.resize(total)
+        for t in range(total):
+            at = next[key[group_of[t]] + characters[t]]
+            next[key[group_of[t]] + characters[t]] = at + 1
+            self.tokens[at] = tokens[t]
+            self.characters[at] = characters[t]
         return 0
 
     cdef int compare_sorts(
         self,
         const int16_t* table,
         int32_t states,
+        const uint64_t* used,
         const uint64_t* single,
         uint64_t leads,
         ClassSorts* found,
     ) except -1 nogil:
         """Compare the sorts of bytes with a class X, given by its automaton.
 
-        ``single``: the ASCII characters of X. ``leads``: the bytes from 0xC0 such that X has all characters
-        that begin with them.
+        ``used``: the bytes of X. ``single``: its ASCII characters. ``leads``: the bytes from 0xC0 such that X
+        has all characters that begin with them.
         """
-        cdef int32_t b, s, sort
-        cdef bint used
+        cdef int32_t b, sort
+        cdef const int8_t* steps = utf8_steps()
         found.inside = found.outside = ~<uint64_t>0
         found.begins = found.opens = 0
         for b in range(256):
             sort = SORTS[b]
             if sort == NO_SORT:
                 continue
-            used = False
-            for s in range(states):
-                used = used or table[256 * s + b] >= 0
-            if used:
+            if (used[b >> 6] >> (b & 63)) & 1:
                 found.outside &= ~(<uint64_t>1 << sort)
             if table[b] >= 0:
                 found.begins |= <uint64_t>1 << sort
@@ -245,13 +259,14 @@ cdef class CharacterGroups:
                 if not (single[b >> 6] >> (b & 63)) & 1:
                     found.inside &= ~(<uint64_t>1 << sort)
             # other bytes begin no character, and their tokens have the sort NOT_UTF8
-            elif utf8_step(0, <uint8_t>b) > 0 and not (leads >> (b - 0xC0)) & 1:
+            elif steps[b] > 0 and not (leads >> (b - 0xC0)) & 1:
                 found.inside &= ~(<uint64_t>1 << sort)
         found.inside &= ~(<uint64_t>1 << NOT_UTF8 | <uint64_t>1 << LONG)
         found.outside &= ~(<uint64_t>1 << LONG)
         found.begins |= <uint64_t>1 << LONG
         found.opens &= ~found.inside
-        if not self.is_utf8(table, states):
+        # characters of ASCII alone are whole ones
+        if used[2] | used[3] and not self.is_utf8(table, states):
             found.outside &= ~(<uint64_t>1 << NOT_UTF8)
             found.opens |= <uint64_t>1 << NOT_UTF8
         return 0

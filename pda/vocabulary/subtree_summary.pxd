@@ -10,14 +10,15 @@ cdef struct SubtreeSummary:
     # character of a token may be incomplete.
     uint64_t ascii[2]   # the ASCII characters that occur
     uint64_t leads      # the bytes from 0xC0 that occur: first bytes of longer characters
-    int32_t characters  # from the root of the trie to the node
     int32_t nested      # sizes of all subtrees under the node that begin after a whole character, added up
-    int32_t height      # the most characters that a token has after the node; an incomplete one counts
+    uint16_t characters     # from the root of the trie to the node
+    uint16_t height         # the most characters that a token has after the node; an incomplete one counts
 
 
 cdef int summarize_subtrees(
     int32_t nodes,
-    const NodeId* parent,
+    int32_t max_depth,
+    const int32_t* depth,
     const NodeId* end,
     const int32_t* token_first,
     const uint8_t* byte,

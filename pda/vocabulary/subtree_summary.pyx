@@ -6,18 +6,30 @@ Where all characters of a subtree belong to one class, its tokens need not be vi
 """
 
 from libc.stdint cimport int8_t
+from libc.string cimport memset
 
 from stackmask.pda.ids cimport NO_SUMMARY
-from stackmask.pda.text.utf8 cimport utf8_step
+from stackmask.pda.text.utf8 cimport utf8_steps
 
 cdef enum:
     WORTH_A_LOOK = 4        # nodes; smaller subtrees get no summary
     MANY_CHARACTERS = 0xFFFF
 
 
+cdef struct Open:
+    # a node whose subtree is being visited
+    SubtreeSummary found    # but for what follows, which may be more than it can hold
+    NodeId node
+    int32_t characters
+    int32_t height      # from the root
+    int8_t state        # of UTF-8 after the node; -1: the path is not UTF-8
+    bint broken         # some path in the subtree is not UTF-8
+
+
 cdef int summarize_subtrees(
     int32_t nodes,
-    const NodeId* parent,
+    int32_t max_depth,
+    const int32_t* depth,
     const NodeId* end,
     const int32_t* token_first,
     const uint8_t* byte,
@@ -30,51 +42,82 @@ cdef int summarize_subtrees(
     ``summary_of``: node -> index in ``summaries``, or NO_SUMMARY. ``characters``: of each token, in the order
     of the trie; an incomplete one counts.
     """
-    cdef vector[SubtreeSummary] found
-    cdef vector[int8_t] state
-    cdef vector[int8_t] broken      # by node: some path in the subtree is not UTF-8
-    cdef SubtreeSummary nothing
-    cdef NodeId i, above
-    cdef int32_t t, needed
-    cdef SubtreeSummary* at
-    nothing.ascii[0] = nothing.ascii[1] = nothing.leads = 0
-    nothing.characters = nothing.height = nothing.nested = 0
-    found.resize(nodes, nothing)
-    state.resize(nodes, 0)
-    broken.resize(nodes, 0)
+    cdef vector[Open] path          # by depth: only open nodes are kept, since most subtrees get no summary
+    cdef NodeId i
+    cdef int32_t d, above = 0, t, needed, state
+    cdef size_t most = 0
+    cdef const int8_t* steps = utf8_steps()
+    cdef Open* at
+    cdef Open* parent
+    path.resize(<size_t>max_depth + 1)
+    memset(&path[0], 0, sizeof(Open))
     characters.resize(token_first[nodes])
     summary_of.resize(nodes, NO_SUMMARY)
     for i in range(1, nodes):
-        above = parent[i]
-        state[i] = -1
-        if state[above] >= 0:
-            state[i] = <int8_t>utf8_step(state[above], byte[i])
-        found[i].characters = found[above].characters + (state[i] == 0)
-        needed = found[i].characters + (state[i] > 0)
-        found[i].height = needed
+        most += end[i] - i >= WORTH_A_LOOK
+    summaries.reserve(most)  # growing would touch twice the memory
+    for i in range(1, nodes):
+        d = depth[i]
+        while above >= d:
+            close_subtree(&path[above], i, byte, summary_of, summaries)
+            above -= 1
+        above = d - 1
+        parent = &path[above]
+        state = steps[256 * parent.state + byte[i]] if parent.state >= 0 else -1
+        needed = parent.characters + (state >= 0)
         for t in range(token_first[i], token_first[i + 1]):
             characters[t] = <uint16_t>min(needed, MANY_CHARACTERS)
-    for i in range(nodes - 1, 0, -1):
-        at = &found[parent[i]]
-        at.ascii[0] |= found[i].ascii[0]
-        at.ascii[1] |= found[i].ascii[1]
-        at.leads |= found[i].leads
-        at.height = max(at.height, found[i].height)
-        at.nested += found[i].nested
-        if state[i] == 0 and end[i] > i + 1:
-            at.nested += end[i] - i
-        if broken[i] or state[i] < 0:
-            broken[parent[i]] = True
-        if byte[i] < 0x80:
-            at.ascii[byte[i] >> 6] |= <uint64_t>1 << (byte[i] & 63)
-        elif byte[i] >= 0xC0:
-            at.leads |= <uint64_t>1 << (byte[i] - 0xC0)
-        # `characters` cannot hold the numbers of these tokens, so the subtree gets no summary
-        if found[i].height >= MANY_CHARACTERS:
+        if i + 1 == nodes or depth[i + 1] <= d:
+            add_byte(&parent.found, byte[i])  # a leaf, as most nodes are
+            parent.height = max(parent.height, needed)
+            parent.broken |= state < 0
             continue
-        if end[i] - i >= WORTH_A_LOOK and not broken[i] and state[i] == 0:
-            summary_of[i] = <int32_t>summaries.size()
-            found[i].height -= found[i].characters
-            summaries.push_back(found[i])
-            found[i].height += found[i].characters
+        above = d
+        at = &path[d]
+        memset(at, 0, sizeof(Open))
+        at.node = i
+        at.state = <int8_t>state
+        at.broken = state < 0
+        at.characters = parent.characters + (state == 0)
+        at.height = needed
+    while above > 0:
+        close_subtree(&path[above], nodes, byte, summary_of, summaries)
+        above -= 1
+    return 0
+
+
+cdef inline void add_byte(SubtreeSummary* summary, uint8_t byte) noexcept nogil:
+    """Add the byte of a child."""
+    if byte < 0x80:
+        summary.ascii[byte >> 6] |= <uint64_t>1 << (byte & 63)
+    elif byte >= 0xC0:
+        summary.leads |= <uint64_t>1 << (byte - 0xC0)
+
+
+cdef inline int close_subtree(
+    Open* at,
+    NodeId end,
+    const uint8_t* byte,
+    vector[SummaryId]& summary_of,
+    vector[SubtreeSummary]& summaries,
+) except -1 nogil:
+    """Keep the summary of a subtree, and add it to that of its parent, which is before it in memory."""
+    cdef SubtreeSummary* above = &(at - 1).found
+    above.ascii[0] |= at.found.ascii[0]
+    above.ascii[1] |= at.found.ascii[1]
+    above.leads |= at.found.leads
+    (at - 1).height = max((at - 1).height, at.height)
+    above.nested += at.found.nested
+    if at.state == 0 and end > at.node + 1:
+        above.nested += end - at.node
+    (at - 1).broken |= at.broken
+    add_byte(above, byte[at.node])
+    # `characters` cannot hold the numbers of these tokens, so the subtree gets no summary
+    if at.height >= MANY_CHARACTERS:
+        return 0
+    if end - at.node >= WORTH_A_LOOK and not at.broken and at.state == 0:
+        summary_of[at.node] = <int32_t>summaries.size()
+        at.found.characters = <uint16_t>at.characters
+        at.found.height = <uint16_t>(at.height - at.characters)
+        summaries.push_back(at.found)
     return 0

@@ -1,4 +1,4 @@
-from libc.stdint cimport int32_t, uint8_t, uint16_t
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t
 
 from libcpp.vector cimport vector
 
@@ -6,6 +6,16 @@ from stackmask.pda.ids cimport NodeId, SummaryId, TokenId
 from stackmask.pda.vocabulary.subtree_summary cimport SubtreeSummary
 from stackmask.pda.vocabulary.character_groups cimport CharacterGroups
 from stackmask.pda.vocabulary.token_bytes cimport TokenBytes
+
+
+cdef class TokenOrder:
+    cdef TokenBytes token_bytes
+    cdef bytes owner                    # the memory of `ids`, or None if they were sorted here
+    cdef vector[TokenId] sorted_ids
+    cdef const TokenId* ids
+    cdef size_t count
+    cdef vector[int32_t] shared         # the first bytes that each token has in common with the one before it
+    cdef int64_t nodes                  # of the trie
 
 
 cdef class Trie:
@@ -34,6 +44,5 @@ cdef class Trie:
     cdef readonly int32_t max_depth
     cdef object __weakref__
 
-    cdef int lay_out(self) except -1 nogil
+    cdef int lay_out(self) except -1
     cdef int link_kids(self) except -1 nogil
-    cdef int is_trie_of(self, TokenBytes token_bytes) except -1 nogil

@@ -12,7 +12,6 @@ from libc.string cimport memcmp, memset
 from libcpp.algorithm cimport sort
 from libcpp.vector cimport vector
 
-from stackmask.pda.ids cimport NO_TOKEN
 from stackmask.pda.vocabulary.subtree_summary cimport summarize_subtrees
 from stackmask.pda.vocabulary.character_groups cimport CharacterGroups
 from stackmask.pda.vocabulary.token_bytes cimport block_owner, block_view
@@ -108,42 +107,111 @@ cdef int sort_ids(TokenBytes token_bytes, vector[TokenId]& ids) except -1 nogil:
     return 0
 
 
-cdef inline int32_t shared_length(TokenBytes token_bytes, TokenId a, TokenId b) noexcept nogil:
-    cdef const uint8_t* x = token_bytes.blob + token_bytes.start[a]
-    cdef const uint8_t* y = token_bytes.blob + token_bytes.start[b]
-    cdef uint32_t n = min(token_bytes.length(a), token_bytes.length(b)), i = 0
+cdef inline uint32_t shared_length(const uint8_t* x, const uint8_t* y, uint32_t n) noexcept nogil:
+    """Return how many first bytes two texts have in common, at most ``n``."""
+    cdef uint32_t i = 0
     while i < n and x[i] == y[i]:
         i += 1
-    return <int32_t>i
+    return i
+
+
+cdef int64_t count_nodes(
+    TokenBytes token_bytes, const TokenId* ids, size_t count, vector[int32_t]& shared
+) except -1 nogil:
+    """Return the number of nodes of the trie of some tokens; 0 if they are not all, in order.
+
+    ``shared``: set to how many first bytes each token has in common with the one before it.
+    """
+    cdef int64_t nodes = 1
+    cdef size_t k
+    cdef uint32_t length, length_before = 0, common
+    cdef const uint8_t* text
+    cdef const uint8_t* text_before = NULL
+    cdef bint ascends
+    if count != <size_t>token_bytes.spelled:
+        return 0
+    shared.resize(count, 0)
+    for k in range(count):
+        if not 0 <= ids[k] < token_bytes.size:
+            return 0
+        length = token_bytes.length(ids[k])
+        if not length:
+            return 0
+        text = token_bytes.blob + token_bytes.start[ids[k]]
+        common = shared_length(text_before, text, min(length_before, length))
+        # ascending ids and texts are there once each, so as many as there are tokens are all of them
+        if common < length_before:
+            ascends = common < length and text_before[common] < text[common]
+        else:
+            ascends = common < length or ids[k - 1] < ids[k]
+        if not ascends:  # mutant: token-order
+            return 0
+        shared[k] = <int32_t>common
+        nodes += length - common
+        text_before = text
+        length_before = length
+    return nodes
+
+
+@cython.final
+cdef class TokenOrder:
+    """The ids of the tokens with text, by their bytes, then by id; immutable.
+
+    ``data``: that of an equal order made before, or the ``order`` of its trie, so that the tokens need not be
+    sorted. It is checked against the tokens, so no other order is taken.
+
+    Raises: VocabularyError if it is not the order of these tokens.
+    Cost: linear in the bytes; 128,000 tokens take about 8 ms, with their order 3 ms.
+    """
+
+    def __cinit__(self, TokenBytes token_bytes not None, data=None):
+        cdef const uint8_t* found
+        cdef Py_ssize_t size
+        self.token_bytes = token_bytes
+        if data is None:
+            with nogil:
+                sort_ids(token_bytes, self.sorted_ids)
+            self.ids, self.count = self.sorted_ids.data(), self.sorted_ids.size()
+        else:
+            self.owner = block_owner(data, &found, &size)
+            if size % 4:
+                raise VocabularyError("not the trie of this vocabulary")
+            self.ids, self.count = <const TokenId*>found, <size_t>size // 4
+        with nogil:
+            self.nodes = count_nodes(token_bytes, self.ids, self.count, self.shared)
+        if not self.nodes:
+            raise VocabularyError("not the trie of this vocabulary")
+
+    @property
+    def data(self):
+        """The ids as int32."""
+        return PyBytes_FromStringAndSize(<const char*>self.ids, 4 * self.count)
 
 
 @cython.final
 cdef class Trie:
     """A trie of the tokens of a vocabulary; immutable.
 
-    ``token_bytes``: those without bytes are left out. Several ids may share a node. ``block``: memory
-    of an equal trie made before (its ``block``). It is checked against the tokens and then used without a
-    copy.
+    ``token_bytes``: those without bytes are left out. Several ids may share a node. ``order``:
+    theirs, if it is known. Other threads run meanwhile.
 
-    Raises: VocabularyError if the block is not the trie of these tokens.
-    Cost: linear in the bytes; 128,000 tokens take about 10 ms, checking a block about 2 ms.
+    Raises: VocabularyError if it is the order of other tokens.
+    Cost: linear in the bytes; 128,000 tokens take about 25 ms, with their order about 15 ms.
     """
 
-    def __cinit__(self, TokenBytes token_bytes not None, block=None):
-        cdef int good = True
-        made = trie_block(token_bytes) if block is None else block
-        self.owner = block_owner(made, &self.data, &self.nbytes)
+    def __cinit__(self, TokenBytes token_bytes not None, TokenOrder order=None):
+        if order is None:
+            order = TokenOrder(token_bytes)
+        if order.token_bytes is not token_bytes:
+            raise VocabularyError("not the order of these tokens")
+        self.owner = trie_block(order)
         self.lay_out()
-        if block is not None:
-            with nogil:
-                good = self.is_trie_of(token_bytes)
-        if not good:
-            raise VocabularyError("not the trie of this vocabulary")
         with nogil:
             self.link_kids()
             summarize_subtrees(
                 self.nodes,
-                self.parent,
+                self.max_depth,
+                self.depth,
                 self.end,
                 self.token_first,
                 self.byte,
@@ -154,18 +222,23 @@ cdef class Trie:
         self.character_groups = CharacterGroups(token_bytes)
         with nogil:
             self.character_groups.find(
-                self.nodes, self.depth, self.token_first, self.tokens, self.byte, self.max_depth
+                self.nodes,
+                self.depth,
+                self.token_first,
+                self.tokens,
+                self.byte,
+                self.max_depth,
+                self.characters.data(),
             )
 
-    cdef int lay_out(self) except -1 nogil:
-        """Set the pointers to the arrays in the block, without reading the arrays."""
-        cdef const int32_t* words = <const int32_t*>self.data
+    cdef int lay_out(self) except -1:
+        """Set the pointers to the arrays in the block."""
+        cdef const int32_t* words
         cdef int64_t n, t
-        if self.nbytes < HEADER:
-            raise VocabularyError("not the trie of this vocabulary")
+        self.data = <const uint8_t*>PyBytes_AS_STRING(self.owner)
+        self.nbytes = len(self.owner)
+        words = <const int32_t*>self.data
         n, t, self.max_depth = words[0], words[1], words[2]
-        if n < 1 or t < 0 or words[3] or self.nbytes != <Py_ssize_t>block_size(n, t):
-            raise VocabularyError("not the trie of this vocabulary")
         self.nodes, self.token_count = <int32_t>n, <int32_t>t
         words += HEADER // 4
         self.end = <const NodeId*>words
@@ -198,57 +271,6 @@ cdef class Trie:
         self.kid_first[0] = 0
         return 0
 
-    cdef int is_trie_of(self, TokenBytes token_bytes) except -1 nogil:
-        """Tell whether every array is as building from these tokens would make it.
-
-        A trie in depth-first order is determined by its tokens. So it is enough to check that each node
-        extends the path to its parent, that siblings ascend, that leaves have tokens, and that the path to a
-        node spells its tokens.
-        """
-        cdef vector[NodeId] path        # the node at each depth
-        cdef vector[uint8_t] text       # its bytes
-        cdef NodeId n
-        cdef int32_t d, above = 0, t
-        cdef TokenId id, last
-        if self.token_count != token_bytes.spelled or self.max_depth != token_bytes.longest:  # mutant: depth
-            return False
-        if self.byte[0] or self.depth[0] or self.parent[0] or self.token_first[0] or self.token_first[1]:
-            return False
-        path.resize(<size_t>self.max_depth + 2, 0)
-        text.resize(<size_t>self.max_depth + 1, 0)
-        for n in range(1, self.nodes):
-            d = self.depth[n]
-            if d < 1 or d > above + 1 or d > self.max_depth or self.parent[n] != path[d - 1]:
-                return False
-            if d <= above and self.byte[n] <= self.byte[path[d]]:
-                return False
-            while above >= d:
-                if self.end[path[above]] != n:
-                    return False
-                above -= 1
-            above = d
-            path[d] = n
-            text[d - 1] = self.byte[n]
-            t = self.token_first[n]
-            if self.token_first[n + 1] < t or self.token_first[n + 1] > self.token_count:
-                return False
-            if t == self.token_first[n + 1] and (n + 1 == self.nodes or self.depth[n + 1] <= d):
-                return False
-            last = NO_TOKEN
-            while t < self.token_first[n + 1]:
-                id = self.tokens[t]
-                if id <= last or id >= token_bytes.size or token_bytes.length(id) != <uint32_t>d:
-                    return False
-                if memcmp(token_bytes.blob + token_bytes.start[id], text.data(), d):
-                    return False
-                last = id
-                t += 1
-        while above >= 0:
-            if self.end[path[above]] != self.nodes:
-                return False
-            above -= 1
-        return self.token_first[self.nodes] == self.token_count
-
     def __len__(self):
         """Return the number of nodes, the root included."""
         return self.nodes
@@ -258,43 +280,38 @@ cdef class Trie:
         """The memory, read-only."""
         return block_view(self.owner, self.data, self.nbytes)
 
+    @property
+    def order(self):
+        """The ids of the tokens by their bytes, then by id, as int32; read-only."""
+        return block_view(self.owner, <const uint8_t*>self.tokens, 4 * <Py_ssize_t>self.token_count)
+
 
 cdef inline size_t block_size(int64_t nodes, int64_t tokens) noexcept nogil:
     return HEADER + 4 * (4 * nodes + 1 + tokens) + nodes
 
 
-cdef bytes trie_block(TokenBytes token_bytes):
+cdef bytes trie_block(TokenOrder order):
     """Build the arrays with one pass over the sorted tokens."""
-    cdef int32_t* words
-    cdef vector[TokenId] ids
-    cdef vector[int32_t] shared
-    cdef int64_t nodes = 1
-    cdef size_t k, n
+    block = PyBytes_FromStringAndSize(NULL, block_size(order.nodes, order.count))
+    cdef int32_t* words = <int32_t*>PyBytes_AS_STRING(block)
+    memset(words, 0, HEADER)
     with nogil:
-        sort_ids(token_bytes, ids)
-        n = ids.size()
-        shared.resize(n, 0)
-        for k in range(n):
-            if k:
-                shared[k] = shared_length(token_bytes, ids[k - 1], ids[k])
-            nodes += token_bytes.length(ids[k]) - shared[k]
-    block = PyBytes_FromStringAndSize(NULL, block_size(nodes, n))
-    words = <int32_t*>PyBytes_AS_STRING(block)
-    memset(words, 0, block_size(nodes, n))
-    with nogil:
-        fill_block(words, <int32_t>nodes, token_bytes, ids, shared)
+        fill_block(words, order.token_bytes, order)
     return block
 
 
-cdef int fill_block(
-    int32_t* words, int32_t nodes, TokenBytes token_bytes, vector[TokenId]& ids, vector[int32_t]& shared
-) except -1 nogil:
+cdef int fill_block(int32_t* words, TokenBytes token_bytes, TokenOrder order) except -1 nogil:
+    """Write all words of the arrays."""
+    cdef const TokenId* ids = order.ids
+    cdef const int32_t* shared = order.shared.data()
+    cdef int32_t nodes = <int32_t>order.nodes
+    cdef size_t count = order.count
     cdef int32_t* arrays = words + HEADER // 4
     cdef NodeId* end = <NodeId*>arrays
     cdef NodeId* parent = <NodeId*>(arrays + nodes)
     cdef int32_t* token_first = arrays + 2 * <size_t>nodes
     cdef TokenId* tokens = <TokenId*>(arrays + 3 * <size_t>nodes + 1)
-    cdef int32_t* depth = arrays + 3 * <size_t>nodes + 1 + ids.size()
+    cdef int32_t* depth = arrays + 3 * <size_t>nodes + 1 + count
     cdef uint8_t* byte = <uint8_t*>(depth + nodes)
     cdef const uint8_t* text
     cdef NodeId node = 1
@@ -302,8 +319,10 @@ cdef int fill_block(
     cdef vector[NodeId] path
     cdef size_t k
     path.resize(<size_t>token_bytes.longest + 1, 0)
-    words[0], words[1], words[2] = nodes, <int32_t>ids.size(), token_bytes.longest
-    for k in range(ids.size()):
+    words[0], words[1], words[2] = nodes, <int32_t>count, token_bytes.longest
+    byte[0] = 0
+    depth[0] = parent[0] = token_first[0] = 0
+    for k in range(count):
         text = token_bytes.blob + token_bytes.start[ids[k]]
         length = <int32_t>token_bytes.length(ids[k])
         while above > shared[k]:
@@ -321,5 +340,5 @@ cdef int fill_block(
     while above >= 0:
         end[path[above]] = node
         above -= 1
-    token_first[nodes] = <int32_t>ids.size()
+    token_first[nodes] = <int32_t>count
     return 0

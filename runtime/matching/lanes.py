@@ -76,9 +76,14 @@ class Lanes:
 
     def of(self, store: Store) -> Lane | None:
         """Return the lane of a store, unless the store is full, or was given up."""
+        lane = self.holding(store)
+        return None if lane is None or store.is_spent() else lane
+
+    def holding(self, store: Store) -> Lane | None:
+        """Return the lane of a store, full or not, unless it was put aside."""
         for lane in self._lanes:
             if lane.store is store:
-                return None if store.is_spent() else lane
+                return lane
         return None
 
     def open(self) -> Lane:
@@ -106,15 +111,18 @@ class Lanes:
         lane = None if known is None else known()
         return lane if lane in self._lanes else None
 
-    def admit(self) -> None:
-        """Count a new matcher.
-
-        Raises: BudgetError if what live requests hold takes all of ``cache_bytes``.
-        """
+    def count(self) -> bool:
+        """Count a new matcher; return whether it is time to ``admit`` it. Needs no lock: a lost count does no harm."""
         self._until_weighed -= 1
-        if self._until_weighed <= 0:
-            self._refuse_if_full()
-            self._until_weighed = max(WEIGHED, sum(len(store.families) for store in self.stores()))
+        return self._until_weighed <= 0
+
+    def admit(self) -> None:
+        """Weigh what live requests hold.
+
+        Raises: BudgetError if that takes all of ``cache_bytes``.
+        """
+        self._refuse_if_full()
+        self._until_weighed = max(WEIGHED, sum(len(store.families) for store in self.stores()))
 
     def grammars_in(self, store: Store) -> int:
         """Return how many compiled grammars use a store in use; 0 for one that was put aside."""

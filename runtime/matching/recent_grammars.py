@@ -35,6 +35,9 @@ class RecentFamilies:
         self._families: OrderedDict[Key, Family] = OrderedDict()
         self._lock = threading.Lock()
         self._new = 0  # since they were weighed
+        self._last: tuple[Key, ConfigSpace, JumpPlanner | None] | None = (
+            None  # what was put last, if it is still there
+        )
 
     def get(self, key: Key) -> Family | None:
         """Return the family of a grammar, or None."""
@@ -45,7 +48,11 @@ class RecentFamilies:
 
         Cost: a look-up. They grow as matchers go on, so all are weighed now and then when one comes in.
         """
+        last = self._last  # a server makes many matchers of one grammar after the other
+        if last is not None and last[1] is space and last[2] is planner and last[0] == key:
+            return
         with self._lock:
+            self._last = (key, space, planner)
             known = self._families.get(key)
             if known is not None and known.space is space:
                 self._families[key] = Family(space, planner)
@@ -59,6 +66,7 @@ class RecentFamilies:
                 self._weigh()
 
     def _weigh(self) -> None:
+        self._last = None
         total = sum(family.space.nbytes_held() for family in self._families.values())
         while self._families and (len(self._families) > MAX_FAMILIES or total > self.max_bytes):
             total -= self._families.popitem(last=False)[1].space.nbytes_held()
@@ -71,6 +79,7 @@ class RecentFamilies:
     def clear(self) -> None:
         """Forget all."""
         with self._lock:
+            self._last = None
             self._families.clear()
 
     def __len__(self) -> int:

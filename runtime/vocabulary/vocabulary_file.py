@@ -1,4 +1,4 @@
-"""Vocabularies on disk: a file of the common form whose sections are the fields as JSON, the texts, and the trie."""
+"""Vocabularies on disk: a file of the common form whose sections are the fields as JSON, the texts, and their order."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from stackmask.pda.errors import VocabularyError
 from stackmask.pda.vocabulary.token_bytes import TokenBytes
 from stackmask.runtime.vocabulary.container import ContainerError, Kind, write_whole
 
-KIND: Final = Kind(b"stackmask-vocab\n", version=1, sections=3)  # its number is that of the tokens
+KIND: Final = Kind(b"stackmask-vocab\n", version=2, sections=3)  # its number is that of the tokens
 _FIELDS = {
     "key": str,
     "size": int,
@@ -29,23 +29,23 @@ class Contents:
     """What a file holds.
 
     ``key`` is what it was saved under. ``fields`` are the arguments of a vocabulary but for its tokens, which are
-    ``texts``; ``trie`` is the block of their trie.
+    ``texts``; ``order`` is that of their trie.
     """
 
     key: str
     fields: Mapping[str, Any]
     texts: TokenBytes
-    trie: memoryview
+    order: memoryview
 
 
 def serialise(contents: Contents) -> bytes:
     """Return the bytes of a file."""
     fields = json.dumps({"key": contents.key, **contents.fields}, separators=(",", ":")).encode()
-    return KIND.serialise(len(contents.texts), (fields, contents.texts.block, contents.trie))
+    return KIND.serialise(len(contents.texts), (fields, contents.texts.block, contents.order))
 
 
 def parse(data: bytes, source: str = "the data") -> Contents:
-    """Take the bytes of a file apart. The trie is not checked here: that takes the texts.
+    """Take the bytes of a file apart. The order is not checked here: building the trie does that.
 
     Raises: VocabularyError naming ``source`` if they are damaged, of another version, or something else.
     """

@@ -81,11 +81,11 @@ ROWS = (
         ("tests/pda/vocabulary/test_trie.py",),
     ),
     Mutant(
-        "depth",
+        "token-order",
         "pda/vocabulary",
-        " or self.max_depth != token_bytes.longest",
-        "",
-        "A trie read from a file is used only if it is the one that would be built.",
+        "if not ascends",
+        "if False",
+        "The order of the tokens that is read from a file is used only if it is the one that sorting would give.",
         ("tests/pda/vocabulary/test_trie.py",),
     ),
     Mutant(

@@ -26,7 +26,6 @@ OTHER_MEANINGS = {
     ("vocabulary/subtree_summary.pxd", "nodes"): "a number of nodes",
     ("vocabulary/token_trie.pxd", "nodes"): "a number of nodes",
     ("vocabulary/character_groups.pxd", "states"): "a number of states of an automaton",
-    ("vocabulary/character_groups.pxd", "keys"): "what a sort goes by",
     ("masks/shared/run_tables.pxd", "states"): "a number of states of an automaton",
     ("masks/shared/run_tables.pxd", "kid"): "a place in the list of children",
     ("masks/shared/run_tables.pxd", "state"): "a state of the automaton of a prefix code",

@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from stackmask.grammar import ir
 from stackmask.grammar.json_schema.document.errors import SchemaError, Where
 from stackmask.grammar.json_schema.document.python_types import UNKNOWABLE, format_pattern
-from stackmask.grammar.json_schema.formats import FORMATS, NARROWINGS, Format, formats_of
 from stackmask.grammar.json_schema.nodes.interfaces import NodeReader
 from stackmask.grammar.json_schema.nodes.nodes import Node
 from stackmask.grammar.json_schema.sets.string_sets import ALL, Texts, text_set
 from stackmask.grammar.json_schema.sets.values import shown
-from stackmask.grammar.regex import regex_expr
 from stackmask.grammar.source.diagnostics import GrammarError
 from stackmask.grammar.source.work import remembering
+
+# regular expressions and formats are imported where a schema has them: most have none, and a new process would wait
+if TYPE_CHECKING:
+    from stackmask.grammar.json_schema.formats import Format
 
 _CACHED: Final = 2048
 
@@ -42,6 +44,8 @@ _INVALID: Final = ("G007", "G008")  # bad character class, bad regex
 
 @remembering(_CACHED)
 def _pattern(pattern: str) -> Texts | tuple[str, str]:
+    from stackmask.grammar.regex import regex_expr
+
     try:
         expr = regex_expr(pattern, flavor="ecma", search=True)
     except GrammarError as error:
@@ -57,6 +61,8 @@ def blank_expr(source: str) -> ir.Expr:
 
     Raises: SchemaError if it is no regular expression, or allows more than JSON's blanks.
     """
+    from stackmask.grammar.regex import regex_expr
+
     try:
         expr = regex_expr(source, flavor="ecma", search=False)
     except GrammarError as error:
@@ -81,6 +87,8 @@ def format_texts(reader: NodeReader, name: str, node: Node) -> Texts:
         pattern = format_pattern(name, node.schema)
         if pattern is not None:
             return pattern_texts(reader, pattern, node.where, "format") or ALL
+    from stackmask.grammar.json_schema.formats import FORMATS, NARROWINGS, formats_of
+
     # a format that a later draft defines means the same in an earlier one, which leaves others open
     known = formats_of(node.resource.draft.name)
     make = known.get(name) or FORMATS.get(name)

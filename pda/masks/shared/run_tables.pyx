@@ -65,6 +65,7 @@ cdef class Runs:
         cdef size_t head = 0, k
         cdef TermId d
         cdef int32_t b, c, base = <int32_t>self.table.size()
+        cdef uint64_t used, last
         cdef ClassMap map
         cdef int16_t[256] targets
         cdef int16_t* row
@@ -96,10 +97,15 @@ cdef class Runs:
                         targets[c] = <int16_t>states.size()
                         states.push_back(d)
             row = &self.table[base + 256 * head]
-            for b in range(256):
-                row[b] = targets[map.of[b]]
-                code.used[b >> 6] |= <uint64_t>(row[b] >= 0) << (b & 63)
-                code.last[b >> 6] |= <uint64_t>(row[b] == 0) << (b & 63)
+            for k in range(4):
+                used = last = 0
+                for b in range(64):
+                    c = targets[map.of[64 * k + b]]
+                    row[64 * k + b] = <int16_t>c
+                    used |= <uint64_t>(c >= 0) << b
+                    last |= <uint64_t>(c == 0) << b
+                code.used[k] |= used
+                code.last[k] |= last
             if head == 0:
                 for k in range(4):
                     code.first[k] = code.used[k]
@@ -107,12 +113,13 @@ cdef class Runs:
         code.table_first = base
         code.states = <int32_t>states.size()
         code.single[0] = code.single[1] = 0
-        for b in range(128):
-            if self.table[base + b] == 0:
-                code.single[b >> 6] |= <uint64_t>1 << (b & 63)
+        row = &self.table[base]
+        for k in range(2):
+            for b in range(64):
+                code.single[k] |= <uint64_t>(row[64 * k + b] == 0) << b
         code.leads = whole_leads(&self.table[base])
         self.tries.trie.character_groups.compare_sorts(
-            &self.table[base], code.states, code.single, code.leads, &code.sorts
+            &self.table[base], code.states, code.used, code.single, code.leads, &code.sorts
         )
         self.codes.push_back(code)
         found = <int32_t>self.codes.size() - 1

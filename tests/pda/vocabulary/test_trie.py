@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import itertools
 from typing import NamedTuple
 
 import numpy as np
@@ -12,7 +13,7 @@ from hypothesis import strategies as st
 
 from stackmask.pda.errors import VocabularyError
 from stackmask.pda.vocabulary.token_bytes import pack
-from stackmask.pda.vocabulary.token_trie import Trie
+from stackmask.pda.vocabulary.token_trie import TokenOrder, Trie
 
 
 class Arrays(NamedTuple):
@@ -63,7 +64,7 @@ def test_it_holds_every_prefix_in_order(tokens: list[bytes | None]) -> None:
     assert arrays(trie) == expected(tokens)
     assert (len(trie), trie.nodes, trie.max_depth) == (len(expected(tokens).byte), len(trie), texts.longest)
     assert trie.nbytes == len(trie.block)
-    again = Trie(texts, bytes(trie.block))
+    again = Trie(texts, TokenOrder(texts, bytes(trie.order)))
     assert arrays(again) == arrays(trie) and again.max_depth == trie.max_depth
 
 
@@ -80,42 +81,58 @@ def test_order_beyond_the_sorting_key(tokens: list[bytes | None]) -> None:
     assert arrays(Trie(pack(tokens))) == expected(tokens)
 
 
-def test_any_damage_to_a_block_is_found() -> None:
+def test_any_damage_to_an_order_is_found() -> None:
     texts = pack([b"ab", b"abc", None, b"b", b"ab", b"", b"ca", b"cb"])
-    block = bytes(Trie(texts).block)
-    for at in range(len(block)):
+    order = bytes(Trie(texts).order)
+    for at in range(len(order)):
         for change in (1, 0x80, 0xFF):
-            damaged = bytearray(block)
+            damaged = bytearray(order)
             damaged[at] ^= change
             with pytest.raises(VocabularyError, match="not the trie of this vocabulary"):
-                Trie(texts, bytes(damaged))
-    for size in range(len(block)):
+                TokenOrder(texts, bytes(damaged))
+    for size in range(len(order)):
         with pytest.raises(VocabularyError, match="not the trie"):
-            Trie(texts, block[:size])
+            TokenOrder(texts, order[:size])
+
+
+def test_no_other_order_of_the_tokens_is_taken() -> None:
+    texts = pack([b"b", b"a", b"ab", b"a", b"\xff", b"a\0"])
+    right = tuple(memoryview(Trie(texts).order).cast("i"))
+    for order in itertools.permutations(right):
+        data = np.array(order, np.int32).tobytes()
+        if order == right:
+            assert arrays(Trie(texts, TokenOrder(texts, data))) == arrays(Trie(texts))
+        else:
+            with pytest.raises(VocabularyError, match="not the trie"):
+                TokenOrder(texts, data)
+    with pytest.raises(VocabularyError, match="not the trie"):
+        TokenOrder(texts, np.array([*right, right[-1]], np.int32).tobytes())
+    with pytest.raises(VocabularyError, match="not the trie"):
+        TokenOrder(texts, np.array([*right[:-1], right[-2]], np.int32).tobytes())
 
 
 @settings(deadline=None, derandomize=True, max_examples=300)
 @given(TOKENS, TOKENS)
-def test_the_trie_of_another_vocabulary_is_refused(
+def test_the_order_of_another_vocabulary_gives_no_wrong_trie(
     tokens: list[bytes | None], others: list[bytes | None]
 ) -> None:
     texts = pack(tokens)
-    foreign = bytes(Trie(pack(others)).block)
-    if expected(tokens) == expected(others):
-        assert len(Trie(texts, foreign)) == len(Trie(texts))
+    foreign = bytes(Trie(pack(others)).order)
+    if expected(tokens).tokens == expected(others).tokens:
+        assert arrays(Trie(texts, TokenOrder(texts, foreign))) == expected(tokens)
     else:
         with pytest.raises(VocabularyError, match="not the trie"):
-            Trie(texts, foreign)
+            TokenOrder(texts, foreign)
 
 
-def test_the_block_outlives_its_maker() -> None:
+def test_the_order_need_not_be_aligned_or_outlive_the_trie() -> None:
     texts = pack([b"ab", b"b"])
-    block = Trie(texts).block
-    trie = Trie(texts, block)
-    kept = bytes(block)
-    del block
+    order = bytes(Trie(texts).order)
+    trie = Trie(texts, TokenOrder(texts, memoryview(b"?" + order)[1:]))
     gc.collect()
-    assert bytes(trie.block) == kept
+    assert bytes(trie.order) == order
+    with pytest.raises(VocabularyError, match="not the order of these tokens"):
+        Trie(pack([b"ab", b"b"]), TokenOrder(texts))
 
 
 def test_a_token_may_be_long() -> None:
@@ -123,4 +140,4 @@ def test_a_token_may_be_long() -> None:
     trie = Trie(texts)
     assert (len(trie), trie.max_depth, arrays(trie).tokens) == (100_001, 100_000, [1, 0])
     assert arrays(trie).depth[-1] == 100_000
-    assert len(Trie(texts, trie.block)) == len(trie)
+    assert len(Trie(texts, TokenOrder(texts, trie.order))) == len(trie)

@@ -102,7 +102,7 @@ def test_other_files_are_named(tmp_path: Path) -> None:
     small().save(path)
     whole = path.read_bytes()
     for at, value, message in (
-        (16, struct.pack("=I", 99), "its format is version 99, not 1"),
+        (16, struct.pack("=I", 99), "its format is version 99, not 2"),
         (20, struct.pack(">I" if sys.byteorder == "little" else "<I", 0x01020304), "another byte order"),
         (HEAD + 40, b"?", "damaged"),
         (0, b"PK", "does not begin like one"),
@@ -119,14 +119,14 @@ def test_other_files_are_named(tmp_path: Path) -> None:
 def signed(body: bytes) -> bytes:
     """Return a file with a checksum that is right, whatever is in it."""
     return (
-        struct.pack("=16sII32s8x", b"stackmask-vocab\n", 1, 0x01020304, hashlib.sha256(body).digest()) + body
+        struct.pack("=16sII32s8x", b"stackmask-vocab\n", 2, 0x01020304, hashlib.sha256(body).digest()) + body
     )
 
 
-def body(fields: Any, texts: bytes, trie: bytes, count: int) -> bytes:
+def body(fields: Any, texts: bytes, order: bytes, count: int) -> bytes:
     text = fields if isinstance(fields, bytes) else json.dumps(fields).encode()
     parts = [part + bytes(-len(part) % 16) for part in (text, texts)]
-    return b"".join((struct.pack("=QQQQ", count, len(text), len(texts), len(trie)), *parts, trie))
+    return b"".join((struct.pack("=QQQQ", count, len(text), len(texts), len(order)), *parts, order))
 
 
 GOOD = {
@@ -139,36 +139,36 @@ GOOD = {
     "added_ids": [2],
 }
 TEXTS = pack([b"ab", b"b", None])
-TRIE = bytes(Trie(TEXTS).block)
+ORDER = bytes(Trie(TEXTS).order)
 
 
 def test_contents_are_checked_even_under_a_right_checksum(tmp_path: Path) -> None:
     path = tmp_path / "v"
     texts = bytes(TEXTS.block)
-    path.write_bytes(signed(body(GOOD, texts, TRIE, 3)))
+    path.write_bytes(signed(body(GOOD, texts, ORDER, 3)))
     assert Vocabulary.load(path).tokens == (b"ab", b"b", None)
-    other_trie = bytes(Trie(pack([b"ab", b"c", None])).block)
+    other_order = bytes(Trie(pack([b"b", b"ab", None])).order)
     bad: list[tuple[Any, bytes, bytes, int]] = [
-        (GOOD, texts, other_trie, 3),
+        (GOOD, texts, other_order, 3),
         (GOOD, texts, b"", 3),
-        (GOOD, texts, TRIE, 2),
-        (GOOD, texts, TRIE, 1 << 63),
-        (GOOD, b"", TRIE, 3),
-        (b"{", texts, TRIE, 3),
-        (b"[" * 100_000, texts, TRIE, 3),
-        ([], texts, TRIE, 3),
-        ({}, texts, TRIE, 3),
-        ({**GOOD, "more": 1}, texts, TRIE, 3),
-        ({**GOOD, "size": 2}, texts, TRIE, 3),
-        ({**GOOD, "size": 1 << 80}, texts, TRIE, 3),
-        ({**GOOD, "size": True}, texts, TRIE, 3),
-        ({**GOOD, "stop_ids": [3]}, texts, TRIE, 3),
-        ({**GOOD, "stop_ids": ["2"]}, texts, TRIE, 3),
-        ({**GOOD, "special_ids": {"a": 1}}, texts, TRIE, 3),
-        ({**GOOD, "special_names": {"a": 1.5}}, texts, TRIE, 3),
-        ({**GOOD, "special_ids": [1]}, texts, TRIE, 3),  # its text is in the trie
-        ({**GOOD, "strip_first_space": None}, texts, TRIE, 3),
-        ({**GOOD, "added_ids": None}, texts, TRIE, 3),
+        (GOOD, texts, ORDER, 2),
+        (GOOD, texts, ORDER, 1 << 63),
+        (GOOD, b"", ORDER, 3),
+        (b"{", texts, ORDER, 3),
+        (b"[" * 100_000, texts, ORDER, 3),
+        ([], texts, ORDER, 3),
+        ({}, texts, ORDER, 3),
+        ({**GOOD, "more": 1}, texts, ORDER, 3),
+        ({**GOOD, "size": 2}, texts, ORDER, 3),
+        ({**GOOD, "size": 1 << 80}, texts, ORDER, 3),
+        ({**GOOD, "size": True}, texts, ORDER, 3),
+        ({**GOOD, "stop_ids": [3]}, texts, ORDER, 3),
+        ({**GOOD, "stop_ids": ["2"]}, texts, ORDER, 3),
+        ({**GOOD, "special_ids": {"a": 1}}, texts, ORDER, 3),
+        ({**GOOD, "special_names": {"a": 1.5}}, texts, ORDER, 3),
+        ({**GOOD, "special_ids": [1]}, texts, ORDER, 3),  # its text is in the order
+        ({**GOOD, "strip_first_space": None}, texts, ORDER, 3),
+        ({**GOOD, "added_ids": None}, texts, ORDER, 3),
     ]
     for contents in bad:
         path.write_bytes(signed(body(*contents)))
@@ -235,7 +235,7 @@ def test_cached_builds_once_per_key(tmp_path: Path) -> None:
     path.write_bytes(path.read_bytes()[:-1])
     assert Vocabulary.cached(path, "model@1", build) is built[3]
     assert state(Vocabulary.cached(path, "model@1", build)) == state(built[0])
-    contents = body({**GOOD, "key": "model@1", "size": 1}, bytes(TEXTS.block), TRIE, 3)
+    contents = body({**GOOD, "key": "model@1", "size": 1}, bytes(TEXTS.block), ORDER, 3)
     path.write_bytes(signed(contents))
     assert Vocabulary.cached(path, "model@1", build) is built[4]
     assert Vocabulary.load(path).tokens == built[4].tokens
