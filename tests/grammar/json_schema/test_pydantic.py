@@ -370,7 +370,6 @@ REFUSED: dict[str, str] = {  # the formats or keywords that the errors name
     "DirectoryPath": "directory-path",
     "ImportString": "import-string",
     "Json": "json-string",
-    "set[tuple]": "uniqueItems",
 }
 
 
