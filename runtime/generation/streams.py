@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import atexit
 import queue
 import threading
 from collections import deque
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from functools import partial
-from typing import Any, final, overload
+from typing import Any, Final, final, overload
+from weakref import WeakSet
 
 from transformers import StoppingCriteria, StoppingCriteriaList
 
@@ -26,6 +28,18 @@ from stackmask.runtime.generation.run import generate, plan_of
 from stackmask.runtime.generation.stopping import StopFlag
 from stackmask.runtime.generation.wanted import MISSING
 from stackmask.runtime.matching.compiler import CompiledGrammar
+
+SECONDS_AT_EXIT: Final = 10.0  # for the steps that streams are in when the program ends
+_running: Final[WeakSet[TextStream]] = WeakSet()
+
+
+@atexit.register
+def _end_all() -> None:
+    """End the streams that nobody iterates any more: a thread that the interpreter stops within a step aborts the process."""
+    for stream in list(_running):
+        stream._stop.set()
+    for stream in list(_running):
+        stream._thread.join(SECONDS_AT_EXIT)
 
 
 @final
@@ -49,6 +63,7 @@ class TextStream(Iterator[str], AsyncIterator[str]):
         self._results: list[GenerationResult] = []
         self._wake: Callable[[], object] | None = None  # the coroutine that waits
         self._thread = threading.Thread(target=self._work, args=(run,), name="stackmask-stream", daemon=True)
+        _running.add(self)
         self._thread.start()
 
     def _work(self, run: Callable[..., list[GenerationResult]]) -> None:

@@ -27,6 +27,7 @@ CLASSES = (
         "grammar.json_schema.document.errors",
         ("schemas", "a pattern with a back-reference"),
     ),
+    ("DialectError", "grammar.json_schema.document.errors", None),
     ("StructuralTagError", "grammar.structural.errors", ("tags", "no format")),
     ("ToolError", "grammar.tools.errors", ("tools", "an unknown style")),
     ("TurnError", "grammar.tools.errors", None),

@@ -35,6 +35,7 @@ OTHER_MEANINGS = {
     ("masks/runs/constrained_runs.pxd", "spelled_continuations"): "pairs of a term and a place in this list",
     ("masks/walk/walk_result.pxd", "has_run"): "whether there is one",
     ("memory/hash_tables.pxd", "value"): "of any table",
+    ("terms/term_table.pxd", "key"): "what tells terms of one kind apart",
     ("text/utf8.pxd", "state"): "a state of UTF-8",
     ("context/object_keys.pxd", "slots"): "a number of slots",
     ("masks/walk/trie_walk.pxd", "next_kid"): "a place in the list of children",

@@ -5,10 +5,8 @@ In a state X{m,n} continuation, X is one character: of a string, of a name, a bl
 are allowed are runs of X, and which tokens are runs depends on X alone. So the tokens that are nothing but a
 run are found once, and ordered by their number of characters: see ``slices``. Of the other tokens, only the
 suffixes after the run must be walked, from the continuation. They are merged into suffix tries.
-
 X must be a *prefix code*: no string of X is the beginning of another one. So there is only one way to split
 a text into characters of X.
-
 For the whole vocabulary, the runs are collected from character groups, and the places after runs are found
 from the nodes with the next byte. So a new class of characters costs no pass over the trie. A subtree or a
 suffix trie takes one pass.

@@ -214,6 +214,8 @@ def test_errors_are_shown_by_one_function() -> None:
             "console.print",
         ),
         ("command_sql.py", "console.print", "_highlighted(query)"),
+        ("command_audit.py", "output().print", "table"),  # of cells
+        ("command_audit.py", "self.console.print", "line"),  # of numbers
         ("command_trace.py", "output().print", "table"),
         ("comparing.py", "console.print"),
         ("comparing.py", "console.print", "make_table(result)"),

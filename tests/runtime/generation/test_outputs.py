@@ -6,6 +6,8 @@ import asyncio
 import enum
 import json
 import re
+import subprocess
+import sys
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -312,3 +314,18 @@ def test_chat_templates_that_fail_are_errors_with_a_reason(
     monkeypatch.setattr(tokenizer, "chat_template", None)
     with pytest.raises(GenerationError, match="cannot lay out the messages"):
         sm.generate(model, tokenizer, [user], ["yes", "no"])
+
+
+UNFINISHED = """
+import stackmask as sm
+from stackmask.runtime.embedded import load_embedded
+
+model, tokenizer = load_embedded()
+stream = sm.stream(model, tokenizer, "Hi", sm.Grammar.from_ebnf("root ::= [a-z]{5000}"), max_new_tokens=4000)
+print(len(next(stream)) > 0)
+"""
+
+
+def test_a_program_ends_in_the_middle_of_a_stream() -> None:
+    done = subprocess.run([sys.executable, "-c", UNFINISHED], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "True\n", "")
