@@ -179,6 +179,7 @@ class Store:
 
     __slots__ = (
         "__weakref__",
+        "budgets",
         "cache_bytes",
         "costs",
         "families",
@@ -205,6 +206,7 @@ class Store:
         self.meter = WorkMeter(limits.max_work * 3 // 4, limits.max_seconds)
         self.lock = StoreLock(self.meter)
         self.families: WeakSet[ConfigSpace] = WeakSet()  # those of matchers, while somebody uses them
+        self.budgets: WeakSet[Any] = WeakSet()  # likewise: what is known of the ends of their texts
         self.terms = TermStore(limits.max_terms, limits.max_explored)
         self.costs: TermCosts | None = None  # made where completions are asked for
         keys = KeyStates(self.terms, limits.max_semantic_states)
@@ -244,8 +246,11 @@ class Store:
         return held + self.nbytes_of_rules() + (0 if self.costs is None else self.costs.nbytes_held())
 
     def nbytes_of_families(self) -> int:
-        """Return about how many bytes the configurations of matchers take. Cost: a moment for each family."""
-        return sum(family.nbytes_held() for family in list(self.families))
+        """Return about how many bytes the configurations of matchers and the ends of their texts take.
+
+        Cost: a moment for each family.
+        """
+        return sum(holder.nbytes_held() for holder in (*self.families, *self.budgets))
 
     def _nbytes_of_masks(self) -> int:
         sizes = self.masks.counts()

@@ -32,6 +32,9 @@ class FamilyBudgets:
     def belongs_to(self, family: ConfigSpace) -> bool:
         """Tell whether this is about a family."""
 
+    def nbytes_held(self) -> int:
+        """Return about how many bytes are held."""
+
 def fill_within(matcher: Matcher, budget: int, address: int) -> None:
     """Write the mask at the place of a matcher under a budget to an address. Hold the lock of its store."""
 

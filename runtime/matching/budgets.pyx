@@ -50,6 +50,10 @@ cdef class FamilyBudgets:
         """Tell whether this is about a family."""
         return self.masks.completions.belongs_to(family)
 
+    def nbytes_held(self):
+        """Return about how many bytes are held."""
+        return self.masks.nbytes() + self.masks.completions.nbytes()
+
 
 cdef BudgetMasks masks_of(Matcher matcher):
     """Return the cut masks of the family of a matcher. Hold the lock of its store."""
@@ -70,6 +74,7 @@ cdef BudgetMasks masks_of(Matcher matcher):
             matcher.automaton.lowered.start,
         )
         budgets = FamilyBudgets(BudgetMasks(completions, matcher.masks.width))
+        matcher.store.budgets.add(budgets)
         matcher.budgets = budgets
         if matcher.compiled.family is matcher.family:
             matcher.compiled._budgets = budgets

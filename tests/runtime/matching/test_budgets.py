@@ -205,3 +205,17 @@ def test_special_tokens_are_counted() -> None:
     )
     found = matcher.shortest_completion()
     assert (found.text, found.tokens) == (b"ab", (97, 257, 98))
+
+
+def test_memory_is_counted() -> None:
+    compiler = sm.Compiler(VOCABULARY)
+    matcher = compiler.compile(sm.Grammar.bundled("json")).matcher()
+    assert matcher.accept_string('{"a": [1, [')
+    before = compiler.stats()["stores"][0]["bytes"]["families"]
+    mask = sm.allocate_token_bitmask(1, VOCABULARY.size)
+    matcher.fill_next_token_bitmask(mask, budget=7)
+    held = compiler.stats()["stores"][0]["bytes"]["families"]
+    assert held > before
+    matcher = compiler.compile(sm.Grammar.from_ebnf('root ::= "a"')).matcher()
+    compiler._lanes._lanes[0].forget(False)
+    assert compiler.stats()["stores"][0]["bytes"]["families"] < before
