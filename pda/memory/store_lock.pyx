@@ -106,14 +106,17 @@ cdef class StoreLock:
         return self.owner != 0 and self.owner != <unsigned long>PyThread_get_thread_ident()
 
     cdef bint may_read(self) except -1:
-        """Tell whether another thread is inside, and what it changes may be read now.
+        """Tell whether what is finished may be read now without taking the lock: nobody is inside, or another thread
+        where its call counts its work.
 
-        This holds until this thread lets others run. Waits until it is so, or nobody is inside.
+        This holds until this thread lets others run. Waits until it is so. False if this thread is inside.
         """
+        if self.owner == 0:
+            return True
         if not self.is_held():
             return False
         self.meter.settle()
-        return self.owner != 0
+        return True
 
     cdef void wake(self) noexcept:
         if self.waiting and not self.woken:
