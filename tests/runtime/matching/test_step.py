@@ -316,3 +316,15 @@ def test_many_threads_step_at_once() -> None:
     for thread in threads:
         thread.join()
     assert not wrong
+
+
+def test_two_tokens_of_two_words_are_more_than_one() -> None:
+    vocabulary = sm.Vocabulary([*(bytes([b]) for b in range(256)), None], stop_ids=[256])
+    compiler = sm.Compiler(vocabulary)
+    mask = sm.allocate_token_bitmask(2, vocabulary.size)
+    matchers = [
+        compiler.compile(sm.Grammar.from_ebnf(text)).matcher()
+        for text in ('root ::= "0" | "a"', 'root ::= "a"')
+    ]
+    result = sm.step(matchers, [None, None], mask, forced=True)
+    assert result.only_tokens == [-1, 97]
