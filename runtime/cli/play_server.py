@@ -8,8 +8,11 @@ from __future__ import annotations
 
 import json
 import secrets
+import socket
+from contextlib import suppress
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from threading import BoundedSemaphore
 from typing import TYPE_CHECKING, Any, Final
 
 from stackmask.runtime.cli.play_page import play_page
@@ -20,6 +23,10 @@ if TYPE_CHECKING:
 ADDRESS: Final = "127.0.0.1"
 MAX_BODY: Final = 4 << 20  # bytes of a question
 SECONDS: Final = 30  # that a browser may take to send one
+MAX_CONNECTIONS: Final = 32  # at a time, each with a thread; a browser opens six
+BUSY: Final = (
+    b"HTTP/1.1 503 Service Unavailable\r\nRetry-After: 1\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
+)
 
 
 class PlayServer(ThreadingHTTPServer):
@@ -31,7 +38,31 @@ class PlayServer(ThreadingHTTPServer):
         super().__init__((ADDRESS, port), Handler)
         self.playground = playground
         self.state = state
+        self._places = BoundedSemaphore(MAX_CONNECTIONS)
         self.hosts = {f"{ADDRESS}:{self.server_port}", f"localhost:{self.server_port}"}
+
+    def process_request(self, request: Any, client_address: Any) -> None:
+        """Answer a connection in a thread of its own, or at once where there are too many of them."""
+        if self._places.acquire(blocking=False):
+            try:
+                super().process_request(request, client_address)
+            except BaseException:  # no thread could be started
+                self._places.release()
+                raise
+            return
+        with suppress(OSError):
+            request.settimeout(1)
+            request.sendall(BUSY)
+        self.shutdown_request(request)
+
+    def process_request_thread(
+        self, request: socket.socket | tuple[bytes, socket.socket], client_address: Any
+    ) -> None:
+        """Answer a connection, and make room for another one."""
+        try:
+            super().process_request_thread(request, client_address)
+        finally:
+            self._places.release()
 
     @property
     def url(self) -> str:

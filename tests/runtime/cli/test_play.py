@@ -6,8 +6,10 @@ import base64
 import http.client
 import json
 import re
+import socket
 import threading
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +19,7 @@ from browser import page_after_scripts
 from stackmask.runtime.cli.command_play import first_state
 from stackmask.runtime.cli.play_judging import MAX_TOKENS, Playground
 from stackmask.runtime.cli.play_page import play_page
-from stackmask.runtime.cli.play_server import ADDRESS, MAX_BODY, PlayServer
+from stackmask.runtime.cli.play_server import ADDRESS, MAX_BODY, MAX_CONNECTIONS, PlayServer
 from stackmask.runtime.vocabulary.vocabulary import Vocabulary
 
 
@@ -223,3 +225,31 @@ def test_a_link_holds_the_state(server: PlayServer, tmp_path: Path) -> None:
     dom = page_after_scripts(f"{server.url}#{packed}", tmp_path)
     assert "the grammar has errors" in dom
     assert "line 1, column 10" in dom.partition('id="problems"')[2]
+
+
+def test_connections_are_bounded(playground: Playground) -> None:
+    with PlayServer(playground, 0, {"kind": "ebnf", "grammar": "", "text": ""}) as made:
+        thread = threading.Thread(target=made.serve_forever)
+        thread.start()
+        silent = [socket.create_connection((ADDRESS, made.server_port)) for _ in range(MAX_CONNECTIONS)]
+        try:
+            before = threading.active_count()
+            with socket.create_connection((ADDRESS, made.server_port), timeout=30) as late:
+                assert late.recv(100).startswith(b"HTTP/1.1 503 ")
+            assert threading.active_count() <= before + MAX_CONNECTIONS
+            for each in silent:
+                each.close()
+            answered = False
+            while not answered:  # until the threads have noticed
+                client = http.client.HTTPConnection(ADDRESS, made.server_port, timeout=30)
+                with suppress(
+                    OSError, http.client.HTTPException
+                ):  # a connection that is refused may be reset
+                    client.request("GET", "/")
+                    answered = client.getresponse().status == 200
+                client.close()
+        finally:
+            for each in silent:
+                each.close()
+            made.shutdown()
+            thread.join()
