@@ -108,7 +108,8 @@ cdef class StoreLock:
     cdef bint may_read(self) except -1:
         """Tell whether what is finished may be read now without taking the lock.
 
-        So it is where nobody is inside, or another thread is where its call counts its work. This holds until this thread lets others run. Waits until it is so. False if this thread is inside.
+        So it is where nobody is inside, or another thread is where its call counts its work. This holds until
+        this thread lets others run. Waits until it is so. False if this thread is inside.
         """
         if self.owner == 0:
             return True

@@ -106,7 +106,8 @@ cdef int32_t known_after(Matcher matcher, int32_t token) noexcept:
 cdef bint write_ready(Matcher matcher, uint32_t* words) except -1:
     """Write the mask if it is finished, without the lock.
 
-    Nobody is inside, or another thread that let this one run: nothing is half changed then, and this only reads. Return False if the mask must be made.
+    Nobody is inside, or another thread that let this one run: nothing is half changed then, and this only
+    reads. Return False if the mask must be made.
     """
     cdef int32_t config = matcher.history.back()
     cdef MaskRef mask
