@@ -25,7 +25,9 @@ SHARED = "stackmask/_cython.*.so"  # what compiled modules have in common, which
 def problems_of_wheel(names: set[str]) -> list[str]:
     """Return what a wheel lacks, and what it should not hold."""
     wanted = {
-        name.removesuffix(".pyx") + ".*.so" if name.endswith(".pyx") else name for name in package_files()
+        name.removesuffix(".pyx") + ".*.so" if name.endswith(".pyx") else name
+        for name in package_files()
+        if not name.endswith((".pxd", ".h"))  # nothing is compiled against a wheel
     } | {SHARED}
     lacks = {name for name in wanted if not any(fnmatch(found, name) for found in names)}
     foreign = {
