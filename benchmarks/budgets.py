@@ -17,7 +17,6 @@ import json
 import lzma
 import os
 import random
-import sys
 import time
 from pathlib import Path
 from typing import Any
@@ -206,7 +205,8 @@ def main() -> None:
     print(count, "generations,", schemas, "schemas")
     for kind, found in sorted(ends.items()):
         print(f"{kind:18}", dict(found))
-    write_result("budgets", "python " + " ".join(sys.argv), result)
+    command = f"python benchmarks/budgets.py --data PATH_TO_DATA_PACK --seconds {args.seconds} --tables {args.tables} --seed {args.seed}"
+    write_result("budgets", command, result)
 
 
 if __name__ == "__main__":

@@ -12,7 +12,6 @@ from __future__ import annotations
 import argparse
 import collections
 import os
-import sys
 import time
 from pathlib import Path
 from typing import Any
@@ -111,7 +110,11 @@ def main() -> None:
             f"{name:18} {len(found):6}  p50 {p50:9.2f}  p90 {p90:9.2f}  p99 {p99:10.2f}  worst {max(found):10.2f} us"
         )
     print(f"{schemas} schemas; no completion at {missing} places; {errors} documents met a limit")
-    write_result("completion", "python " + " ".join(sys.argv), result)
+    write_result(
+        "completion",
+        f"python benchmarks/completion.py --data PATH_TO_DATA_PACK --sample {args.sample}",
+        result,
+    )
 
 
 if __name__ == "__main__":

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 from stackmask.grammar.grammar import Grammar
 from stackmask.grammar.source.diagnostics import StackmaskError
+from stackmask.grammar.structural.fields import MAX_COUNT
 
 
 def text(
@@ -17,12 +18,15 @@ def text(
     ``max_tokens``: the tokens that the text may take. A token counts if a byte of the text is in it, also one that begins
         before the text or goes on beyond its end. If the last one ends inside of a character, that character may be finished.
         Only ``accept_token`` counts: while such a text is open, ``accept_string`` is refused.
-    Raises: StackmaskError, StructuralTagError for arguments that mean nothing.
+    Raises: StackmaskError for arguments that mean nothing.
     """
     if isinstance(excludes, str) or not isinstance(excludes, Iterable):
         raise StackmaskError(f"`excludes` is a list of strings, not {type(excludes).__name__}")
-    free = {"type": "any_text", "excludes": list(excludes), "max_chars": max_chars}
-    free["max_tokens"] = max_tokens
+    for name, count in (("max_chars", max_chars), ("max_tokens", max_tokens)):
+        is_count = isinstance(count, int) and not isinstance(count, bool) and 0 <= count <= MAX_COUNT
+        if count is not None and not is_count:
+            raise StackmaskError(f"`{name}` is a whole number from 0 to {MAX_COUNT:,}, not {count!r:.60}")
+    free = {"type": "any_text", "excludes": list(excludes), "max_chars": max_chars, "max_tokens": max_tokens}
     grammar = Grammar.from_structural_tag({"type": "structural_tag", "format": free})
     grammar._free_text = free
     return grammar

@@ -64,3 +64,10 @@ def test_a_result_carries_both(record: ModuleType) -> None:
     document = json.loads(record.write_result("made", "a command", {"figure": 1}).read_text())
     assert {"command", "date", "commit", "dirty", "cpu", "versions"} <= set(document)
     assert {key: document[key] for key in ("commit", "dirty")} == record.checkout_state()
+
+
+def test_commands_are_those_of_any_machine() -> None:
+    for path in sorted((REPO / "benchmarks" / "results").glob("*.json")):
+        command = json.loads(path.read_text("utf-8")).get("command", "")
+        words = command.split() if isinstance(command, str) else []
+        assert not [word for word in words if word.startswith("/")], path.name
