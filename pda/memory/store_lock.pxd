@@ -15,6 +15,14 @@ cdef class StoreLock:
     cdef int take(self, WorkAccount account) except -1
     cdef void charge_to(self, WorkAccount account) noexcept
     cdef bint is_held(self) noexcept
-    cdef bint may_read(self) except -1
+    cdef bint may_read_inside(self) except -1
     cdef void give(self, bint done) noexcept
     cdef void wake(self) noexcept
+
+    cdef inline bint may_read(self) except -1:
+        """Tell whether what is finished may be read now without taking the lock.
+
+        So it is where nobody is inside, or another thread is where its call counts its work. This holds until
+        this thread lets others run. Waits until it is so. False if this thread is inside.
+        """
+        return self.owner == 0 or self.may_read_inside()

@@ -105,14 +105,8 @@ cdef class StoreLock:
         """Tell whether another thread is inside."""
         return self.owner != 0 and self.owner != <unsigned long>PyThread_get_thread_ident()
 
-    cdef bint may_read(self) except -1:
-        """Tell whether what is finished may be read now without taking the lock.
-
-        So it is where nobody is inside, or another thread is where its call counts its work. This holds until
-        this thread lets others run. Waits until it is so. False if this thread is inside.
-        """
-        if self.owner == 0:
-            return True
+    cdef bint may_read_inside(self) except -1:
+        """Do what ``may_read`` does where a thread is inside."""
         if not self.is_held():
             return False
         self.meter.settle()

@@ -84,23 +84,20 @@ cdef int fill_row(Matcher matcher, int32_t config, bint terminated, uint32_t* wo
 
 
 cdef int32_t known_after(Matcher matcher, int32_t token) noexcept:
-    """Return the configuration after a token where all its steps are known, else UNKNOWN.
+    """Return the configuration after a token if it is remembered, else UNKNOWN.
 
     Needs no lock: see ``write_ready``. A token that is refused is UNKNOWN too.
     """
     cdef int32_t config = matcher.history.back()
-    cdef const uint8_t* text
-    cdef size_t i
+    cdef int32_t next
     if matcher.terminated or matcher.has_classes or matcher.family.graph.counts or matcher.lock.spoiled:
         return UNKNOWN
     if token < 0 or token >= matcher.texts.size:
         return UNKNOWN
-    text = matcher.texts.blob + matcher.texts.start[token]
-    for i in range(matcher.texts.length(token)):
-        config = matcher.family.table.known_step(config, text[i])
-        if config <= DEAD:
-            return UNKNOWN
-    return config if matcher.texts.length(token) else UNKNOWN
+    next = matcher.family.remembered(config, token)
+    if next == UNKNOWN and matcher.texts.length(token) == 1:
+        next = matcher.family.table.known_step(config, matcher.texts.blob[matcher.texts.start[token]])
+    return next if next > DEAD else UNKNOWN
 
 
 cdef bint write_ready(Matcher matcher, uint32_t* words) except -1:
@@ -126,14 +123,17 @@ cdef bint write_ready(Matcher matcher, uint32_t* words) except -1:
 
 cdef int32_t after_token(Matcher matcher, int32_t config, int32_t token) except -3:
     """Return the configuration after a token, as text and as a special token; DEAD if it is neither."""
+    cdef int32_t next = UNKNOWN if matcher.has_classes else matcher.family.remembered(config, token)
+    if next == UNKNOWN:
+        return after_new_token(matcher, config, token)
+    return next if not matcher.family.graph.counts else end_token_released(matcher.family, next)
+
+
+cdef int32_t after_new_token(Matcher matcher, int32_t config, int32_t token) except -3:
+    """Return what ``after_token`` does, for a token that is not remembered."""
     cdef int32_t next = DEAD, other
     cdef size_t length = matcher.texts.length(token) if token < matcher.texts.size else 0
     cdef const uint8_t* text
-    if not matcher.has_classes:
-        next = matcher.family.remembered(config, token)
-        if next != UNKNOWN:
-            return end_token_released(matcher.family, next)
-        next = DEAD
     if length:
         text = matcher.texts.blob + matcher.texts.start[token]
         next = step_token_released(matcher.family, config, token, text, length)
@@ -141,7 +141,7 @@ cdef int32_t after_token(Matcher matcher, int32_t config, int32_t token) except 
         for k in matcher.classes_of_token.get(token, ()):
             other = step_released(matcher.family, config, TOKENS + <int32_t>k)
             next = union_released(matcher.family, next, other)
-    return end_token_released(matcher.family, next)
+    return next if not matcher.family.graph.counts else end_token_released(matcher.family, next)
 
 
 cdef int take_step(Matcher matcher, int32_t next, int32_t token) except -1:
@@ -308,7 +308,7 @@ cdef class Matcher(JumpCalls):
         if self.terminated or id < 0:
             self.refused = (config, 0, token)
             return False
-        next = after_token(self, config, id)
+        next = after_new_token(self, config, id)
         if next == DEAD:
             if not (is_stop(self.stops, id) and self.family.configs[config].accepting):
                 self.refused = (config, 0, token)

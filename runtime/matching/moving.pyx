@@ -8,14 +8,6 @@ cdef enum:
     MOST_REPEATED = 4096        # tokens that a matcher accepts once more in another store
 
 
-cdef int enter(Matcher matcher) except -1:
-    """Take the lock of the store, of another one if this one lets the matcher wait too long."""
-    if matcher.lock.is_held():
-        wait_or_move(matcher)
-    matcher.lock.take(matcher.account)
-    return 0
-
-
 cdef int wait_or_move(Matcher matcher) except -1:
     """Wait until the store is free. If its waits come to PATIENCE, move to a store that is not at work."""
     cdef double begin = seconds()
