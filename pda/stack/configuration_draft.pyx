@@ -17,6 +17,7 @@ cdef extern from * nogil:
     // sorts members, each once; the order is inlined, which a pointer to a function would not be
     template <class V>
     static inline void stackmask_sort_members(V& items) {
+        if (items.size() < 2) return;
         std::sort(items.begin(), items.end(), [](const auto& x, const auto& y) {
             if (x.state != y.state) return x.state < y.state;
             if (x.frame != y.frame) return x.frame < y.frame;
@@ -29,6 +30,7 @@ cdef extern from * nogil:
 
     template <class V>
     static inline void stackmask_sort_pops(V& items) {
+        if (items.size() < 2) return;
         std::sort(items.begin(), items.end(), [](const auto& x, const auto& y) {
             return x.guard != y.guard ? x.guard < y.guard : x.sem < y.sem;
         });

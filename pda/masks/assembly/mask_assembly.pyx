@@ -179,7 +179,7 @@ cdef class MaskAssembler(MaskPart):
         cdef AlternativeId i
         cdef MaskId found
         cdef SemId sem
-        cdef bint strict
+        cdef bint strict, restricted = self.terms.guard_sets.size() > 1
         cdef const uint64_t* first = NULL
         cdef uint8_t quote = self.context.key_text.quote
         if not self.layers.prefixes or (
@@ -210,7 +210,7 @@ cdef class MaskAssembler(MaskPart):
                     on.keys = self.semantics.keys.take(at.keys, slot_of(alternative.test))
             if alternative.live != EPS and not self.semantics.keys.lives(on.keys, alternative.needs):
                 continue
-            if not alternative.unconditional and not self.can_continue(family, i, frame):
+            if restricted and not alternative.unconditional and not self.can_continue(family, i, frame):
                 continue
             if alternative.run != NO_WHITESPACE:
                 return split.other if self.visit_whitespace(family, alternative, group, frame, on) else state

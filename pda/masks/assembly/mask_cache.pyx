@@ -97,9 +97,12 @@ cdef class MaskCache(MaskPart):
 
     cdef int apply(self, const Operand& operand, uint32_t* words) noexcept nogil:
         """Add the tokens of one operand to the words."""
-        cdef Filter passing = self.slices.filters[operand.filter]
+        cdef Filter passing
         cdef int32_t i
         cdef TokenId n
+        if operand.filter == NO_FILTER:
+            return self.apply_row(operand, NO_ROW, words)
+        passing = self.slices.filters[operand.filter]
         for i in range(passing.count):
             n = self.slices.excluded_tokens[passing.first + i]
             self.slices.spared[i] = (words[n >> 5] >> (n & 31)) & 1
@@ -191,7 +194,8 @@ cdef class MaskCache(MaskPart):
         for i in range(n):
             operand = &operands[i]
             h = mix(h, (<uint64_t><uint32_t>operand.mask << 32) | <uint64_t>operand.filter)
-            h = mix(h, <uint32_t>operand.pending)
+            if operand.pending != NO_PENDING:
+                h = mix(h, <uint32_t>operand.pending)
         probe = ids_probe(&self.list_index, h)
         id = ids_next(&self.list_index, &probe)
         while id >= 0:
