@@ -33,6 +33,8 @@ cdef inline Edge edge_of(ConfigSpace family, const Visit& at, int32_t number) no
     return edge
 
 
-cdef inline bint is_alive(TermStore terms, ConfigSpace family, const Visit& at, uint64_t ends) except -1 nogil:
+cdef inline bint is_alive(
+    TermStore terms, ConfigSpace family, const Visit& at, uint64_t ends
+) except -1 nogil:
     """Tell whether the text can be completed after a visit returns under one of the guards (bits)."""
     return ends & 1 or is_alive_under(terms, family, at, ends)
