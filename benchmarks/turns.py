@@ -117,6 +117,7 @@ def main() -> None:
         print(f"{name:16} {row['median']:.3f}  ({row['least']:.3f} to {row['greatest']:.3f})")
     if options.write:
         command = f"python benchmarks/turns.py --data PATH --before PATH --rounds {options.rounds}"
+        command += f" --sample {options.sample} --seed {options.seed}"
         write_result("turns", command, {"ratios": rows, "last round": last})
 
 
