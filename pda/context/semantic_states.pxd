@@ -40,6 +40,8 @@ cdef class Semantics:
 
     cdef SemId intern(self, SemId parent, ValueId value, KeysId keys, TextId text) except -3 nogil
     cdef bint is_unsure(self, SemId sem) noexcept nogil
+    cdef SemId root(self, SemId sem) noexcept nogil
+    cdef bint in_capture(self, SemId sem) noexcept nogil
     cdef SemId with_root(self, SemId sem, SemId root) except -3 nogil
     cdef SemId with_keys(self, SemId sem, KeysId keys) except -3 nogil
     cdef SemId append(self, SemId sem, uint8_t byte) except -3 nogil
@@ -55,22 +57,10 @@ cdef class Semantics:
     cdef int is_sure(self, SemId sem) except -1 nogil
     cdef bint is_callable(self, ActionId action) noexcept nogil
     cdef bint is_key(self, ActionId action) noexcept nogil
+    cdef KeysId keys_at(self, SemId sem) noexcept nogil
     cdef SemId symbol_with(self, KeysId keys) except -3 nogil
     cdef SemId symbol_after_key(self, KeysId keys) except -3 nogil
     cdef int key_suffixes(self, SemId sem, vector[vector[uint8_t]]& out) except -3 nogil
     cdef SemId enter(self, SemId sem, SpecId spec, bint is_walk) except -3 nogil
     cdef SemId test(self, SemId sem, TestId test) except -3 nogil
     cdef int lives(self, SemId sem, TermId term) except -3 nogil
-
-    cdef inline SemId root(self, SemId sem) noexcept nogil:
-        """Return the state outside all open captures."""
-        while self.sems[sem].parent >= 0:
-            sem = self.sems[sem].parent
-        return sem
-
-    cdef inline bint in_capture(self, SemId sem) noexcept nogil:
-        return self.sems[sem].parent >= 0
-
-    cdef inline KeysId keys_at(self, SemId sem) noexcept nogil:
-        """Return the key state of the object around."""
-        return self.sems[self.root(sem)].keys

@@ -133,11 +133,20 @@ cdef class Semantics:
         ids_put(&self.sem_index, &probe, id)
         return id
 
+    cdef SemId root(self, SemId sem) noexcept nogil:
+        """Return the state outside all open captures."""
+        while self.sems[sem].parent >= 0:
+            sem = self.sems[sem].parent
+        return sem
+
     cdef bint is_unsure(self, SemId sem) noexcept nogil:
         """Tell whether an action may have forbidden the reading that led a walk to a state."""
         if sem <= SEM_SYMBOL:
             return False
         return self.values.unsure[self.sems[self.root(sem)].value] != 0
+
+    cdef bint in_capture(self, SemId sem) noexcept nogil:
+        return self.sems[sem].parent >= 0
 
     cdef SemId with_root(self, SemId sem, SemId root) except -3 nogil:
         """Return the state with another one outside its open captures."""
@@ -280,6 +289,10 @@ cdef class Semantics:
         return self.callables.kinds[action] == ACT_KEY
 
     # -- object keys in mask walks --------------------------------------------------------------------
+
+    cdef KeysId keys_at(self, SemId sem) noexcept nogil:
+        """Return the key state of the object around."""
+        return self.sems[self.root(sem)].keys
 
     cdef SemId symbol_with(self, KeysId keys) except -3 nogil:
         """Return the state that a walk begins in, with a view of the keys."""

@@ -194,8 +194,7 @@ cdef class MaskCache(MaskPart):
         for i in range(n):
             operand = &operands[i]
             h = mix(h, (<uint64_t><uint32_t>operand.mask << 32) | <uint64_t>operand.filter)
-            if operand.pending != NO_PENDING:
-                h = mix(h, <uint32_t>operand.pending)
+            h = mix(h, <uint32_t>operand.pending)
         probe = ids_probe(&self.list_index, h)
         id = ids_next(&self.list_index, &probe)
         while id >= 0:

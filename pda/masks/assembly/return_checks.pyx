@@ -1,9 +1,26 @@
 # distutils: language = c++
 """What can still happen after a return: whether an action may forbid it, and whether the text can end."""
 
-from stackmask.pda.ids cimport GuardId, is_capture
+from stackmask.pda.ids cimport ACTION_COUNTED, ACTION_NONE, GuardId, is_capture
 from stackmask.pda.stack.frames cimport BOTTOM_CONTINUATION
 from stackmask.pda.terms.term_table cimport EPS, F_LOCAL, Ends, Term
+
+
+cdef Edge edge_of(ConfigSpace family, const Visit& at, int32_t number) noexcept nogil:
+    """Return one of the edges that a visit returns along; a continuation counts as a single edge."""
+    cdef Edge edge
+    if at.continuation == EPS:
+        edge = family.edges[family.frames[at.frame].first + number]
+        if edge.action == ACTION_COUNTED:
+            # how many tokens may still come says nothing of the next one
+            edge.action = ACTION_NONE
+            edge.saved = 0
+        return edge
+    edge.continuation = at.continuation
+    edge.parent = at.frame
+    edge.action = at.action
+    edge.saved = 0
+    return edge
 
 
 cdef bint may_forbid(
@@ -34,11 +51,13 @@ cdef bint may_forbid(
     return False
 
 
-cdef bint is_alive_under(TermStore terms, ConfigSpace family, const Visit& at, uint64_t ends) except -1 nogil:
-    """Do what ``is_alive`` does where guard 0 is not among the guards."""
+cdef bint is_alive(TermStore terms, ConfigSpace family, const Visit& at, uint64_t ends) except -1 nogil:
+    """Tell whether the text can be completed after a visit returns under one of the guards (bits)."""
     cdef Ends found
     cdef uint64_t pending = 0
     cdef GuardId g
+    if ends & 1:
+        return True
     if at.continuation != EPS:
         for g in range(64):
             if (ends >> g) & 1:

@@ -17,22 +17,6 @@ cdef struct Visit:
     SuffixesId origin   # the group of places in whose subtrees its tokens are, or NO_SUFFIXES
 
 
-cdef enum:
-    FEW_VISITS = 32      # up to here a list is searched, not hashed
-
-
-cdef inline bint same_visit(const Visit& v, const Visit& w) noexcept nogil:
-    return (
-        v.mask == w.mask
-        and v.frame == w.frame
-        and v.continuation == w.continuation
-        and v.action == w.action
-        and v.filter == w.filter
-        and v.keys == w.keys
-        and v.unsure == w.unsure
-    )
-
-
 cdef class Worklist:
     cdef vector[Visit] visits
     cdef KeyMap index                       # hash of a visit, or the next free number -> index in `visits`
@@ -41,23 +25,5 @@ cdef class Worklist:
     cdef int clear(self) noexcept nogil
     cdef int drop(self) except -1 nogil
     cdef size_t nbytes(self) noexcept nogil
-    cdef bint is_indexed(self, const Visit& v) except -1 nogil
-
-    cdef inline int add(self, const Visit& v) except -1 nogil:
-        """Add a visit unless it is in the list. Cost: a look-up; one pass over a short list."""
-        if not self.is_known(v):
-            self.visits.push_back(v)
-        return 0
-
-    cdef inline bint is_known(self, const Visit& v) except -1 nogil:
-        """Tell whether a visit is in the list.
-
-        In a long list, a new visit is entered into the index here: the caller adds it to the list.
-        """
-        cdef size_t i, n = self.visits.size()
-        if n >= FEW_VISITS:
-            return self.is_indexed(v)
-        for i in range(n):
-            if same_visit(v, self.visits[i]):
-                return True
-        return False
+    cdef int add(self, const Visit& v) except -1 nogil
+    cdef bint is_known(self, const Visit& v) except -1 nogil

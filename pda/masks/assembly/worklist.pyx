@@ -18,6 +18,22 @@ from stackmask.pda.memory.hash_tables cimport (
     mix,
 )
 
+cdef enum:
+    FEW_VISITS = 32      # up to here a list is searched, not hashed
+
+
+cdef bint same_visit(const Visit& v, const Visit& w) noexcept nogil:
+    return (
+        v.mask == w.mask
+        and v.frame == w.frame
+        and v.continuation == w.continuation
+        and v.action == w.action
+        and v.filter == w.filter
+        and v.keys == w.keys
+        and v.unsure == w.unsure
+    )
+
+
 cdef uint64_t visit_hash(const Visit& v) noexcept nogil:
     cdef uint64_t h = mix(mix(mix(59, <uint32_t>v.mask), <uint32_t>v.frame), <uint32_t>v.continuation)
     h = mix(h, <uint32_t>v.action)
@@ -51,11 +67,25 @@ cdef class Worklist:
         """Return the bytes held."""
         return sizeof(Visit) * self.visits.size() + map_nbytes(&self.index)
 
-    cdef bint is_indexed(self, const Visit& v) except -1 nogil:
-        """Tell whether a visit is in a long list; a new one is entered into the index."""
+    cdef int add(self, const Visit& v) except -1 nogil:
+        """Add a visit unless it is in the list. Cost: a look-up; one pass over a short list."""
+        if not self.is_known(v):
+            self.visits.push_back(v)
+        return 0
+
+    cdef bint is_known(self, const Visit& v) except -1 nogil:
+        """Tell whether a visit is in the list.
+
+        In a long list, a new visit is entered into the index here: the caller adds it to the list.
+        """
         cdef size_t i, n = self.visits.size()
         cdef uint64_t h
         cdef int32_t at
+        if n < FEW_VISITS:
+            for i in range(n):
+                if same_visit(v, self.visits[i]):
+                    return True
+            return False
         if not self.indexed:
             # the index still holds an earlier list
             self.indexed = True
