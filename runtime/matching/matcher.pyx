@@ -123,17 +123,14 @@ cdef bint write_ready(Matcher matcher, uint32_t* words) except -1:
 
 cdef int32_t after_token(Matcher matcher, int32_t config, int32_t token) except -3:
     """Return the configuration after a token, as text and as a special token; DEAD if it is neither."""
-    cdef int32_t next = UNKNOWN if matcher.has_classes else matcher.family.remembered(config, token)
-    if next == UNKNOWN:
-        return after_new_token(matcher, config, token)
-    return next if not matcher.family.graph.counts else end_token_released(matcher.family, next)
-
-
-cdef int32_t after_new_token(Matcher matcher, int32_t config, int32_t token) except -3:
-    """Return what ``after_token`` does, for a token that is not remembered."""
     cdef int32_t next = DEAD, other
     cdef size_t length = matcher.texts.length(token) if token < matcher.texts.size else 0
     cdef const uint8_t* text
+    if not matcher.has_classes:
+        next = matcher.family.remembered(config, token)
+        if next != UNKNOWN:
+            return end_token_released(matcher.family, next)
+        next = DEAD
     if length:
         text = matcher.texts.blob + matcher.texts.start[token]
         next = step_token_released(matcher.family, config, token, text, length)
@@ -141,7 +138,7 @@ cdef int32_t after_new_token(Matcher matcher, int32_t config, int32_t token) exc
         for k in matcher.classes_of_token.get(token, ()):
             other = step_released(matcher.family, config, TOKENS + <int32_t>k)
             next = union_released(matcher.family, next, other)
-    return next if not matcher.family.graph.counts else end_token_released(matcher.family, next)
+    return end_token_released(matcher.family, next)
 
 
 cdef int take_step(Matcher matcher, int32_t next, int32_t token) except -1:
@@ -308,7 +305,7 @@ cdef class Matcher(JumpCalls):
         if self.terminated or id < 0:
             self.refused = (config, 0, token)
             return False
-        next = after_new_token(self, config, id)
+        next = after_token(self, config, id)
         if next == DEAD:
             if not (is_stop(self.stops, id) and self.family.configs[config].accepting):
                 self.refused = (config, 0, token)

@@ -68,10 +68,8 @@ cdef Py_ssize_t step_bytes_released(
     return taken
 
 
-cdef int32_t end_token_released(ConfigSpace family, int32_t config) except -3 nogil:
-    """Return the configuration where a token ends whose bytes led to this one."""
-    if not family.graph.counts:
-        return config
+cdef int32_t end_counted_released(ConfigSpace family, int32_t config) except -3 nogil:
+    """Do what ``end_token_released`` does where tokens are counted."""
     family.terms.meter.let_release()
     try:
         return family.end_token(config)
