@@ -35,6 +35,7 @@ from transformers import DynamicCache, LlamaConfig, LlamaForCausalLM
 
 import stackmask as sm
 from stackmask.runtime.embedded import bundled_database, load_embedded
+from stackmask.runtime.generation.caches import cache_keyword
 
 TEXT = {"type": "string", "maxLength": 40}
 SHEET = {
@@ -273,9 +274,9 @@ class Replay:
                 if place >= len(data):
                     break
                 pending = [*self.prompt, *ids][read:]
-                logits = self.model(torch.tensor([pending]), past_key_values=cache, logits_to_keep=1).logits[
-                    :, -1
-                ]
+                logits = self.model(
+                    torch.tensor([pending]), logits_to_keep=1, **{cache_keyword(self.model): cache}
+                ).logits[:, -1]
                 read += len(pending)
                 calls += 1
                 way.mask(logits)

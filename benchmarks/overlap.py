@@ -19,6 +19,7 @@ use_checkout()
 
 import stackmask as sm
 from stackmask.runtime.embedded import load_embedded
+from stackmask.runtime.generation.caches import cache_keyword
 from stackmask.runtime.kernels.overlap import MaskWorker, Timeline
 
 ROWS = 16
@@ -36,6 +37,7 @@ def generate(
     mask = sm.allocate_token_bitmask(ROWS, compiled.vocabulary.size, like="torch")
     ids = fed = torch.tensor([prompt] * ROWS)
     cache: Any = None
+    keyword = cache_keyword(model)
     tokens: list[int] | None = None
     start = time.perf_counter()
     with MaskWorker(timeline) as worker, torch.inference_mode():
@@ -44,8 +46,8 @@ def generate(
             if not beside:
                 worker.wait()
             with timeline.span("model", "forward"):
-                output = model(fed, past_key_values=cache, use_cache=True)
-                logits, cache = output.logits[:, -1].contiguous(), output.past_key_values
+                output = model(fed, use_cache=True, **{keyword: cache})
+                logits, cache = output.logits[:, -1].contiguous(), output[keyword]
             if beside:
                 worker.wait()
             with timeline.span("model", "choose"):

@@ -60,15 +60,18 @@ class Likelihood:
         """Return the probabilities of the token after one of the text."""
         import torch
 
+        from stackmask.runtime.generation.caches import cache_keyword
+
+        keyword = cache_keyword(self._model)
         while last >= self._read:
             chunk = self._ids[self._read : self._read + CHUNK]
             with torch.inference_mode():
                 done = self._model(
                     input_ids=torch.tensor([chunk], device=self._model.device),
-                    past_key_values=self._cache,
                     use_cache=True,
+                    **{keyword: self._cache},
                 )
-            self._cache = done.past_key_values
+            self._cache = getattr(done, keyword)
             self._rows = torch.softmax(done.logits[0].float(), dim=-1).cpu()
             self._read += len(chunk)
         return self._rows[last - self._read]  # counted from the end

@@ -2,7 +2,25 @@
 
 from __future__ import annotations
 
+import inspect
 from typing import Any
+
+from transformers import GenerationMixin
+
+CACHE_KEYWORDS = ("cache", "past_key_values")  # transformers since 5.24, and before
+
+
+def cache_keyword(model: Any) -> str:
+    """Return the keyword by which a model takes its cache, which is also the name of the cache in what it returns.
+
+    Models with code of their own may keep the old keyword, and wrappers take any; then that of transformers is meant.
+    """
+    for owner in (model, GenerationMixin):
+        parameters = inspect.signature(owner.prepare_inputs_for_generation).parameters
+        for keyword in CACHE_KEYWORDS:
+            if keyword in parameters:
+                return keyword
+    return CACHE_KEYWORDS[-1]
 
 
 class CacheView:

@@ -15,10 +15,10 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
 import torch
-from transformers import EosTokenCriteria, LogitsProcessorList, MaxLengthCriteria
+from transformers import EosTokenCriteria, GenerationMixin, LogitsProcessorList, MaxLengthCriteria
 from transformers.generation.utils import GenerateDecoderOnlyOutput
 
-from stackmask.runtime.generation.caches import CacheView
+from stackmask.runtime.generation.caches import CACHE_KEYWORDS, CacheView, cache_keyword
 from stackmask.runtime.generation.endings import Finish, check_finish, ends_whole
 from stackmask.runtime.generation.errors import GenerationError
 from stackmask.runtime.generation.jump_choice import StoppingChecks, TokenChoice
@@ -34,7 +34,6 @@ if TYPE_CHECKING:
 
 _PER_TOKEN = ("output_scores", "output_logits", "output_attentions", "output_hidden_states")
 _TYPE_NAMES = ("token_type_ids", "mm_token_type_ids")
-_CACHE_NAME = "past_key_values"
 
 
 class JumpDecoding:
@@ -131,7 +130,9 @@ class _Run:
         if attention is None:
             attention = torch.ones_like(input_ids)
         self.attention = attention.to(torch.long)
-        self.cache = CacheView(kwargs.pop(_CACHE_NAME, None))
+        given = [kwargs.pop(keyword, None) for keyword in CACHE_KEYWORDS]
+        self.cache = CacheView(next((cache for cache in given if cache is not None), None))
+        self.cache_keyword = cache_keyword(model)
         self.note = ""
         self.jumps = decoding.jump == "canonical"
         stops = _as_tuple(config.eos_token_id)
@@ -292,7 +293,7 @@ class _Run:
                 columns_read - ids.shape[1], columns_read, device=self.device
             )
         if self.cache.cache is not None:
-            arguments[_CACHE_NAME] = self.cache.cache
+            arguments[self.cache_keyword] = self.cache.cache
         inputs = self.model.prepare_inputs_for_generation(
             ids, attention_mask=attention, is_first_iteration=first, **arguments
         )
@@ -311,16 +312,15 @@ class _Run:
         return found
 
     def _keep_state(self, outputs: Any) -> None:
-        for name in (_CACHE_NAME, "cache_params"):
-            state = getattr(outputs, name, None)
-            if state is None:
-                continue
-            if name == _CACHE_NAME:
-                if self.cache.cache is not state:
-                    self.cache = CacheView(state)
-                    self.limit = self._rollback_limit(len(self.rows))
-            else:
-                self.kwargs[name] = state
+        cache = getattr(outputs, self.cache_keyword, None)
+        if cache is not None and self.cache.cache is not cache:
+            self.cache = CacheView(cache)
+            self.limit = self._rollback_limit(len(self.rows))
+        if self.cache_keyword == "past_key_values":
+            # transformers before 5.24: the state of models without attention goes by another name
+            state = getattr(outputs, "cache_params", None)
+            if state is not None:
+                self.kwargs["cache_params"] = state
 
     def result(self) -> Any:
         width = max(len(row.ids) for row in self.rows)
@@ -328,7 +328,8 @@ class _Run:
         new = torch.tensor(table, dtype=torch.long, device=self.device).reshape(len(table), width)
         ids = torch.cat([self.prompt, new], 1)
         if getattr(self.config, "return_dict_in_generate", False):
-            return GenerateDecoderOnlyOutput(sequences=ids, past_key_values=self.cache.cache)  # type: ignore[arg-type]
+            caches = {cache_keyword(GenerationMixin): self.cache.cache}
+            return GenerateDecoderOnlyOutput(sequences=ids, **caches)  # type: ignore[arg-type]
         return ids
 
 

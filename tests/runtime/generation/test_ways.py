@@ -7,8 +7,10 @@ from typing import Any
 
 import pytest
 import torch
+from transformers import GenerationMixin
 
 import stackmask as sm
+from stackmask.runtime.generation.caches import CACHE_KEYWORDS, cache_keyword
 
 PATTERN = "(true|false), [0-9]{3}"
 
@@ -38,3 +40,19 @@ def test_a_compiled_model(model: Any, tokenizer: Any, monkeypatch: pytest.Monkey
     monkeypatch.setattr(model, "forward", torch.compile(model.forward, backend="eager"))
     (result,) = sm.generate(model, tokenizer, ["ab"], [sm.Grammar.from_regex(PATTERN)], max_new_tokens=40)
     assert re.fullmatch(PATTERN, result.text)
+
+
+def test_the_keyword_of_the_cache_is_the_models_own() -> None:
+    usual = cache_keyword(GenerationMixin)
+
+    class Old:
+        def prepare_inputs_for_generation(
+            self, input_ids: Any, past_key_values: Any = None, **more: Any
+        ) -> None: ...
+
+    class Wrapper:
+        def prepare_inputs_for_generation(self, *given: Any, **more: Any) -> None: ...
+
+    assert usual in CACHE_KEYWORDS
+    assert cache_keyword(Old()) == "past_key_values"
+    assert cache_keyword(Wrapper()) == usual
