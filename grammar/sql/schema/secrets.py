@@ -18,6 +18,19 @@ SHORTEST: Final = 3  # characters; shorter passwords are found in every other wo
 _KEY: Final = re.compile(r"(?<![\w\-])([\w\-]+)\s*[=:]\s*")
 _VALUE: Final = re.compile(r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"|[^&;\s,]+")
 _SECRET_KEY: Final = re.compile(r"pass|pwd|pw|secret|token|key|credential", re.IGNORECASE)
+# what PostgreSQL's library and SQLite name their options, so that no part of a password looks like one
+_KNOWN_OPTIONS: Final = frozenset(
+    """
+    application_name cache channel_binding check_same_thread client_encoding connect_timeout dbname
+    fallback_application_name gssdelegation gssencmode gsslib host hostaddr immutable isolation_level
+    keepalives keepalives_count keepalives_idle keepalives_interval krbsrvname load_balance_hosts
+    max_protocol_version min_protocol_version mode nolock oauth_client_id oauth_client_secret oauth_issuer
+    oauth_scope options passfile password port replication require_auth requirepeer scram_client_key
+    scram_server_key service ssl_max_protocol_version ssl_min_protocol_version sslcert sslcertmode
+    sslcompression sslcrl sslcrldir sslkey sslkeylogfile sslmode sslnegotiation sslpassword sslrootcert
+    sslsni target_session_attrs tcp_user_timeout timeout uri user vfs
+    """.split()  # noqa: SIM905
+)
 _PLAIN_HOST: Final = re.compile(r"[\w.\-:]*")
 _PLAIN_NAME: Final = re.compile(r"[\w.\-]*")
 
@@ -90,9 +103,15 @@ def _is_plain(url: URL) -> bool:
 
 def driver_words(said: str, url: URL) -> str:
     """Return what a driver said of a URL, without secrets; nothing of it where they could stand anywhere in the URL."""
-    if not _is_plain(url) and not url.drivername.startswith("sqlite"):
+    if _may_be_cut(url) or (not _is_plain(url) and not url.drivername.startswith("sqlite")):
         return "the driver refuses it, in words that could show parts of this unusual URL; check its host, database and options"
     return hide(said, url_secrets(url))
+
+
+def _may_be_cut(url: URL) -> bool:
+    """Say whether the query names a secret beside names nobody knows: parts of one with a bare & in it look so."""
+    names = set(url.query)
+    return len(names) > 1 and any(map(_SECRET_KEY.search, names)) and not names <= _KNOWN_OPTIONS
 
 
 def url_secrets(url: URL) -> list[str]:

@@ -115,6 +115,8 @@ def nowhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 @settings(deadline=None, max_examples=15, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @example(PIECE)
 @example(f"{PIECE}?{PIECE}={PIECE}")
+@example(f"{PIECE}&{PIECE}={PIECE}")
+@example(f"{PIECE}:{PIECE}&{PIECE}={PIECE}")
 @example(f"{PIECE}@{PIECE}")
 @example(quote(f"{PIECE}@{PIECE}", safe=""))
 @given(PASSWORDS)
