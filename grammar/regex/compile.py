@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Final, Literal, TypeAlias, cast
+from typing import Final, Literal, NamedTuple, TypeAlias, cast
 
 from stackmask.grammar import ir
-from stackmask.grammar.ir import SourceText, Span
+from stackmask.grammar.ir import Rule, RuleSet, SourceText, Span
 from stackmask.grammar.regex.assertions.assertions import compile_assertions
 from stackmask.grammar.regex.assertions.contexts import concat
 from stackmask.grammar.regex.assertions.flat import TooEntangled
@@ -18,6 +18,7 @@ from stackmask.grammar.regex.flavours.python import python_reader
 from stackmask.grammar.regex.flavours.rust import FLAGS as RUST_FLAGS
 from stackmask.grammar.regex.flavours.rust import rust_reader
 from stackmask.grammar.regex.pattern.reader import Reader, U
+from stackmask.grammar.regex.pattern.tree import Node
 from stackmask.grammar.source.diagnostics import Diagnostic, GrammarError
 from stackmask.grammar.source.options import ArgumentError
 
@@ -31,6 +32,26 @@ _FLAVORS: Final[dict[str, tuple[Callable[[str, int, bool], Reader], dict[str, in
     "python": (python_reader, PYTHON_FLAGS, U),
     "rust": (rust_reader, RUST_FLAGS, U),
 }
+
+
+class Tree(NamedTuple):
+    """A pattern that was read: its tree, how many assertions are in it, and its lazy repetitions by identity."""
+
+    node: Node
+    asserted: int
+    lazy: dict[int, ir.Repeat]
+
+
+def read_tree(pattern: str, *, flavor: Flavor = "python", flags: str = "") -> Tree:
+    """Return the tree of a pattern of text.
+
+    Raises: as ``regex_expr``. Cost: about 1 µs a character.
+    """
+    reader, text = _reader(pattern, flavor, flags)
+    node = reader.read()
+    if reader.problems.found:
+        raise GrammarError(reader.problems.found, [SourceText(SOURCE_NAME, text)])
+    return Tree(node, reader.asserted, reader.lazy)
 
 
 def regex_expr(
@@ -77,6 +98,14 @@ def regex_expr(
                 "move it out of the repetition, or make what is repeated smaller",
             ),
         ) from None
+
+
+def regex_rules(pattern: str | bytes, *, flavor: Flavor, flags: str, search: bool) -> RuleSet:
+    """Return the one rule of a pattern. Raises: as ``regex_expr``."""
+    expr = regex_expr(pattern, flavor=flavor, flags=flags, search=search)
+    text = pattern.decode("latin-1") if isinstance(pattern, bytes) else pattern
+    rule = Rule("root", expr, Span(0, len(text)))
+    return RuleSet({"root": rule}, "root", (), (SourceText(SOURCE_NAME, text),))
 
 
 def is_valid_regex(pattern: str | bytes, *, flavor: Flavor = "ecma", flags: str = "") -> bool:
