@@ -5,12 +5,11 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Iterable, Mapping
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from stackmask.grammar import ir, whole_strings
-from stackmask.grammar.ir import Rule, RuleSet, SourceText, Span
+from stackmask.grammar.ir import Rule, RuleSet
 from stackmask.grammar.ir.dump import dump
 from stackmask.grammar.outputs import (
     Output,
@@ -20,16 +19,24 @@ from stackmask.grammar.outputs import (
     letters_of,
     output_of_schema,
 )
-from stackmask.grammar.source.diagnostics import GrammarFileError, StackmaskError, Warnings
-from stackmask.grammar.source.files import bundled_names, bundled_path, read_text
-from stackmask.grammar.source.options import ELSEWHERE, ArgumentError, explains_options
+from stackmask.grammar.source.diagnostics import Warnings
+from stackmask.grammar.source.files import find_bundled, read_text
+from stackmask.grammar.source.options import (
+    ELSEWHERE,
+    ArgumentError,
+    check_text_and_start,
+    explains_options,
+    operand,
+)
 from stackmask.grammar.source.work import Event, Work, check_text, counted, enter
 from stackmask.pda.limits import Limits
 
 if TYPE_CHECKING:
     from stackmask.grammar.compose.by_names import ByNames
     from stackmask.grammar.compose.merge import Merged
+    from stackmask.grammar.directives.frontend import Directives
     from stackmask.grammar.json_schema.document.report import Report
+    from stackmask.grammar.lark.report import LarkReport
 
 
 class Grammar:
@@ -40,8 +47,8 @@ class Grammar:
     ``normalized``; the work is part of the request that compiles it.
     """
 
-    report: Report | None = None
-    """What was narrowed, read as annotation or relaxed; for grammars of JSON Schemas only."""
+    report: Report | LarkReport | None = None
+    """What was narrowed, read as annotation or relaxed; for grammars of JSON Schemas and of Lark only."""
 
     limits: Limits | None = None
     """Those that it was read with; None for the default ones."""
@@ -174,29 +181,66 @@ class Grammar:
         Raises: GrammarError with all problems of the text, each with its place.
         Cost: about 2 ms a kilobyte; the first call in a process also builds the parser, about 0.1 s.
         """
-        from stackmask.grammar.directives.frontend import Directives, given_parts
+        from stackmask.grammar.directives.frontend import Directives, given_parts, rules_of
 
-        if not isinstance(text, str):
-            raise ArgumentError(
-                f"a grammar is str, not {type(text).__name__}: Grammar.from_file reads a file, and Grammar.of makes "
-                "grammars of types, schemas, patterns and paths"
-            )
-        if start is not None and not isinstance(start, str):
-            raise ArgumentError(f"`start` is the name of a rule, not {type(start).__name__}")
+        check_text_and_start(text, start)
         folder = None if base is None else Path(base)
         parts = given_parts(grammars, cls)
-        given = {part: partial(_rules_for, found) for part, found in parts.items()}
+        given = rules_of(parts)
 
         def read() -> Grammar:
             check_text("the grammar", text)
             found = Directives(text, name=name, base=folder, start=start, given=given)
-            if found.has_markers or any(part._marked is not None for part in parts.values()):
-                return cls._with_markers(lambda names: cls(found.rules(names)))
-            return cls(found.rules())
+            grammar = cls._of_parts(found, parts.values())
+            grammar._is_ebnf = True
+            return grammar
 
-        grammar = cls._read(limits, read)
-        grammar._is_ebnf = True
-        return grammar
+        return cls._read(limits, read)
+
+    @classmethod
+    def _of_parts(cls, found: Directives, parts: Iterable[Grammar]) -> Grammar:
+        """Return the grammar of a text with its parts, for each vocabulary if they have markers."""
+        if found.has_markers or any(part._marked is not None for part in parts):
+            return cls._with_markers(lambda names: cls(found.rules(names)))
+        return cls(found.rules())
+
+    @classmethod
+    @explains_options(ELSEWHERE["ebnf"])
+    def from_lark(
+        cls,
+        text: str,
+        start: str | None = "start",
+        *,
+        name: str = "<grammar>",
+        base: str | os.PathLike[str] | None = None,
+        grammars: Mapping[str, Grammar] | None = None,
+        flavor: Literal["python", "rust"] = "python",
+        on_unsupported: Literal["error", "relax"] = "error",
+        limits: Limits | None = None,
+    ) -> Grammar:
+        """Read a Lark grammar, as a language without a lexer (``docs/lark.md``); ``report`` says what has no effect.
+
+        Arguments as in ``from_ebnf``; ``grammars`` are used as ``@name``. ``flavor``: of its regular expressions, "python" as
+        Lark or "rust" as llguidance. ``on_unsupported``: "relax" lets nothing stand where a terminal is declared only.
+        Raises: GrammarError with all problems of the text, each with its place. Cost: about 1 ms a kilobyte.
+        """
+        from stackmask.grammar.directives.frontend import Directives, given_parts, rules_of
+        from stackmask.grammar.lark.frontend import load_lark
+
+        check_text_and_start(text, start)
+        folder = None if base is None else Path(base)
+        parts = given_parts(grammars, cls)
+        given = rules_of(parts)
+
+        def read() -> Grammar:
+            check_text("the grammar", text)
+            options: Any = {"flavor": flavor, "on_unsupported": on_unsupported, "given": parts}
+            loaded, report = load_lark(text, name=name, base=folder, start=start, **options)
+            grammar = cls._of_parts(Directives.of(loaded, given), parts.values())
+            grammar.report = report
+            return grammar
+
+        return cls._read(limits, read)
 
     @classmethod
     def from_file(
@@ -211,6 +255,8 @@ class Grammar:
         file = Path(path)
         base = file.parent
         text = read_text(file)
+        if file.suffix.lower() == ".lark":
+            return cls.from_lark(text, start, name=str(file), base=base, limits=limits)
         return cls.from_ebnf(text, start, name=str(file), base=base, limits=limits)  # mutant: other-base
 
     @classmethod
@@ -288,12 +334,9 @@ class Grammar:
         Raises: SchemaError for another kind or whitespace.
         Cost: about 20 µs.
         """
-        from stackmask.grammar.json_schema.document.errors import SchemaError
+        from stackmask.grammar.json_schema.frontend import schema_of_kind
 
-        if kind not in ("value", "object", "array"):
-            raise SchemaError("", "kind", f"{kind!r:.60} is none of value, object, array")
-        schema = True if kind == "value" else {"type": kind}
-        return cls.from_json_schema(schema, whitespace=whitespace, profile=profile)
+        return cls.from_json_schema(schema_of_kind(kind), whitespace=whitespace, profile=profile)
 
     @classmethod
     def bundled(cls, name: str, start: str | None = None) -> Grammar:
@@ -301,13 +344,7 @@ class Grammar:
 
         Raises: GrammarFileError if there is none of this name.
         """
-        path = bundled_path(name)
-        if path is None:
-            from stackmask.grammar.source.similar import similar
-
-            close = similar(str(name), bundled_names())
-            cure = f"did you mean `{close}`?" if close else f"there are: {', '.join(bundled_names())}"
-            raise GrammarFileError(f"no bundled grammar `{name!s:.60}`; {cure}")
+        path = find_bundled(name)
         return cls.from_ebnf(read_text(path), start, name=f"stackmask/grammars/{path.name}", base=path.parent)
 
     @classmethod
@@ -329,7 +366,7 @@ class Grammar:
         Raises: GrammarError with all problems of the pattern, each with its place.
         Cost: about 1 µs a character.
         """
-        from stackmask.grammar.regex.compile import SOURCE_NAME, regex_expr
+        from stackmask.grammar.regex.compile import regex_rules
 
         if isinstance(pattern, re.Pattern):
             letters = letters_of(pattern)
@@ -342,12 +379,10 @@ class Grammar:
             enter("reading the pattern")
             if isinstance(written, str | bytes):
                 check_text("the pattern", written)
-            expr = regex_expr(written, flavor=flavor, flags=flags, search=search)
-            text = written.decode("latin-1") if isinstance(written, bytes) else written
-            rule = Rule("root", expr, Span(0, len(text)))
-            grammar = cls(RuleSet({"root": rule}, "root", (), (SourceText(SOURCE_NAME, text),)))
+            rules = regex_rules(written, flavor=flavor, flags=flags, search=search)
+            grammar = cls(rules)
             grammar.output = Output("text")
-            grammar._regex = (text, flavor, flags)
+            grammar._regex = (rules.sources[0].text, flavor, flags)
             return grammar
 
         return cls._read(limits, read)
@@ -385,30 +420,21 @@ class Grammar:
         Raises: SQLError for arguments that mean nothing.
         Cost: about a second for a dialect's first grammar, which is read from its file and made ready.
         """
-        from stackmask.grammar.sql.frontend import check_without_schema, scoped_sql_rules, sql_rules
-
-        options: dict[str, Any] = {
-            "functions": functions,
-            "read_only": read_only,
-            "max_limit": max_limit,
-            "allow_comments": allow_comments,
-            "blanks": blanks,
-        }
+        from stackmask.grammar.sql.frontend import query_rules
 
         def read() -> Grammar:
-            if schema is None:
-                check_without_schema(
-                    tables=tables, columns=columns, escape=escape, new_names=new_names or None
-                )
-                return cls(sql_rules(dialect, **options))
-            written, ready = scoped_sql_rules(
+            written, ready = query_rules(
                 dialect,
                 schema=schema,
                 tables=tables,
                 columns=columns,
                 escape=escape,
                 new_names=new_names,
-                **options,
+                functions=functions,
+                read_only=read_only,
+                max_limit=max_limit,
+                allow_comments=allow_comments,
+                blanks=blanks,
             )
             return cls(written, normalized=ready)
 
@@ -480,11 +506,11 @@ class Grammar:
 
     def __or__(self, other: Grammar) -> Grammar:
         """Return the grammar of the texts of either."""
-        return union(self, _operand(other))
+        return union(self, operand(other, Grammar))
 
     def __add__(self, other: Grammar) -> Grammar:
         """Return the grammar of a text of this one, followed by one of the other."""
-        return concat(self, _operand(other))
+        return concat(self, operand(other, Grammar))
 
     def optional(self) -> Grammar:
         """Return the grammar that also has the empty text."""
@@ -495,11 +521,9 @@ class Grammar:
 
         Raises: StackmaskError for numbers that nothing meets.
         """
-        counts_fit = high is None or (isinstance(high, int) and low <= high)
-        if not isinstance(low, int) or low < 0 or not counts_fit:
-            raise StackmaskError(f"a grammar is repeated m to n times, 0 <= m <= n, not {low!r} to {high!r}")
-        from stackmask.grammar.compose.merge import repeated
+        from stackmask.grammar.compose.merge import check_counts, repeated
 
+        check_counts(low, high)
         return _composed([("", self)], lambda parts: repeated(parts[0][1], low, high))
 
     def accepts(self, text: str | bytes) -> bool:
@@ -540,31 +564,16 @@ def union(*parts: Grammar, **named: Grammar) -> Grammar:
         semantic states clash (G120).
     Cost: about 2 µs a rule, and making the parts ready.
     """
-    from stackmask.grammar.compose.merge import union
+    from stackmask.grammar.compose.merge import checked_parts, union
 
-    return _composed(_parts(parts, named), union)
+    return _composed(checked_parts(parts, named, Grammar), union)
 
 
 def concat(*parts: Grammar, **named: Grammar) -> Grammar:
     """Return the grammar of a text of each part, in order. Raises, Cost: as ``union``."""
-    from stackmask.grammar.compose.merge import concat
+    from stackmask.grammar.compose.merge import checked_parts, concat
 
-    return _composed(_parts(parts, named), concat)
-
-
-def _rules_for(grammar: Grammar, names: frozenset[str]) -> RuleSet:
-    """Return the rules of a grammar in normal form, for a vocabulary with these special tokens."""
-    return (grammar.for_vocabulary(names) if names else grammar).normalize()
-
-
-def _parts(parts: tuple[Grammar, ...], named: dict[str, Grammar]) -> list[tuple[str, Grammar]]:
-    found = [*(("", part) for part in parts), *named.items()]
-    if not found:
-        raise StackmaskError("at least one grammar is needed")
-    for name, part in found:
-        if not isinstance(part, Grammar):
-            raise StackmaskError(f"{name or 'a part'} is a Grammar, not {type(part).__name__}")
-    return found
+    return _composed(checked_parts(parts, named, Grammar), concat)
 
 
 def _composed(
@@ -585,15 +594,6 @@ def _composed(
     if any(part._marked is not None for _, part in parts):
         return Grammar._read(limits, lambda: Grammar._with_markers(read))
     return Grammar._read(limits, lambda: read(frozenset()))
-
-
-def _operand(other: Any) -> Grammar:
-    if not isinstance(other, Grammar):
-        raise ArgumentError(
-            f"a Grammar is put together with another one, not {type(other).__name__}: Grammar.of makes one of types and "
-            "schemas, Grammar.from_choices of strings"
-        )
-    return other
 
 
 def _account(limits: Limits, spent: int = 0, cancel: Event | None = None) -> Work:

@@ -9,10 +9,11 @@ from stackmask.grammar.source.diagnostics import Diagnostic, Warnings
 
 if TYPE_CHECKING:
     from stackmask.grammar.json_schema.document.report import Report
+    from stackmask.grammar.lark.report import LarkReport
 
 
 def find_warnings(
-    rules: RuleSet, is_ebnf: bool, regex: tuple[str, str, str] | None, report: Report | None
+    rules: RuleSet, is_ebnf: bool, regex: tuple[str, str, str] | None, report: Report | LarkReport | None
 ) -> Warnings:
     """Return what is allowed in a grammar and looks like a mistake.
 
@@ -33,7 +34,7 @@ def find_warnings(
             Diagnostic(
                 "G209", f"{note.pointer}: unknown keyword `{note.keyword}`", None, "", note.reason, "warning"
             )
-            for note in report.unknown
+            for note in getattr(report, "unknown", ())
         ]
     warnings = Warnings(found)
     warnings.sources = rules.sources

@@ -9,17 +9,19 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import replace
 from threading import Lock
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple, TypeVar
 
 from stackmask.grammar.ir import Expr, Rule, RuleRef, RuleSet, Scope, SourceText
 from stackmask.grammar.ir.build import Renaming, choice, referred, repeat, sequence
-from stackmask.grammar.source.diagnostics import Diagnostic, GrammarError
+from stackmask.grammar.source.diagnostics import Diagnostic, GrammarError, StackmaskError
 from stackmask.grammar.source.work import enter, spend
 
 START: Final = "root"
 SEPARATOR: Final = "/"  # of a part and its rules
 MAX_PLACED: Final = 20_000  # rules that are remembered under their namespaces; then all are forgotten
 _SHARED: Final = "json"  # rules of any JSON value are named so, or begin so with a dot
+
+Part = TypeVar("Part")
 
 
 class Merged(NamedTuple):
@@ -269,6 +271,26 @@ def _placed(part: RuleSet, own: str, shared: dict[str, Rule], offset: int) -> Pl
     )
     _placed_parts.put(key, found)
     return found
+
+
+def checked_parts(
+    parts: tuple[Part, ...], named: dict[str, Part], kind: type[Part]
+) -> list[tuple[str, Part]]:
+    """Return parts with their names, if they have some. Raises: StackmaskError for none, or one of another kind."""
+    found = [*(("", part) for part in parts), *named.items()]
+    if not found:
+        raise StackmaskError("at least one grammar is needed")
+    for name, part in found:
+        if not isinstance(part, kind):
+            raise StackmaskError(f"{name or 'a part'} is a Grammar, not {type(part).__name__}")
+    return found
+
+
+def check_counts(low: Any, high: Any) -> None:
+    """Check how often a part is repeated. Raises: StackmaskError for numbers that nothing meets."""
+    counts_fit = high is None or (isinstance(high, int) and low <= high)
+    if not isinstance(low, int) or low < 0 or not counts_fit:
+        raise StackmaskError(f"a grammar is repeated m to n times, 0 <= m <= n, not {low!r} to {high!r}")
 
 
 def named(name: str, read: Callable[[], RuleSet]) -> RuleSet:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
@@ -47,6 +47,16 @@ def given_parts(grammars: Any, kind: type[Part_]) -> dict[str, Part_]:
     return dict(grammars)
 
 
+def rules_of(parts: Mapping[str, Any]) -> Given:
+    """Return how the rules of Grammars given by name are made."""
+
+    def rules(part: Any, names: frozenset[str]) -> RuleSet:
+        made: RuleSet = (part.for_vocabulary(names) if names else part).normalize()
+        return made
+
+    return {name: partial(rules, part) for name, part in parts.items()}
+
+
 class Directives:
     """A grammar text that was read; ``rules`` puts its parts in, for each vocabulary anew."""
 
@@ -54,8 +64,18 @@ class Directives:
         self, text: str, *, name: str, base: Path | None, start: str | None, given: Given | None = None
     ) -> None:
         """Read a text. Raises: GrammarError with the problems of all files at once."""
-        self.given: Given = given or {}
-        self.loaded: Loaded = load_with_parts(text, name=name, base=base, start=start, given=self.given)
+        known = given or {}
+        self._take(load_with_parts(text, name=name, base=base, start=start, given=known), known)
+
+    @classmethod
+    def of(cls, loaded: Loaded, given: Given | None = None) -> Directives:
+        """Return what another reader has loaded, to put its parts in."""
+        made = cls.__new__(cls)
+        made._take(loaded, given or {})
+        return made
+
+    def _take(self, loaded: Loaded, given: Given) -> None:
+        self.loaded, self.given = loaded, given
         self._schemas: dict[str, RuleSet] = {}
 
     @property

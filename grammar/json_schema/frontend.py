@@ -303,3 +303,10 @@ def _written(
         raise UnsupportedSchemaError(root, "pattern", str(error)) from None
     finally:
         lowering.forget()
+
+
+def schema_of_kind(kind: Any) -> Any:
+    """Return the schema of any JSON text of a kind. Raises: SchemaError for a kind that is not there."""
+    if kind not in ("value", "object", "array"):
+        raise SchemaError("", "kind", f"{kind!r:.60} is none of value, object, array")
+    return True if kind == "value" else {"type": kind}

@@ -50,6 +50,18 @@ def bundled_names() -> list[str]:
     return sorted(path.stem for path in bundled_folder().glob(f"*{SUFFIX}"))
 
 
+def find_bundled(name: str) -> Path:
+    """Return the file of a bundled grammar. Raises: GrammarFileError if there is none of this name."""
+    path = bundled_path(name)
+    if path is None:
+        from stackmask.grammar.source.similar import similar
+
+        close = similar(str(name), bundled_names())
+        cure = f"did you mean `{close}`?" if close else f"there are: {', '.join(bundled_names())}"
+        raise GrammarFileError(f"no bundled grammar `{name!s:.60}`; {cure}")
+    return path
+
+
 def bundled_path(name: str) -> Path | None:
     """Return the file of a bundled grammar; None if there is none of this name."""
     return bundled_folder() / f"{name}{SUFFIX}" if name in bundled_names() else None

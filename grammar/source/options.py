@@ -43,6 +43,7 @@ ELSEWHERE: Final[dict[str, dict[str, str]]] = {
 
 P = ParamSpec("P")
 R = TypeVar("R")
+Kind = TypeVar("Kind")
 
 
 class ArgumentError(StackmaskError, TypeError):
@@ -90,6 +91,27 @@ def unknown_option(
     else:
         cure = f"there are {', '.join(sorted(names))}"
     return ArgumentError(f"{call.removesuffix('.__init__')} has no option `{name:.60}`; {cure}")
+
+
+def check_text_and_start(text: Any, start: Any) -> None:
+    """Check what a grammar text and the name of its start rule are. Raises: ArgumentError."""
+    if not isinstance(text, str):
+        raise ArgumentError(
+            f"a grammar is str, not {type(text).__name__}: Grammar.from_file reads a file, and Grammar.of makes "
+            "grammars of types, schemas, patterns and paths"
+        )
+    if start is not None and not isinstance(start, str):
+        raise ArgumentError(f"`start` is the name of a rule, not {type(start).__name__}")
+
+
+def operand(other: Any, kind: type[Kind]) -> Kind:
+    """Return what a grammar is put together with. Raises: ArgumentError if it is no grammar."""
+    if not isinstance(other, kind):
+        raise ArgumentError(
+            f"a Grammar is put together with another one, not {type(other).__name__}: Grammar.of makes one of types and "
+            "schemas, Grammar.from_choices of strings"
+        )
+    return other
 
 
 def whole_number(name: str, value: Any, low: int = 0) -> int:

@@ -93,11 +93,32 @@ def scoped_sql_rules(
     )
 
 
-def check_without_schema(**options: Any) -> None:
-    """Check that no option is given that means nothing without a schema. Raises: SQLError."""
-    for name, value in options.items():
+def query_rules(
+    dialect: str,
+    *,
+    schema: Any,
+    tables: Iterable[str] | None,
+    columns: Mapping[str, Iterable[str]] | None,
+    escape: str | None,
+    new_names: bool,
+    **options: Any,
+) -> tuple[RuleSet, RuleSet | None]:
+    """Return the rules of ``Grammar.from_sql``: as written, and as the automaton needs them where these are known.
+
+    Raises: SQLError.
+    """
+    if schema is not None:
+        of_schema = {"schema": schema, "tables": tables, "columns": columns}
+        return scoped_sql_rules(dialect, escape=escape, new_names=new_names, **of_schema, **options)
+    for name, value in {
+        "tables": tables,
+        "columns": columns,
+        "escape": escape,
+        "new_names": new_names or None,
+    }.items():
         if value is not None:
             raise SQLError(f"{name}: means nothing without a `schema`: a database, its DDL or its tables")
+    return sql_rules(dialect, **options), None
 
 
 def _dialect(dialect: str) -> str:

@@ -126,6 +126,14 @@ ROWS = (
         ("tests/grammar/test_goldens.py",),
     ),
     Mutant(
+        "widest-first",
+        "grammar/lark",
+        "-piece.high",
+        "piece.high",
+        "Of the alternatives of a terminal the widest is tried first, as Lark has it.",
+        ("tests/grammar/lark/test_goldens.py",),
+    ),
+    Mutant(
         "other-base",
         "grammar/grammar",
         "base=base",

@@ -1,0 +1,326 @@
+"""Turn rules into expressions, templates written out, with what `%ignore` names behind each terminal.
+
+It stands behind terminals, and before the start rule, so that it comes exactly once between two terminals whatever is
+left out, and nothing stands in front of a recursive call.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Final
+
+from stackmask.grammar.ebnf.lower import SKIP_RULE, START_RULE
+from stackmask.grammar.ir import EPSILON, NOTHING, Choice, Expr, Repeat, Rule, RuleRef, Sequence, Span
+from stackmask.grammar.ir.build import choice
+from stackmask.grammar.lark.modules import Entry, File, Loader
+from stackmask.grammar.lark.report import Notes
+from stackmask.grammar.lark.syntax import (
+    Group,
+    Leaf,
+    Name,
+    Negation,
+    Node,
+    Pattern,
+    Range,
+    Repetition,
+    Text,
+    Use,
+    walk_nodes,
+)
+from stackmask.grammar.lark.terminals import Terminals
+from stackmask.grammar.source.work import spend
+
+MAX_INSTANCES: Final = 20_000  # templates with their arguments
+MAX_SHOWN: Final = 60  # characters of the name of one
+
+
+@dataclass(frozen=True, slots=True)
+class Bound:
+    """What a parameter stands for: a rule, terminal or template by its full name, or a literal of a file."""
+
+    key: tuple[str, ...]
+    node: Node | None = None
+    file: File | None = None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Scope:
+    """Where a body stands: its file, and what the parameters of its template are."""
+
+    file: File
+    bound: Mapping[str, Bound] = field(default_factory=dict)
+
+
+class Lowering:
+    """Makes the rules that the start rule leads to."""
+
+    def __init__(self, loader: Loader, terminals: Terminals, notes: Notes, relax: bool) -> None:
+        self.loader, self.terminals, self.notes, self.relax = loader, terminals, notes, relax
+        self.entries = loader.entries
+        self.rules: dict[str, Rule] = {}
+        self.instances: dict[tuple[str, tuple[Bound | tuple[str, ...], ...]], str] = {}
+        self.pending: list[tuple[str, Entry, Mapping[str, Bound]]] = []
+        self.used: set[str] = set()
+        self.skip: Expr | None = None
+        self.is_full = False
+
+    def run(self, start: str) -> str:
+        """Lower all that the start rule needs, and return the name of the rule to begin with."""
+        ignored = self.loader.root.module.ignored
+        if ignored:
+            self.skip = RuleRef(SKIP_RULE)
+            self.rules[SKIP_RULE] = self.skip_rule(ignored)
+        first = self.reference(start)
+        while self.pending:
+            name, entry, bound = self.pending.pop()
+            options = [self.expr(node, Scope(file, bound)) for node, file in entry.bodies]
+            body = options[0] if len(options) == 1 else Choice(tuple(options))
+            self.rules[name] = Rule(name, body, entry.span)
+        if self.skip is None:
+            return start
+        items = (self.skip, first) if not self.entries[start].is_terminal else (self.skip, first, self.skip)
+        self.rules[START_RULE] = Rule(START_RULE, Sequence(items))
+        return START_RULE
+
+    # -- names ------------------------------------------------------------------------------------
+
+    def reference(self, name: str, span: Span | None = None) -> Expr:
+        """Return a reference to a rule or terminal, which is lowered some time."""
+        if name not in self.used:
+            self.used.add(name)
+            entry = self.entries[name]
+            if not entry.bodies:
+                self.declared(entry)
+            elif entry.is_terminal:
+                self.terminal_rules(name)
+            else:
+                self.pending.append((name, entry, {}))
+            if entry.priority is not None:
+                self.notes.add(
+                    "annotation",
+                    entry.span,
+                    f"{name}.{entry.priority}",
+                    "a priority chooses among readings of a text, and changes no text",
+                )
+        return RuleRef(name, span=span)
+
+    def terminal_rules(self, name: str) -> None:
+        """Make the rules of a terminal and of those that it refers to."""
+        todo = [name]
+        while todo:
+            current = todo.pop()
+            entry = self.entries[current]
+            self.used.add(current)
+            if current in self.rules or not entry.bodies:
+                continue
+            self.rules[current] = Rule(current, self.terminals.body(current), entry.span)
+            for node in _references(self.rules[current].body):
+                spend(2)
+                if node not in self.rules:
+                    todo.append(node)
+
+    def declared(self, entry: Entry) -> None:
+        """Report a terminal that is declared only, or take it for nothing."""
+        self.rules[entry.name] = Rule(entry.name, EPSILON, entry.span)
+        if self.relax:
+            reason = "code that runs with Lark's lexer makes it; here nothing stands there"
+            self.notes.add("relaxed", entry.span, f"%declare {entry.name}", reason)
+            return
+        problems = next(f.problems for f in self.loader.files if f.problems.source == entry.span.source)
+        problems.add(
+            "G018",
+            f"`{entry.name}` is declared, not defined: code beside Lark's lexer makes it, which cannot be enforced",
+            entry.span.start,
+            entry.span.end,
+            label="the start rule leads to it",
+            help=f'define it, `%override {entry.name}: …`, or pass on_unsupported="relax" to have nothing stand there',
+        )
+
+    def skip_rule(self, ignored: list[Node]) -> Rule:
+        """Return the rule of what may stand between terminals: any number of what `%ignore` names."""
+        root = self.loader.root
+        options: list[Expr] = []
+        for node in ignored:
+            found = self.terminal(node, Scope(root))
+            todo, seen = [found], set()
+            while todo:
+                expr = todo.pop()
+                spend(4)
+                # (x+ | y)* is (x | y)*, with one way to read a text instead of many
+                if isinstance(expr, Repeat) and expr.min <= 1 and expr.max != 0:
+                    todo.append(expr.item)
+                elif isinstance(expr, Choice):
+                    todo.extend(reversed(expr.items))
+                elif isinstance(expr, RuleRef) and expr.name in self.rules:
+                    if expr.name not in seen:
+                        seen.add(expr.name)
+                        todo.append(self.rules[expr.name].body)
+                elif expr != EPSILON:
+                    options.append(expr)
+        body = choice(options) if options else NOTHING
+        return Rule(SKIP_RULE, Repeat(body, 0, None), ignored[0].span)
+
+    # -- expressions ------------------------------------------------------------------------------
+
+    # recursion is as deep as the syntax tree, which expressions.MAX_DEPTH limits
+    def expr(self, node: Node, scope: Scope) -> Expr:
+        parts = self.parts(node, scope)
+        return parts[0] if len(parts) == 1 else Sequence(tuple(parts), node.span)
+
+    def parts(self, node: Node, scope: Scope) -> list[Expr]:
+        """Return the sequence that a node means, with what is ignored."""
+        spend(8)
+        match node:
+            case Group(" ", items):
+                return [part for item in items for part in self.parts(item, scope)] or [EPSILON]
+            case Group("|", items):
+                return [Choice(tuple(self.expr(item, scope) for item in items), node.span)]
+            case Repetition(item, low, high, span):
+                return [Repeat(self.expr(item, scope), low, high, span)]
+            case Name(name, span):
+                bound = scope.bound.get(name)
+                if bound is not None:
+                    return self.of_bound(bound, span)
+                return self.named(scope.file.full(name), node, scope)
+            case Use(name, arguments):
+                return [self.instance(node, name, arguments, scope)]
+            case Leaf(expr):
+                return self.followed(expr)
+        return self.followed(self.terminal(node, scope))
+
+    def followed(self, terminal: Expr) -> list[Expr]:
+        if self.skip is None:
+            return [terminal]
+        if isinstance(terminal, Sequence):
+            return [*terminal.items, self.skip]
+        return [terminal, self.skip]
+
+    def named(self, full: str, node: Name, scope: Scope) -> list[Expr]:
+        entry = self.entries.get(full)
+        if entry is None:
+            return [EPSILON]  # which is reported
+        if entry.parameters:
+            self.without_arguments(node, entry, scope)
+            return [EPSILON]
+        found = self.reference(full, node.span)
+        return self.followed(found) if entry.is_terminal and entry.bodies else [found]
+
+    def without_arguments(self, node: Name | Use, entry: Entry, scope: Scope) -> None:
+        span = node.span
+        scope.file.problems.add(
+            "G018",
+            f"the template `{node.name}` is used without its arguments",
+            span.start,
+            span.end,
+            help=f"`{node.name}{{{', '.join(entry.parameters)}}}`",
+        )
+
+    def of_bound(self, bound: Bound, span: Span) -> list[Expr]:
+        if bound.node is not None and bound.file is not None:
+            return self.followed(self.terminal(bound.node, Scope(bound.file)))
+        full = bound.key[1]
+        if full not in self.entries:  # an instance of a template
+            return [RuleRef(full, span=span)]
+        found = self.reference(full, span)
+        return self.followed(found) if self.entries[full].is_terminal else [found]
+
+    def terminal(self, node: Node, scope: Scope) -> Expr:
+        """Return the expression of a terminal that stands in a rule."""
+        if isinstance(node, Group | Negation | Repetition):
+            for part in walk_nodes(node):
+                if isinstance(part, Name) and part.name in scope.bound:
+                    span = part.span
+                    problem = f"the parameter `{part.name}` cannot stand under `&` or `~`"
+                    scope.file.problems.add(
+                        "G018", problem, span.start, span.end, help="write it as a terminal"
+                    )
+                    return EPSILON
+        file = scope.file
+        for part in walk_nodes(node):
+            if isinstance(part, Name):
+                full = file.full(part.name)
+                if full in self.entries and self.entries[full].is_terminal:
+                    self.terminals.piece(full)
+                    self.reference(full)
+        key = (node.value, node.flags) if isinstance(node, Text | Pattern) else None
+        if key is not None:
+            known = self.terminals.finished.get((type(node).__name__, *key))
+            if known is not None:
+                return known
+        made = self.terminals.finish(self.terminals.build(node, file), node.span, file)
+        if key is not None:
+            self.terminals.finished[(type(node).__name__, *key)] = made
+        return made
+
+    # -- templates --------------------------------------------------------------------------------
+
+    def instance(self, node: Use, name: str, arguments: tuple[Node, ...], scope: Scope) -> Expr:
+        """Return a reference to the rule of a template with these arguments, which is lowered some time."""
+        bound = scope.bound.get(name)
+        full = bound.key[1] if bound is not None and bound.node is None else scope.file.full(name)
+        entry = self.entries.get(full)
+        if entry is None or len(entry.parameters) != len(arguments):
+            if bound is not None:
+                span = node.span
+                problem = f"`{name}` stands for what is no template of {len(arguments)} arguments here"
+                scope.file.problems.add("G018", problem, span.start, span.end)
+            return EPSILON
+        values = tuple(self.bind(argument, scope) for argument in arguments)
+        key = (full, tuple(value.key for value in values))
+        made = self.instances.get(key)
+        if made is None:
+            if len(self.instances) >= MAX_INSTANCES:
+                self.too_many(node, scope)
+                return EPSILON
+            made = self.instances[key] = self.instance_name(full, values)
+            self.pending.append((made, entry, dict(zip(entry.parameters, values, strict=True))))
+            if full not in self.used:
+                self.used.add(full)
+        return RuleRef(made, span=node.span)
+
+    def instance_name(self, full: str, values: tuple[Bound, ...]) -> str:
+        name = f"{full}{{{', '.join(value.key[-1] for value in values)}}}"
+        if len(name) > MAX_SHOWN or name in self.rules:
+            name = f"{full}{{{len(self.instances)}}}"
+        return name
+
+    def bind(self, argument: Node, scope: Scope) -> Bound:
+        """Return what an argument stands for."""
+        spend(8)
+        match argument:
+            case Name(name):
+                return scope.bound.get(name) or Bound(("name", scope.file.full(name)))
+            case Use(name, arguments):
+                found = self.instance(argument, name, arguments, scope)
+                return (
+                    Bound(("name", found.name))
+                    if isinstance(found, RuleRef)
+                    else Bound(("text", ""), Text("", "", argument.span), scope.file)
+                )
+            case Text(value, flags):
+                return Bound(("text", flags, f'"{value}"'), argument, scope.file)
+            case Pattern(value, flags):
+                return Bound(("pattern", flags, f"/{value}/"), argument, scope.file)
+            case Range(low, high):
+                return Bound(("range", f'"{low}".."{high}"'), argument, scope.file)
+        raise TypeError(f"not an argument: {argument!r}")  # the parser takes no others
+
+    def too_many(self, node: Use, scope: Scope) -> None:
+        if self.is_full:
+            return
+        self.is_full = True
+        span = node.span
+        scope.file.problems.add(
+            "G018",
+            f"more than {MAX_INSTANCES:,} templates with arguments",
+            span.start,
+            span.end,
+            help="arguments that grow with each use never come to an end",
+        )
+
+
+def _references(expr: Expr) -> list[str]:
+    from stackmask.grammar.ir import walk
+
+    return [part.name for part in walk(expr) if isinstance(part, RuleRef)]

@@ -1,0 +1,104 @@
+"""Look at every name that a grammar uses, and report those that mean nothing, or not what stands beside them."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from stackmask.grammar.lark.library import LIBRARY
+from stackmask.grammar.lark.modules import Entry, File, Loader
+from stackmask.grammar.lark.parser import parse_module
+from stackmask.grammar.lark.syntax import Name, Node, Use, is_terminal_name, walk_nodes
+from stackmask.grammar.source.diagnostics import Collector, line_and_column
+from stackmask.grammar.source.work import spend, uncounted
+
+_BUILTIN: Final = "%grammar."  # before the names of grammars given by name
+
+
+def check_names(loader: Loader) -> None:
+    """Report what is undefined, used with other arguments than it has, or a template without them.
+
+    Everything in the first file is looked at, and of imported files what that leads to.
+    Cost: linear.
+    """
+    root = loader.root
+    seen: set[str] = set()
+    todo: list[str] = []
+
+    def visit(node: Node, file: File, parameters: tuple[str, ...]) -> None:
+        for part in walk_nodes(node):
+            spend(3)
+            if not isinstance(part, Name | Use) or part.name in parameters:
+                continue
+            full = file.full(part.name)
+            entry = loader.entries.get(full)
+            if entry is None:
+                _undefined(loader, file, part)
+                continue
+            if isinstance(part, Use) or entry.parameters:
+                _check_arguments(file, part, entry)
+            if full not in seen:
+                seen.add(full)
+                todo.append(full)
+
+    for name, entry in loader.entries.items():
+        if any(file is root for _, file in entry.bodies) and name not in seen:
+            seen.add(name)
+            todo.append(name)
+    for node in root.module.ignored:
+        visit(node, root, ())
+    while todo:
+        entry = loader.entries[todo.pop()]
+        for node, file in entry.bodies:
+            visit(node, file, entry.parameters)
+
+
+def _check_arguments(file: File, part: Name | Use, entry: Entry) -> None:
+    given = len(part.arguments) if isinstance(part, Use) else 0
+    wanted = len(entry.parameters)
+    if given == wanted or (not given and wanted):  # as an argument itself, which is looked at when it is used
+        return
+    span = part.span
+    message = (
+        f"`{part.name}` takes {wanted} arguments, not {given}" if wanted else f"`{part.name}` is no template"
+    )
+    help = f"`{part.name}{{{', '.join(entry.parameters)}}}`" if wanted else "leave the braces out"
+    file.problems.add("G018", message, span.start, span.end, help=help)
+
+
+def _undefined(loader: Loader, file: File, part: Name | Use) -> None:
+    name, span = part.name, part.span
+    if name in file.module.broken:
+        return  # its definition is reported
+    imported = {local.name for one in file.module.imports for _, local in one.items}
+    if name in imported:
+        return  # as is its import
+    kind = "terminal" if is_terminal_name(name) else "rule"
+    other = name.lower() if kind == "terminal" else name.upper()
+    library = next((path for path in LIBRARY if name in _library_names(path)), None)
+    if library is not None:
+        help = f"`%import {library}.{name}`"
+    elif other in loader.entries:
+        help = f"did you mean `{other}`?"
+    else:
+        close = loader.suggest(name)
+        if close is None:
+            help = f'define it, `{name}: …`, or put text into quotes: `"{name}"`'
+        else:
+            place = loader.entries[close].span
+            line = line_and_column(loader.sources[place.source].text, place.start)[0]
+            help = f"did you mean `{close}`" + (f" (line {line})?" if place.source == span.source else "?")
+    file.problems.add(
+        "G003", f"undefined {kind} `{name}`", span.start, span.end, label=f"no {kind} of this name", help=help
+    )
+
+
+_known: dict[str, frozenset[str]] = {}
+
+
+@uncounted
+def _library_names(path: str) -> frozenset[str]:
+    """Return what a bundled file defines."""
+    if path not in _known:
+        module = parse_module(LIBRARY[path], 0, Collector())
+        _known[path] = frozenset(definition.name for definition in module.definitions)
+    return _known[path]

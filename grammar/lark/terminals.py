@@ -1,0 +1,426 @@
+"""Terminals to expressions: what Lark joins to one regular expression is one pattern here as well.
+
+Such a pattern means the strings that Python's ``re`` takes whole, so order and laziness count. Most terminals read each text
+in one way only and are put together of others by reference; the rest goes through an automaton as a whole.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Final, cast
+
+from stackmask.grammar import ir
+from stackmask.grammar.ir import Choice, Complement, Expr, Intersection, Literal, NotFollowedBy, RuleRef, Span
+from stackmask.grammar.ir.build import choice, repeat, sequence
+from stackmask.grammar.lark.modules import Entry, File
+from stackmask.grammar.lark.report import Notes
+from stackmask.grammar.lark.syntax import (
+    Group,
+    Leaf,
+    Name,
+    Negation,
+    Node,
+    Pattern,
+    Range,
+    Repetition,
+    Text,
+    walk_nodes,
+)
+from stackmask.grammar.regex.compile import Flavor, read_tree
+from stackmask.grammar.regex.pattern import tree
+from stackmask.grammar.regex.pattern.reader import byte_class, char_class
+from stackmask.grammar.regex.preferred import TooManyStates, looks_before, whole_strings, widths
+from stackmask.grammar.regex.single_paths import (
+    EMPTY,
+    UNKNOWN,
+    Paths,
+    in_choice,
+    in_sequence,
+    of_words,
+    paths,
+    repeated,
+)
+from stackmask.grammar.source.charclass import NON_ASCII_MASK, Ranges
+from stackmask.grammar.source.diagnostics import GrammarError
+from stackmask.grammar.source.work import spend
+
+MAX_PARTS: Final = 20_000  # of a terminal that is read as a whole, all others in it written out
+MAX_SHOWN: Final = 40  # characters of a terminal without a name
+MAX_WIDTH: Final = 1 << 32
+_FLAG_LENGTH: Final = len("(?i:)")
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """A part of a terminal.
+
+    ``tree``: as a pattern, other terminals written out; ``size``: its parts then. ``expr``: with references to other
+    terminals. ``paths``: whether it reads texts in one way. ``asserted``: assertions in it. ``is_set``: made of `&` or `~`,
+    and without an order. ``low``, ``high``, ``value`` and ``written``: what Lark sorts alternatives by: least and
+    greatest width, length of the regular expression, and with its flags.
+    """
+
+    tree: tree.Node
+    expr: Expr
+    paths: Paths
+    size: int
+    low: int
+    high: int
+    value: int
+    written: int
+    asserted: int = 0
+    is_set: bool = False
+
+
+NOTHING: Final = Piece(ir.EPSILON, ir.EPSILON, EMPTY, 1, 0, 0, 0, 0)
+
+
+class Terminals:
+    """The terminals of a grammar."""
+
+    def __init__(self, entries: dict[str, Entry], notes: Notes, flavor: Flavor) -> None:
+        self.entries, self.notes, self.flavor = entries, notes, flavor
+        self.lazy: dict[int, ir.Repeat] = {}
+        self.pieces: dict[str, Piece] = {}
+        self.patterns: dict[tuple[str, str], Piece] = {}
+        self.finished: dict[tuple[str, str, str], Expr] = {}
+
+    # -- named terminals --------------------------------------------------------------------------
+
+    def body(self, name: str) -> Expr:
+        """Return the expression of a terminal, which refers to others as rules."""
+        entry = self.entries[name]
+        return self.finish(self.piece(name), entry.span, entry.bodies[0][1], name)
+
+    def piece(self, name: str) -> Piece:
+        """Return what a terminal is made of, those first that it refers to; recursion is reported."""
+        todo = [(name, False)]
+        active: set[str] = set()
+        while todo:
+            current, is_ready = todo.pop()
+            if is_ready:
+                active.discard(current)
+                entry = self.entries[current]
+                pieces = [self.build(node, file) for node, file in entry.bodies]
+                self.pieces[current] = pieces[0] if len(pieces) == 1 else self.alternatives(pieces)
+                continue
+            if current in self.pieces or current in active:
+                continue
+            active.add(current)
+            todo.append((current, True))
+            for node, file in self.entries[current].bodies:
+                for use in _names(node):
+                    spend(2)
+                    other = file.full(use.name)
+                    if other in active:
+                        self._recursion(use, file)
+                        self.pieces[other] = NOTHING
+                    elif (
+                        other not in self.pieces and (found := self.entries.get(other)) and found.is_terminal
+                    ):
+                        todo.append((other, False))
+        return self.pieces[name]
+
+    def _recursion(self, use: Name, file: File) -> None:
+        file.problems.add(
+            "G018",
+            f"the terminal `{use.name}` leads back to itself",
+            use.span.start,
+            use.span.end,
+            label="recursion",
+            help=f"only rules are recursive: write it small, `{use.name.lower()}`",
+        )
+
+    # -- parts ------------------------------------------------------------------------------------
+
+    # recursion is as deep as the syntax tree, which expressions.MAX_DEPTH limits
+    def build(self, node: Node, file: File) -> Piece:
+        """Return what a node of a terminal means; what cannot stand in one is reported."""
+        spend(8)
+        match node:
+            case Text(value, flags):
+                return self.text(value, flags)
+            case Pattern():
+                return self.pattern(node, file)
+            case Range(low, high):
+                expr = char_class(((ord(low), ord(high)),))
+                return Piece(expr, expr, paths(expr, {}), 1, 1, 1, 5, 5)
+            case Name():
+                return self.name(node, file)
+            case Group(" ", items):
+                return self.joined([self.build(item, file) for item in items])
+            case Group("|", items):
+                return self.alternatives([self.build(item, file) for item in items])
+            case Group(_, items):
+                return _of_set(
+                    Intersection(tuple(self.finish(self.build(i, file), i.span, file) for i in items))
+                )
+            case Negation(item):
+                return _of_set(Complement(self.finish(self.build(item, file), item.span, file)))
+            case Repetition(item, least, most):
+                return self.repetition(self.build(item, file), least, most)
+        what = node.what if isinstance(node, Leaf) else "a template"
+        file.problems.add(
+            "G018",
+            f"{what} cannot stand in a terminal",
+            node.span.start,
+            node.span.end,
+            help="a terminal is text; write a rule, whose name is small",
+        )
+        return NOTHING
+
+    def text(self, value: str, flags: str) -> Piece:
+        known = self.patterns.get((value, "i" if flags else "="))
+        if known is not None:
+            return known
+        spend(len(value) // 4)
+        if flags:
+            found = read_tree(re.escape(value), flags="i").node
+            expr = cast("Expr", found)
+        else:
+            expr = Literal(value.encode())
+        length = len(re.escape(value))
+        piece = Piece(
+            expr,
+            expr,
+            paths(expr, {}),
+            1 + len(value) if flags else 1,
+            len(value),
+            len(value),
+            len(value),
+            length + (_FLAG_LENGTH if flags else 0),
+        )
+        self.patterns[value, "i" if flags else "="] = piece
+        return piece
+
+    def pattern(self, node: Pattern, file: File) -> Piece:
+        key = node.value, f"/{node.flags}"
+        known = self.patterns.get(key)
+        if known is None:
+            known = self.patterns[key] = self._read(node, file)
+        return known
+
+    def _read(self, node: Pattern, file: File) -> Piece:
+        flags = "".join(sorted(set(node.flags) - {"l"}))
+        start = node.span.start + 1
+        if "l" in node.flags:
+            file.problems.add(
+                "G009",
+                "the flag `l` depends on the locale",
+                node.span.end - len(node.flags),
+                node.span.end,
+                help="leave it out",
+            )
+        try:
+            found = read_tree(node.value, flavor=self.flavor, flags=flags)
+        except GrammarError as error:
+            for problem in error.diagnostics:
+                place = problem.span or Span(0, len(node.value))
+                file.problems.add(
+                    problem.code,
+                    problem.message,
+                    start + place.start,
+                    start + place.end,
+                    label=problem.label,
+                    help=problem.help,
+                )
+            return NOTHING
+        self.lazy.update(found.lazy)
+        least, most = widths(found.node)
+        size = sum(1 for _ in tree.walk_nodes(found.node))
+        spend(2 * size)
+        expr = cast("Expr", found.node)
+        length = len(node.value)
+        return Piece(
+            found.node,
+            expr,
+            UNKNOWN if found.asserted else paths(found.node, self.lazy),
+            size,
+            least,
+            MAX_WIDTH if most is None else min(most, MAX_WIDTH),
+            length,
+            length + _FLAG_LENGTH * len(node.flags),
+            found.asserted,
+        )
+
+    def name(self, node: Name, file: File) -> Piece:
+        full = file.full(node.name)
+        entry = self.entries.get(full)
+        if entry is None:
+            return NOTHING  # which is reported where names are looked at
+        if not entry.is_terminal:
+            file.problems.add(
+                "G018",
+                f"the rule `{node.name}` cannot stand in a terminal",
+                node.span.start,
+                node.span.end,
+                help=f"write the rule as a terminal, `{node.name.upper()}`, or this one as a rule",
+            )
+            return NOTHING
+        found = self.pieces.get(full)
+        if found is None or not entry.bodies:
+            return NOTHING
+        return Piece(
+            found.tree,
+            RuleRef(full, span=node.span),
+            found.paths,
+            found.size,
+            found.low,
+            found.high,
+            found.value,
+            found.written,
+            found.asserted,
+            found.is_set,
+        )
+
+    def joined(self, pieces: list[Piece]) -> Piece:
+        """Return pieces that follow each other."""
+        if len(pieces) == 1:
+            return pieces[0]
+        if not pieces:
+            return NOTHING
+        length = sum(piece.written for piece in pieces)
+        return Piece(
+            tree.node_sequence(piece.tree for piece in pieces),
+            sequence([piece.expr for piece in pieces]),
+            in_sequence(piece.paths for piece in pieces),
+            1 + sum(piece.size for piece in pieces),
+            sum(piece.low for piece in pieces),
+            min(sum(piece.high for piece in pieces), MAX_WIDTH),
+            length,
+            length,
+            sum(piece.asserted for piece in pieces),
+            any(piece.is_set for piece in pieces),
+        )
+
+    def alternatives(self, pieces: list[Piece]) -> Piece:
+        """Return a choice, the widest piece first, as Lark has it."""
+        if len(pieces) == 1:
+            return pieces[0]
+        spend(4 * len(pieces))
+        ordered = sorted(pieces, key=_rank)
+        words = [piece.tree.data for piece in ordered if isinstance(piece.tree, Literal) and piece.tree.data]
+        if len(words) == len(ordered):
+            known = of_words([word.decode() for word in words])
+        else:
+            known = in_choice([piece.paths for piece in ordered])
+        length = len("(?:)") - 1 + sum(1 + piece.written for piece in ordered)
+        return Piece(
+            tree.node_choice(piece.tree for piece in ordered),
+            choice([piece.expr for piece in ordered]),
+            known,
+            1 + sum(piece.size for piece in ordered),
+            min(piece.low for piece in ordered),
+            max(piece.high for piece in ordered),
+            length,
+            length,
+            sum(piece.asserted for piece in ordered),
+            any(piece.is_set for piece in ordered),
+        )
+
+    def repetition(self, piece: Piece, least: int, most: int | None) -> Piece:
+        length = len("(?:)*") + piece.written
+        found: tree.Node
+        if piece.asserted and tree.takes_nothing(piece.tree):  # holding once is holding always
+            found = ir.EPSILON if least == 0 else piece.tree
+        else:
+            found = tree.node_repeat(piece.tree, least, most)
+        high = MAX_WIDTH if most is None and piece.high else min(piece.high * (most or 0), MAX_WIDTH)
+        return Piece(
+            found,
+            repeat(piece.expr, least, most),
+            repeated(piece.paths, least, most, False),
+            1 + piece.size,
+            min(piece.low * least, MAX_WIDTH),
+            high,
+            length,
+            length,
+            piece.asserted,
+            piece.is_set,
+        )
+
+    # -- whole terminals --------------------------------------------------------------------------
+
+    def finish(self, piece: Piece, span: Span, file: File, name: str = "") -> Expr:
+        """Return the strings that a pattern takes whole."""
+        what = name or file.text[span.start : min(span.end, span.start + MAX_SHOWN)]
+        if piece.paths.is_empty and not piece.asserted and piece.expr != ir.EPSILON:
+            self.notes.add("annotation", span, what, "may be empty, which Lark refuses of a terminal")
+        if piece.is_set:
+            if piece.asserted:
+                self._refuse(file, span, "look-around beside `&` or `~`", "give it a terminal of its own")
+            return piece.expr
+        if piece.paths.is_single and not piece.asserted:
+            return piece.expr
+        return self._automaton(piece, span, file, what)
+
+    def _automaton(self, piece: Piece, span: Span, file: File, what: str) -> Expr:
+        before = looks_before(piece.tree) if piece.asserted and piece.size <= MAX_PARTS else None
+        if before is not None:
+            self._refuse(
+                file,
+                span,
+                f"{before.what} asks for what stands before the terminal",
+                "leave it out: a terminal is matched as a whole, where it begins",
+            )
+            return ir.EPSILON
+        try:
+            if piece.size > MAX_PARTS:
+                raise TooManyStates
+            found = whole_strings(piece.tree, self.lazy)
+        except TooManyStates:
+            if piece.asserted:
+                self._refuse(
+                    file,
+                    span,
+                    "look-around in a pattern of this size",
+                    "make the terminal smaller, or leave it out",
+                )
+                return ir.EPSILON
+            reason = "too large to tell which of its strings `re` would take: all of them may come"
+            self.notes.add("relaxed", span, what, reason)
+            return piece.expr
+        if found.is_narrow:
+            reason = (
+                "look-ahead past its end is enforced for one character; strings that need more are left out"
+            )
+            self.notes.add("narrowed", span, what, reason)
+        if not found.parts:
+            self._refuse(
+                file,
+                span,
+                "the terminal matches nothing by itself: it asks for what follows",
+                "leave the look-ahead out",
+            )
+            return ir.EPSILON
+        options: list[Expr] = []
+        for expr, forbidden in found.parts:
+            options.append(expr if not forbidden else sequence([expr, NotFollowedBy(_mask(forbidden))]))
+        return options[0] if len(options) == 1 else Choice(tuple(options))
+
+    def _refuse(self, file: File, span: Span, problem: str, help: str) -> None:
+        file.problems.add("G009", problem, span.start, span.end, help=help)
+
+
+def _rank(piece: Piece) -> tuple[int, int, int]:
+    return -piece.high, -piece.low, -piece.value  # mutant: widest-first
+
+
+def _of_set(expr: Expr) -> Piece:
+    return Piece(expr, expr, UNKNOWN._replace(is_empty=False), 1, 0, MAX_WIDTH, 0, 0, 0, True)
+
+
+def _names(node: Node) -> list[Name]:
+    return [part for part in walk_nodes(node) if isinstance(part, Name)]
+
+
+def _mask(forbidden: Ranges) -> int:
+    """Return the bytes that characters begin with."""
+    mask = 0
+    for low, high in forbidden:
+        if low < 0x80:
+            mask |= byte_class(((low, min(high, 0x7F)),)).mask
+        if high >= 0x80:
+            mask |= NON_ASCII_MASK
+    return mask
