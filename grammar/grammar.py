@@ -140,7 +140,7 @@ class Grammar:
 
         ``source``: a Grammar (returned as it is), a type (a pydantic model, a dataclass, a TypedDict, ``Literal``,
         ``Enum``, ``list[int]``, a union), a JSON Schema or structural tag as a dict, a ``re.Pattern`` that the whole text
-        matches, a list of strings to choose from, EBNF text, or a ``pathlib.Path`` (``.ebnf``, ``.gbnf``, ``.json``).
+        matches, a list of strings to choose from, EBNF text, or a ``pathlib.Path`` (``.ebnf``, ``.gbnf``, ``.lark``, ``.json``).
         A str is never a path. ``profile``: as in ``from_json_schema``.
         Raises: OutputError (a StackmaskError) for anything else, with what is possible; as the ``from_…`` method that it leads to.
         """
@@ -151,7 +151,7 @@ class Grammar:
         kind = kind_of(source)
         if kind == "ebnf":
             return cls.from_ebnf(source, limits=limits)
-        if kind == "ebnf file":
+        if kind in ("ebnf file", "lark file"):
             return cls.from_file(source, limits=limits)
         if kind == "structural tag":
             return cls.from_structural_tag(source, limits=limits)
@@ -191,18 +191,11 @@ class Grammar:
         def read() -> Grammar:
             check_text("the grammar", text)
             found = Directives(text, name=name, base=folder, start=start, given=given)
-            grammar = cls._of_parts(found, parts.values())
+            grammar = _of_parts(found, parts.values())
             grammar._is_ebnf = True
             return grammar
 
         return cls._read(limits, read)
-
-    @classmethod
-    def _of_parts(cls, found: Directives, parts: Iterable[Grammar]) -> Grammar:
-        """Return the grammar of a text with its parts, for each vocabulary if they have markers."""
-        if found.has_markers or any(part._marked is not None for part in parts):
-            return cls._with_markers(lambda names: cls(found.rules(names)))
-        return cls(found.rules())
 
     @classmethod
     @explains_options(ELSEWHERE["ebnf"])
@@ -236,7 +229,7 @@ class Grammar:
             check_text("the grammar", text)
             options: Any = {"flavor": flavor, "on_unsupported": on_unsupported, "given": parts}
             loaded, report = load_lark(text, name=name, base=folder, start=start, **options)
-            grammar = cls._of_parts(Directives.of(loaded, given), parts.values())
+            grammar = _of_parts(Directives.of(loaded, given), parts.values())
             grammar.report = report
             return grammar
 
@@ -574,6 +567,13 @@ def concat(*parts: Grammar, **named: Grammar) -> Grammar:
     from stackmask.grammar.compose.merge import checked_parts, concat
 
     return _composed(checked_parts(parts, named, Grammar), concat)
+
+
+def _of_parts(found: Directives, parts: Iterable[Grammar]) -> Grammar:
+    """Return the grammar of a text with its parts, for each vocabulary if they have markers."""
+    if found.has_markers or any(part._marked is not None for part in parts):
+        return Grammar._with_markers(lambda names: Grammar(found.rules(names)))
+    return Grammar(found.rules())
 
 
 def _composed(

@@ -16,13 +16,20 @@ from typing import Any, Final, Literal, TypeAlias, final, get_args, get_origin
 from stackmask.grammar.json_schema.document.loading import is_type
 from stackmask.grammar.source.diagnostics import StackmaskError
 
-Kind: TypeAlias = Literal["ebnf", "ebnf file", "schema", "schema file", "structural tag", "regex", "choices"]
+Kind: TypeAlias = Literal[
+    "ebnf", "ebnf file", "lark file", "schema", "schema file", "structural tag", "regex", "choices"
+]
 
 POSSIBLE: Final = (
     "a Grammar; a type (a pydantic model, a dataclass, a TypedDict, Literal, Enum, list[int], …); a JSON Schema as a "
     "dict; a re.Pattern; a list of strings to choose from; EBNF text; a pathlib.Path of a grammar or schema file"
 )
-SUFFIXES: Final[dict[str, Kind]] = {".ebnf": "ebnf file", ".gbnf": "ebnf file", ".json": "schema file"}
+SUFFIXES: Final[dict[str, Kind]] = {
+    ".ebnf": "ebnf file",
+    ".gbnf": "ebnf file",
+    ".lark": "lark file",
+    ".json": "schema file",
+}
 SHOWN_PROBLEMS: Final = 5  # of a text that a type refuses
 LETTERS: Final = {re.IGNORECASE: "i", re.MULTILINE: "m", re.DOTALL: "s", re.VERBOSE: "x", re.ASCII: "a"}
 

@@ -34,6 +34,7 @@ def _lines(pattern: str) -> re.Pattern[str]:
     return re.compile(rf"(?m)^[ \t]*(?![ \t])(?:{pattern})")
 
 
+LARK: Final = "a grammar of Lark"
 _COLON = rf"[?!]?{_NAME}(?:\.\d+)?(?:\{{[^}}\n]*\}})?[ \t]*:(?![:=])"
 LOOKS: Final = (
     _Look(
@@ -67,10 +68,10 @@ LOOKS: Final = (
         "write `name ::= …` for `name : … ;`, `%skip X` for `-> skip`, `[^x]` for `~[x]`",
     ),
     _Look(
-        "a grammar of Lark",
+        LARK,
         _lines(_COLON),
         None,
-        'write `name ::= …` for `name: …`, `%skip X` for `%ignore X`; regexes and literals stay; pass start="start"',
+        "Grammar.from_lark(text) reads it as it is",
     ),
     _Look(
         "ABNF (RFC 5234)",
@@ -121,7 +122,8 @@ def foreign_dialect(text: str) -> Foreign | None:
         match = look.sign.search(text)
         if match and (look.also is None or look.also.search(text)):
             start = match.end() - len(match[0].lstrip())
-            return Foreign(look.name, start, match.end(), look.change + _example(text))
+            example = _example(text) if look.name != LARK else ""
+            return Foreign(look.name, start, match.end(), look.change + example)
     return None
 
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection
 from pathlib import Path
 from typing import Final, Literal, NamedTuple
 
 from stackmask.grammar.ebnf.modules import Loaded
 from stackmask.grammar.ebnf.syntax import Part
-from stackmask.grammar.ir import RuleSet
+from stackmask.grammar.ir import RuleSet, Span
+from stackmask.grammar.lark.dialects import foreign_text
 from stackmask.grammar.lark.lower import Lowering
 from stackmask.grammar.lark.modules import Loader
 from stackmask.grammar.lark.names import check_names
@@ -16,10 +17,12 @@ from stackmask.grammar.lark.report import LarkReport, Notes
 from stackmask.grammar.lark.terminals import Terminals
 from stackmask.grammar.regex.compile import Flavor
 from stackmask.grammar.source.diagnostics import Diagnostic, GrammarError
+from stackmask.grammar.source.options import ArgumentError
 from stackmask.grammar.source.similar import similar
 from stackmask.grammar.source.work import enter
 
 DEFAULT_START: Final = "start"
+FLAVORS: Final = ("python", "rust")
 OnUnsupported = Literal["error", "relax"]
 
 
@@ -36,7 +39,7 @@ def load_lark(
     start: str | None,
     flavor: Flavor = "python",
     on_unsupported: OnUnsupported = "error",
-    given: Iterable[str] = (),
+    given: Collection[str] = (),
 ) -> LoadedLark:
     """Make the rules of a Lark text.
 
@@ -45,11 +48,17 @@ def load_lark(
     nothing. ``given``: names of grammars that `@name` may use.
     Raises: GrammarError with the problems of all files at once.
     """
+    if on_unsupported not in ("error", "relax"):
+        raise ArgumentError(f"`on_unsupported` is {on_unsupported!r:.60}, not error or relax")
+    if flavor not in FLAVORS:
+        raise ArgumentError(f"no regex flavour `{flavor!s:.60}`; there are: {', '.join(FLAVORS)}")
     enter("reading the grammar")
     loader = Loader()
     loader.load(text, name, base)
-    check_names(loader)
+    check_names(loader, given)
     first = _choose_start(loader, start)
+    if loader.root.problems.found:
+        _stop_on_another_language(loader)
     _stop_on_problems(loader)
     notes = Notes()
     for file in loader.files:
@@ -109,6 +118,16 @@ def _check_rest(loader: Loader, terminals: Terminals, lowering: Lowering) -> Non
         ):
             continue
         terminals.piece(name)
+
+
+def _stop_on_another_language(loader: Loader) -> None:
+    found = foreign_text(loader.root.text)
+    if found is not None:  # all else that is wrong with it comes of this
+        span = Span(found.start, found.end, loader.root.problems.source)
+        raise GrammarError(
+            [Diagnostic("G019", f"this is {found.what}, not a grammar of Lark", span, help=found.cure)],
+            loader.sources,
+        )
 
 
 def _stop_on_problems(loader: Loader) -> None:

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Final
 
+from stackmask.grammar.ir import RuleRef
 from stackmask.grammar.lark.library import LIBRARY
 from stackmask.grammar.lark.modules import Entry, File, Loader
 from stackmask.grammar.lark.parser import parse_module
-from stackmask.grammar.lark.syntax import Name, Node, Use, is_terminal_name, walk_nodes
+from stackmask.grammar.lark.syntax import Leaf, Name, Node, Use, is_terminal_name, walk_nodes
 from stackmask.grammar.source.diagnostics import Collector, line_and_column
+from stackmask.grammar.source.similar import similar
 from stackmask.grammar.source.work import spend, uncounted
 
-_BUILTIN: Final = "%grammar."  # before the names of grammars given by name
+GIVEN: Final = "%grammar."  # before the names of grammars given by name
 
 
-def check_names(loader: Loader) -> None:
-    """Report what is undefined, used with other arguments than it has, or a template without them.
+def check_names(loader: Loader, given: Collection[str]) -> None:
+    """Report what is undefined or used with other arguments than it has. ``given``: what `@name` may name.
 
     Everything in the first file is looked at, and of imported files what that leads to.
     Cost: linear.
@@ -27,6 +30,8 @@ def check_names(loader: Loader) -> None:
     def visit(node: Node, file: File, parameters: tuple[str, ...]) -> None:
         for part in walk_nodes(node):
             spend(3)
+            if isinstance(part, Leaf) and isinstance(part.expr, RuleRef) and part.expr.name.startswith(GIVEN):
+                _check_given(file, part, part.expr.name.removeprefix(GIVEN), given)
             if not isinstance(part, Name | Use) or part.name in parameters:
                 continue
             full = file.full(part.name)
@@ -50,6 +55,24 @@ def check_names(loader: Loader) -> None:
         entry = loader.entries[todo.pop()]
         for node, file in entry.bodies:
             visit(node, file, entry.parameters)
+
+
+def _check_given(file: File, part: Leaf, name: str, given: Collection[str]) -> None:
+    if name in given:
+        return
+    close = similar(name, given)
+    names = (
+        f"there are {', '.join(list(given)[:10])}"
+        if given
+        else f'pass grammars={{"{name}": …}} to Grammar.from_lark'
+    )
+    file.problems.add(
+        "G003",
+        f"no grammar `{name}` is given by name",
+        part.span.start,
+        part.span.end,
+        help=f"did you mean `@{close}`?" if close else names,
+    )
 
 
 def _check_arguments(file: File, part: Name | Use, entry: Entry) -> None:

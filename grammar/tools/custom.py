@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from stackmask.grammar.grammar import Grammar
-from stackmask.grammar.source.diagnostics import GrammarError
+from stackmask.grammar.source.diagnostics import GrammarError, line_and_column
 from stackmask.grammar.source.similar import similar
 from stackmask.grammar.tools.errors import ToolError
 from stackmask.grammar.tools.tool import Tool
@@ -19,9 +19,9 @@ KEYS: Final = ("type", "name", "description", "format")
 def custom_tool(source: Mapping[str, Any]) -> Tool:
     """Return the tool of ``{"type": "custom", "name": …, "format": …}``, whose parts may stand in ``custom`` too.
 
-    A format is ``{"type": "text"}``, ``{"type": "grammar", "syntax": "regex", "definition": …}``, or a Grammar. A pattern is of
-    ECMA-262, and the whole text matches it.
-    Raises: ToolError for what is none of these, or no pattern.
+    A format is ``{"type": "text"}``, ``{"type": "grammar", "syntax": "regex" or "lark", "definition": …}``, or a Grammar. A
+    pattern is of ECMA-262, and the whole text matches it; those within Lark are of Rust's `regex`, as OpenAI has it.
+    Raises: ToolError for what is none of these, or has errors.
     """
     inner, place = (source["custom"], "/custom") if "custom" in source else (source, "")
     if not isinstance(inner, Mapping) or "name" not in inner:
@@ -44,12 +44,14 @@ def custom_tool(source: Mapping[str, Any]) -> Tool:
         tool = Tool(name, _of_input({"type": "string"}), description=description)
         tool.is_text = True
         return tool
-    pattern, place = _pattern(form, place)
+    syntax, pattern, place = _definition(form, place)
     try:
+        if syntax == "lark":
+            return Tool(name, description=description, grammar=Grammar.from_lark(pattern, flavor="rust"))
         grammar = Grammar.from_regex(pattern)
     except GrammarError as error:
         found = error.diagnostics[0]
-        where = "" if found.span is None else f" at character {found.span.start + 1}"
+        where = "" if found.span is None else _where(pattern, found.span.start, syntax)
         help = f"; {found.help or found.label}" if found.help or found.label else ""
         raise ToolError(f"{place}/definition", f"{found.message}{where} ({found.code}){help}") from None
     schema = _of_input({"type": "string", "pattern": f"^(?:{pattern})$"})
@@ -58,8 +60,15 @@ def custom_tool(source: Mapping[str, Any]) -> Tool:
     return tool
 
 
-def _pattern(form: Mapping[str, Any], place: str) -> tuple[str, str]:
-    """Return the pattern of a grammar format, and the place of what holds it."""
+def _where(text: str, start: int, syntax: str) -> str:
+    if syntax == "regex":
+        return f" at character {start + 1}"
+    line, column = line_and_column(text, start)
+    return f" in line {line}, column {column}"
+
+
+def _definition(form: Mapping[str, Any], place: str) -> tuple[str, str, str]:
+    """Return the syntax and the text of a grammar format, and the place of what holds them."""
     inner = form
     if "grammar" in form:
         check_keys(form, ("type", "grammar"), place, "a grammar format")
@@ -68,14 +77,11 @@ def _pattern(form: Mapping[str, Any], place: str) -> tuple[str, str]:
         raise ToolError(place, "an object with `syntax` and `definition` is needed")
     check_keys(inner, ("type", "syntax", "definition"), place, "a grammar format")
     syntax, definition = inner.get("syntax"), inner.get("definition")
-    if syntax == "lark":
-        problem = "there is no reader for Lark; write the rules in EBNF and give `Tool(name, grammar=Grammar.from_ebnf(…))`"
-        raise ToolError(f"{place}/syntax", problem)
     if syntax not in SYNTAXES:
         raise ToolError(f"{place}/syntax", f"{syntax!r:.60} is none of {', '.join(SYNTAXES)}")
     if not isinstance(definition, str):
         raise ToolError(f"{place}/definition", f"a string is needed, not {type(definition).__name__}")
-    return definition, place
+    return syntax, definition, place
 
 
 def check_keys(given: Mapping[str, Any], known: Sequence[str], place: str, what: str) -> None:

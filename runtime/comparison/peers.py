@@ -98,6 +98,10 @@ class XGrammar:
                     self.compiled = self.compiler.compile_json_schema(
                         subject.source, any_whitespace=True, strict_mode=False
                     )
+                case "grammar" if subject.is_lark:
+                    self.compiled = self.compiler.compile_grammar(
+                        self.library.Grammar.from_lark(subject.source)
+                    )
                 case "grammar":
                     grammar = self.library.Grammar.from_ebnf(
                         subject.source, root_rule_name=subject.start or "root"
@@ -172,7 +176,8 @@ class LLGuidance:
                 case "grammar":
                     from llguidance.gbnf_to_lark import gbnf_to_lark
 
-                    grammar = make.grammar_from_lark(gbnf_to_lark(subject.source))
+                    lark = subject.source if subject.is_lark else gbnf_to_lark(subject.source)
+                    grammar = make.grammar_from_lark(lark)
         except Refused:
             raise
         except Exception as error:  # noqa: BLE001  # its converters raise what they meet

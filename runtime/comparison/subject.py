@@ -15,7 +15,8 @@ from stackmask.grammar.source.files import bundled_names, bundled_path, read_tex
 Kind: TypeAlias = Literal["regex", "grammar", "schema"]
 Flavor: TypeAlias = Literal["ecma", "python", "rust"]
 
-GRAMMAR_ENDINGS: Final = (".ebnf", ".gbnf")
+LARK_ENDING: Final = ".lark"
+GRAMMAR_ENDINGS: Final = (".ebnf", ".gbnf", LARK_ENDING)
 SCHEMA_ENDING: Final = ".json"
 MAX_TITLE: Final = 60
 
@@ -45,6 +46,11 @@ class Subject:
         shown = self.origin or " ".join(self.source.split())
         return shown if len(shown) <= MAX_TITLE else shown[: MAX_TITLE - 1] + "…"
 
+    @property
+    def is_lark(self) -> bool:
+        """Whether it is a grammar in the syntax of Lark."""
+        return self.kind == "grammar" and (self.origin or "").lower().endswith(LARK_ENDING)
+
     def grammar(self) -> Grammar:
         """Make the grammar.
 
@@ -58,6 +64,8 @@ class Subject:
             case "grammar":
                 name = self.origin or "<grammar>"
                 base = Path(self.origin).parent if self.origin else None
+                if self.is_lark:
+                    return Grammar.from_lark(self.source, self.start, name=name, base=base)
                 return Grammar.from_ebnf(self.source, self.start, name=name, base=base)
             case "schema":
                 return Grammar.from_json_schema(self.schema())
@@ -108,7 +116,7 @@ def _kind_of(argument: str) -> Kind:
         if name.endswith(SCHEMA_ENDING):
             return "schema"
         raise ComparisonError(
-            f"{argument} ends neither in .ebnf, .gbnf nor .json: say what it is with --grammar or --schema"
+            f"{argument} ends neither in .ebnf, .gbnf, .lark nor .json: say what it is with --grammar or --schema"
         )
     if argument in bundled_names():
         return "grammar"

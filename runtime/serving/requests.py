@@ -8,6 +8,7 @@ from dataclasses import dataclass, fields, replace
 from typing import Any, Final, Literal
 
 from stackmask.grammar.grammar import Grammar
+from stackmask.grammar.lark.dialects import is_lark
 from stackmask.grammar.source.diagnostics import StackmaskError
 from stackmask.pda.limits import Limits
 
@@ -78,7 +79,7 @@ def grammar_of(kind: str, text: Any, options: Options) -> Grammar:
     """Make the grammar of a request.
 
     ``kind``: one of KINDS. ``text``: of "json" a schema, of "choice" a JSON list of strings, of "structural_tag" its
-    JSON, of "regex" a pattern that the whole text matches, of "grammar" EBNF or GBNF; "json_object" has none.
+    JSON, of "regex" a pattern that the whole text matches, of "grammar" EBNF, GBNF or Lark; "json_object" has none.
     Raises: StackmaskError with the place and the reason.
     Cost: that of reading it; no masks are made.
     """
@@ -93,7 +94,8 @@ def grammar_of(kind: str, text: Any, options: Options) -> Grammar:
     if kind == "regex":
         return Grammar.from_regex(text, limits=limits)
     if kind == "grammar":
-        return Grammar.from_ebnf(text, None, limits=limits)
+        read = Grammar.from_lark if isinstance(text, str) and is_lark(text) else Grammar.from_ebnf
+        return read(text, None, limits=limits)
     if kind == "choice":
         choices = parsed_json(text, "the list of choices")
         if not isinstance(choices, list) or not choices:

@@ -90,7 +90,7 @@ def test_files_are_opened_by_their_suffix(tmp_path: Path) -> None:
     (tmp_path / "s.json").write_text(json.dumps({"const": 5}), encoding="utf-8")
     assert ByteMatcher(sm.Grammar.of(tmp_path / "g.EBNF")).matches("x")
     assert ByteMatcher(sm.Grammar.of(tmp_path / "s.json")).matches("5")
-    with pytest.raises(sm.StackmaskError, match=r"the suffixes are .ebnf, .gbnf, .json"):
+    with pytest.raises(sm.StackmaskError, match=r"the suffixes are .ebnf, .gbnf, .lark, .json"):
         sm.Grammar.of(tmp_path / "notes.txt")
 
 

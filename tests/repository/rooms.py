@@ -411,6 +411,7 @@ ROOMS: dict[str, tuple[str, ...]] = {
     ),
     "runtime/serving": (
         "grammar/grammar",
+        "grammar/lark",
         "grammar/source",
         "pda/limits",
         "runtime/kernels",

@@ -94,7 +94,7 @@ class Grammar:
         tokenizer_info: Any = None,
         named_grammars: Mapping[str, Grammar | str] | None = None,
     ) -> Grammar:
-        """Read a Lark grammar, where this engine can. Raises: XGrammarError."""
+        """Read a Lark grammar (``docs/lark.md``). Raises: XGrammarError."""
         return _made(lark_recipe(lark_string, named_grammars))
 
     @staticmethod
@@ -180,7 +180,7 @@ def lark_recipe(text: str, named_grammars: Mapping[str, Grammar | str] | None = 
     """Return the recipe of ``Grammar.from_lark``. Raises: XGrammarError for grammars by name."""
     if named_grammars:
         raise XGrammarError(
-            "named_grammars: `@name` is not read; put grammars together with `%json` or union"
+            "named_grammars: not read here; stackmask.Grammar.from_lark(text, grammars={…}) takes them as `@name`"
         )
     return {"kind": "lark", "text": text}
 
@@ -237,13 +237,7 @@ def _of_regex(recipe: Recipe) -> NativeGrammar:
 
 
 def _of_lark(recipe: Recipe) -> NativeGrammar:
-    read = getattr(NativeGrammar, "from_lark", None)
-    if read is None:
-        raise XGrammarError(
-            "Lark grammars are not read: write EBNF (docs/grammar.md); docs/migrate/xgrammar.md shows how rules look there"
-        )
-    native: NativeGrammar = read(recipe["text"])
-    return native
+    return NativeGrammar.from_lark(recipe["text"])
 
 
 def _of_tag(recipe: Recipe) -> NativeGrammar:

@@ -61,7 +61,7 @@ def test_a_grammar_as_format() -> None:
         ({"name": "a", "format": {"type": "json"}}, "/format/type: 'json' is none of text, grammar"),
         (
             {"name": "a", "format": {"type": "grammar", "syntax": "lark"}},
-            "/format/syntax: there is no reader for Lark",
+            "/format/definition: a string is needed, not NoneType",
         ),
         (
             {"name": "a", "format": {"type": "grammar", "syntax": "sql"}},
@@ -104,3 +104,28 @@ def test_a_pattern_that_is_none() -> None:
     }
     with pytest.raises(tools.ToolError, match="at /tools/0/format/definition: unclosed group at character 2"):
         tools.grammar("hermes", [broken])
+
+
+def test_a_grammar_in_lark() -> None:
+    definition = 'start: "SELECT " NAME\nNAME: /[a-z]+/\n'
+    run = {
+        "type": "custom",
+        "name": "run",
+        "format": {"type": "grammar", "syntax": "lark", "definition": definition},
+    }
+    made = tools.grammar(STYLE, [run], reasoning="off")
+    assert made.accepts("Look: <<run: SELECT city>>")
+    assert not made.accepts("<<run: SELECT 1>>")
+    assert tools.parse(STYLE, "<<run: SELECT a>>", tools=[run]).calls[0].arguments == {"input": "SELECT a"}
+
+
+def test_a_grammar_in_lark_with_an_error() -> None:
+    definition = 'start: "a"\nother: itme'
+    broken = {
+        "type": "custom",
+        "name": "a",
+        "format": {"type": "grammar", "syntax": "lark", "definition": definition},
+    }
+    message = "at /tools/0/format/definition: undefined rule `itme` in line 2, column 8 \\(G003\\)"
+    with pytest.raises(tools.ToolError, match=message):
+        tools.grammar(STYLE, [broken])
