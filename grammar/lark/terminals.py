@@ -48,6 +48,7 @@ from stackmask.grammar.source.work import spend
 MAX_PARTS: Final = 20_000  # of a terminal that is read as a whole, all others in it written out
 MAX_SHOWN: Final = 40  # characters of a terminal without a name
 MAX_WIDTH: Final = 1 << 32
+_PARTS: Final = re.compile(r"\\.|\[\^?\]?(?:\\.|[^\]\\])*\]|[()|]", re.DOTALL)
 _FLAG_LENGTH: Final = len("(?i:)")
 
 
@@ -71,8 +72,12 @@ class Piece:
     written: int
     asserted: int = 0
     is_set: bool = False
+    is_open: bool = False  # a regex with a `|` outside of groups
 
 
+_JOINED: Final = (
+    "Lark joins the regex to its neighbours as it is, so that its `|` reaches over them; here it is a group"
+)
 NOTHING: Final = Piece(ir.EPSILON, ir.EPSILON, EMPTY, 1, 0, 0, 0, 0)
 
 
@@ -149,7 +154,11 @@ class Terminals:
             case Name():
                 return self.name(node, file)
             case Group(" ", items):
-                return self.joined([self.build(item, file) for item in items])
+                pieces = [self.build(item, file) for item in items]
+                if len(pieces) > 1 and any(piece.is_open for piece in pieces):
+                    what = file.text[node.span.start : min(node.span.end, node.span.start + MAX_SHOWN)]
+                    self.notes.add("relaxed", node.span, what, _JOINED)
+                return self.joined(pieces)
             case Group("|", items):
                 return self.alternatives([self.build(item, file) for item in items])
             case Group(_, items):
@@ -242,6 +251,7 @@ class Terminals:
             length,
             length + _FLAG_LENGTH * len(node.flags),
             found.asserted,
+            is_open=not node.flags and _is_open(node.value),
         )
 
     def name(self, node: Name, file: File) -> Piece:
@@ -272,6 +282,7 @@ class Terminals:
             found.written,
             found.asserted,
             found.is_set,
+            found.is_open,
         )
 
     def joined(self, pieces: list[Piece]) -> Piece:
@@ -401,6 +412,18 @@ class Terminals:
 
     def _refuse(self, file: File, span: Span, problem: str, help: str) -> None:
         file.problems.add("G009", problem, span.start, span.end, help=help)
+
+
+def _is_open(pattern: str) -> bool:
+    """Tell whether a pattern has a `|` outside of groups. Cost: linear, where there is one at all."""
+    if "|" not in pattern:
+        return False
+    depth = 0
+    for part in _PARTS.findall(pattern):
+        depth += (part == "(") - (part == ")")
+        if part == "|" and depth == 0:
+            return True
+    return False
 
 
 def _rank(piece: Piece) -> tuple[int, int, int]:

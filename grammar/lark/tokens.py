@@ -99,7 +99,7 @@ def _read_body(text: str, at: int, tokens: list[Token], problems: Collector) -> 
 
 def _report(text: str, at: int, problems: Collector) -> int:
     """Report what is no token, and return where reading goes on."""
-    spend(100)
+    spend(30)
     character = text[at]
     line = _END_OF_LINE.match(text, at)
     end = line.end() if line else len(text)

@@ -1,0 +1,94 @@
+"""Texts that are large in one way are read in time that their size decides, or refused by name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+import stackmask as sm
+
+LARGE = 64_000
+
+
+def doubling(count: int, last: str) -> str:
+    return "start: T0\n" + "".join(f"T{i}: T{i + 1} T{i + 1}\n" for i in range(count)) + f"T{count}: {last}\n"
+
+
+REFUSED: dict[str, tuple[str, str]] = {
+    "parentheses": ("start: " + "(" * 32_000 + '"a"' + ")" * 32_000, "G015"),
+    "open parentheses": ("start: " + "(" * LARGE, "G001"),
+    "brackets": ("start: " + "[" * 32_000 + '"a"' + "]" * 32_000, "G015"),
+    "closing parentheses": ("start: " + ")" * LARGE, "G001"),
+    "complements": ("start: " + "~" * LARGE + '"a"', "G015"),
+    "braces": ("start: " + "a{" * 20_000, "G001"),
+    "JSON": ("start: %json " + "[" * 30_000, "G020"),
+    "undefined names": ("start: " + " ".join(f"u{i}" for i in range(5_000)), "G003"),
+    "percent signs": ("%" * LARGE, "G001"),
+    "quotes": ('"' * LARGE, "G001"),
+    "unclosed regexes": ("/\\/\n" * 16_000, "G002"),
+    "question marks": ("?" * LARGE, "G001"),
+    "templates that grow": ('start: t{"a"}\nt{x}: x | t{p{x}}\np{x}: x x\n', "G018"),
+    "terminals in a circle": (
+        "start: A0\n" + "".join(f"A{i}: A{(i + 1) % 3_000}\n" for i in range(3_000)),
+        "G018",
+    ),
+    "look-ahead, doubled": (doubling(60, "/a(?!b)/"), "G009"),
+}
+
+READ: dict[str, str] = {
+    "counts": 'start: (("a" ~ 0..100000) ~ 0..100000) ~ 0..100000',
+    "a count of a terminal": 'start: A\nA: ("a" | "ab") ~ 0..100000',
+    "rules": "start: "
+    + " | ".join(f"r{i}" for i in range(5_000))
+    + "\n"
+    + "".join(f'r{i}: "x{i}" r{(i + 1) % 5_000}?\n' for i in range(5_000)),
+    "keywords": "start: K\nK: " + " | ".join(f'"key{i}"' for i in range(5_000)),
+    "imports": "start: A0\n" + "".join(f"%import common.INT -> A{i}\n" for i in range(5_000)),
+    "ignored": 'start: "a"\n' + "".join(f'%ignore "i{i}"\n' for i in range(5_000)),
+    "extensions": 'start: "a"\n' + '%extend start: "b"\n' * 5_000,
+    "alternatives": "start: " + "| " * 30_000,
+    "terminals, doubled": doubling(60, '"a"'),
+    "templates, doubled": 'start: t0{"a"}\n'
+    + "".join(f"t{i}{{x}}: t{i + 1}{{x}} t{i + 1}{{x}}\n" for i in range(40))
+    + "t40{x}: x\n",
+    "arguments, doubled": 'start: t0{"a"}\n'
+    + "".join(f"t{i}{{x}}: t{i + 1}{{p{{x}}}}\n" for i in range(300))
+    + "t300{x}: x\np{x}: x x\n",
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_refused(name: str) -> None:
+    text, code = REFUSED[name]
+    with pytest.raises(sm.GrammarError) as caught:
+        sm.Grammar.from_lark(text)
+    assert code in {problem.code for problem in caught.value.diagnostics}
+    assert len(str(caught.value)) <= 10_000
+
+
+@pytest.mark.parametrize("name", READ)
+def test_read(name: str) -> None:
+    grammar = sm.Grammar.from_lark(READ[name])
+    _ = grammar.normalized
+    assert grammar.work <= sm.Limits().max_work
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: sm.Grammar.from_lark('start: "a"' + " " * 1_000, limits=sm.Limits(max_input_bytes=999)),
+        lambda: sm.Grammar.from_lark(doubling(60, "/a|ab/")),
+    ],
+)
+def test_limits(make: Callable[[], sm.Grammar]) -> None:
+    with pytest.raises(sm.BudgetError):
+        make()
+
+
+def test_work_grows_with_the_text() -> None:
+    def work(count: int) -> int:
+        text = "start: r0\n" + "".join(f'r{i}: "a" r{i + 1} | T{i}\nT{i}: /b+c?/\n' for i in range(count))
+        return sm.Grammar.from_lark(text + f'r{count}: "d"').work
+
+    assert work(2_000) <= 2.5 * work(1_000)
