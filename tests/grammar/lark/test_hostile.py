@@ -24,7 +24,7 @@ REFUSED: dict[str, tuple[str, str]] = {
     "braces": ("start: " + "a{" * 20_000, "G001"),
     "JSON": ("start: %json " + "[" * 30_000, "G020"),
     "undefined names": ("start: " + " ".join(f"u{i}" for i in range(5_000)), "G003"),
-    "percent signs": ("%" * LARGE, "G001"),
+    "percent signs": ("% " * 32_000, "G001"),
     "quotes": ('"' * LARGE, "G001"),
     "unclosed regexes": ("/\\/\n" * 16_000, "G002"),
     "question marks": ("?" * LARGE, "G001"),
