@@ -30,7 +30,7 @@ from stackmask.grammar.lark.syntax import (
 from stackmask.grammar.regex.compile import Flavor, read_tree
 from stackmask.grammar.regex.pattern import tree
 from stackmask.grammar.regex.pattern.reader import byte_class, char_class
-from stackmask.grammar.regex.preferred import TooManyStates, looks_before, whole_strings, widths
+from stackmask.grammar.regex.preferred import TooManyStates, looks_before, restrictable, whole_strings, widths
 from stackmask.grammar.regex.single_paths import (
     EMPTY,
     UNKNOWN,
@@ -73,6 +73,7 @@ class Piece:
     asserted: int = 0
     is_set: bool = False
     is_open: bool = False  # a regex with a `|` outside of groups
+    follow: Ranges = ()  # of a look-ahead for one character alone: those that may not follow
 
 
 _JOINED: Final = (
@@ -252,6 +253,7 @@ class Terminals:
             length + _FLAG_LENGTH * len(node.flags),
             found.asserted,
             is_open=not node.flags and _is_open(node.value),
+            follow=_forbidden(found.node),
         )
 
     def name(self, node: Name, file: File) -> Piece:
@@ -292,17 +294,23 @@ class Terminals:
         if not pieces:
             return NOTHING
         length = sum(piece.written for piece in pieces)
+        is_set = any(piece.is_set for piece in pieces)
+        exprs = [piece.expr for piece in pieces]
+        asserted = sum(piece.asserted for piece in pieces)
+        if is_set and pieces[-1].follow:  # which goes with `&` and `~`, as it is no part of a pattern
+            exprs[-1] = NotFollowedBy(_mask(pieces[-1].follow))
+            asserted -= pieces[-1].asserted
         return Piece(
             tree.node_sequence(piece.tree for piece in pieces),
-            sequence([piece.expr for piece in pieces]),
+            sequence(exprs),
             in_sequence(piece.paths for piece in pieces),
             1 + sum(piece.size for piece in pieces),
             sum(piece.low for piece in pieces),
             min(sum(piece.high for piece in pieces), MAX_WIDTH),
             length,
             length,
-            sum(piece.asserted for piece in pieces),
-            any(piece.is_set for piece in pieces),
+            asserted,
+            is_set,
         )
 
     def alternatives(self, pieces: list[Piece]) -> Piece:
@@ -412,6 +420,16 @@ class Terminals:
 
     def _refuse(self, file: File, span: Span, problem: str, help: str) -> None:
         file.problems.add("G009", problem, span.start, span.end, help=help)
+
+
+def _forbidden(node: tree.Node) -> Ranges:
+    """Return the characters of `(?![…])`, where a follow restriction can say it; none of anything else."""
+    if not (
+        isinstance(node, tree.Look) and node.ahead and node.negative and isinstance(node.body, ir.CharClass)
+    ):
+        return ()
+    ranges, is_cut = restrictable(node.body.ranges)
+    return () if is_cut else ranges
 
 
 def _is_open(pattern: str) -> bool:

@@ -144,7 +144,7 @@ class _Automaton:
             forbidden = charclass.normalize(
                 piece for letter in everything - follow for piece in self.classes[letter]
             )
-            wide, is_cut = _restrictable(forbidden)
+            wide, is_cut = restrictable(forbidden)
             is_narrow = is_narrow or is_cut
             found.append((expr, wide))
         return Whole(tuple(found), is_narrow)
@@ -376,7 +376,7 @@ def _classes(nodes: Iterable[Node]) -> tuple[list[Ranges], dict[Ranges, frozense
     return classes, {ranges: frozenset(found) for ranges, found in members.items()}
 
 
-def _restrictable(forbidden: Ranges) -> tuple[Ranges, bool]:
+def restrictable(forbidden: Ranges) -> tuple[Ranges, bool]:
     """Return characters that a follow restriction can forbid, with these among them, and whether there are more."""
     beyond = sets.intersect(forbidden, ((0x80, ir.MAX_CODE_POINT),))
     if not beyond:
