@@ -36,6 +36,7 @@ def find_warnings(
             )
             for note in getattr(report, "unknown", ())
         ]
+    found += getattr(report, "warnings", ())  # of Lark
     warnings = Warnings(found)
     warnings.sources = rules.sources
     return warnings

@@ -12,7 +12,7 @@ from stackmask.grammar.ir import RuleSet, Span
 from stackmask.grammar.lark.dialects import foreign_text
 from stackmask.grammar.lark.lower import Lowering
 from stackmask.grammar.lark.modules import Loader
-from stackmask.grammar.lark.names import check_names
+from stackmask.grammar.lark.names import check_names, unused_names
 from stackmask.grammar.lark.report import LarkReport, Notes
 from stackmask.grammar.lark.terminals import Terminals
 from stackmask.grammar.regex.compile import Flavor
@@ -72,7 +72,7 @@ def load_lark(
     rules = RuleSet(lowering.rules, begin, (), tuple(loader.sources))
     parts = loader.parts
     parts.update((f"%grammar.{one}", Part("grammar", one, loader.entries[first].span)) for one in given)
-    return LoadedLark(Loaded(rules, parts), notes.report(loader.sources))
+    return LoadedLark(Loaded(rules, parts), notes.report(loader.sources, unused_names(loader, first)))
 
 
 def _choose_start(loader: Loader, start: str | None) -> str:

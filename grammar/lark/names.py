@@ -10,7 +10,7 @@ from stackmask.grammar.lark.library import LIBRARY
 from stackmask.grammar.lark.modules import Entry, File, Loader
 from stackmask.grammar.lark.parser import parse_module
 from stackmask.grammar.lark.syntax import Leaf, Name, Node, Use, is_terminal_name, walk_nodes
-from stackmask.grammar.source.diagnostics import Collector, line_and_column
+from stackmask.grammar.source.diagnostics import Collector, Diagnostic, line_and_column
 from stackmask.grammar.source.similar import similar
 from stackmask.grammar.source.work import spend, uncounted
 
@@ -55,6 +55,35 @@ def check_names(loader: Loader, given: Collection[str]) -> None:
         entry = loader.entries[todo.pop()]
         for node, file in entry.bodies:
             visit(node, file, entry.parameters)
+
+
+def unused_names(loader: Loader, start: str) -> list[Diagnostic]:
+    """Return warnings about what the first file defines and the start rule does not lead to. Cost: linear."""
+    root = loader.root
+    seen = {start}
+    todo = [(node, root) for node in root.module.ignored] + loader.entries[start].bodies
+    while todo:
+        node, file = todo.pop()
+        for part in walk_nodes(node):
+            spend(2)
+            full = file.full(part.name) if isinstance(part, Name | Use) else ""
+            if full in loader.entries and full not in seen:
+                seen.add(full)
+                todo += loader.entries[full].bodies
+    return [
+        Diagnostic(
+            "G201",
+            f"{'terminal' if entry.is_terminal else 'rule'} `{entry.name}` is not used",
+            entry.span,
+            f"`{start}` does not lead here",
+            "use it, remove it, or begin with it: start=…"
+            if not entry.is_terminal
+            else "use it, or remove it",
+            "warning",
+        )
+        for entry in loader.entries.values()
+        if entry.name not in seen and any(file is root for _, file in entry.bodies)
+    ]
 
 
 def _check_given(file: File, part: Leaf, name: str, given: Collection[str]) -> None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Final, Literal
 
 from stackmask.grammar.ir import SourceText, Span
-from stackmask.grammar.source.diagnostics import line_and_column
+from stackmask.grammar.source.diagnostics import Diagnostic, line_and_column
 
 MAX_NOTES: Final = 1_000
 Kind = Literal["narrowed", "annotation", "relaxed"]
@@ -30,13 +30,14 @@ class LarkReport:
     """How the grammar differs from what was written.
 
     ``narrowed``: texts that Lark accepts and the grammar leaves out. ``relaxed``: texts that it has and Lark does not.
-    ``annotations``: what has no effect on which texts there are, such as priorities.
+    ``annotations``: what has no effect on which texts there are, such as priorities. ``warnings``: what is not used.
     """
 
-    __slots__ = ("notes",)
+    __slots__ = ("notes", "warnings")
 
-    def __init__(self, notes: Iterable[Note] = ()) -> None:
+    def __init__(self, notes: Iterable[Note] = (), warnings: Iterable[Diagnostic] = ()) -> None:
         self.notes = list(dict.fromkeys(notes))[:MAX_NOTES]
+        self.warnings = tuple(warnings)
 
     @property
     def narrowed(self) -> list[Note]:
@@ -64,11 +65,11 @@ class Notes:
         if len(self.found) < MAX_NOTES:
             self.found.append((kind, span, what, reason))
 
-    def report(self, sources: list[SourceText]) -> LarkReport:
+    def report(self, sources: list[SourceText], warnings: Iterable[Diagnostic] = ()) -> LarkReport:
         """Return the report, in the order of the places. Cost: linear in the texts, for each note."""
         lines = []
         for kind, span, what, reason in sorted(self.found, key=lambda note: (note[1].source, note[1].start)):
             source = sources[span.source]
             line, column = line_and_column(source.text, span.start)
             lines.append(Note(kind, f"{source.name}:{line}:{column}", what, reason))
-        return LarkReport(lines)
+        return LarkReport(lines, warnings)

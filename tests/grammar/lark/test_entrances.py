@@ -100,3 +100,32 @@ def test_flavours() -> None:
         sm.Grammar.from_lark("start: /a/", flavor="perl")  # type: ignore[arg-type]
     with pytest.raises(sm.StackmaskError, match="`on_unsupported`"):
         sm.Grammar.from_lark('start: "a"', on_unsupported="ignore")  # type: ignore[arg-type]
+
+
+def test_warnings_tell_what_is_not_used() -> None:
+    text = 'start: A _two{"x", b}\nA: B "a"\nB: "b"\nb: "c"\n_two{x, y}: x y\nold: new\nnew: "n"\nC: "c"\nW: " "\n%ignore W\n'
+    warnings = sm.Grammar.from_lark(text).warnings
+    assert [(w.code, w.message) for w in warnings] == [
+        ("G201", "rule `old` is not used"),
+        ("G201", "rule `new` is not used"),
+        ("G201", "terminal `C` is not used"),
+    ]
+    assert "<grammar>:6:1" in str(warnings)
+    assert not sm.Grammar.from_lark("start: INT\n%import common.INT").warnings
+
+
+def test_commands(tmp_path: Path) -> None:
+    runner = pytest.importorskip("typer.testing").CliRunner()
+    from stackmask.runtime.cli.app import app
+
+    file = tmp_path / "g.lark"
+    file.write_text('start: "a" B\nB: /[0-9]/\nold: "x"\n')
+    done = runner.invoke(app, ["lint", str(file)])
+    assert (done.exit_code, "rule `old` is not used" in done.output) == (1, True)
+    done = runner.invoke(app, ["sample", str(file), "-n", "2"])
+    assert done.exit_code == 0, done.output
+    assert all(line.startswith("a") for line in done.output.split())
+    assert runner.invoke(app, ["check", str(file), "--text", "a7"]).exit_code == 0
+    assert runner.invoke(app, ["check", str(file), "--text", "b"]).exit_code == 1
+    done = runner.invoke(app, ["fmt", str(file)])
+    assert (done.exit_code, "fmt takes files in EBNF" in done.output) == (2, True)
