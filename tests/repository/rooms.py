@@ -422,6 +422,7 @@ ROOMS: dict[str, tuple[str, ...]] = {
         "grammar/ebnf",
         "grammar/grammar",
         "grammar/ir",
+        "grammar/json_schema/document",
         "grammar/rule_paths",
         "grammar/source",
         "grammar/sql/schema",
