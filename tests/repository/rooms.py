@@ -51,7 +51,12 @@ ROOMS: dict[str, tuple[str, ...]] = {
         "pda/terms",
     ),
     "pda/stack": ("pda/context", "pda/errors", "pda/ids", "pda/memory", "pda/terms"),
-    "runtime/jump_forward": ("pda/memory", "pda/vocabulary", "runtime/vocabulary/tokenizers"),
+    "runtime/jump_forward": (
+        "grammar/source",
+        "pda/memory",
+        "pda/vocabulary",
+        "runtime/vocabulary/tokenizers",
+    ),
     "runtime/vocabulary": ("grammar/source", "pda/errors", "pda/vocabulary", "runtime/vocabulary/tokenizers"),
     "grammar/json_schema/sets": (
         "grammar/ir",
