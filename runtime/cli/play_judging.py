@@ -10,9 +10,11 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 from stackmask.grammar.grammar import Grammar
+from stackmask.grammar.json_schema.document.errors import SchemaError
 from stackmask.grammar.source.diagnostics import Diagnostic, GrammarError, StackmaskError, line_and_column
 from stackmask.grammar.source.visible import visible
 from stackmask.pda.limits import Limits
+from stackmask.runtime.cli.json_places import place_in_json
 from stackmask.runtime.cli.trace_page import record, token_class
 from stackmask.runtime.cli.tracing import follow
 from stackmask.runtime.matching.compiler import Compiler
@@ -117,10 +119,27 @@ def problems_of(error: StackmaskError, text: str) -> list[dict[str, Any]]:
     if isinstance(error, GrammarError):
         return [_problem(each, text) for each in error.diagnostics[:MAX_DIAGNOSTICS]]
     found: dict[str, Any] = {"severity": "error", "message": visible(str(error))}
-    place = re.search(r"\(char (\d+)\)", str(error))
-    if place is not None:
-        found |= _place(int(place[1]), int(place[1]) + 1, text)
+    if isinstance(error, SchemaError):
+        place = _place_in_schema(error, text)
+        return [found | (_place(*place, text) if place is not None else {})]
+    offset = re.search(r"\(char (\d+)\)", str(error))
+    if offset is not None:
+        found |= _place(int(offset[1]), int(offset[1]) + 1, text)
     return [found]
+
+
+def _place_in_schema(error: SchemaError, text: str) -> tuple[int, int] | None:
+    """Return where the keyword of an error stands, or the schema that has it; None for schemas in EBNF."""
+    path: list[str | int] = []
+    where = error.where
+    while not isinstance(where, str):
+        where, token = where
+        path.append(token)
+    try:
+        json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    return place_in_json(text, path[::-1], error.keyword)
 
 
 def _problem(diagnostic: Diagnostic, text: str) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""The server of the playground: one page and two questions, for the browser on this machine alone.
+"""The server of the playground: one page, its editor and two questions, for the browser on this machine alone.
 
 It listens on 127.0.0.1, and answers only what names it by that address (so that no other name leads here) and comes from
 its own page (so that no other page asks). It reads no file and runs nothing that a request names.
@@ -6,12 +6,16 @@ its own page (so that no other page asks). It reads no file and runs nothing tha
 
 from __future__ import annotations
 
+import io
 import json
 import secrets
 import socket
+import time
+from collections.abc import Callable
 from contextlib import suppress
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 from threading import BoundedSemaphore
 from typing import TYPE_CHECKING, Any, Final
 
@@ -22,7 +26,8 @@ if TYPE_CHECKING:
 
 ADDRESS: Final = "127.0.0.1"
 MAX_BODY: Final = 4 << 20  # bytes of a question
-SECONDS: Final = 30  # that a browser may take to send one
+SECONDS: Final = 30  # that a browser may take to send one, from its first byte to its last
+EDITOR: Final = Path(__file__).with_name("editor.js")
 MAX_CONNECTIONS: Final = 32  # at a time, each with a thread; a browser opens six
 BUSY: Final = (
     b"HTTP/1.1 503 Service Unavailable\r\nRetry-After: 1\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
@@ -70,6 +75,40 @@ class PlayServer(ThreadingHTTPServer):
         return f"http://{ADDRESS}:{self.server_port}/"
 
 
+class TimedReader(io.RawIOBase):
+    """What comes from a connection, until a time is over: bytes that come one by one do not prolong it.
+
+    ``clock``: seconds, as ``time.monotonic`` counts them. Raises: TimeoutError after ``seconds`` since ``begin``.
+    """
+
+    def __init__(
+        self, connection: socket.socket, seconds: float, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._connection = connection
+        self._seconds = seconds
+        self._clock = clock
+        self._end = clock() + seconds
+
+    def begin(self) -> None:
+        """Give the next request its time."""
+        self._end = self._clock() + self._seconds
+
+    def readable(self) -> bool:
+        """Say yes."""
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        """Wait for bytes for as long as there is time. Returns: how many came, 0 at the end."""
+        left = self._end - self._clock()
+        if left <= 0:
+            raise TimeoutError("the request took too long")
+        self._connection.settimeout(left)
+        try:
+            return self._connection.recv_into(buffer)
+        finally:
+            self._connection.settimeout(self._seconds)  # for the answer
+
+
 class Handler(BaseHTTPRequestHandler):
     """Answer one connection."""
 
@@ -79,11 +118,27 @@ class Handler(BaseHTTPRequestHandler):
     server_version = "stackmask"
     sys_version = ""
 
+    def setup(self) -> None:
+        """Read requests with a limit of time for each, which also ends a connection that nothing comes from."""
+        super().setup()
+        self.rfile.close()
+        self._reader = TimedReader(self.connection, self.timeout)
+        self.rfile = io.BufferedReader(self._reader)
+
+    def handle_one_request(self) -> None:
+        """Answer the next request, or end the connection if it does not come in time."""
+        self._reader.begin()
+        super().handle_one_request()
+
     def do_GET(self) -> None:
-        """Send the page."""
+        """Send the page, or its editor."""
         if not self._is_for_us():
             return
-        if self.path.partition("?")[0] != "/":
+        path = self.path.partition("?")[0]
+        if path == "/editor.js":
+            self._send(HTTPStatus.OK, EDITOR.read_text(encoding="utf-8"), "text/javascript")
+            return
+        if path != "/":
             self._send(HTTPStatus.NOT_FOUND, "there is one page: /", "text/plain")
             return
         nonce = secrets.token_urlsafe(16)

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
+
+from stackmask.grammar.source.notebook import code, table, words
 
 if TYPE_CHECKING:
     from stackmask.grammar.tools.parser import Call
+
+MOST_CALLS: Final = 20  # that a notebook shows
 
 Prompt: TypeAlias = "str | Sequence[Mapping[str, Any]]"
 """Text, or the messages of a chat (the tokenizer's chat template lays them out)."""
@@ -72,3 +76,22 @@ class GenerationResult:
         if self.reason == "stop":
             return f"the text ended after {count} tokens outside the grammar"
         return f"generation was interrupted after {count} tokens, before the text was complete"
+
+    def _repr_html_(self) -> str:
+        is_turn = bool(self.reasoning or self.calls)
+        saved = self.jumps.avoided_calls if self.jumps is not None else 0
+        rows = [
+            ("text", code(self.text) if not is_turn else ""),
+            ("reasoning", code(self.reasoning) if self.reasoning else ""),
+            *(("call", code(f"{call.name}({call.arguments})")) for call in self.calls[:MOST_CALLS]),
+            ("content", code(self.content) if is_turn and self.content else ""),
+            ("parsed", code(repr(self.parsed)) if self.parsed is not None else words(self.parse_error)),
+            ("finished", words("yes" if self.finished else self.note)),
+            (
+                "tokens",
+                words(
+                    f"{len(self.token_ids):,}" + (f", {saved:,} calls of the model avoided" if saved else "")
+                ),
+            ),
+        ]
+        return table("GenerationResult", rows)

@@ -29,3 +29,5 @@ class JumpCalls:
 
     def plan_jump(self, context_ids: Sequence[int] = (), max_rollback: int | None = None) -> Plan:
         """Do as ``find_jump_forward_tokens``, and say why where nothing is proposed."""
+
+    def _repr_html_(self) -> str: ...

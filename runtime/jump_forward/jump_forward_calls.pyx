@@ -38,3 +38,8 @@ cdef class JumpCalls:
         """Do as ``find_jump_forward_tokens``, and say why where nothing is proposed."""
         plan = self.find_plan(context_ids)
         return plan if max_rollback is None or plan.rollback <= max_rollback else KEEPS
+
+    def _repr_html_(self):
+        from stackmask.runtime.jump_forward.notebook import matcher_html
+
+        return matcher_html(self)

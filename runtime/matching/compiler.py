@@ -124,6 +124,22 @@ class CompiledGrammar:
     def __reduce__(self) -> tuple[Any, ...]:
         return _compiled_again, (self._compiler, self.grammar)
 
+    def _repr_html_(self) -> str:
+        from stackmask.grammar.source.notebook import code, table, words
+
+        rules = self.grammar.rules
+        stops = ", ".join(map(str, self.vocabulary.stop_ids[:8]))
+        return table(
+            "CompiledGrammar",
+            [
+                ("rules", words(f"{len(rules.rules):,}, start ") + code(rules.start)),
+                (
+                    "vocabulary",
+                    words(f"{self.vocabulary.size:,} tokens, of which {stops or 'none'} end a text"),
+                ),
+            ],
+        )
+
     def precompute(self, budget: int = 1_000_000) -> dict[str, Any]:
         """Make the masks that texts can ask for ahead of time, for a server that knows its grammars at start.
 

@@ -51,7 +51,12 @@ ROOMS: dict[str, tuple[str, ...]] = {
         "pda/terms",
     ),
     "pda/stack": ("pda/context", "pda/errors", "pda/ids", "pda/memory", "pda/terms"),
-    "runtime/jump_forward": ("pda/memory", "pda/vocabulary", "runtime/vocabulary/tokenizers"),
+    "runtime/jump_forward": (
+        "grammar/source",
+        "pda/memory",
+        "pda/vocabulary",
+        "runtime/vocabulary/tokenizers",
+    ),
     "runtime/vocabulary": ("grammar/source", "pda/errors", "pda/vocabulary", "runtime/vocabulary/tokenizers"),
     "grammar/json_schema/sets": (
         "grammar/ir",
@@ -432,6 +437,7 @@ ROOMS: dict[str, tuple[str, ...]] = {
         "grammar/ebnf",
         "grammar/grammar",
         "grammar/ir",
+        "grammar/json_schema/document",
         "grammar/rule_paths",
         "grammar/source",
         "grammar/sql/schema",

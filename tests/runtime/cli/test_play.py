@@ -8,6 +8,7 @@ import json
 import re
 import socket
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -19,7 +20,14 @@ from browser import page_after_scripts
 from stackmask.runtime.cli.command_play import first_state
 from stackmask.runtime.cli.play_judging import MAX_TOKENS, Playground
 from stackmask.runtime.cli.play_page import play_page
-from stackmask.runtime.cli.play_server import ADDRESS, MAX_BODY, MAX_CONNECTIONS, PlayServer
+from stackmask.runtime.cli.play_server import (
+    ADDRESS,
+    MAX_BODY,
+    MAX_CONNECTIONS,
+    Handler,
+    PlayServer,
+    TimedReader,
+)
 from stackmask.runtime.vocabulary.vocabulary import Vocabulary
 
 
@@ -88,6 +96,14 @@ def test_places_are_counted_as_browsers_count(playground: Playground) -> None:
     assert problem["code"] == "G003"
     (json_problem,) = judged(playground, "schema", '{"a": }')["problems"]
     assert (json_problem["start"], json_problem["line"]) == (6, 1)
+
+
+def test_problems_of_schemas_have_places(playground: Playground) -> None:
+    schema = '{"allOf": [{},\n {"properties": {"😀": {"type": 3}}}]}'
+    (problem,) = judged(playground, "schema", schema)["problems"]
+    assert (problem["line"], schema[problem["start"] - 1 : problem["end"] - 1]) == (2, '"type"')
+    (inside,) = judged(playground, "ebnf", 'root ::= %json {"type": 3}')["problems"]
+    assert inside["severity"] == "error"
 
 
 def test_warnings_are_told_beside_the_verdict(playground: Playground) -> None:
@@ -165,7 +181,7 @@ def test_the_page_asks_and_is_answered(server: PlayServer) -> None:
     assert status == 200
     policy = headers["Content-Security-Policy"]
     (nonce,) = re.findall(r"'nonce-([^']+)'", policy)
-    assert page.count(f'nonce="{nonce}"') == 2
+    assert page.count(f'nonce="{nonce}"') == 3
     assert "default-src 'none'" in policy and "frame-ancestors 'none'" in policy
     origin = f"http://{ADDRESS}:{server.server_port}"
     status, answer, headers = asked(
@@ -192,6 +208,14 @@ def test_others_are_refused(server: PlayServer) -> None:
     assert asked(server, "POST", "/other", QUESTION, **good)[0] == 404
     assert asked(server, "GET", "/etc/passwd")[0] == 404
     assert asked(server, "PUT", "/judge", QUESTION, **good)[0] == 501
+    assert asked(server, "GET", "/editor.js", Host="evil.example")[0] == 403
+
+
+def test_the_editor_comes_from_here(server: PlayServer) -> None:
+    status, script, headers = asked(server, "GET", "/editor.js")
+    assert (status, headers["Content-Type"]) == (200, "text/javascript; charset=utf-8")
+    assert "makeEditor" in script
+    assert "MIT License" in script
 
 
 # -- the page -------------------------------------------------------------------------------------------------
@@ -199,7 +223,7 @@ def test_others_are_refused(server: PlayServer) -> None:
 
 def test_the_state_cannot_end_the_script() -> None:
     page = play_page({"kind": "ebnf", "grammar": "</script><script>alert(1)", "text": ""}, "n")
-    assert page.count("<script") == 2
+    assert page.count("<script") == 3
 
 
 def test_what_the_page_begins_with(tmp_path: Path) -> None:
@@ -225,6 +249,56 @@ def test_a_link_holds_the_state(server: PlayServer, tmp_path: Path) -> None:
     dom = page_after_scripts(f"{server.url}#{packed}", tmp_path)
     assert "the grammar has errors" in dom
     assert "line 1, column 10" in dom.partition('id="problems"')[2]
+
+
+class Clock:
+    """Seconds that pass when a test says so."""
+
+    now = 0.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def test_bytes_that_come_one_by_one_do_not_prolong_a_request() -> None:
+    near, far = socket.socketpair()
+    with near, far:
+        clock = Clock()
+        reader = TimedReader(near, 30, clock)
+        reader.begin()
+        for _ in range(3):
+            far.sendall(b"x")
+            assert reader.readinto(bytearray(10)) == 1
+            clock.now += 10
+        far.sendall(b"x")
+        with pytest.raises(TimeoutError):
+            reader.readinto(bytearray(10))
+        reader.begin()
+        assert reader.readinto(bytearray(10)) == 1
+
+
+@pytest.mark.parametrize(
+    "begin", [b"", b"POST /judge HTTP/1.1\r\nHost: %s\r\nContent-Length: 999999\r\n\r\n"]
+)
+def test_a_slow_request_is_ended(
+    playground: Playground, monkeypatch: pytest.MonkeyPatch, begin: bytes
+) -> None:
+    monkeypatch.setattr(Handler, "timeout", 0.3)
+    with PlayServer(playground, 0, {"kind": "ebnf", "grammar": "", "text": ""}) as made:
+        thread = threading.Thread(target=made.serve_forever)
+        thread.start()
+        try:
+            with socket.create_connection((ADDRESS, made.server_port), timeout=30) as slow:
+                host = made.url[7:-1].encode()
+                more = b"Origin: http://%s\r\nContent-Type: application/json\r\n\r\n" % host
+                slow.sendall(begin and begin.replace(b"%s", host).replace(b"\r\n\r\n", b"\r\n" + more))
+                with pytest.raises(OSError):  # the server has closed it
+                    for _ in range(10_000):
+                        slow.sendall(b"x")
+                        time.sleep(0.01)
+        finally:
+            made.shutdown()
+            thread.join()
 
 
 def test_connections_are_bounded(playground: Playground) -> None:
