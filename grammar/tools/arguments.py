@@ -186,6 +186,8 @@ def _plain(written: str, label: str, style: ArgumentStyle, schema: Any, known: A
                 return word
         if STRING in kinds and any(isinstance(word, str) for word in words) and kinds == {STRING}:
             return stripped
+    if "boolean" in kinds and STRING not in kinds and written.strip(" \n\t\r") in ("True", "False"):
+        return "T" in written
     if STRING in kinds and words is None:
         return _without_line_breaks(written) if style.on_lines else written
     try:
