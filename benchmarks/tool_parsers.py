@@ -17,9 +17,11 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import re
 import subprocess
 from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -127,7 +129,16 @@ def read_with(
     """Return the versions of an engine, and what it reads of each turn."""
     lines = "".join(json.dumps(job) + "\n" for job in jobs)
     command = [python, str(CHILD), engine]
-    done = subprocess.run(command, input=lines, stdout=subprocess.PIPE, text=True, check=True)
+    quiet = {**os.environ, "VLLM_LOGGING_LEVEL": "CRITICAL", "VLLM_NO_USAGE_STATS": "1"}
+    done = subprocess.run(
+        command,
+        input=lines,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+        check=True,
+        env=quiet,
+    )
     first, *answers = map(json.loads, done.stdout.splitlines())
     if len(answers) != len(jobs):
         raise RuntimeError(f"{engine} read {len(answers)} of {len(jobs)} turns")
@@ -239,7 +250,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--vllm", help="the Python of an environment with vLLM")
     parser.add_argument("--sglang", help="the Python of an environment with SGLang")
-    parser.add_argument("--turns", type=int, default=600, help="of each style")
+    parser.add_argument("--turns", type=int, default=260, help="of each style")
     parser.add_argument("--styles", nargs="*")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--show", type=int, default=EXAMPLES, help="how many examples of each style")
@@ -253,12 +264,16 @@ def main() -> None:
     turns = {style: list(walker.turns(style, arguments.turns, arguments.seed)) for style in styles}
     result: dict[str, Any] = {"seed": arguments.seed, "turns": sum(map(len, turns.values()))}
     versions: dict[str, str] = {}
-    for engine in PARSERS:
-        python = getattr(arguments, engine)
-        if python is not None:
-            installed, result[engine] = read_turns(engine, python, turns, arguments.show)
-            versions |= installed
-            show(engine, result[engine])
+    pythons = {engine: getattr(arguments, engine) for engine in PARSERS if getattr(arguments, engine)}
+    with ThreadPoolExecutor() as both:
+        read = {
+            engine: both.submit(read_turns, engine, python, turns, arguments.show)
+            for engine, python in pythons.items()
+        }
+    for engine, found in read.items():
+        installed, result[engine] = found.result()
+        versions |= installed
+        show(engine, result[engine])
     if arguments.write:
         command = "python benchmarks/tool_parsers.py --vllm PYTHON --sglang PYTHON --write"
         write_result("tool_parsers", command, result, **versions)
