@@ -206,11 +206,12 @@ def argument_rules(
     excludes: Sequence[str] = (),
     whitespace: Any = None,
     property_order: str = "schema",
+    plain: bool = False,
 ) -> tuple[RuleSet, bool]:
     """Return the rules of an object whose members are written between markers, and whether they are in normal form.
 
     ``style``: one of ``ARGUMENT_STYLES``. ``spell``: what writes a piece of a marker; None: as text. ``excludes``:
-    strings that names and strings between markers do not hold.
+    strings that names and strings between markers do not hold. ``plain``: as for ``ArgumentWriter.is_plain``.
     Raises: SchemaError and its subclasses.
     """
     from stackmask.grammar.json_schema.write.argument_rules import ArgumentWriter
@@ -222,7 +223,8 @@ def argument_rules(
     writers = []
 
     def write(lowering: Lowering) -> RuleSet:
-        writers.append(ArgumentWriter(lowering, ARGUMENT_STYLES[style], spell or as_text, tuple(excludes)))
+        chosen = ARGUMENT_STYLES[style]
+        writers.append(ArgumentWriter(lowering, chosen, spell or as_text, tuple(excludes), plain))
         return writers[-1].run()
 
     rules, _ = schema_rules(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import html
 import json
 import re
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Final
 
@@ -41,10 +42,7 @@ def read_arguments(text: str, at: int, style: str, schema: ArgumentSchema) -> tu
         return value, end
     if style == PYTHON:
         return read_python(text, at)
-    try:
-        return _members(text, at, ARGUMENT_STYLES[style], schema.root, schema)
-    except RecursionError:
-        raise TurnError(at, "arguments nest too deeply") from None
+    return _members(text, at, ARGUMENT_STYLES[style], schema)
 
 
 @lru_cache(64)
@@ -59,54 +57,101 @@ def _item_opening(style: ArgumentStyle) -> re.Pattern[str] | None:
     return re.compile(re.escape(style.item).replace(r"\{type\}", "([a-z]+)")) if style.item else None
 
 
-def _members(
-    text: str, at: int, style: ArgumentStyle, schema: Any, known: ArgumentSchema
-) -> tuple[dict[str, Any], int]:
-    """Return arguments up to what is none."""
-    found: dict[str, Any] = {}
-    item = _item_opening(style)
+@dataclass(slots=True)
+class _Open:
+    """An object or an array whose members or items are being read; ``close`` ends it, ``key`` is its name in the one around it."""
+
+    value: dict[str, Any] | list[Any]
+    schema: Any
+    close: str = ""
+    key: str = ""
+
+
+def _members(text: str, at: int, style: ArgumentStyle, known: ArgumentSchema) -> tuple[dict[str, Any], int]:
+    """Return arguments up to what is none, with those inside of them. No recursion: the open ones are a list."""
+    root: dict[str, Any] = {}
+    stack = [_Open(root, known.root)]
     while True:
+        inside = stack[-1]
         begin = _skip_blanks(text, at)
-        match = _opening(style).match(text, begin)
-        if match is None or (item is not None and not style.labels and match[1] == "item"):
-            return found, at
-        name = html.unescape(match[1]) if style.entities else match[1]
-        label = match[2] if match.re.groups > 1 else ""
-        inner = known.member(schema, name)
-        close = style.close.replace("{name}", match[1])
-        found[name], at = _value(text, match.end(), close, label, style, inner, known)
+        if isinstance(inside.value, list):
+            found = _item(text, begin, style, inside, known)
+        else:
+            found = _member(text, begin, style, inside, known)
+        if found is None:
+            if len(stack) == 1:
+                return root, at
+            at = _after(text, at, inside.close)
+            stack.pop()
+            _put(stack[-1].value, inside.key, inside.value)
+            continue
+        key, label, at, inner, close = found
+        container = _container(text, at, close, label, style, inner, known)
+        if container is not None:
+            stack.append(_Open(container, inner, close, key))
+            continue
+        value, at = _value(text, at, close, label, style, inner, known)
+        _put(inside.value, key, value)
 
 
-def _items(
-    text: str, at: int, style: ArgumentStyle, schema: Any, known: ArgumentSchema
-) -> tuple[list[Any], int]:
-    found: list[Any] = []
+_Part = tuple[
+    str, str, int, Any, str
+]  # name, what its type is called, where its value begins, its schema, its end
+
+
+def _member(text: str, at: int, style: ArgumentStyle, inside: _Open, known: ArgumentSchema) -> _Part | None:
+    """Return what begins as a member of an object; None if it is none."""
+    match = _opening(style).match(text, at)
+    if match is None or (style.item and not style.labels and match[1] == "item"):
+        return None
+    name = html.unescape(match[1]) if style.entities else match[1]
+    label = match[2] if match.re.groups > 1 else ""
+    close = style.close.replace("{name}", match[1])
+    return name, label, match.end(), known.member(inside.schema, name), close
+
+
+def _item(text: str, at: int, style: ArgumentStyle, inside: _Open, known: ArgumentSchema) -> _Part | None:
+    """Return what begins as an item of an array; None if it is none."""
     opening = _item_opening(style)
-    assert opening is not None
-    while match := opening.match(text, _skip_blanks(text, at)):
-        label = match[1] if opening.groups else ""
-        inner = known.item(schema, len(found))
-        value, at = _value(text, match.end(), style.item_close, label, style, inner, known)
-        found.append(value)
-    return found, at
+    match = opening.match(text, at) if opening is not None else None
+    if match is None:
+        return None
+    label = match[1] if match.re.groups else ""
+    return "", label, match.end(), known.item(inside.schema, len(inside.value)), style.item_close
 
 
-# recursion is as deep as the text nests arguments; Python's own limit becomes an error of the turn
+def _put(container: dict[str, Any] | list[Any], key: str, value: Any) -> None:
+    if isinstance(container, list):
+        container.append(value)
+    else:
+        container[key] = value
+
+
+def _container(
+    text: str, at: int, close: str, label: str, style: ArgumentStyle, schema: Any, known: ArgumentSchema
+) -> dict[str, Any] | list[Any] | None:
+    """Return an empty object or array for a value that has arguments or items in it; None if it has none."""
+    if not style.nested:
+        return None
+    if label:
+        return [] if label == "list" else {} if label == "dict" else None
+    kinds = known.types(schema)
+    start = _skip_blanks(text, at)
+    if text.startswith(close, start) and STRING not in kinds:
+        return [] if "array" in kinds else {} if "object" in kinds else None
+    opening = _item_opening(style)
+    if "array" in kinds and opening is not None and opening.match(text, start) is not None:
+        return []
+    return {} if "object" in kinds and _opening(style).match(text, start) is not None else None
+
+
 def _value(
     text: str, at: int, close: str, label: str, style: ArgumentStyle, schema: Any, known: ArgumentSchema
 ) -> tuple[Any, int]:
-    """Return a value, and where its closing marker ends."""
-    if style.nested:
-        value, end = _nested(text, at, close, label, style, schema, known)
-        if end >= 0:
-            return value, end
-    end = text.find(close, at)
+    """Return a value without arguments in it, and where its closing marker ends."""
     if label and label != style.labels[STRING]:
         value, stop = read_json(text, at)  # a string in it may hold the marker
-        stop = _skip_blanks(text, stop)
-        if not text.startswith(close, stop):
-            raise TurnError(stop, f"`{close}` is needed")
-        return value, stop + len(close)
+        return value, _after(text, stop, close)
     if not label and STRING not in known.types(schema):
         try:
             value, stop = read_json(text, at)
@@ -114,32 +159,18 @@ def _value(
             stop = -1
         if stop >= 0 and text.startswith(close, _skip_blanks(text, stop)):
             return value, _skip_blanks(text, stop) + len(close)
+    end = text.find(close, at)
     if end < 0:
         raise TurnError(at, f"no `{close}`")
     return _plain(text[at:end], label, style, schema, known), end + len(close)
 
 
-def _nested(
-    text: str, at: int, close: str, label: str, style: ArgumentStyle, schema: Any, known: ArgumentSchema
-) -> tuple[Any, int]:
-    """Return a value with arguments or items in it, and where it ends; -1 if it is none."""
-    kinds = known.types(schema)
-    if label:
-        is_list, is_dict = label == "list", label == "dict"
-    else:
-        opening = _item_opening(style)
-        start = _skip_blanks(text, at)
-        is_list = "array" in kinds and opening is not None and opening.match(text, start) is not None
-        is_dict = not is_list and "object" in kinds and _opening(style).match(text, start) is not None
-        if text.startswith(close, start) and STRING not in kinds:
-            is_list, is_dict = "array" in kinds, "array" not in kinds and "object" in kinds
-    if not is_list and not is_dict:
-        return None, -1
-    value, end = (_items if is_list else _members)(text, at, style, schema, known)
-    end = _skip_blanks(text, end)
-    if not text.startswith(close, end):
-        raise TurnError(end, f"`{close}` is needed")
-    return value, end + len(close)
+def _after(text: str, at: int, close: str) -> int:
+    """Return where a closing marker ends, before which blanks may stand. Raises: TurnError without it."""
+    place = _skip_blanks(text, at)
+    if not text.startswith(close, place):
+        raise TurnError(place, f"`{close}` is needed")
+    return place + len(close)
 
 
 def _plain(written: str, label: str, style: ArgumentStyle, schema: Any, known: ArgumentSchema) -> Any:
@@ -155,6 +186,8 @@ def _plain(written: str, label: str, style: ArgumentStyle, schema: Any, known: A
                 return word
         if STRING in kinds and any(isinstance(word, str) for word in words) and kinds == {STRING}:
             return stripped
+    if "boolean" in kinds and STRING not in kinds and written.strip(" \n\t\r") in ("True", "False"):
+        return "T" in written
     if STRING in kinds and words is None:
         return _without_line_breaks(written) if style.on_lines else written
     try:

@@ -215,6 +215,8 @@ class TurnParser:
         if not self._calls and not self._said["content"]:
             start = self._at + _leading_blanks(text, self._at)
             if text.startswith(begin, start):
+                if not self.style.section[0]:
+                    return self._go("call", start - self._at)
                 return self._go("section", start + len(begin) - self._at)
             if begin.startswith(text[start : start + len(begin)]) and not final:
                 return False

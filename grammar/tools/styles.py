@@ -23,7 +23,8 @@ class ToolStyle:
     of the tool, ``{id}`` a number. ``trigger``: how each call begins in free text, where ``section`` does not enclose
     all calls. ``between``: what stands between calls of a section. ``arguments``: "json", or a style of
     ``Grammar.from_structural_tag``, "text": of tools with a grammar, what the grammar allows, or "python": ``a=1, b="x"``. ``is_alone``: calls are
-    all of a turn, which then begins with their section; other text does not begin so. ``thinking``: around the reasoning. ``excludes``: markers that free text never holds.
+    all of a turn, which then begins with their section or trigger; other text does not begin so. ``thinking``: around the reasoning. ``excludes``: markers that free text never
+    holds, since parsers of servers would take them for a call. ``blanks``: between parts of JSON arguments in the exact profile, a pattern of ECMA-262.
 
     Where all text stands between markers, ``content`` has what begins it and what ends it, ``glue`` is written between
     such blocks, and ``end`` after the last one.
@@ -40,6 +41,7 @@ class ToolStyle:
     glue: str = ""
     end: str = ""
     is_alone: bool = False
+    blanks: str = r"[ \n\t\r]*"
 
     @property
     def begin(self) -> str:
@@ -48,11 +50,16 @@ class ToolStyle:
 
 
 _JSON_CALL: Final = '{"name": "{name}", "arguments": '
+_ONE_LINE: Final = r"[ \t]*"  # parsers of servers look for the arguments on one line
+_DSML_MARKERS: Final = ("<｜DSML｜invoke", "</｜DSML｜invoke", "<｜DSML｜parameter", "</｜DSML｜parameter")
+_DEEPSEEK_MARKERS: Final = ("<｜tool▁call▁begin｜>", "<｜tool▁call▁end｜>", "<｜tool▁sep｜>")
 _DSML_CALL: Final = (('<｜DSML｜invoke name="{name}">\n', "</｜DSML｜invoke>\n"),)
 _TOOL_CALL: Final = "<tool_call>"
 
 STYLES: Final[dict[str, ToolStyle]] = {
-    "llama": ToolStyle((('{"name": "{name}", "parameters": ', "}"),), trigger='{"name": '),
+    "llama": ToolStyle(
+        (('{"name": "{name}", "parameters": ', "}"),), between="; ", trigger='{"name": ', is_alone=True
+    ),
     "qwen_3": ToolStyle(
         ((f"<tool_call>\n{_JSON_CALL}", "}\n</tool_call>"),), between="\n", trigger=_TOOL_CALL
     ),
@@ -62,13 +69,13 @@ STYLES: Final[dict[str, ToolStyle]] = {
     "pythonic": ToolStyle((("{name}(", ")"),), PYTHON, section=("[", "]"), between=", ", is_alone=True),
     "exaone": ToolStyle(((f"<tool_call>{_JSON_CALL}", "}</tool_call>"),), trigger=_TOOL_CALL),
     "qwen_3_5": ToolStyle(
-        (("<tool_call>\n<function={name}>\n", "\n</function>\n</tool_call>"),),
+        (("<tool_call>\n<function={name}>\n", "</function>\n</tool_call>"),),
         "qwen_xml",
         between="\n",
         trigger=_TOOL_CALL,
     ),
     "qwen_3_coder": ToolStyle(
-        (("<tool_call>\n<function={name}>\n", "\n</function>\n</tool_call>"),),
+        (("<tool_call>\n<function={name}>\n", "</function>\n</tool_call>"),),
         "qwen_xml",
         between="\n",
         trigger=_TOOL_CALL,
@@ -92,37 +99,51 @@ STYLES: Final[dict[str, ToolStyle]] = {
         thinking=("<|open|>think<|sep|>", "<|close|>think<|sep|>"),
         content=("<|open|>response<|sep|>", ("<|close|>response<|sep|>",)),
         end="<|close|>message<|sep|>",
+        excludes=("<|open|>", "<|sep|>", "<|close|>"),
     ),
     "deepseek_r1": ToolStyle(
         (("<｜tool▁call▁begin｜>function<｜tool▁sep｜>{name}\n```json\n", "\n```<｜tool▁call▁end｜>"),),
         section=("<｜tool▁calls▁begin｜>", "<｜tool▁calls▁end｜>"),
         between="\n",
+        excludes=_DEEPSEEK_MARKERS,
+        blanks=_ONE_LINE,
     ),
     "deepseek_v3_1": ToolStyle(
         (("<｜tool▁call▁begin｜>{name}<｜tool▁sep｜>", "<｜tool▁call▁end｜>"),),
         section=("<｜tool▁calls▁begin｜>", "<｜tool▁calls▁end｜>"),
+        excludes=_DEEPSEEK_MARKERS,
+        blanks=_ONE_LINE,
     ),
     "deepseek_v3_2": ToolStyle(
-        _DSML_CALL, "deepseek_xml", section=("<｜DSML｜function_calls>\n", "</｜DSML｜function_calls>")
+        _DSML_CALL,
+        "deepseek_xml",
+        section=("<｜DSML｜function_calls>\n", "</｜DSML｜function_calls>"),
+        excludes=_DSML_MARKERS,
     ),
     "deepseek_v4": ToolStyle(
-        _DSML_CALL, "deepseek_xml", section=("<｜DSML｜tool_calls>\n", "</｜DSML｜tool_calls>")
+        _DSML_CALL,
+        "deepseek_xml",
+        section=("<｜DSML｜tool_calls>\n", "</｜DSML｜tool_calls>"),
+        excludes=_DSML_MARKERS,
     ),
     "minimax": ToolStyle(
         (('<invoke name="{name}">\n', "</invoke>\n"),),
         "minimax_xml",
         section=("<minimax:tool_call>\n", "</minimax:tool_call>"),
+        excludes=("<invoke name=", "</invoke>"),
     ),
     "minimax_m3": ToolStyle(
         ((']<]minimax[>[<invoke name="{name}">', "]<]minimax[>[</invoke>\n"),),
         "minimax_m3_xml",
         section=("]<]minimax[>[<tool_call>\n", "]<]minimax[>[</tool_call>"),
         thinking=("<mm:think>", "</mm:think>"),
+        excludes=("]<]minimax[>[<invoke", "]<]minimax[>[</invoke"),
     ),
     "cohere": ToolStyle(
         (('<cofl:tool_call id="{id}" name="{name}">', "</cofl:tool_call>"),),
         "cohere_xml",
         section=("<cofl:tool_calls>", "</cofl:tool_calls>"),
+        excludes=("<cofl:tool_call ", "</cofl:tool_call>"),
         thinking=("<|START_THINKING|>", "<|END_THINKING|>"),
     ),
     "harmony": ToolStyle(
@@ -196,8 +217,8 @@ def register(name: str, style: ToolStyle) -> None:
         raise ToolError("/style/trigger", "each call begins with the trigger")
     if style.arguments not in ("json", TEXT, PYTHON) and style.arguments not in ARGUMENT_STYLES:
         raise ToolError("/style/arguments", f"none of json, {TEXT}, {PYTHON}, {', '.join(ARGUMENT_STYLES)}")
-    if style.is_alone and not style.section[0]:
-        raise ToolError("/style/section", "calls that are all of a turn need a `section`")
+    if style.is_alone and not style.begin:
+        raise ToolError("/style/section", "calls that are all of a turn need a `section` or a `trigger`")
     if style.arguments == TEXT and not all(end for _, end in style.calls):
         raise ToolError("/style/calls", "arguments that are text need a marker at their end")
     _own[name] = style

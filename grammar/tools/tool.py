@@ -181,31 +181,39 @@ class Tool:
         return schema  # what is wrong with it is said when it is read
 
     def rules(
-        self, style: str, markers: Markers, whitespace: Any = None, *, profile: str = "exact"
+        self,
+        style: str,
+        markers: Markers,
+        whitespace: Any = None,
+        *,
+        profile: str = "exact",
+        blanks: str = ANY_BLANKS["pattern"],
     ) -> RuleSet:
-        """Return the rules of the arguments in a style. ``profile``: of those that are JSON.
+        """Return the rules of the arguments in a style. ``profile``: of those that are JSON; ``blanks``: in exact JSON.
 
         Raises: SchemaError and its subclasses, about the schema.
         """
         blanks_given = "" if whitespace is None else repr(whitespace)
-        key = (style, None if style == "json" else markers.names, blanks_given, profile)
+        key = (style, blanks if style == "json" else markers.names, blanks_given, profile)
         found = self._rules.get(key)
         if style == TEXT:
             return self._rules_of_text(markers)
         if found is None:
-            blanks = ANY_BLANKS if whitespace is None else whitespace
+            spaces = ANY_BLANKS if whitespace is None else whitespace
             if style == "json" and whitespace is None:
                 model = profile == "model"
                 schema = self._closed_schema() if model else self.schema
-                found = tool_rules(schema, profile, "" if model else ANY_BLANKS["pattern"])
+                found = tool_rules(schema, profile, "" if model else blanks)
             elif style == "json" and profile == "model":
                 found = schema_rules(self._closed_schema(), whitespace=whitespace, profile=profile)[0]
             elif style == PYTHON:
                 found = self._rules_of_python()
             elif style == "json":
-                found = schema_rules(self.schema, spelling="plain", whitespace=blanks)[0]
+                found = schema_rules(self.schema, spelling="plain", whitespace=spaces)[0]
             else:
-                found = argument_rules(self.schema, style=style, spell=markers.expr, whitespace=blanks)
+                found = argument_rules(
+                    self.schema, style=style, spell=markers.expr, whitespace=spaces, plain=True
+                )
             if len(self._rules) >= _KNOWN:
                 self._rules.clear()
             self._rules[key] = found

@@ -102,7 +102,7 @@ class Turn:
         for tool in self.allowed:
             try:
                 if not (tool.is_text and self.style.arguments == TEXT):
-                    tool.rules(self.style.arguments, markers, profile=self.profile)
+                    tool.rules(self.style.arguments, markers, profile=self.profile, blanks=self.style.blanks)
             except StackmaskError as error:
                 raise named_error(error, self.places[tool.name], tool.name) from None
 
@@ -189,7 +189,7 @@ class Turn:
             for begin, end in self.style.calls
         ]
         for tool in self.allowed:
-            rules = partial(tool.rules, arguments, profile=self.profile)
+            rules = partial(tool.rules, arguments, profile=self.profile, blanks=self.style.blanks)
             is_any = tool.is_text and arguments == TEXT
             for begin, number, after, end, is_plain in spellings:
                 before = begin.replace(NAME, tool.name)
@@ -238,6 +238,8 @@ class Turn:
     def _body(self) -> Format:
         style = self.style
         excludes = [*style.thinking, *style.excludes]
+        if style.is_alone and style.trigger:
+            excludes.append(style.trigger)
         if style.section[1] and not style.is_alone:
             excludes.append(style.section[1])
         if self.mode == "none":
@@ -273,14 +275,15 @@ class Turn:
 
     def _other_text(self, excludes: list[str]) -> Format:
         """Return text that does not begin as calls do, where these are all of a turn."""
-        begin = self.style.section[0]
+        begin = self.style.begin
         return {"type": "rules", "name": "text", "rules": partial(_text_rules, begin, tuple(excludes))}
 
     def _framed(self) -> Format:
         """Return a turn in blocks, each between its markers."""
         style = self.style
         begin, ends = style.content
-        answer = self.answer or {"type": "any_text"}
+        spoken: Format = {"type": "any_text", "excludes": list(style.excludes)}
+        answer = self.answer or spoken
         content = _tag(begin, answer, list(ends))
         if style.section[0]:
             return self._framed_in_sections(content)
@@ -319,7 +322,8 @@ class Turn:
             blocks.append(content)
             blocks.append({"type": "optional", "content": self._calls()})
         else:
-            spoken = _tag(style.content[0], {"type": "any_text"}, list(style.content[1]))
+            free: Format = {"type": "any_text", "excludes": list(style.excludes)}
+            spoken = _tag(style.content[0], free, list(style.content[1]))
             blocks.append({"type": "optional", "content": spoken})
             blocks.append(self._calls())
         return _sequence(*blocks, _const(style.end))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from copy import copy
 from typing import Final
 
 from stackmask.grammar import ir
@@ -38,10 +39,14 @@ _NAME: Final = ir.Sequence(
         ir.Repeat(ir.CharClass(charclass.negate(_RESERVED)), 0, None),
     )
 )
+_LINE_BREAK: Final = ir.Literal(b"\n")  # on each side of a value on a line of its own
 
 
 class ArgumentWriter:
-    """Writes one object as arguments; what is JSON within is the lowering's."""
+    """Writes one object as arguments; what is JSON within is the lowering's.
+
+    ``is_plain``: no blanks stand around values, which parsers of servers take for a part of them, and integers are digits.
+    """
 
     def __init__(
         self,
@@ -49,11 +54,13 @@ class ArgumentWriter:
         style: ArgumentStyle,
         spell: Callable[[str], ir.Expr],
         excludes: tuple[str, ...],
+        is_plain: bool = False,
     ) -> None:
         self.lowering = lowering
         self.style = style
         self.spell = spell
         self.excludes = excludes
+        self.is_plain = is_plain
         self.blanks = lowering.whitespace.empty
         self.named: dict[State, str] = {}  # rules of the values of nested arguments
         self.pending: list[tuple[str, State | ArrayForm]] = []
@@ -243,6 +250,8 @@ class ArgumentWriter:
         if value.digits is not None or value.has_numbers():
             found.append((types.NUMBER, self.padded(self.numbers(value))))
         words = [word for bit, word in ((TRUE, b"true"), (FALSE, b"false")) if value.mask & bit]
+        if self.is_plain and self.style.on_lines:
+            words += [word.title() for word in words]  # as the chat templates of these styles write them
         if words:
             found.append((types.BOOLEAN, self.padded(choice([ir.Literal(word) for word in words]))))
         if value.mask & NULL:
@@ -265,12 +274,22 @@ class ArgumentWriter:
         """Return the spellings of the numbers of a value."""
         if value.digits is None and value.number is ALL_NUMBERS:
             return ANY_NUMBER
+        if self.is_plain and value.digits is None and value.number & INTEGERS == value.number:
+            value = copy(value)
+            value.whole = True
         if value.digits is None and value.number is INTEGERS:
             return ANY_WHOLE if value.whole else ANY_INTEGER
         return self.lowering.numbers(value)
 
     def padded(self, expr: ir.Expr) -> ir.Expr:
+        """Return a value that is no string, with blanks around it."""
+        if self.is_plain:
+            return self.alone(expr)
         return sequence((self.blanks, expr, self.blanks))
+
+    def alone(self, expr: ir.Expr) -> ir.Expr:
+        """Return a value without blanks around it; on a line of its own where the style has such lines."""
+        return choice((expr, sequence((_LINE_BREAK, expr, _LINE_BREAK)))) if self.style.on_lines else expr
 
     def text(self, texts: Texts) -> ir.Expr:
         """Return strings as they are: without what would end them, and without what is excluded."""
@@ -280,7 +299,8 @@ class ArgumentWriter:
         if texts.words is not None:
             words = [word for word in texts.words if not any(stop in word for stop in stops)]
             self.has_patterns = self.has_patterns or not words
-            return self.padded(choice([ir.Literal(word.encode()) for word in words]))
+            written = choice([ir.Literal(word.encode()) for word in words])
+            return self.padded(written) if self.is_plain or self.style.pads_words else written
         self.has_patterns = True
         return ir.Intersection((texts.expr(), _without(stops)))
 

@@ -24,7 +24,8 @@ class ArgumentStyle:
     for blanks; ``close`` may name the argument again as ``{name}``. Strings are written as they are, up to ``text_end``
     or else ``close``, all else as JSON. ``nested``: the members of objects are arguments too; ``item``,
     ``item_close``: what stands around an item of an array then. ``entities``: how characters of a name are written. ``on_lines``: a
-    string may stand on lines of its own between its markers, whose line breaks are not part of it.
+    string may stand on lines of its own between its markers, whose line breaks are not part of it. ``pads_words``: blanks may
+    stand around words of an enumeration in structural tags, as XGrammar has it.
     """
 
     open: str
@@ -37,6 +38,7 @@ class ArgumentStyle:
     text_end: str = ""
     entities: dict[str, str] = field(default_factory=dict)
     on_lines: bool = False
+    pads_words: bool = True
 
 
 _XML: Final = {"&": "&amp;", '"': "&quot;", "<": "&lt;", ">": "&gt;"}
@@ -53,12 +55,21 @@ ARGUMENT_STYLES: Final[dict[str, ArgumentStyle]] = {
         item="]<]minimax[>[<item>",
         item_close="]<]minimax[>[</item>",
         text_end="]<]minimax[>[",
+        pads_words=False,
     ),
     "deepseek_xml": ArgumentStyle(
-        '<｜DSML｜parameter name="', '" string="{type}">', "</｜DSML｜parameter>", _STRING_OR_NOT
+        '<｜DSML｜parameter name="',
+        '" string="{type}">',
+        "</｜DSML｜parameter>",
+        _STRING_OR_NOT,
+        pads_words=False,
     ),
     "deepseek_v4_1_xml": ArgumentStyle(
-        '<｜DSML｜ parameter name="', '" string="{type}">', "</｜DSML｜ parameter>", _STRING_OR_NOT
+        '<｜DSML｜ parameter name="',
+        '" string="{type}">',
+        "</｜DSML｜ parameter>",
+        _STRING_OR_NOT,
+        pads_words=False,
     ),
     "glm_xml": ArgumentStyle("<arg_key>", "</arg_key>{blanks}<arg_value>", "</arg_value>"),
     "cohere_xml": ArgumentStyle(

@@ -396,6 +396,28 @@ def test_line_breaks_around_strings_are_not_part_of_them() -> None:
     assert tools.parse("qwen_3_5", text, tools=[SEARCH]).calls[0].arguments == {"q": "\na\n"}
 
 
+@pytest.mark.parametrize("style", ["cohere", "minimax_m3"])
+def test_arguments_between_markers_nest_as_deep_as_the_text(style: str) -> None:
+    depth = 20_000
+    node: dict[str, Any] = {"type": "object", "properties": {"a": {"$ref": "#"}}}
+    opening, closing = {
+        "cohere": ('<cofl:value name="a" type="dict">', "</cofl:value>"),
+        "minimax_m3": ("]<]minimax[>[<a>", "]<]minimax[>[</a>"),
+    }[style]
+    before, _, after = STYLES[style].calls[0][0].partition("{name}")
+    begin, end = STYLES[style].section
+    text = f"{begin}{before}f{after}".replace("{id}", "0") + opening * depth + closing * depth
+    text += STYLES[style].calls[0][1] + end
+    tool = {"name": "f", "parameters": node}
+    assert ByteMatcher(tools.grammar(style, [tool])).matches(text)
+    value: Any = tools.parse(style, text, tools=[tool]).calls[0].arguments
+    for _ in range(depth):
+        value = value.pop("a")
+    assert value == {}
+    with pytest.raises(tools.TurnError, match="is needed"):
+        tools.parse(style, text.replace(closing, "", 1), tools=[tool])
+
+
 def test_arguments_are_objects() -> None:
     made = ByteMatcher(tools.grammar("mistral", [{"name": "f", "parameters": {"properties": {}}}]))
     assert made.matches("[TOOL_CALLS]f[ARGS]{}")
