@@ -186,14 +186,14 @@ class Sampler:
         left = 1 + max(most, matcher.needs_at_least())  # 1: the stop token
         while not (matcher.is_accepting() and (len(ids) >= calm or rng.random() < 0.3)):
             matcher.fill_next_token_bitmask(self.mask, budget=left)
-            allowed = np.unpackbits(self.mask.view(np.uint8), bitorder="little")[: self.vocabulary.size] == 1
-            allowed[list(self.vocabulary.stop_ids)] = False
-            if not allowed.any():
+            bits = np.unpackbits(self.mask.view(np.uint8), bitorder="little")[: self.vocabulary.size]
+            bits[list(self.vocabulary.stop_ids)] = 0
+            allowed = np.flatnonzero(bits)
+            if not len(allowed):
                 break
-            logits = rng.standard_normal(self.vocabulary.size, dtype=np.float32)
-            logits[self.closing] += max(0.0, 0.5 * (len(ids) - calm)) + 1
-            logits[~allowed] = -np.inf
-            token = int(logits.argmax())
+            logits = rng.standard_normal(len(allowed), dtype=np.float32)
+            logits[self.closing[allowed]] += max(0.0, 0.5 * (len(ids) - calm)) + 1
+            token = int(allowed[logits.argmax()])
             assert matcher.accept_token(token)
             ids.append(token)
             left -= 1
