@@ -1,7 +1,8 @@
 """What texts of the model profile are held to, and random ones of them; for the suite and for a benchmark.
 
 Texts are sampled with random logits. A random model never closes a string or an array, so that what closes them is
-favoured, the more the longer a text gets. The judge is the package ``jsonschema``, told that an integer is digits.
+favoured, the more the longer a text gets, and each text has a budget of tokens. The judge is the package
+``jsonschema``, told that an integer is digits.
 """
 
 from __future__ import annotations
@@ -175,26 +176,28 @@ class Sampler:
         ]
         self.closing = np.array(closing)
 
-    def text(self, compiled: Any, rng: np.random.Generator, most: int, calm: int) -> str | None:
-        """Return a text of at most ``most`` tokens, closing what it can after ``calm``; None if it had no end."""
+    def text(self, compiled: Any, rng: np.random.Generator, most: int, calm: int) -> str:
+        """Return a text of at most ``most`` tokens, or of as many as its shortest text has; close what it can after ``calm``.
+
+        Each mask has the budget of what is left, so that every text comes to its end.
+        """
         matcher = compiled.matcher()
         ids: list[int] = []
-        while len(ids) < most:
-            if matcher.is_accepting() and (len(ids) >= calm or rng.random() < 0.3):
+        left = 1 + max(most, matcher.needs_at_least())  # 1: the stop token
+        while not (matcher.is_accepting() and (len(ids) >= calm or rng.random() < 0.3)):
+            matcher.fill_next_token_bitmask(self.mask, budget=left)
+            bits = np.unpackbits(self.mask.view(np.uint8), bitorder="little")[: self.vocabulary.size]
+            bits[list(self.vocabulary.stop_ids)] = 0
+            allowed = np.flatnonzero(bits)
+            if not len(allowed):
                 break
-            matcher.fill_next_token_bitmask(self.mask)
-            allowed = np.unpackbits(self.mask.view(np.uint8), bitorder="little")[: self.vocabulary.size] == 1
-            allowed[list(self.vocabulary.stop_ids)] = False
-            if not allowed.any():
-                break
-            logits = rng.standard_normal(self.vocabulary.size, dtype=np.float32)
-            logits[self.closing] += max(0.0, 0.5 * (len(ids) - calm)) + 1
-            logits[~allowed] = -np.inf
-            token = int(logits.argmax())
+            logits = rng.standard_normal(len(allowed), dtype=np.float32)
+            logits[self.closing[allowed]] += max(0.0, 0.5 * (len(ids) - calm)) + 1
+            token = int(allowed[logits.argmax()])
             assert matcher.accept_token(token)
             ids.append(token)
-        if not matcher.is_accepting():
-            return None
+            left -= 1
+        assert matcher.is_accepting()
         return b"".join(self.vocabulary.token_bytes[i] or b"" for i in ids).decode()
 
 

@@ -57,6 +57,12 @@ class StackmaskError(ValueError):
 class BudgetError(StackmaskError):
     """A limit was met; names the limit, its value and, unless it is ``fixed``, the knob that raises it, or ``advice``."""
 
+    limit: str
+    """The name of the limit: a field of ``Limits``, or an argument of the call."""
+
+    value: float
+    """What it is: bytes, seconds or a count, as the limit says."""
+
     def __init__(
         self, limit: str, value: float, what: str, *, fixed: bool = False, advice: str | None = None
     ) -> None:
@@ -130,6 +136,12 @@ class Collector:
 
 class GrammarError(StackmaskError):
     """A grammar that cannot be used; carries all diagnostics of the stage that refused it."""
+
+    diagnostics: tuple[Diagnostic, ...]
+    """What is wrong, by place; at least one."""
+
+    sources: tuple[SourceText, ...]
+    """The texts that the places are in; a diagnostic has the number of its own."""
 
     def __init__(self, diagnostics: Sequence[Diagnostic], sources: Sequence[SourceText] = ()) -> None:
         self.diagnostics = tuple(sorted(diagnostics, key=_position))

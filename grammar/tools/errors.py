@@ -8,6 +8,9 @@ from stackmask.grammar.source.diagnostics import StackmaskError
 class ToolError(StackmaskError):
     """A tool, a style or an option that cannot be used; ``pointer`` says where in the request."""
 
+    pointer: str
+    """The place in the request, as a JSON pointer; empty for the whole of it."""
+
     def __init__(self, pointer: str, problem: str) -> None:
         self.pointer = pointer
         super().__init__(f"at {pointer or '/'}: {problem}")
@@ -15,6 +18,12 @@ class ToolError(StackmaskError):
 
 class TurnError(StackmaskError):
     """A text that is no turn of its style; ``offset`` is the place in characters."""
+
+    offset: int
+    """The place in the text, in characters from 0."""
+
+    problem: str
+    """What is wrong there."""
 
     def __init__(self, offset: int, problem: str) -> None:
         self.offset = offset

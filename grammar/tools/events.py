@@ -16,6 +16,7 @@ class ReasoningDelta:
     """More of the reasoning."""
 
     text: str
+    """What has come since the last one; never empty."""
 
 
 @final
@@ -24,6 +25,7 @@ class TextDelta:
     """More of the answer."""
 
     text: str
+    """What has come since the last one; never empty."""
 
 
 @final
@@ -32,7 +34,10 @@ class CallStarted:
     """The name of a call is known; ``index`` counts the calls of the turn from 0."""
 
     index: int
+    """The number of the call in its turn, from 0."""
+
     name: str
+    """The name of the tool."""
 
 
 @final
@@ -41,7 +46,10 @@ class ArgumentsDelta:
     """More of the arguments of a call, as the model writes them."""
 
     index: int
+    """The number of the call in its turn, from 0."""
+
     text: str
+    """What has come since the last one, as the model writes it; never empty."""
 
 
 @final
@@ -50,7 +58,10 @@ class CallFinished:
     """A call is whole, with its arguments as values."""
 
     index: int
+    """The number of the call in its turn, from 0."""
+
     call: Call
+    """The call, with its arguments as values."""
 
 
 @final
@@ -59,6 +70,7 @@ class Value:
     """The answer is whole; its value, where it has a type."""
 
     value: Any
+    """An object of the type, or plain Python values; None if the answer has no type."""
 
 
 Event: TypeAlias = ReasoningDelta | TextDelta | CallStarted | ArgumentsDelta | CallFinished | Value

@@ -30,10 +30,19 @@ class Call:
     """
 
     name: str
+    """The name of the tool."""
+
     arguments: dict[str, Any]
+    """Its arguments by name, as values of JSON."""
+
     number: str = ""
+    """What the style counts calls by; empty if it does not."""
+
     written: str = field(default="", compare=False, repr=False)
+    """The arguments as the model has written them."""
+
     tool: Tool | None = field(default=None, compare=False, repr=False)
+    """The tool that is called; None if the parser was not given it."""
 
     def run(self) -> Any:
         """Call the function of the tool, with arguments of the types that it declares; return what it returns.
@@ -53,8 +62,13 @@ class Delta:
     """
 
     kind: Literal["reasoning", "content", "call"]
+    """What this is a piece of."""
+
     text: str = ""
+    """More of the reasoning or the content; empty for a call."""
+
     call: Call | None = None
+    """The whole call; None for text."""
 
 
 @dataclass(slots=True)
@@ -62,8 +76,13 @@ class ParsedTurn:
     """A turn as it was read: the text of its ``reasoning``, of its ``content``, and its ``calls`` in order."""
 
     reasoning: str = ""
+    """The text of the reasoning, without its markers; empty if there is none."""
+
     content: str = ""
+    """The text of the answer; empty if there is none."""
+
     calls: list[Call] = field(default_factory=list)
+    """The calls in order; empty if there are none."""
 
 
 class Brackets:
@@ -107,6 +126,15 @@ class TurnParser:
     reasoning. Cost: linear in the text, but for arguments between markers that hold the end of their call: they are read anew
     whenever it comes.
     """
+
+    style: ToolStyle
+    """The markers that it reads."""
+
+    tools: dict[str, Tool]
+    """The tools that it knows, by name."""
+
+    schemas: dict[str, ArgumentSchema]
+    """How the arguments of each tool are read, by name."""
 
     def __init__(self, style: str | ToolStyle, tools: Iterable[Any] = (), *, opened: bool = False) -> None:
         self.style = style_of(style)

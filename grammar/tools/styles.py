@@ -31,17 +31,40 @@ class ToolStyle:
     """
 
     calls: tuple[tuple[str, str], ...]
+    """What stands before and after the arguments of a call, in one or several spellings; ``{name}`` is the tool, ``{id}`` a number."""
+
     arguments: str = "json"
+    """How arguments are written: "json", "text", "python", or a style of ``Grammar.from_structural_tag``."""
+
     section: tuple[str, str] = ("", "")
+    """What stands before and after all calls of a turn; both are empty if nothing does."""
+
     between: str = ""
+    """What stands between two calls of a section."""
+
     trigger: str = ""
+    """How a call begins in free text; empty where a section encloses all calls."""
+
     thinking: tuple[str, str] = ("<think>", "</think>")
+    """What stands before and after the reasoning."""
+
     excludes: tuple[str, ...] = ()
+    """Markers that free text never holds."""
+
     content: tuple[str, tuple[str, ...]] = ("", ())
+    """What begins a block of text, and what may end it; empty where text stands without markers."""
+
     glue: str = ""
+    """What is written between two such blocks."""
+
     end: str = ""
+    """What is written after the last block."""
+
     is_alone: bool = False
+    """Whether calls are all of a turn: other text does not begin as their section does."""
+
     blanks: str = r"[ \n\t\r]*"
+    """A pattern of ECMA-262 of the blanks between parts of JSON arguments, in the exact profile."""
 
     @property
     def begin(self) -> str:

@@ -40,6 +40,36 @@ class Tool:
     ``is_text``: whether the only argument is any text, as of a custom tool without a format.
     """
 
+    name: str
+    """What the model calls it."""
+
+    description: str
+    """What it does, in words for the model; may be empty."""
+
+    parameters: Any
+    """The JSON Schema of its arguments; None allows any object."""
+
+    strict: bool | None
+    """Whether arguments must fit the schema; False allows any object too, None is what the style does."""
+
+    function: Callable[..., Any] | None
+    """What ``run`` calls; None if the tool is no function."""
+
+    grammar: Grammar | None
+    """The grammar of its only argument, where that is text; else None."""
+
+    input: str
+    """The name of that argument."""
+
+    is_text: bool
+    """Whether its only argument is any text."""
+
+    has_pattern: bool
+    """Whether its schema says of that text what its grammar says."""
+
+    kept_calls: Kept
+    """What grammars have kept of its calls, so that later ones cost less."""
+
     def __init__(
         self,
         name: str,
@@ -56,7 +86,7 @@ class Tool:
         self.description = description
         self.parameters = parameters
         self.strict = strict
-        self.function: Callable[..., Any] | None = None
+        self.function = None
         if grammar is not None and not isinstance(grammar, Grammar):
             raise ToolError("/grammar", f"a Grammar, not {type(grammar).__name__}: `Grammar.of` makes one")
         self.grammar = grammar
@@ -67,7 +97,7 @@ class Tool:
             self.parameters = _of_text(self.input)
         self._rules: dict[tuple[Any, ...], RuleSet] = {}
         self._others: dict[bool, Tool] = {}  # by what they are in place of this one's `strict`
-        self.kept_calls: Kept = {}
+        self.kept_calls = {}
 
     @classmethod
     def of(cls, source: Any) -> Tool:

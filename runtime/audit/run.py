@@ -113,7 +113,7 @@ def run_audit(
     todo = [case for case in cases if case.name not in done]
     if not todo:
         return True
-    tokenizer.vocabulary.trie()
+    tokenizer.vocabulary._trie()
     workers = {
         name: Child("engine", name, tokenizer, seconds=settings.call_seconds)
         for name in audit.about["engines"]

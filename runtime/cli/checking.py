@@ -69,8 +69,8 @@ def judge(compiled: CompiledGrammar, data: bytes) -> Verdict:
             size = len(part) // 2
     if position == len(data) and matcher.is_accepting():  # mutant: early-end
         return Verdict(True, position, "")
-    expected = describe_expectation(*matcher.expected(), compiled.automaton.store.info)
-    expected += compiled.rules_around([data[:position]])
+    expected = describe_expectation(*matcher.expected(), compiled._automaton.store.info)
+    expected += compiled._rules_around([data[:position]])
     return Verdict(False, position, expected)
 
 

@@ -70,7 +70,7 @@ class Spelling:
         self._texts = vocabulary.token_bytes
         self._names = {token: name for name, token in vocabulary.special_names.items()}
         lengths = np.full(vocabulary.size, np.iinfo(np.int32).max, dtype=np.int32)
-        _, offsets, ids = vocabulary.token_table()
+        _, offsets, ids = vocabulary._token_table()
         lengths[ids] = np.diff(offsets)
         lengths[list(vocabulary.special_ids)] = 0
         self.by_length: npt.NDArray[np.int64] = np.argsort(lengths, kind="stable")

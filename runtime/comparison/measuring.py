@@ -131,7 +131,7 @@ def _work(sender: Connection, column: Column, task: Task, masks: str) -> None:
         os.dup2(nowhere.fileno(), 1)
         os.dup2(nowhere.fileno(), 2)
     try:
-        task.tokenizer.vocabulary.trie()  # not part of any engine
+        task.tokenizer.vocabulary._trie()  # not part of any engine
         run = _Run(column, task)
         run.compile()
         sender.send((column, False))

@@ -51,7 +51,7 @@ def given_text(compiled: CompiledGrammar, text: str) -> Text:
         position += 1
     if position < len(data):
         before = data[:position].decode("utf-8", "ignore")
-        expected = describe_expectation(*matcher.expected(), compiled.automaton.store.info)
+        expected = describe_expectation(*matcher.expected(), compiled._automaton.store.info)
         span = Span(len(before), min(len(before) + 1, len(text)))
         problem = Diagnostic("", "the text is not in the language", span, f"expected {expected}")
         shown = render_one(problem, [SourceText("<text>", data.decode("utf-8", "replace"))])

@@ -46,8 +46,23 @@ class CompiledFsm:
     """
 
     __slots__ = (
-        "__weakref__", "_counts", "dfa", "grammar", "index", "info", "jumping", "paths", "planner", "runs", "vocabulary",
+        "__weakref__", "_counts", "_info", "_jumping", "_planner", "_runs", "dfa", "grammar", "index", "paths", "vocabulary",
     )  # fmt: skip
+
+    grammar: Grammar | None
+    """What it was made of; None if it was loaded from a file."""
+
+    vocabulary: Vocabulary
+    """The vocabulary that its masks are for."""
+
+    dfa: Dfa
+    """The minimal automaton over bytes."""
+
+    index: TokenIndex
+    """The tokens that each state allows, and where they lead."""
+
+    paths: Paths
+    """The compressed automaton: a path of forced bytes is one edge."""
 
     def __init__(
         self,
@@ -59,15 +74,18 @@ class CompiledFsm:
     ) -> None:
         self.grammar = grammar
         self.vocabulary = vocabulary
-        self.info = info
+        self._info = info
         self.index = index
-        self.dfa: Dfa = index.dfa
+        self.dfa = index.dfa
         self.paths = Paths(index.dfa)
-        self.runs = FsmRuns(index, self.paths, info.trie)
+        self._runs = FsmRuns(index, self.paths, info.trie)
         # makes the proposals of all matchers, one after the other
-        self.planner = JumpPlanner(self.runs, vocabulary.token_bytes, info.strip_first_space)
-        self.jumping = threading.RLock()
+        self._planner = JumpPlanner(self._runs, vocabulary.token_bytes, info.strip_first_space)
+        self._jumping = threading.RLock()
         self._counts = counts
+
+    def __repr__(self) -> str:
+        return f"<CompiledFsm: {self.dfa.states} states, for {self.vocabulary.size} tokens>"
 
     def matcher(self) -> FsmMatcher:
         """Return a new matcher at the start of the grammar."""
@@ -77,12 +95,14 @@ class CompiledFsm:
         """Return what ``CompiledGrammar.precompute`` does; there is nothing left to make."""
         return {"states": self.dfa.states, "walks": 0, "complete": True}
 
-    def rules_around(self, symbols: Sequence[int | bytes], what: int | bytes = b"", position: int = 0) -> str:
-        """Say inside of which rules a text is where ``what`` is refused, as ``CompiledGrammar.rules_around`` does."""
+    def _rules_around(
+        self, symbols: Sequence[int | bytes], what: int | bytes = b"", position: int = 0
+    ) -> str:
+        """Say inside of which rules a text is where ``what`` is refused, as ``CompiledGrammar._rules_around`` does."""
         if self.grammar is None:
             return ""
         read = [*symbols, what[:position]] if isinstance(what, bytes) else list(symbols)
-        return describe_place(self.grammar.rules, read, self.info)
+        return describe_place(self.grammar.rules, read, self._info)
 
     @property
     def nbytes(self) -> int:

@@ -22,6 +22,12 @@ class FsmBudgetError(BudgetError):
     ``estimate``: bytes that it would take at least. ``states``: states at least.
     """
 
+    estimate: int
+    """Bytes that automaton and index would take at least."""
+
+    states: int
+    """States that the automaton would have at least."""
+
     def __init__(self, memory: int, estimate: int, states: int, what: str) -> None:
         self.limit = "memory"
         self.value = memory

@@ -67,9 +67,6 @@ class FsmMatcher(JumpCalls):
     def refusal(self) -> str | None:
         """Why the last accept call was refused and what was expected instead; None if it was not refused."""
 
-    def expected_bytes(self) -> set[int]:
-        """Return the bytes that may come next."""
-
     def expected(self) -> tuple[set[int], set[int], bool]:
         """Return (bytes, token ids, whether the text may end) for what may come next."""
 

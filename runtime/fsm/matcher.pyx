@@ -37,9 +37,9 @@ cdef class FsmMatcher(JumpCalls):
             raise MatcherError("a matcher can only be copied from one of the same compiled grammar")
         self.compiled = compiled
         self.index = compiled.index
-        self.runs = compiled.runs
+        self.runs = compiled._runs
         self.dfa = self.index.dfa
-        self.stop_ids = compiled.info.stop_ids
+        self.stop_ids = compiled._info.stop_ids
         if origin is None:
             self.history.push_back(self.dfa.start)
             self.tokens = TokenHistory(self.index.texts)
@@ -48,6 +48,10 @@ cdef class FsmMatcher(JumpCalls):
             copy_items(self.history, origin.history)
             self.tokens = origin.tokens.copy()
             self.terminated = origin.terminated
+
+    def __repr__(self):
+        from stackmask.runtime.matching.refusal import describe_matcher
+        return describe_matcher(self, self.tokens.symbols(), self.index.texts)
 
     # -- following ---------------------------------------------------------------------------------
 
@@ -170,13 +174,9 @@ cdef class FsmMatcher(JumpCalls):
         if self.refused is None:
             return None
         state, position, what = self.refused
-        inside = self.compiled.rules_around(self.tokens.symbols(), what, position)
-        info = self.compiled.info
+        inside = self.compiled._rules_around(self.tokens.symbols(), what, position)
+        info = self.compiled._info
         return describe_refusal(what, position, self.terminated, info, *self.expected_at(state), inside)
-
-    def expected_bytes(self):
-        """Return the bytes that may come next, as a set."""
-        return self.expected()[0]
 
     def expected(self):
         """Return (bytes, token ids, whether the text may end) for what may come next."""
@@ -326,7 +326,7 @@ cdef class FsmMatcher(JumpCalls):
         cdef int32_t state = self.history.back(), after
         if self.terminated:
             return b"", b""
-        if self.history.size() == 1 and self.compiled.info.strip_first_space:
+        if self.history.size() == 1 and self.compiled._info.strip_first_space:
             # the blank that may come first is not part of the text
             after = self.dfa.step(state, 0x20)
             if after != NO_STATE:
@@ -343,8 +343,8 @@ cdef class FsmMatcher(JumpCalls):
         encoder = self.compiled.vocabulary.encoder
         if encoder is None:
             return Plan(0, self.lone_tokens())
-        with self.compiled.jumping:
-            return self.compiled.planner.plan(encoder, self.history.back() + 1, self.tokens, prompt > 0)
+        with self.compiled._jumping:
+            return self.compiled._planner.plan(encoder, self.history.back() + 1, self.tokens, prompt > 0)
 
     cdef tuple lone_tokens(self):
         """Return the tokens that come one after the other as the only one allowed, without a tokenizer."""

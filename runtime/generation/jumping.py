@@ -31,6 +31,7 @@ from stackmask.runtime.generation.text import TokenStreamer
 if TYPE_CHECKING:
     from stackmask.runtime.generation.result import JumpReport
     from stackmask.runtime.matching.compiler import CompiledGrammar
+    from stackmask.runtime.vocabulary.vocabulary import Vocabulary
 
 _PER_TOKEN = ("output_scores", "output_logits", "output_attentions", "output_hidden_states")
 _TYPE_NAMES = ("token_type_ids", "mm_token_type_ids")
@@ -50,6 +51,27 @@ class JumpDecoding:
         ids), and as ``GrammarLogitsProcessor`` does.
     """
 
+    grammars: list[CompiledGrammar | None]
+    """One for every row, or one for each prompt; None is free text."""
+
+    vocabulary: Vocabulary | None
+    """That of all its grammars; None if there is none but free text."""
+
+    jump: str
+    """"canonical" or "off", as it was given."""
+
+    finish: Finish
+    """"whole", "cut" or None, as it was given."""
+
+    streamer: Any
+    """What gets the tokens as they come; None if nothing does."""
+
+    reports: list[JumpReport]
+    """What was saved in each row of the last call."""
+
+    written: list[list[int]]
+    """The tokens of each row of the last call, without prompt and padding."""
+
     def __init__(
         self,
         grammars: Any,
@@ -62,13 +84,13 @@ class JumpDecoding:
         check_finish(finish)
         if jump not in ("canonical", "off"):
             raise GenerationError(f'jump is {jump!r}, not "canonical" or "off"')
-        self.grammars: list[CompiledGrammar | None] = compile_for(grammars, tokenizer)
+        self.grammars = compile_for(grammars, tokenizer)
         self.vocabulary = common_vocabulary(self.grammars)
         self.jump = jump
         self.finish = finish
         self.streamer = streamer
-        self.reports: list[JumpReport] = []
-        self.written: list[list[int]] = []  # of the last call: the tokens of each row, without padding
+        self.reports = []
+        self.written = []
 
     def __call__(
         self,

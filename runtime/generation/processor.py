@@ -65,6 +65,9 @@ class GrammarLogitsProcessor(LogitsProcessor):
     supports_continuous_batching = False
     """What transformers asks: rows may not come and go during a call."""
 
+    closing_at: list[int | None]
+    """Of each row, after how many tokens only closing was left of ``wrap_up``; None before that. Empty before the first step."""
+
     def __init__(
         self,
         grammars: Any,
@@ -82,7 +85,7 @@ class GrammarLogitsProcessor(LogitsProcessor):
             raise GenerationError("wrap_up needs max_new_tokens, as it is given to generate")
         check_room(max_new_tokens)
         self._watched = watched_tokens(wrap_up, max_new_tokens)
-        self.closing_at: list[int | None] = []
+        self.closing_at = []
         """How many tokens each row of the call had when only closing was left of the share ``wrap_up``; None before."""
         self._room = None if finish == "cut" else max_new_tokens
         self._finish = finish

@@ -28,11 +28,22 @@ class JumpReport:
     """
 
     mode: str
+    """What ``generate`` was told: "canonical" or "off"."""
+
     model_calls: int
+    """Calls of the model that this text took part in, the one that reads the prompt included."""
+
     avoided_calls: int
+    """How many fewer these are than tokens written; the stop token counts."""
+
     forced_tokens: int
+    """Tokens that were written without asking the model."""
+
     taken_back: int
+    """Tokens of the model that were written anew, as part of longer ones."""
+
     note: str = ""
+    """What stood in the way last, or why there was no jumping at all; empty if nothing did."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,17 +64,40 @@ class GenerationResult:
     """
 
     prompt: Prompt
+    """The prompt as it was given."""
+
     text: str
+    """What was written: without prompt, stop token and special tokens; of a turn with its markers."""
+
     token_ids: tuple[int, ...]
+    """The ids of the tokens written, without prompt, stop token and padding."""
+
     finished: bool
+    """Whether the text is a whole one of the grammar; without a grammar, whether a stop token ended it."""
+
     reason: Literal["stop", "length", "interrupted"]
+    """What ended the text: "stop" a stop token, "length" ``max_new_tokens``, "interrupted" a stopping criterion or the caller."""
+
     jumps: JumpReport | None = None
+    """What jump-forward has saved; None with ``jump="off"``."""
+
     parsed: Any = field(default=None, compare=False)
+    """The value of the text; None if there is none, and then ``parse_error`` says why."""
+
     parse_error: str = field(default="", compare=False)
+    """Why there is no value; empty if there is one, or the grammar has no values."""
+
     content: str = field(default="", compare=False)
+    """Of a turn, the answer without reasoning, calls and markers; else ``text``."""
+
     reasoning: str = field(default="", compare=False)
+    """Of a turn, the text of its reasoning; else empty."""
+
     calls: tuple[Call, ...] = field(default=(), compare=False)
+    """Of a turn, its calls in order; else empty."""
+
     closing_at: int | None = field(default=None, compare=False)
+    """How many tokens were written when only closing was left of the share ``wrap_up``; None if that did not come, or was not asked for."""
 
     @property
     def note(self) -> str:

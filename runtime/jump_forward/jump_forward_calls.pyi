@@ -1,11 +1,14 @@
-"""The calls about forced text that the matchers of both engines have."""
+"""The calls about what may and must come next that the matchers of both engines have."""
 
 from collections.abc import Sequence
 
 from stackmask.runtime.jump_forward.jump_forward import Plan
 
 class JumpCalls:
-    """What a matcher says of forced text, made of ``find_jump_forward_bytes`` and of its plans."""
+    """What a matcher says of the next bytes and of forced text, made of ``expected``, ``find_jump_forward_bytes`` and its plans."""
+
+    def expected_bytes(self) -> set[int]:
+        """Return the bytes that may come next."""
 
     def find_jump_forward_string(self) -> str:
         """Return the text that must come next, up to the next branch or end, in whole characters.

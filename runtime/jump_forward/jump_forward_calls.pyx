@@ -1,14 +1,18 @@
-"""The calls about forced text that the matchers of both engines have."""
+"""The calls about what may and must come next that the matchers of both engines have."""
 
 from stackmask.runtime.jump_forward.jump_forward import KEEPS, NOTHING
 
 
 cdef class JumpCalls:
-    """What a matcher says of forced text, made of ``find_jump_forward_bytes`` and of its plans."""
+    """What a matcher says of the next bytes and of forced text, made of ``expected``, ``find_jump_forward_bytes`` and its plans."""
 
     cdef object find_plan(self, object context_ids):
         """Return the plan after a context; here nothing is forced."""
         return NOTHING
+
+    def expected_bytes(self):
+        """Return the bytes that may come next, as a set."""
+        return self.expected()[0]
 
     def find_jump_forward_string(self):
         """Return the text that must come next, up to the next branch or end, in whole characters.

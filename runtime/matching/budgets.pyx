@@ -76,7 +76,7 @@ cdef BudgetMasks masks_of(Matcher matcher):
         budgets = FamilyBudgets(BudgetMasks(completions, matcher.masks.width))
         matcher.store.budgets.add(budgets)
         matcher.budgets = budgets
-        if matcher.compiled.family is matcher.family:
+        if matcher.compiled._family is matcher.family:
             matcher.compiled._budgets = budgets
     return (<FamilyBudgets>budgets).masks
 

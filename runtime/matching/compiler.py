@@ -51,25 +51,33 @@ class CompiledGrammar:
     __slots__ = (
         "__weakref__",
         "_account",
-        "_automaton",
         "_budgets",
         "_compiler",
         "_elsewhere",
+        "_family",
+        "_kept_automaton",
         "_names_differ",
-        "family",
+        "_planner",
         "grammar",
-        "planner",
         "vocabulary",
     )
+
+    grammar: Grammar
+    """What it was made of, markers taken as the special tokens of the vocabulary."""
+
+    vocabulary: Vocabulary
+    """The vocabulary that its masks are for."""
 
     def __init__(
         self, grammar: Grammar, compiler: Compiler, automaton: Automaton, account: WorkAccount
     ) -> None:
         self.grammar = grammar
         self.vocabulary = compiler.vocabulary
-        self._automaton: Automaton | None = automaton  # None if its store was put aside, until it is needed
-        self.family: ConfigSpace | None = None  # of the matchers that were made last
-        self.planner: JumpPlanner | None = None  # of that family
+        self._kept_automaton: Automaton | None = (
+            automaton  # None if its store was put aside, until it is needed
+        )
+        self._family: ConfigSpace | None = None  # of the matchers that were made last
+        self._planner: JumpPlanner | None = None  # of that family
         self._budgets: FamilyBudgets | None = None  # likewise
         self._account = (
             account  # charged for reading and compiling; those of its matchers begin with what is left
@@ -79,21 +87,21 @@ class CompiledGrammar:
         self._elsewhere: dict[Store, CompiledGrammar] = {}  # the same grammar in other stores
 
     @property
-    def automaton(self) -> Automaton:
+    def _automaton(self) -> Automaton:
         """The states of the grammar, in a store in use."""
-        found = self._automaton
+        found = self._kept_automaton
         while found is None:
-            self._compiler.renew(self)
-            found = self._automaton  # which another thread may have let go of again
+            self._compiler._renew(self)
+            found = self._kept_automaton  # which another thread may have let go of again
         return found
 
     def _forget(self, automaton: bool) -> None:
         """Let go of what can be made again: the family of the next matchers and, if asked for, the automaton."""
-        self.family = None
-        self.planner = None
+        self._family = None
+        self._planner = None
         self._budgets = None
         if automaton:
-            self._automaton = None
+            self._kept_automaton = None
             self._elsewhere = {}
 
     def matcher(self, *, stop_ids: Iterable[int] | None = None) -> Matcher:
@@ -106,20 +114,24 @@ class CompiledGrammar:
         Cost: nothing where all of them are special tokens and the grammar names none; else a compiler is kept for
             each of the last four such sets, with an eighth of ``cache_bytes``.
         """
-        stops = None if stop_ids is None else tuple(dict.fromkeys(index(i) for i in stop_ids))
+        stops = None if stop_ids is None else _stops_of(stop_ids)
         if stops is not None and set(stops) == set(self.vocabulary.stop_ids):
             stops = None
         if stops is not None and not self._is_plain_stop(stops):
-            other = self._compiler.with_stops(stops)
+            other = self._compiler._with_stops(stops)
             return other.compile(self.grammar).matcher()
-        compiled = self._compiler.not_at_work(self)
+        compiled = self._compiler._not_at_work(self)
         matcher = Matcher(compiled, None, stops)
-        self._compiler.remember(compiled)
+        self._compiler._remember(compiled)
         return matcher
 
     def _is_plain_stop(self, stops: tuple[int, ...]) -> bool:
         """Tell whether stop tokens can be a matter of the matcher alone: they are no text, and no rule names a token."""
-        return not self.automaton.classes_of_token and self.vocabulary.special_ids.issuperset(stops)
+        return not self._automaton.classes_of_token and self.vocabulary.special_ids.issuperset(stops)
+
+    def __repr__(self) -> str:
+        rules = self.grammar.rules
+        return f"<CompiledGrammar: {len(rules.rules)} rules, start {rules.start}, for {self.vocabulary.size} tokens>"
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _compiled_again, (self._compiler, self.grammar)
@@ -160,15 +172,15 @@ class CompiledGrammar:
             hundreds to 50,000: each count of a ``maxLength`` or ``maxItems`` is some more, and with
             ``property_order="any"`` each set of optional properties. ``sql.ebnf`` takes 4 seconds.
         """
-        self._compiler.renew(self)
+        self._compiler._renew(self)
         Matcher(self)  # makes the family
-        self._compiler.remember(self)
-        automaton = self.automaton
+        self._compiler._remember(self)
+        automaton = self._automaton
         store = automaton.store
         budget = min(whole_number("budget", budget), MOST_BUDGET)
         with store.lock:
             work = Precomputation(
-                store.masks, automaton.lowered.start, automaton.start_state, budget, self.family
+                store.masks, automaton.lowered.start, automaton.start_state, budget, self._family
             )
         try:
             done = False
@@ -183,7 +195,9 @@ class CompiledGrammar:
             work.stop(error.limit)
         return {**work.counts(), "complete": work.stopped is None, "stopped": work.stopped}
 
-    def rules_around(self, symbols: Sequence[int | bytes], what: int | bytes = b"", position: int = 0) -> str:
+    def _rules_around(
+        self, symbols: Sequence[int | bytes], what: int | bytes = b"", position: int = 0
+    ) -> str:
         """Say inside of which rules a text is where ``what`` is refused at ``position``; empty where that cannot be told.
 
         ``symbols``: what was accepted before, as token ids and text.
@@ -194,7 +208,7 @@ class CompiledGrammar:
         from stackmask.runtime.matching.refusal import describe_place
 
         read = [*symbols, what[:position]] if isinstance(what, bytes) else list(symbols)
-        return describe_place(self.grammar.rules, read, self.automaton.store.info)
+        return describe_place(self.grammar.rules, read, self._automaton.store.info)
 
     def stats(self) -> dict[str, int]:
         """Return sizes and counters of its store: terms, states, masks, walks, bytes.
@@ -204,8 +218,8 @@ class CompiledGrammar:
         """
         account = self._account
         return {
-            **self.automaton.store.counts(),
-            "family_bytes": 0 if self.family is None else self.family.nbytes_held(),
+            **self._automaton.store.counts(),
+            "family_bytes": 0 if self._family is None else self._family.nbytes_held(),
             "compile_work": account.allowance - account.left,
             "compile_memory": account.memory - account.memory_left,
         }
@@ -227,6 +241,15 @@ class Compiler:
     Cost: the first compiler of a vocabulary builds its trie, about 25 ms for 128,000 tokens, while the reader of schemas
     is imported; compiling takes milliseconds, since states are built when first visited.
     """
+
+    vocabulary: Vocabulary
+    """The vocabulary that it compiles for."""
+
+    limits: Limits
+    """Those of grammars that have none of their own."""
+
+    cache_bytes: int
+    """The bytes of states and masks that it keeps at most."""
 
     @explains_options(ELSEWHERE["compiler"])
     def __init__(
@@ -255,10 +278,13 @@ class Compiler:
         self._lanes = Lanes(self._new_store, cache_bytes)
         self._by_stops: dict[tuple[int, ...], Compiler] = {}  # the one used last comes last
 
+    def __repr__(self) -> str:
+        return f"<Compiler: for {self.vocabulary.size} tokens, keeps {self.cache_bytes >> 20} MB>"
+
     def __reduce__(self) -> tuple[Any, ...]:
         return _compiler_again, (self.vocabulary, self.limits, self.cache_bytes)
 
-    def with_stops(self, stop_ids: tuple[int, ...]) -> Compiler:
+    def _with_stops(self, stop_ids: tuple[int, ...]) -> Compiler:
         """Return a compiler for the same vocabulary with other stop tokens; the last four are kept.
 
         Raises: VocabularyError if one is out of range.
@@ -300,7 +326,7 @@ class Compiler:
                 lane.grammars[key] = compiled
                 known = lane.families.get(states)
                 if known is not None:
-                    compiled.family, compiled.planner = known
+                    compiled._family, compiled._planner = known
             else:  # nobody has less for what another one wrote in a costlier way
                 compiled._account.ease(account)
                 if (
@@ -349,27 +375,27 @@ class Compiler:
         return {"cache_bytes": self.cache_bytes, "bytes": total, "stores": stores}
 
     @property
-    def generation(self) -> int:
+    def _generation(self) -> int:
         """The number of stores so far that were the first, or were put in the place of a full one."""
         return self._lanes.generation
 
-    def remember(self, compiled: CompiledGrammar) -> None:
+    def _remember(self, compiled: CompiledGrammar) -> None:
         """Keep what the matchers of a grammar find, should the grammar be dropped and come again."""
-        automaton = compiled.automaton
+        automaton = compiled._automaton
         lane = self._lanes.holding(automaton.store)
-        if lane is not None and compiled.family is not None:
+        if lane is not None and compiled._family is not None:
             key = (automaton.lowered.start, automaton.start_state)
-            lane.families.put(key, compiled.family, compiled.planner)
+            lane.families.put(key, compiled._family, compiled._planner)
 
-    def not_at_work(self, compiled: CompiledGrammar) -> CompiledGrammar:
+    def _not_at_work(self, compiled: CompiledGrammar) -> CompiledGrammar:
         """Return a compiled grammar, or the same one in another store if its own is at work just now."""
-        self.renew(compiled)
-        store = compiled.automaton.store
-        return (store.lock.is_taken() and self.aside(compiled, store)) or compiled
+        self._renew(compiled)
+        store = compiled._automaton.store
+        return (store.lock.is_taken() and self._aside(compiled, store)) or compiled
 
-    def renew(self, compiled: CompiledGrammar) -> None:
+    def _renew(self, compiled: CompiledGrammar) -> None:
         """Move a compiled grammar to a store in use, if its own is full or spoiled; its matchers stay where they are."""
-        known = compiled._automaton
+        known = compiled._kept_automaton
         if known is not None and self._lanes.of(known.store) is not None:
             if self._lanes.count():
                 with self._lock:
@@ -379,14 +405,14 @@ class Compiler:
             lane = self._lanes.open()
         automaton, account = self._lowered(compiled.grammar, lane.store)
         with self._lock:
-            compiled._automaton, compiled._account = automaton, account
-            compiled.family = None
-            compiled.planner = None
+            compiled._kept_automaton, compiled._account = automaton, account
+            compiled._family = None
+            compiled._planner = None
             compiled._budgets = None
             key = (automaton.lowered.start, automaton.start_state, _own_output(compiled.grammar))
             lane.grammars.setdefault(key, compiled)
 
-    def aside(self, compiled: CompiledGrammar, store: Store) -> CompiledGrammar | None:
+    def _aside(self, compiled: CompiledGrammar, store: Store) -> CompiledGrammar | None:
         """Return a grammar compiled in another store than this one, which is at work.
 
         None if all are, or the grammar meets a limit there.
@@ -426,9 +452,9 @@ def _make_ready(vocabulary: Vocabulary, cache_dir: str | os.PathLike[str] | None
 
     def build() -> None:
         with suppress(Exception):  # the caller meets it again
-            vocabulary.trie(folder)
+            vocabulary._trie(folder)
 
-    if len(vocabulary.token_bytes) >= WORTH_A_THREAD and not vocabulary.has_trie():
+    if len(vocabulary.token_bytes) >= WORTH_A_THREAD and not vocabulary._has_trie():
         thread = threading.Thread(target=build, name="stackmask-trie", daemon=True)
         with suppress(RuntimeError):  # no more threads can be started
             thread.start()
@@ -436,7 +462,7 @@ def _make_ready(vocabulary: Vocabulary, cache_dir: str | os.PathLike[str] | None
                 classes_worth_preparing()
             finally:
                 thread.join()
-    vocabulary.trie(folder)
+    vocabulary._trie(folder)
     if folder is not None:
         folder.warn(stacklevel=4)
 
@@ -445,6 +471,14 @@ def _own_output(grammar: Grammar) -> Output | None:
     """Return how the texts become values of a type; None where that is the same for all grammars of equal rules."""
     output = grammar.output
     return None if output is None or output.type is None else output
+
+
+def _stops_of(stop_ids: Iterable[int]) -> tuple[int, ...]:
+    """Return the ids of stop tokens, each once. Raises: ArgumentError if they are no ids."""
+    try:
+        return tuple(dict.fromkeys(index(i) for i in stop_ids))
+    except TypeError:
+        raise ArgumentError(f"`stop_ids` is a list of token ids, not {stop_ids!r:.60}") from None
 
 
 # compilers that were pickled, by the digest of their vocabulary and what else they are made of
@@ -482,7 +516,7 @@ def token_info(vocabulary: Vocabulary) -> TokenInfo:
     return TokenInfo(
         size=vocabulary.size,
         texts=texts,
-        trie=vocabulary.trie(),
+        trie=vocabulary._trie(),
         names=vocabulary.special_names,
         stop_ids=vocabulary.stop_ids,
         single_bytes=texts.single_bytes(),

@@ -159,13 +159,13 @@ cdef ForcedRuns find_forced(Matcher matcher):
     """Return the forced runs of the family, which its planner holds."""
     cdef ForcedRuns forced
     if matcher.planner is None:
-        planner = matcher.compiled.planner
+        planner = matcher.compiled._planner
         if planner is None or not planner.forced.belongs_to(matcher.family):
             classes = matcher.automaton.lowered.token_classes
             forced = ForcedRuns(matcher.family, classes, matcher.store.info.trie)
             planner = JumpPlanner(forced, matcher.texts, matcher.store.info.strip_first_space)
-            if matcher.compiled.family is matcher.family:
-                matcher.compiled.planner = planner
+            if matcher.compiled._family is matcher.family:
+                matcher.compiled._planner = planner
         matcher.planner = planner
     return matcher.planner.forced
 
@@ -183,7 +183,7 @@ cdef int start(Matcher matcher) except -1:
     tokens = TokenHistory(matcher.texts)
     matcher.lock.take(matcher.account)
     try:
-        family = matcher.compiled.family
+        family = matcher.compiled._family
         # None if there is none yet, or it is of another store, where the grammar was before
         if family is None or family.terms is not terms or family.nbytes() > SHARED_BYTES or (
             4 * family.configs.size() > limits.max_configurations
@@ -192,8 +192,8 @@ cdef int start(Matcher matcher) except -1:
                 terms, matcher.store.semantics, False, limits.max_configurations, limits.max_members
             )
             matcher.store.families.add(family)
-            if matcher.compiled._automaton is matcher.automaton:
-                matcher.compiled.family = family
+            if matcher.compiled._kept_automaton is matcher.automaton:
+                matcher.compiled._family = family
         first = start_released(family, matcher.automaton.lowered.start, BOTTOM, matcher.automaton.start_state)
         refill(matcher.history, 1, first)
         matcher.family = family
@@ -245,7 +245,12 @@ cdef class Matcher(JumpCalls):
     """
 
     def __cinit__(self, compiled, Matcher origin=None, stop_ids=None):
-        automaton = compiled.automaton
+        automaton = getattr(compiled, "_automaton", None)
+        if automaton is None:
+            raise MatcherTypeError(
+                f"a matcher is of a CompiledGrammar, not {type(compiled).__name__}: "
+                "write Compiler(vocabulary).compile(grammar).matcher()"
+            )
         if origin is not None:
             if origin.compiled is not compiled:
                 raise MatcherError("a matcher can only be copied from one of the same compiled grammar")
@@ -275,6 +280,10 @@ cdef class Matcher(JumpCalls):
             self.planner = origin.planner
             self.budgets = origin.budgets
             self.terminated = origin.terminated
+
+    def __repr__(self):
+        from stackmask.runtime.matching.refusal import describe_matcher
+        return describe_matcher(self, self.tokens.symbols(), self.texts)
 
     # -- following ---------------------------------------------------------------------------------
 
@@ -391,12 +400,8 @@ cdef class Matcher(JumpCalls):
         finally:
             self.lock.give(done)
         from stackmask.runtime.matching.refusal import describe_refusal
-        inside = self.compiled.rules_around(self.tokens.symbols(), what, position)
+        inside = self.compiled._rules_around(self.tokens.symbols(), what, position)
         return describe_refusal(what, position, self.terminated, self.store.info, *expected, inside)
-
-    def expected_bytes(self):
-        """Return the bytes that may come next."""
-        return self.expected()[0]
 
     def expected(self):
         """Return (bytes, token ids, whether the text may end) for what may come next."""

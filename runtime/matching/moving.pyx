@@ -31,7 +31,7 @@ cdef bint move(Matcher matcher) except -1:
     if matcher.account.moved or matcher.refused is not None or matcher.tokens.has_text():
         # once is enough: a request could work on by moving to and fro. A refusal and text cannot be repeated
         return False
-    compiled = matcher.compiled._compiler.aside(matcher.compiled, matcher.store)
+    compiled = matcher.compiled._compiler._aside(matcher.compiled, matcher.store)
     if compiled is None:
         return False
     other = Matcher.__new__(Matcher, compiled)

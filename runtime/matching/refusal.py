@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from stackmask.grammar.ir import RuleSet
     from stackmask.pda.store import TokenInfo
+    from stackmask.pda.vocabulary.token_bytes import TokenBytes
 
 _SHOWN = 12  # pieces of an expectation that are spelled out
+_SHOWN_BYTES = 40  # of the end of a text
 
 
 def describe_refusal(
@@ -34,6 +36,26 @@ def describe_refusal(
     if terminated:
         return f"{head}: the text has ended with a stop token"
     return f"{head}; expected {describe_expectation(expected, tokens, may_end, info)}{inside}"
+
+
+def describe_matcher(matcher: Any, symbols: list[int | bytes], texts: TokenBytes) -> str:
+    """Return a line about a matcher: its accept calls, the end of its text, and whether that is whole."""
+    parts: list[bytes] = []
+    size = 0
+    for symbol in reversed(symbols):
+        if not isinstance(symbol, bytes):
+            symbol = (texts[symbol] if symbol < len(texts) else None) or b"<token %d>" % symbol
+        parts.append(symbol)
+        size += len(symbol)
+        if size > _SHOWN_BYTES:
+            break
+    end = b"".join(reversed(parts))
+    text = end[-_SHOWN_BYTES:].decode("utf-8", "replace")
+    cut = "…" if size > _SHOWN_BYTES or len(parts) < len(symbols) else ""
+    stopped = matcher.is_terminated()
+    state = "stopped" if stopped else "complete" if matcher.is_accepting() else "not complete"
+    calls = "1 accept call" if len(symbols) == 1 else f"{len(symbols)} accept calls"
+    return f"<{type(matcher).__name__}: {calls}, text {cut}{text!r}, {state}>"
 
 
 def describe_place(rules: RuleSet, symbols: list[int | bytes], info: TokenInfo) -> str:

@@ -149,7 +149,7 @@ class Vocabulary:
         table = read_huggingface(tokenizer)
         if generation_config is not None:
             table = table.with_stops(_as_ids(getattr(generation_config, "eos_token_id", None)))
-        made = cls.from_table(
+        made = cls._from_table(
             table, size=size, stop_ids=stop_ids, special_ids=special_ids, prefix_space=prefix_space
         )
         with suppress(VocabularyError):  # masks need no encoder
@@ -167,7 +167,7 @@ class Vocabulary:
         """Read a ``tiktoken.Encoding``; ``<|endoftext|>`` stops unless ``stop_ids`` says otherwise."""
         from stackmask.runtime.vocabulary.tokenizers.ranks import read_tiktoken
 
-        made = cls.from_table(read_tiktoken(encoding), size=size, stop_ids=stop_ids)
+        made = cls._from_table(read_tiktoken(encoding), size=size, stop_ids=stop_ids)
         with suppress(VocabularyError):
             made._encoder = encoder_of(encoding)
         return made
@@ -184,7 +184,7 @@ class Vocabulary:
         """Read a ``sentencepiece.SentencePieceProcessor``; its ``eos`` stops unless ``stop_ids`` says otherwise."""
         from stackmask.runtime.vocabulary.tokenizers.pieces import read_sentencepiece
 
-        made = cls.from_table(
+        made = cls._from_table(
             read_sentencepiece(processor), size=size, stop_ids=stop_ids, prefix_space=prefix_space
         )
         with suppress(VocabularyError):
@@ -192,7 +192,7 @@ class Vocabulary:
         return made
 
     @classmethod
-    def from_table(
+    def _from_table(
         cls,
         table: TokenTable,
         *,
@@ -342,7 +342,7 @@ class Vocabulary:
             "strip_first_space": self._strip_first_space,
             "added_ids": sorted(self._added_ids),
         }
-        return Contents(key, fields, self._texts, self.trie().order)
+        return Contents(key, fields, self._texts, self._trie().order)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _restore, (serialise(self._contents()),)
@@ -390,9 +390,9 @@ class Vocabulary:
     @property
     def text_ids(self) -> npt.NDArray[np.int32]:
         """The ids that spell at least one byte, ascending; read-only."""
-        return self.token_table()[2]
+        return self._token_table()[2]
 
-    def token_table(self) -> TokenArrays:
+    def _token_table(self) -> TokenArrays:
         """Return ``(blob, offsets, ids)`` of the tokens that spell at least one byte, by ascending id; read-only.
 
         Shapes: blob (total bytes,) uint8, offsets (n + 1,) int64, ids (n,) int32; token ``ids[j]`` is
@@ -414,7 +414,7 @@ class Vocabulary:
         """What encodes text as this model's tokenizer does, or None."""
         return self._encoder
 
-    def trie(self, folder: CacheFolder | None = None) -> Trie:
+    def _trie(self, folder: CacheFolder | None = None) -> Trie:
         """Return the prefix trie of the texts; vocabularies with the same texts share one in a process.
 
         ``folder``: where the order of the texts is kept for other processes.
@@ -422,7 +422,7 @@ class Vocabulary:
         """
         return self._derived.trie(folder)
 
-    def has_trie(self) -> bool:
+    def _has_trie(self) -> bool:
         """Tell whether ``trie`` was asked for before."""
         return self._derived.has_trie()
 

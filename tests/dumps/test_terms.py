@@ -17,7 +17,7 @@ VOCABULARY = sm.Vocabulary(
 
 def dump(grammar: sm.Grammar) -> str:
     """Return the term that a grammar starts with, and its rules as terms."""
-    automaton = sm.Compiler(VOCABULARY).compile(grammar).automaton
+    automaton = sm.Compiler(VOCABULARY).compile(grammar)._automaton
     terms, lowered = automaton.store.terms, automaton.lowered
     return f"start = {terms.dump(lowered.start)}\n{dump_rules(terms, sorted(set(lowered.rules)))}"
 

@@ -34,6 +34,18 @@ class SchemaError(StackmaskError):
     Attributes: ``pointer`` (where), ``keyword`` (may be empty), ``reason``.
     """
 
+    where: Where
+    """The place in the schema, as it is joined for ``pointer``."""
+
+    pointer: str
+    """The place in the schema, as a JSON pointer with the URI of its document, if that has one."""
+
+    keyword: str
+    """The keyword that is to blame; empty if it is the whole schema."""
+
+    reason: str
+    """What is wrong there, without the place."""
+
     def __init__(self, where: Where, keyword: str, reason: str) -> None:
         self.where = where
         self.pointer = pointer(where)
@@ -56,6 +68,12 @@ class DialectError(SchemaError):
 
     Attributes: ``dialect`` (its name), ``cure`` (what to write).
     """
+
+    dialect: str
+    """The name of the dialect."""
+
+    cure: str
+    """What to write in place of it."""
 
     def __init__(self, dialect: str, where: Where, keyword: str, reason: str, cure: str) -> None:
         self.dialect = dialect

@@ -32,6 +32,9 @@ MOST_REMEMBERED: Final = (
 class CompiledGrammar:
     """A grammar ready for a vocabulary; ``GrammarCompiler`` makes them. ``native`` is the engine's own."""
 
+    native: NativeCompiled
+    """The engine's own compiled grammar."""
+
     def __init__(self, native: NativeCompiled, grammar: Grammar, tokenizer_info: TokenizerInfo) -> None:
         self.native = native
         self._grammar = grammar
@@ -78,6 +81,9 @@ class GrammarCompiler:
     grammars by what they were made from, the last 1,000. ``cache_limit_bytes`` bounds states and masks of all its
     grammars; -1 stands for the engine's default.
     """
+
+    native: Compiler
+    """The engine's own compiler."""
 
     def __init__(
         self,

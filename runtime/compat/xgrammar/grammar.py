@@ -34,6 +34,9 @@ class Grammar:
     shows the place.
     """
 
+    native: NativeGrammar
+    """The engine's own grammar."""
+
     def __init__(self, native: NativeGrammar, recipe: Recipe) -> None:
         self.native = native
         self._recipe = recipe

@@ -16,174 +16,291 @@ class ConstStringFormat(BaseModel):
     """One string."""
 
     type: Literal["const_string"] = "const_string"
+    """What tells this format from the others."""
+
     value: str
+    """The string."""
 
 
 class JSONSchemaFormat(BaseModel):
     """JSON under a schema, or arguments between markers in another ``style``."""
 
     type: Literal["json_schema"] = "json_schema"
+    """What tells this format from the others."""
+
     json_schema: bool | dict[str, Any]
+    """The schema; True for any JSON."""
+
     style: str = "json"
+    """How it is written: "json", or as the arguments of a call in a style ("qwen_xml", …)."""
+
     any_order: bool = False
+    """Whether keys may come in any order."""
+
     max_whitespace_cnt: int | None = None
+    """The most blanks in a row; None for no bound of its own."""
+
     excludes: list[str] = []
+    """Strings that the text does not hold."""
 
 
 class QwenXMLParameterFormat(BaseModel):
     """The older name of ``JSONSchemaFormat(style="qwen_xml")``."""
 
     type: Literal["qwen_xml_parameter"] = "qwen_xml_parameter"
+    """What tells this format from the others."""
+
     json_schema: bool | dict[str, Any]
+    """The schema of the parameters; True for any."""
 
 
 class AnyTextFormat(BaseModel):
     """Free text."""
 
     type: Literal["any_text"] = "any_text"
+    """What tells this format from the others."""
+
     excludes: list[str] = []
+    """Strings that the text does not hold."""
+
     max_tokens: Count | None = None
+    """The most tokens; None for no bound."""
+
     max_chars: Count | None = None
+    """The most characters; None for no bound."""
 
 
 class TokenFormat(BaseModel):
     """One special token, by name or id."""
 
     type: Literal["token"] = "token"
+    """What tells this format from the others."""
+
     token: Token
+    """The name or the id of the token."""
 
 
 class ExcludeTokenFormat(BaseModel):
     """Any token but these."""
 
     type: Literal["exclude_token"] = "exclude_token"
+    """What tells this format from the others."""
+
     exclude_tokens: list[Token] = []
+    """Names or ids of the tokens that may not come."""
 
 
 class AnyTokensFormat(BaseModel):
     """Any number of tokens but these."""
 
     type: Literal["any_tokens"] = "any_tokens"
+    """What tells this format from the others."""
+
     exclude_tokens: list[Token] = []
+    """Names or ids of the tokens that may not come."""
+
     max_tokens: Count | None = None
+    """The most tokens; None for no bound."""
 
 
 class GrammarFormat(BaseModel):
     """A grammar in EBNF."""
 
     type: Literal["grammar"] = "grammar"
+    """What tells this format from the others."""
+
     grammar: str
+    """The text of the grammar; it begins with `root`."""
 
 
 class RegexFormat(BaseModel):
     """A pattern that the whole text matches."""
 
     type: Literal["regex"] = "regex"
+    """What tells this format from the others."""
+
     pattern: str
+    """The pattern, in the flavour of ECMA-262."""
+
     excludes: list[str] = []
+    """Strings that the text does not hold."""
 
 
 class SequenceFormat(BaseModel):
     """Formats one after the other."""
 
     type: Literal["sequence"] = "sequence"
+    """What tells this format from the others."""
+
     elements: list[Format]
+    """The formats, in order."""
 
 
 class OrFormat(BaseModel):
     """Any of some formats."""
 
     type: Literal["or"] = "or"
+    """What tells this format from the others."""
+
     elements: list[Format]
+    """The formats, of which one is taken."""
 
 
 class OptionalFormat(BaseModel):
     """A format, or nothing."""
 
     type: Literal["optional"] = "optional"
+    """What tells this format from the others."""
+
     content: Format
+    """What may be left out."""
 
 
 class PlusFormat(BaseModel):
     """A format, once or more."""
 
     type: Literal["plus"] = "plus"
+    """What tells this format from the others."""
+
     content: Format
+    """What is repeated."""
 
 
 class StarFormat(BaseModel):
     """A format, any number of times."""
 
     type: Literal["star"] = "star"
+    """What tells this format from the others."""
+
     content: Format
+    """What is repeated, or left out."""
 
 
 class RepeatFormat(BaseModel):
     """A format, ``min`` to ``max`` times; -1 is no upper bound."""
 
     type: Literal["repeat"] = "repeat"
+    """What tells this format from the others."""
+
     content: Format
+    """What is repeated."""
+
     min: int
+    """The fewest times."""
+
     max: int
+    """The most times; -1 for no bound."""
 
 
 class TagFormat(BaseModel):
     """Content between two markers."""
 
     type: Literal["tag"] = "tag"
+    """What tells this format from the others."""
+
     begin: str | TokenFormat
+    """The marker before the content: a string or a token."""
+
     content: Format
+    """What stands between the markers."""
+
     end: str | list[str] | TokenFormat
+    """The marker after it: a string, one of several, or a token."""
 
 
 class TriggeredTagsFormat(BaseModel):
     """Free text in which a trigger must go on as a tag."""
 
     type: Literal["triggered_tags"] = "triggered_tags"
+    """What tells this format from the others."""
+
     triggers: list[str]
+    """Strings that must go on as a tag; each tag begins with one of them."""
+
     tags: list[TagFormat]
+    """The tags."""
+
     at_least_one: bool = False
+    """Whether a tag must come."""
+
     stop_after_first: bool = False
+    """Whether the text ends with the first tag."""
+
     excludes: list[str] = []
+    """Strings that free text does not hold."""
 
 
 class TokenTriggeredTagsFormat(BaseModel):
     """The same with tokens as triggers."""
 
     type: Literal["token_triggered_tags"] = "token_triggered_tags"
+    """What tells this format from the others."""
+
     trigger_tokens: list[Token]
+    """Names or ids of the tokens that must go on as a tag."""
+
     tags: list[TagFormat]
+    """The tags."""
+
     exclude_tokens: list[Token] = []
+    """Names or ids of tokens that free text does not hold."""
+
     at_least_one: bool = False
+    """Whether a tag must come."""
+
     stop_after_first: bool = False
+    """Whether the text ends with the first tag."""
 
 
 class TagsWithSeparatorFormat(BaseModel):
     """Tags with a string between them."""
 
     type: Literal["tags_with_separator"] = "tags_with_separator"
+    """What tells this format from the others."""
+
     tags: list[TagFormat]
+    """The tags."""
+
     separator: str
+    """The string between two of them."""
+
     at_least_one: bool = False
+    """Whether a tag must come."""
+
     stop_after_first: bool = False
+    """Whether the text ends with the first tag."""
 
 
 class DispatchFormat(BaseModel):
     """Free text in which each string leads to its format."""
 
     type: Literal["dispatch"] = "dispatch"
+    """What tells this format from the others."""
+
     rules: list[tuple[str, Format]]
+    """Pairs of a string and the format that must follow it."""
+
     loop: bool = True
+    """Whether free text may go on after a format."""
+
     excludes: list[str] = []
+    """Strings that free text does not hold."""
 
 
 class TokenDispatchFormat(BaseModel):
     """The same with tokens."""
 
     type: Literal["token_dispatch"] = "token_dispatch"
+    """What tells this format from the others."""
+
     rules: list[tuple[Token, Format]]
+    """Pairs of a token and the format that must follow it."""
+
     loop: bool = True
+    """Whether free text may go on after a format."""
+
     exclude_tokens: list[Token] = []
+    """Names or ids of tokens that free text does not hold."""
 
 
 Format = Annotated[
@@ -216,15 +333,23 @@ class StructuralTagItem(BaseModel):
     """A tag in the older shape."""
 
     begin: str
+    """The marker before the JSON."""
+
     schema_: str | type[BaseModel] | dict[str, Any] = Field(alias="schema")
+    """The schema of the JSON: a dict, JSON text or a pydantic model. JSON and arguments call it ``schema``."""
+
     end: str
+    """The marker after the JSON."""
 
 
 class StructuralTag(BaseModel):
     """A structural tag."""
 
     type: Literal["structural_tag"] = "structural_tag"
+    """What tells a structural tag from other JSON."""
+
     format: Format
+    """What the text is."""
 
     @staticmethod
     def from_legacy_structural_tag(tags: list[StructuralTagItem], triggers: list[str]) -> StructuralTag:

@@ -17,8 +17,8 @@ def growth(text: str, size: int, key: str) -> float:
     counts = []
     for _ in range(2):
         assert matcher.accept_string("ab" * (size // 4)), matcher.refusal
-        assert compiled.family is not None
-        counts.append(compiled.family.counts()[key])
+        assert compiled._family is not None
+        counts.append(compiled._family.counts()[key])
     return (counts[1] - counts[0]) / counts[0]
 
 
@@ -40,7 +40,7 @@ def test_work_of_a_step_is_at_most_quadratic(rules: str) -> None:
 def test_a_return_is_followed_once_for_all_states_that_end_on_a_frame() -> None:
     compiled = sm.Compiler(VOCABULARY).compile(sm.Grammar.from_ebnf(f"root ::= s\n{PAIRS}"))
     assert compiled.matcher().accept_string("ab" * 30)
-    assert compiled.family is not None
-    counts = compiled.family.counts()
+    assert compiled._family is not None
+    counts = compiled._family.counts()
     # each step returns along each edge of the frames that are still open, once
     assert counts["returns"] <= 60 * counts["edges"]

@@ -24,7 +24,7 @@ def no_collection() -> Iterator[None]:
 
 @pytest.mark.usefixtures("no_collection")
 def test_a_space_goes_with_its_last_user() -> None:
-    automaton = sm.Compiler(VOCABULARY).compile(sm.Grammar.from_ebnf('root ::= "[" root* "]"')).automaton
+    automaton = sm.Compiler(VOCABULARY).compile(sm.Grammar.from_ebnf('root ::= "[" root* "]"'))._automaton
     store = automaton.store
     before = sys.getrefcount(store.terms), sys.getrefcount(store.semantics)
     for is_walk in (False, True):
@@ -39,9 +39,9 @@ def test_a_space_goes_with_its_last_user() -> None:
 def test_a_space_grows_with_what_was_reached() -> None:
     compiled = sm.Compiler(VOCABULARY).compile(sm.Grammar.from_ebnf('root ::= "[" root* "]"'))
     matcher = compiled.matcher()
-    sizes = [compiled.family.nbytes_held()]
+    sizes = [compiled._family.nbytes_held()]
     for _ in range(3):
         assert matcher.accept_string("[" * 40)
-        sizes.append(compiled.family.nbytes_held())
+        sizes.append(compiled._family.nbytes_held())
     assert sizes == sorted(set(sizes))
     assert sizes[-1] < 1 << 16

@@ -358,7 +358,7 @@ def test_free_places_are_those_that_no_token_can_stand_across() -> None:
         vocabulary = sm.Vocabulary([*dict.fromkeys(tokens)], stop_ids=())
         compiled = sm.Compiler(vocabulary).compile(sm.Grammar.from_ebnf('root ::= "ab"'))
         assert compiled.matcher().find_jump_forward_string() == "ab"
-        assert compiled.planner is not None
+        assert compiled._planner is not None
         for _ in range(40):
             text = "".join(rng.choices('ab" :', k=rng.randint(2, 9))).encode()
             for place in range(1, len(text)):
@@ -368,4 +368,4 @@ def test_free_places_are_those_that_no_token_can_stand_across() -> None:
                     for token in vocabulary.tokens
                     if token
                 )
-                assert compiled.planner.forced.is_free(text, place) == (not across), (text, place)
+                assert compiled._planner.forced.is_free(text, place) == (not across), (text, place)

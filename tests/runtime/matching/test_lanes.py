@@ -38,7 +38,7 @@ def ambiguous(number: int) -> sm.Grammar:
 @contextmanager
 def at_work(compiled: sm.CompiledGrammar) -> Iterator[None]:
     """Have another thread work in the store of a grammar."""
-    lock = compiled.automaton.store.lock
+    lock = compiled._automaton.store.lock
     entered, leave = threading.Event(), threading.Event()
 
     def work() -> None:
@@ -105,21 +105,21 @@ def test_one_thread_has_one_store(vocabulary: sm.Vocabulary) -> None:
 def test_a_thread_that_meets_a_store_at_work_goes_to_another(vocabulary: sm.Vocabulary) -> None:
     compiler = sm.Compiler(vocabulary, cache_bytes=1 << 28)
     compiled = compiler.compile(ambiguous(0))
-    first = compiled.automaton.store
+    first = compiled._automaton.store
     with at_work(compiled):
         matcher = compiled.matcher()
         assert matcher.compiled is not compiled
-        assert matcher.compiled.automaton.store is not first
+        assert matcher.compiled._automaton.store is not first
         assert compiled.matcher().compiled is matcher.compiled
-        assert compiler.compile(ambiguous(1)).automaton.store is matcher.compiled.automaton.store
+        assert compiler.compile(ambiguous(1))._automaton.store is matcher.compiled._automaton.store
         # both share the bytes of the cache
-        assert first.cache_bytes == matcher.compiled.automaton.store.cache_bytes == 1 << 27
+        assert first.cache_bytes == matcher.compiled._automaton.store.cache_bytes == 1 << 27
 
 
 def test_a_matcher_that_waits_too_long_moves_with_what_it_accepted(vocabulary: sm.Vocabulary) -> None:
     compiler = sm.Compiler(vocabulary)
     compiled = compiler.compile(ambiguous(0))
-    first = compiled.automaton.store
+    first = compiled._automaton.store
     single = {text: k for k, text in enumerate(vocabulary.token_bytes) if text and len(text) == 1}
     matcher, other = compiled.matcher(), sm.Compiler(vocabulary).compile(ambiguous(0)).matcher()
     for byte in (b"a", b"b"):
@@ -128,7 +128,7 @@ def test_a_matcher_that_waits_too_long_moves_with_what_it_accepted(vocabulary: s
         here, there = (sm.allocate_token_bitmask(1, vocabulary.size) for _ in range(2))
         matcher.fill_next_token_bitmask(here)
         other.fill_next_token_bitmask(there)
-        assert matcher.compiled.automaton.store is not first
+        assert matcher.compiled._automaton.store is not first
         assert (here == there).all()
         matcher.rollback(1)
         other.rollback(1)
@@ -147,7 +147,7 @@ def test_precompute_makes_masks_in_the_store_of_its_grammar(vocabulary: sm.Vocab
         thread.start()
     thread.join()
     assert found
-    assert compiled.family is not None
+    assert compiled._family is not None
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")

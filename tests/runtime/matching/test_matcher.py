@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from typing import Any
 
 import numpy as np
 import pytest
@@ -405,7 +406,7 @@ def test_a_reset_that_fails_changes_nothing() -> None:
     for byte in b"abcdefghij":
         assert matcher.accept_token(VOCABULARY.tokens.index(bytes([byte])))
     # the family has met half of its budget, so a reset needs a new one
-    store = matcher.compiled.automaton.store
+    store = matcher.compiled._automaton.store
     with pytest.raises(MemoryError), store.lock:
         raise MemoryError
     for _ in range(2):
@@ -413,3 +414,37 @@ def test_a_reset_that_fails_changes_nothing() -> None:
             matcher.reset()
         assert matcher.accept_calls == 10
         assert not matcher.is_accepting()
+
+
+def test_matchers_and_grammars_say_what_they_are() -> None:
+    vocabulary = sm.Vocabulary([b"a", b"b", None, None], stop_ids=[2], special_names={"<t>": 3})
+    compiler = sm.Compiler(vocabulary)
+    compiled = compiler.compile(sm.Grammar.from_ebnf('root ::= <t> "a"{0,60} "b"'))
+    assert repr(compiled) == "<CompiledGrammar: 1 rules, start root, for 4 tokens>"
+    assert repr(compiler).startswith("<Compiler: for 4 tokens, keeps ")
+    matcher = compiled.matcher()
+    assert repr(matcher) == "<Matcher: 0 accept calls, text '', not complete>"
+    assert matcher.accept_token(3)
+    assert repr(matcher) == "<Matcher: 1 accept call, text '<token 3>', not complete>"
+    assert matcher.accept_string("a" * 50) and matcher.accept_token(1)
+    assert repr(matcher) == f"<Matcher: 3 accept calls, text …'{'a' * 39}b', complete>"
+    assert matcher.accept_token(2)
+    assert repr(matcher).endswith(", stopped>")
+    machine = sm.fsm.compile(sm.Grammar.from_ebnf('root ::= "ab"'), vocabulary)
+    assert repr(machine) == "<CompiledFsm: 3 states, for 4 tokens>"
+    follower = machine.matcher()
+    assert follower.accept_token(0)
+    assert repr(follower) == "<FsmMatcher: 1 accept call, text 'a', not complete>"
+
+
+def test_what_is_no_compiled_grammar_has_no_matcher() -> None:
+    with pytest.raises(sm.MatcherError, match=r"of a CompiledGrammar, not Grammar: write Compiler"):
+        sm.Matcher(sm.Grammar.from_ebnf('root ::= "a"'))  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("stop_ids", [5, ["</s>"], [None]])
+def test_stop_ids_are_ids(stop_ids: Any) -> None:
+    vocabulary = sm.Vocabulary([b"a", None], stop_ids=[1])
+    compiled = sm.Compiler(vocabulary).compile(sm.Grammar.from_ebnf('root ::= "a"'))
+    with pytest.raises(sm.StackmaskError, match="`stop_ids` is a list of token ids, not "):
+        compiled.matcher(stop_ids=stop_ids)

@@ -81,7 +81,7 @@ def test_what_was_half_changed_is_not_used_again() -> None:
     assert matcher.accept_string("ab<a") and bystander.accept_string("x")
     assert mask_of(bystander) == wanted
     assert compiler.compile(grammar_of(action)).precompute()["stopped"] == "text"
-    assert compiler.generation == 2
+    assert compiler._generation == 2
 
 
 def test_precompute_begins_anew() -> None:
@@ -109,7 +109,7 @@ def test_other_errors_spoil_nothing(error: BaseException) -> None:
         with pytest.raises(type(error)):
             matcher.accept_string("a")
     assert matcher.accept_string("ab<a")
-    assert compiler.generation == 1
+    assert compiler._generation == 1
 
 
 def test_threads_that_wait_are_told() -> None:

@@ -33,14 +33,14 @@ def serve(compiler: stackmask.Compiler, first: int, last: int) -> Iterator[int]:
         matcher.fill_next_token_bitmask(mask)
         assert matcher.accept_string(b'[{"')
         matcher.fill_next_token_bitmask(mask)
-        yield matcher.compiled.automaton.store.nbytes_held()
+        yield matcher.compiled._automaton.store.nbytes_held()
 
 
 def test_states_of_grammars_that_never_come_again_are_let_go() -> None:
     compiler = stackmask.Compiler(vocabulary(), cache_bytes=CACHE_BYTES)
     held = list(serve(compiler, 0, 200))
     assert max(held) < 0.6 * CACHE_BYTES
-    assert compiler.generation > 4
+    assert compiler._generation > 4
 
 
 def test_python_objects_are_weighed() -> None:

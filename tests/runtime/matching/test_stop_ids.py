@@ -81,11 +81,11 @@ def test_a_stop_token_out_of_range_is_refused() -> None:
 
 def test_few_compilers_of_other_stop_tokens_are_kept() -> None:
     compiler = sm.Compiler(vocabulary())
-    first = compiler.with_stops((1,))
-    assert compiler.with_stops((1,)) is first
+    first = compiler._with_stops((1,))
+    assert compiler._with_stops((1,)) is first
     for token in range(2, 6):
-        compiler.with_stops((token,))
-    assert compiler.with_stops((1,)) is not first
+        compiler._with_stops((token,))
+    assert compiler._with_stops((1,)) is not first
 
 
 @pytest.mark.parametrize("name", GRAMMARS)

@@ -28,7 +28,7 @@ def test_holds_what_it_was_given() -> None:
 
 
 def test_token_table_lists_tokens_with_text_and_keeps_duplicates() -> None:
-    blob, offsets, ids = Vocabulary([b"a", b"", None, b"a", b"bc"], size=9).token_table()
+    blob, offsets, ids = Vocabulary([b"a", b"", None, b"a", b"bc"], size=9)._token_table()
     assert (blob.dtype, offsets.dtype, ids.dtype) == (np.uint8, np.int64, np.int32)
     assert blob.tobytes() == b"aabc"
     assert offsets.tolist() == [0, 1, 2, 4]
@@ -37,7 +37,7 @@ def test_token_table_lists_tokens_with_text_and_keeps_duplicates() -> None:
 
 
 def test_token_table_of_specials_only_is_empty() -> None:
-    blob, offsets, ids = Vocabulary([None], stop_ids=[0]).token_table()
+    blob, offsets, ids = Vocabulary([None], stop_ids=[0])._token_table()
     assert (blob.size, offsets.tolist(), ids.size) == (0, [0], 0)
 
 
@@ -108,7 +108,7 @@ def test_lazy_parts_are_built_once_from_several_threads() -> None:
     vocab = Vocabulary([bytes([b]) * 3 for b in range(256)])
     seen: list[tuple[int, str]] = []
     threads = [
-        threading.Thread(target=lambda: seen.append((id(vocab.token_table()[0]), vocab.digest())))
+        threading.Thread(target=lambda: seen.append((id(vocab._token_table()[0]), vocab.digest())))
         for _ in range(8)
     ]
     for thread in threads:
@@ -121,22 +121,22 @@ def test_lazy_parts_are_built_once_from_several_threads() -> None:
 def test_vocabularies_with_the_same_texts_share_a_trie() -> None:
     tokens = [b"share", b"a", None, b"trie"]
     vocab = Vocabulary(tokens, stop_ids=[2])
-    trie = vocab.trie()
+    trie = vocab._trie()
     for compiler in (Compiler(vocab), Compiler(vocab), Compiler(Vocabulary(tokens, special_ids=[2], size=9))):
         assert compiler.compile(Grammar.from_ebnf('root ::= "a"')).matcher().accept_token(1)
-    assert Vocabulary(tokens, size=7).trie() is trie
-    assert Vocabulary([*tokens, b"b"]).trie() is not trie
-    assert Vocabulary(tokens, special_ids=[1]).trie() is not trie
+    assert Vocabulary(tokens, size=7)._trie() is trie
+    assert Vocabulary([*tokens, b"b"])._trie() is not trie
+    assert Vocabulary(tokens, special_ids=[1])._trie() is not trie
 
 
 def test_a_shared_trie_goes_with_its_last_vocabulary() -> None:
     vocab = Vocabulary([b"goes", b"with", b"it"])
-    trie = weakref.ref(vocab.trie())
+    trie = weakref.ref(vocab._trie())
     other = Vocabulary(vocab.tokens)
-    assert other.trie() is trie()
+    assert other._trie() is trie()
     del vocab
     gc.collect()
-    assert other.trie() is trie()
+    assert other._trie() is trie()
     del other
     gc.collect()
     assert trie() is None

@@ -45,7 +45,7 @@ def names(folder: Path) -> list[str]:
 def state(vocab: Vocabulary) -> tuple[Any, ...]:
     return (
         *(vocab.size, vocab.tokens, vocab.stop_ids, vocab.special_ids, dict(vocab.special_names)),
-        *(list(vocab.special_names), vocab.strip_first_space, vocab.digest(), bytes(vocab.trie().block)),
+        *(list(vocab.special_names), vocab.strip_first_space, vocab.digest(), bytes(vocab._trie().block)),
     )
 
 
@@ -55,7 +55,7 @@ def test_what_is_saved_comes_back(vocab: Vocabulary, tmp_path: Path) -> None:
     vocab.save(str(path))
     loaded = Vocabulary.load(path)
     assert state(loaded) == state(vocab)
-    assert loaded.trie() is vocab.trie()
+    assert loaded._trie() is vocab._trie()
     assert state(pickle.loads(pickle.dumps(vocab))) == state(vocab)
     loaded.save(path)
     assert state(Vocabulary.load(path)) == state(vocab)

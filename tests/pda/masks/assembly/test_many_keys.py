@@ -16,7 +16,7 @@ def test_each_doubtful_place_is_looked_at_once() -> None:
     schema = {"type": "object", "additionalProperties": {"type": "integer"}}
     matcher = compiler.compile(sm.Grammar.from_json_schema(schema)).matcher()
     mask = sm.allocate_token_bitmask(1, VOCABULARY.size)
-    store = matcher.compiled.automaton.store
+    store = matcher.compiled._automaton.store
     assert matcher.accept_string("{")
     fills, before = 0, []
     for number in range(120):
@@ -35,12 +35,12 @@ def test_memory_of_a_long_text_grows_with_its_places() -> None:
     compiled = sm.Compiler(VOCABULARY).compile(sm.Grammar.json())
     matcher = compiled.matcher()
     assert matcher.accept_string("[")
-    assert compiled.family is not None
-    sizes, length = [compiled.family.nbytes_held()], 0
+    assert compiled._family is not None
+    sizes, length = [compiled._family.nbytes_held()], 0
     for number in range(1200):
         piece = f'{{"a{number}":[1,"x y z"],"b":{{"c":{number}}}}},'
         assert matcher.accept_string(piece)
         length += len(piece)
-        sizes.append(compiled.family.nbytes_held())
+        sizes.append(compiled._family.nbytes_held())
     # 500 bytes a token would be 50 MB for 100,000 tokens; here each byte is one
     assert sizes[-1] - sizes[0] < 250 * length

@@ -15,7 +15,7 @@ def looks(rules: int) -> int:
     matcher = compiler.compile(sm.Grammar.from_ebnf(text)).matcher()
     mask = sm.allocate_token_bitmask(1, VOCABULARY.size)
     matcher.fill_next_token_bitmask(mask)
-    counts: dict[str, int] = matcher.compiled.automaton.store.masks.counts()
+    counts: dict[str, int] = matcher.compiled._automaton.store.masks.counts()
     return counts["run_looks"]
 
 
