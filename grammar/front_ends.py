@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from functools import cache
+from typing import Any
+
 from stackmask.grammar.ir import ANY_CHAR, Expr, KeySyntax
 from stackmask.grammar.json_schema.text.strings import KEY_SYNTAX
 
@@ -24,3 +27,11 @@ def key_syntax() -> KeySyntax:
     One engine knows one syntax; JSON Schema is the one front end that asks for keys.
     """
     return KEY_SYNTAX  # mutant: key-syntax
+
+
+@cache
+def schema_reader() -> Any:
+    """Return what reads schemas, which is imported when it is first needed."""
+    from stackmask.grammar.json_schema.frontend import schema_rules
+
+    return schema_rules

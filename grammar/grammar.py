@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from stackmask.grammar import ir, whole_strings
+from stackmask.grammar.front_ends import schema_reader
 from stackmask.grammar.ir import Rule, RuleSet
 from stackmask.grammar.ir.dump import dump
 from stackmask.grammar.outputs import (
@@ -29,7 +30,7 @@ from stackmask.grammar.source.options import (
     operand,
 )
 from stackmask.grammar.source.work import Event, Work, check_text, counted, enter
-from stackmask.pda.limits import Limits
+from stackmask.pda.limits import DEFAULT_LIMITS, Limits
 
 if TYPE_CHECKING:
     from stackmask.grammar.compose.by_names import ByNames
@@ -77,7 +78,7 @@ class Grammar:
             raise ArgumentError(
                 f"`limits` is a Limits, not {type(limits).__name__}: write Limits(max_work=…)"
             )
-        with counted(_account(limits or Limits())) as work:
+        with counted(_account(limits or DEFAULT_LIMITS)) as work:
             grammar = read()
         grammar.limits = limits
         grammar.work = work.done
@@ -289,10 +290,9 @@ class Grammar:
         Raises: SchemaError, DialectError, UnsupportedSchemaError (not exactly enforced), UnsatisfiableSchemaError.
         Cost: about 0.2 ms for a schema of 1 KB.
         """
-        from stackmask.grammar.json_schema.frontend import schema_rules
 
         def read() -> Grammar:
-            rules, report = schema_rules(
+            rules, report = schema_reader()(
                 schema,
                 draft=draft,
                 resources=resources,

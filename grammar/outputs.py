@@ -107,6 +107,9 @@ class Output:
             return None
 
 
+_JSON: Final = Output("json")
+
+
 def describe_refusal(error: Exception) -> str:
     """Return in one line why a text has no value: what pydantic found, or the error itself."""
     if not hasattr(error, "errors"):
@@ -172,6 +175,8 @@ def choices_of(source: Any) -> tuple[Iterable[Any], Output]:
 
 def output_of_schema(schema: Any) -> Output:
     """Return the output of a JSON Schema, or of the type that it was made of."""
+    if type(schema) is dict:  # nearly always
+        return _JSON
     return Output("json", schema if is_output_type(schema) else None)
 
 

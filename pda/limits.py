@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
+from typing import Final
 
 from stackmask.grammar.source.options import ArgumentError, explains_options
 
@@ -65,3 +66,4 @@ class Limits:
 
 
 setattr(Limits, "__init__", explains_options()(Limits.__init__))  # noqa: B010  # which mypy takes for another type
+DEFAULT_LIMITS: Final = Limits()

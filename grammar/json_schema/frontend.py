@@ -7,7 +7,6 @@ from functools import lru_cache, partial
 from typing import Any, Final, NamedTuple
 
 from stackmask.grammar.ir import Expr, RuleSet
-from stackmask.grammar.json_schema.algebra.algebra import Algebra
 from stackmask.grammar.json_schema.document.drafts import BY_NAME
 from stackmask.grammar.json_schema.document.errors import (
     SchemaError,
@@ -17,8 +16,14 @@ from stackmask.grammar.json_schema.document.loading import is_type, load_schema
 from stackmask.grammar.json_schema.document.python_types import NARROWING
 from stackmask.grammar.json_schema.document.report import Report
 from stackmask.grammar.json_schema.document.schema_size import written_bytes
-from stackmask.grammar.json_schema.sets.numbers import UnsupportedNumber
-from stackmask.grammar.json_schema.sets.string_sets import TextsTooLarge
+from stackmask.grammar.json_schema.reading import (
+    Asked,
+    key_of,
+    read_plainly,
+    read_schema,
+    recall,
+    remember,
+)
 from stackmask.grammar.json_schema.text.strings import ANY_STRING_CHAR
 from stackmask.grammar.json_schema.write import digit_runs, plain_strings
 from stackmask.grammar.json_schema.write.indentation import beside_depth
@@ -27,7 +32,7 @@ from stackmask.grammar.json_schema.write.narrowing import with_narrower
 from stackmask.grammar.json_schema.write.plain_objects import PlainObjects
 from stackmask.grammar.json_schema.write.whitespace import Whitespace
 from stackmask.grammar.source.gc_pause import without_collection
-from stackmask.grammar.source.work import check_size, check_text, enter, input_limit
+from stackmask.grammar.source.work import check_size, check_text, current_work, enter, input_limit
 
 PREPARED_CLASSES = (ANY_STRING_CHAR,)  # nearly every grammar has JSON strings
 
@@ -46,6 +51,14 @@ PROFILES: Final = {
     "model": Profile("single", "dumps", "plain", "none"),
 }
 
+OPTIONS: Final = (
+    ("formats", ("assert", "annotate")),
+    ("property_order", ("schema", "any")),
+    ("on_unsupported", ("error", "relax")),
+    ("spelling", ("any", "plain", "dumps")),
+    ("numbers", ("any", "plain")),
+    ("extra_keys", ("any", "none")),
+)
 EXTRA_KEYS: Final = (
     "extra keys: objects of models, dataclasses and TypedDicts that ignore extra keys have none"
 )
@@ -82,24 +95,22 @@ def schema_rules(
     chosen = PROFILES[profile]
     spelling = chosen.spelling if spelling is None else spelling
     numbers = chosen.numbers if numbers is None else numbers
-    of_type = is_type(source)
+    of_type = type(source) is not dict and is_type(source)
     if extra_keys == "none" and not of_type:
         raise SchemaError(
             "", "extra_keys", "is for Python types; a schema says `additionalProperties: false`"
         )
     extra_keys = chosen.extra_keys if extra_keys is None else extra_keys
-    for name, option, known in (
-        ("formats", formats, ("assert", "annotate")),
-        ("property_order", property_order, ("schema", "any")),
-        ("on_unsupported", on_unsupported, ("error", "relax")),
-        ("spelling", spelling, ("any", "plain", "dumps")),
-        ("numbers", numbers, ("any", "plain")),
-        ("extra_keys", extra_keys, ("any", "none")),
-    ):
+    given = (formats, property_order, on_unsupported, spelling, numbers, extra_keys)
+    for (name, known), option in zip(OPTIONS, given, strict=True):
         if option not in known:
             raise SchemaError("", name, f"{option!r} is none of {', '.join(known)}")
     blanks = Whitespace.of(chosen.whitespace if whitespace is None else whitespace)
+    relax = on_unsupported == "relax"
+    meant = None if draft is None else BY_NAME[draft]  # mutant: own-draft
+    asked = Asked(blanks, property_order == "any", numbers == "plain", meant, formats == "assert")
     is_closed = False
+    key = None
     try:
         enter("reading the schema")
         with without_collection():  # all that is made on the way is gone at the end
@@ -109,23 +120,24 @@ def schema_rules(
                 from stackmask.grammar.json_schema.document.declared_keys import close_objects
 
                 is_closed = close_objects(loaded)
-            meant = None if draft is None else BY_NAME[draft]  # mutant: own-draft
             if dialect is not None:
                 from stackmask.grammar.json_schema.document.dialects import read_dialect
 
                 loaded, meant = read_dialect(dialect, loaded)
-            rules, report = _read(
-                loaded,
-                blanks,
-                property_order == "any",
-                numbers == "plain",
-                draft=meant,
-                resources=resources,
-                assert_formats=formats == "assert",
-                relax=on_unsupported == "relax",
-                of_type=of_type,
-                write=write,
-            )
+                asked = asked._replace(draft=meant)
+            elif not (resources or of_type) and write is Lowering.run:
+                options = (draft, property_order, formats, relax, spelling, numbers)
+                key = key_of(loaded, options, blanks)
+                found = None if key is None else recall(key)
+                if found is not None:
+                    found[1].source = loaded
+                    return found
+            work = current_work()
+            before = 0 if work is None else work.done
+            plain = None
+            if not (resources or relax or of_type or asked.plain_numbers) and write is Lowering.run:
+                plain = read_plainly(loaded, asked, key[0] if key else None)
+            rules, report = plain or read_schema(loaded, asked, resources, relax, of_type, write)
     except RecursionError:
         raise UnsupportedSchemaError("", "", TOO_DEEP) from None
     if not of_type:
@@ -134,6 +146,15 @@ def schema_rules(
         report.add("narrowed", "", "type", NARROWING)
     if is_closed:
         report.add("narrowed", "", "", EXTRA_KEYS)
+    _note_options(report, blanks, spelling, numbers)
+    rules = _spelled(rules, blanks, spelling, numbers == "plain")
+    if key is not None and work is not None:
+        remember(key, blanks, rules, report, work.done - before)
+    return rules, report
+
+
+def _note_options(report: Report, blanks: Whitespace, spelling: str, numbers: str) -> None:
+    """Let the report say what options leave out."""
     if blanks.note:
         report.add("narrowed", "", "", f"whitespace: {blanks.note}")
     if numbers == "plain":
@@ -142,7 +163,6 @@ def schema_rules(
         report.add("narrowed", "", "", plain_strings.NARROWING)
     elif spelling == "dumps":
         report.add("narrowed", "", "", f"strings: {plain_strings.FREE_NARROWING}")
-    return _spelled(rules, blanks, spelling, numbers == "plain"), report
 
 
 def check_dialect(dialect: str, draft: str | None) -> None:
@@ -261,50 +281,6 @@ def _loaded(source: Any, resources: Any, mark_objects: bool) -> Any:
         size = written_bytes([schema, resources], most)
         check_size("the JSON Schema", size)
     return schema
-
-
-def _read(
-    schema: Any,
-    blanks: Whitespace,
-    any_order: bool,
-    plain_numbers: bool,
-    write: Callable[[Lowering], RuleSet],
-    **options: Any,
-) -> tuple[RuleSet, Report]:
-    """Return the rules and the report. Raises: SchemaError and its subclasses."""
-    for share in (True, False):
-        report = Report()
-        algebra = Algebra(schema, report=report, share=share, **options)
-        try:
-            return _written(algebra, blanks, any_order, plain_numbers, write), report
-        except SchemaError:
-            if not algebra.literals.repeats:
-                raise
-            # a part that was worked out once for several places has the place of the first: say the right one
-    raise AssertionError("without sharing nothing repeats")
-
-
-def _written(
-    algebra: Algebra,
-    blanks: Whitespace,
-    any_order: bool,
-    plain_numbers: bool,
-    write: Callable[[Lowering], RuleSet],
-) -> RuleSet:
-    """Return the rules. Raises: SchemaError and its subclasses."""
-    lowering = Lowering(algebra, blanks, any_order, plain_numbers)
-    root = algebra.registry.root.where
-    try:
-        return write(lowering)
-    except UnicodeEncodeError as error:
-        text = error.object.encode(errors="backslashreplace").decode()
-        raise UnsupportedSchemaError(root, "", f"a lone surrogate is no character: {text:.80}") from None
-    except UnsupportedNumber as error:
-        raise UnsupportedSchemaError(root, "multipleOf", str(error)) from None
-    except TextsTooLarge as error:
-        raise UnsupportedSchemaError(root, "pattern", str(error)) from None
-    finally:
-        lowering.forget()
 
 
 def schema_of_kind(kind: Any) -> Any:

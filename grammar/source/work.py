@@ -8,9 +8,9 @@ and coroutines have their own.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from functools import wraps
+from types import TracebackType
 from typing import Any, Final, Protocol, TypeVar
 
 from stackmask.grammar.source.diagnostics import BudgetError, CancelledError
@@ -133,11 +133,19 @@ def uncounted(function: Callable[..., Result]) -> Callable[..., Result]:
     return free
 
 
-@contextmanager
-def counted(work: Work) -> Iterator[Work]:
+class counted:  # as ``contextmanager`` makes one, at a third of the cost
     """Charge what is done inside to this account; one that was open before is charged again afterwards."""
-    token = CURRENT.set(work)
-    try:
-        yield work
-    finally:
-        CURRENT.reset(token)
+
+    __slots__ = ("token", "work")
+
+    def __init__(self, work: Work) -> None:
+        self.work = work
+
+    def __enter__(self) -> Work:
+        self.token = CURRENT.set(self.work)
+        return self.work
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        CURRENT.reset(self.token)

@@ -287,6 +287,7 @@ ROOMS: dict[str, tuple[str, ...]] = {
         "grammar/compose",
         "grammar/diagram",
         "grammar/directives",
+        "grammar/front_ends",
         "grammar/ir",
         "grammar/json_schema",
         "grammar/json_schema/document",

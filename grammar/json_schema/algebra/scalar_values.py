@@ -38,7 +38,7 @@ def literal_scalars(reader: NodeReader, literal: int) -> Scalars:
             reader.node(literal)
         if node.parts:
             reader.check_cycles(node)
-        found = _own_scalars(node)
+        found = own_scalars(node)
         if node.parts:
             reader.nesting += 1
             try:
@@ -99,7 +99,8 @@ def _part_scalars(reader: NodeReader, part: tuple[Any, ...]) -> Scalars:
     return ALL_SCALARS
 
 
-def _own_scalars(node: Node) -> Scalars:
+def own_scalars(node: Node) -> Scalars:
+    """Return the scalar values of a node, but for what its parts say."""
     mask = node.mask
     if not mask & (NUMBER | STRING) and not node.whole and not node.loose:
         return STRUCTURED[mask]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Final, Literal
 
@@ -39,9 +40,11 @@ class Report:
     each place when the notes are first asked for.
     """
 
-    __slots__ = ("_notes", "_raw", "repeated", "source")
+    __slots__ = ("_make", "_notes", "_raw", "repeated", "source")
 
-    def __init__(self) -> None:
+    def __init__(self, make: Callable[[], Report] | None = None) -> None:
+        """Make a report; ``make`` returns the one that the first notes are of, when they are asked for."""
+        self._make = make
         self._raw: list[tuple[Kind, Where, str, str]] = []
         # the place of a part that was worked out, and that of an equal one, one after the other
         self.repeated: list[Where] = []
@@ -52,6 +55,13 @@ class Report:
         """Add a note; the same one counts once."""
         self._raw.append((kind, where, keyword, reason))
         self._notes = None
+
+    def copy(self) -> Report:
+        """Return a report of the same notes, of a schema that is still to be said."""
+        found = Report(self._make)
+        found._raw = list(self._raw)
+        found.repeated = self.repeated
+        return found
 
     def mark(self) -> int:
         """Return what ``take_back`` goes back to."""
@@ -66,6 +76,11 @@ class Report:
     def notes(self) -> list[Note]:
         """All notes. Cost: linear in them and in the equal parts, once."""
         if self._notes is None:
+            if self._make is not None:
+                made = self._make()
+                self._raw[:0] = made._raw
+                self.repeated = made.repeated
+                self._make = None
             repeats: dict[str, list[str]] = {}
             if self._raw:
                 for first, other in zip(self.repeated[::2], self.repeated[1::2], strict=True):

@@ -48,6 +48,42 @@ cdef bint is_small(object value, Py_ssize_t most) except -1:
     return True
 
 
+cpdef bint has_own_parts(dict value, Py_ssize_t most) except -1:
+    """Tell whether a value has no more than so many parts, and no list or object stands in it twice.
+
+    Cost: linear in these. Parts that are no plain lists or dicts are not looked into.
+    """
+    cdef set seen = set()
+    cdef vector[PyObject*] todo
+    cdef PyObject* item
+    cdef PyObject* part
+    cdef Py_ssize_t at, i
+    cdef object address
+    todo.push_back(<PyObject*>value)
+    while not todo.empty():
+        item = todo.back()
+        todo.pop_back()
+        address = <Py_ssize_t>item
+        if address in seen:
+            return False
+        seen.add(address)
+        if PyDict_CheckExact(<object>item):
+            most -= len(<dict><object>item)
+            at = 0
+            while PyDict_Next(<object>item, &at, NULL, &part):
+                if PyDict_CheckExact(<object>part) or PyList_CheckExact(<object>part):
+                    todo.push_back(part)
+        else:
+            most -= len(<list><object>item)
+            for i in range(len(<list><object>item)):
+                part = <PyObject*>(<list><object>item)[i]
+                if PyDict_CheckExact(<object>part) or PyList_CheckExact(<object>part):
+                    todo.push_back(part)
+        if most < 0:
+            return False
+    return True
+
+
 cpdef bint is_larger(object value, Py_ssize_t most=2_000_000) except -1:
     """Tell whether a value, written out, has more than so many parts.
 

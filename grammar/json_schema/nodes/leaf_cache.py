@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Any, Final, NamedTuple
 
 from stackmask.grammar import ir
+from stackmask.grammar.json_schema.document.drafts import UNDECLARED, Draft
 from stackmask.grammar.json_schema.nodes.nodes import Node
 from stackmask.grammar.json_schema.sets.numbers import ALL_NUMBERS, INTEGERS
 from stackmask.grammar.json_schema.sets.scalars import Scalars
@@ -34,6 +35,17 @@ class Leaf(NamedTuple):
 _LEAVES: dict[Key, Leaf] = {}
 LASTING: Final[dict[int, ir.Expr]] = {}
 """Expressions by address that are parts of many grammars: what is made of them is worth remembering."""
+
+
+def leaf_key(said: tuple[Any, ...], draft: Draft, assert_formats: bool) -> Key:
+    """Return the key of a leaf. A schema without a draft takes more than one of the newest draft."""
+    return (said, "" if draft is UNDECLARED else draft.name, assert_formats)
+
+
+def known_expr(key: Key | None) -> ir.Expr | None:
+    """Return the expression of a leaf, if it was remembered."""
+    leaf = None if key is None else _LEAVES.get(key)
+    return None if leaf is None else leaf.expr
 
 
 def recall(node: Node, key: Key) -> None:

@@ -22,7 +22,7 @@ cdef class Literals:
     cdef object resource                # the one asked for last, and what its draft says
     cdef object id_keyword
     cdef frozenset keywords
-    cdef object draft_name
+    cdef object draft
 
     cpdef object plain(self, object schema, object resource, tuple scope, object where)
     cpdef object known(self, object schema, object resource, tuple scope)

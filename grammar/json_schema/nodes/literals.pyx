@@ -3,7 +3,7 @@
 cimport cython
 
 from stackmask.grammar.json_schema.document.errors import SchemaError
-from stackmask.grammar.json_schema.nodes.leaf_cache import MAX_CONTENT, recall
+from stackmask.grammar.json_schema.nodes.leaf_cache import MAX_CONTENT, leaf_key, recall
 from stackmask.grammar.json_schema.nodes.nodes import EVERYTHING, NOTHING, PROPERTY, Node
 
 cdef Py_ssize_t MAX_SIZE = MAX_CONTENT
@@ -38,7 +38,7 @@ cdef class Literals:
         cdef object draft = resource.draft
         self.id_keyword = draft.id_keyword
         self.keywords = draft.keywords
-        self.draft_name = draft.name
+        self.draft = draft
         self.resource = resource
         return 0
 
@@ -144,7 +144,7 @@ cdef class Literals:
         if <Py_ssize_t>number == count:
             node = Node(number, schema, resource, scope, where)
             if said is not None and self.contents.portable and self.contents.size <= MAX_SIZE:
-                recall(node, (said, self.draft_name, self.assert_formats))
+                recall(node, leaf_key(said, self.draft, self.assert_formats))
             self.nodes.append(node)
         return number
 

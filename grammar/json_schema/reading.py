@@ -1,0 +1,192 @@
+"""From a schema as Python values to rules: plain ones in one go, all others by way of what they mean."""
+
+from __future__ import annotations
+
+import marshal
+from collections.abc import Callable
+from functools import lru_cache, partial
+from threading import Lock
+from typing import Any, Final, NamedTuple
+from urllib.parse import urldefrag
+
+from stackmask.grammar.ir import RuleSet
+from stackmask.grammar.json_schema.algebra.algebra import Algebra
+from stackmask.grammar.json_schema.document.drafts import BY_URI, UNDECLARED, Draft
+from stackmask.grammar.json_schema.document.errors import SchemaError, UnsupportedSchemaError
+from stackmask.grammar.json_schema.document.report import Report
+from stackmask.grammar.json_schema.document.schema_size import has_own_parts, is_larger
+from stackmask.grammar.json_schema.sets.numbers import UnsupportedNumber
+from stackmask.grammar.json_schema.sets.string_sets import TextsTooLarge
+from stackmask.grammar.json_schema.write.lowering import START, Lowering
+from stackmask.grammar.json_schema.write.plain_leaves import read_leaf
+from stackmask.grammar.json_schema.write.plain_schemas import PlainSchemas
+from stackmask.grammar.json_schema.write.whitespace import Whitespace
+from stackmask.grammar.source.work import spend_units, uncounted
+
+MAX_KNOWN: Final = 256  # schemas that are remembered as a whole
+MAX_KNOWN_BYTES: Final = 4096  # of one
+MAX_KNOWN_PARTS: Final = 2000
+MAX_BLANKS: Final = 16  # kinds of blanks whose pieces of schemas are remembered
+# by the address of the blanks, which are held
+_PLAIN: Final[dict[int, PlainSchemas]] = {}
+
+
+class Asked(NamedTuple):
+    """What was asked for beside the schema. ``draft``: where the schema does not say."""
+
+    blanks: Whitespace
+    any_order: bool
+    plain_numbers: bool
+    draft: Draft | None
+    assert_formats: bool
+
+
+def read_schema(
+    schema: Any,
+    asked: Asked,
+    resources: Any = None,
+    relax: bool = False,
+    of_type: bool = False,
+    write: Callable[[Lowering], RuleSet] = Lowering.run,
+) -> tuple[RuleSet, Report]:
+    """Return the rules and the report. Raises: SchemaError and its subclasses."""
+    for share in (True, False):
+        report = Report()
+        algebra = Algebra(
+            schema,
+            report=report,
+            share=share,
+            draft=asked.draft,
+            resources=resources,
+            assert_formats=asked.assert_formats,
+            relax=relax,
+            of_type=of_type,
+        )
+        try:
+            return _written(algebra, asked, write), report
+        except SchemaError:
+            if not algebra.literals.repeats:
+                raise
+            # a part that was worked out once for several places has the place of the first: say the right one
+    raise AssertionError("without sharing nothing repeats")
+
+
+def _written(algebra: Algebra, asked: Asked, write: Callable[[Lowering], RuleSet]) -> RuleSet:
+    """Return the rules. Raises: SchemaError and its subclasses."""
+    lowering = Lowering(algebra, asked.blanks, asked.any_order, asked.plain_numbers)
+    root = algebra.registry.root.where
+    try:
+        return write(lowering)
+    except UnicodeEncodeError as error:
+        text = error.object.encode(errors="backslashreplace").decode()
+        raise UnsupportedSchemaError(root, "", f"a lone surrogate is no character: {text:.80}") from None
+    except UnsupportedNumber as error:
+        raise UnsupportedSchemaError(root, "multipleOf", str(error)) from None
+    except TextsTooLarge as error:
+        raise UnsupportedSchemaError(root, "pattern", str(error)) from None
+    finally:
+        lowering.forget()
+
+
+# -- plain schemas ---------------------------------------------------------------------------------------
+
+
+def read_plainly(schema: Any, asked: Asked, copy: bytes | None = None) -> tuple[RuleSet, Report] | None:
+    """Return what ``read_schema`` does; None if the schema is not plain, or wrong.
+
+    The whole reader writes the notes of the report when they are first asked for, from a copy that is made here, or
+    that ``key_of`` made.
+    """
+    if type(schema) is not dict:
+        return None
+    draft = _draft_of(schema.get("$schema"), asked.draft)
+    if draft is None or is_larger([schema, None]):
+        return None
+    found = _plain_schemas(asked.blanks).rules(schema, draft, asked.assert_formats, asked.any_order)
+    if found is None:
+        return None
+    rules, shares = found
+    if copy is None or shares:
+        try:
+            copy = marshal.dumps(schema, 4)  # with the same objects in the same places
+        except ValueError:  # a value that JSON does not have, where nothing reads it
+            return None
+    return RuleSet(rules, START), Report(partial(_noted, copy, asked))
+
+
+def _noted(copy: bytes, asked: Asked) -> Report:
+    """Return the report of a schema that was copied."""
+    return _read_again(marshal.loads(copy), asked)
+
+
+@uncounted
+def _read_again(schema: Any, asked: Asked) -> Report:
+    return read_schema(schema, asked)[1]
+
+
+def _draft_of(uri: Any, default: Draft | None) -> Draft | None:
+    """Return the draft that a schema is of, if it is one of those that there are."""
+    if uri is None:
+        return default or UNDECLARED
+    return _known_draft(uri) if type(uri) is str else None
+
+
+@lru_cache(64)
+def _known_draft(uri: str) -> Draft | None:
+    return BY_URI.get(urldefrag(uri.strip())[0])
+
+
+def _plain_schemas(blanks: Whitespace) -> PlainSchemas:
+    found = _PLAIN.get(id(blanks))
+    if found is None:
+        if len(_PLAIN) >= MAX_BLANKS:
+            _PLAIN.clear()
+        found = _PLAIN[id(blanks)] = PlainSchemas(blanks, read_leaf)
+    return found
+
+
+# -- schemas that come again -----------------------------------------------------------------------------
+
+
+class Known(NamedTuple):
+    """A schema that was read: its blanks, which have an address of their own so, its rules, its report, and its work."""
+
+    blanks: Whitespace
+    rules: RuleSet
+    report: Report
+    units: int
+
+
+_KNOWN: Final[dict[tuple[Any, ...], Known]] = {}
+_LOCK: Final = Lock()
+
+
+def key_of(schema: Any, options: tuple[Any, ...], blanks: Whitespace) -> tuple[Any, ...] | None:
+    """Return what a schema says and what else its grammar depends on; None for one not worth remembering.
+
+    Nor is one in which an object stands twice: the report names the places of equal parts, but that one only once.
+    """
+    if type(schema) is not dict or not has_own_parts(schema, MAX_KNOWN_PARTS):
+        return None
+    try:
+        said = marshal.dumps(schema, 2)
+    except ValueError:  # it has a value that JSON does not have
+        return None
+    return (said, options, id(blanks)) if len(said) <= MAX_KNOWN_BYTES else None
+
+
+def recall(key: tuple[Any, ...]) -> tuple[RuleSet, Report] | None:
+    """Return the rules and the report of a schema that says the same, if it is remembered. Its work is charged again."""
+    known = _KNOWN.get(key)
+    if known is None:
+        return None
+    spend_units(known.units)
+    return known.rules, known.report.copy()
+
+
+def remember(key: tuple[Any, ...], blanks: Whitespace, rules: RuleSet, report: Report, units: int) -> None:
+    """Remember a schema that was read; the oldest ones are forgotten for it."""
+    with _LOCK:
+        while len(_KNOWN) >= MAX_KNOWN:
+            del _KNOWN[next(iter(_KNOWN))]
+        _KNOWN[key] = Known(blanks, rules, report.copy(), units)

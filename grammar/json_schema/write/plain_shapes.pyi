@@ -1,0 +1,2 @@
+class PlainShape:
+    """What a schema says of arrays, of objects, and of other values. ``kinds``: types as bits."""

@@ -1,0 +1,233 @@
+"""Plain schemas have the rules, the report and the errors of the whole reader."""
+
+from __future__ import annotations
+
+import pickle
+import random
+from typing import Any
+
+import pytest
+
+import stackmask as sm
+from stackmask.grammar.json_schema.document.drafts import BY_NAME
+from stackmask.grammar.json_schema.document.errors import SchemaError
+from stackmask.grammar.json_schema.reading import Asked, read_plainly, read_schema
+from stackmask.grammar.json_schema.write.whitespace import Whitespace
+
+BYTES = sm.Vocabulary([bytes([i]) for i in range(256)] + [b"</s>"], stop_ids=[256], special_ids=[256])
+LEAVES: tuple[Any, ...] = (
+    {"type": "string"},
+    {"type": "string", "description": "A text.", "default": "a"},
+    {"type": "integer"},
+    {"type": "integer", "minimum": 0, "maximum": 1000},
+    {"type": "number", "exclusiveMinimum": 0},
+    {"type": ["boolean", "null"]},
+    {"type": ["integer", "null"]},
+    {"type": ["number", "integer", "string"]},
+    {"enum": ["celsius", 'a "b"', None, 7]},
+    {"enum": ["a", "b", "a"]},
+    {"type": "string", "enum": ["c"]},
+    {"const": "ä\\n"},
+    {"type": "string", "pattern": "^[a-f]+$"},
+    {"type": "string", "format": "date", "title": "Day"},
+    {"type": "string", "format": "of nobody"},
+    {"type": "string", "minLength": 2, "maxItems": 4},
+    {"type": "string", "maxLength": 3, "$schema": "http://json-schema.org/draft-04/schema#"},
+    {"type": "number", "multipleOf": 0.5, "minimum": 0, "maximum": 2},
+    {"description": "Anything."},
+    True,
+    {},
+    {"type": "object"},
+    {"type": ["object", "null"]},
+    {"type": "array"},
+    {"type": "array", "minItems": 1, "maxItems": 3},
+    {"type": "object", "additionalProperties": False},
+    {"additionalProperties": {"type": "string"}},
+    {"$ref": "#/definitions/leaf"},
+    {"$ref": "#/definitions/node"},
+    {"$ref": "#/definitions/led", "description": "It leads on."},
+    {"$ref": "#"},
+)
+NAMES = ("city", "über", "a/b", 'q"', "\\", "\n", "", "value1", "json", "€uro", "type", "description", "id")
+TYPES: tuple[Any, ...] = ("object", "object", ["object", "null"], ["array", "object", "integer"], None)
+
+
+def random_object(rng: random.Random, depth: int) -> dict[str, Any]:
+    names = rng.sample(NAMES, rng.randint(0, 4))
+    if rng.random() < 0.1:
+        names += [f"name{i}" for i in range(rng.randint(8, 40))]
+    kind = rng.choice(TYPES)
+    schema: dict[str, Any] = {} if kind is None else {"type": kind}
+    schema["properties"] = {name: random_value(rng, depth - 1) for name in names}
+    if rng.random() < 0.7:
+        schema["required"] = rng.sample(names, rng.randint(0, len(names)))
+    if rng.random() < 0.7:
+        schema["additionalProperties"] = rng.choice((True, False, {"type": "integer"}, {}))
+    if kind is None and rng.random() < 0.5:
+        schema["items"] = random_value(rng, depth - 1)
+    if rng.random() < 0.3:
+        schema["description"] = rng.choice(("An object.", "Another one."))
+    return schema
+
+
+def random_value(rng: random.Random, depth: int) -> Any:
+    if depth <= 0 or rng.random() < 0.6:
+        return rng.choice(LEAVES)
+    if rng.random() < 0.4:
+        found = {"type": rng.choice(("array", ["array", "string"])), "items": random_value(rng, depth - 1)}
+        return {**found, **rng.choice(({}, {"minItems": 1}, {"minItems": 2, "maxItems": 5}))}
+    return random_object(rng, depth)
+
+
+def random_schema(rng: random.Random) -> dict[str, Any]:
+    schema = rng.choice((random_object(rng, 3), {"type": "array", "items": random_value(rng, 3)}))
+    definitions = {"leaf": rng.choice(LEAVES[:18]), "node": random_value(rng, 2)}
+    definitions["led"] = {"$ref": "#/definitions/node"}
+    schema["definitions"] = definitions
+    if rng.random() < 0.2:
+        schema = {"$ref": "#/definitions/whole", "definitions": {**definitions, "whole": schema}}
+    if rng.random() < 0.3:
+        schema["$schema"] = rng.choice(("http://json-schema.org/draft-04/schema#", BY_NAME["7"].uri))
+    return schema
+
+
+def asked(any_order: bool = False, formats: bool = True, whitespace: Any = None) -> Asked:
+    return Asked(Whitespace.of(whitespace), any_order, False, None, formats)
+
+
+def test_they_have_the_rules_and_the_report_of_the_whole_reader() -> None:
+    plain = 0
+    for seed in range(400):
+        rng = random.Random(f"plain schema {seed}")
+        schema = random_schema(rng)
+        options = asked(seed % 3 == 0, seed % 5 != 0, rng.choice((None, "compact", "single", {"indent": 2})))
+        found = read_plainly(schema, options)
+        if found is None:
+            continue
+        plain += 1
+        rules, report = read_schema(schema, options)
+        assert list(found[0].rules) == list(rules.rules), schema
+        assert found[0] == rules, schema
+        assert found[1].notes == report.notes, schema
+    assert plain > 200
+
+
+def test_one_keyword_that_is_not_plain_is_left_to_the_whole_reader() -> None:
+    others: tuple[Any, ...] = (
+        {"anyOf": [{"type": "string"}, {"type": "object", "properties": {"a": {"type": "null"}}}]},
+        {"type": "array", "items": [{"type": "string"}]},
+        {"type": "array", "items": {"type": "string"}, "uniqueItems": True},
+        {"type": "object", "patternProperties": {"^a": {"type": "string"}}},
+        {"type": "object", "properties": {"a": {"type": "string"}}, "minProperties": 1},
+        {"type": "object", "required": ["b"]},
+        {"type": "object", "properties": {"a": False}},
+        {"type": "object", "properties": {"a": {"type": "number", "minimum": 2, "maximum": 1}}},
+        {"type": "object", "properties": {"a": {"type": "number", "multipleOf": 0.7, "minimum": 0.1}}},
+        {"type": "object", "properties": {"a": {"$id": "b", "type": "string"}}},
+        {"type": "object", "properties": {"a": {"$ref": "b.json"}}},
+        {"enum": [{"a": 1}, [2]]},
+        {"type": ["object", "string"], "maxLength": 3},
+    )
+    for schema in others:
+        assert read_plainly({"type": "object", "properties": {"x": schema}}, asked()) is None, schema
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [
+        {"type": "object", "properties": {"a": {"$ref": "#"}}, "required": ["a"]},
+        {"type": "array", "items": {"$ref": "#"}, "minItems": 1},
+        {"properties": {"a": {"$ref": "#/definitions/a"}}, "definitions": {"a": {"$ref": "#/definitions/a"}}},
+        {"type": "object", "properties": {"a": {"type": "text"}}},
+        {"type": "object", "properties": {"a": {"type": "string"}}, "required": "a"},
+        {"type": "object", "additionalProperties": 1},
+        {"type": "object", "properties": {"\ud800": {"type": "string"}}},
+        {"type": "object", "properties": {1: {"type": "string"}}},
+        {"type": "object", "properties": {"a": {"type": "array", "minItems": -1}}},
+        {"type": "object", "properties": {"a": {"enum": []}}, "required": ["a"]},
+        {"type": "array", "items": {"type": "string", "pattern": "("}},
+        {"$id": 1, "type": "object"},
+        {"$ref": "#/definitions/b", "definitions": {}},
+    ],
+)
+def test_what_is_wrong_is_said_by_the_whole_reader(schema: Any) -> None:
+    assert read_plainly(schema, asked()) is None
+    with pytest.raises(SchemaError) as expected:
+        read_schema(schema, asked())
+    with pytest.raises(SchemaError) as found:
+        sm.Grammar.from_json_schema(schema)
+    assert str(found.value) == str(expected.value)
+
+
+def test_recursion_with_a_way_out_is_plain() -> None:
+    node = {"type": "object", "properties": {"next": {"$ref": "#"}, "a": {"type": "null"}}, "required": ["a"]}
+    found = read_plainly(node, asked())
+    assert found is not None
+    assert found[0] == read_schema(node, asked())[0]
+
+
+def test_the_report_is_of_the_schema_that_was_read() -> None:
+    schema: dict[str, Any] = {"type": "object", "properties": {"a": {"type": "string", "maxLength": 3}}}
+    expected = [str(note) for note in read_schema(schema, asked())[1].notes]
+    grammar = sm.Grammar.from_json_schema(schema)
+    again = pickle.loads(pickle.dumps(grammar))
+    schema["properties"] = 7
+    for report in (grammar.report, again.report):
+        assert report is not None
+        assert [str(note) for note in report.notes][:-1] == expected
+
+
+def test_a_flag_of_draft_4_is_none_of_the_newest_draft() -> None:
+    leaf = {"type": "number", "minimum": 0, "exclusiveMinimum": True}
+    sm.Grammar.from_json_schema({"type": "object", "properties": {"a": leaf}})
+    with pytest.raises(SchemaError, match="exclusiveMinimum"):
+        sm.Grammar.from_json_schema(
+            {"$schema": BY_NAME["2020-12"].uri, "type": "object", "properties": {"a": leaf}}
+        )
+
+
+def test_work_does_not_depend_on_what_was_read_before() -> None:
+    schema = {"type": "object", "properties": {"a": {"type": "integer", "minimum": 4, "maximum": 98765}}}
+    assert sm.Grammar.from_json_schema(schema).work == sm.Grammar.from_json_schema(schema).work
+
+
+def test_a_schema_that_comes_again_is_remembered() -> None:
+    def made(text: str) -> dict[str, Any]:
+        return {"type": "object", "properties": {"a": {"type": "string", "maxLength": 9, "title": text}}}
+
+    first = sm.Grammar.from_json_schema(made("one"))
+    again = sm.Grammar.from_json_schema(made("one"))
+    assert again.rules is first.rules
+    assert again.work == first.work
+    assert again.report is not None and first.report is not None
+    assert again.report is not first.report
+    assert again.report.notes == first.report.notes
+    for options in (
+        {"property_order": "any"},
+        {"whitespace": "compact"},
+        {"spelling": "plain"},
+        {"draft": "4"},
+    ):
+        other: dict[str, Any] = options
+        assert sm.Grammar.from_json_schema(made("one"), **other).rules is not first.rules
+    assert sm.Grammar.from_json_schema(made("two")).rules is not first.rules
+
+
+def test_values_that_python_takes_for_equal_are_not() -> None:
+    texts = []
+    for value in (1, 1.0, True):
+        schema = {"type": "object", "properties": {"a": {"const": value}}, "required": ["a"]}
+        compiled = sm.Compiler(BYTES).compile(sm.Grammar.from_json_schema(schema, whitespace="compact"))
+        matcher = compiled.matcher()
+        texts.append([matcher.fork().accept_string(f'{{"a":{text}}}') for text in ("1", "1.0", "true")])
+    assert texts == [[True, True, False], [True, True, False], [False, False, True]]
+
+
+def test_an_object_that_stands_in_a_schema_twice_has_the_report_that_it_had() -> None:
+    leaf = {"type": "string", "maxLength": 11}
+    shared = {"type": "object", "properties": {"a": leaf, "b": leaf}}
+    apart = {"type": "object", "properties": {"a": dict(leaf), "b": dict(leaf)}}
+    for schema in (shared, apart, shared):
+        report = sm.Grammar.from_json_schema(schema).report
+        assert report is not None
+        assert report.notes[:-1] == read_schema(schema, asked())[1].notes
