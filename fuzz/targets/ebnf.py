@@ -11,7 +11,16 @@ from oracle.masks import advance_token, brute_force_mask
 from oracle.regular import NotRegular, TooLarge
 
 import stackmask as sm
-from fuzz.checks import NAMED_ERRORS, Walk, expect, make_vocabulary, random_of, tokens_of, walk_grammar
+from fuzz.checks import (
+    LIMITS,
+    NAMED_ERRORS,
+    Walk,
+    expect,
+    make_vocabulary,
+    random_of,
+    tokens_of,
+    walk_grammar,
+)
 from fuzz.mutators import TextMutator, mutate_input
 from stackmask.grammar import ir
 
@@ -61,6 +70,8 @@ PIECES = (
     ),
 )
 vocabulary = make_vocabulary()
+# what a negated token terminal ranges over
+KNOWN = {i for i, token in enumerate(vocabulary.tokens) if token} | set(vocabulary.special_names.values())
 
 
 def fresh(source: random.Random) -> str:
@@ -113,11 +124,11 @@ def run(data: bytes) -> None:
     text = data[1:].decode("utf-8", "surrogateescape")
     source = random_of(data)
     try:
-        grammar = sm.Grammar.from_ebnf(text, None if data[:1] in b"13" else "root")
+        grammar = sm.Grammar.from_ebnf(text, None if data[:1] in b"13" else "root", limits=LIMITS)
         walk = walk_grammar(grammar, vocabulary, source)
     except NAMED_ERRORS:
         return
-    if source.random() < 0.1 and is_small(grammar.rules):
+    if source.random() < 0.06 and is_small(grammar.rules):
         compare(grammar, walk, source)
 
 
@@ -139,7 +150,7 @@ def is_small(rules: ir.RuleSet) -> bool:
 def compare(grammar: sm.Grammar, walk: Walk, source: random.Random) -> None:
     """Compare sampled bits of the masks of a walk with a recogniser that shares no code with the engine."""
     try:
-        recognizer = Recognizer(grammar.rules, vocabulary.special_names)
+        recognizer = Recognizer(grammar.rules, vocabulary.special_names, KNOWN)
         place = [recognizer.start()]
     except (NotRegular, TooLarge, KeyError):
         return
