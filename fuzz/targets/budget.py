@@ -15,7 +15,7 @@ import numpy as np
 import stackmask as sm
 from fuzz.checks import LIMITS, NAMED_ERRORS, POISON, compiler_of, expect, make_vocabulary, tokens_of
 from fuzz.choices import Choices
-from fuzz.targets.ebnf import fresh
+from fuzz.targets.ebnf import expression
 from stackmask.grammar import ir
 from stackmask.runtime.matching.budgets import CompletionError
 
@@ -70,9 +70,9 @@ def grammar_of(number: int) -> sm.Grammar:
 def random_grammar(seed: bytes) -> sm.Grammar:
     """Return a grammar of random rules. Raises: GrammarError, since many mean nothing."""
     source = random.Random(seed)
-    bodies = [fresh(source).replace("\n", " ").replace("::=", " ") for _ in range(4)]
-    text = "\n".join(f"{name} ::= {body}" for name, body in zip(("root", "a", "b", "c"), bodies, strict=True))
-    return sm.Grammar.from_ebnf(f'{text}\nWORD ::= [a-z]{{1,3}}\nlist ::= a ("," a)*', limits=LIMITS)
+    names = ("root", "a", "b", "c")
+    rules = (f"{name} ::= {expression(source, 2, names)}" for name in names)
+    return sm.Grammar.from_ebnf("\n".join(rules), limits=LIMITS)
 
 
 def run(data: bytes) -> None:
