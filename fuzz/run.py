@@ -108,11 +108,11 @@ class Campaign:
         before, shown, log = self.executions, 0.0, []
         processor = self.processor
         with subprocess.Popen(
-            command, stderr=subprocess.PIPE, text=True, errors="replace", cwd=REPO
+            command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace", cwd=REPO
         ) as process:
-            assert process.stderr
+            assert process.stdout
             try:
-                for line in process.stderr:
+                for line in process.stdout:
                     log.append(line)
                     del log[:-200]
                     self.read_line(line)

@@ -68,3 +68,19 @@ def test_threads_on_one_compiler_get_the_same_masks() -> None:
     run = threads.Run(threads.make_vocabulary(300), float("inf"), most_walks=40)
     threads.in_threads(run.work, 3)
     assert run.wrong == [] and run.walks >= 40 and run.masks > 40
+
+
+def test_turns_of_a_target_add_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(REPO / "benchmarks"))
+    from fuzz.run import joined
+
+    row = {
+        **dict.fromkeys(("executions", "seconds", "processor seconds", "found"), 10),
+        **{"edges": 7, "blocks of compiled code": 5, "seconds without a new edge": 4},
+    }
+    quiet = joined(row, row | {"seconds": 20})
+    assert quiet["executions"] == 20 and quiet["seconds"] == 30 and quiet["edges"] == 7
+    assert quiet["seconds without a new edge"] == 24
+    better = joined(row, row | {"edges": 8, "seconds without a new edge": 1, "blocks of compiled code": 3})
+    assert better["edges"] == 8 and better["seconds without a new edge"] == 1
+    assert better["blocks of compiled code"] == 5 and joined({}, row) is row
