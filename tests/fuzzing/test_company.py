@@ -76,7 +76,9 @@ def test_turns_of_a_target_add_up(monkeypatch: pytest.MonkeyPatch) -> None:
 
     row = {
         **dict.fromkeys(("executions", "seconds", "processor seconds", "found"), 10),
-        **{"edges": 7, "blocks of compiled code": 5, "seconds without a new edge": 4},
+        "edges": 7,
+        "blocks of compiled code": 5,
+        "seconds without a new edge": 4,
     }
     quiet = joined(row, row | {"seconds": 20})
     assert quiet["executions"] == 20 and quiet["seconds"] == 30 and quiet["edges"] == 7
