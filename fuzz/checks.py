@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 import stackmask as sm
+from fuzz.company import company
 from stackmask.runtime.matching.mask_buffer import EmptyMaskError
 
 POISON = 0x5A5A5A5A
@@ -21,9 +22,11 @@ LIMITS = sm.Limits(
     max_members=2_000,
     max_semantic_states=20_000,
     max_explored=10_000,
-    max_work=5_000_000,
+    max_work=1_000_000,
+    max_seconds=20,
 )
-CACHE_BYTES = 8 << 20
+CACHE_BYTES = 32 << 20
+ALONE = 0.03  # share of the inputs that run on a compiler of their own
 
 PIECES = (
     *(
@@ -282,12 +285,39 @@ class Walk:
 
 
 def walk_grammar(
-    grammar: sm.Grammar, vocabulary: sm.Vocabulary, source: random.Random, steps: int = 12
+    grammar: sm.Grammar,
+    vocabulary: sm.Vocabulary,
+    source: random.Random,
+    steps: int = 12,
+    limits: sm.Limits = LIMITS,
+    alone_share: float = ALONE,
 ) -> Walk:
-    """Compile a grammar on a compiler of its own, and walk: mostly a few steps only."""
+    """Compile a grammar and walk, mostly a few steps only, on a compiler that other inputs share.
+
+    Some walk on a compiler of their own, and then the shared one must give the same masks.
+    """
     if source.random() < 0.75:
         steps = 3
-    compiled = sm.Compiler(vocabulary, limits=LIMITS, cache_bytes=CACHE_BYTES).compile(grammar)
-    walk = Walk(compiled.matcher(), vocabulary, source)
+    alone = source.random() < alone_share
+    walk = Walk(compiler_of(vocabulary, limits, alone).compile(grammar).matcher(), vocabulary, source)
     walk.run(steps)
+    if alone:
+        compare_shared(grammar, walk, limits, vocabulary)
     return walk
+
+
+def compare_shared(grammar: sm.Grammar, walk: Walk, limits: sm.Limits, vocabulary: sm.Vocabulary) -> None:
+    """Go the way of a walk on the shared compiler, where masks and refusals must be the same."""
+    matcher = compiler_of(vocabulary, limits).compile(grammar).matcher()
+    for mask, token in zip(walk.masks, [*walk.ids, None], strict=False):
+        expect(mask_of(matcher, walk.size) == mask, "another mask on a shared compiler", walk.ids, token)
+        if token is None:
+            return
+        expect(matcher.accept_token(token), "a token is refused on a shared compiler", walk.ids, token)
+
+
+def compiler_of(vocabulary: sm.Vocabulary, limits: sm.Limits = LIMITS, alone: bool = False) -> sm.Compiler:
+    """Return the shared compiler of a vocabulary, or a new one."""
+    if alone:
+        return sm.Compiler(vocabulary, limits=limits, cache_bytes=CACHE_BYTES)
+    return company.compiler(vocabulary, limits, CACHE_BYTES)

@@ -49,6 +49,7 @@ def choose(name: str, folder: str, engine: str) -> None:
     use_sources(Path(engine))
     edges = Edges()
     from fuzz import targets
+    from fuzz.company import run_input
 
     target = targets.load(name)
     inputs = {path.read_bytes() for path in Path(folder).iterdir()}
@@ -60,7 +61,7 @@ def choose(name: str, folder: str, engine: str) -> None:
         before, lines.fresh = edges.reached(), False
         sys.settrace(lines.trace)
         try:
-            target.run(data)
+            run_input(target.run, data)
         except Exception as error:  # noqa: BLE001 (it is kept where faults are)
             print(f"{name}: {data!r:.80}: {error!r:.200}", file=sys.stderr)
             continue

@@ -38,7 +38,8 @@ def mutated_bytes(data: bytes, source: random.Random) -> bytes:
 def fuzz(name: str, seconds: float, seed: int) -> tuple[int, int]:
     """Fuzz one target. Return how many executions there were and how many found something."""
     from fuzz import targets
-    from fuzz.inputs import add_found, corpus_of
+    from fuzz.company import needed_before, run_input
+    from fuzz.inputs import Found, add_found, corpus_of
 
     target, source = targets.load(name), random.Random(seed)
     pool = [*corpus_of(name), *target.seeds()]
@@ -51,10 +52,12 @@ def fuzz(name: str, seconds: float, seed: int) -> tuple[int, int]:
             data = mutate(data, source)[: target.MAX_LENGTH]
         LAST.write_bytes(name.encode() + b"\n" + data)
         try:
-            target.run(data)
+            run_input(target.run, data)
         except Exception as error:  # noqa: BLE001
             traceback.print_exc()
-            add_found(name, data, f"{type(error).__name__}: {error}"[:300])
+            after = needed_before(target.run, data)
+            said = f"{'not again: ' if after is None else ''}{type(error).__name__}: {error}"
+            add_found(name, Found(data, said[:300], tuple(after or ())))
             found += 1
         executions += 1
         if executions % 64 == 0:

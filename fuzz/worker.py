@@ -1,10 +1,11 @@
 """The process that fuzzes one target; ``fuzz/run.py`` starts it and reads the lines that it writes.
 
-    python fuzz/worker.py TARGET STATUS_FILE ENGINE [libFuzzer options] CORPUS_FOLDER
+    python fuzz/worker.py TARGET STATUS_FILE ENGINE COMPANY_FILE [libFuzzer options] CORPUS_FOLDER
 
-ENGINE is the folder of a copy of the tree that was compiled with STACKMASK_CHECK=edges.
+ENGINE is the folder of a copy of the tree that was compiled with STACKMASK_CHECK=edges. COMPANY_FILE gets the inputs that must
+run before the one that found something, on the same compilers, as a list in JSON.
 
-Python is instrumented by atheris, the extensions by the compiler (see ``edges.c``).
+Python is instrumented by atheris, the extensions by the compiler (see ``edges.cc``).
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ import random
 import subprocess
 import sys
 import time
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -32,12 +34,23 @@ def use_sources(engine: Path) -> None:
     sys.path.append(str(REPO))
 
 
+def modules_of(engine: Path, packages: Iterable[str]) -> list[str]:
+    """Return the names of all modules of some packages of the engine."""
+    view = engine / "build" / "view"
+    found = []
+    for package in packages:
+        for path in sorted((view / package.replace(".", "/")).resolve().rglob("*.py")):
+            inner = path.relative_to((view / package.replace(".", "/")).resolve()).with_suffix("")
+            found.append(".".join((package, *inner.parts)).removesuffix(".__init__"))
+    return found
+
+
 class Edges:
     """The basic blocks of the extensions that have run: a library that must be loaded before they are."""
 
     def __init__(self) -> None:
         library = REPO / "build" / "edges.so"
-        source = Path(__file__).with_name("edges.c")
+        source = Path(__file__).with_name("edges.cc")
         if not library.exists() or library.stat().st_mtime < source.stat().st_mtime:
             library.parent.mkdir(exist_ok=True)
             made = library.with_suffix(f".{os.getpid()}")
@@ -115,7 +128,8 @@ class Status:
 
     def write(self) -> None:
         """Write the line."""
-        line = {"executions": self.executions, "native": self.edges.reached()}
+        processor = round(time.process_time(), 1)
+        line = {"executions": self.executions, "native": self.edges.reached(), "processor": processor}
         self.file.write(json.dumps(line) + "\n")
         self.file.flush()
 
@@ -130,21 +144,31 @@ def lay_out(name: str, target: Any, folder: Path) -> None:
 
 
 def main() -> None:
-    name, status_path, engine, *options = sys.argv[1:]
+    name, status_path, engine, company_path, *options = sys.argv[1:]
     use_sources(Path(engine))
     edges = Edges()
     import atheris
 
-    with atheris.instrument_imports(include=["stackmask"]):
-        from fuzz import targets
+    from fuzz import targets
 
+    with atheris.instrument_imports(
+        include=["stackmask"], exclude=modules_of(Path(engine), targets.uninstrumented(name))
+    ):
         target = targets.load(name)
+    from fuzz.company import needed_before, run_input
+
     lay_out(name, target, Path(options[-1]))
     status = Status(Path(status_path), edges)
 
     def one_input(data: bytes) -> None:
         status.count()
-        target.run(data)
+        try:
+            run_input(target.run, data)
+        except Exception:
+            after = needed_before(target.run, data)
+            line = None if after is None else [other.decode("latin-1") for other in after]
+            Path(company_path).write_text(json.dumps(line))
+            raise
 
     mutate: Any = getattr(target, "mutate", None)
 

@@ -7,7 +7,15 @@ import random
 from collections.abc import Iterable
 from typing import Protocol, cast
 
-NAMES = ("ebnf", "json_schema", "regex", "sql_schema", "matcher", "vocabulary", "buffers")
+NAMES = (
+    *("ebnf", "json_schema", "regex", "sql_schema", "structural_tag", "tools", "compose", "budget"),
+    *("matcher", "vocabulary", "buffers"),
+)
+
+
+# of the engine's Python: what a target runs the same way each time is not followed, which makes it faster
+FRONT_ENDS = ("stackmask.grammar",)
+UNINSTRUMENTED = {"matcher": FRONT_ENDS, "vocabulary": FRONT_ENDS, "buffers": FRONT_ENDS}
 
 
 class Target(Protocol):
@@ -28,3 +36,8 @@ class Target(Protocol):
 def load(name: str) -> Target:
     """Return a target by name."""
     return cast(Target, importlib.import_module(f"fuzz.targets.{name}"))
+
+
+def uninstrumented(name: str) -> tuple[str, ...]:
+    """Return the packages of the engine whose Python a target does not follow."""
+    return UNINSTRUMENTED.get(name, ())

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from oracle.earley import Recognizer
@@ -11,7 +12,16 @@ from oracle.masks import advance_token, brute_force_mask
 from oracle.regular import NotRegular, TooLarge
 
 import stackmask as sm
-from fuzz.checks import NAMED_ERRORS, Walk, expect, make_vocabulary, random_of, tokens_of, walk_grammar
+from fuzz.checks import (
+    LIMITS,
+    NAMED_ERRORS,
+    Walk,
+    expect,
+    make_vocabulary,
+    random_of,
+    tokens_of,
+    walk_grammar,
+)
 from fuzz.mutators import TextMutator, mutate_input
 from stackmask.grammar import ir
 
@@ -25,6 +35,7 @@ ATOMS = (
     *('"a"', '"b"', '"ab"', '""', "[a-c]", "[^a]", ".", '"é"', "[à-ü€]", "\\xc3", '"x"i', "<|x|>", "<!|x|>"),
     *("[\\x00-\\x7f]", '"\\n"', "/a+b?/", "/(a|b)*c/", "/[^\\n]{2,3}/", "a", "b", "c", "root", '"abababab"'),
 )
+SUFFIXES = ("*", "+", "?", "{2}", "{1,3}", "{3,}", "{0,2}")
 PIECES = (
     *ATOMS,
     *(
@@ -61,33 +72,76 @@ PIECES = (
     ),
 )
 vocabulary = make_vocabulary()
+# what a negated token terminal ranges over
+KNOWN = {i for i, token in enumerate(vocabulary.tokens) if token} | set(vocabulary.special_names.values())
+
+
+# literals, classes, patterns, special tokens and names of a text, but not names that are defined
+ATOM = re.compile(
+    r'"(?:[^"\\\n]|\\.)*"i?|\[(?:[^\]\\\n]|\\.)*\]|/(?:[^/\\\n]|\\.)+/|<!?\|[xy]\|>|\b[A-Za-z_]\w*\b(?!\s*::=)'
+)
+DEFINED = re.compile(r"^(\w+)\s*::=", re.MULTILINE)
+OF_OPERATORS = 0.65  # share of the mutations after which a text mostly is a grammar still
+
+
+def expression(source: random.Random, depth: int, names: Sequence[str]) -> str:
+    """Return a random expression over rules."""
+    way = source.random()
+    if depth == 0 or way < 0.25:
+        return source.choice(ATOMS) if source.random() < 0.7 else source.choice(names)
+    parts = [expression(source, depth - 1, names) for _ in range(source.randint(2, 3))]
+    if way < 0.5:
+        return " ".join(parts)
+    if way < 0.7:
+        return f"({' | '.join(parts)})"
+    if way < 0.85:
+        return f"({parts[0]}){source.choice(SUFFIXES)}"
+    if way < 0.92:
+        return f"({parts[0]} & {parts[1]})"
+    return f"({parts[0]} !>> {source.choice(ATOMS[:10])})"
 
 
 def fresh(source: random.Random) -> str:
     """Return a random expression, or a rule."""
-
-    def expression(depth: int) -> str:
-        way = source.random()
-        if depth == 0 or way < 0.25:
-            return source.choice(ATOMS) if source.random() < 0.6 else source.choice(NAMES)
-        if way < 0.5:
-            return " ".join(expression(depth - 1) for _ in range(source.randint(2, 3)))
-        if way < 0.7:
-            return "(" + " | ".join(expression(depth - 1) for _ in range(source.randint(2, 3))) + ")"
-        if way < 0.85:
-            return f"({expression(depth - 1)}){source.choice(('*', '+', '?', '{2}', '{1,3}', '{3,}'))}"
-        if way < 0.92:
-            return f"({expression(depth - 1)} & {expression(depth - 1)})"
-        return f"({expression(depth - 1)} !>> {source.choice(ATOMS[:10])})"
-
-    body = expression(source.choice((1, 2, 2, 3)))
+    body = expression(source, source.choice((1, 2, 2, 3)), NAMES)
     return body if source.random() < 0.5 else f"\n{source.choice(NAMES)} ::= {body}\n"
+
+
+def with_other_operand(text: str, source: random.Random) -> str:
+    """Return a text in which an operand is another one, or is part of another expression."""
+    names = DEFINED.findall(text) or ["root"]
+    places = [match.span() for match in ATOM.finditer(text)]
+    other = expression(source, source.choice((0, 0, 1, 2)), names)
+    if not places:
+        return f"{text}\nroot ::= {other}"
+    begin, end = source.choice(places)
+    operand = text[begin:end]
+    way = source.random()
+    if way < 0.45:
+        made = f"({other})" if " " in other else other
+    elif way < 0.6:
+        made = operand + source.choice(SUFFIXES)
+    elif way < 0.75:
+        made = f"({operand} | {other})" if source.random() < 0.5 else f"({other} {operand})"
+    elif way < 0.85:
+        made = source.choice(
+            (f"({operand} & {other})", f"!({operand})", f"({operand} !>> {source.choice(ATOMS[:10])})")
+        )
+    else:
+        made = source.choice([name for name in NAMES if name not in names] or ["other"])
+        return f"{text[:begin]}{made}{text[end:]}\n{made} ::= {other} | {operand}"
+    return text[:begin] + made + text[end:]
 
 
 mutator = TextMutator(PIECES, fresh)
 
 
 def mutate(data: bytes, source: random.Random) -> bytes:
+    if source.random() < OF_OPERATORS:
+        text = data[1:].decode("utf-8", "surrogateescape")
+        for _ in range(source.choice((1, 1, 2, 3))):
+            text = with_other_operand(text, source)
+        return (data[:1] or b"0") + text.encode("utf-8", "surrogatepass")
     return mutate_input(data, source, mutator)
 
 
@@ -113,11 +167,11 @@ def run(data: bytes) -> None:
     text = data[1:].decode("utf-8", "surrogateescape")
     source = random_of(data)
     try:
-        grammar = sm.Grammar.from_ebnf(text, None if data[:1] in b"13" else "root")
+        grammar = sm.Grammar.from_ebnf(text, None if data[:1] in b"13" else "root", limits=LIMITS)
         walk = walk_grammar(grammar, vocabulary, source)
     except NAMED_ERRORS:
         return
-    if source.random() < 0.1 and is_small(grammar.rules):
+    if source.random() < 0.06 and is_small(grammar.rules):
         compare(grammar, walk, source)
 
 
@@ -139,7 +193,7 @@ def is_small(rules: ir.RuleSet) -> bool:
 def compare(grammar: sm.Grammar, walk: Walk, source: random.Random) -> None:
     """Compare sampled bits of the masks of a walk with a recogniser that shares no code with the engine."""
     try:
-        recognizer = Recognizer(grammar.rules, vocabulary.special_names)
+        recognizer = Recognizer(grammar.rules, vocabulary.special_names, KNOWN)
         place = [recognizer.start()]
     except (NotRegular, TooLarge, KeyError):
         return

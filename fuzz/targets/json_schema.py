@@ -11,8 +11,9 @@ from typing import Any
 from random_schemas import SchemaMaker
 
 import stackmask as sm
-from fuzz.checks import NAMED_ERRORS, Walk, expect, make_vocabulary, random_of, walk_grammar
-from fuzz.mutators import TextMutator, mutate_input
+from fuzz.checks import LIMITS, NAMED_ERRORS, Walk, expect, make_vocabulary, random_of, walk_grammar
+from fuzz.mutators import TextMutator
+from fuzz.trees import TreeMutator
 
 MAX_LENGTH = 1600
 DRAFTS = (None, None, None, "2020-12", "2019-09", "7", "6", "4")
@@ -225,65 +226,25 @@ def fresh(source: random.Random) -> str:
     return f"{json.dumps(source.choice(KEYWORDS))}: {json.dumps(source.choice(VALUES))}"
 
 
-mutator = TextMutator(PIECES, fresh)
-
-
-def mutate(data: bytes, source: random.Random) -> bytes:
-    """Mutate the tree of the schema if it has one, else the text."""
-    if source.random() < 0.7:
-        try:
-            tree = json.loads(data[1:])
-        except (ValueError, RecursionError):
-            pass
-        else:
-            for _ in range(source.choice((1, 1, 2, 3))):
-                tree = changed(tree, source)
-            first = bytes([source.randrange(48, 112)]) if source.random() < 0.1 else data[:1]
-            return first + json.dumps(tree).encode()
-    return mutate_input(data, source, mutator)
-
-
-def changed(tree: Any, source: random.Random) -> Any:
-    """Return a tree that differs in one place, which is changed in the tree itself."""
-    places: list[tuple[Any, Any]] = []
-    todo = [tree]
-    while todo:
-        node = todo.pop()
-        keys = list(node) if isinstance(node, dict) else range(len(node)) if isinstance(node, list) else ()
-        for key in keys:
-            places.append((node, key))
-            todo.append(node[key])
-    way = source.random()
-    if not places or way < 0.05:
-        return (
-            value_of(source)
-            if way < 0.02
-            else {source.choice(("allOf", "anyOf", "oneOf")): [tree, value_of(source)]}
-        )
-    node, key = source.choice(places)
-    if way < 0.3:
-        node[key] = value_of(source)
-    elif way < 0.45 and isinstance(node, dict):
-        node[source.choice(KEYWORDS)] = value_of(source)
-    elif way < 0.55 and isinstance(node, dict):
-        node[source.choice(KEYWORDS)] = node.pop(key)
-    elif way < 0.65:
-        del node[key]
-    elif way < 0.8:
-        other, name = source.choice(places)
-        node[key] = json.loads(json.dumps(other[name])) if name in other or isinstance(other, list) else True
-    elif way < 0.9:
-        node[key] = {source.choice(("not", "items", "then", "additionalProperties", "contains")): node[key]}
-    else:
-        node[key] = {source.choice(("allOf", "anyOf", "oneOf")): [node[key], value_of(source)]}
-    return tree
-
-
 def value_of(source: random.Random) -> Any:
     """Return a random value for a keyword."""
     if source.random() < 0.4:
         return SchemaMaker(source).schema(source.choice((0, 1, 2)))
     return json.loads(json.dumps(source.choice(VALUES)))
+
+
+def around(value: Any, source: random.Random) -> Any:
+    """Return a schema with another one in it."""
+    if source.random() < 0.5:
+        return {source.choice(("not", "items", "then", "additionalProperties", "contains")): value}
+    return {source.choice(("allOf", "anyOf", "oneOf")): [value, value_of(source)]}
+
+
+mutator = TreeMutator(KEYWORDS, value_of, around, TextMutator(PIECES, fresh))
+
+
+def mutate(data: bytes, source: random.Random) -> bytes:
+    return mutator.mutate(data, source)
 
 
 def seeds() -> Iterator[bytes]:
@@ -317,6 +278,7 @@ def run(data: bytes) -> None:
             on_unsupported="relax" if options >> 5 & 1 else "error",
             spelling="plain" if options >> 4 & 1 else "any",
             formats="annotate" if options % 5 == 0 else "assert",
+            limits=LIMITS,
         )
         walk = walk_grammar(grammar, vocabulary, source, 10)
         if source.random() < 0.15:

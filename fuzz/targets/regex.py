@@ -11,7 +11,16 @@ from collections.abc import Iterator
 from oracle import random_regexes as made
 
 import stackmask as sm
-from fuzz.checks import LIMITS, NAMED_ERRORS, Walk, expect, make_vocabulary, random_of, walk_grammar
+from fuzz.checks import (
+    LIMITS,
+    NAMED_ERRORS,
+    Walk,
+    compiler_of,
+    expect,
+    make_vocabulary,
+    random_of,
+    walk_grammar,
+)
 from fuzz.mutators import TextMutator, mutate_input
 
 MAX_LENGTH = 160
@@ -112,12 +121,12 @@ def run(data: bytes) -> None:
     pattern = data[1:].decode("utf-8", "surrogateescape")
     source = random_of(data)
     try:
-        grammar = sm.Grammar.from_regex(pattern, flavor=flavor, flags=flags, search=search)
+        grammar = sm.Grammar.from_regex(pattern, flavor=flavor, flags=flags, search=search, limits=LIMITS)
         walk_grammar(grammar, vocabulary, source)
         way = source.random()
-        if flavor == "python" and way < 0.3:
+        if flavor == "python" and way < 0.15:
             compare(grammar, pattern, flags, search)
-        elif way < 0.4:
+        elif way < 0.2:
             compare_modes(grammar, source)
     except NAMED_ERRORS:
         return
@@ -137,7 +146,7 @@ def compare(grammar: sm.Grammar, pattern: str, flags: str, search: bool) -> None
             compiled = re.compile(pattern, number)
         except (re.error, OverflowError, RecursionError, ValueError):
             return
-    matcher = sm.Compiler(small_vocabulary, limits=LIMITS).compile(grammar).matcher()
+    matcher = compiler_of(small_vocabulary).compile(grammar).matcher()
     match = compiled.search if search else compiled.fullmatch
     for text in TEXTS:
         matches = bool(matcher.accept_string(text) and matcher.is_accepting())
@@ -148,7 +157,7 @@ def compare(grammar: sm.Grammar, pattern: str, flags: str, search: bool) -> None
 def compare_modes(grammar: sm.Grammar, source: random.Random) -> None:
     """Compare masks with those of the finite-state mode, where the automaton is small."""
     finite = sm.fsm.compile(grammar, small_vocabulary, limits=LIMITS, memory=1 << 20)
-    matchers = [finite.matcher(), sm.Compiler(small_vocabulary, limits=LIMITS).compile(grammar).matcher()]
+    matchers = [finite.matcher(), compiler_of(small_vocabulary).compile(grammar).matcher()]
     walks = [Walk(matcher, small_vocabulary, source) for matcher in matchers]
     for _ in range(6):
         masks = [_mask(walk) for walk in walks]

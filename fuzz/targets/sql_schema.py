@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator
+from typing import Any
 
 import stackmask as sm
-from fuzz.checks import CACHE_BYTES, NAMED_ERRORS, Walk, make_vocabulary, random_of
+from fuzz.checks import NAMED_ERRORS, make_vocabulary, random_of, walk_grammar
 from fuzz.mutators import TextMutator, mutate_input
 
 MAX_LENGTH = 800
@@ -18,6 +19,15 @@ LIMITS = sm.Limits(
     max_semantic_states=50_000,
     max_explored=20_000,
     max_work=40_000_000,
+)
+# the engine remembers the rules of the latest ways to call it only; a new one takes a second
+CALLS: tuple[dict[str, Any], ...] = (
+    {"dialect": "sqlite"},
+    {"dialect": "postgres"},
+    {"dialect": "sqlite", "allow_comments": True, "max_limit": 10},
+    {"dialect": "postgres", "escape": "-- no", "blanks": "single"},
+    {"dialect": "sqlite", "escape": "-- no", "blanks": "single"},
+    {"dialect": "postgres", "allow_comments": True, "max_limit": 10},
 )
 TYPES = (
     "INTEGER",
@@ -74,6 +84,7 @@ PIECES = (
     ),
     *(*TYPES, *NAMES, *QUOTED),
 )
+ALONE = 0.002  # a compiler of its own takes fifty times as long
 vocabulary = make_vocabulary()
 
 
@@ -108,15 +119,8 @@ def run(data: bytes) -> None:
     source = random_of(data)
     try:
         grammar = sm.Grammar.from_sql(
-            "postgres" if options & 3 == 3 else "sqlite",
-            schema=text,
-            max_limit=(None, 10)[options >> 2 & 1],
-            allow_comments=bool(options >> 3 & 1),
-            escape="-- no" if options >> 4 & 1 else None,
-            blanks="single" if options >> 5 & 1 else "any",
-            new_names=options % 7 == 0,
+            schema=text, new_names=options % 7 == 0, limits=LIMITS, **CALLS[options % len(CALLS)]
         )
-        compiled = sm.Compiler(vocabulary, limits=LIMITS, cache_bytes=4 * CACHE_BYTES).compile(grammar)
-        Walk(compiled.matcher(), vocabulary, source).run(10)
+        walk_grammar(grammar, vocabulary, source, 10, LIMITS, ALONE)
     except NAMED_ERRORS:
         return

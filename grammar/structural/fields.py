@@ -84,7 +84,7 @@ class Fields:
         if not isinstance(value, Mapping):
             raise self.wrong("", f"a format is an object, not {kind_of(value)}")
         kind = value.get("type", type_name) or type_name
-        if kind not in formats:
+        if not isinstance(kind, str) or kind not in formats:
             if "type" not in value:
                 raise self.wrong("", f"no `type`; it is one of {', '.join(FORMATS)}")
             close = similar(kind, FORMATS) if isinstance(kind, str) else ""

@@ -218,12 +218,17 @@ class Turn:
         begin, end = self.style.section
         return _tag(begin, tags, end) if begin else tags
 
+    @property
+    def _may_skip_thoughts(self) -> bool:
+        # what the prompt has begun must end: the parser reads all that comes before the end as reasoning
+        return self.reasoning == "auto" and not self.opened
+
     def _thoughts(self) -> Format | None:
         begin, end = self.style.thinking
         if self.reasoning == "off":
             return None
         block = _tag("" if self.opened else begin, {"type": "any_text"}, end)
-        return block if self.reasoning == "on" else {"type": "optional", "content": block}
+        return {"type": "optional", "content": block} if self._may_skip_thoughts else block
 
     def _marked(self) -> Format:
         """Return a turn whose text stands without markers."""
@@ -294,9 +299,9 @@ class Turn:
         else:
             blocks.append(content if self.mode == "none" else self._glued())
         if thoughts is not None:
-            thoughts = thoughts.get("content", thoughts) if self.reasoning == "auto" else thoughts
+            thoughts = thoughts["content"] if self._may_skip_thoughts else thoughts
             led = _sequence(thoughts, _const(style.glue))
-            blocks.insert(0, led if self.reasoning == "on" else {"type": "optional", "content": led})
+            blocks.insert(0, {"type": "optional", "content": led} if self._may_skip_thoughts else led)
         return _sequence(*blocks)
 
     def _glued(self) -> Format:

@@ -15,7 +15,10 @@ from repository.tree import REPO
 import stackmask as sm
 
 MOST_INPUTS = 40  # of the corpus of a target; a campaign runs them all
-NAMES = ("ebnf", "json_schema", "regex", "sql_schema", "matcher", "vocabulary", "buffers")
+NAMES = (
+    *("ebnf", "json_schema", "regex", "sql_schema", "structural_tag", "tools", "compose", "budget"),
+    *("matcher", "vocabulary", "buffers"),
+)
 
 
 @pytest.fixture(autouse=True)
@@ -34,23 +37,25 @@ def test_these_are_the_targets() -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_what_was_found_is_fixed(name: str) -> None:
-    from fuzz import inputs, targets
+    from fuzz import company, inputs, targets
 
     target = targets.load(name)
-    for data, _ in inputs.found_of(name):
-        target.run(data)
+    for found in inputs.found_of(name):
+        error = company.fault_of(target.run, found.data, found.after)
+        if error is not None:
+            raise error
 
 
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("name", NAMES)
 def test_the_corpus_runs(name: str) -> None:
-    from fuzz import inputs, targets
+    from fuzz import company, inputs, targets
 
     target = targets.load(name)
     corpus = inputs.corpus_of(name)
     assert corpus
     for data in random.Random(name).sample(corpus, min(MOST_INPUTS, len(corpus))):
-        target.run(data)
+        company.run_input(target.run, data)
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -73,9 +78,10 @@ def test_a_file_gives_back_all_bytes(tmp_path: Any, monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(inputs, "FOUND", tmp_path / "found")
     monkeypatch.setattr(inputs, "CORPUS", tmp_path / "corpus")
     data = bytes(range(256))
-    inputs.add_found("ebnf", data, "Fault: é")
-    inputs.add_found("ebnf", data, "again")
-    assert inputs.found_of("ebnf") == [(data, "Fault: é")]
+    found = inputs.Found(data, "Fault: é", (b"", data))
+    inputs.add_found("ebnf", found)
+    inputs.add_found("ebnf", inputs.Found(data, "again"))
+    assert inputs.found_of("ebnf") == [found]
     inputs.write_corpus("ebnf", [data, b""])
     assert inputs.corpus_of("ebnf") == [data, b""]
 

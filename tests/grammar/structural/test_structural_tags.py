@@ -217,6 +217,7 @@ def test_the_older_shape() -> None:
             "begins with no trigger",
         ),
         ({"type": "dispatch", "rules": [["a"]]}, "/format/rules/0", "a list of two"),
+        ({"type": {"type": "any_text"}}, "/format/type", "no format"),
         ({"type": "json_schema", "json_schema": True, "excludes": ["a"]}, "/format/excludes", "pattern"),
     ],
 )

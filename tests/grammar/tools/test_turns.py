@@ -343,6 +343,17 @@ def test_markers_that_are_special_tokens() -> None:
     assert matcher.accept_string('\n{"name": "search", "arguments": {"q": "</think>"}}\n'[:40])
 
 
+@EACH
+@pytest.mark.parametrize("reasoning", ["auto", "on"])
+def test_reasoning_that_the_prompt_has_begun_must_end(style: str, reasoning: str) -> None:
+    end = STYLES[style].thinking[1]
+    grammar = tools.grammar(style, [SEARCH], reasoning=reasoning, opened=True, tool_choice="none")
+    if end:
+        assert not grammar.accepts("Hm.")
+    for text in grammar.sample(5):
+        assert not end or tools.parse(style, text, opened=True).reasoning == text.partition(end)[0]
+
+
 def fed(style: str, text: str, size: int) -> tools.ParsedTurn:
     """Return what a parser reads that is given so many characters at a time."""
     parser = tools.TurnParser(style)
