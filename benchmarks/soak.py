@@ -31,7 +31,6 @@ from json_grammar import load_tokenizer
 from record import use_checkout, write_result
 
 LONGEST_WALK = 400  # tokens of one text
-TEXTS = 6  # of one request
 JUDGED_TOKENS = 60  # of a request that is followed on a fresh compiler
 TENTHS = 10
 SLOWEST = 20  # masks that are named
@@ -145,7 +144,7 @@ class Soak:
         self.used.add(number)
         keep = JUDGED_TOKENS if self.random.random() < self.options.judged else 0
         compiled = matcher.compiled
-        for k in range(TEXTS):
+        for k in range(self.options.texts):
             given = self.document(number, documents) if documents and self.random.random() < 0.5 else None
             taken, masks = self.follow(compiled.matcher(), given, keep if k == 0 else 0, number)
             if masks:
@@ -321,6 +320,7 @@ def main() -> int:
     parser.add_argument(
         "--grammars", type=int, default=4_000, help="how many different ones, refused ones counted"
     )
+    parser.add_argument("--texts", type=int, default=6, help="of one request")
     parser.add_argument("--cache-mb", type=int, default=512)
     parser.add_argument(
         "--judged", type=float, default=0.01, help="share of requests compared with a fresh compiler"
@@ -334,9 +334,9 @@ def main() -> int:
     result = soak.result()
     print(json.dumps(result, indent=2))
     if options.write:
-        write_result(
-            "soak", f"python benchmarks/soak.py --data PATH --tokens {options.tokens} --write", result
-        )
+        command = f"python benchmarks/soak.py --data PATH --tokens {options.tokens} --texts {options.texts}"
+        command += f" --grammars {options.grammars} --cache-mb {options.cache_mb} --write"
+        write_result("soak", command, result)
     return bool(result["wrong"])
 
 
