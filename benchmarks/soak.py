@@ -3,22 +3,25 @@
     python benchmarks/soak.py --data PATH_TO_DATA_PACK --tokens 24000000 --write
 
 Grammars are schemas of MaskBench, patterns of schemas, and those that come with the package, in random order over and over.
-Each request compiles its grammar, and follows random tokens that its masks allow; where a schema has valid documents, every
-other request follows one of them. Each token takes a mask and an accept call. For a sample of requests the same tokens are
-followed on a fresh compiler, and each mask must be the same. Reports verdicts, memory (its plateau is the mean of
-the last half), and the latency of masks in each tenth of the run. Exits with 1 if a verdict is wrong.
+Each request compiles its grammar, and follows several texts: random tokens that its masks allow, or where a schema has valid
+documents, every other time one of them. Each token takes a mask and an accept call. For a sample of requests the tokens of the
+first text are followed on a fresh compiler, and each mask must be the same. Reports verdicts, memory (its plateau is the mean of
+the last half; what the compiler itself counts stands beside it), and the processor time of masks in each tenth of the
+run, with the grammars of the slowest. Exits with 1 if a verdict is wrong.
 """
 
 from __future__ import annotations
 
 import argparse
 import gc
+import heapq
 import json
 import lzma
 import os
 import random
 import sys
 import time
+from array import array
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -27,9 +30,12 @@ import numpy as np
 from json_grammar import load_tokenizer
 from record import use_checkout, write_result
 
-LONGEST_WALK = 400  # tokens of one request
+LONGEST_WALK = 400  # tokens of one text
 JUDGED_TOKENS = 60  # of a request that is followed on a fresh compiler
 TENTHS = 10
+SLOWEST = 20  # masks that are named
+TRIES = 6  # random tokens that are looked at before a word of the mask is searched for
+PERCENTILES = {"p50": 50, "p99": 99, "p99.9": 99.9, "worst": 100}
 MB = 1e6
 
 
@@ -99,9 +105,11 @@ class Soak:
             ("requests", "refused", "ended by a limit", "tokens", "judged masks", "wrong"), 0
         )
         self.used: set[int] = set()
-        self.memory: list[tuple[int, float]] = []
-        self.tenths: list[np.ndarray] = [np.zeros(0)] * TENTHS
-        self.times: list[float] = []
+        self.documents: dict[tuple[int, int], array[int]] = {}
+        self.memory: list[tuple[float, float]] = []  # of the process, and what the compiler counts, in MB
+        self.tenths: list[dict[str, float]] = []
+        self.times = array("f")
+        self.slowest: list[tuple[float, int, int]] = []  # seconds, the request, its grammar
         self.begun = self.shown = time.monotonic()
 
     def run(self) -> None:
@@ -134,30 +142,46 @@ class Soak:
             self.counts["refused"] += 1
             return
         self.used.add(number)
-        given: list[int] | None = None
-        if documents and self.random.random() < 0.5:
-            given = self.tokenizer.encode(self.random.choice(documents), add_special_tokens=False)
         keep = JUDGED_TOKENS if self.random.random() < self.options.judged else 0
-        taken, masks = self.follow(matcher, given, keep)
-        if keep:
-            self.judge(grammar, taken[:keep], masks)
+        compiled = matcher.compiled
+        for k in range(self.options.texts):
+            given = self.document(number, documents) if documents and self.random.random() < 0.5 else None
+            taken, masks = self.follow(compiled.matcher(), given, keep if k == 0 else 0, number)
+            if masks:
+                self.judge(grammar, taken[:keep], masks)
 
-    def follow(self, matcher: Any, given: list[int] | None, keep: int) -> tuple[list[int], list[bytes]]:
+    def document(self, number: int, documents: list[str]) -> array[int]:
+        """Return the tokens of one of the documents of a grammar."""
+        k = self.random.randrange(len(documents))
+        if (number, k) not in self.documents:
+            self.documents[number, k] = array(
+                "i", self.tokenizer.encode(documents[k], add_special_tokens=False)
+            )
+        return self.documents[number, k]
+
+    def follow(
+        self, matcher: Any, given: array[int] | None, keep: int, number: int
+    ) -> tuple[list[int], list[bytes]]:
         """Take tokens, given ones or random ones. Return them and the first masks."""
         taken: list[int] = []
         masks: list[bytes] = []
-        clock, fill, mask = time.perf_counter, matcher.fill_next_token_bitmask, self.mask
+        clock, fill, mask, times = time.thread_time, matcher.fill_next_token_bitmask, self.mask, self.times
+        words = memoryview(mask[0])
+        least = self.slowest[0][0] if len(self.slowest) == SLOWEST else 0.0
         try:
             for step in range(LONGEST_WALK if given is None else len(given)):
                 begun = clock()
                 fill(mask)
-                self.times.append(clock() - begun)
+                seconds = clock() - begun
+                times.append(seconds)
+                if seconds > least:
+                    least = self.note_slow(seconds, number)
                 if step < keep:
                     masks.append(mask.tobytes())
-                token = self.choose() if given is None else given[step]
+                token = self.choose(words) if given is None else given[step]
                 if token is None:
                     break
-                allowed = bool(int(mask[0, token >> 5]) >> (token & 31) & 1)
+                allowed = bool(words[token >> 5] >> (token & 31) & 1)
                 if matcher.accept_token(token) != allowed:
                     self.fault(f"mask and accept disagree on token {token}")
                 if not allowed:
@@ -170,16 +194,34 @@ class Soak:
         self.counts["tokens"] += len(taken)
         return taken, masks
 
-    def choose(self) -> int | None:
+    def note_slow(self, seconds: float, number: int) -> float:
+        """Keep the slowest masks; return how long the next one must take."""
+        heapq.heappush(self.slowest, (seconds, self.counts["requests"], number))
+        if len(self.slowest) > SLOWEST:
+            heapq.heappop(self.slowest)
+        return self.slowest[0][0] if len(self.slowest) == SLOWEST else 0.0
+
+    def choose(self, words: memoryview) -> int | None:
         """Return a random token that the mask allows, rarely one that stops."""
-        words = np.flatnonzero(self.mask[0])
-        if not len(words):
-            return None
+        source, size = self.random.random, self.vocabulary.size
+        for _ in range(TRIES):
+            token = int(source() * size)
+            if words[token >> 5] >> (token & 31) & 1 and token not in self.stops:
+                return token
         token = None
         for _ in range(3):
-            word = int(words[self.random.randrange(len(words))])
-            bits = int(self.mask[0, word]) & 0xFFFFFFFF
-            token = 32 * word + self.random.choice([i for i in range(32) if bits >> i & 1])
+            # the first word with a token, from a random place on
+            begin = int(source() * len(words))
+            found = self.mask[0, begin:]
+            word = begin + int((found != 0).argmax())
+            if not words[word]:
+                word = int((self.mask[0] != 0).argmax())
+                if not words[word]:
+                    return None
+            bits = words[word] & 0xFFFFFFFF
+            for _ in range(int(source() * bits.bit_count())):
+                bits &= bits - 1
+            token = 32 * word + (bits & -bits).bit_length() - 1
             if token not in self.stops:
                 return token
         return token
@@ -208,12 +250,17 @@ class Soak:
         """Note memory; put the times of a tenth of the run away when it is over."""
         tokens = self.counts["tokens"]
         if self.counts["requests"] % 50 == 0 or last:
-            self.memory.append((tokens, resident()))
+            self.memory.append((resident(), self.compiler.stats()["bytes"] / MB))
         tenth = min(TENTHS - 1, tokens * TENTHS // self.options.tokens)
-        done = sum(1 for times in self.tenths if len(times))
-        if (tenth > done or last) and self.times and done < TENTHS:
-            self.tenths[done] = np.array(self.times)
-            self.times = []
+        if (tenth > len(self.tenths) or last) and self.times and len(self.tenths) < TENTHS:
+            times = np.frombuffer(self.times, dtype=np.float32)
+            self.tenths.append(
+                {
+                    name: round(float(np.percentile(times, share)) * 1e6, 2)
+                    for name, share in PERCENTILES.items()
+                }
+            )
+            self.times = array("f")
 
     def show(self, end: str) -> None:
         """Print how far the run is."""
@@ -229,31 +276,37 @@ class Soak:
 
     def result(self) -> dict[str, Any]:
         """Return all figures."""
-        sizes = [size for _, size in self.memory]
-        plateau = float(np.mean(sizes[len(sizes) // 2 :]))
+        sizes = np.array(self.memory)
+        plateau = float(np.mean(sizes[len(sizes) // 2 :, 0]))
         bound = self.before + self.options.cache_mb * (1 << 20) / MB * 1.25
+        tenths = [part.mean(axis=0) for part in np.array_split(sizes, min(TENTHS, len(sizes)))]
         return {
             **self.counts,
             "grammars": len(self.used),
             "seconds": round(time.monotonic() - self.begun),
+            "cpu_seconds": round(time.process_time()),
             "cache_mb": self.options.cache_mb,
             "memory": {
                 "before_mb": round(self.before),
                 "plateau_mb": round(plateau),
-                "peak_mb": round(max(sizes)),
+                "peak_mb": round(float(sizes[:, 0].max())),
                 "bound_mb": round(bound),
                 "plateau within the bound": plateau <= bound,
-                "tenths_mb": [
-                    round(float(np.mean(part))) for part in np.array_split(sizes, min(TENTHS, len(sizes)))
-                ],
+                "tenths_mb": [round(float(part[0])) for part in tenths],
+                "counted_tenths_mb": [round(float(part[1])) for part in tenths],
             },
-            "mask_us": {
-                name: [
-                    round(float(np.percentile(times, share)) * 1e6, 2) for times in self.tenths if len(times)
-                ]
-                for name, share in (("p50", 50), ("p99", 99), ("p99.9", 99.9), ("worst", 100))
-            },
+            "mask_cpu_us": {name: [tenth[name] for tenth in self.tenths] for name in PERCENTILES},
+            "slowest": [
+                {"ms": round(seconds * 1e3, 1), "request": request, "grammar": self.name_of(number)}
+                for seconds, request, number in sorted(self.slowest, reverse=True)
+            ],
         }
+
+    def name_of(self, number: int) -> str:
+        """Return a short name of a grammar."""
+        kind, made_from, _ = self.sources.items[number]
+        text = made_from if isinstance(made_from, str) else json.dumps(made_from)
+        return f"{kind} {number}: {text[:60]}"
 
 
 def main() -> int:
@@ -267,6 +320,7 @@ def main() -> int:
     parser.add_argument(
         "--grammars", type=int, default=4_000, help="how many different ones, refused ones counted"
     )
+    parser.add_argument("--texts", type=int, default=6, help="of one request")
     parser.add_argument("--cache-mb", type=int, default=512)
     parser.add_argument(
         "--judged", type=float, default=0.01, help="share of requests compared with a fresh compiler"
@@ -280,9 +334,9 @@ def main() -> int:
     result = soak.result()
     print(json.dumps(result, indent=2))
     if options.write:
-        write_result(
-            "soak", f"python benchmarks/soak.py --data PATH --tokens {options.tokens} --write", result
-        )
+        command = f"python benchmarks/soak.py --data PATH --tokens {options.tokens} --texts {options.texts}"
+        command += f" --grammars {options.grammars} --cache-mb {options.cache_mb} --write"
+        write_result("soak", command, result)
     return bool(result["wrong"])
 
 

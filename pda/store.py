@@ -13,7 +13,7 @@ from stackmask.pda.context.object_keys import KeyStates
 from stackmask.pda.context.semantic_states import Semantics
 from stackmask.pda.errors import ResolverError, VocabularyError
 from stackmask.pda.limits import Limits
-from stackmask.pda.lowering.entry import Tables, check_bytes, regular_term
+from stackmask.pda.lowering.entry import Tables, check_bytes, regular_tables
 from stackmask.pda.lowering.rules_to_terms import Lowering
 from stackmask.pda.masks.engine import MaskEngine
 from stackmask.pda.memory.store_lock import StoreLock
@@ -62,6 +62,7 @@ DEFAULT_CACHE_BYTES = 1 << 29
 RULE_BYTES = 700  # of Python objects for a rule, on average over real schemas: its facts and its shape
 MAX_ANSWERS = 65536  # results of resolvers that are remembered with their terms
 MAX_CHECKED = 262_144  # expressions in results of resolvers that are checked once
+MAX_PARTS = 50_000  # ... and whose terms are remembered
 _tags = count(1)  # newer stores have larger ones
 
 
@@ -120,15 +121,20 @@ class TokenClasses:
 
 
 class ResolverAnswers:
-    """The terms of what resolvers answered. Resolvers return the same objects again, so these are remembered."""
+    """The terms of what resolvers answered. Resolvers return the same objects again, so these are remembered.
 
-    __slots__ = ("_answers", "_checked", "_single_bytes", "_terms")
+    So are the parts of answers: an answer that shares parts with one before costs what is new in it.
+    """
+
+    __slots__ = ("_answers", "_checked", "_lowering", "_single_bytes", "_tables", "_terms")
 
     def __init__(self, terms: TermStore, single_bytes: int) -> None:
         self._terms = terms
         self._single_bytes = single_bytes
         self._answers: dict[int, tuple[Any, int]] = {}  # by the id of the answer, which is kept too
         self._checked: dict[int, ir.Expr] = {}
+        self._tables = regular_tables(terms)
+        self._lowering = Lowering(self._tables)
 
     def term(self, answer: Any) -> int:
         """Return the term of an answer: None (nothing), bytes, or a regular expression.
@@ -149,25 +155,33 @@ class ResolverAnswers:
         if answer is None:
             return int(self._terms.alternatives(()))
         expr = ir.Literal(answer) if isinstance(answer, bytes) else answer
-        # answers are often choices of the same names in other combinations
-        for item in expr.items if isinstance(expr, ir.Choice) else (expr,):
-            if id(item) not in self._checked:
-                self._check(item)
-                if len(self._checked) >= MAX_CHECKED:
-                    self._checked.clear()
-                self._checked[id(item)] = item
-        term = regular_term(self._terms, expr)
+        self._check(expr)
+        if len(self._checked) >= MAX_CHECKED:
+            self._checked.clear()
+        if len(self._tables.pure) >= MAX_PARTS:
+            self._tables.pure.clear()
+            self._tables.characters.clear()
+            self._tables.class_parts.clear()
+        term = self._lowering.term(expr)
         if self._terms.matches(term, b""):
             raise ResolverError("a resolver must not answer an expression that can be empty")
         return term
 
     def _check(self, expr: ir.Expr) -> None:
-        for part in ir.walk(expr):
+        """Check the parts that were not checked before. Raises: ResolverError."""
+        todo, fresh = [expr], {}
+        while todo:
+            part = todo.pop()
+            if id(part) in self._checked or id(part) in fresh:
+                continue
             if isinstance(part, _NOT_REGULAR):
                 raise ResolverError(
                     f"a resolver must answer a regular expression, not one with {type(part).__name__}"
                 )
+            fresh[id(part)] = part
+            todo.extend(ir.children(part))
         check_bytes({"the answer of a resolver": expr}, self._single_bytes)
+        self._checked.update(fresh)
 
 
 class Store:

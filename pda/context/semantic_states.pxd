@@ -14,7 +14,7 @@ cdef enum:
     SEM_PLAIN = 0       # the state of grammars without semantics, and the initial value of the others
     SEM_SYMBOL = 1      # in mask walks: the state of the frame outside the walk is not known
     SEM_UNSURE = 2      # likewise, after an action that may have forbidden what is read
-    # answers of `key_suffixes`
+    # answers of `read_of_key`
     NO_KEYS = 0
     WHOLE_KEYS = 1
     OPENED_KEYS = 2
@@ -60,7 +60,7 @@ cdef class Semantics:
     cdef KeysId keys_at(self, SemId sem) noexcept nogil
     cdef SemId symbol_with(self, KeysId keys) except -3 nogil
     cdef SemId symbol_after_key(self, KeysId keys) except -3 nogil
-    cdef int key_suffixes(self, SemId sem, vector[vector[uint8_t]]& out) except -3 nogil
+    cdef int read_of_key(self, SemId sem, vector[uint8_t]& value) except -3 nogil
     cdef SemId enter(self, SemId sem, SpecId spec, bint is_walk) except -3 nogil
     cdef SemId test(self, SemId sem, TestId test) except -3 nogil
     cdef int lives(self, SemId sem, TermId term) except -3 nogil

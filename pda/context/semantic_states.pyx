@@ -311,51 +311,37 @@ cdef class Semantics:
             return NEEDS_STATE
         return self.with_keys(SEM_SYMBOL, keys)
 
-    cdef int key_suffixes(self, SemId sem, vector[vector[uint8_t]]& out) except -3 nogil:
-        """Append the suffixes that would complete undeclared keys which the object has used before.
+    cdef int read_of_key(self, SemId sem, vector[uint8_t]& value) except -3 nogil:
+        """Write what was read so far of an undeclared key, if the object has used others before.
 
-        Returns: WHOLE_KEYS where no capture is open, OPENED_KEYS after the quote of one, UNOPENED_KEYS
-        before it, NO_KEYS if there are none. NEEDS_STATE if the text so far, or a second capture that began
-        elsewhere, does not decide it.
+        Returns: WHOLE_KEYS where no capture is open, OPENED_KEYS after the quote of a key, UNOPENED_KEYS
+        before it, NO_KEYS if no key was used. NEEDS_STATE if the text so far, or a second capture that began
+        elsewhere, does not decide which keys go on with it.
         """
         cdef KeysId keys = self.keys_at(sem)
         cdef SemId above
-        cdef vector[TextId] texts
-        cdef vector[uint8_t] begun, value, text
-        cdef size_t i, k
-        cdef int where = WHOLE_KEYS
+        cdef vector[uint8_t] begun
+        value.clear()
         if keys <= KEYS_UNKNOWN or self.keys.states[keys].used <= 0:
             return NO_KEYS
-        if self.in_capture(sem):
-            above = self.sems[sem].parent
-            while self.in_capture(above):
-                # captures that began together have the same text
-                if self.sems[above].text:
-                    return NEEDS_STATE
-                above = self.sems[above].parent
-            self.texts.spell(self.sems[sem].text, begun)
-            where = OPENED_KEYS if begun.size() else UNOPENED_KEYS
-            if begun.size():
-                begun.push_back(self.key_text.quote)
-                if not self.key_text.read(begun.data(), begun.size(), value):
-                    return NEEDS_STATE
-                if value.size() >= 3 and value[value.size() - 3] == 0xED and value[value.size() - 2] >= 0xA0:
-                    # half of a surrogate pair
-                    return NEEDS_STATE
-        self.keys.key_sets.list_texts(self.keys.states[keys].used, texts)
-        for k in range(texts.size()):
-            text.clear()
-            self.texts.spell(texts[k], text)
-            if value.size() > text.size():
-                continue
-            i = 0
-            while i < value.size() and value[i] == text[i]:
-                i += 1
-            if i < value.size():
-                continue
-            text.erase(text.begin(), text.begin() + value.size())
-            out.push_back(text)
-        return where
+        if not self.in_capture(sem):
+            return WHOLE_KEYS
+        above = self.sems[sem].parent
+        while self.in_capture(above):
+            # captures that began together have the same text
+            if self.sems[above].text:
+                return NEEDS_STATE
+            above = self.sems[above].parent
+        self.texts.spell(self.sems[sem].text, begun)
+        if begun.empty():
+            return UNOPENED_KEYS
+        begun.push_back(self.key_text.quote)
+        if not self.key_text.read(begun.data(), begun.size(), value):
+            return NEEDS_STATE
+        if value.size() >= 3 and value[value.size() - 3] == 0xED and value[value.size() - 2] >= 0xA0:
+            # half of a surrogate pair
+            return NEEDS_STATE
+        return OPENED_KEYS
 
     # -- object keys ---------------------------------------------------------------------------------
 

@@ -159,10 +159,15 @@ def _bytes_of(expr: ir.Expr, known: dict[int, int]) -> int:
     return mask
 
 
-def regular_term(terms: TermStore, expr: ir.Expr) -> int:
-    """Return the term of an expression without references, as a resolver answers it."""
+def regular_tables(terms: TermStore) -> Tables:
+    """Return tables for expressions without references, as resolvers answer them."""
 
     def no_tokens(terminal: ir.TokenTerminal) -> tuple[tuple[int, ...], int]:
         raise TypeError("a special token in a regular expression")
 
-    return Lowering(Tables(terms, Semantics(None, KeyStates(terms)), no_tokens)).term(expr)
+    return Tables(terms, Semantics(None, KeyStates(terms)), no_tokens)
+
+
+def regular_term(terms: TermStore, expr: ir.Expr) -> int:
+    """Return the term of an expression without references."""
+    return Lowering(regular_tables(terms)).term(expr)

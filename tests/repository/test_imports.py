@@ -11,7 +11,7 @@ from repository.rooms import FOLDERS, MODULES, ROOMS, module_of, room_of, source
 from repository.tree import REPO
 
 # what `import stackmask` imports beyond NumPy: half of the modules is the package itself, the others are small
-OWN_MODULES = 150  # rooms are packages, which count
+OWN_MODULES = 155  # rooms are packages, which count
 OTHER_MODULES = 60
 
 MEASURE = """

@@ -23,7 +23,7 @@ from stackmask.grammar.source.work import remembering
 MAX_LENGTHS: Final = 32  # lengths of keys that are tried where they cannot be counted
 _TRIED: Final = "abxAB01/._-"
 _LETTERS: Final = string_constants.ascii_letters[:36] + string_constants.digits + "_-./: é"
-_NO_KEYS: Final[frozenset[Hashable]] = frozenset()
+MAX_LEVELS: Final = 100  # of a trie of keys, since expressions may not nest without end
 
 
 def simplified(texts: Texts) -> Texts:
@@ -129,6 +129,81 @@ def _visible_count(texts: Texts) -> int | None:
     return at_least(expr) if is_plain(expr) else None
 
 
+class UsedKeys:
+    """Keys that were used, as a trie: adding one makes anew only the way to it.
+
+    Labels of branches are strings. Deeper than ``MAX_LEVELS`` branches, what is left of the keys is a plain list.
+    ``spelled``: every spelling of the keys, without the quotes; None if there are none. Sets are compared by identity.
+    """
+
+    __slots__ = ("branches", "ends", "listed", "spelled")
+
+    def __init__(
+        self, branches: dict[str, tuple[str, UsedKeys]], ends: bool, listed: tuple[str, ...] = ()
+    ) -> None:
+        self.branches = branches  # by their first characters
+        self.ends = ends
+        self.listed = listed
+        options = [*map(literal, listed), *(_then(label, node) for label, node in branches.values())]
+        if ends:
+            options.append(ir.EPSILON)
+        self.spelled = ir.Choice(tuple(options)) if len(options) > 1 else options[0] if options else None
+
+    def adding(self, key: str) -> UsedKeys:
+        """Return the set with one more key. Cost: the branches on the way to it."""
+        way: list[tuple[UsedKeys, str]] = []  # the nodes that are made anew, and the labels from them
+        node, left = self, key
+        while True:
+            if len(way) >= MAX_LEVELS:
+                made = UsedKeys(node.branches, node.ends, (*node.listed, left))
+                break
+            if not left:
+                made = UsedKeys(node.branches, True, node.listed)
+                break
+            label, below = node.branches.get(left[0], ("", _END))
+            shared = _shared(label, left)
+            if not label:
+                way.append((node, left))
+                made = _END
+                break
+            if shared == len(label):
+                way.append((node, label))
+                node, left = below, left[shared:]
+                continue
+            way.append((node, label[:shared]))
+            branches = {label[shared]: (label[shared:], below)}
+            if shared < len(left):
+                branches[left[shared]] = (left[shared:], _END)
+            made = UsedKeys(branches, shared == len(left))
+            break
+        for node, label in reversed(way):
+            made = UsedKeys({**node.branches, label[0]: (label, made)}, node.ends, node.listed)
+        return made
+
+
+def _then(label: str, node: UsedKeys) -> ir.Expr:
+    """Return the spellings of a label, and then of what follows it."""
+    if node is _END or node.spelled is None:
+        return literal(label)
+    return ir.Sequence((literal(label), node.spelled))
+
+
+def _shared(a: str, b: str) -> int:
+    """Return how many characters two strings begin with in common."""
+    if b.startswith(a):
+        return len(a)
+    count = 0
+    for x, y in zip(a, b, strict=False):
+        if x != y:
+            break
+        count += 1
+    return count
+
+
+_END: Final = UsedKeys({}, True)
+_NO_KEYS: Final = UsedKeys({}, False)
+
+
 @ir.never_forbids
 def no_keys(_: Hashable, __: bytes) -> Hashable:
     """Start an object: no key was used."""
@@ -138,8 +213,8 @@ def no_keys(_: Hashable, __: bytes) -> Hashable:
 @ir.never_forbids
 def use_key(used: Hashable, text: bytes) -> Hashable | None:
     """Add a key, as JSON text, to those used. It was not used before: ``LeftOverKeys`` has none of them."""
-    assert isinstance(used, frozenset)
-    return used | {json.loads(text)}
+    assert isinstance(used, UsedKeys)
+    return used.adding(json.loads(text))
 
 
 class LeftOverKeys:
@@ -151,13 +226,11 @@ class LeftOverKeys:
         self.body = lift(expr)
 
     def __call__(self, used: Hashable) -> ir.Expr:
-        """Return the expression of what is left. Cost: linear in the number of used keys."""
-        assert isinstance(used, frozenset)
-        if not used:
+        """Return the expression of what is left. It shares all but a few parts with that of one key less."""
+        assert isinstance(used, UsedKeys)
+        if used.spelled is None:
             return string(self.body)
-        words = tuple(map(literal, sorted(used)))
-        word = words[0] if len(words) == 1 else ir.Choice(words)
-        return string(ir.Intersection((self.body, ir.Complement(word))))
+        return string(ir.Intersection((self.body, ir.Complement(used.spelled))))
 
 
 @lru_cache(1024)

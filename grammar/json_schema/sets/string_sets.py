@@ -10,10 +10,12 @@ from stackmask.grammar.json_schema.sets.finiteness import is_endless
 from stackmask.grammar.json_schema.text.strings import ANY_STRING, lift, string, word
 from stackmask.grammar.source.work import remembering, spend
 from stackmask.pda.errors import BudgetError
+from stackmask.pda.lowering import questions
 from stackmask.pda.lowering.questions import Recognizer, is_empty
 
 MAX_WORDS: Final = 256  # words that a finite language is written out to
 MAX_EXPLORED: Final = 20_000  # terms visited to find out whether a set of strings is empty
+MAX_STATES: Final = 1_000  # ... and whether some beginnings begin finitely many
 
 
 class TextsTooLarge(ValueError):
@@ -158,12 +160,12 @@ class Texts:
         return _intersection(parts)
 
     def is_endless(self) -> bool:
-        """Tell whether every beginning of a member begins infinitely many, as far as can be read off."""
+        """Tell whether every beginning of a member begins infinitely many, as far as can be found out soon."""
         if self is ALL:
             return True
         if self.words is not None or self.high is not None:
             return False
-        return not self.parts or is_endless(_intersection(self.parts))
+        return not self.parts or _goes_on(_intersection(self.parts))
 
     def is_empty(self) -> bool:
         """Tell whether there is no member. Raises: BudgetError if that cannot be found out."""
@@ -296,6 +298,12 @@ def _is_empty(expr: ir.Expr) -> bool:
         raise TextsTooLarge(
             f"whether any string meets all of its conditions takes more than {MAX_EXPLORED} steps to find out"
         ) from None
+
+
+@remembering(4096)
+def _goes_on(expr: ir.Expr) -> bool:
+    """Tell whether every beginning of a member begins infinitely many: read off the form, or by all its states."""
+    return is_endless(expr) or bool(questions.is_endless(expr, MAX_STATES))
 
 
 def finite_words(expr: ir.Expr, limit: int) -> list[str] | None:

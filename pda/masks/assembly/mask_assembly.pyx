@@ -11,7 +11,7 @@ cimport cython
 from libc.stdint cimport uint8_t, uint64_t
 
 from stackmask.pda.ids cimport (
-    ACTION_BACK, ACTION_NONE, NO_NODE, NO_PENDING, NO_REPEAT, NO_ROW, NO_SUFFIXES, CodeId, LiteralId,
+    ACTION_BACK, ACTION_NONE, NO_PENDING, NO_REPEAT, NO_ROW, NO_SUFFIXES, CodeId, LiteralId,
     PlaceId, RunId, SplitId, TailId, is_capture, restores_caller,
 )
 from stackmask.pda.masks.assembly.return_checks cimport edge_of, is_alive, may_forbid
@@ -29,8 +29,7 @@ from stackmask.pda.masks.shared.arena cimport NO_FILTER, NO_TOKENS, Group, Inclu
 from stackmask.pda.masks.walk.known_stack_walks cimport NOT_REPEATED
 from stackmask.pda.masks.shared.run_tables cimport NOT_A_CODE
 from stackmask.pda.context.callables cimport FORBIDDEN, NEEDS_STATE
-from stackmask.pda.context.semantic_states cimport NO_KEYS, SEM_SYMBOL, UNOPENED_KEYS
-from stackmask.pda.vocabulary.suffix_tries cimport place_at
+from stackmask.pda.context.semantic_states cimport SEM_SYMBOL
 from stackmask.pda.masks.prefixes.literal_table cimport as_literal, as_term
 from stackmask.pda.masks.runs.run_splitting cimport ANYTHING
 
@@ -383,9 +382,8 @@ cdef class MaskAssembler(MaskPart):
         if mask.repeat != NO_REPEAT:
             self.repeat(family, at, mask.repeat)
         if mask.key_count and at.keys > KEYS_UNKNOWN and self.semantics.keys.states[at.keys].used > 0:
-            self.keys_used.spell_keys(at.keys)
             for i in range(mask.key_first, mask.key_first + mask.key_count):
-                self.keys_used.doubt(self.arena.key_starts[i], self.keys_used.spelled)
+                self.keys_used.doubt_whole(self.arena.key_starts[i], at.keys)
         return 0
 
     cdef int repeat(self, ConfigSpace family, Visit at, RepeatId repeat) except -3 nogil:
@@ -539,14 +537,11 @@ cdef class MaskAssembler(MaskPart):
 
         ``above``: that node; 0: the whole vocabulary.
         """
-        cdef int where
         cdef KeysId keys
-        cdef NodeId node
         cdef int32_t i, first = family.configs[config].first
         cdef size_t roots, k = 0, limit, most = MANY_VISITS
         cdef bint strict
         cdef Member m
-        cdef vector[vector[uint8_t]] strings
         self.work.clear()
         self.operands.clear()
         self.unsure_operands.clear()
@@ -566,15 +561,8 @@ cdef class MaskAssembler(MaskPart):
             else:
                 self.visit_member(family, m, keys)
             if keys > KEYS_UNKNOWN and self.semantics.in_capture(m.sem):
-                strings.clear()
-                where = self.semantics.key_suffixes(m.sem, strings)
-                node = 0
-                if where == UNOPENED_KEYS:
-                    node = self.keys_used.opening()
-                if where == NEEDS_STATE:
+                if not self.keys_used.doubt_rest(m.sem):
                     self.trials.tries_everything = True
-                elif where != NO_KEYS and node != NO_NODE:
-                    self.keys_used.doubt(place_at(node, 0), strings)
         roots = self.work.visits.size()
         self.entered, limit = 0, EDGES_PER_VISIT * most
         self.most_entered = limit

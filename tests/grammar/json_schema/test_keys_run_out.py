@@ -13,7 +13,10 @@ from json_schema_engine import COMPILER
 
 import stackmask as sm
 from stackmask.grammar import ir
+from stackmask.grammar.json_schema.sets import key_languages
 from stackmask.grammar.json_schema.sets.finiteness import is_endless
+from stackmask.grammar.json_schema.text.strings import literal
+from stackmask.pda.lowering.questions import Recognizer
 
 ONE = {"const": 1}
 CLOSED: dict[str, Any] = {"type": "object", "additionalProperties": False}
@@ -143,3 +146,94 @@ def test_short_keys_are_not_taken_for_few() -> None:
         ):
             matcher = compiled.matcher()
             assert (matcher.accept_string(text) and matcher.is_accepting()) == valid
+
+
+def test_keys_that_go_on_by_all_their_states_do_not_run_out() -> None:
+    patterns = {"^k": {"type": "integer"}, "[0-9]$": {"minimum": 0}, "^[a-z]+x.*y": ONE}
+    grammar = sm.Grammar.from_json_schema({"type": "object", "patternProperties": patterns})
+    assert grammar.report is not None
+    assert not any("keys in one object" in note.reason for note in grammar.report.narrowed)
+    assert "LeftOverKeys" not in str(grammar.normalized)
+
+
+def test_used_keys_are_what_was_added() -> None:
+    choose = random.Random(11)
+    used, known = key_languages._NO_KEYS, []
+    for _ in range(60):
+        key = "".join(choose.choices('ab"é', k=choose.randint(0, 5)))
+        if key in known:
+            continue
+        used = used.adding(key)
+        known.append(key)
+        spelled = Recognizer(used.spelled)
+        others = ["".join(choose.choices('ab"é', k=choose.randint(0, 5))) for _ in range(20)]
+        for word in {*known, *others}:
+            text = json.dumps(word, ensure_ascii=choose.random() < 0.5)[1:-1]
+            assert spelled.matches(text.encode()) == (word in known)
+
+
+def test_keys_within_keys_do_not_nest_without_end() -> None:
+    used = key_languages._NO_KEYS
+    for n in range(3 * key_languages.MAX_LEVELS):
+        used = used.adding("a" * n)
+    depth, part = 0, used.spelled
+    while part is not None:
+        depth, part = depth + 1, next((p for p in ir.children(part) if ir.children(p)), None)
+    assert depth < 3 * key_languages.MAX_LEVELS
+    spelled = Recognizer(used.spelled)
+    assert spelled.matches(b"a" * (3 * key_languages.MAX_LEVELS - 1))
+    assert not spelled.matches(b"a" * 3 * key_languages.MAX_LEVELS)
+
+
+def test_one_more_key_costs_what_is_new_in_it() -> None:
+    """Parts of the answer before are not made, checked or lowered again."""
+
+    def parts(count: int) -> int:
+        used = key_languages._NO_KEYS
+        for n in range(count):
+            used = used.adding(f"key{n}_id")
+        before = {id(part) for part in ir.walk(used.spelled)}
+        return sum(id(part) not in before for part in ir.walk(used.adding("key7x_id").spelled))
+
+    assert parts(1000) <= parts(100) + 40
+    assert isinstance(literal("a"), ir.Choice)
+
+
+def test_masks_of_keys_do_not_depend_on_the_way() -> None:
+    """Back and forth over many keys: masks are those of a fresh compiler."""
+    tokens = [bytes([b]) for b in range(256)]
+    vocabulary = sm.Vocabulary(
+        [*tokens, None, b'{"', b'":1,"', b"k1", b'k2":', b'"k3"', b'1"', b'"', b"_id", b"\\u006b"],
+        stop_ids=[256],
+    )
+    for patterns in ({"^k[0-9]{1,3}$": ONE}, {"^[a-z0-9]+_id$": ONE}, {"^k": ONE, "[0-9]$": ONE}):
+        schema = {**CLOSED, "patternProperties": patterns}
+        grammar = sm.Grammar.from_json_schema(schema, whitespace="compact")
+        used, choose = sm.Compiler(vocabulary).compile(grammar).matcher(), random.Random(3)
+        mask, other = (sm.allocate_token_bitmask(1, vocabulary.size) for _ in range(2))
+        end = "_id" if "^[a-z0-9]+_id$" in patterns else ""
+        written: list[int] = []
+        for number in range(25):
+            piece = ("{" if number == 0 else ",") + f'"k{number}{end}":1'
+            for byte in piece.encode():
+                assert used.accept_token(byte)
+                written.append(byte)
+            if number % 4 == 3:
+                back = choose.randrange(1, len(piece))
+                used.rollback(back)
+                again = written[-back:]
+                used.fill_next_token_bitmask(mask)
+                for byte in again:
+                    assert used.accept_token(byte)
+            used.rollback(3)
+            fresh = sm.Compiler(vocabulary).compile(grammar).matcher()
+            for byte in written[:-3]:
+                assert fresh.accept_token(byte)
+            for byte in written[-3:]:
+                used.fill_next_token_bitmask(mask)
+                fresh.fill_next_token_bitmask(other)
+                assert (mask == other).all()
+                assert used.accept_token(byte)
+                assert fresh.accept_token(byte)
+        assert used.accept_string("}")
+        assert used.is_accepting()
