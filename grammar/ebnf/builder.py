@@ -32,7 +32,8 @@ from stackmask.grammar.ir import (
     TokenTerminal,
 )
 from stackmask.grammar.ir import Sequence as SequenceExpr
-from stackmask.grammar.regex import (
+from stackmask.grammar.regex.compile import regex_expr
+from stackmask.grammar.regex.inline_regex import (
     FLAGS,
     MAX_COUNT,
     character,
@@ -41,7 +42,6 @@ from stackmask.grammar.regex import (
     read_bounds,
     read_number,
 )
-from stackmask.grammar.regex.compile import regex_expr
 from stackmask.grammar.source import charclass
 from stackmask.grammar.source.diagnostics import Collector, GrammarError, line_and_column
 from stackmask.grammar.source.escapes import read_class, read_literal

@@ -10,13 +10,6 @@ from stackmask.grammar.ir import Rule, RuleSet, SourceText, Span
 from stackmask.grammar.regex.assertions.assertions import compile_assertions
 from stackmask.grammar.regex.assertions.contexts import concat
 from stackmask.grammar.regex.assertions.flat import TooEntangled
-from stackmask.grammar.regex.automaton import automaton_expr
-from stackmask.grammar.regex.flavours.ecma import FLAGS as ECMA_FLAGS
-from stackmask.grammar.regex.flavours.ecma import ecma_reader
-from stackmask.grammar.regex.flavours.python import FLAGS as PYTHON_FLAGS
-from stackmask.grammar.regex.flavours.python import python_reader
-from stackmask.grammar.regex.flavours.rust import FLAGS as RUST_FLAGS
-from stackmask.grammar.regex.flavours.rust import rust_reader
 from stackmask.grammar.regex.pattern.reader import Reader, U
 from stackmask.grammar.regex.pattern.tree import Node
 from stackmask.grammar.source.diagnostics import Diagnostic, GrammarError
@@ -27,11 +20,23 @@ Flavor: TypeAlias = Literal["ecma", "python", "rust"]
 SOURCE_NAME: Final = "<regex>"
 ANY_BYTES: Final = ir.Repeat(ir.ByteClass((1 << 256) - 1), 0, None)
 
-_FLAVORS: Final[dict[str, tuple[Callable[[str, int, bool], Reader], dict[str, int], int]]] = {
-    "ecma": (ecma_reader, ECMA_FLAGS, 0),
-    "python": (python_reader, PYTHON_FLAGS, U),
-    "rust": (rust_reader, RUST_FLAGS, U),
-}
+_FLAVORS: Final = ("ecma", "python", "rust")
+_Flavour: TypeAlias = "tuple[Callable[[str, int, bool], Reader], dict[str, int], int]"
+
+
+def _flavour(name: str) -> _Flavour:
+    """Return the reader of a flavour, its flags, and those that are on; others are not imported, which takes time."""
+    if name == "ecma":
+        from stackmask.grammar.regex.flavours import ecma
+
+        return ecma.ecma_reader, ecma.FLAGS, 0
+    if name == "python":
+        from stackmask.grammar.regex.flavours import python
+
+        return python.python_reader, python.FLAGS, U
+    from stackmask.grammar.regex.flavours import rust
+
+    return rust.rust_reader, rust.FLAGS, U
 
 
 class Tree(NamedTuple):
@@ -81,6 +86,8 @@ def regex_expr(
             return compile_assertions(tree, search, reader.asserted, as_bytes, any_text)
         except TooEntangled as error:
             entangled = error
+        from stackmask.grammar.regex.automaton import automaton_expr
+
         return automaton_expr(tree, search, isinstance(pattern, bytes))
     except RecursionError:
         # groups are limited, but not what the caller has on the stack already
@@ -126,7 +133,7 @@ def _reader(pattern: str | bytes, flavor: Flavor, flags: str) -> tuple[Reader, s
         raise ArgumentError(f"a pattern is str, bytes or re.Pattern, not {type(pattern).__name__}")
     if not isinstance(flags, str):
         raise ArgumentError(f"flags are letters in a str, not {type(flags).__name__}")
-    reader, known, value = _FLAVORS[flavor]
+    reader, known, value = _flavour(flavor)
     as_bytes = isinstance(pattern, bytes)
     text = pattern.decode("latin-1") if isinstance(pattern, bytes) else pattern
     on, _, off = flags.partition("-")

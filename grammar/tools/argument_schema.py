@@ -6,7 +6,7 @@ from functools import lru_cache
 from typing import Any, Final
 
 from stackmask.grammar.json_schema.sets.string_sets import Texts, TextsTooLarge
-from stackmask.grammar.regex import regex_expr
+from stackmask.grammar.regex.compile import regex_expr
 from stackmask.grammar.source.diagnostics import GrammarError, StackmaskError
 
 EVERY: Final = frozenset({"string", "number", "boolean", "null", "object", "array"})

@@ -44,7 +44,7 @@ _INVALID: Final = ("G007", "G008")  # bad character class, bad regex
 
 @remembering(_CACHED)
 def _pattern(pattern: str) -> Texts | tuple[str, str]:
-    from stackmask.grammar.regex import regex_expr
+    from stackmask.grammar.regex.compile import regex_expr
 
     try:
         expr = regex_expr(pattern, flavor="ecma", search=True)
@@ -61,7 +61,7 @@ def blank_expr(source: str) -> ir.Expr:
 
     Raises: SchemaError if it is no regular expression, or allows more than JSON's blanks.
     """
-    from stackmask.grammar.regex import regex_expr
+    from stackmask.grammar.regex.compile import regex_expr
 
     try:
         expr = regex_expr(source, flavor="ecma", search=False)

@@ -8,40 +8,23 @@ format forbids.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from functools import cache, wraps
+from functools import cache
+from importlib import import_module
 from types import MappingProxyType
 from typing import Final
 
 from stackmask.grammar import ir
-from stackmask.grammar.json_schema.formats.addresses import hostname, hostname_before_idna, ipv4, ipv6, uuid
-from stackmask.grammar.json_schema.formats.calendar import date, date_time, duration, time
-from stackmask.grammar.json_schema.formats.mail import email, idn_email
-from stackmask.grammar.json_schema.formats.pattern import regex
-from stackmask.grammar.json_schema.formats.pointers import (
-    json_pointer,
-    relative_json_pointer,
-    relative_json_pointer_with_index,
-)
-from stackmask.grammar.json_schema.formats.uri import iri, iri_reference, uri, uri_reference, uri_template
 from stackmask.grammar.json_schema.text import strings
-
-
-def idn_hostname() -> ir.Expr:
-    """Return idn-hostname; see ``formats.idn``. Cost: the first call in a process reads Unicode's tables."""
-    from stackmask.grammar.json_schema.formats import idn
-
-    return idn.idn_hostname()
-
 
 Format = Callable[[], ir.Expr]
 
 
-def _kept(make: Format) -> Format:
-    """Return the function with its result remembered, and the lift of it too."""
+def _kept(module: str, name: str) -> Format:
+    """Return a function that makes a format once: its module is imported by then, and its lift is remembered too."""
 
     @cache
-    @wraps(make)
     def make_once() -> ir.Expr:
+        make: Format = getattr(import_module(f"{__name__}.{module}"), name)
         return strings.keep(make())
 
     return make_once
@@ -49,25 +32,25 @@ def _kept(make: Format) -> Format:
 
 FORMATS: Final[Mapping[str, Format]] = MappingProxyType(
     {
-        "date-time": _kept(date_time),
-        "date": _kept(date),
-        "time": _kept(time),
-        "duration": _kept(duration),
-        "email": _kept(email),
-        "idn-email": _kept(idn_email),
-        "hostname": _kept(hostname),
-        "idn-hostname": _kept(idn_hostname),
-        "ipv4": _kept(ipv4),
-        "ipv6": _kept(ipv6),
-        "uri": _kept(uri),
-        "uri-reference": _kept(uri_reference),
-        "iri": _kept(iri),
-        "iri-reference": _kept(iri_reference),
-        "uuid": _kept(uuid),
-        "uri-template": _kept(uri_template),
-        "json-pointer": _kept(json_pointer),
-        "relative-json-pointer": _kept(relative_json_pointer),
-        "regex": _kept(regex),
+        "date-time": _kept("calendar", "date_time"),
+        "date": _kept("calendar", "date"),
+        "time": _kept("calendar", "time"),
+        "duration": _kept("calendar", "duration"),
+        "email": _kept("mail", "email"),
+        "idn-email": _kept("mail", "idn_email"),
+        "hostname": _kept("addresses", "hostname"),
+        "idn-hostname": _kept("idn", "idn_hostname"),  # reads Unicode's tables
+        "ipv4": _kept("addresses", "ipv4"),
+        "ipv6": _kept("addresses", "ipv6"),
+        "uri": _kept("uri", "uri"),
+        "uri-reference": _kept("uri", "uri_reference"),
+        "iri": _kept("uri", "iri"),
+        "iri-reference": _kept("uri", "iri_reference"),
+        "uuid": _kept("addresses", "uuid"),
+        "uri-template": _kept("uri", "uri_template"),
+        "json-pointer": _kept("pointers", "json_pointer"),
+        "relative-json-pointer": _kept("pointers", "relative_json_pointer"),
+        "regex": _kept("pattern", "regex"),
     }
 )
 """Every format of any draft."""
@@ -103,9 +86,9 @@ def _select(names: tuple[str, ...], /, **others: Format) -> Mapping[str, Format]
 
 
 _LATER: Final = _select(
-    (*_IN_7, "duration", "uuid"), relative_json_pointer=_kept(relative_json_pointer_with_index)
+    (*_IN_7, "duration", "uuid"), relative_json_pointer=_kept("pointers", "relative_json_pointer_with_index")
 )
-_OLD_HOSTNAME: Final = _kept(hostname_before_idna)
+_OLD_HOSTNAME: Final = _kept("addresses", "hostname_before_idna")
 _BY_DRAFT: Final = {
     "4": _select(_IN_4, hostname=_OLD_HOSTNAME),
     "6": _select(_IN_6, hostname=_OLD_HOSTNAME),

@@ -8,6 +8,7 @@ takes them. With the flag, the grammar is the strict one. Matching is by code po
 from __future__ import annotations
 
 import re
+from functools import cache
 from typing import ClassVar, Final, final
 
 from stackmask.grammar import ir
@@ -42,12 +43,15 @@ _NAME: Final = re.compile(r"\(\?<((?:[^\W\d]|\$)[\w$\u200c\u200d]*)>")
 _GROUPS: Final = re.compile(r"\\.|\[(?:\\.|[^\]\\])*\]|(\((?!\?)|\(\?<(?![=!]))", re.DOTALL)
 _OCTAL: Final = re.compile(r"[0-3][0-7]{0,2}|[4-7][0-7]?")
 
-_WORD_FOLDED: Final = fold(charclass.WORD, SIMPLE)
+
+@cache
+def _word_folded() -> Ranges:
+    return fold(charclass.WORD, SIMPLE)  # reads a table
 
 
 def word(flags: int) -> Ranges:
     r"""Return what `\w` matches: with `i` and `u`, two more letters equal ASCII ones."""
-    return _WORD_FOLDED if flags & I and flags & U else charclass.WORD
+    return _word_folded() if flags & I and flags & U else charclass.WORD
 
 
 # of classes: what the grammars refuse or read differently must not be taken from one another
