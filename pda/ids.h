@@ -158,4 +158,72 @@ STACKMASK_ID(FrameStateId)
 
 #undef STACKMASK_ID
 
+namespace stackmask {
+
+// How often at most, where there is no bound: more than every count.
+constexpr int32_t UNBOUNDED = INT32_MAX;
+
+// Whether a term may end here: never, or where the next byte is in a guard.
+class Nullability {
+    uint8_t code;   // 0: never; else the guard + 1
+
+    constexpr explicit Nullability(int code) : code(static_cast<uint8_t>(code)) {}
+
+  public:
+    Nullability() = default;
+    static constexpr Nullability never() { return Nullability(0); }
+    static constexpr Nullability under(GuardId guard) {
+        return Nullability(static_cast<int>(static_cast<int32_t>(guard)) + 1);
+    }
+
+    constexpr bool possible() const { return code != 0; }
+    constexpr bool always() const { return code == 1; }     // guard 0 allows every byte
+    constexpr GuardId guard() const { return GuardId(code - 1); }   // where it is possible
+};
+
+constexpr Nullability NEVER = Nullability::never();
+constexpr Nullability ALWAYS = Nullability::under(GuardId(0));
+
+// What happens when a call returns: a capture ends and its action runs, or one of the constants below.
+class ReturnAction {
+    enum Kind : uint32_t { CAPTURE, NONE, SCOPE, KEYED, COUNTED, BACK };
+    uint32_t bits;      // three of the kind; above them, where a capture ends, the action
+
+    constexpr ReturnAction(Kind kind, uint32_t number) : bits(number << 3 | kind) {}
+    constexpr uint32_t kind() const { return bits & 7; }
+
+  public:
+    ReturnAction() = default;
+    static constexpr ReturnAction end_of(ActionId action) {
+        return ReturnAction(CAPTURE, static_cast<uint32_t>(static_cast<int32_t>(action)));
+    }
+    static constexpr ReturnAction of_code(uint32_t code) {
+        return ReturnAction(static_cast<Kind>(code & 7), code >> 3);
+    }
+    static constexpr ReturnAction none() { return ReturnAction(NONE, 0); }
+    static constexpr ReturnAction scope() { return ReturnAction(SCOPE, 0); }
+    static constexpr ReturnAction keyed() { return ReturnAction(KEYED, 0); }
+    static constexpr ReturnAction counted() { return ReturnAction(COUNTED, 0); }
+    static constexpr ReturnAction back() { return ReturnAction(BACK, 0); }
+
+    constexpr uint32_t code() const { return bits; }    // all of it, to hash, to sort, and for keys of dicts
+
+    constexpr bool is_capture() const { return kind() == CAPTURE; }  // mutant: first-capture
+    constexpr ActionId action() const { return ActionId(static_cast<int32_t>(bits >> 3)); }    // of a capture
+    // whether the semantic state of the caller comes back at the return, or its keys
+    constexpr bool restores_caller() const { return kind() == SCOPE || kind() == KEYED || kind() == BACK; }
+
+    constexpr bool operator==(ReturnAction other) const { return bits == other.bits; }
+    constexpr bool operator!=(ReturnAction other) const { return bits != other.bits; }
+};
+static_assert(sizeof(ReturnAction) == sizeof(int32_t), "edges of frames are as small as can be");
+
+constexpr ReturnAction ACTION_NONE = ReturnAction::none();
+constexpr ReturnAction ACTION_SCOPE = ReturnAction::scope();
+constexpr ReturnAction ACTION_KEYED = ReturnAction::keyed();
+constexpr ReturnAction ACTION_COUNTED = ReturnAction::counted();
+constexpr ReturnAction ACTION_BACK = ReturnAction::back();
+
+}  // namespace stackmask
+
 #endif

@@ -2,7 +2,7 @@
 #
 # A debug build checks this (see ids.h): there each name is a separate type, and mixing two does not compile.
 # Where a number really is both, write `<TermId><int32_t>number`. Vectors are of one id: `vector[TermId]`.
-from libc.stdint cimport int32_t
+from libc.stdint cimport int32_t, uint32_t
 
 cdef extern from "ids.h" nogil:
     # terms
@@ -69,6 +69,9 @@ cdef enum:
     # in place of an id where there is none
     NO_TERM = -1
     NO_RULE = -1
+    NO_SEM = -1
+    NO_PARENT = -1
+    NO_SPEC = -1
     NO_FRAME = -1
     NO_TOKEN = -1
     NO_NODE = -1
@@ -84,20 +87,40 @@ cdef enum:
     NO_LINK = -1
 
 
-cdef enum:
-    # what happens when a call returns, where it is not an action of a capture
-    ACTION_NONE = -1            # nothing
-    ACTION_SCOPE = -2           # the semantic state of the caller comes back
-    ACTION_KEYED = -3           # the same; the call is an object with keys
-    ACTION_COUNTED = -4         # nothing; the call is a text of so many tokens at most, see token_counts.pyx
-    ACTION_BACK = -2147483647   # only the keys of the caller come back; in summary frames
+# Variants: small values that are one of several things and say which. Unlike ids, they are types of their
+# own in every build, so no sign and no range can be asked for.
+cdef extern from "ids.h" namespace "stackmask" nogil:
+    const int32_t UNBOUNDED     # how often at most, where there is no bound: more than every count
 
+    cppclass Nullability:
+        # whether a term may end here: never, or where the next byte is in a guard
+        bint possible() noexcept
+        bint always() noexcept          # whatever the next byte is
+        GuardId guard() noexcept        # where it is possible
 
-cdef inline bint is_capture(ActionId action) noexcept nogil:
-    # whether a capture ends at the return
-    return action >= 0  # mutant: first-capture
+        @staticmethod
+        Nullability under(GuardId guard) noexcept
 
+    const Nullability NEVER
+    const Nullability ALWAYS
 
-cdef inline bint restores_caller(ActionId action) noexcept nogil:
-    # whether the semantic state of the caller comes back at the return, or its keys
-    return action <= ACTION_SCOPE and action != ACTION_COUNTED
+    cppclass ReturnAction:
+        # what happens when a call returns: the action of a capture that ends there, or a constant below
+        bint is_capture() noexcept
+        ActionId action() noexcept      # of a capture
+        bint restores_caller() noexcept     # the semantic state of the caller comes back, or its keys
+        uint32_t code() noexcept        # all of it as one integer
+        bint operator==(ReturnAction) noexcept
+        bint operator!=(ReturnAction) noexcept
+
+        @staticmethod
+        ReturnAction end_of(ActionId action) noexcept
+
+        @staticmethod
+        ReturnAction of_code(uint32_t code) noexcept
+
+    const ReturnAction ACTION_NONE      # nothing
+    const ReturnAction ACTION_SCOPE     # the semantic state of the caller comes back
+    const ReturnAction ACTION_KEYED     # the same; the call is an object with keys
+    const ReturnAction ACTION_COUNTED   # nothing; the call is a text of so many tokens at most
+    const ReturnAction ACTION_BACK      # only the keys of the caller come back; in summary frames

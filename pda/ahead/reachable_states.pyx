@@ -17,17 +17,7 @@ frames are its automaton (Bouajjani, Esparza and Maler, "Reachability Analysis o
 cimport cython
 from libc.stdint cimport int64_t, uint32_t
 
-from stackmask.pda.ids cimport (
-    ACTION_BACK,
-    ACTION_KEYED,
-    ACTION_NONE,
-    NO_FRAME,
-    ActionId,
-    KeysId,
-    MapId,
-    is_capture,
-    restores_caller,
-)
+from stackmask.pda.ids cimport ACTION_BACK, ACTION_KEYED, ACTION_NONE, NO_FRAME, KeysId, MapId, ReturnAction
 from stackmask.pda.stack.frames cimport BOTTOM, BOTTOM_CONTINUATION, Edge
 from stackmask.pda.terms.term_table cimport (
     ANY_BYTE,
@@ -42,7 +32,8 @@ from stackmask.pda.terms.term_table cimport (
     SiteList,
     token_symbol,
 )
-from stackmask.pda.context.object_keys cimport KEYS_NONE, NOT_NOW, ANY_USED, KeyState, KeyStates
+from stackmask.pda.context.object_keys cimport KEYS_NONE, NOT_NOW, USED_ANY, KeyState, KeyStates
+from stackmask.pda.context.text_sets cimport EMPTY_SET
 from stackmask.pda.memory.hash_tables cimport NO_VALUE, map_free, map_get, map_init, map_put
 
 cdef enum:
@@ -57,7 +48,8 @@ cdef KeysId after_key(KeyStates keys, KeysId view) except -3:
     if found < 0:
         return NOT_NOW
     k = keys.states[found]
-    k.used = ANY_USED
+    k.undeclared = USED_ANY
+    k.used = EMPTY_SET
     keys.scratch.resize(keys.specs[k.spec].words)
     for i in range(keys.specs[k.spec].words):
         keys.scratch[i] = keys.words[k.taken + i]
@@ -106,8 +98,8 @@ cdef class Reachable:
             m = self.members[self.next]
             self.next += 1
             flags = self.terms.terms[m.state].flags
-            if self.terms.terms[m.state].nu >= 0:
-                self.leave(m, self.terms.terms[m.state].nu)
+            if self.terms.terms[m.state].nu.possible():
+                self.leave(m, self.terms.terms[m.state].nu.guard())
             if flags & F_CALL:
                 self.terms.find_sites(m.state)
                 calls = self.terms.site_lists[self.terms.terms[m.state].calls]
@@ -167,7 +159,7 @@ cdef class Reachable:
     cdef int call(self, Member m, CallSite site) except -1:
         """Enter what a member calls, or pass a test of the keys."""
         cdef Call call = self.terms.call_table[site.call]
-        cdef ActionId action = call.action
+        cdef ReturnAction action = call.action
         cdef TermId body
         cdef FrameId frame
         cdef TermId continuation = site.continuation
@@ -193,9 +185,9 @@ cdef class Reachable:
             return 0
         if action == ACTION_KEYED:
             sem = self.semantics.enter(sem, call.spec, True)
-        elif is_capture(action) and self.semantics.may_forbid(action):
+        elif action.is_capture() and self.semantics.may_forbid(action.action()):
             action_forbids = True
-            self.unknown = self.unknown or not self.semantics.is_key(action)
+            self.unknown = self.unknown or not self.semantics.is_key(action.action())
         elif (
             action == ACTION_NONE
             and self.semantics.keys_at(sem) != KEYS_NONE
@@ -208,7 +200,7 @@ cdef class Reachable:
             keys_forbid = True
         frame = self.activation(body, sem, keys_forbid, action_forbids)
         is_tail = continuation == EPS and call.action == ACTION_NONE
-        caller = (continuation, self.place_of(m.frame, m.sem), action, is_tail)
+        caller = (continuation, self.place_of(m.frame, m.sem), action.code(), is_tail)
         if caller not in self.callers[frame]:
             self.callers[frame].add(caller)
             for left in list(self.exits[frame]):  # mutant: late-callers
@@ -228,7 +220,7 @@ cdef class Reachable:
     cdef int go_back(self, tuple caller, tuple left) except -1:
         cdef TermId continuation = caller[0]
         cdef FrameStateId place = caller[1]
-        cdef ActionId action = caller[2]
+        cdef ReturnAction action = ReturnAction.of_code(caller[2])
         cdef GuardId guard = left[0]
         cdef SemId sem = left[1]
         cdef KeysId keys
@@ -237,9 +229,9 @@ cdef class Reachable:
             continuation = self.terms.mk_seq(self.terms.mk_guard(guard), continuation)
             if continuation == EMPTY:
                 return 0
-        if restores_caller(action):
+        if action.restores_caller():
             sem = self.place_sem[place]
-        elif is_capture(action) and self.semantics.is_key(action):
+        elif action.is_capture() and self.semantics.is_key(action.action()):
             keys = after_key(self.semantics.keys, self.semantics.keys_at(sem))
             if keys == NOT_NOW:
                 return 0
@@ -255,28 +247,30 @@ cdef class Reachable:
         cdef vector[Edge] edges
         cdef TermId continuation
         cdef FrameStateId place
-        cdef ActionId action
+        cdef ReturnAction action
+        cdef uint32_t code
         cdef FrameId frame
         while self.entered < <int32_t>len(self.callers) and self.work < until:
             frame = self.entered
             self.entered += 1
             self.work += 1 + len(self.callers[frame])
             if not frame:
-                self.pass_on(frame, (BOTTOM_CONTINUATION, NO_FRAME, ACTION_NONE, 0))
-            for continuation, place, action, is_tail in self.callers[frame]:
-                saved = self.place_sem[place] if restores_caller(action) else 0
+                self.pass_on(frame, (BOTTOM_CONTINUATION, NO_FRAME, ACTION_NONE.code(), 0))
+            for continuation, place, code, is_tail in self.callers[frame]:
+                action = ReturnAction.of_code(code)
+                saved = self.place_sem[place] if action.restores_caller() else 0
                 if is_tail:
                     self.heirs[self.place_frame[place]].append((frame, saved))
                 else:
-                    self.pass_on(frame, (continuation, self.place_frame[place], action, saved))
+                    self.pass_on(frame, (continuation, self.place_frame[place], code, saved))
         if self.entered < <int32_t>len(self.callers):
             return False
         while self.todo and self.work < until:
             frame, passed = self.todo.pop()
             self.work += 1 + len(self.heirs[frame])
             for heir, saved in self.heirs[frame]:
-                if saved and passed[2] == ACTION_NONE:
-                    self.pass_on(heir, (passed[0], passed[1], ACTION_BACK, saved))
+                if saved and passed[2] == ACTION_NONE.code():
+                    self.pass_on(heir, (passed[0], passed[1], ACTION_BACK.code(), saved))
                 else:
                     self.pass_on(heir, passed)
         if self.todo:
@@ -288,7 +282,8 @@ cdef class Reachable:
             if not frame:
                 continue
             edges.clear()
-            for edge.continuation, edge.parent, edge.action, edge.saved in self.own[frame]:
+            for edge.continuation, edge.parent, code, edge.saved in self.own[frame]:
+                edge.action = ReturnAction.of_code(code)
                 edges.push_back(edge)
             self.family.graph.set_summary_edges(frame, edges)
         return self.finished == <int32_t>len(self.own)

@@ -56,7 +56,7 @@ cdef class CaptureShapes:
             m = self.family.members[i]
             h = mix(mix(h, <uint32_t>m.state), <uint32_t>m.frame)
             sem = m.sem
-            while self.semantics.sems[sem].parent >= 0:
+            while self.semantics.in_capture(sem):
                 sem = self.semantics.sems[sem].parent
                 h = mix(h, 1)
             keys = self.semantics.sems[sem].keys

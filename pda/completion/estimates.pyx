@@ -15,7 +15,7 @@ from libc.stdint cimport uint32_t
 from stackmask.pda.completion.term_costs cimport NO_END, joined
 from stackmask.pda.context.key_needs cimport TEST_CONTINUE, TEST_SLOT, TEST_UNDECLARED, is_slot, slot_of
 from stackmask.pda.context.object_keys cimport KEYS_UNKNOWN, KeyState
-from stackmask.pda.ids cimport ACTION_KEYED, is_capture, restores_caller
+from stackmask.pda.ids cimport ACTION_KEYED, NO_SPEC
 from stackmask.pda.memory.byte_sets cimport has_bit
 from stackmask.pda.memory.hash_tables cimport NO_VALUE, map_free, map_get, map_init, map_put, map_reset
 from stackmask.pda.stack.frames cimport BOTTOM_CONTINUATION, Edge
@@ -133,9 +133,9 @@ cdef class Estimates:
         """Return the key state after the return along an edge. An undeclared key is taken to be new."""
         cdef Edge e = self.family.edges[edge]
         cdef KeysId after
-        if restores_caller(e.action):
+        if e.action.restores_caller():
             return self.semantics.keys_at(e.saved)
-        if keys > KEYS_UNKNOWN and is_capture(e.action) and self.semantics.is_key(e.action):
+        if keys > KEYS_UNKNOWN and e.action.is_capture() and self.semantics.is_key(e.action.action()):
             after = self.semantics.keys.use(self.semantics.keys.view(keys), 0)
             return keys if after < 0 else after
         return keys
@@ -261,13 +261,13 @@ cdef class Estimates:
     cdef TermId body_of(self, SpecId spec) except -1 nogil:
         """Return the body of the objects of a spec; EMPTY if there is none."""
         cdef size_t i
-        if spec < 0:
+        if spec == NO_SPEC:
             return EMPTY
         if self.bodies.size() <= <size_t>spec or self.bodies[spec] == EMPTY:
             self.bodies.resize(self.semantics.keys.specs.size(), EMPTY)
             self.terms.meter.spend(self.terms.call_table.size())
             for i in range(self.terms.call_table.size()):
-                if self.terms.call_table[i].action == ACTION_KEYED and self.terms.call_table[i].spec >= 0:
+                if self.terms.call_table[i].action == ACTION_KEYED:
                     self.bodies[self.terms.call_table[i].spec] = self.terms.rule_body[
                         self.terms.call_table[i].rule
                     ]

@@ -307,7 +307,7 @@ cdef class TermCosts:
         """Find the costs of a term with ``&`` or ``!``."""
         cdef int32_t filled = NO_END
         self.search_filled(t, &filled)
-        out[0] = cost(0 if self.terms.terms[t].nu >= 0 else filled, filled)
+        out[0] = cost(0 if self.terms.terms[t].nu.possible() else filled, filled)
         return 0
 
     cdef int search_filled(self, TermId t, int32_t* out) except -1 nogil:
@@ -332,7 +332,7 @@ cdef class TermCosts:
                         if d == EMPTY or map_get(&seen, d) != NO_VALUE:
                             continue
                         map_put(&seen, d, 1)
-                        if self.terms.terms[d].nu >= 0:
+                        if self.terms.terms[d].nu.possible():
                             best = min(best, depth)
                         elif <size_t>d < self.of_term.size() and self.of_term[d].least:
                             best = min(best, joined(depth, self.of_term[d].least - 1))

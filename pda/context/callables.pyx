@@ -120,7 +120,7 @@ cdef class Callables:
         """Return what an action reads of a text, which may have been kept whole for a capture around it."""
         cdef size_t size = text.size()
         cdef int32_t most = self.texts.left[self.first_texts[action]]
-        if most >= 0 and size > <size_t>most:
+        if size > <size_t>most:
             size = most
         return (<char*>text.data())[:size]
 

@@ -15,9 +15,9 @@ cdef enum:
 
 cdef class CaptureTexts:
     cdef KeyMap index               # text without its last byte << 8 | byte -> text; text 0 is empty
-    cdef vector[TextId] parent      # the text without its last byte, or -1
+    cdef vector[TextId] parent      # the text without its last byte, or NO_PARENT
     cdef vector[uint8_t] last       # that byte
-    cdef vector[int32_t] left       # bytes that the capture still keeps; -1: all
+    cdef vector[int32_t] left       # bytes that the capture still keeps, or UNBOUNDED
     cdef dict bounded               # most bytes kept -> the empty text of such captures
 
     cdef TextId bounded_text(self, object most) except -1

@@ -5,6 +5,7 @@ cimport cython
 from libc.stdint cimport uint64_t
 from libcpp.algorithm cimport reverse
 
+from stackmask.pda.ids cimport NO_PARENT, UNBOUNDED
 from stackmask.pda.memory.hash_tables cimport NO_VALUE, map_free, map_get, map_init, map_put
 
 
@@ -19,10 +20,10 @@ cdef class CaptureTexts:
         map_init(&self.index)
         for _i in range(FIRST_TEXT):
             # 0 is the empty string; then the stand-ins of walks
-            self.parent.push_back(-1)
+            self.parent.push_back(NO_PARENT)
             self.last.push_back(0)
             self.left.push_back(0)
-        self.left[0] = -1
+        self.left[0] = UNBOUNDED
         self.bounded = {}
 
     def __dealloc__(self):
@@ -34,7 +35,7 @@ cdef class CaptureTexts:
             return 0
         if most not in self.bounded:
             self.bounded[most] = <int32_t>self.parent.size()
-            self.parent.push_back(-1)
+            self.parent.push_back(NO_PARENT)
             self.last.push_back(0)
             self.left.push_back(most)
         return self.bounded[most]
@@ -49,15 +50,15 @@ cdef class CaptureTexts:
             self.parent.push_back(text)
             self.last.push_back(byte)
             left = self.left[text]
-            if left > 0:
-                left -= 1
+            if left != UNBOUNDED:
+                left = max(left - 1, 0)
             self.left.push_back(left)
             map_put(&self.index, key, found)
         return found
 
     cdef int spell(self, TextId text, vector[uint8_t]& out) except -1 nogil:
         """Write out a captured text, which is kept as a chain of bytes."""
-        while self.parent[text] >= 0:
+        while self.parent[text] != NO_PARENT:
             out.push_back(self.last[text])
             text = self.parent[text]
         reverse(out.begin(), out.end())

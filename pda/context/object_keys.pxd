@@ -12,9 +12,12 @@ cdef enum:
     KEYS_UNKNOWN = 1    # in mask walks: the object around the walk
     NOT_NOW = -1        # the key may not come
     NOT_KNOWN = -2      # in mask walks: whether it may depends on the keys used
-    # instead of the set of undeclared keys, in the views that mask walks have of a state
-    ANY_USED = -1       # any set; the next undeclared key is assumed to be new
-    ANY_AND_ONE = -2    # the same, after that key
+
+cdef enum Undeclared:
+    # which undeclared keys an object has used, as far as a state knows
+    USED_SET            # those of a set
+    USED_ANY            # in the views that mask walks have of a state: any; the next one is assumed to be new
+    USED_ANY_AND_ONE    # the same, after that key
 
 
 cdef struct Spec:
@@ -23,15 +26,16 @@ cdef struct Spec:
     int32_t required    # words[required:]: the required slots, as tests
     int32_t missing     # how many they are
     int32_t min_count
-    int32_t max_count   # -1 without bound
-    KeysId fresh        # the state of an object without keys, or -1
+    int32_t max_count   # or UNBOUNDED
+    KeysId fresh        # the state of an object without keys, or UNKNOWN
     bint ordered
     bint open
 
 
 cdef struct KeyState:
-    SpecId spec
-    TextNodeId used     # the set of undeclared keys used: a node of TextSets, ANY_USED or ANY_AND_ONE
+    SpecId spec         # or NO_SPEC: outside of every object, or in one of which a walk knows nothing
+    int32_t undeclared  # of `Undeclared`
+    TextNodeId used     # of USED_SET: the set of undeclared keys used, a node of TextSets; else EMPTY_SET
     int32_t count       # keys so far; counted only as far as the bounds need
     int32_t missing     # required slots that are not taken
     SlotId past         # ordered: slots before this one may not come any more
@@ -47,7 +51,7 @@ cdef class KeyStates:
     cdef vector[uint64_t] words
     cdef IdTable state_index
     cdef vector[uint64_t] scratch
-    cdef vector[KeysId] view_of         # state -> view, or -1
+    cdef vector[KeysId] view_of         # state -> view, or UNKNOWN
     cdef uint64_t max_states
     cdef dict numbers                   # KeySpec -> its number
 

@@ -31,6 +31,7 @@ from stackmask.pda.context.text_sets cimport EMPTY_SET, TextSets
 from stackmask.pda.memory.byte_sets cimport has_bit, range_word
 from stackmask.pda.memory.checked_vectors cimport refill
 from stackmask.pda.memory.hash_tables cimport Probe, ids_free, ids_init, ids_next, ids_probe, ids_put, mix
+from stackmask.pda.ids cimport NO_SPEC, UNBOUNDED
 from stackmask.pda.terms.term_store cimport TermStore
 
 from stackmask.pda.errors import BudgetError
@@ -50,7 +51,8 @@ cdef class KeyStates:
         self.key_sets = TextSets()
         self.needs = KeyNeeds(terms)
         self.max_states = max_states
-        none.spec = UNKNOWN
+        none.spec = NO_SPEC
+        none.undeclared = USED_SET
         none.used = none.count = none.missing = none.past = none.taken = none.holds = 0
         self.states.push_back(none)
         self.states.push_back(none)
@@ -72,7 +74,7 @@ cdef class KeyStates:
         s.required = <int32_t>self.words.size()
         s.missing = len(spec.required)
         s.min_count = spec.min_count
-        s.max_count = -1 if spec.max_count is None else spec.max_count
+        s.max_count = UNBOUNDED if spec.max_count is None else spec.max_count
         s.fresh = UNKNOWN
         s.ordered = spec.ordered
         s.open = spec.open
@@ -87,13 +89,14 @@ cdef class KeyStates:
 
     cdef bint holds(self, KeysId state, TestId test) noexcept nogil:
         """Tell whether a test holds. Cost: a load."""
-        return self.states[state].spec >= 0 and has_bit(&self.words[self.states[state].holds], test)
+        return self.states[state].spec != NO_SPEC and has_bit(&self.words[self.states[state].holds], test)
 
     cdef KeysId fresh(self, SpecId spec) except -3 nogil:
         """Return the state of an object without keys."""
         cdef KeyState k
         if self.specs[spec].fresh == UNKNOWN:
             k.spec = spec
+            k.undeclared = USED_SET
             k.used = EMPTY_SET
             k.count = k.past = 0
             k.missing = self.specs[spec].missing
@@ -129,14 +132,17 @@ cdef class KeyStates:
         cdef int32_t i, size = self.specs[k.spec].words
         if not self.holds(state, TEST_UNDECLARED):
             return NOT_NOW
-        if k.used == ANY_AND_ONE:
+        if k.undeclared == USED_ANY_AND_ONE:
             return NOT_KNOWN
-        if k.used >= 0 and self.key_sets.has(k.used, <uint32_t>text):
+        if k.undeclared == USED_SET and self.key_sets.has(k.used, <uint32_t>text):
             return NOT_NOW
         self.scratch.resize(size)
         for i in range(size):
             self.scratch[i] = self.words[k.taken + i]
-        k.used = ANY_AND_ONE if k.used == ANY_USED else self.key_sets.adding(k.used, <uint32_t>text)
+        if k.undeclared == USED_ANY:
+            k.undeclared = USED_ANY_AND_ONE
+        else:
+            k.used = self.key_sets.adding(k.used, <uint32_t>text)
         k.count += 1
         if self.specs[k.spec].ordered:
             k.past = self.specs[k.spec].slots
@@ -148,15 +154,16 @@ cdef class KeyStates:
         cdef int32_t i
         if <size_t>state >= self.view_of.size():
             self.view_of.resize(self.states.size(), UNKNOWN)
-        if self.view_of[state] < 0:
+        if self.view_of[state] == UNKNOWN:
             k = self.states[state]
-            if k.spec < 0 or k.used < 0:
+            if k.spec == NO_SPEC or k.undeclared != USED_SET:
                 self.view_of[state] = state
                 return state
             self.scratch.resize(self.specs[k.spec].words)
             for i in range(self.specs[k.spec].words):
                 self.scratch[i] = self.words[k.taken + i]
-            k.used = ANY_USED
+            k.undeclared = USED_ANY
+            k.used = EMPTY_SET
             i = self.intern(k)
             self.view_of[state] = i
         return self.view_of[state]
@@ -165,9 +172,10 @@ cdef class KeyStates:
         """Intern a state whose taken slots are in ``scratch``; the other fields follow from them."""
         cdef size_t i, n = self.specs[k.spec].words
         cdef uint64_t h = mix(mix(mix(47, <uint32_t>k.spec), <uint32_t>k.used), <uint32_t>k.past)
+        h = mix(h, k.undeclared)
         cdef KeysId id
         cdef KeyState* other
-        if self.specs[k.spec].max_count < 0 and k.count > self.specs[k.spec].min_count:
+        if self.specs[k.spec].max_count == UNBOUNDED and k.count > self.specs[k.spec].min_count:
             # beyond, the count decides nothing
             k.count = self.specs[k.spec].min_count
         h = mix(h, <uint32_t>k.count)
@@ -179,6 +187,7 @@ cdef class KeyStates:
             other = &self.states[id]
             if (
                 other.spec == k.spec
+                and other.undeclared == k.undeclared
                 and other.used == k.used
                 and other.past == k.past
                 and other.count == k.count
@@ -209,7 +218,7 @@ cdef class KeyStates:
         cdef SlotId last
         cdef uint64_t word, any_slot = 0
         # keys that may still come, what is required among them included
-        cdef bint one_more = s.max_count < 0 or k.count + 1 + k.missing <= s.max_count
+        cdef bint one_more = k.count + 1 + k.missing <= s.max_count
         cdef bint required_only = not one_more and k.missing > 0
         cdef bint undeclared = s.open and one_more and (not s.ordered or k.missing == 0)
         last = s.slots
@@ -248,7 +257,7 @@ cdef class KeyStates:
         cdef int32_t i
         cdef Needs n
         cdef const uint64_t* words
-        if needs == FREE or self.states[state].spec < 0:
+        if needs == FREE or self.states[state].spec == NO_SPEC:
             return needs == FREE
         n = self.needs.sets[needs]
         words = &self.words[self.states[state].holds]

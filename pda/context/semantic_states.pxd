@@ -22,10 +22,10 @@ cdef enum:
 
 
 cdef struct Sem:
-    SemId parent        # the state around an open capture, or -1: then `value` and `keys` hold
-    ValueId value       # (parent < 0)
-    KeysId keys         # of the object around (parent < 0)
-    TextId text         # captured so far (parent >= 0)
+    SemId parent        # the state around an open capture, or NO_SEM outside of all captures
+    ValueId value       # outside of captures
+    KeysId keys         # outside of captures: of the object around
+    TextId text         # in a capture: what is captured so far
 
 
 cdef class Semantics:

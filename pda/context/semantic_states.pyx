@@ -23,6 +23,8 @@ tried.
 cimport cython
 from libc.stdint cimport uint32_t, uint64_t
 
+from stackmask.pda.ids cimport NO_PARENT, NO_SEM, UNBOUNDED
+from stackmask.pda.context.text_sets cimport EMPTY_SET
 from stackmask.pda.context.callables cimport (
     ACT_CALL,
     ACT_KEY,
@@ -45,6 +47,11 @@ cdef enum:
     SEM_BYTES = 112     # of a state, with its value and the last byte of its text; Python's objects aside
 
 
+cdef inline SemId in_capture_of(Semantics semantics, SemId parent, TextId text) except -3 nogil:
+    """Return the state inside of a capture that has read a text; it has no value and no keys of its own."""
+    return semantics.intern(parent, 0, KEYS_NONE, text)
+
+
 @cython.final
 cdef class Semantics:
     """The semantic states of the grammars of one store, with their actions and resolvers.
@@ -62,9 +69,9 @@ cdef class Semantics:
         self.values = SemanticValues()
         self.callables = Callables(keys.needs.terms, self.texts, self.values, resolve_term)
         self.max_states = max_states
-        self.intern(-1, self.values.value_of(()), KEYS_NONE, 0)
-        self.intern(-1, self.values.add(None, VALUE_SYMBOL, -1, 0, True), KEYS_UNKNOWN, 0)
-        self.intern(-1, self.values.add(None, VALUE_SYMBOL, -1, 0, True), KEYS_UNKNOWN, 0)
+        self.intern(NO_SEM, self.values.value_of(()), KEYS_NONE, 0)
+        self.intern(NO_SEM, self.values.add(None, VALUE_SYMBOL, NO_PARENT, 0, True), KEYS_UNKNOWN, 0)
+        self.intern(NO_SEM, self.values.add(None, VALUE_SYMBOL, NO_PARENT, 0, True), KEYS_UNKNOWN, 0)
         self.values.unsure[self.values.unsure.size() - 1] = True
 
     def __dealloc__(self):
@@ -102,7 +109,7 @@ cdef class Semantics:
                 for byte in text:
                     last = self.texts.longer(last, byte)
                 value = self.values.link(value, last)
-        return self.intern(-1, value, KEYS_NONE, 0)
+        return self.intern(NO_SEM, value, KEYS_NONE, 0)
 
     cdef SemId intern(self, SemId parent, ValueId value, KeysId keys, TextId text) except -3 nogil:
         cdef Sem sem
@@ -135,7 +142,7 @@ cdef class Semantics:
 
     cdef SemId root(self, SemId sem) noexcept nogil:
         """Return the state outside all open captures."""
-        while self.sems[sem].parent >= 0:
+        while self.sems[sem].parent != NO_SEM:
             sem = self.sems[sem].parent
         return sem
 
@@ -146,47 +153,47 @@ cdef class Semantics:
         return self.values.unsure[self.sems[self.root(sem)].value] != 0
 
     cdef bint in_capture(self, SemId sem) noexcept nogil:
-        return self.sems[sem].parent >= 0
+        return self.sems[sem].parent != NO_SEM
 
     cdef SemId with_root(self, SemId sem, SemId root) except -3 nogil:
         """Return the state with another one outside its open captures."""
         cdef vector[TextId] texts
-        while self.sems[sem].parent >= 0:
+        while self.sems[sem].parent != NO_SEM:
             texts.push_back(self.sems[sem].text)
             sem = self.sems[sem].parent
         sem = root
         while not texts.empty():
-            sem = self.intern(sem, -1, -1, texts.back())
+            sem = in_capture_of(self, sem, texts.back())
             texts.pop_back()
         return sem
 
     cdef SemId with_keys(self, SemId sem, KeysId keys) except -3 nogil:
         """Return the state with another key state."""
-        return self.with_root(sem, self.intern(-1, self.sems[self.root(sem)].value, keys, 0))
+        return self.with_root(sem, self.intern(NO_SEM, self.sems[self.root(sem)].value, keys, 0))
 
     cdef SemId append(self, SemId sem, uint8_t byte) except -3 nogil:
         """Return the state after a byte was read: the innermost capture takes it."""
         cdef Sem s = self.sems[sem]
-        if s.parent < 0 or s.text == KEY_OF_MORE:
+        if s.parent == NO_SEM or s.text == KEY_OF_MORE:
             return sem
         if s.text and s.text < FIRST_TEXT:
-            return self.intern(s.parent, -1, -1, s.text + 1)
+            return in_capture_of(self, s.parent, s.text + 1)
         if self.texts.left[s.text] == 0:
             return sem
-        return self.intern(s.parent, -1, -1, self.texts.longer(s.text, byte))
+        return in_capture_of(self, s.parent, self.texts.longer(s.text, byte))
 
     cdef SemId begin(self, SemId sem, ActionId action) except -3 nogil:
         """Return the state with one more open capture, for an action.
 
         If the capture around it keeps all of its text, this one keeps all of its text, too.
         """
-        if self.in_capture(sem) and self.texts.left[self.sems[sem].text] < 0:
-            return self.intern(sem, -1, -1, 0)
-        return self.intern(sem, -1, -1, self.callables.first_texts[action])
+        if self.in_capture(sem) and self.texts.left[self.sems[sem].text] == UNBOUNDED:
+            return in_capture_of(self, sem, 0)
+        return in_capture_of(self, sem, self.callables.first_texts[action])
 
     cdef SemId begin_key(self, SemId sem) except -3 nogil:
         """Return the state of a walk inside a key. Walks do not keep the text of a key."""
-        return self.intern(sem, -1, -1, KEY_OF_NONE)
+        return in_capture_of(self, sem, KEY_OF_NONE)
 
     cdef SemId begin_unknown(self, SemId sem, ActionId action) except -3 nogil:
         """Return the state of a walk with one more open capture, for a callable.
@@ -196,13 +203,13 @@ cdef class Semantics:
         """
         if not self.values.symbolic[self.sems[self.root(sem)].value]:
             return self.begin(sem, action)
-        if self.in_capture(sem) and self.texts.left[self.sems[sem].text] < 0:
+        if self.in_capture(sem) and self.texts.left[self.sems[sem].text] == UNBOUNDED:
             return self.begin(sem, action)
-        return self.intern(sem, -1, -1, KEY_OF_MORE)
+        return in_capture_of(self, sem, KEY_OF_MORE)
 
     cdef bint keeps_bytes(self, SemId sem) noexcept nogil:
         """Tell whether a capture takes the very bytes that are read."""
-        return self.sems[sem].parent >= 0 and self.texts.left[self.sems[sem].text] != 0
+        return self.sems[sem].parent != NO_SEM and self.texts.left[self.sems[sem].text] != 0
 
     cdef SemId end(self, SemId sem, ActionId action) except -3 nogil:
         """Close the innermost capture and return the state after its action, or FORBIDDEN or NEEDS_STATE."""
@@ -242,11 +249,11 @@ cdef class Semantics:
                 base.value = self.callables.call(base.value, text, s.text, action)
                 if base.value == FORBIDDEN:
                     return FORBIDDEN
-        sem = self.with_root(s.parent, self.intern(-1, base.value, base.keys, 0))
+        sem = self.with_root(s.parent, self.intern(NO_SEM, base.value, base.keys, 0))
         if self.in_capture(sem):
             last = self.sems[sem].text
             # a bounded text is without those of the captures in it, which have had their own action
-            if self.texts.left[last] < 0:
+            if self.texts.left[last] == UNBOUNDED:
                 for i in range(text.size()):
                     sem = self.append(sem, text[i])
         return sem
@@ -261,7 +268,7 @@ cdef class Semantics:
 
     cdef SemId unsure(self, SemId sem) except -3 nogil:
         """Return the state of a walk that may not exist."""
-        return self.with_root(sem, self.intern(-1, self.sems[SEM_UNSURE].value, self.keys_at(sem), 0))
+        return self.with_root(sem, self.intern(NO_SEM, self.sems[SEM_UNSURE].value, self.keys_at(sem), 0))
 
     cdef bint may_forbid(self, ActionId action) noexcept nogil:
         """Tell whether an action may forbid: then a mask cannot be remembered without the state."""
@@ -322,7 +329,7 @@ cdef class Semantics:
         cdef SemId above
         cdef vector[uint8_t] begun
         value.clear()
-        if keys <= KEYS_UNKNOWN or self.keys.states[keys].used <= 0:
+        if keys <= KEYS_UNKNOWN or self.keys.states[keys].used == EMPTY_SET:
             return NO_KEYS
         if not self.in_capture(sem):
             return WHOLE_KEYS

@@ -4,6 +4,7 @@
 cimport cython
 from libc.stdint cimport uint64_t
 
+from stackmask.pda.ids cimport NO_PARENT
 from stackmask.pda.memory.hash_tables cimport NO_VALUE, map_free, map_get, map_init, map_put
 
 cdef enum:
@@ -35,14 +36,14 @@ cdef class SemanticValues:
         self.text.push_back(text)
         self.symbolic.push_back(symbolic)
         self.unsure.push_back(0)
-        if parent >= 0:
+        if parent != NO_PARENT:
             self.unsure[self.unsure.size() - 1] = self.unsure[parent]
         return <int32_t>self.kind.size() - 1
 
     cdef ValueId value_of(self, object value) except -1:
         found = self.index.get(value)
         if found is None:
-            found = self.add(value, VALUE_OBJECT, -1, 0, False)
+            found = self.add(value, VALUE_OBJECT, NO_PARENT, 0, False)
             self.index[value] = found
             self.indexed += 1
         return found

@@ -3,7 +3,7 @@ from libc.stdint cimport int32_t, int64_t
 from stackmask.grammar.ir.expressions cimport Expression
 from stackmask.pda.context.semantic_states cimport Semantics
 from stackmask.pda.lowering.rule_facts cimport RuleFacts
-from stackmask.pda.ids cimport ActionId, CallId, ResolverId, RuleId, SpecId, TermId, TestId
+from stackmask.pda.ids cimport ActionId, CallId, ResolverId, ReturnAction, RuleId, SpecId, TermId, TestId
 from stackmask.pda.terms.term_store cimport TermStore
 from stackmask.pda.terms.term_table cimport Call
 
@@ -26,10 +26,9 @@ cdef class TermMaker:
     cdef TermId before(self, Expression expr, TermId continuation) except -1
     cdef TermId joined(self, TermId made, TermId continuation) except -1
     cdef TermId choice(self, tuple items) except -1
-    cdef TermId reference(self, object name, ActionId action, bint nonempty) except -1
+    cdef TermId reference(self, object name, ReturnAction action, bint nonempty) except -1
     cdef SpecId spec_number(self, object spec) except -1
     cdef ActionId action_number(self, object action) except -1
     cdef TermId test(self, TestId number) except -1
     cdef TermId dynamic(self, ResolverId resolver) except -1
-    cdef CallId rule_call(self, RuleId rule, ActionId action, SpecId spec=*) except -1
     cdef CallId call(self, Call call, int32_t target) except -1

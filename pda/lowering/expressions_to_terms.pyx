@@ -45,7 +45,7 @@ from stackmask.grammar.ir.expressions cimport (
     items_of,
 )
 from stackmask.pda.lowering.rule_facts cimport MAX_DEPTH, next_number
-from stackmask.pda.ids cimport ACTION_COUNTED, ACTION_KEYED, ACTION_NONE, ACTION_SCOPE
+from stackmask.pda.ids cimport ACTION_COUNTED, ACTION_KEYED, ACTION_NONE, ACTION_SCOPE, UNBOUNDED
 from stackmask.pda.terms.literal_trie cimport literal_trie
 from stackmask.pda.terms.term_table cimport (
     CALL_RESOLVER,
@@ -73,6 +73,16 @@ cdef enum:
 TEST_KINDS = ("close", "continue", "undeclared")  # then the slots
 cdef object ALL_BYTES = (1 << 256) - 1
 cdef Expression ANY_TEXT = ir.ANY_TEXT
+
+
+cdef Call call_of(RuleId rule, ReturnAction action) noexcept nogil:
+    """Return the call of a rule with an action. If the action has an operand, it is still to be set."""
+    cdef Call call
+    call.kind = CALL_RULE
+    call.rule = rule
+    call.action = action
+    call.operand = 0
+    return call
 
 
 @cython.final
@@ -137,6 +147,8 @@ cdef class TermMaker:
         cdef vector[TermId] kids
         cdef tuple items
         cdef Py_ssize_t i, spread, known
+        cdef Call called
+        cdef int32_t most
         cdef int kind = expr.kind
         if expr.depth > MAX_DEPTH:
             raise BudgetError("max_depth", MAX_DEPTH, "nesting of an expression", fixed=True)
@@ -164,9 +176,8 @@ cdef class TermMaker:
             return self.choice((<Choice>expr).items)
         if kind == REPEAT:
             found = (<Repeat>expr).max
-            return self.terms.mk_rep(
-                self.term(item_of(expr)), (<Repeat>expr).min, -1 if found is None else <int32_t>found
-            )
+            most = UNBOUNDED if found is None else <int32_t>found
+            return self.terms.mk_rep(self.term(item_of(expr)), (<Repeat>expr).min, most)
         if kind == INTERSECTION:
             for item in items_of(expr):
                 kids.push_back(self.regular(item))
@@ -187,18 +198,20 @@ cdef class TermMaker:
         if kind == CAPTURE:
             if isinstance((<Capture>expr).action, TokenLimit):
                 rule = self.rules.numbers[self.rules.callee(item_of(expr))]
-                spec = (<Capture>expr).action.tokens
-                return self.terms.call(self.rule_call(rule, ACTION_COUNTED, spec), True)
+                called = call_of(rule, ACTION_COUNTED)
+                called.most_tokens = (<Capture>expr).action.tokens
+                return self.terms.call(self.call(called, rule), True)
             self.rules.stacked |= (<Capture>expr).action == "push"
             action = self.action_number((<Capture>expr).action)
-            return self.reference(self.rules.callee(item_of(expr)), action, True)
+            return self.reference(self.rules.callee(item_of(expr)), ReturnAction.end_of(action), True)
         if kind == SCOPE or kind == KEYED:
             nonempty = item_of(expr).kind == REFERENCE and (<RuleRef>item_of(expr)).nonempty
             if kind == SCOPE:
                 return self.reference(self.rules.callee(item_of(expr)), ACTION_SCOPE, nonempty)
-            spec = self.spec_number((<Keyed>expr).spec)
             rule = self.rules.numbers[self.rules.callee(item_of(expr))]
-            return self.terms.call(self.rule_call(rule, ACTION_KEYED, spec), nonempty)
+            called = call_of(rule, ACTION_KEYED)
+            called.spec = self.spec_number((<Keyed>expr).spec)
+            return self.terms.call(self.call(called, rule), nonempty)
         if kind == SLOT:
             return self.test(len(TEST_KINDS) + (<Slot>expr).index)
         if kind == KEY_TEST:
@@ -283,9 +296,9 @@ cdef class TermMaker:
             kids.push_back(made)
         return self.terms.make.mk_alt(self.terms, kids, 0)
 
-    cdef TermId reference(self, object name, ActionId action, bint nonempty) except -1:
+    cdef TermId reference(self, object name, ReturnAction action, bint nonempty) except -1:
         """Return the term that calls a rule, by name."""
-        cdef CallId call = self.rule_call(self.rules.numbers[name], action)
+        cdef CallId call = self.call(call_of(self.rules.numbers[name], action), self.rules.numbers[name])
         return self.terms.call(call, nonempty, name in self.rules.keyed)
 
     cdef SpecId spec_number(self, object spec) except -1:
@@ -310,7 +323,7 @@ cdef class TermMaker:
         call.kind = CALL_TEST
         call.test = number
         call.action = ACTION_NONE
-        call.spec = -1
+        call.operand = 0
         return self.terms.call(self.call(call, number), False, True)
 
     cdef TermId dynamic(self, ResolverId resolver) except -1:
@@ -319,23 +332,14 @@ cdef class TermMaker:
         call.kind = CALL_RESOLVER
         call.resolver = resolver
         call.action = ACTION_NONE
-        call.spec = -1
+        call.operand = 0
         return self.terms.call(self.call(call, resolver))
-
-    cdef CallId rule_call(self, RuleId rule, ActionId action, SpecId spec=-1) except -1:
-        """Return the number of the calls of a rule with an action."""
-        cdef Call call
-        call.kind = CALL_RULE
-        call.rule = rule
-        call.action = action
-        call.spec = spec
-        return self.call(call, rule)
 
     cdef CallId call(self, Call call, int32_t target) except -1:
         """Return the number of a call, one for all calls of this target with this action."""
         # packed, as a tuple would be one more object for the collector to count
-        cdef object key = ((<int64_t>call.action + 4) << 2) + call.kind
-        key += (<object>(call.spec + 1) << 66) + (<object>target << 34)
+        cdef object key = (<int64_t>call.action.code() << 2) + call.kind
+        key += (<object>call.operand << 66) + (<object>target << 34)
         cdef object found = self.calls.get(key)
         if found is None:
             found = self.calls[key] = self.terms.add_call(call)

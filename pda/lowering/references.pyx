@@ -287,7 +287,7 @@ cdef class RuleScan:
         if expr.kind == CHARS or expr.kind == BYTES:
             return None
         if not expr.flags:
-            return None if self.maker.terms.terms[self.maker.term(expr)].nu < 0 else ALL_BYTES
+            return None if not self.maker.terms.terms[self.maker.term(expr)].nu.possible() else ALL_BYTES
         if expr.kind == SEQUENCE or expr.kind == INTERSECTION:
             mask = ALL_BYTES
             for item in items_of(expr):

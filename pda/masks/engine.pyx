@@ -19,7 +19,7 @@ cimport cython
 
 from itertools import pairwise
 
-from stackmask.pda.ids cimport NO_ROW, CodeId, RunId
+from stackmask.pda.ids cimport NO_ROW, UNBOUNDED, CodeId, RunId
 from stackmask.pda.masks.shared.arena cimport MaskArena
 from stackmask.pda.masks.shared.mask_ref cimport (
     MASK_NONE,
@@ -33,7 +33,7 @@ from stackmask.pda.masks.shared.mask_ref cimport (
     write_bits,
 )
 from stackmask.pda.masks.shared.part cimport MaskContext, MaskPart
-from stackmask.pda.masks.shared.run_tables cimport NOT_A_CODE, UNBOUNDED, Span
+from stackmask.pda.masks.shared.run_tables cimport NOT_A_CODE, Span
 from stackmask.pda.memory.bitmask_ops cimport copy_words
 
 cdef enum:

@@ -15,15 +15,7 @@ that can be empty. A tail call pushes nothing.
 cimport cython
 from libc.stdint cimport uint32_t
 
-from stackmask.pda.ids cimport (
-    ACTION_COUNTED,
-    ACTION_KEYED,
-    ACTION_NONE,
-    NO_LINK,
-    ActionId,
-    is_capture,
-    restores_caller,
-)
+from stackmask.pda.ids cimport ACTION_COUNTED, ACTION_KEYED, ACTION_NONE, NO_LINK, Nullability, ReturnAction
 from stackmask.pda.stack.configuration_draft cimport Pop, map_forget
 from stackmask.pda.stack.configuration_table cimport READS_STATE
 from stackmask.pda.stack.frames cimport BOTTOM_CONTINUATION, same_edge
@@ -50,7 +42,7 @@ cdef enum:
 
 cdef inline uint64_t link_hash(CallNodeId node, const Edge& edge) noexcept nogil:
     cdef uint64_t h = mix(mix(61, <uint32_t>node), <uint32_t>edge.continuation)
-    return mix(mix(mix(h, <uint32_t>edge.parent), <uint32_t>edge.action), <uint32_t>edge.saved)
+    return mix(mix(mix(h, <uint32_t>edge.parent), edge.action.code()), <uint32_t>edge.operand)
 
 
 @cython.final
@@ -120,14 +112,14 @@ cdef class Closure:
                 if continuation == EMPTY:
                     continue
             sem = m.sem
-            if is_capture(edge.action):
-                sem = self.semantics.end(sem, edge.action)
+            if edge.action.is_capture():
+                sem = self.semantics.end(sem, edge.action.action())
                 if sem == NEEDS_STATE:
                     self.draft.reads |= <uint64_t>1 << guard
                     continue
                 if sem == FORBIDDEN:
                     continue
-            elif restores_caller(edge.action):
+            elif edge.action.restores_caller():
                 if self.is_walk and self.semantics.is_unsure(sem):
                     self.draft.reads |= <uint64_t>1 << guard
                     continue
@@ -201,9 +193,11 @@ cdef class Closure:
         edge.continuation = site.continuation
         if edge.action != ACTION_NONE or edge.continuation != EPS:
             edge.parent = m.frame
-            edge.saved = self.semantics.root(m.sem) if restores_caller(edge.action) else 0
-            if edge.action == ACTION_COUNTED:
-                edge.saved = <SemId><int32_t>self.terms.call_table[site.call].spec
+            edge.operand = 0
+            if edge.action.restores_caller():
+                edge.saved = self.semantics.root(m.sem)
+            elif edge.action == ACTION_COUNTED:
+                edge.tokens_left = self.terms.call_table[site.call].most_tokens
             return self.add_link(n, edge)
         key = (<uint64_t>n << 32) | <uint64_t>m.frame
         if map_get(&self.tail_seen, key) == NO_VALUE:
@@ -362,13 +356,13 @@ cdef class Closure:
     cdef SemId state_after_call(self, CallId number, SemId sem) except -3 nogil:
         """Return the semantic state in which the body of a call begins."""
         cdef Call call = self.terms.call_table[number]
-        cdef ActionId action = call.action
-        if is_capture(action):
-            if self.is_walk and self.semantics.is_key(action):
+        cdef ReturnAction action = call.action
+        if action.is_capture():
+            if self.is_walk and self.semantics.is_key(action.action()):
                 return self.semantics.begin_key(sem)
-            if self.is_walk and self.semantics.is_callable(action):
-                return self.semantics.begin_unknown(sem, action)
-            return self.semantics.begin(sem, action)
+            if self.is_walk and self.semantics.is_callable(action.action()):
+                return self.semantics.begin_unknown(sem, action.action())
+            return self.semantics.begin(sem, action.action())
         if action == ACTION_KEYED:
             return self.semantics.enter(sem, call.spec, self.is_walk)
         return sem
@@ -395,15 +389,15 @@ cdef class Closure:
         """Close the members of the draft, and sort them; READS_STATE if a walk can decide nothing, else 0."""
         cdef size_t i = 0
         cdef Member m
-        cdef GuardId guard
+        cdef Nullability nu
         self.begin()
         self.drop_dead_ends()
         # the list grows during the loop
         while i < self.draft.members.size():
             m = self.draft.members[i]
-            guard = self.terms.terms[m.state].nu
-            if guard >= 0 and (i < FEW_RETURNS or guard != ANY_BYTE or not self.returns_again(m)):
-                self.return_from(m, guard)
+            nu = self.terms.terms[m.state].nu
+            if nu.possible() and (i < FEW_RETURNS or not nu.always() or not self.returns_again(m)):
+                self.return_from(m, nu.guard())
             i += 1
         if self.call_all() == NEEDS_STATE:
             return READS_STATE

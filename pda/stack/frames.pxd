@@ -2,7 +2,7 @@
 from libc.stdint cimport int32_t, uint64_t
 from libcpp.vector cimport vector
 
-from stackmask.pda.ids cimport ActionId, FrameId, GuardId, SemId, TermId
+from stackmask.pda.ids cimport FrameId, GuardId, ReturnAction, SemId, TermId
 from stackmask.pda.memory.growing_array cimport Growing
 from stackmask.pda.context.semantic_states cimport Semantics
 from stackmask.pda.memory.hash_tables cimport IdTable, KeyMap
@@ -13,15 +13,53 @@ cdef enum:
     BOTTOM_CONTINUATION = -1    # `continuation` of the only edge of the bottom frame
 
 
-cdef struct Edge:
-    TermId continuation         # the local state after the return
-    FrameId parent      # the frame after the return
-    # what happens at the return: an action of a capture that ends there, or (see ids.pxd)
-    # ACTION_NONE: nothing; ACTION_SCOPE, ACTION_KEYED: a scope or an object ends, and `saved` replaces the
-    # semantic state outside of the open captures; ACTION_BACK: `saved` gives only its keys (summary frames)
-    ActionId action
-    # ACTION_COUNTED: nothing; `saved` is no semantic state but the tokens that the text may still take
-    SemId saved         # the semantic state of the caller, where `restores_caller(action)`
+cdef extern from * nogil:
+    """
+    #ifndef STACKMASK_EDGE
+    #define STACKMASK_EDGE
+    #include "ids.h"
+
+    namespace stackmask {
+
+    struct Edge {
+        TermId continuation;
+        FrameId parent;
+        ReturnAction action;
+        union {
+            int32_t operand;
+            SemId saved;
+            int32_t tokens_left;
+        };
+
+        friend bool operator==(const Edge& x, const Edge& y) {
+            return x.continuation == y.continuation && x.parent == y.parent && x.action == y.action
+                && x.operand == y.operand;
+        }
+        friend bool operator<(const Edge& x, const Edge& y) {
+            if (x.continuation != y.continuation) return x.continuation < y.continuation;
+            if (x.parent != y.parent) return x.parent < y.parent;
+            if (x.action != y.action) return x.action.code() < y.action.code();
+            return x.operand < y.operand;
+        }
+    };
+    static_assert(sizeof(Edge) == 16, "a line of the cache holds four edges");
+
+    }  // namespace stackmask
+    #endif
+    """
+    struct Edge "stackmask::Edge":
+        TermId continuation     # the local state after the return
+        FrameId parent          # the frame after the return
+        # What happens at the return. ACTION_SCOPE, ACTION_KEYED: a scope or an object ends, and `saved`
+        # replaces the semantic state outside of the open captures. ACTION_BACK: `saved` gives only its keys;
+        # in summary frames.
+        ReturnAction action
+        # the next three share their place: one is read, by the action
+        int32_t operand         # all of it, which tells edges apart; 0 if nothing is read
+        SemId saved             # the semantic state of the caller, where `action.restores_caller()`
+        int32_t tokens_left     # of ACTION_COUNTED: how many tokens the text may still take
+
+    bint same_edge "operator=="(const Edge& x, const Edge& y) noexcept
 
 
 cdef struct Frame:
@@ -29,15 +67,6 @@ cdef struct Frame:
     int32_t count
     bint keys_forbid    # the keys of an object may forbid a return from here or from a frame further down
     bint action_forbids     # ... or an action may
-
-
-cdef inline bint same_edge(const Edge& x, const Edge& y) noexcept nogil:
-    return (
-        x.continuation == y.continuation
-        and x.parent == y.parent
-        and x.action == y.action
-        and x.saved == y.saved
-    )
 
 
 cdef class FrameGraph:

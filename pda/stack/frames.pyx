@@ -9,7 +9,7 @@ cimport cython
 from libc.stdint cimport uint32_t
 from libcpp.vector cimport vector
 
-from stackmask.pda.ids cimport ACTION_COUNTED, ACTION_NONE, NO_FRAME, is_capture
+from stackmask.pda.ids cimport ACTION_COUNTED, ACTION_NONE, NO_FRAME
 from stackmask.pda.terms.term_table cimport ANY_BYTE, Ends
 from stackmask.pda.memory.hash_tables cimport (
     ENTRY_BYTES,
@@ -32,19 +32,11 @@ cdef extern from * nogil:
     """
     #include <algorithm>
 
-    // sorts edges, each once; the order is inlined, which a pointer to a function would not be
+    // sorts edges, each once
     template <class V>
     static inline void stackmask_sort_edges(V& items) {
-        std::sort(items.begin(), items.end(), [](const auto& x, const auto& y) {
-            if (x.continuation != y.continuation) return x.continuation < y.continuation;
-            if (x.parent != y.parent) return x.parent < y.parent;
-            if (x.action != y.action) return x.action < y.action;
-            return x.saved < y.saved;
-        });
-        items.erase(std::unique(items.begin(), items.end(), [](const auto& x, const auto& y) {
-            return x.continuation == y.continuation && x.parent == y.parent && x.action == y.action
-                && x.saved == y.saved;
-        }), items.end());
+        std::sort(items.begin(), items.end());
+        items.erase(std::unique(items.begin(), items.end()), items.end());
     }
     """
     void sort_edges "stackmask_sort_edges"(vector[Edge]& items) noexcept nogil
@@ -73,7 +65,7 @@ cdef class FrameGraph:
         edge.continuation = BOTTOM_CONTINUATION
         edge.parent = NO_FRAME
         edge.action = ACTION_NONE
-        edge.saved = 0
+        edge.operand = 0
         bottom.push_back(edge)
         self.intern_frame(bottom)
 
@@ -96,7 +88,7 @@ cdef class FrameGraph:
         for i in range(n):
             e = items[i]
             h = mix(mix(h, <uint32_t>e.continuation), <uint32_t>e.parent)
-            h = mix(mix(h, <uint32_t>e.action), <uint32_t>e.saved)
+            h = mix(mix(h, e.action.code()), <uint32_t>e.operand)
         cdef Probe probe = ids_probe(&self.frame_index, h)
         id = ids_next(&self.frame_index, &probe)
         while id >= 0:
@@ -119,7 +111,7 @@ cdef class FrameGraph:
             self.edges.push_back(e)
             if e.action == ACTION_COUNTED:
                 self.counts = True
-            if is_capture(e.action) and self.semantics.may_forbid(e.action):
+            if e.action.is_capture() and self.semantics.may_forbid(e.action.action()):
                 frame.action_forbids = True
             if e.continuation != BOTTOM_CONTINUATION:
                 frame.keys_forbid |= not self.semantics.keys.needs.always_lives(e.continuation)

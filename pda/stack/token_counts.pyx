@@ -17,7 +17,7 @@ cimport cython
 
 from libc.stdint cimport int32_t, uint64_t
 
-from stackmask.pda.ids cimport ACTION_COUNTED, SemId
+from stackmask.pda.ids cimport ACTION_COUNTED
 from stackmask.pda.memory.hash_tables cimport NO_VALUE, map_free, map_get, map_init, map_put
 from stackmask.pda.stack.frames cimport BOTTOM_CONTINUATION, Frame
 from stackmask.pda.terms.term_table cimport EMPTY
@@ -38,7 +38,7 @@ cdef extern from * nogil:
             if (x.member.sem != y.member.sem) return x.member.sem < y.member.sem;
             if (x.edge.continuation != y.edge.continuation) return x.edge.continuation < y.edge.continuation;
             if (x.edge.parent != y.edge.parent) return x.edge.parent < y.edge.parent;
-            return y.edge.saved < x.edge.saved;  // mutant: fewer-left
+            return y.edge.tokens_left < x.edge.tokens_left;  // mutant: fewer-left
         });
     }
     """
@@ -100,7 +100,7 @@ cdef class TokenCounts:
             self.terms.meter.spend(4 + 4 * frame.count)
             for e in range(frame.first, frame.first + frame.count):
                 counted.edge = self.graph.edges[e]
-                counted.edge.saved = <SemId>max(<int32_t>counted.edge.saved - 1, 0)
+                counted.edge.tokens_left = max(counted.edge.tokens_left - 1, 0)
                 self.counted.push_back(counted)
         if self.counted.empty():
             return config
@@ -137,7 +137,7 @@ cdef class TokenCounts:
                         and self.counted[i - 1].edge.parent == edge.parent
                     ):
                         continue  # the same with fewer tokens left
-                    if spent == (<int32_t>edge.saved == 0):
+                    if spent == (edge.tokens_left == 0):
                         self.edges.push_back(edge)
                 i = last
                 if self.edges.empty():

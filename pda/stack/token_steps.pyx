@@ -11,7 +11,7 @@ from libc.stdint cimport uint16_t
 
 from stackmask.pda.ids cimport NO_TOKEN, StepRowId
 from stackmask.pda.stack.configuration_table cimport DEAD, READS_STATE, has_row
-from stackmask.pda.terms.term_table cimport EMPTY, F_CALL, K_LIT, K_SEQ, NEVER, ClassMap, Literal, Term
+from stackmask.pda.terms.term_table cimport EMPTY, F_CALL, K_LIT, K_SEQ, ClassMap, Literal, Term
 from stackmask.pda.context.semantic_states cimport SEM_SYMBOL
 
 cdef enum:
@@ -167,7 +167,7 @@ cdef class TokenSteps:
             at.member.state = state
             at.consumed = 0
             u = self.terms.terms[state]
-            skips_closure[0] = skips_closure[0] and u.nu == NEVER and not u.flags & F_CALL
+            skips_closure[0] = skips_closure[0] and not u.nu.possible() and not u.flags & F_CALL
         if at.member.sem > SEM_SYMBOL and self.semantics.in_capture(at.member.sem):
             at.member.sem = self.semantics.append(at.member.sem, byte)
         return True

@@ -10,6 +10,7 @@ from libc.stdint cimport int64_t, uint32_t, uint64_t
 from libcpp.algorithm cimport sort
 from libcpp.pair cimport pair
 
+from stackmask.pda.ids cimport ALWAYS, NEVER, UNBOUNDED, Nullability
 from stackmask.pda.terms.subsumption cimport drop_included
 from stackmask.pda.terms.term_table cimport (
     ANY_BYTE,
@@ -32,7 +33,6 @@ from stackmask.pda.terms.term_table cimport (
     K_SEQ,
     K_SET,
     K_TOKEN,
-    NEVER,
     Repetition,
     Term,
     intern_byte,
@@ -234,7 +234,7 @@ cdef class Constructors:
         """Return a and then b, where a is no sequence and no guard that b decides, and neither is EMPTY."""
         cdef Term t = table.terms[a]
         cdef Term u = table.terms[b]
-        cdef int32_t nu = NEVER
+        cdef Nullability nu = NEVER
         cdef int32_t flags = (t.flags | u.flags) & FACTS
         cdef TermId both
         if b == EPS:
@@ -244,10 +244,10 @@ cdef class Constructors:
             if both != NO_TERM:
                 return self.intern_seq(table, both, u.seq.rest if u.kind == K_SEQ else EPS)
         flags |= t.flags & (F_LOCAL | F_CALL | F_TOKEN)
-        if t.nu >= 0:
+        if t.nu.possible():
             flags |= u.flags & (F_LOCAL | F_CALL | F_TOKEN)
-            if u.nu >= 0:
-                nu = table.guard_and(t.nu, u.nu)  # mutant: guard-and
+            if u.nu.possible():
+                nu = Nullability.under(table.guard_and(t.nu.guard(), u.nu.guard()))  # mutant: guard-and
         return intern_sequence(table, a, b, nu, flags)
 
     cdef TermId join_counts(self, TermTable table, TermId a, TermId b) except -2 nogil:
@@ -262,7 +262,7 @@ cdef class Constructors:
         x = t.rep  # of alternatives it means nothing, and is written below
         y = u.rep
         if t.kind != K_REP:  # an alternative that may be empty is 0 or 1 of what else it is
-            if t.nu != ANY_BYTE:
+            if not t.nu.always():
                 return NO_TERM
             if a == b:
                 return self.mk_rep(table, a, 0, 2)
@@ -271,16 +271,18 @@ cdef class Constructors:
             x.item = y.item
             x.low = 0
             x.high = 1
-        elif u.kind == K_ALT and u.nu == ANY_BYTE and (x.item == b or is_option_of(table, u, x.item)):
+        elif u.kind == K_ALT and u.nu.always() and (x.item == b or is_option_of(table, u, x.item)):
             y.item = x.item
             y.low = 0
             y.high = 1
         elif u.kind != K_REP or y.item != x.item:
             return NO_TERM
-        if x.low > MAX_COUNT - y.low or x.high > MAX_COUNT - y.high:
+        if x.low > MAX_COUNT - y.low or (
+            x.high > MAX_COUNT - y.high and UNBOUNDED not in (x.high, y.high)
+        ):
             return NO_TERM
         low = x.low + y.low
-        high = -1 if x.high < 0 or y.high < 0 else x.high + y.high
+        high = UNBOUNDED if UNBOUNDED in (x.high, y.high) else x.high + y.high
         return self.mk_rep(table, x.item, low, high)
 
     cdef TermId mk_alt2(self, TermTable table, TermId a, TermId b) except -1 nogil:
@@ -299,7 +301,8 @@ cdef class Constructors:
         cdef vector[TermId] items
         cdef uint64_t words[4]
         cdef size_t i, j, n
-        cdef int32_t k, sets = 0, nu = NEVER, flags = 0
+        cdef int32_t k, sets = 0, flags = 0
+        cdef Nullability nu = NEVER
         cdef Term t
         words[0] = words[1] = words[2] = words[3] = 0
         table.meter.spend(8 + 4 * given.size())
@@ -338,12 +341,15 @@ cdef class Constructors:
         for i in range(items.size()):
             t = table.terms[items[i]]
             flags |= t.flags
-            if t.kind != K_EPS and t.nu >= 0:
-                nu = t.nu if nu < 0 else table.guard_or(nu, t.nu)
+            if t.kind != K_EPS and t.nu.possible():
+                if nu.possible():
+                    nu = Nullability.under(table.guard_or(nu.guard(), t.nu.guard()))
+                else:
+                    nu = t.nu
         if items.size() > 1 and items[0] == EPS:
-            if nu == ANY_BYTE:
+            if nu.always():
                 items.erase(items.begin())
-            nu = ANY_BYTE
+            nu = ALWAYS
         if items.empty():
             return EMPTY
         if items.size() == 1:
@@ -443,9 +449,9 @@ cdef class Constructors:
             if (
                 0 < i < repeats.size()
                 and repeats[i].first == repeats[i - 1].first
-                and (high < 0 or r.rep.low <= high + 1)  # mutant: count-gap
+                and r.rep.low <= high + 1  # mutant: count-gap
             ):
-                high = -1 if high < 0 or other < 0 else (high if high > other else other)
+                high = max(high, other)
                 items[<uint32_t>repeats[i].second] = EMPTY
                 continue
             if i > start + 1:
@@ -465,7 +471,7 @@ cdef class Constructors:
         return 0
 
     cdef TermId mk_rep(self, TermTable table, TermId item, int32_t low, int32_t high) except -1 nogil:
-        """Return a term, ``low`` to ``high`` times; ``high`` is -1 without bound."""
+        """Return a term, ``low`` to ``high`` times; ``high`` is UNBOUNDED without a bound."""
         cdef Term t = table.terms[item]
         cdef vector[TermId] others
         cdef int32_t k, flags
@@ -479,23 +485,24 @@ cdef class Constructors:
                 others.push_back(table.kids[t.operands.first + k])
             item = self.mk_alt(table, others, 0)
             return self.mk_rep(table, item, 0, high)
-        if t.kind == K_REP and t.rep.low == 0 and t.rep.high < 0:
+        if t.kind == K_REP and t.rep.low == 0 and t.rep.high == UNBOUNDED:
             return item
         if t.kind == K_REP and t.rep.low == 0 and t.rep.high == 1:
             return self.mk_rep(table, t.rep.item, 0, high)
-        if t.nu == ANY_BYTE:
+        if t.nu.always():
             low = 0
         if low == 1 and high == 1:
             return item
         flags = t.flags & (FACTS | F_LOCAL | F_CALL | F_TOKEN)
-        return intern_repetition(table, item, low, high, ANY_BYTE if low == 0 else t.nu, flags)
+        return intern_repetition(table, item, low, high, ALWAYS if low == 0 else t.nu, flags)
 
     cdef TermId mk_and(self, TermTable table, vector[TermId]& given) except -1 nogil:
         """Return what regular terms have in common."""
         cdef vector[TermId] items
         cdef uint64_t words[4]
         cdef size_t i, j
-        cdef int32_t k, nu = ANY_BYTE, sets = 0, repeats = 0
+        cdef int32_t k, sets = 0, repeats = 0
+        cdef Nullability nu = ALWAYS
         cdef Term t
         cdef bint empty_string = False
         words[0] = words[1] = words[2] = words[3] = ~<uint64_t>0
@@ -526,10 +533,10 @@ cdef class Constructors:
                 return EMPTY
             items.push_back(k)
         for i in range(items.size()):
-            if table.terms[items[i]].nu < 0:
+            if not table.terms[items[i]].nu.possible():
                 nu = NEVER
         if empty_string:
-            return EPS if nu == ANY_BYTE else EMPTY
+            return EPS if nu.always() else EMPTY
         if items.empty():
             return self.mk_not(table, EMPTY)
         sort_distinct(items)
@@ -586,4 +593,4 @@ cdef class Constructors:
         cdef Term t = table.terms[item]
         if t.kind == K_NOT:
             return t.negated
-        return intern_negation(table, item, ANY_BYTE if t.nu < 0 else NEVER)
+        return intern_negation(table, item, NEVER if t.nu.possible() else ALWAYS)

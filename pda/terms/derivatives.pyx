@@ -10,8 +10,8 @@ cimport cython
 from libc.stdint cimport int32_t, uint8_t, uint32_t, uint64_t
 from libcpp.vector cimport vector
 
+from stackmask.pda.ids cimport Nullability
 from stackmask.pda.terms.term_table cimport (
-    ANY_BYTE,
     EMPTY,
     EPS,
     K_ALT,
@@ -26,9 +26,9 @@ from stackmask.pda.terms.term_table cimport (
     K_TOKEN,
     MAP_EACH,
     MAP_ONE,
-    NEVER,
     TOKENS,
     Term,
+    one_less,
     token_symbol,
 )
 from stackmask.pda.memory.hash_tables cimport NO_VALUE, map_free, map_get, map_init, map_put
@@ -86,7 +86,8 @@ cdef class Derivatives:
         cdef Term u
         cdef TermId first = t, item
         cdef MapId found
-        cdef int32_t k, nu, items = 0
+        cdef int32_t k, items = 0
+        cdef Nullability nu
         cdef uint64_t words[4]
         if table.terms[t].map >= 0:
             return table.terms[t].map
@@ -100,10 +101,10 @@ cdef class Derivatives:
                     break
                 found = table.map_meet(found, self.classes_of(table, u.seq.first))
                 nu = table.terms[u.seq.first].nu
-                if nu < 0:
+                if not nu.possible():
                     break
-                if nu != ANY_BYTE:
-                    found = table.map_meet(found, table.map_of_set(table.guard_sets[nu]))
+                if not nu.always():
+                    found = table.map_meet(found, table.map_of_set(table.guard_sets[nu.guard()]))
                 t = u.seq.rest
                 continue
             if u.kind == K_SET:
@@ -124,8 +125,8 @@ cdef class Derivatives:
                 item = u.rep.item if u.kind == K_REP else u.negated
                 found = table.map_meet(found, self.classes_of(table, item))
                 nu = table.terms[item].nu
-                if u.kind == K_REP and nu > ANY_BYTE:
-                    found = table.map_meet(found, table.map_of_set(table.guard_sets[nu]))
+                if u.kind == K_REP and nu.possible() and not nu.always():
+                    found = table.map_meet(found, table.map_of_set(table.guard_sets[nu.guard()]))
             break
         table.terms[first].map = found
         return found
@@ -137,10 +138,10 @@ cdef class Derivatives:
         """
         cdef vector[TermId] run
         cdef MapId found, item
-        cdef int32_t nu
+        cdef Nullability nu
         while table.terms[t].kind == K_SEQ and table.terms[t].map < 0:
             run.push_back(t)
-            if table.terms[table.terms[t].seq.first].nu < 0:
+            if not table.terms[table.terms[t].seq.first].nu.possible():
                 break
             t = table.terms[t].seq.rest
         if not run.empty() and run.back() == t:
@@ -152,8 +153,8 @@ cdef class Derivatives:
             run.pop_back()
             nu = table.terms[table.terms[t].seq.first].nu
             item = self.classes_of(table, table.terms[t].seq.first)
-            if nu > ANY_BYTE:
-                item = table.map_meet(item, table.map_of_set(table.guard_sets[nu]))
+            if nu.possible() and not nu.always():
+                item = table.map_meet(item, table.map_of_set(table.guard_sets[nu.guard()]))
             found = table.map_meet(item, found)
             table.terms[t].map = found
         return found
@@ -269,7 +270,7 @@ cdef class Derivatives:
             return table.set_has(u.set_id, byte)
         if u.kind == K_LIT:
             return table.pool[u.literal.first] == byte
-        if u.kind != K_ALT or not levels or u.operands.count > FEW_KIDS or u.nu != NEVER:
+        if u.kind != K_ALT or not levels or u.operands.count > FEW_KIDS or u.nu.possible():
             return True
         for k in range(u.operands.first, u.operands.first + u.operands.count):
             if self.may_begin(table, table.kids[k], byte, levels - 1):
@@ -281,7 +282,8 @@ cdef class Derivatives:
         cdef vector[TermId] operands
         cdef Term u = table.terms[t]
         cdef TermId first = EMPTY, d
-        cdef int32_t nu, items = 0
+        cdef int32_t items = 0
+        cdef Nullability nu
         table.meter.spend(4)
         if u.kind != K_SEQ:
             return self.derive_part(table, t, symbol)
@@ -296,7 +298,7 @@ cdef class Derivatives:
             if d != EMPTY:
                 first = add_operand(operands, first, self.make.mk_seq(table, d, u.seq.rest))
             nu = table.terms[u.seq.first].nu
-            if nu < 0 or not table.guard_has(nu, symbol):
+            if not nu.possible() or not table.guard_has(nu.guard(), symbol):
                 break
             t = u.seq.rest
             u = table.terms[t]
@@ -312,7 +314,7 @@ cdef class Derivatives:
         to its first anchor, and not all.
         """
         cdef vector[TermId] anchors
-        cdef int32_t nu
+        cdef Nullability nu
         while table.terms[t].kind == K_SEQ:
             table.meter.spend(1)
             if is_anchor(t):
@@ -320,7 +322,7 @@ cdef class Derivatives:
                     break
                 anchors.push_back(t)
             nu = table.terms[table.terms[t].seq.first].nu
-            if nu < 0 or not table.guard_has(nu, symbol):
+            if not nu.possible() or not table.guard_has(nu.guard(), symbol):
                 break
             t = table.terms[t].seq.rest
         while not anchors.empty():
@@ -346,6 +348,7 @@ cdef class Derivatives:
         cdef Term u = table.terms[t]
         cdef TermId d
         cdef int32_t k, low, high
+        cdef Nullability nu
         table.meter.spend(4)
         if u.kind == K_SET:
             return EPS if table.set_has(u.set_id, symbol) else EMPTY
@@ -365,11 +368,11 @@ cdef class Derivatives:
             d = self.derive(table, u.rep.item, symbol)
             if d == EMPTY:
                 return EMPTY
-            high = u.rep.high if u.rep.high < 0 else u.rep.high - 1
+            high = one_less(u.rep.high)
             low = u.rep.low - 1 if u.rep.low > 0 else 0
             # iterations before this one may have been empty: then they count as done
-            k = table.terms[u.rep.item].nu
-            if k >= 0 and table.guard_has(k, symbol):
+            nu = table.terms[u.rep.item].nu
+            if nu.possible() and table.guard_has(nu.guard(), symbol):
                 low = 0
             return self.make.mk_seq(table, d, self.make.mk_rep(table, u.rep.item, low, high))
         if u.kind == K_AND:
@@ -379,7 +382,7 @@ cdef class Derivatives:
                 d = self.derive(table, table.kids[u.operands.first + k], symbol)
                 if d == EMPTY:
                     return EMPTY
-                if self.simplify != NULL and table.terms[d].nu == ANY_BYTE and table.terms[d].kind >= K_SEQ:
+                if self.simplify != NULL and table.terms[d].nu.always() and table.terms[d].kind >= K_SEQ:
                     d = self.simplify(self.simplifier, table, d)
                 operands.push_back(d)
             return self.make.mk_and(table, operands)

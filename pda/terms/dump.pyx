@@ -10,9 +10,8 @@
     action0(rule1), scope(rule1), keys0(rule1)      calls with what happens at their return
 """
 
-from stackmask.pda.ids cimport ACTION_COUNTED, ACTION_KEYED, ACTION_NONE, ACTION_SCOPE
+from stackmask.pda.ids cimport ACTION_COUNTED, ACTION_KEYED, ACTION_NONE, ACTION_SCOPE, UNBOUNDED, Nullability
 from stackmask.pda.terms.term_table cimport (
-    ANY_BYTE,
     CALL_RESOLVER,
     CALL_TEST,
     K_ALT,
@@ -26,7 +25,6 @@ from stackmask.pda.terms.term_table cimport (
     K_SEQ,
     K_SET,
     K_TOKEN,
-    NEVER,
     Call,
     Term,
 )
@@ -55,14 +53,15 @@ cdef str dump_term(TermTable table, TermId t):
 cpdef str dump_rules(TermTable table, object rules):
     """Return rules as text, one a line: where they may be empty, their height, and their body."""
     cdef list lines = []
-    cdef int32_t rule, nu
+    cdef int32_t rule
+    cdef Nullability nu
     for rule in rules:
         nu = table.rule_nu[rule]
         empty = ""
-        if nu == ANY_BYTE:
+        if nu.always():
             empty = ", may be empty"
-        elif nu != NEVER:
-            empty = f", may be empty before {dump_set(table, table.guard_sets[nu])}"
+        elif nu.possible():
+            empty = f", may be empty before {dump_set(table, table.guard_sets[nu.guard()])}"
         body = dump_term(table, table.rule_body[rule])
         lines.append(f"rule{rule} (height {table.rule_height[rule]}{empty}) = {body}\n")
     return "".join(lines)
@@ -109,7 +108,7 @@ cdef str spell(TermTable table, TermId t, list operands):
     if u.kind == K_NOT:
         return f"¬({operands[0]})"
     if u.kind == K_REP:
-        return f"({operands[0]}){{{u.rep.low},{'' if u.rep.high < 0 else u.rep.high}}}"
+        return f"({operands[0]}){{{u.rep.low},{'' if u.rep.high == UNBOUNDED else u.rep.high}}}"
     if u.kind == K_TOKEN:
         return f"token{u.token_class}"
     return dump_call(table.call_table[u.call.id]) + ("⁺" if u.call.nonempty else "")
@@ -127,8 +126,8 @@ cdef str dump_call(Call call):
     if call.action == ACTION_KEYED:
         return f"keys{call.spec}({called})"
     if call.action == ACTION_COUNTED:
-        return f"tokens{call.spec}({called})"
-    return f"action{call.action}({called})"
+        return f"tokens{call.most_tokens}({called})"
+    return f"action{call.action.action()}({called})"
 
 
 cdef str dump_set(TermTable table, SetId set_id):

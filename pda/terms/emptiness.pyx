@@ -113,7 +113,7 @@ cdef class Emptiness:
         cdef TermId u, d
         cdef MapId map
         cdef int32_t k, at, found = -1
-        if table.terms[t].nu >= 0 or self.try_endings(table, t):
+        if table.terms[t].nu.possible() or self.try_endings(table, t):
             return True
         map_init(&seen)
         try:
@@ -152,7 +152,7 @@ cdef class Emptiness:
                     parent.push_back(at)
                     byte_to.push_back(table.maps[map].byte_of[k])
                     visited.push_back(0)
-                    if table.terms[d].nu >= 0 or table.terms[d].live == LIVE:
+                    if table.terms[d].nu.possible() or table.terms[d].live == LIVE:
                         found = best.second
                         break
                 if queue.size() > self.max_explored:
@@ -192,7 +192,7 @@ cdef class Emptiness:
                 if d == EMPTY or table.terms[d].live == DEAD:
                     break
                 path.push_back(d)
-                if table.terms[d].nu >= 0 or table.terms[d].live == LIVE:
+                if table.terms[d].nu.possible() or table.terms[d].live == LIVE:
                     for d in path:
                         table.terms[d].live = LIVE
                     while i:  # to the front

@@ -117,7 +117,7 @@ cdef class Endings:
                 if table.guard_has(guard, symbol) and self.steps.step(table, t, symbol) != EMPTY:
                     out.consumed = 1
                     break
-            if u.nu >= 0:
+            if u.nu.possible():
                 out.silent = <uint64_t>1 << guard
         elif u.kind == K_ALT:
             for k in range(u.operands.count):
@@ -156,7 +156,7 @@ cdef class Endings:
                 out.silent |= current_s
                 if count > u.rep.low and before_c == out.consumed and before_s == out.silent:
                     break
-            if u.rep.high >= 0 and count >= u.rep.high:
+            if count >= u.rep.high:
                 break
             before_c = current_c
             before_s = current_s

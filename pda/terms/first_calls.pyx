@@ -5,6 +5,7 @@ cimport cython
 from libc.stdint cimport int32_t
 from libcpp.vector cimport vector
 
+from stackmask.pda.ids cimport Nullability
 from stackmask.pda.terms.term_table cimport (
     ANY_BYTE,
     EMPTY,
@@ -16,6 +17,7 @@ from stackmask.pda.terms.term_table cimport (
     K_SEQ,
     SiteList,
     Term,
+    one_less,
 )
 
 
@@ -56,16 +58,17 @@ cdef class FirstCalls:
         cdef Term u
         cdef CallSite site
         cdef TermId tail
-        cdef int32_t k, nu, high
+        cdef int32_t k, high
+        cdef Nullability nu
         while table.terms[t].kind == K_SEQ:
             u = table.terms[t]
             if table.terms[u.seq.first].flags & F_CALL:
                 tail = self.make.mk_seq(table, u.seq.rest, continuation)
                 self.collect_sites(table, u.seq.first, guard, tail, out)
             nu = table.terms[u.seq.first].nu
-            if nu < 0:
+            if not nu.possible():
                 return 0
-            guard = table.guard_and(guard, nu)
+            guard = table.guard_and(guard, nu.guard())
             t = u.seq.rest
         u = table.terms[t]
         if not u.flags & F_CALL:
@@ -80,13 +83,13 @@ cdef class FirstCalls:
             for k in range(u.operands.count):
                 self.collect_sites(table, table.kids[u.operands.first + k], guard, continuation, out)
         elif u.kind == K_REP:
-            high = u.rep.high if u.rep.high < 0 else u.rep.high - 1
+            high = one_less(u.rep.high)
             tail = self.make.mk_rep(table, u.rep.item, u.rep.low - 1 if u.rep.low > 0 else 0, high)
             self.collect_sites(table, u.rep.item, guard, self.make.mk_seq(table, tail, continuation), out)
             nu = table.terms[u.rep.item].nu
-            if nu > 0 and u.rep.low > 1:
+            if nu.possible() and not nu.always() and u.rep.low > 1:
                 # earlier iterations may be empty, under their guard
                 tail = self.make.mk_rep(table, u.rep.item, 0, high)
-                guard = table.guard_and(guard, nu)
+                guard = table.guard_and(guard, nu.guard())
                 self.collect_sites(table, u.rep.item, guard, self.make.mk_seq(table, tail, continuation), out)
         return 0

@@ -30,7 +30,7 @@ cdef int64_t effort(TermTable terms, TermId t, KeyMap* known, int depth) except 
     if u.kind == K_LIT:
         return u.literal.length
     if u.kind == K_NOT:  # what may end there may not end here, perhaps whatever follows
-        return 1 if terms.terms[u.negated].nu >= 0 else 0
+        return 1 if terms.terms[u.negated].nu.possible() else 0
     if u.kind != K_SEQ and u.kind != K_ALT and u.kind != K_AND and u.kind != K_REP or depth > MAX_NESTED:
         return 0
     found = map_get(known, t)

@@ -9,10 +9,10 @@ cimport cython
 from libc.stdint cimport int32_t, uint64_t
 from libcpp.vector cimport vector
 
+from stackmask.pda.ids cimport UNBOUNDED
 from stackmask.pda.memory.hash_tables cimport NO_VALUE, KeyMap, map_free, map_get, map_init, map_put
 from stackmask.pda.terms.constructors cimport NO_TERM
 from stackmask.pda.terms.term_table cimport (
-    ANY_BYTE,
     DEAD,
     EMPTY,
     EPS,
@@ -124,10 +124,10 @@ cdef class Simplifier:
         for k in range(count):
             s = table.kids[u.operands.first + k] if u.kind == K_ALT else t
             r = table.terms[s]
-            if r.kind == K_SEQ and table.terms[r.seq.rest].nu == ANY_BYTE:
+            if r.kind == K_SEQ and table.terms[r.seq.rest].nu.always():
                 s = r.seq.first
                 r = table.terms[s]
-            if r.kind == K_REP and r.rep.low == 0 and r.rep.high < 0:
+            if r.kind == K_REP and r.rep.low == 0 and r.rep.high == UNBOUNDED:
                 return s
         return NO_TERM
 
@@ -147,7 +147,7 @@ cdef class Simplifier:
             map_put(&seen, t, 1)
             while next < queue.size():
                 u = queue[next]
-                if table.terms[u].nu >= 0 or table.terms[u].live == LIVE:
+                if table.terms[u].nu.possible() or table.terms[u].live == LIVE:
                     return False
                 map = self.derivatives.classes_of(table, u)
                 table.meter.spend(8 + 6 * table.maps[map].count)
@@ -155,7 +155,7 @@ cdef class Simplifier:
                     d = self.derivatives.derive(table, u, table.maps[map].byte_of[k])
                     if d == EMPTY or table.terms[d].live == DEAD or map_get(&seen, d) != NO_VALUE:
                         continue
-                    if table.terms[d].nu >= 0:
+                    if table.terms[d].nu.possible():
                         return False
                     map_put(&seen, d, 1)
                     queue.push_back(d)
@@ -197,9 +197,9 @@ cdef class Simplifier:
         if s.kind != K_REP or t.kind != K_REP or (s.flags | t.flags) & (F_BOOL | F_IMPURE):
             return NO_TERM
         if s.rep.item == t.rep.item:
-            if s.rep.low == 0 and s.rep.high < 0:
+            if s.rep.low == 0 and s.rep.high == UNBOUNDED:
                 return b
-            if t.rep.low == 0 and t.rep.high < 0:
+            if t.rep.low == 0 and t.rep.high == UNBOUNDED:
                 return a
             if not self.is_code(table, s.rep.item):
                 return NO_TERM
@@ -210,10 +210,8 @@ cdef class Simplifier:
         else:
             return NO_TERM
         low = s.rep.low if s.rep.low > t.rep.low else t.rep.low
-        high = s.rep.high
-        if high < 0 or 0 <= t.rep.high < high:
-            high = t.rep.high
-        if 0 <= high < low:
+        high = min(s.rep.high, t.rep.high)
+        if high < low:
             return EMPTY
         return self.make.mk_rep(table, s.rep.item, low, high)
 
@@ -239,7 +237,7 @@ cdef class Simplifier:
         cdef size_t next = 0
         if found != NO_VALUE:
             return found == 1
-        found = table.terms[item].nu < 0
+        found = not table.terms[item].nu.possible()
         map_init(&seen)
         try:
             queue.push_back(item)
@@ -252,7 +250,7 @@ cdef class Simplifier:
                         continue
                     map_put(&seen, d, 1)
                     queue.push_back(d)
-                    if table.terms[d].nu >= 0 or queue.size() > MAX_SIMPLE:
+                    if table.terms[d].nu.possible() or queue.size() > MAX_SIMPLE:
                         found = 0
                 next += 1
         finally:

@@ -5,7 +5,7 @@ cimport cython
 from libc.stdint cimport int32_t
 from libcpp.vector cimport vector
 
-from stackmask.pda.terms.term_table cimport ANY_BYTE, EMPTY, F_BOOL, K_ALT, K_SEQ, Term
+from stackmask.pda.terms.term_table cimport EMPTY, F_BOOL, K_ALT, K_SEQ, Term
 
 
 @cython.final
@@ -31,7 +31,7 @@ cdef class Steps:
             d = self.prune(table, d)
         # after a search has found its pattern, the term that remains is "any text"
         first = table.terms[d].seq.first if table.terms[d].kind == K_SEQ else d
-        if table.terms[first].kind >= K_SEQ and table.terms[first].nu == ANY_BYTE:
+        if table.terms[first].kind >= K_SEQ and table.terms[first].nu.always():
             simple = self.simplifier.simplified(table, first)
             if simple != first:
                 if table.terms[d].kind == K_SEQ:

@@ -6,7 +6,7 @@ from libcpp.algorithm cimport lower_bound
 from libcpp.vector cimport vector
 
 from stackmask.pda.memory.hash_tables cimport NO_VALUE, KeyMap, map_free, map_get, map_init, map_put
-from stackmask.pda.terms.term_table cimport ANY_BYTE, EPS, K_ALT, K_REP, K_SEQ, Term
+from stackmask.pda.terms.term_table cimport EPS, K_ALT, K_REP, K_SEQ, Term
 
 cdef enum:
     FEW_SUFFIXES = 64      # suffixes that are visited without remembering them
@@ -15,7 +15,7 @@ cdef enum:
 cdef inline TermId suffix_of(TermTable table, TermId t) noexcept nogil:
     """Return the rest of a sequence whose first item may be empty whatever follows; else EPS."""
     cdef Term* u = &table.terms[t]
-    if u.kind == K_SEQ and table.terms[u.seq.first].nu == ANY_BYTE:
+    if u.kind == K_SEQ and table.terms[u.seq.first].nu.always():
         return u.seq.rest
     return EPS
 
@@ -39,10 +39,10 @@ cdef int drop_included(TermTable table, vector[TermId]& items) except -1 nogil:
         if u.kind != K_SEQ:
             continue
         # a term is made after its operands, so that their ids are less
-        suffixes = suffixes or (u.seq.rest >= least and table.terms[u.seq.first].nu == ANY_BYTE)
+        suffixes = suffixes or (u.seq.rest >= least and table.terms[u.seq.first].nu.always())
         prefixes = prefixes or (
             u.seq.first > least
-            and table.terms[u.seq.rest].nu == ANY_BYTE
+            and table.terms[u.seq.rest].nu.always()
             and K_ALT <= table.terms[u.seq.first].kind <= K_REP
         )
     if suffixes:
@@ -107,7 +107,7 @@ cdef int mark_prefixes(TermTable table, vector[TermId]& items, vector[uint8_t]& 
     cdef int32_t k
     for i in range(items.size()):
         u = table.terms[items[i]]
-        if u.kind != K_SEQ or table.terms[u.seq.rest].nu != ANY_BYTE:
+        if u.kind != K_SEQ or not table.terms[u.seq.rest].nu.always():
             continue
         v = table.terms[u.seq.first]
         if v.kind == K_ALT:
@@ -115,6 +115,6 @@ cdef int mark_prefixes(TermTable table, vector[TermId]& items, vector[uint8_t]& 
             for k in range(v.operands.first, v.operands.first + v.operands.count):
                 if table.kids[k] != EPS:
                     mark(items, table.kids[k], dropped)
-        elif v.kind == K_REP and v.rep.low <= 1 and (v.rep.high < 0 or v.rep.high >= 1):
+        elif v.kind == K_REP and v.rep.low <= 1 and v.rep.high >= 1:
             mark(items, v.rep.item, dropped)
     return 0

@@ -31,12 +31,11 @@ from stackmask.pda.terms.term_table cimport (
     F_CALL,
     F_IMPURE,
     F_KEYS,
-    NEVER,
     Call,
     intern_call,
     intern_token,
 )
-from stackmask.pda.ids cimport TokenClassId
+from stackmask.pda.ids cimport NEVER, UNBOUNDED, Nullability, TokenClassId
 from stackmask.pda.terms.dump cimport dump_term
 
 from stackmask.pda.errors import BudgetError
@@ -108,7 +107,7 @@ cdef class TermStore(TermTable):
 
     def repeat(self, TermId item, int32_t low, high):
         """Return the term ``low`` to ``high`` times; None for no upper bound."""
-        return self.make.mk_rep(self, item, low, -1 if high is None else high)
+        return self.make.mk_rep(self, item, low, UNBOUNDED if high is None else high)
 
     def intersection(self, items):
         """Return the intersection of the terms, which are regular."""
@@ -136,7 +135,7 @@ cdef class TermStore(TermTable):
 
     cpdef TermId call(self, CallId call, bint nonempty=False, bint keys=False) except -1:
         """Return the term that calls; ``nonempty`` leaves out the empty string; ``keys``: it tests keys."""
-        cdef int32_t nu = NEVER
+        cdef Nullability nu = NEVER
         if self.call_table[call].kind == CALL_RULE and not nonempty:
             nu = self.rule_nu[self.call_table[call].rule]
         return intern_call(self, call, nonempty, nu, F_CALL | F_IMPURE | (F_KEYS if keys else 0))
@@ -144,7 +143,7 @@ cdef class TermStore(TermTable):
     cpdef RuleId add_rule(self, object nu) except -1:
         """Declare a rule; ``nu`` is the mask of bytes before which it may be empty, or None."""
         self.rule_body.push_back(EMPTY)
-        self.rule_nu.push_back(NEVER if nu is None else self.guard_id(nu))
+        self.rule_nu.push_back(NEVER if nu is None else Nullability.under(self.guard_id(nu)))
         self.rule_height.push_back(0)
         return <int32_t>self.rule_body.size() - 1
 
@@ -166,7 +165,7 @@ cdef class TermStore(TermTable):
         cdef unsigned char byte
         for byte in data:
             t = self.steps.step(self, t, byte)
-        return self.terms[t].nu >= 0
+        return self.terms[t].nu.possible()
 
     def alive(self, TermId t):
         """Tell whether the term has a string."""

@@ -1,19 +1,19 @@
 # The records of hash-consed terms, and the tables that make equal ones one. See term_table.pyx.
-from libc.stdint cimport int8_t, int32_t, int64_t, uint8_t, uint32_t, uint64_t
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 from libcpp.vector cimport vector
 
 from stackmask.pda.memory.growing_array cimport Growing
 from stackmask.pda.memory.hash_tables cimport IdTable, KeyMap, Probe
 from stackmask.pda.memory.work_meter cimport WorkMeter
 from stackmask.pda.ids cimport (
-    ACTION_KEYED,
-    ACTION_NONE,
-    ACTION_SCOPE,
-    ActionId,
+    NEVER,
+    UNBOUNDED,
     CallId,
     GuardId,
     MapId,
+    Nullability,
     ResolverId,
+    ReturnAction,
     RuleId,
     SetId,
     SitesId,
@@ -41,7 +41,7 @@ cdef extern from * nogil:
     struct Term {
         uint8_t kind;
         uint8_t flags;
-        int8_t nu;
+        Nullability nu;
         uint8_t live;
         union {
             int32_t key[3];
@@ -69,8 +69,12 @@ cdef extern from * nogil:
             ResolverId resolver;
             TestId test;
         };
-        ActionId action;
-        SpecId spec;
+        ReturnAction action;
+        union {
+            int32_t operand;
+            SpecId spec;
+            int32_t most_tokens;
+        };
     };
 
     }  // namespace stackmask
@@ -83,7 +87,7 @@ cdef extern from * nogil:
     struct Repetition "stackmask::Repetition":
         TermId item
         int32_t low
-        int32_t high        # -1 without bound
+        int32_t high        # or UNBOUNDED
 
     struct OperandList "stackmask::OperandList":
         int32_t first       # kids[first:first + count]
@@ -101,7 +105,7 @@ cdef extern from * nogil:
     struct Term "stackmask::Term":
         uint8_t kind            # of `Kind`
         uint8_t flags
-        int8_t nu               # the guard under which the term may end here, or NEVER
+        Nullability nu          # the guard under which the term may end here, or NEVER
         uint8_t live            # of `Live`; only `Emptiness` writes it
         # the next ten share their place: one is read, by the kind; unused integers are 0
         int32_t key[3]          # all of it, which tells terms of one kind apart (lists: what they list)
@@ -126,8 +130,11 @@ cdef extern from * nogil:
         RuleId rule             # of CALL_RULE
         ResolverId resolver     # of CALL_RESOLVER
         TestId test             # of CALL_TEST
-        ActionId action         # what the return does: ACTION_NONE, _SCOPE, _KEYED, or that of a capture
-        SpecId spec             # of ACTION_KEYED: what the keys of the object must satisfy; else -1
+        ReturnAction action     # what the return does
+        # the next three share their place: one is read, by the action
+        int32_t operand         # all of it, which tells calls apart; 0 if nothing is read
+        SpecId spec             # of ACTION_KEYED: what the keys of the object must satisfy
+        int32_t most_tokens     # of ACTION_COUNTED: how many tokens the text may take
 
 
 cdef enum Kind:
@@ -148,7 +155,6 @@ cdef enum:
     EMPTY = 0
     EPS = 1
     ANY_BYTE = 0       # guard 0 allows every byte
-    NEVER = -1         # nu of a term that may not end here
     F_BOOL = 1         # contains & or !, so the term may have no string though its structure does not show it
     F_CALL = 2         # a call stands in first position
     F_TOKEN = 4        # a special token stands in first position
@@ -210,7 +216,7 @@ cdef class TermTable:
     cdef vector[SiteList] site_lists    # 0: no sites
     cdef vector[Call] call_table
     cdef vector[TermId] rule_body       # rule -> term
-    cdef vector[int32_t] rule_nu        # rule -> nu of its body
+    cdef vector[Nullability] rule_nu    # rule -> nu of its body
     cdef vector[int32_t] rule_height    # rule -> more than that of every rule it can call in first position
     cdef readonly int token_classes
     cdef uint64_t max_terms
@@ -219,13 +225,20 @@ cdef class TermTable:
     cdef size_t nbytes(self) noexcept nogil
     # outside this module, `intern_sequence` and the like below: they have typed members for the key
     cdef TermId add(
-        self, int32_t kind, int32_t key0, int32_t key1, int32_t key2, int32_t nu, int32_t flags, Probe* probe
+        self,
+        int32_t kind,
+        int32_t key0,
+        int32_t key1,
+        int32_t key2,
+        Nullability nu,
+        int32_t flags,
+        Probe* probe,
     ) except -1 nogil
     cdef TermId intern(
-        self, int32_t kind, int32_t key0, int32_t key1, int32_t key2, int32_t nu, int32_t flags
+        self, int32_t kind, int32_t key0, int32_t key1, int32_t key2, Nullability nu, int32_t flags
     ) except -1 nogil
     cdef TermId intern_list(
-        self, int32_t kind, vector[TermId]& items, int32_t nu, int32_t flags
+        self, int32_t kind, vector[TermId]& items, Nullability nu, int32_t flags
     ) except -1 nogil
     cdef SetId intern_set(self, uint64_t* words) except -1 nogil
     cdef MapId intern_map(self, uint8_t* classes) except -1 nogil
@@ -253,6 +266,15 @@ cdef enum:
     MAP_EACH = 1
 
 
+cdef inline int32_t one_less(int32_t most) noexcept nogil:
+    # a bound after one of what it counts
+    return most if most == UNBOUNDED else most - 1
+
+
+cdef inline int32_t one_more(int32_t most) noexcept nogil:
+    return most if most == UNBOUNDED else most + 1
+
+
 cdef inline bint is_byte(SymbolId symbol) noexcept nogil:
     return symbol < TOKENS
 
@@ -268,7 +290,7 @@ cdef inline TokenClassId token_class_of(SymbolId symbol) noexcept nogil:
 
 # Terms by their members. An integer of the key is the member at the same place of the struct above.
 cdef inline TermId intern_guard(TermTable table, GuardId guard) except -1 nogil:
-    return table.intern(K_GUARD, guard, 0, 0, guard, F_IMPURE)
+    return table.intern(K_GUARD, guard, 0, 0, Nullability.under(guard), F_IMPURE)
 
 
 cdef inline TermId intern_byte(TermTable table, SetId set_id) except -1 nogil:
@@ -280,23 +302,23 @@ cdef inline TermId intern_literal(TermTable table, int32_t first, int32_t length
 
 
 cdef inline TermId intern_sequence(
-    TermTable table, TermId first, TermId rest, int32_t nu, int32_t flags
+    TermTable table, TermId first, TermId rest, Nullability nu, int32_t flags
 ) except -1 nogil:
     return table.intern(K_SEQ, first, rest, 0, nu, flags)
 
 
 cdef inline TermId intern_repetition(
-    TermTable table, TermId item, int32_t low, int32_t high, int32_t nu, int32_t flags
+    TermTable table, TermId item, int32_t low, int32_t high, Nullability nu, int32_t flags
 ) except -1 nogil:
     return table.intern(K_REP, item, low, high, nu, flags)
 
 
-cdef inline TermId intern_negation(TermTable table, TermId negated, int32_t nu) except -1 nogil:
+cdef inline TermId intern_negation(TermTable table, TermId negated, Nullability nu) except -1 nogil:
     return table.intern(K_NOT, negated, 0, 0, nu, F_BOOL | F_LOCAL)
 
 
 cdef inline TermId intern_call(
-    TermTable table, CallId call, bint nonempty, int32_t nu, int32_t flags
+    TermTable table, CallId call, bint nonempty, Nullability nu, int32_t flags
 ) except -1 nogil:
     return table.intern(K_CALL, call, nonempty, 0, nu, flags)
 

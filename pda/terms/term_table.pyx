@@ -3,6 +3,7 @@
 
 from libc.string cimport memcmp, memcpy
 
+from stackmask.pda.ids cimport ALWAYS
 from stackmask.pda.memory.hash_tables cimport (
     ENTRY_BYTES,
     NO_VALUE,
@@ -75,7 +76,7 @@ cdef class TermTable:
         every[0] = every[1] = every[2] = every[3] = ~<uint64_t>0
         self.guard_sets.push_back(self.intern_set(every))
         self.intern(K_EMPTY, 0, 0, 0, NEVER, 0)
-        self.intern(K_EPS, 0, 0, 0, ANY_BYTE, 0)
+        self.intern(K_EPS, 0, 0, 0, ALWAYS, 0)
 
     def __dealloc__(self):
         ids_free(&self.term_index)
@@ -97,7 +98,7 @@ cdef class TermTable:
     # -- interning ---------------------------------------------------------------------------------
 
     cdef TermId intern(
-        self, int32_t kind, int32_t key0, int32_t key1, int32_t key2, int32_t nu, int32_t flags
+        self, int32_t kind, int32_t key0, int32_t key1, int32_t key2, Nullability nu, int32_t flags
     ) except -1 nogil:
         cdef uint64_t h = mix(mix(mix(mix(17, kind), <uint32_t>key0), <uint32_t>key1), <uint32_t>key2)
         self.meter.spend(2)
@@ -112,7 +113,14 @@ cdef class TermTable:
         return self.add(kind, key0, key1, key2, nu, flags, &probe)
 
     cdef TermId add(
-        self, int32_t kind, int32_t key0, int32_t key1, int32_t key2, int32_t nu, int32_t flags, Probe* probe
+        self,
+        int32_t kind,
+        int32_t key0,
+        int32_t key1,
+        int32_t key2,
+        Nullability nu,
+        int32_t flags,
+        Probe* probe,
     ) except -1 nogil:
         cdef Term t
         cdef int32_t id = <int32_t>self.terms.size()
@@ -124,7 +132,7 @@ cdef class TermTable:
         t.key[0] = key0
         t.key[1] = key1
         t.key[2] = key2
-        t.nu = <int8_t>nu
+        t.nu = nu
         t.flags = <uint8_t>flags
         t.map = t.symbol = t.calls = UNKNOWN
         t.derivative = EMPTY
@@ -134,7 +142,7 @@ cdef class TermTable:
         return id
 
     cdef TermId intern_list(
-        self, int32_t kind, vector[TermId]& items, int32_t nu, int32_t flags
+        self, int32_t kind, vector[TermId]& items, Nullability nu, int32_t flags
     ) except -1 nogil:
         cdef uint64_t h = mix(23, kind)
         cdef size_t i, n = items.size()

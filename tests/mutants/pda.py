@@ -56,7 +56,7 @@ ROWS = (
     Mutant(
         "guard-and",
         "pda/terms",
-        "table.guard_and(t.nu, u.nu)",
+        "Nullability.under(table.guard_and(t.nu.guard(), u.nu.guard()))",
         "u.nu",
         "All restrictions of a sequence that is empty are pending after it.",
         (
@@ -150,8 +150,8 @@ ROWS = (
     Mutant(
         "first-capture",
         "pda/ids",
-        ">= 0",
-        "> 0",
+        "kind() == CAPTURE",
+        "kind() == CAPTURE && bits",
         "A return that ends a capture runs the action of the capture.",
         ("tests/pda/context/test_keys.py", "tests/pda/masks/assembly/test_unsure.py"),
     ),
@@ -303,8 +303,8 @@ ROWS = (
     Mutant(
         "fewer-left",
         "pda/stack",
-        "return y.edge.saved < x.edge.saved",
-        "return x.edge.saved < y.edge.saved",
+        "return y.edge.tokens_left < x.edge.tokens_left",
+        "return x.edge.tokens_left < y.edge.tokens_left",
         "Of readings that differ in their counts only, the one with more tokens left is kept.",
         ("tests/exactness/test_counted_tokens.py",),
     ),

@@ -54,6 +54,31 @@ MIXED = {
 }
 
 
+# what a variant is asked, and what it is not: it has no sign and no range
+VARIANTS = """
+#include "ids.h"
+using namespace stackmask;
+static_assert(!NEVER.possible() && ALWAYS.possible() && ALWAYS.always(), "");
+static_assert(Nullability::under(GuardId(63)).possible() && !Nullability::under(GuardId(63)).always(), "");
+static_assert(Nullability::under(GuardId(63)).guard() == GuardId(63), "");
+static_assert(ReturnAction::end_of(ActionId(0)).is_capture(), "the first action is one, too");
+static_assert(ReturnAction::end_of(ActionId(7)).action() == ActionId(7), "");
+static_assert(ReturnAction::of_code(ReturnAction::end_of(ActionId(7)).code()) == ReturnAction::end_of(ActionId(7)), "");
+static_assert(!ACTION_NONE.is_capture() && !ACTION_NONE.restores_caller(), "");
+static_assert(ACTION_SCOPE.restores_caller() && ACTION_KEYED.restores_caller() && ACTION_BACK.restores_caller(), "");
+static_assert(!ACTION_COUNTED.restores_caller() && ACTION_COUNTED != ACTION_NONE, "");
+int main() { }
+"""
+MISUSED = (
+    "NEVER < 0",
+    "ALWAYS >= 0",
+    "ALWAYS == 0",
+    "ACTION_SCOPE < 0",
+    "ACTION_NONE == -1",
+    "ACTION_KEYED == NEVER",
+)
+
+
 def compiles(code: str, folder: Path, *, debug: bool) -> bool:
     source = folder / "ids.cpp"
     source.write_text(f'#include "{HEADER}"\n{code}' if '"ids.h"' not in code else code)
@@ -78,6 +103,15 @@ def test_ids_of_two_names_do_not_mix_in_a_debug_build(tmp_path: Path, use: str) 
     assert compiles(MIXED[use], tmp_path, debug=False)
     assert not compiles(MIXED[use], tmp_path, debug=True)
     assert compiles(MIXED[use].replace("ConfigId", "TermId"), tmp_path, debug=True)
+
+
+@needs_compiler
+@pytest.mark.parametrize("debug", [False, True], ids=["release", "debug"])
+def test_variants_are_no_integers(tmp_path: Path, debug: bool) -> None:
+    assert compiles(VARIANTS, tmp_path, debug=debug)
+    for use in MISUSED:
+        code = f"using namespace stackmask; int main() {{ return {use}; }}"
+        assert not compiles(code, tmp_path, debug=debug), use
 
 
 def test_cython_declares_what_the_header_defines() -> None:

@@ -36,6 +36,8 @@ OTHER_MEANINGS = {
     ("masks/walk/walk_result.pxd", "has_run"): "whether there is one",
     ("memory/hash_tables.pxd", "value"): "of any table",
     ("terms/term_table.pxd", "key"): "what tells terms of one kind apart",
+    ("terms/term_table.pxd", "operand"): "what tells calls of one action apart",
+    ("stack/frames.pxd", "operand"): "what tells edges of one action apart",
     ("text/utf8.pxd", "state"): "a state of UTF-8",
     ("context/object_keys.pxd", "slots"): "a number of slots",
     ("masks/walk/trie_walk.pxd", "next_kid"): "a place in the list of children",

@@ -3,7 +3,6 @@ from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
 from libcpp.vector cimport vector
 
 from stackmask.pda.ids cimport (
-    ActionId,
     AlternativeId,
     ConfigId,
     FilterId,
@@ -13,6 +12,7 @@ from stackmask.pda.ids cimport (
     NodeId,
     PendingId,
     RepeatId,
+    ReturnAction,
     SemId,
     SuffixesId,
     TermId,
@@ -77,7 +77,7 @@ cdef class MaskAssembler(MaskPart):
         KeysId keys,
         bint unsure=*,
         SuffixesId origin=*,
-        ActionId action=*,
+        ReturnAction action=*,
     ) except -3 nogil
     cdef int32_t count_entered(self, ConfigSpace family, Visit at) noexcept nogil
     cdef TermId visit_prefixes(

@@ -10,9 +10,10 @@ single tokens are queued; they are tried later on the real configuration.
 cimport cython
 from libc.stdint cimport uint8_t, uint64_t
 
+from stackmask.pda.context.text_sets cimport EMPTY_SET
 from stackmask.pda.ids cimport (
     ACTION_BACK, ACTION_NONE, NO_PENDING, NO_REPEAT, NO_ROW, NO_SUFFIXES, CodeId, LiteralId,
-    PlaceId, RunId, SplitId, TailId, is_capture, restores_caller,
+    PlaceId, ReturnAction, RunId, SplitId, TailId,
 )
 from stackmask.pda.masks.assembly.return_checks cimport edge_of, is_alive, may_forbid
 from stackmask.pda.masks.shared.part cimport MaskContext, MaskPart
@@ -24,7 +25,7 @@ from stackmask.pda.masks.prefixes.prefix_splitting cimport (
 )
 from stackmask.pda.terms.term_table cimport ANY_BYTE, EMPTY, EPS, F_KEYS, Term
 from stackmask.pda.context.key_needs cimport is_slot, slot_of
-from stackmask.pda.context.object_keys cimport KEYS_UNKNOWN, ANY_AND_ONE
+from stackmask.pda.context.object_keys cimport KEYS_UNKNOWN, USED_ANY_AND_ONE
 from stackmask.pda.masks.shared.arena cimport NO_FILTER, NO_TOKENS, Group, Include, Mask, leads_nowhere
 from stackmask.pda.masks.walk.known_stack_walks cimport NOT_REPEATED
 from stackmask.pda.masks.shared.run_tables cimport NOT_A_CODE
@@ -120,7 +121,7 @@ cdef class MaskAssembler(MaskPart):
         KeysId keys,
         bint unsure=False,
         SuffixesId origin=NO_SUFFIXES,
-        ActionId action=ACTION_NONE,
+        ReturnAction action=ACTION_NONE,
     ) except -3 nogil:
         """Add a mask over a frame to the worklist. A mask without returns becomes an operand at once.
 
@@ -236,7 +237,7 @@ cdef class MaskAssembler(MaskPart):
                 # from now on the state is not split
                 self.prefixes.leave_whole(number)
                 return state
-            if alternative.action != ACTION_NONE and self.semantics.keys.states[on.keys].used > 0:
+            if alternative.action != ACTION_NONE and self.semantics.keys.states[on.keys].used != EMPTY_SET:
                 self.keys_used.doubt_keys(group, on.keys)
             if leads_nowhere(self.arena.masks[found]):
                 self.add_operand(found, on.filter, on.unsure)
@@ -311,7 +312,7 @@ cdef class MaskAssembler(MaskPart):
             edge.continuation = alternative.continuation
             edge.parent = frame
             edge.action = ACTION_NONE
-            edge.saved = 0
+            edge.operand = 0
             self.enter(family, self.arena.intern_group(ANY_BYTE, SEM_SYMBOL, run, nowhere), edge, at)
         return True
 
@@ -376,12 +377,18 @@ cdef class MaskAssembler(MaskPart):
                 back = at
                 back.origin = origin
                 back.unsure = at.unsure or (
-                    not self.sure and is_capture(edge.action) and self.semantics.may_forbid(edge.action)
+                    not self.sure
+                    and edge.action.is_capture()
+                    and self.semantics.may_forbid(edge.action.action())
                 )
                 self.enter(family, k, edge, back)
         if mask.repeat != NO_REPEAT:
             self.repeat(family, at, mask.repeat)
-        if mask.key_count and at.keys > KEYS_UNKNOWN and self.semantics.keys.states[at.keys].used > 0:
+        if (
+            mask.key_count
+            and at.keys > KEYS_UNKNOWN
+            and self.semantics.keys.states[at.keys].used != EMPTY_SET
+        ):
             for i in range(mask.key_first, mask.key_first + mask.key_count):
                 self.keys_used.doubt_whole(self.arena.key_starts[i], at.keys)
         return 0
@@ -441,19 +448,19 @@ cdef class MaskAssembler(MaskPart):
         cdef Visit on
         if edge.action == ACTION_BACK:
             at.keys = self.semantics.keys_at(edge.saved)
-        elif restores_caller(edge.action):
+        elif edge.action.restores_caller():
             at.keys = self.semantics.keys_at(edge.saved)
             known = KEYS_UNKNOWN
             sem = SEM_SYMBOL
-        elif is_capture(edge.action):
-            if self.semantics.is_key(edge.action):
+        elif edge.action.is_capture():
+            if self.semantics.is_key(edge.action.action()):
                 sem = self.semantics.symbol_after_key(at.keys if known == KEYS_UNKNOWN else known)
                 if sem < 0:
                     self.trials.tries_everything = True
                     return 0
                 known = self.semantics.keys_at(sem)
                 if (
-                    self.semantics.keys.states[known].used == ANY_AND_ONE
+                    self.semantics.keys.states[known].undeclared == USED_ANY_AND_ONE
                     and not (at.unsure and at.origin != NO_SUFFIXES)
                 ):
                     # walks know nothing of one more key, so tokens need not be doubted after this one

@@ -1,7 +1,7 @@
 # distutils: language = c++
 """What can still happen after a return: whether an action may forbid it, and whether the text can end."""
 
-from stackmask.pda.ids cimport ACTION_COUNTED, ACTION_NONE, GuardId, is_capture
+from stackmask.pda.ids cimport ACTION_COUNTED, ACTION_NONE, GuardId
 from stackmask.pda.stack.frames cimport BOTTOM_CONTINUATION
 from stackmask.pda.terms.term_table cimport EPS, F_LOCAL, Ends, Term
 
@@ -14,12 +14,12 @@ cdef Edge edge_of(ConfigSpace family, const Visit& at, int32_t number) noexcept 
         if edge.action == ACTION_COUNTED:
             # how many tokens may still come says nothing of the next one
             edge.action = ACTION_NONE
-            edge.saved = 0
+            edge.operand = 0
         return edge
     edge.continuation = at.continuation
     edge.parent = at.frame
     edge.action = at.action
-    edge.saved = 0
+    edge.operand = 0
     return edge
 
 
@@ -40,10 +40,10 @@ cdef bint may_forbid(
         edge = family.edges[e]
         if edge.continuation == BOTTOM_CONTINUATION:
             continue
-        if is_capture(edge.action) and semantics.may_forbid(edge.action):
+        if edge.action.is_capture() and semantics.may_forbid(edge.action.action()):
             return True
         state = terms.terms[edge.continuation]
-        if state.nu < 0 and state.flags & F_LOCAL:
+        if not state.nu.possible() and state.flags & F_LOCAL:
             # here a byte must be read
             continue
         if may_forbid(terms, semantics, family, edge.parent, returns - 1):

@@ -2,7 +2,7 @@
 from libc.stdint cimport int32_t, uint32_t, uint64_t
 from libcpp.vector cimport vector
 
-from stackmask.pda.ids cimport ActionId, FilterId, FrameId, KeysId, MaskId, SuffixesId, TermId
+from stackmask.pda.ids cimport FilterId, FrameId, KeysId, MaskId, ReturnAction, SuffixesId, TermId
 from stackmask.pda.memory.hash_tables cimport KeyMap
 
 
@@ -10,7 +10,7 @@ cdef struct Visit:
     MaskId mask
     FrameId frame
     TermId continuation         # the state that follows the mask, before the frame; EPS: none
-    ActionId action     # the action between mask and continuation: that of an undeclared key, or ACTION_NONE
+    ReturnAction action     # between mask and continuation: of an undeclared key, or ACTION_NONE
     FilterId filter     # or NO_FILTER
     KeysId keys         # key state of the object around, KEYS_NONE outside every object
     bint unsure         # an action before the mask may forbid

@@ -36,7 +36,7 @@ cdef bint same_visit(const Visit& v, const Visit& w) noexcept nogil:
 
 cdef uint64_t visit_hash(const Visit& v) noexcept nogil:
     cdef uint64_t h = mix(mix(mix(59, <uint32_t>v.mask), <uint32_t>v.frame), <uint32_t>v.continuation)
-    h = mix(h, <uint32_t>v.action)
+    h = mix(h, v.action.code())
     return mix(mix(h, <uint32_t>v.filter), (<uint64_t>v.keys << 1) | <uint64_t>v.unsure)
 
 

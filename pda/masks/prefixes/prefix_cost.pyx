@@ -103,7 +103,7 @@ cdef class PrefixCost:
             u = self.terms.terms[state]
             item = u.seq.first if u.kind == K_SEQ else state
             v = self.terms.terms[item]
-            on = v.nu >= 0
+            on = v.nu.possible()
             if v.kind == K_SET or v.kind == K_LIT:
                 first_bytes_of_literal(self.terms, item, words)
             elif v.kind == K_ALT:

@@ -2,7 +2,7 @@
 from libc.stdint cimport int32_t, uint8_t, uint64_t
 from libcpp.vector cimport vector
 
-from stackmask.pda.ids cimport ActionId, AlternativeId, NeedsId, SplitId, TermId, TestId
+from stackmask.pda.ids cimport AlternativeId, NeedsId, ReturnAction, SplitId, TermId, TestId
 from stackmask.pda.memory.growing_array cimport Growing
 from stackmask.pda.masks.prefixes.prefix_cost cimport PrefixCost
 from stackmask.pda.terms.term_table cimport Term
@@ -26,7 +26,7 @@ cdef struct Alternative:
     TestId test             # a test of the object's keys that comes first, or NO_TEST
     TermId live             # a term that must be able to continue with these keys; EPS: always true
     NeedsId needs           # ... as a list of tests (see key_needs.pyx)
-    ActionId action         # the action after the prefix if it is an undeclared key, or ACTION_NONE
+    ReturnAction action     # the action after the prefix if it is an undeclared key, or ACTION_NONE
     TermId call             # ... and the call of the key, or EPS
     TermId run              # NO_WHITESPACE; else the prefix is a repetition of this set of blanks
     uint8_t nullable        # the continuation may be empty

@@ -23,7 +23,7 @@ cimport cython
 
 from libc.stdint cimport uint32_t
 
-from stackmask.pda.ids cimport ACTION_NONE, NO_TERM, is_capture
+from stackmask.pda.ids cimport ACTION_NONE, NO_TERM
 from stackmask.pda.memory.byte_sets cimport count_bits
 from stackmask.pda.memory.checked_vectors cimport refill
 from stackmask.pda.masks.prefixes.prefix_cost cimport MOST_LOOKS, first_bytes_of_literal
@@ -40,11 +40,11 @@ from stackmask.pda.terms.term_table cimport (
     K_REP,
     K_SEQ,
     K_SET,
-    NEVER,
     Call,
     Ends,
     Repetition,
     Term,
+    one_less,
 )
 from stackmask.pda.context.semantic_states cimport Semantics
 from stackmask.pda.memory.hash_tables cimport NO_VALUE, map_free, map_get, map_init, map_nbytes, map_put
@@ -164,7 +164,7 @@ cdef class PrefixSplitter(PrefixCost):
             u = self.terms.terms[u.seq.rest]
         if u.kind != K_SEQ or self.terms.terms[u.seq.first].kind != K_REP:
             return 0
-        if self.terms.terms[u.seq.rest].nu != NEVER:
+        if self.terms.terms[u.seq.rest].nu.possible():
             return 0
         blanks = self.terms.terms[self.terms.terms[u.seq.first].rep.item]
         if blanks.kind != K_SET or not self.terms.terms[u.seq.rest].flags & F_IMPURE:
@@ -239,7 +239,7 @@ cdef class PrefixSplitter(PrefixCost):
                 # the language of a rule does not depend on the keys around it
                 at.is_literal = False
                 at.ends = True
-                at.nullable = v.nu >= 0
+                at.nullable = v.nu.possible()
             elif v.kind == K_ALT and v.flags & F_IMPURE and at.is_literal and inside:
                 if at.ends and self.few_follow():
                     break
@@ -258,7 +258,7 @@ cdef class PrefixSplitter(PrefixCost):
                 break
             else:
                 at.is_literal = at.ends = False
-                at.nullable = at.nullable and v.nu >= 0
+                at.nullable = at.nullable and v.nu.possible()
             self.path.push_back(item)
             at.term = next
         if not at.nullable and (self.begins_few() if not at.ends or self.ends_wide(at.is_literal) else True):
@@ -287,7 +287,7 @@ cdef class PrefixSplitter(PrefixCost):
         """
         cdef uint64_t words[4]
         cdef int32_t left = MOST_LOOKS
-        if loop.kind != K_REP or self.terms.terms[loop.rep.item].nu != NEVER:
+        if loop.kind != K_REP or self.terms.terms[loop.rep.item].nu.possible():
             return False
         if loop.flags & F_KEYS:
             return True
@@ -304,7 +304,7 @@ cdef class PrefixSplitter(PrefixCost):
         cdef PartialSplit queued = at
         cdef TermId continuation = next if at.after == EPS else self.terms.mk_seq(next, at.after)
         cdef Repetition r = loop.rep
-        cdef TermId more = self.terms.mk_rep(r.item, max(r.low - 1, 0), max(r.high - 1, -1))
+        cdef TermId more = self.terms.mk_rep(r.item, max(r.low - 1, 0), one_less(r.high))
         queued.depth = 0
         queued.term = r.item
         queued.after = self.terms.mk_seq(more, continuation)
@@ -324,9 +324,9 @@ cdef class PrefixSplitter(PrefixCost):
         cdef Term body
         if called.kind != CALL_RULE:
             return False
-        if not is_capture(called.action) or not self.semantics.is_key(called.action):
+        if not called.action.is_capture() or not self.semantics.is_key(called.action.action()):
             return False
-        if self.terms.terms[next].nu >= 0 and self.terms.terms[after].nu >= 0:
+        if self.terms.terms[next].nu.possible() and self.terms.terms[after].nu.possible():
             return False
         body = self.terms.terms[self.terms.rule_body[called.rule]]
         if body.kind != K_SEQ or body.flags & F_IMPURE or self.terms.terms[body.seq.first].kind != K_SET:
@@ -413,9 +413,9 @@ cdef class PrefixSplitter(PrefixCost):
         cdef TermId kid
         if u.flags & F_IMPURE:
             return EMPTY
-        if u.nu == NEVER:
+        if not u.nu.possible():
             return item
-        if u.kind == K_REP and self.terms.terms[u.rep.item].nu == NEVER:
+        if u.kind == K_REP and not self.terms.terms[u.rep.item].nu.possible():
             return self.terms.mk_rep(u.rep.item, 1, u.rep.high)
         if u.kind != K_ALT:
             return EMPTY
@@ -448,7 +448,9 @@ cdef class PrefixSplitter(PrefixCost):
         alternative.unconditional = not F_IMPURE & (
             self.terms.terms[at.term].flags | self.terms.terms[at.after].flags
         )
-        alternative.nullable = self.terms.terms[at.term].nu >= 0 and self.terms.terms[at.after].nu >= 0
+        alternative.nullable = (
+            self.terms.terms[at.term].nu.possible() and self.terms.terms[at.after].nu.possible()
+        )
         if at.is_literal:
             alternative.prefix = literal_prefix(self.literals.number_of(self.path))
         else:

@@ -12,7 +12,7 @@ from libc.stdint cimport int16_t, uint32_t
 from libc.string cimport memset
 from libcpp.pair cimport pair
 
-from stackmask.pda.ids cimport NO_NODE, NO_ROW, CodeId, RowId, RunMemberId
+from stackmask.pda.ids cimport NO_NODE, NO_ROW, UNBOUNDED, CodeId, RowId, RunMemberId
 from stackmask.pda.masks.shared.part cimport MaskContext, MaskPart
 from stackmask.pda.memory.hash_tables cimport (
     NO_VALUE,
@@ -37,12 +37,13 @@ from stackmask.pda.terms.term_table cimport (
     K_SET,
     Repetition,
     Term,
+    one_more,
 )
 from stackmask.pda.masks.shared.arena cimport NO_FILTER
 from stackmask.pda.vocabulary.trie_cursor cimport child_of
 from stackmask.pda.vocabulary.suffix_tries cimport INCLUSIVE, Nodes, node_at, place_at, trie_of
 from stackmask.pda.masks.runs.run_splitting cimport DeferredRun, RunMember
-from stackmask.pda.masks.shared.run_tables cimport NOT_A_CODE, UNBOUNDED
+from stackmask.pda.masks.shared.run_tables cimport NOT_A_CODE
 
 cdef enum:
     FEW_NODES = 512         # in smaller subtrees, only a configuration that is a single run uses tables
@@ -146,7 +147,7 @@ cdef class ConstrainedRuns(MaskPart):
         if not shared:
             return state
         r = run.rep
-        whole = self.terms.mk_rep(r.item, r.low + 1, r.high + 1 if r.high >= 0 else r.high)
+        whole = self.terms.mk_rep(r.item, r.low + 1, one_more(r.high))
         return self.terms.mk_seq(whole, next.seq.rest if next.kind == K_SEQ else EPS)
 
     cdef ConfigId unconstrained(self, ConfigId config) except -3 nogil:

@@ -12,7 +12,7 @@ with a constraint.
 cimport cython
 from libc.stdint cimport uint8_t, uint32_t
 
-from stackmask.pda.ids cimport NO_MEMBER, MapId
+from stackmask.pda.ids cimport NO_MEMBER, UNBOUNDED, MapId
 from stackmask.pda.masks.shared.part cimport MaskContext, MaskPart
 from stackmask.pda.memory.hash_tables cimport (
     NO_VALUE,
@@ -28,7 +28,7 @@ from stackmask.pda.stack.configuration_table cimport DEAD, UNKNOWN, Config, Memb
 from stackmask.pda.masks.runs.slices cimport Tail
 from stackmask.pda.stack.frames cimport BOTTOM
 from stackmask.pda.terms.term_table cimport EPS, K_ALT, K_REP, K_SEQ, Term
-from stackmask.pda.masks.shared.run_tables cimport NOT_A_CODE, UNBOUNDED, Span
+from stackmask.pda.masks.shared.run_tables cimport NOT_A_CODE, Span
 from stackmask.pda.context.capture_texts cimport KEY_OF_NONE
 
 cdef enum:
@@ -158,10 +158,10 @@ cdef class RunSplitter(MaskPart):
         if known != NO_VALUE:
             return known
         r = self.terms.terms[t.seq.first] if t.kind == K_SEQ else t
-        if r.kind == K_REP and (r.rep.high < 0 or r.rep.high > 1):
+        if r.kind == K_REP and r.rep.high > 1:
             member.code = self.runs.code_of(r.rep.item)
             member.low = r.rep.low
-            member.high = r.rep.high if r.rep.high >= 0 else UNBOUNDED
+            member.high = r.rep.high
             if member.code != NOT_A_CODE:
                 if self.is_narrow(member.code) and self.queries(member.code) < NARROW_PAYS_OFF:
                     return NO_MEMBER

@@ -9,7 +9,7 @@ cimport cython
 from libc.stdint cimport uint32_t, uint64_t
 from libc.string cimport memcpy, memset
 
-from stackmask.pda.ids cimport NO_ROW, GroupId, NodeId
+from stackmask.pda.ids cimport NO_ROW, UNBOUNDED, GroupId, NodeId
 from stackmask.pda.masks.shared.part cimport MaskContext, MaskPart
 from stackmask.pda.memory.hash_tables cimport (
     NO_VALUE,
@@ -22,7 +22,7 @@ from stackmask.pda.memory.hash_tables cimport (
 )
 from stackmask.pda.masks.shared.arena cimport NO_FILTER, NO_TOKENS, SPARSE, Mask, nothing
 from stackmask.pda.vocabulary.suffix_tries cimport Nodes, node_at
-from stackmask.pda.masks.shared.run_tables cimport UNBOUNDED, Run, has_groups, is_sorted
+from stackmask.pda.masks.shared.run_tables cimport Run, has_groups, is_sorted
 
 cdef enum:
     FEW_OUTSIDE = 256       # tokens in the list of a filter; for more, a row is made
@@ -94,8 +94,7 @@ cdef class Slices(MaskPart):
         cdef const TokenId* tokens
         cdef Mask mask = nothing()
         cdef uint32_t* row
-        if high == UNBOUNDED or high > r.most_needed:
-            high = r.most_needed
+        high = min(high, r.most_needed)
         key = (<uint64_t>run << 32) | <uint64_t>high
         found = map_get(&self.slice_index, key)
         if found != NO_VALUE:
@@ -215,8 +214,7 @@ cdef class Slices(MaskPart):
         cdef Tail at = self.tails[tail]
         cdef uint64_t key
         cdef FilterId found
-        if high == UNBOUNDED or high > at.most_before:
-            high = at.most_before
+        high = min(high, at.most_before)
         if low > at.most_before:
             low = at.most_before + 1
         if low == 0 and high == at.most_before:

@@ -11,7 +11,6 @@ from stackmask.pda.terms.term_store cimport TermStore
 
 cdef enum:
     NOT_A_CODE = -1     # not a prefix code: where the next item begins needs lookahead
-    UNBOUNDED = -1      # in place of the most characters that a run may have
     NOT_MADE = -1       # in place of where a list begins
 
 

@@ -70,7 +70,7 @@ cdef class Runs:
         if found != NO_VALUE:
             return found
         map_put(&self.code_index, item, NOT_A_CODE)
-        if self.terms.terms[item].flags & (F_BOOL | F_IMPURE) or self.terms.terms[item].nu >= 0:
+        if self.terms.terms[item].flags & (F_BOOL | F_IMPURE) or self.terms.terms[item].nu.possible():
             return NOT_A_CODE
         states.push_back(item)
         for k in range(4):
@@ -85,7 +85,7 @@ cdef class Runs:
                 if d == EPS:
                     targets[c] = 0
                 elif d != EMPTY:
-                    if self.terms.terms[d].nu >= 0 or states.size() > MAX_CODE_STATES:
+                    if self.terms.terms[d].nu.possible() or states.size() > MAX_CODE_STATES:
                         self.table.resize(base)
                         return NOT_A_CODE
                     for k in range(1, states.size()):

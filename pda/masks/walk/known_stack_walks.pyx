@@ -96,7 +96,7 @@ cdef class KnownStackWalks(MaskPart):
         cdef vector[Edge] edges
         cdef Edge edge
         edge.action = ACTION_NONE
-        edge.saved = 0
+        edge.operand = 0
         for k in range(again.return_first + again.return_count - 1, again.return_first - 1, -1):
             edge.continuation = self.local.return_states[k]
             edge.parent = frame

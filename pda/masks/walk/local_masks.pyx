@@ -13,7 +13,7 @@ tokens depend on the stack. Three things keep walks short:
 
 cimport cython
 
-from stackmask.pda.ids cimport NO_ENTRY, NO_REPEAT, NO_RUN
+from stackmask.pda.ids cimport NO_ENTRY, NO_REPEAT, NO_RUN, UNBOUNDED
 from stackmask.pda.context.object_keys cimport KEYS_UNKNOWN
 from stackmask.pda.context.semantic_states cimport SEM_SYMBOL
 from stackmask.pda.masks.shared.arena cimport (
@@ -41,7 +41,6 @@ from stackmask.pda.stack.configuration_table cimport DEAD, READS_STATE
 from stackmask.pda.stack.frames cimport BOTTOM
 from stackmask.pda.terms.term_table cimport ANY_BYTE, EMPTY, F_CALL, F_KEYS, F_TOKEN
 from stackmask.pda.vocabulary.suffix_tries cimport place_at
-from stackmask.pda.masks.shared.run_tables cimport UNBOUNDED
 from stackmask.pda.masks.prefixes.literal_table cimport as_literal
 
 
@@ -218,7 +217,7 @@ cdef class LocalMasks(MaskPart):
         cdef RunId run = self.runs.run_of(member.code, deferred.place)
         cdef int32_t high = member.high
         cdef bint returns = not self.space.configs[member.continuation].count
-        if strict and returns and high != UNBOUNDED and high <= self.runs.runs[run].most_needed:
+        if strict and returns and high <= self.runs.runs[run].most_needed:
             high -= 1
             readers.push_back(deferred.place)
         included.ends = member.ends

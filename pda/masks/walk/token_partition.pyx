@@ -14,7 +14,7 @@ cimport cython
 from libc.stdint cimport int16_t, int64_t, uint32_t, uint64_t
 from libc.string cimport memcpy
 
-from stackmask.pda.ids cimport NO_RUN, NodeId, RowId, TokenId
+from stackmask.pda.ids cimport NO_RUN, UNBOUNDED, NodeId, RowId, TokenId
 from stackmask.pda.masks.shared.part cimport MaskContext, MaskPart
 from stackmask.pda.memory.byte_sets cimport lowest_bit
 from stackmask.pda.memory.hash_tables cimport (
@@ -40,7 +40,6 @@ from stackmask.pda.terms.term_table cimport (
     K_REP,
     K_SEQ,
     K_SET,
-    NEVER,
     Term,
 )
 from stackmask.pda.vocabulary.suffix_tries cimport Nodes, node_at
@@ -255,13 +254,13 @@ cdef class TokenPartition(MaskPart):
         for k in range(2):
             count = self.terms.terms[self.terms.kids[both.operands.first + k]]
             pattern = self.terms.kids[both.operands.first + 1 - k]
-            if count.kind != K_REP or count.rep.high <= LEAST_BYTES:
+            if count.kind != K_REP or count.rep.high == UNBOUNDED or count.rep.high <= LEAST_BYTES:
                 continue
             code = self.runs.code_of(count.rep.item)
             looks = MAX_FOLLOWED
             if code == NOT_A_CODE or self.follow(pattern, 1, code, 0, &looks) != 1:
                 continue
-            if count.rep.low > 1 or (count.rep.low == 1 and self.terms.terms[pattern].nu != NEVER):
+            if count.rep.low > 1 or (count.rep.low == 1 and self.terms.terms[pattern].nu.possible()):
                 continue
             self.length(pattern, 0, &lengths)
             left = count.rep.high - 1 - <int32_t>lengths.slack
@@ -323,7 +322,7 @@ cdef class TokenPartition(MaskPart):
         if t.kind == K_REP:
             if t.flags & (F_BOOL | F_IMPURE):
                 return -1
-            if t.rep.high <= 1 or self.runs.code_of(t.rep.item) != NOT_A_CODE:
+            if t.rep.high == UNBOUNDED or t.rep.high <= 1 or self.runs.code_of(t.rep.item) != NOT_A_CODE:
                 return 0
             self.length(t.rep.item, 0, &lengths)
             least = <int32_t>lengths.least
@@ -355,7 +354,7 @@ cdef class TokenPartition(MaskPart):
                 kids.push_back(self.without_counts(self.terms.kids[t.operands.first + k], bytes))
             return self.terms.mk_alt(kids, 0)
         if t.kind == K_REP and self.bytes_to_a_count(term, &left) >= bytes:
-            return self.terms.mk_rep(t.rep.item, t.rep.low, -1)
+            return self.terms.mk_rep(t.rep.item, t.rep.low, UNBOUNDED)
         return term
 
     cdef int32_t count_longer(self, int32_t bytes) except -1 nogil:
@@ -478,7 +477,7 @@ cdef class TokenPartition(MaskPart):
                     map_put(&self.visited, term, 1)
                     for k in range(t.operands.first + t.operands.count - 1, t.operands.first - 1, -1):
                         self.todo.push_back(self.terms.kids[k])
-            elif t.kind == K_REP and not t.flags & F_KEYS and (t.rep.high < 0 or t.rep.high >= LEAST_BYTES):
+            elif t.kind == K_REP and not t.flags & F_KEYS and t.rep.high >= LEAST_BYTES:
                 self.use_runs(t, found)
         return 0
 
@@ -494,7 +493,7 @@ cdef class TokenPartition(MaskPart):
             found.code = code
             found.bytes = bytes
             # after the last of them only a return may be left, which an action may forbid
-            found.high = NO_END if loop.rep.high < 0 else loop.rep.high - 1
+            found.high = NO_END if loop.rep.high == UNBOUNDED else loop.rep.high - 1
         return 0
 
     cdef PlaceId other_tokens_place(self, RunId run) except -2 nogil:
