@@ -32,6 +32,7 @@ TOOL_CALL = {
 }
 CALL = '{"tool": "search", "arguments": {"query": "ferry to Oslo", "limit": 5, "exact": true}, "reason": "asked"}'
 BEAT = 0.005  # seconds between two beats
+BUDGET = 200  # tokens that a text may take, or as many as it needs
 PAUSE = 0.002  # seconds between two fills of the neighbour
 # places in the counters that the judge reads even if the process is killed
 STAGE, STEPS, BEAT_WALL, BEAT_CPU, FILL_WALL, FILL_CPU, LAST_BEAT, FILLS, FILL_SINCE, BROKEN = range(10)
@@ -198,7 +199,9 @@ class Drive:
         import stackmask as sm
 
         self.request, self.setting, self.counters = request, setting, counters
-        self.mask = sm.allocate_token_bitmask(65 if request.driver == "draft" else 1, setting.vocabulary.size)
+        self.mask = sm.allocate_token_bitmask(
+            65 if request.driver in ("draft", "storm") else 1, setting.vocabulary.size
+        )
         self.random = random.Random(f"{request.name} {request.seed}")
         self.tokens = setting.split(request.text)
         self.kept: list[Any] = []
@@ -211,9 +214,16 @@ class Drive:
         matcher = compiler.compile(grammar).matcher()
         if self.request.driver == "explain":
             self.kept += [grammar.warnings, grammar.report]
+        if self.request.driver == "strings":
+            self.kept += [grammar.accepts(text) for text in grammar.sample(4, seed=1)]
         for number in range(self.request.steps):
             self.counters[STAGE] = 2
-            matcher.fill_next_token_bitmask(self.mask)
+            if self.request.driver == "budget":
+                matcher.fill_next_token_bitmask(
+                    self.mask, budget=max(BUDGET - number, matcher.needs_at_least())
+                )
+            else:
+                matcher.fill_next_token_bitmask(self.mask)
             token = self.next_token(number)
             if token is None:
                 break
@@ -259,6 +269,14 @@ class Drive:
         elif driver == "draft" and number % 8 == 0:
             parents = [max(-1, i - 1 - self.random.randrange(3)) for i in range(len(ahead))]
             matcher.fill_draft_bitmask(ahead, parents, self.mask)
+        elif driver == "storm":
+            ahead = [self.random.randrange(self.setting.vocabulary.size) for _ in range(64)]
+            branch = matcher.fork()
+            branch.rollback(self.random.randrange(1 + matcher.accept_calls))
+            branch.fill_draft_bitmask(ahead, [-1] * 32 + list(range(32)), self.mask)
+        elif driver == "complete":
+            matcher.shortest_completion()
+            matcher.needs_at_least()
         elif driver == "fork":
             self.kept.append(matcher.fork())
         elif driver == "jump":

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from .explanations import all_explanations
 from .grammars import all_grammars
+from .mixtures import all_mixtures
 from .regexes import all_regexes
 from .request import LARGEST, Driver, Kind, Request
 from .schemas import all_schemas
@@ -20,6 +21,7 @@ def all_requests() -> list[Request]:
         *all_streams(),
         *all_turns(),
         *all_explanations(),
+        *all_mixtures(),
     ]
     too_large = [request.name for request in found if request.bytes > LARGEST]
     if too_large:

@@ -8,7 +8,10 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 Kind = Literal["ebnf", "json_schema", "regex", "choices", "sql", "sql_schema", "structural_tag", "tools"]
-Driver = Literal["walk", "long", "text", "rollback", "draft", "fork", "jump", "reset", "explain"]
+Driver = Literal[
+    "walk", "long", "text", "rollback", "draft", "fork", "jump", "reset", "explain", "budget", "complete", "strings",
+    "storm",
+]  # fmt: skip
 
 LARGEST = 64 * 1024  # bytes of a request
 
@@ -23,7 +26,9 @@ class Request:
     driver: "walk" takes a random allowed token at each step, "long" the longest of some allowed tokens; the others
         follow ``text``: "text" one mask and one accept for each token, "rollback" goes back and forth, "draft" asks
         for trees of drafts, "fork" keeps a fork for each token, "jump" asks for forced bytes as well, "reset" begins
-        again now and then, "explain" asks for warnings, a sample and why text is refused. Without a text they walk.
+        again now and then, "explain" asks for warnings, a sample and why text is refused, "budget" walks under a token
+        budget, "complete" asks at each step for the shortest end, "strings" first draws samples and judges them,
+        "storm" goes back to random places and asks for drafts on the way. Without a text they walk.
     steps: the most tokens that are accepted.
     """
 

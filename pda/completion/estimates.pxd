@@ -36,6 +36,7 @@ cdef class Estimates:
     cdef bint relaxed                   # any key that may come is taken
     cdef vector[uint64_t] frame_stack
     cdef vector[uint64_t] term_stack
+    cdef KeyMap representatives         # what terms need to know of a key state -> one of these states
 
     cdef int prepare(self) except -1 nogil
     cdef int forget(self) except -1 nogil
@@ -55,3 +56,5 @@ cdef class Estimates:
     cdef bint part(self, TermId t, KeysId keys, Tested* out) except -1 nogil
     cdef bint of_keyed_call(self, Term u, KeysId keys, Tested* out) except -1 nogil
     cdef size_t nbytes(self) noexcept nogil
+    cdef TestId first_missing(self, KeysId keys) noexcept nogil
+    cdef KeysId representative(self, KeysId keys) except -1 nogil

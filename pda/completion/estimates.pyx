@@ -10,10 +10,17 @@ resolvers decide; searches only go by it.
 """
 
 cimport cython
-from libc.stdint cimport uint32_t
+from libc.stdint cimport int32_t, uint32_t, uint64_t
 
 from stackmask.pda.completion.term_costs cimport NO_END, joined
-from stackmask.pda.context.key_needs cimport TEST_CONTINUE, TEST_SLOT, TEST_UNDECLARED, is_slot, slot_of
+from stackmask.pda.context.key_needs cimport (
+    TEST_CLOSE,
+    TEST_CONTINUE,
+    TEST_SLOT,
+    TEST_UNDECLARED,
+    is_slot,
+    slot_of,
+)
 from stackmask.pda.context.object_keys cimport KEYS_UNKNOWN, KeyState
 from stackmask.pda.ids cimport ACTION_KEYED, NO_SPEC
 from stackmask.pda.memory.byte_sets cimport has_bit
@@ -37,6 +44,8 @@ cdef enum:
     BEGUN = 1
     KNOWN = 2
     UNKNOWN = -1
+    PART_WORK = 10          # units of a part that is looked up: mostly it is in no cache
+    PART_BYTES = 32         # of a part that is kept
     ROUNDS = 5              # objects in objects whose keys are counted
 
 
@@ -52,14 +61,19 @@ cdef class Estimates:
         self.relaxed = False
         map_init(&self.frame_index)
         map_init(&self.keyed_index)
+        map_init(&self.representatives)
 
     def __dealloc__(self):
         map_free(&self.frame_index)
         map_free(&self.keyed_index)
+        map_free(&self.representatives)
 
     cdef size_t nbytes(self) noexcept nogil:
         """Return about how many bytes the results take."""
-        return 16 * (self.frame_index.mask + self.keyed_index.mask)
+        cdef size_t held = self.frame_index.mask + self.keyed_index.mask + self.representatives.mask
+        held *= 16
+        held += 4 * (self.frame_found.capacity() + 2 * self.missing_all.capacity())
+        return held + (sizeof(Tested) + 1) * self.keyed_found.capacity()
 
     cdef int prepare(self) except -1 nogil:
         """Find what the objects of new specs need, before what contains them is asked for.
@@ -187,8 +201,7 @@ cdef class Estimates:
 
     cdef bint is_wanted(self, KeysId keys, TestId test) noexcept nogil:
         """Tell whether a shortest end of an object takes this test next: the first required key."""
-        cdef TestId other
-        cdef int32_t required, taken
+        cdef int32_t required
         if self.relaxed or not self.semantics.keys.holds(keys, test):
             return self.semantics.keys.holds(keys, test)
         if self.semantics.keys.states[keys].missing == 0 or not is_slot(test):
@@ -198,12 +211,50 @@ cdef class Estimates:
             return False
         if self.semantics.keys.specs[self.semantics.keys.states[keys].spec].ordered:
             return True
-        taken = self.semantics.keys.states[keys].taken
-        for other in range(TEST_SLOT, test):
-            if has_bit(&self.semantics.keys.words[required], other):
-                if not has_bit(&self.semantics.keys.words[taken], other):
-                    return False
-        return True
+        return test == self.first_missing(keys)
+
+    cdef TestId first_missing(self, KeysId keys) noexcept nogil:
+        """Return the test of the first required slot that is missing, or -1; keys come in any order."""
+        cdef KeyState* state = &self.semantics.keys.states[keys]
+        cdef uint64_t* required = &self.semantics.keys.words[self.semantics.keys.specs[state.spec].required]
+        cdef uint64_t* taken = &self.semantics.keys.words[state.taken]
+        cdef uint64_t missing
+        cdef int32_t i, bit
+        for i in range(self.semantics.keys.specs[state.spec].words):
+            missing = required[i] & ~taken[i]
+            if missing:
+                bit = 0
+                while not missing & 1:
+                    missing >>= 1
+                    bit += 1
+                return <TestId>(64 * i + bit)
+        return <TestId>-1
+
+    cdef KeysId representative(self, KeysId keys) except -1 nogil:
+        """Return one key state of all those in which terms need the same bytes.
+
+        While required keys are missing, an end takes the first of them next, whatever else was taken. So
+        what counts of the state is that key, and whether the object may go on or end.
+        """
+        cdef KeyState* state
+        cdef uint64_t what
+        cdef TestId first
+        cdef int32_t found
+        if self.relaxed or keys <= KEYS_UNKNOWN:
+            return keys
+        state = &self.semantics.keys.states[keys]
+        if state.missing == 0 or self.semantics.keys.specs[state.spec].ordered:
+            return keys
+        first = self.first_missing(keys)
+        what = (<uint64_t>state.spec << 32) | (<uint64_t>first << 3)
+        what |= <uint64_t>self.semantics.keys.holds(keys, first) << 2
+        what |= <uint64_t>self.semantics.keys.holds(keys, TEST_CONTINUE) << 1
+        what |= <uint64_t>self.semantics.keys.holds(keys, TEST_CLOSE)
+        found = map_get(&self.representatives, what)
+        if found == NO_VALUE:
+            map_put(&self.representatives, what, keys)
+            found = keys
+        return found
 
     cdef int32_t more_keys(self, KeysId keys) except -1 nogil:
         """Return the bytes of the keys that an object still needs after the next one."""
@@ -280,6 +331,7 @@ cdef class Estimates:
         cdef TermId here
         cdef bint done = False
         self.term_stack.clear()
+        keys = self.representative(keys)
         if self.part(t, keys, &found):
             return found
         try:
@@ -318,8 +370,10 @@ cdef class Estimates:
             out.tested = NO_END
             return True
         out.untested = out.tested = NO_END
+        self.terms.meter.spend(PART_WORK)
         at = map_get(&self.keyed_index, key)
         if at == NO_VALUE:
+            self.terms.meter.hold(PART_BYTES)
             map_put(&self.keyed_index, key, <int32_t>self.keyed_found.size())
             self.keyed_found.push_back(out[0])
             self.keyed_stage.push_back(QUEUED)

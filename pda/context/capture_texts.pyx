@@ -71,4 +71,4 @@ cdef class CaptureTexts:
 
     cdef size_t nbytes(self) noexcept nogil:
         """Return about how many bytes the strings take."""
-        return 12 * self.index.mask + 9 * self.parent.size()
+        return 12 * self.index.mask + 9 * self.parent.size() + 4 * self.value.size()

@@ -64,3 +64,4 @@ cdef class Semantics:
     cdef SemId enter(self, SemId sem, SpecId spec, bint is_walk) except -3 nogil
     cdef SemId test(self, SemId sem, TestId test) except -3 nogil
     cdef int lives(self, SemId sem, TermId term) except -3 nogil
+    cdef TextId key_value(self, TextId text) except -3 nogil

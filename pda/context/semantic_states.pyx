@@ -21,7 +21,7 @@ tried.
 """
 
 cimport cython
-from libc.stdint cimport uint32_t, uint64_t
+from libc.stdint cimport int32_t, uint8_t, uint32_t, uint64_t
 
 from stackmask.pda.ids cimport NO_PARENT, NO_SEM, UNBOUNDED
 from stackmask.pda.context.text_sets cimport EMPTY_SET
@@ -36,7 +36,7 @@ from stackmask.pda.context.callables cimport (
 )
 from stackmask.pda.context.capture_texts cimport FIRST_TEXT, KEY_OF_MORE, KEY_OF_NONE, CaptureTexts
 from stackmask.pda.context.key_needs cimport is_slot, slot_of
-from stackmask.pda.context.key_text cimport key_text
+from stackmask.pda.context.key_text cimport is_plain, key_text
 from stackmask.pda.context.object_keys cimport KEYS_NONE, KEYS_UNKNOWN, NOT_KNOWN, NOT_NOW
 from stackmask.pda.context.semantic_values cimport VALUE_SYMBOL, SemanticValues
 from stackmask.pda.memory.hash_tables cimport Probe, ids_free, ids_init, ids_next, ids_probe, ids_put, mix
@@ -44,12 +44,21 @@ from stackmask.pda.memory.hash_tables cimport Probe, ids_free, ids_init, ids_nex
 from stackmask.pda.errors import BudgetError
 
 cdef enum:
+    UNREAD = -1         # of the value of a text that begins a key
+    INSIDE = -2         # within an escape, or a pair of them
+    LONGEST_ESCAPE = 12     # bytes
     SEM_BYTES = 112     # of a state, with its value and the last byte of its text; Python's objects aside
 
 
 cdef inline SemId in_capture_of(Semantics semantics, SemId parent, TextId text) except -3 nogil:
     """Return the state inside of a capture that has read a text; it has no value and no keys of its own."""
     return semantics.intern(parent, 0, KEYS_NONE, text)
+
+
+cdef inline bint ends_in_half(vector[uint8_t]& value) noexcept nogil:
+    """Tell whether a value ends in half of a surrogate pair."""
+    cdef size_t size = value.size()
+    return size >= 3 and value[size - 3] == 0xED and value[size - 2] >= 0xA0
 
 
 @cython.final
@@ -218,20 +227,30 @@ cdef class Semantics:
         cdef vector[uint8_t] text, value
         cdef size_t i
         cdef int32_t last
+        cdef bint is_key = self.callables.kinds[action] == ACT_KEY
         # a capture that may end at every byte would else cost the square of its length
-        if s.text >= FIRST_TEXT and (self.callables.kinds[action] == ACT_KEY or self.in_capture(s.parent)):
+        if s.text >= FIRST_TEXT and self.in_capture(s.parent):
             self.texts.spell(s.text, text)
+            self.keys.needs.terms.meter.spend(text.size())
         if self.callables.kinds[action] == ACT_PUSH:
             base.value = self.values.link(base.value, s.text)
-        elif self.callables.kinds[action] == ACT_KEY:
+        elif is_key:
             if base.keys == KEYS_UNKNOWN:
                 return NEEDS_STATE
-            if s.text == 0 or s.text >= FIRST_TEXT:
-                if not self.key_text.read(text.data(), text.size(), value):
-                    return FORBIDDEN
             last = 0
-            for i in range(value.size()):
-                last = self.texts.longer(last, value[i])
+            if s.text == 0 or s.text >= FIRST_TEXT:
+                last = UNREAD
+                if s.text and self.texts.last[s.text] == self.key_text.quote:
+                    last = self.key_value(self.texts.parent[s.text])
+                if last < 0:
+                    if text.empty():
+                        self.texts.spell(s.text, text)
+                    self.keys.needs.terms.meter.spend(8 * text.size())
+                    if not self.key_text.read(text.data(), text.size(), value):
+                        return FORBIDDEN
+                    last = 0
+                    for i in range(value.size()):
+                        last = self.texts.longer(last, value[i])
             base.keys = self.keys.use(base.keys, last)
             if base.keys == NOT_NOW:
                 return FORBIDDEN
@@ -257,6 +276,53 @@ cdef class Semantics:
                 for i in range(text.size()):
                     sem = self.append(sem, text[i])
         return sem
+
+    cdef TextId key_value(self, TextId text) except -3 nogil:
+        """Return the text of the characters that a key spells after its quote; less than 0 if none are whole.
+
+        Each beginning of a key remembers its own, since very many tokens may end a key that is long. An
+        escape counts when it ends, and half of a surrogate pair with the other half.
+        Cost: the bytes since the last beginning that was asked for.
+        """
+        cdef vector[TextId] way
+        cdef vector[uint8_t] spelled, read
+        cdef TextId at = text, value = 0
+        cdef size_t i, k
+        cdef uint8_t byte
+        if self.texts.value.size() <= <size_t>text:
+            self.texts.value.resize(self.texts.parent.size(), UNREAD)
+        while self.texts.parent[at] >= FIRST_TEXT and self.texts.value[at] < 0:
+            way.push_back(at)
+            at = self.texts.parent[at]
+        if self.texts.parent[at] >= FIRST_TEXT:
+            value = self.texts.value[at]
+        elif self.texts.parent[at] != 0 or self.texts.last[at] != self.key_text.quote:
+            return UNREAD
+        self.texts.value[at] = value
+        self.keys.needs.terms.meter.spend(12 * way.size())
+        for i in range(way.size(), 0, -1):
+            at = way[i - 1]
+            byte = self.texts.last[at]
+            if spelled.empty() and is_plain(self.key_text, byte):
+                value = self.texts.longer(value, byte)
+                self.texts.value[at] = value
+                continue
+            if spelled.empty():
+                spelled.push_back(self.key_text.quote)
+            spelled.push_back(byte)
+            if spelled.size() > 1 + LONGEST_ESCAPE:
+                return UNREAD
+            spelled.push_back(self.key_text.quote)
+            read.clear()
+            self.texts.value[at] = INSIDE
+            if self.key_text.read(spelled.data(), spelled.size(), read) and not ends_in_half(read):
+                for k in range(read.size()):
+                    value = self.texts.longer(value, read[k])
+                self.texts.value[at] = value
+                spelled.clear()
+            else:
+                spelled.pop_back()
+        return self.texts.value[text]
 
     cdef TermId resolve(self, SemId sem, ResolverId resolver) except -3 nogil:
         """Return the term that a dynamic rule means in this state, or NEEDS_STATE."""
@@ -345,8 +411,7 @@ cdef class Semantics:
         begun.push_back(self.key_text.quote)
         if not self.key_text.read(begun.data(), begun.size(), value):
             return NEEDS_STATE
-        if value.size() >= 3 and value[value.size() - 3] == 0xED and value[value.size() - 2] >= 0xA0:
-            # half of a surrogate pair
+        if ends_in_half(value):
             return NEEDS_STATE
         return OPENED_KEYS
 

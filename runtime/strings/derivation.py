@@ -245,7 +245,8 @@ class Derivation:
         if self._is_long(waiting):
             fitting.sort(key=self._costs.of)
             if keys is not None and keys.missing:  # what must come anyway
-                fitting.sort(key=lambda item: _slot_of(item) not in keys.missing)
+                missing = frozenset(keys.missing)
+                fitting.sort(key=lambda item: _slot_of(item) not in missing)
         for item in fitting:
             yield cast("Pending", self._push([item], others))
 

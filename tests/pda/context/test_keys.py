@@ -258,3 +258,48 @@ def test_dump_shows_keys() -> None:
     assert dump_expr(expr) == (
         '@keyed<2 slots, required 1, count 1..3, ordered, open>(@slot<1> "a" @keys<close> "}")'
     )
+
+
+def test_a_key_is_its_characters_however_long_and_however_spelled() -> None:
+    """Each beginning of a key remembers what it spells; a key with escapes is the same key as without."""
+    spellings = {
+        "k": ["k", "\\u006b", "\\u006B"],
+        "é": ["é", "\\u00e9"],
+        "😀": ["😀", "\\ud83d\\ude00", "\\uD83D\\uDE00"],
+        "/": ["/", "\\/", "\\u002f"],
+        '"': ['\\"', "\\u0022"],
+        "": [""],
+    }
+    choose = random.Random(5)
+    compiled = sm.Compiler(sm.Vocabulary([*(bytes([b]) for b in range(256)), None], stop_ids=[256])).compile(
+        sm.Grammar.from_json_schema({"type": "object", "additionalProperties": {"type": "integer"}})
+    )
+    matcher, used = compiled.matcher(), set()
+    assert matcher.accept_string("{")
+    for _ in range(300):
+        key = [choose.choice(list(spellings)) for _ in range(choose.choice((0, 1, 2, 9)))]
+        text = "".join(choose.choice(spellings[character]) for character in key)
+        piece = ("," if used else "") + f'"{text}":1'
+        assert matcher.fork().accept_string(piece) == ("".join(key) not in used), piece
+        if "".join(key) not in used:
+            assert matcher.accept_string(piece)
+            used.add("".join(key))
+
+
+def test_the_end_of_a_long_key_costs_no_more_than_that_of_a_short_one() -> None:
+    ends = [b'"' + bytes([a, b]) for a in b": " for b in b"0123456789 [{"]
+    vocabulary = sm.Vocabulary([*(bytes([b]) for b in range(256)), None, *ends], stop_ids=[256])
+    schema = {"type": "object", "additionalProperties": {"type": "integer"}}
+    compiled = sm.Compiler(vocabulary).compile(sm.Grammar.from_json_schema(schema))
+    matcher, mask = compiled.matcher(), sm.allocate_token_bitmask(1, vocabulary.size)
+    assert matcher.accept_string('{"k":1,"')
+    work = []
+    for size in (10, 3000):
+        assert matcher.accept_string("a" * size)
+        matcher.fill_next_token_bitmask(mask)
+        before = matcher.account.left
+        for byte in b"bcdefghi":
+            assert matcher.accept_token(byte)
+            matcher.fill_next_token_bitmask(mask)
+        work.append(before + 8 * 100_000 - matcher.account.left)
+    assert work[1] < 2 * work[0] + 100_000
