@@ -37,7 +37,9 @@ BUILD = REPO / "build" / "fuzz"
 PENDING = BUILD / "pending.json"
 LINE = re.compile(r"#(\d+)\s+(\w+)\s+cov: (\d+) ft: (\d+) corp: (\d+)/")
 MOST_FOUND = 20  # of one run and target, then it stops
-TIMEOUT = 60  # seconds for one execution
+TIMEOUT = (
+    300  # seconds on the clock for one execution: an engine at fault hangs, one on a busy machine does not
+)
 MEMORY_MB = 3000
 SHORTEST_TURN = 20  # seconds: a worker takes some to begin
 AGING = 1.3  # by how much a target that waits counts for more, for each turn of another

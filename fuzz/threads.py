@@ -71,7 +71,7 @@ class Run:
         self.compiler = self.new_compiler()
         self.matchers: list[Any] = []  # of all threads, for those that cancel and look
         self.wrong: list[str] = []
-        self.walks = self.masks = self.refused = 0
+        self.walks = self.masks = self.refused = self.met = 0
         self.lock = threading.Lock()
 
     def new_compiler(self) -> sm.Compiler:
@@ -105,6 +105,8 @@ class Run:
         rows = np.zeros((2, words), np.int32)
         ids: list[int] = []
         for _ in range(source.randint(2, MOST_STEPS)):
+            # another thread is in the middle of a call on the same store, and has let go of the interpreter's lock
+            self.met += matcher.compiled.automaton.store.lock.is_taken()
             if source.random() < 0.2:
                 sm.fill_next_token_bitmask([matcher, matcher.fork()], rows, threads=2)
             else:
@@ -167,13 +169,16 @@ def main() -> int:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--seconds", type=float, default=60)
-    parser.add_argument("--threads", type=int, default=4)
+    parser.add_argument(
+        "--threads", type=int, default=8, help="more than a compiler has stores, so that some share one (8)"
+    )
     parser.add_argument("--tokens", type=int, default=12_000)
     options = parser.parse_args()
     run = Run(make_vocabulary(options.tokens), time.monotonic() + options.seconds)
     in_threads(run.work, options.threads)
     print(
-        f"{run.walks:,} walks, {run.masks:,} masks in {options.threads} threads, {run.refused} refused, {len(run.wrong)} wrong"
+        f"{run.walks:,} walks, {run.masks:,} masks in {options.threads} threads, {run.met:,} times in the middle of another's call, "
+        f"{run.refused} refused, {len(run.wrong)} wrong"
     )
     for line in run.wrong:
         print(line, file=sys.stderr)

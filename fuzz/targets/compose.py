@@ -86,7 +86,7 @@ def seeds() -> Iterator[bytes]:
 
 def set_of(texts: Any) -> frozenset[bytes]:
     """Return texts as a set. Raises: TooMany."""
-    found = set()
+    found: set[bytes] = set()
     for text in texts:
         found.add(text)
         if len(found) > MOST_TEXTS or len(text) > MOST_BYTES:
@@ -96,7 +96,8 @@ def set_of(texts: Any) -> frozenset[bytes]:
 
 def powers(texts: frozenset[bytes], low: int, high: int) -> frozenset[bytes]:
     """Return the texts of ``low`` to ``high`` repetitions."""
-    row, found = frozenset({b""}), set()
+    row: frozenset[bytes] = frozenset({b""})
+    found: set[bytes] = set()
     for count in range(high + 1):
         if count >= low:
             found |= row
