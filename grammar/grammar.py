@@ -24,7 +24,7 @@ from stackmask.grammar.source.diagnostics import GrammarFileError, StackmaskErro
 from stackmask.grammar.source.files import bundled_names, bundled_path, read_text
 from stackmask.grammar.source.options import ELSEWHERE, ArgumentError, explains_options
 from stackmask.grammar.source.work import Event, Work, check_text, counted, enter
-from stackmask.pda.limits import Limits
+from stackmask.pda.limits import Limits, check_limits
 
 if TYPE_CHECKING:
     from stackmask.grammar.compose.by_names import ByNames
@@ -66,10 +66,7 @@ class Grammar:
     @classmethod
     def _read(cls, limits: Limits | None, read: Callable[[], Grammar]) -> Grammar:
         """Return what ``read`` makes, whose work is counted."""
-        if limits is not None and not isinstance(limits, Limits):
-            raise ArgumentError(
-                f"`limits` is a Limits, not {type(limits).__name__}: write Limits(max_work=…)"
-            )
+        check_limits(limits)
         with counted(_account(limits or Limits())) as work:
             grammar = read()
         grammar.limits = limits
@@ -305,7 +302,7 @@ class Grammar:
         if path is None:
             from stackmask.grammar.source.similar import similar
 
-            close = similar(str(name), bundled_names())
+            close = similar(str(name).lower(), bundled_names())
             cure = f"did you mean `{close}`?" if close else f"there are: {', '.join(bundled_names())}"
             raise GrammarFileError(f"no bundled grammar `{name!s:.60}`; {cure}")
         return cls.from_ebnf(read_text(path), start, name=f"stackmask/grammars/{path.name}", base=path.parent)
@@ -521,7 +518,10 @@ class Grammar:
         return whole_strings.sample(self, n, seed, max_bytes)
 
     def dump(self) -> str:
-        """Return the rules as text, the same for equal rules."""
+        """Return the rules as text, the same for equal rules, to read and to compare.
+
+        It is no source: ``from_ebnf`` refuses what the dialect has no word for, such as ``<bytes 09>`` and ``@keyed<…>``.
+        """
         return dump(self.rules)
 
     def __repr__(self) -> str:
