@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache, partial
 from typing import Any, Final, NamedTuple
 
@@ -98,6 +98,8 @@ def schema_rules(
     ):
         if option not in known:
             raise SchemaError("", name, f"{option!r} is none of {', '.join(known)}")
+    if resources is not None and not isinstance(resources, Mapping):
+        raise SchemaError("", "resources", f"a dict of schemas by URI, not {type(resources).__name__}")
     blanks = Whitespace.of(chosen.whitespace if whitespace is None else whitespace)
     is_closed = False
     try:
