@@ -7,6 +7,7 @@ import os
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
+from operator import index
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, final
@@ -456,7 +457,11 @@ class Vocabulary:
     def decode(self, ids: Iterable[int]) -> bytes:
         """Join the text of a whole output; special and padding ids add nothing, ``strip_first_space`` is obeyed."""
         tokens = self._texts
-        parts = [tokens[i] or b"" if 0 <= i < len(tokens) else b"" for i in _ids("ids", ids)]
+        try:
+            numbers = list(map(index, ids))
+        except TypeError:
+            raise ArgumentError(f"`ids` is a list of token ids, not {ids!r:.60}: write decode([…])") from None
+        parts = [tokens[i] or b"" if 0 <= i < len(tokens) else b"" for i in numbers]
         if self._strip_first_space and parts and parts[0].startswith(b" "):
             parts[0] = parts[0][1:]
         return b"".join(parts)
