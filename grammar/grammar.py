@@ -30,7 +30,7 @@ from stackmask.grammar.source.options import (
     operand,
 )
 from stackmask.grammar.source.work import Event, Work, check_text, counted, enter
-from stackmask.pda.limits import DEFAULT_LIMITS, Limits
+from stackmask.pda.limits import DEFAULT_LIMITS, Limits, check_limits
 
 if TYPE_CHECKING:
     from stackmask.grammar.compose.by_names import ByNames
@@ -74,10 +74,7 @@ class Grammar:
     @classmethod
     def _read(cls, limits: Limits | None, read: Callable[[], Grammar]) -> Grammar:
         """Return what ``read`` makes, whose work is counted."""
-        if limits is not None and not isinstance(limits, Limits):
-            raise ArgumentError(
-                f"`limits` is a Limits, not {type(limits).__name__}: write Limits(max_work=…)"
-            )
+        check_limits(limits)
         with counted(_account(limits or DEFAULT_LIMITS)) as work:
             grammar = read()
         grammar.limits = limits
@@ -538,7 +535,10 @@ class Grammar:
         return whole_strings.sample(self, n, seed, max_bytes)
 
     def dump(self) -> str:
-        """Return the rules as text, the same for equal rules."""
+        """Return the rules as text, the same for equal rules, to read and to compare.
+
+        It is no source: ``from_ebnf`` refuses what the dialect has no word for, such as ``<bytes 09>`` and ``@keyed<…>``.
+        """
         return dump(self.rules)
 
     def __repr__(self) -> str:

@@ -6,9 +6,11 @@ from collections.abc import Iterable
 
 from stackmask.grammar.grammar import Grammar
 from stackmask.grammar.source.diagnostics import StackmaskError
+from stackmask.grammar.source.options import explains_options
 from stackmask.grammar.structural.fields import MAX_COUNT
 
 
+@explains_options({"stop": "`excludes`", "exclude": "`excludes`"})
 def text(
     *, excludes: Iterable[str] = (), max_chars: int | None = None, max_tokens: int | None = None
 ) -> Grammar:

@@ -67,3 +67,9 @@ class Limits:
 
 setattr(Limits, "__init__", explains_options()(Limits.__init__))  # noqa: B010  # which mypy takes for another type
 DEFAULT_LIMITS: Final = Limits()
+
+
+def check_limits(limits: object) -> None:
+    """Check the argument ``limits`` of a call. Raises: ArgumentError if it is neither a Limits nor None."""
+    if limits is not None and not isinstance(limits, Limits):
+        raise ArgumentError(f"`limits` is a Limits, not {type(limits).__name__}: write Limits(max_work=…)")

@@ -23,6 +23,10 @@ _ABNF_BODY = re.compile(
 )
 
 
+# what `Grammar.dump` has words for, and this dialect has not
+_DUMP = re.compile(r"<bytes |@keyed<|@keys<|@slot<|@<|<nonempty>")
+
+
 class _Look(NamedTuple):
     name: str
     sign: re.Pattern[str]  # at the beginning of a line
@@ -141,6 +145,11 @@ def _no_grammar(text: str) -> tuple[str, str] | None:
                     "choices are given as a list: Grammar.from_choices([…]), or Grammar.of",
                 )
             return "JSON", "a JSON Schema is read by Grammar.from_json_schema, and as a dict by Grammar.of"
+    if text.startswith("# start: ") and _DUMP.search(text):
+        return (
+            "the dump of a grammar",
+            "Grammar.dump() is for reading and comparing: keep what the grammar was made of, such as its schema",
+        )
     if _PATH.fullmatch(text):
         return "a path", "Grammar.from_file(path) reads a file, as Grammar.of(pathlib.Path(path)) does"
     if len(text) <= MAX_PATTERN and "::=" not in text and _PATTERN.fullmatch(text):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache, partial
 from typing import Any, Final, NamedTuple
 
@@ -105,6 +105,8 @@ def schema_rules(
     for (name, known), option in zip(OPTIONS, given, strict=True):
         if option not in known:
             raise SchemaError("", name, f"{option!r} is none of {', '.join(known)}")
+    if resources is not None and not isinstance(resources, Mapping):
+        raise SchemaError("", "resources", f"a dict of schemas by URI, not {type(resources).__name__}")
     blanks = Whitespace.of(chosen.whitespace if whitespace is None else whitespace)
     relax = on_unsupported == "relax"
     meant = None if draft is None else BY_NAME[draft]  # mutant: own-draft

@@ -88,6 +88,10 @@ class MissingFileError(StackmaskError, FileNotFoundError):
     """A file to be loaded that is not there."""
 
 
+class NotAFileError(StackmaskError, IsADirectoryError):
+    """A folder where a file is to be loaded."""
+
+
 @dataclass(frozen=True, slots=True)
 class Diagnostic:
     """One problem of a grammar, and where it is."""

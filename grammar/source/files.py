@@ -56,7 +56,7 @@ def find_bundled(name: str) -> Path:
     if path is None:
         from stackmask.grammar.source.similar import similar
 
-        close = similar(str(name), bundled_names())
+        close = similar(str(name).lower(), bundled_names())
         cure = f"did you mean `{close}`?" if close else f"there are: {', '.join(bundled_names())}"
         raise GrammarFileError(f"no bundled grammar `{name!s:.60}`; {cure}")
     return path

@@ -205,10 +205,13 @@ def style_of(style: Any) -> ToolStyle:
         return style
     if hasattr(style, "chat_template"):
         return _style_of_tokenizer(style)
-    found = _own.get(style) or STYLES.get(style) if isinstance(style, str) else None
+    if not isinstance(style, str):
+        problem = f"a style is a name, a ToolStyle or a tokenizer, not {type(style).__name__}: the style comes first"
+        raise ToolError("/style", problem)
+    found = _own.get(style) or STYLES.get(style)
     if found is None:
         names = style_names()
-        close = similar(style, names) if isinstance(style, str) else ""
+        close = similar(style, names)
         help = f"did you mean `{close}`?" if close else f"there are {', '.join(names)}"
         raise ToolError("/style", f"no style `{style!s:.60}`; {help}")
     return found

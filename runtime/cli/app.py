@@ -23,8 +23,8 @@ app = typer.Typer(
 )
 
 NAMES = (
-    "A grammar file, the name of a bundled grammar, a JSON Schema (a .json file or the text), /a regular expression/, or a "
-    "type: module:Class."
+    "A grammar file, the name of a bundled grammar, a JSON Schema (a .json file or the text), /a regular expression/, a "
+    "type: module:Class, or the text of a grammar."
 )
 AsRegex = Annotated[
     bool,

@@ -7,6 +7,7 @@ from rich.table import Table
 
 from stackmask.grammar.source.diagnostics import GrammarFileError
 from stackmask.grammar.source.files import bundled_names, bundled_path, read_text
+from stackmask.grammar.source.similar import similar
 from stackmask.runtime.cli.console import cell, output
 
 
@@ -26,7 +27,9 @@ def run_grammars(name: str | None) -> None:
     if name is not None:
         path = bundled_path(name)
         if path is None:
-            raise GrammarFileError(f"no bundled grammar `{name}`; there are: {', '.join(bundled_names())}")
+            close = similar(name.lower(), bundled_names())
+            cure = f"did you mean `{close}`?" if close else f"there are: {', '.join(bundled_names())}"
+            raise GrammarFileError(f"no bundled grammar `{name}`; {cure}")
         typer.echo(read_text(path).rstrip("\n"))
         return
     table = Table(box=None, pad_edge=False, show_header=False)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 import importlib
 import json
 import re
@@ -10,12 +11,22 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, Literal
 
+from stackmask.grammar.ebnf.dialects import foreign_dialect
 from stackmask.grammar.grammar import Grammar
 from stackmask.grammar.source.diagnostics import StackmaskError
 from stackmask.grammar.source.files import bundled_names, read_text
+from stackmask.grammar.source.similar import similar
 
 _TYPE: Final = re.compile(r"[^\W\d]\w*(?:\.[^\W\d]\w*)*:[^\W\d]\w*(?:\.[^\W\d]\w*)*")
 _PATTERN: Final = re.compile(r"/(.+)/", re.DOTALL)
+_FILES: Final = (".ebnf", ".gbnf", ".bnf", ".lark", ".g4", ".json", ".txt")
+_LOOKS_REGULAR: Final = re.compile(
+    r"[\[(][^/]*[\])]|[\w.)\]][*+](?!\w)|\{\d+(?:,\d*)?\}|\\[dDwWsSbB]|\^|\$$|\|"
+)
+_TYPE_FORM: Final = re.compile(
+    r"(?:typing\.)?(?:Literal|Union|Optional|[Ll]ist|[Dd]ict|[Tt]uple|[Ss]et)\[.*\]"
+)
+_DOTTED: Final = re.compile(r"(\w+(?:\.\w+)*)\.([A-Z]\w*)")
 MOST_NAMES: Final = 8  # that a message lists
 
 
@@ -36,7 +47,7 @@ def load_grammar(name: str, start: str | None = None, reading: Reading | None = 
     """Return the grammar that a name leads to.
 
     In this order: a pattern if ``is_regex``; a file, a JSON Schema if it ends in ``.json``; the bundled grammar of that
-    name; ``/pattern/``; ``module:Class``; the text of a JSON Schema.
+    name; ``/pattern/``; ``module:Class``; the text of a JSON Schema; the text of a grammar, if it has a ``::=``.
     Raises: NamedGrammarError, GrammarFileError, GrammarError, SchemaError, as the grammars do.
     """
     reading = reading or Reading(start)
@@ -54,8 +65,43 @@ def load_grammar(name: str, start: str | None = None, reading: Reading | None = 
         if not _is_file(name) and name.lstrip()[:1] == "{":
             _without_start(reading, "a JSON Schema")
             return _from_schema_text(name, reading, "<schema>")
+        if not _is_file(name) and "::=" in name:
+            return Grammar.from_ebnf(name, reading.start)
+        if not _is_file(name):
+            _refuse_other(name)
         return Grammar.from_file(name, reading.start)
     return Grammar.bundled(name, reading.start)
+
+
+def _refuse_other(name: str) -> None:
+    """Say what a name looks like that is no file: a pattern, a list, a type, the name of a bundled grammar.
+
+    Raises: NamedGrammarError, if it looks like one of these.
+    """
+    if name.lower().endswith(_FILES):
+        return
+    what = f"no such grammar file: {name:.80}"
+    foreign = foreign_dialect(name)
+    if hasattr(builtins, name) or _TYPE_FORM.fullmatch(name):
+        cure = (
+            f"builtins:{name}"
+            if hasattr(builtins, name)
+            else "give it a name in a module, and write module:Name"
+        )
+        raise NamedGrammarError(f"{what}; it looks like a type: {cure}")
+    if foreign is not None and foreign.what == "a list in JSON":
+        raise NamedGrammarError(f"{what}; choices are written as '{{\"enum\": {name}}}'")
+    if (foreign is not None and foreign.what == "a regular expression") or _LOOKS_REGULAR.search(name):
+        shown = f"'/{name}/'" if "'" not in name else f'"/{name}/"'
+        raise NamedGrammarError(f"{what}; it looks like a regular expression: write {shown}, or add --regex")
+    if foreign is not None:
+        raise NamedGrammarError(f"{what}; it looks like {foreign.what}: {foreign.cure}")
+    dotted = _DOTTED.fullmatch(name)
+    if dotted is not None:
+        raise NamedGrammarError(f"{what}; a type is named with a colon: {dotted[1]}:{dotted[2]}")
+    close = similar(name, bundled_names())
+    if close is not None:
+        raise NamedGrammarError(f"{what}; did you mean the bundled grammar `{close}`?")
 
 
 def _is_file(name: str) -> bool:
@@ -81,7 +127,8 @@ def _from_schema_text(text: str, reading: Reading, name: str) -> Grammar:
     except RecursionError:
         raise NamedGrammarError(f"{name} is nested too deeply") from None
     except ValueError as error:
-        raise NamedGrammarError(f"{name} is no JSON: {error}") from None
+        cure = "; JSON has double quotes" if "'" in text and '"' not in text else ""
+        raise NamedGrammarError(f"{name} is no JSON: {error}{cure}") from None
     if isinstance(schema, dict) and schema.get("type") == "structural_tag":
         return Grammar.from_structural_tag(schema)
     return Grammar.from_json_schema(schema, profile=reading.profile)

@@ -213,6 +213,8 @@ def _check_options(
         raise GenerationError(f"max_new_tokens is {max_new_tokens!r:.60}, must be a whole number")
     if max_new_tokens < 1:
         raise GenerationError(f"max_new_tokens is {max_new_tokens}, must be 1 or more")
+    if on_text is not None and not callable(on_text):
+        raise GenerationError(f"on_text is {type(on_text).__name__}: give a function of (index, text)")
     if on_text is not None and options.get("num_beams", 1) > 1:
         raise GenerationError(
             f"on_text cannot be used with num_beams={options['num_beams']}: beams change places"
@@ -229,6 +231,8 @@ def _check_options(
 def _seeded(seed: int | None, device: torch.device) -> Any:
     if seed is None:
         return nullcontext()
+    if isinstance(seed, bool) or not hasattr(seed, "__index__"):
+        raise GenerationError(f"seed is {seed!r:.60}: give a whole number, or None")
     stack = ExitStack()
     devices = [device] if device.type == "cuda" else []
     stack.enter_context(torch.random.fork_rng(devices=devices))

@@ -271,6 +271,10 @@ def stream(
     With ``tools``, ``reasoning`` or ``style`` it yields events of the turn, such as ``tools.TextDelta``.
     Example: ``for piece in stream(model, tokenizer, "Say hello in JSON:", grammar): print(piece, end="")``
     """
+    if isinstance(prompt, list | tuple) and prompt and all(isinstance(item, str) for item in prompt):
+        raise GenerationError(
+            "a stream is of one prompt, not a list of them: use generate, or a stream for each"
+        )
     for name in ("on_text", "stopping_criteria"):
         if name in options:
             raise GenerationError(f"{name} cannot be given to stream: use generate")

@@ -17,7 +17,7 @@ from stackmask.grammar.source.options import ELSEWHERE, ArgumentError, explains_
 from stackmask.pda.ahead.precompute import Precomputation
 from stackmask.pda.automaton import Automaton
 from stackmask.pda.errors import BudgetError
-from stackmask.pda.limits import Limits
+from stackmask.pda.limits import Limits, check_limits
 from stackmask.pda.memory.work_meter import WorkAccount
 from stackmask.pda.stack.configurations import ConfigSpace
 from stackmask.pda.store import DEFAULT_CACHE_BYTES, Store, TokenInfo
@@ -265,10 +265,7 @@ class Compiler:
                 f"a compiler is for a Vocabulary, not {type(vocabulary).__name__}: make one with "
                 "Vocabulary.from_huggingface(tokenizer), from_tiktoken(…), from_sentencepiece(…) or Vocabulary(tokens)"
             )
-        if limits is not None and not isinstance(limits, Limits):
-            raise ArgumentError(
-                f"`limits` is a Limits, not {type(limits).__name__}: write Limits(max_work=…)"
-            )
+        check_limits(limits)
         self.vocabulary = vocabulary
         self.limits = limits or Limits()
         self.cache_bytes = whole_number("cache_bytes", cache_bytes)

@@ -6,6 +6,7 @@ python tests/repository/error_page.py > docs/errors.md      # with the build in 
 from __future__ import annotations
 
 import importlib
+import re
 import sys
 from pathlib import Path
 
@@ -61,6 +62,7 @@ CLASSES = (
         "grammar.source.diagnostics",
         ("matchers", "a finite-state machine from a file that is not there"),
     ),
+    ("NotAFileError", "grammar.source.diagnostics", ("vocabularies", "a folder to load a vocabulary from")),
     ("MissingExtraError", "runtime.extras", None),
     ("RequestError", "runtime.serving.requests", None),
     ("ServerVersionError", "runtime.serving.versions", None),
@@ -130,7 +132,7 @@ def example_of(code: str) -> tuple[str, str] | None:
 def block(given: str, said: str) -> list[str]:
     """Return what was given, and what came, as blocks of text."""
     for short, full in SHORT:
-        given = given.replace(short, full)
+        given = re.sub(rf"(?<!\w){re.escape(short)}", lambda _, full=full: full, given)
     given, said = given.replace("TMP/", ""), said.replace("TMP/", "")
     return ["", "```text", given, "```", "", "```text", said, "```"]
 

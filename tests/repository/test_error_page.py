@@ -14,6 +14,7 @@ PAGE = Path(__file__).resolve().parents[2] / "docs" / "errors.md"
 
 def test_the_page_is_what_the_goldens_say() -> None:
     assert PAGE.read_text(encoding="utf-8") == page(), "run tests/repository/error_page.py"
+    assert "from_sm." not in page()
 
 
 def test_it_has_every_code_and_every_public_class() -> None:

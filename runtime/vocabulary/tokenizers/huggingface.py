@@ -42,6 +42,16 @@ def read_huggingface(tokenizer: Any) -> TokenTable:
             raise VocabularyError(
                 f"{tokenizer!r:.80} is a name, not a tokenizer: write transformers.AutoTokenizer.from_pretrained(name)"
             )
+        if hasattr(tokenizer, "generation_config"):
+            raise VocabularyError(
+                f"{type(tokenizer).__name__} is a model, not a tokenizer: write from_huggingface(tokenizer, "
+                "generation_config=model.generation_config)"
+            )
+        if isinstance(tokenizer, Mapping):
+            raise VocabularyError(
+                f"{type(tokenizer).__name__} is no tokenizer: how tokens spell bytes is known to the tokenizer itself, not to "
+                "its get_vocab()"
+            )
         raise VocabularyError(
             f"cannot read token bytes from {type(tokenizer).__name__}: it holds neither a tokenizers backend, "
             "a SentencePiece model, a tiktoken encoding nor a byte table; give the bytes to Vocabulary(tokens=...)"

@@ -58,6 +58,14 @@ def test_a_pattern_is_one_whatever_it_looks_like(folder: Path) -> None:
     assert call("check", "/a/", "--regex", "--text", "/a/").exit_code == 0
 
 
+def test_the_text_of_a_grammar_is_one(folder: Path) -> None:
+    text = 'item ::= "a" rest\nrest ::= "b"'
+    assert call("check", text, "--text", "ab").output == "accepted\n"
+    assert call("check", text, "--start", "rest", "--text", "b").output == "accepted\n"
+    (folder / "a ::= b").write_text('root ::= "c"')
+    assert call("check", "a ::= b", "--text", "c").output == "accepted\n"
+
+
 def test_profiles_are_those_of_grammars() -> None:
     name, text = '{"const": "a"}', '"\\u0061"'
     assert call("check", name, "--text", text).exit_code == 1
@@ -87,6 +95,10 @@ def test_lint_shows_warnings(folder: Path) -> None:
         (["shapes_of_test:Point", "--start", "n"], "this is a type"),
         (['{"type":'], "<schema> is no JSON"),
         (["none.json"], "no such grammar file: none.json"),
+        (["[a-z]+.ebnf"], "no such grammar file: [a-z]+.ebnf"),
+        (["(a|b)"], "it looks like a regular expression: write '/(a|b)/', or add --regex"),
+        (["it's|so"], 'write "/it\'s|so/"'),
+        (["shapes_of_test.Point"], "a type is named with a colon: shapes_of_test:Point"),
         (["x" * 5000], "cannot read the grammar file"),
     ],
 )

@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 
 from stackmask.grammar.grammar import Grammar
+from stackmask.grammar.source.diagnostics import StackmaskError
 from stackmask.pda.errors import VocabularyError
 from stackmask.pda.vocabulary.token_bytes import pack
 from stackmask.pda.vocabulary.token_trie import Trie
@@ -112,8 +113,9 @@ def test_other_files_are_named(tmp_path: Path) -> None:
             Vocabulary.load(path)
     with pytest.raises(FileNotFoundError):
         Vocabulary.load(tmp_path / "none")
-    with pytest.raises(OSError):
+    with pytest.raises(OSError, match="is a folder") as caught:
         Vocabulary.load(tmp_path)
+    assert isinstance(caught.value, StackmaskError)
 
 
 def signed(body: bytes) -> bytes:
