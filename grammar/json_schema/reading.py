@@ -27,8 +27,8 @@ MAX_KNOWN: Final = 256  # schemas that are remembered as a whole
 MAX_KNOWN_BYTES: Final = 4096  # of one
 MAX_KNOWN_PARTS: Final = 2000
 MAX_BLANKS: Final = 16  # kinds of blanks whose pieces of schemas are remembered
-# by the address of the blanks, which are held
-_PLAIN: Final[dict[int, PlainSchemas]] = {}
+# by the address of the blanks, which are held, and whether numbers are plain
+_PLAIN: Final[dict[tuple[int, bool], PlainSchemas]] = {}
 
 
 class Asked(NamedTuple):
@@ -102,7 +102,9 @@ def read_plainly(schema: Any, asked: Asked, copy: bytes | None = None) -> tuple[
     draft = _draft_of(schema.get("$schema"), asked.draft)
     if draft is None or is_larger([schema, None]):
         return None
-    found = _plain_schemas(asked.blanks).rules(schema, draft, asked.assert_formats, asked.any_order)
+    found = _plain_schemas(asked.blanks, asked.plain_numbers).rules(
+        schema, draft, asked.assert_formats, asked.any_order
+    )
     if found is None:
         return None
     rules, shares = found
@@ -136,12 +138,14 @@ def _known_draft(uri: str) -> Draft | None:
     return BY_URI.get(urldefrag(uri.strip())[0])
 
 
-def _plain_schemas(blanks: Whitespace) -> PlainSchemas:
-    found = _PLAIN.get(id(blanks))
+def _plain_schemas(blanks: Whitespace, plain_numbers: bool) -> PlainSchemas:
+    key = (id(blanks), plain_numbers)
+    found = _PLAIN.get(key)
     if found is None:
         if len(_PLAIN) >= MAX_BLANKS:
             _PLAIN.clear()
-        found = _PLAIN[id(blanks)] = PlainSchemas(blanks, read_leaf)
+        made = PlainSchemas(blanks, plain_numbers, partial(read_leaf, plain_numbers))
+        found = _PLAIN[key] = made
     return found
 
 

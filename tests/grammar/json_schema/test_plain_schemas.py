@@ -91,8 +91,10 @@ def random_schema(rng: random.Random) -> dict[str, Any]:
     return schema
 
 
-def asked(any_order: bool = False, formats: bool = True, whitespace: Any = None) -> Asked:
-    return Asked(Whitespace.of(whitespace), any_order, False, None, formats)
+def asked(
+    any_order: bool = False, formats: bool = True, whitespace: Any = None, plain_numbers: bool = False
+) -> Asked:
+    return Asked(Whitespace.of(whitespace), any_order, plain_numbers, None, formats)
 
 
 def test_they_have_the_rules_and_the_report_of_the_whole_reader() -> None:
@@ -100,7 +102,8 @@ def test_they_have_the_rules_and_the_report_of_the_whole_reader() -> None:
     for seed in range(400):
         rng = random.Random(f"plain schema {seed}")
         schema = random_schema(rng)
-        options = asked(seed % 3 == 0, seed % 5 != 0, rng.choice((None, "compact", "single", {"indent": 2})))
+        blanks = rng.choice((None, "compact", "single", {"indent": 2}))
+        options = asked(seed % 3 == 0, seed % 5 != 0, blanks, seed % 4 == 0)
         found = read_plainly(schema, options)
         if found is None:
             continue
