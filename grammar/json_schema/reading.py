@@ -11,7 +11,7 @@ from urllib.parse import urldefrag
 
 from stackmask.grammar.ir import RuleSet
 from stackmask.grammar.json_schema.algebra.algebra import Algebra
-from stackmask.grammar.json_schema.document.drafts import BY_URI, UNDECLARED, Draft
+from stackmask.grammar.json_schema.document.drafts import BY_URI, DRAFTS, UNDECLARED, Draft
 from stackmask.grammar.json_schema.document.errors import SchemaError, UnsupportedSchemaError
 from stackmask.grammar.json_schema.document.report import Report
 from stackmask.grammar.json_schema.document.schema_size import has_own_parts, is_larger
@@ -23,6 +23,7 @@ from stackmask.grammar.json_schema.write.plain_schemas import PlainSchemas
 from stackmask.grammar.json_schema.write.whitespace import Whitespace
 from stackmask.grammar.source.work import spend_units, uncounted
 
+PLAIN_DRAFTS: Final = (UNDECLARED, *DRAFTS)
 MAX_KNOWN: Final = 256  # schemas that are remembered as a whole
 MAX_KNOWN_BYTES: Final = 4096  # of one
 MAX_KNOWN_PARTS: Final = 2000
@@ -99,9 +100,11 @@ def read_plainly(schema: Any, asked: Asked, copy: bytes | None = None) -> tuple[
     """
     if type(schema) is not dict:
         return None
-    draft = _draft_of(schema.get("$schema"), asked.draft)
-    if draft is None or is_larger([schema, None]):
+    draft = _draft_of(schema, asked.draft)
+    # the pieces know drafts by their address
+    if not any(draft is known for known in PLAIN_DRAFTS) or is_larger([schema, None]):
         return None
+    assert draft is not None
     found = _plain_schemas(asked.blanks, asked.plain_numbers).rules(
         schema, draft, asked.assert_formats, asked.any_order
     )
@@ -126,10 +129,11 @@ def _read_again(schema: Any, asked: Asked) -> Report:
     return read_schema(schema, asked)[1]
 
 
-def _draft_of(uri: Any, default: Draft | None) -> Draft | None:
-    """Return the draft that a schema is of, if it is one of those that there are."""
-    if uri is None:
+def _draft_of(schema: dict[str, Any], default: Draft | None) -> Draft | None:
+    """Return the draft that a schema is of, if that can be told by its name."""
+    if "$schema" not in schema:
         return default or UNDECLARED
+    uri = schema["$schema"]
     return _known_draft(uri) if type(uri) is str else None
 
 

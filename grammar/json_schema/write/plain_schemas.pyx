@@ -360,7 +360,7 @@ cdef class _Reading:
             return None
         if (shape.of_arrays and not bits & ARRAY_BIT) or (shape.of_objects and not bits & OBJECT_BIT):
             return None
-        spend(24)
+        spend(24 + 4 * len(schema))
         if bits & NULL_BIT:
             options.append(NULL_WORD)
         if bits & TRUE_BIT:
@@ -424,6 +424,7 @@ cdef class _Reading:
         if required is not None:
             if type(required) is not list:
                 return None
+            spend(len(<list>required) // 8)
             for name in required:
                 if type(name) is not str or name not in properties:
                     return None
