@@ -137,7 +137,7 @@ def schema_rules(
             work = current_work()
             before = 0 if work is None else work.done
             plain = None
-            if not (resources or relax or of_type or asked.plain_numbers) and write is Lowering.run:
+            if not (resources or relax or of_type) and write is Lowering.run:
                 plain = read_plainly(loaded, asked, key[0] if key else None)
             rules, report = plain or read_schema(loaded, asked, resources, relax, of_type, write)
     except RecursionError:

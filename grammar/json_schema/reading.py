@@ -11,7 +11,7 @@ from urllib.parse import urldefrag
 
 from stackmask.grammar.ir import RuleSet
 from stackmask.grammar.json_schema.algebra.algebra import Algebra
-from stackmask.grammar.json_schema.document.drafts import BY_URI, UNDECLARED, Draft
+from stackmask.grammar.json_schema.document.drafts import BY_URI, DRAFTS, UNDECLARED, Draft
 from stackmask.grammar.json_schema.document.errors import SchemaError, UnsupportedSchemaError
 from stackmask.grammar.json_schema.document.report import Report
 from stackmask.grammar.json_schema.document.schema_size import has_own_parts, is_larger
@@ -23,12 +23,13 @@ from stackmask.grammar.json_schema.write.plain_schemas import PlainSchemas
 from stackmask.grammar.json_schema.write.whitespace import Whitespace
 from stackmask.grammar.source.work import spend_units, uncounted
 
+PLAIN_DRAFTS: Final = (UNDECLARED, *DRAFTS)
 MAX_KNOWN: Final = 256  # schemas that are remembered as a whole
 MAX_KNOWN_BYTES: Final = 4096  # of one
 MAX_KNOWN_PARTS: Final = 2000
 MAX_BLANKS: Final = 16  # kinds of blanks whose pieces of schemas are remembered
-# by the address of the blanks, which are held
-_PLAIN: Final[dict[int, PlainSchemas]] = {}
+# by the address of the blanks, which are held, and whether numbers are plain
+_PLAIN: Final[dict[tuple[int, bool], PlainSchemas]] = {}
 
 
 class Asked(NamedTuple):
@@ -99,10 +100,14 @@ def read_plainly(schema: Any, asked: Asked, copy: bytes | None = None) -> tuple[
     """
     if type(schema) is not dict:
         return None
-    draft = _draft_of(schema.get("$schema"), asked.draft)
-    if draft is None or is_larger([schema, None]):
+    draft = _draft_of(schema, asked.draft)
+    # the pieces know drafts by their address
+    if not any(draft is known for known in PLAIN_DRAFTS) or is_larger([schema, None]):
         return None
-    found = _plain_schemas(asked.blanks).rules(schema, draft, asked.assert_formats, asked.any_order)
+    assert draft is not None
+    found = _plain_schemas(asked.blanks, asked.plain_numbers).rules(
+        schema, draft, asked.assert_formats, asked.any_order
+    )
     if found is None:
         return None
     rules, shares = found
@@ -124,10 +129,11 @@ def _read_again(schema: Any, asked: Asked) -> Report:
     return read_schema(schema, asked)[1]
 
 
-def _draft_of(uri: Any, default: Draft | None) -> Draft | None:
-    """Return the draft that a schema is of, if it is one of those that there are."""
-    if uri is None:
+def _draft_of(schema: dict[str, Any], default: Draft | None) -> Draft | None:
+    """Return the draft that a schema is of, if that can be told by its name."""
+    if "$schema" not in schema:
         return default or UNDECLARED
+    uri = schema["$schema"]
     return _known_draft(uri) if type(uri) is str else None
 
 
@@ -136,12 +142,14 @@ def _known_draft(uri: str) -> Draft | None:
     return BY_URI.get(urldefrag(uri.strip())[0])
 
 
-def _plain_schemas(blanks: Whitespace) -> PlainSchemas:
-    found = _PLAIN.get(id(blanks))
+def _plain_schemas(blanks: Whitespace, plain_numbers: bool) -> PlainSchemas:
+    key = (id(blanks), plain_numbers)
+    found = _PLAIN.get(key)
     if found is None:
         if len(_PLAIN) >= MAX_BLANKS:
             _PLAIN.clear()
-        found = _PLAIN[id(blanks)] = PlainSchemas(blanks, read_leaf)
+        made = PlainSchemas(blanks, plain_numbers, partial(read_leaf, plain_numbers))
+        found = _PLAIN[key] = made
     return found
 
 

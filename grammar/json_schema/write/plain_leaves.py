@@ -27,7 +27,12 @@ _OF_WORDS: Final = frozenset(("type", "enum"))
 
 
 def read_leaf(
-    said: tuple[Any, ...], schema: dict[str, Any], draft: Draft, assert_formats: bool, keep: bool
+    plain_numbers: bool,
+    said: tuple[Any, ...],
+    schema: dict[str, Any],
+    draft: Draft,
+    assert_formats: bool,
+    keep: bool,
 ) -> tuple[Expr | None, int]:
     """Return the expression of a scalar value, None where there is no such, and the units that this took.
 
@@ -35,9 +40,10 @@ def read_leaf(
     """
 
     def read() -> Expr | None:
-        key = leaf_key(said, draft, assert_formats) if keep else None
+        # plain numbers are written in another way than that which is remembered
+        key = leaf_key(said, draft, assert_formats) if keep and not plain_numbers else None
         known = known_expr(key)
-        return known or _words(schema, draft) or _leaf(schema, draft, assert_formats, key)
+        return known or _words(schema, draft) or _leaf(schema, draft, assert_formats, key, plain_numbers)
 
     return measured(read)
 
@@ -56,7 +62,9 @@ def _words(schema: dict[str, Any], draft: Draft) -> Expr | None:
     return written[0] if len(written) == 1 else Choice(written)
 
 
-def _leaf(schema: dict[str, Any], draft: Draft, assert_formats: bool, key: Any) -> Expr | None:
+def _leaf(
+    schema: dict[str, Any], draft: Draft, assert_formats: bool, key: Any, plain_numbers: bool
+) -> Expr | None:
     """Return what the whole reader writes of such a schema, if that is an expression."""
     node = Node(2, schema, Resource("", schema, draft, ""), (), "")
     node.content = key
@@ -70,7 +78,7 @@ def _leaf(schema: dict[str, Any], draft: Draft, assert_formats: bool, key: Any) 
         value = Value(_STATE, node.scalars)
         if not value.has_scalars():
             return None
-        writer = _Writer()
+        writer = _Writer(plain_numbers)
         options = writer.scalars(value)
     except (SchemaError, UnsupportedNumber, TextsTooLarge):  # the whole reader says it with the place
         return None
@@ -105,9 +113,9 @@ class _Alone:
 class _Writer(Lowering):
     """Writes scalar values, and notes nothing."""
 
-    def __init__(self) -> None:
+    def __init__(self, plain_numbers: bool) -> None:
         self.algebra = cast(Algebra, _Alone(True))
-        self.plain_numbers = False
+        self.plain_numbers = plain_numbers
         self.words = JSON_WORDS
         self.rules = {}
         self.counter = 0

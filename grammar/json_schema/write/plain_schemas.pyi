@@ -8,7 +8,7 @@ from stackmask.grammar.json_schema.write.whitespace import Whitespace
 MAX_KEPT: int
 
 class PlainSchemas:
-    """The pieces of plain schemas for one kind of blanks. Threads may share it: an entry means the same.
+    """The pieces of plain schemas for one kind of blanks and numbers. Threads may share it.
 
     ``read_leaf``: returns the expression of a scalar value, or None, and the units that it took. It is given what
     the schema says, the schema, its draft, whether formats count, and whether to remember it.
@@ -17,6 +17,7 @@ class PlainSchemas:
     def __init__(
         self,
         whitespace: Whitespace,
+        plain_numbers: bool,
         read_leaf: Callable[[tuple[Any, ...], dict[str, Any], Draft, bool, bool], tuple[Expr | None, int]],
     ) -> None: ...
     def rules(

@@ -40,7 +40,7 @@ from stackmask.grammar.json_schema.nodes.leaf_cache import MAX_CONTENT
 from stackmask.grammar.json_schema.sets.string_sets import spelled
 from stackmask.grammar.json_schema.text.strings import ANY_STRING, ANY_STRING_BODY, QUOTE, literals
 from stackmask.grammar.json_schema.write.array_expr import array_expr
-from stackmask.grammar.json_schema.write.lowering import ANY_INTEGER, ANY_NUMBER, ANY_WHOLE
+from stackmask.grammar.json_schema.write.lowering import ANY_INTEGER, ANY_NUMBER, ANY_WHOLE, PLAIN_INTEGER
 from stackmask.grammar.json_schema.write.object_rules import MAX_CHAIN
 from stackmask.grammar.json_schema.write.prelude import ANY_ARRAY, ANY_OBJECT, JSON_WORDS, VALUE, prelude
 from stackmask.grammar.source.work import spend, spend_units
@@ -61,6 +61,7 @@ cdef list REFERENCES = [RuleRef(f"value{i}") for i in range(1, 257)]
 cdef list SLOTS = [Slot(i) for i in range(64)]
 cdef object A_VALUE = VALUE, AN_ARRAY = ANY_ARRAY, AN_OBJECT = ANY_OBJECT, A_STRING = ANY_STRING
 cdef object A_NUMBER = ANY_NUMBER, AN_INTEGER = ANY_INTEGER, A_WHOLE = ANY_WHOLE
+cdef object A_PLAIN_INTEGER = PLAIN_INTEGER
 cdef object NULL_WORD = JSON_WORDS[0][1], TRUE_WORD = JSON_WORDS[1][1], FALSE_WORD = JSON_WORDS[2][1]
 cdef Py_ssize_t LONGEST_CHAIN = MAX_CHAIN, LARGEST_LEAF = MAX_CONTENT
 
@@ -71,13 +72,14 @@ cdef object choice(list options):
 
 @cython.final
 cdef class PlainSchemas:
-    """The pieces of plain schemas for one kind of blanks. Threads may share it: an entry means the same.
+    """The pieces of plain schemas for one kind of blanks and numbers. Threads may share it.
 
     ``read_leaf``: returns the expression of a scalar value, or None, and the units that it took. It is given
     what the schema says, the schema, its draft, whether formats count, and whether to remember it.
     """
 
     cdef object whitespace, read_leaf
+    cdef bint plain_numbers
     cdef object begin, end, empty, may_end, may_be_empty
     cdef dict any_value     # its rules by name
     cdef dict leaves        # (what it says, its draft, whether formats count) -> (expression, units)
@@ -85,8 +87,9 @@ cdef class PlainSchemas:
     cdef dict slots         # the same and the slot -> key, slot, colon, value
     cdef dict items         # as `write_item` keeps them
 
-    def __init__(self, whitespace, read_leaf):
+    def __init__(self, whitespace, bint plain_numbers, read_leaf):
         ws = self.whitespace = whitespace
+        self.plain_numbers = plain_numbers
         self.read_leaf = read_leaf
         self.begin = ws.begin(OPEN)
         self.end = sequence(ws.end(CLOSE))
@@ -357,7 +360,7 @@ cdef class _Reading:
             return None
         if (shape.of_arrays and not bits & ARRAY_BIT) or (shape.of_objects and not bits & OBJECT_BIT):
             return None
-        spend(24)
+        spend(24 + 4 * len(schema))
         if bits & NULL_BIT:
             options.append(NULL_WORD)
         if bits & TRUE_BIT:
@@ -366,6 +369,8 @@ cdef class _Reading:
         if bits & NUMBER_BIT:
             if not shape.whole:
                 options.append(A_NUMBER)
+            elif self.pieces.plain_numbers:
+                options.append(A_PLAIN_INTEGER)
             else:
                 options.append(A_WHOLE if self.draft.exclusive_flags else AN_INTEGER)
         if bits & STRING_BIT:
@@ -419,6 +424,7 @@ cdef class _Reading:
         if required is not None:
             if type(required) is not list:
                 return None
+            spend(len(<list>required) // 8)
             for name in required:
                 if type(name) is not str or name not in properties:
                     return None

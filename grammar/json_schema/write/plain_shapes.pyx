@@ -2,6 +2,8 @@
 
 cimport cython
 
+from stackmask.grammar.source.work import spend
+
 cdef enum:
     MOST = 1_000_000_000    # of what is counted
 
@@ -74,6 +76,8 @@ cdef PlainShape shape_of(dict schema, frozenset keywords):
             return None
         if part == NAMES_TYPE:
             bits = 0
+            if type(value) is list:
+                spend(len(<list>value) // 8)
             for kind in ((value,) if type(value) is str else value if type(value) is list else ()):
                 if type(kind) is not str or kind not in TYPE_BITS:
                     return None

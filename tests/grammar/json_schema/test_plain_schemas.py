@@ -91,8 +91,10 @@ def random_schema(rng: random.Random) -> dict[str, Any]:
     return schema
 
 
-def asked(any_order: bool = False, formats: bool = True, whitespace: Any = None) -> Asked:
-    return Asked(Whitespace.of(whitespace), any_order, False, None, formats)
+def asked(
+    any_order: bool = False, formats: bool = True, whitespace: Any = None, plain_numbers: bool = False
+) -> Asked:
+    return Asked(Whitespace.of(whitespace), any_order, plain_numbers, None, formats)
 
 
 def test_they_have_the_rules_and_the_report_of_the_whole_reader() -> None:
@@ -100,7 +102,8 @@ def test_they_have_the_rules_and_the_report_of_the_whole_reader() -> None:
     for seed in range(400):
         rng = random.Random(f"plain schema {seed}")
         schema = random_schema(rng)
-        options = asked(seed % 3 == 0, seed % 5 != 0, rng.choice((None, "compact", "single", {"indent": 2})))
+        blanks = rng.choice((None, "compact", "single", {"indent": 2}))
+        options = asked(seed % 3 == 0, seed % 5 != 0, blanks, seed % 4 == 0)
         found = read_plainly(schema, options)
         if found is None:
             continue
@@ -147,6 +150,7 @@ def test_one_keyword_that_is_not_plain_is_left_to_the_whole_reader() -> None:
         {"type": "object", "properties": {"a": {"enum": []}}, "required": ["a"]},
         {"type": "array", "items": {"type": "string", "pattern": "("}},
         {"$id": 1, "type": "object"},
+        {"$schema": None, "type": "object"},
         {"$ref": "#/definitions/b", "definitions": {}},
     ],
 )
@@ -231,3 +235,16 @@ def test_an_object_that_stands_in_a_schema_twice_has_the_report_that_it_had() ->
         report = sm.Grammar.from_json_schema(schema).report
         assert report is not None
         assert report.notes[:-1] == read_schema(schema, asked())[1].notes
+
+
+def test_a_draft_of_a_caller_is_left_to_the_whole_reader() -> None:
+    without = BY_NAME["7"].without(frozenset(("minimum",)))
+    schema = {"type": "object", "properties": {"a": {"type": "integer", "minimum": 3}}}
+    assert read_plainly(schema, asked()._replace(draft=without)) is None
+    assert read_plainly(schema, asked()._replace(draft=BY_NAME["7"])) is not None
+
+
+def test_long_lists_are_work() -> None:
+    few = {"type": "object", "properties": {"a": {"type": "null"}}, "required": ["a"]}
+    many = {**few, "required": ["a"] * 100_000, "properties": {"a": {"type": ["null"] * 100_000}}}
+    assert sm.Grammar.from_json_schema(many).work > 2_000_000 > sm.Grammar.from_json_schema(few).work
