@@ -31,6 +31,7 @@ class FormatLowering:
         self.parts = parts
         self.tag_count = 0
         self.needs_passes = False  # whether some expression may have no text
+        self.end_tokens: tuple[TokenTerminal, ...] = ()  # of the tag around what is read
 
     def format(self, fields: Fields, ends: Ends = ()) -> Expr:
         """Return the texts of a format, each followed by one of the ends if there are any."""
@@ -57,8 +58,8 @@ class FormatLowering:
             "const_string": lambda f: self.markers.expr(f.text("value")),
             "tags_with_separator": self._tags_with_separator,
             "token": lambda f: _token(f, "token"),
-            "exclude_token": lambda f: _other_token(_token_list(f, "exclude_tokens")),
-            "any_tokens": _any_tokens,
+            "exclude_token": lambda f: _other_token([*_token_list(f, "exclude_tokens"), *self.end_tokens]),
+            "any_tokens": self._any_tokens,
             "token_triggered_tags": self._token_triggered,
             "token_dispatch": self._token_triggered,
         }
@@ -161,8 +162,23 @@ class FormatLowering:
         content = tag.inner("content", tag.value("content"))
         end = tag.value("end")
         if isinstance(end, Mapping) or hasattr(end, "model_dump"):
-            token = tag.inner("end", end, "token")
-            return sequence((self.format(content), _token(token, "token"))), False
+            token = _token(tag.inner("end", end, "token"), "token")
+            return sequence((self._within(content, (token,)), token)), False
+        return self._up_to_text(tag, content, outer)
+
+    def _within(self, content: Fields, end_tokens: tuple[TokenTerminal, ...]) -> Expr:
+        """Return the content of a tag that ends with a token, which no tokens in it are then."""
+        around, self.end_tokens = self.end_tokens, end_tokens
+        expr = self.format(content)
+        self.end_tokens = around
+        return expr
+
+    def _any_tokens(self, fields: Fields) -> Expr:
+        other = _other_token([*_token_list(fields, "exclude_tokens"), *self.end_tokens])
+        return repeat(other, 0, fields.count("max_tokens"))
+
+    def _up_to_text(self, tag: Fields, content: Fields, outer: Ends) -> tuple[Expr, bool]:
+        """Return the content of a tag with an end that is text, and that end."""
         ends = self._ends_of(tag)
         if ends == ("",):
             return self._open(content, outer)
@@ -302,7 +318,9 @@ class FormatLowering:
                     raise tag.wrong("begin", "its token is no trigger")
                 branches.append(self._tag(tag)[0])
         any_tag = self._rule(choice(branches))
-        between = repeat(_other_token([*starts, *_token_list(fields, "exclude_tokens")]), 0, None)
+        # as in XGrammar, a dispatch goes on over the end of what is around it
+        ends = () if fields.type == "token_dispatch" else self.end_tokens
+        between = repeat(_other_token([*starts, *_token_list(fields, "exclude_tokens"), *ends]), 0, None)
         if once:
             return any_tag if at_least_one else sequence((between, repeat(any_tag, 0, 1)))
         after = repeat(sequence((between, any_tag)), 0, None)
@@ -347,8 +365,3 @@ def _other_token(tokens: list[TokenTerminal]) -> Expr:
     names = tuple(dict.fromkeys(name for token in tokens for name in token.names))
     ids = tuple(sorted({pair for token in tokens for pair in token.id_ranges}))
     return TokenTerminal(names, ids, True)
-
-
-def _any_tokens(fields: Fields) -> Expr:
-    other = _other_token(_token_list(fields, "exclude_tokens"))
-    return repeat(other, 0, fields.count("max_tokens"))
