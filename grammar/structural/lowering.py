@@ -181,6 +181,9 @@ class FormatLowering:
         """Return the content of a tag with an end that is text, and that end."""
         ends = self._ends_of(tag)
         if ends == ("",):
+            if not outer and _is_unlimited(content):
+                cure = "give it an `end`, or write its content without a tag"
+                raise tag.wrong("end", f"the content may hold anything, so that nothing ends the tag; {cure}")
             return self._open(content, outer)
         if "" in ends:
             ends = tuple(word for word in ends if word)
@@ -325,6 +328,16 @@ class FormatLowering:
             return any_tag if at_least_one else sequence((between, repeat(any_tag, 0, 1)))
         after = repeat(sequence((between, any_tag)), 0, None)
         return sequence((any_tag, after, between)) if at_least_one else sequence((after, between))
+
+
+def _is_unlimited(content: Fields) -> bool:
+    """Tell whether a format may go on with any text, as far as it is not inside of a repeated one."""
+    while content.type == "sequence" and content.items("elements"):
+        elements = content.items("elements")
+        content = content.inner(f"elements/{len(elements) - 1}", elements[-1])
+    if content.type == "any_text":
+        return content.count("max_chars") is None and content.count("max_tokens") is None
+    return content.type in ("triggered_tags", "dispatch")
 
 
 def _pairs(fields: Fields) -> list[tuple[Any, Any]]:

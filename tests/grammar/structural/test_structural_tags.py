@@ -330,3 +330,24 @@ def test_tokens_after_a_tag_may_be_the_token_that_ended_it() -> None:
         sm.Grammar.from_structural_tag({"type": "structural_tag", "format": form})
     ).matcher()
     assert all(map(matcher.accept_token, (256, 257, 257, 256))) and matcher.is_accepting()
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        ANY,
+        {"type": "sequence", "elements": [const("a"), ANY]},
+        {"type": "triggered_tags", "triggers": ["<"], "tags": [tag("<a>", const("b"), "</a>")]},
+        {"type": "dispatch", "rules": [["<", const("b")]]},
+    ],
+)
+def test_a_tag_that_nothing_ends(content: Any) -> None:
+    with pytest.raises(sm.StructuralTagError, match=r"/format/end: .*nothing ends the tag; give it an `end`"):
+        grammar_of(tag("<f>", content, ""))
+    with pytest.raises(sm.StructuralTagError, match="/format/tags/0/end"):
+        grammar_of({"type": "triggered_tags", "triggers": ["<f"], "tags": [tag("<f>", content, "")]})
+
+
+def test_a_tag_of_limited_text_needs_no_end() -> None:
+    check(tag("<f>", {"type": "any_text", "max_chars": 2}, ""), ["<f>", "<f>ab"], ["<f>abc"])
+    check(tag("<f>", {"type": "regex", "pattern": "a*"}, ""), ["<f>", "<f>aa"], ["<f>b"])
