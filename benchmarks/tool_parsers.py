@@ -87,6 +87,9 @@ REASONS: Final[dict[tuple[str, str], str]] = {
         "harmony",
     ): "theirs: it wants `<|constrain|>`, which the chat template of gpt-oss does not write",
     ("sglang", "mimo"): "theirs: it fails on a schema with a list of types",
+    ("vllm", "qwen_3_coder"): "theirs: JSON with a number beyond floats, such as 1e999, stays text",
+    ("sglang", "minimax_m3"): "theirs: it strips blanks from both ends of strings",
+    ("sglang", "pythonic"): "theirs: it reads no negative numbers",
     ("sglang", "minimax"): "theirs: with a list of types that holds null, it takes numbers for null",
 }
 _MARKER: Final = re.compile(

@@ -5,7 +5,8 @@
 The tools are made by rule, of the size that function-calling benchmarks have: a few typed parameters, some of them optional,
 enumerated or nested. ``from_dicts``: tools that nobody saw before; ``again``: the same ones, as dicts that come with another
 request, in another order; ``prepared``: ``Tool`` objects that an earlier grammar had. Each figure is the median of several
-sets of tools on one compiler that has seen other ones. A turn is a sentence and two calls, in the style qwen_3.
+sets of tools on one compiler that has seen other ones. A turn is a sentence and two calls, in the style qwen_3; a long one is
+some 500 words with four calls, and its masks are those of a new compiler, first visits counted.
 
 Where XGrammar is installed, it has the same tools in the same process, set by set in turns: from its structural tag of
 the same model to its first mask, on one thread, with its cache. Times to a first mask are of the processor.
@@ -40,6 +41,10 @@ TYPES: tuple[dict[str, Any], ...] = (
         "required": ["x", "y"],
     },
 )
+TALK = (
+    *("the", "weather", "in", "Oslo", "is", "mild", "and", "you", "may", "want", "a", "coat", "when", "it", "rains"),
+    *("Let", "me", "see", "what", "I", "can", "find", "about", "this", "trip", "for", "you", "by", "train", "or", "boat"),
+)  # fmt: skip
 WORDS = ("city", "date", "limit", "query", "unit", "user", "path", "size", "color", "price", "owner", "range")
 
 
@@ -116,6 +121,45 @@ def along_turns(compiler: Any, tokenizer: Any, mask: Any, turns: int) -> dict[st
     return {name: round(1e6 * statistics.mean(found), 2) for name, found in seconds.items()}
 
 
+def along_long_turns(vocabulary: Any, tokenizer: Any, turns: int) -> dict[str, Any]:
+    """Return the mean µs of a mask over long turns, each on a compiler that has seen nothing: in free text and in calls.
+
+    A turn is some 500 words with calls of four tools between them; what is first visited counts, compiling does not.
+    """
+    import stackmask as sm
+
+    mask = sm.allocate_token_bitmask(1, vocabulary.size)
+    spent: dict[str, list[float]] = {"text": [], "call": []}
+    for seed in range(turns):
+        rng = random.Random(seed)
+        tools = made_tools(20, 2000 + seed)
+        compiled = sm.Compiler(vocabulary).compile(sm.tools.grammar(STYLE, tools, reasoning="off"))
+        matcher = compiled.matcher()
+        pieces = []
+        for number in range(4):
+            words = " ".join(rng.choice(TALK) for _ in range(120))
+            function = tools[number]["function"]
+            properties = function["parameters"]["properties"]
+            call = {
+                "name": function["name"],
+                "arguments": {key: _value(properties[key]) for key in properties},
+            }
+            pieces += [("text", f"{words}. "), ("call", f"<tool_call>\n{json.dumps(call)}\n</tool_call>")]
+        for part, piece in pieces:
+            for token in tokenizer.encode(piece, add_special_tokens=False):
+                begin = time.process_time_ns()
+                matcher.fill_next_token_bitmask(mask)
+                spent[part].append((time.process_time_ns() - begin) / 1e3)
+                if not matcher.accept_token(token):
+                    raise RuntimeError(f"refused: {matcher.refusal}")
+    found: dict[str, Any] = {}
+    for part, each in spent.items():
+        found[part] = round(statistics.mean(each), 2)
+        found[f"{part}_median"] = round(statistics.median(each), 2)
+        found[f"{part}_masks"] = len(each)
+    return found
+
+
 def _value(schema: dict[str, Any]) -> Any:
     if "enum" in schema:
         return schema["enum"][0]
@@ -166,6 +210,8 @@ def main() -> None:
         print(f"{size} tools: {figures}")
     result["masks_us"] = along_turns(compiler, tokenizer, mask, 10)
     print(result["masks_us"])
+    result["long_turns_us"] = along_long_turns(vocabulary, tokenizer, 10)
+    print(result["long_turns_us"])
     if arguments.write:
         versions = {} if other is None else {"xgrammar": metadata.version("xgrammar")}
         write_result("tools", "python benchmarks/tools.py --data PATH --write", result, **versions)

@@ -31,6 +31,7 @@ class FormatLowering:
         self.parts = parts
         self.tag_count = 0
         self.needs_passes = False  # whether some expression may have no text
+        self.end_tokens: tuple[TokenTerminal, ...] = ()  # of the tag around what is read
 
     def format(self, fields: Fields, ends: Ends = ()) -> Expr:
         """Return the texts of a format, each followed by one of the ends if there are any."""
@@ -57,8 +58,8 @@ class FormatLowering:
             "const_string": lambda f: self.markers.expr(f.text("value")),
             "tags_with_separator": self._tags_with_separator,
             "token": lambda f: _token(f, "token"),
-            "exclude_token": lambda f: _other_token(_token_list(f, "exclude_tokens")),
-            "any_tokens": _any_tokens,
+            "exclude_token": lambda f: _other_token([*_token_list(f, "exclude_tokens"), *self.end_tokens]),
+            "any_tokens": self._any_tokens,
             "token_triggered_tags": self._token_triggered,
             "token_dispatch": self._token_triggered,
         }
@@ -161,10 +162,28 @@ class FormatLowering:
         content = tag.inner("content", tag.value("content"))
         end = tag.value("end")
         if isinstance(end, Mapping) or hasattr(end, "model_dump"):
-            token = tag.inner("end", end, "token")
-            return sequence((self.format(content), _token(token, "token"))), False
+            token = _token(tag.inner("end", end, "token"), "token")
+            return sequence((self._within(content, (token,)), token)), False
+        return self._up_to_text(tag, content, outer)
+
+    def _within(self, content: Fields, end_tokens: tuple[TokenTerminal, ...]) -> Expr:
+        """Return the content of a tag that ends with a token, which no tokens in it are then."""
+        around, self.end_tokens = self.end_tokens, end_tokens
+        expr = self.format(content)
+        self.end_tokens = around
+        return expr
+
+    def _any_tokens(self, fields: Fields) -> Expr:
+        other = _other_token([*_token_list(fields, "exclude_tokens"), *self.end_tokens])
+        return repeat(other, 0, fields.count("max_tokens"))
+
+    def _up_to_text(self, tag: Fields, content: Fields, outer: Ends) -> tuple[Expr, bool]:
+        """Return the content of a tag with an end that is text, and that end."""
         ends = self._ends_of(tag)
         if ends == ("",):
+            if not outer and _is_unlimited(content):
+                cure = "give it an `end`, or write its content without a tag"
+                raise tag.wrong("end", f"the content may hold anything, so that nothing ends the tag; {cure}")
             return self._open(content, outer)
         if "" in ends:
             ends = tuple(word for word in ends if word)
@@ -302,11 +321,23 @@ class FormatLowering:
                     raise tag.wrong("begin", "its token is no trigger")
                 branches.append(self._tag(tag)[0])
         any_tag = self._rule(choice(branches))
-        between = repeat(_other_token([*starts, *_token_list(fields, "exclude_tokens")]), 0, None)
+        # as in XGrammar, a dispatch goes on over the end of what is around it
+        ends = () if fields.type == "token_dispatch" else self.end_tokens
+        between = repeat(_other_token([*starts, *_token_list(fields, "exclude_tokens"), *ends]), 0, None)
         if once:
             return any_tag if at_least_one else sequence((between, repeat(any_tag, 0, 1)))
         after = repeat(sequence((between, any_tag)), 0, None)
         return sequence((any_tag, after, between)) if at_least_one else sequence((after, between))
+
+
+def _is_unlimited(content: Fields) -> bool:
+    """Tell whether a format may go on with any text, as far as it is not inside of a repeated one."""
+    while content.type == "sequence" and content.items("elements"):
+        elements = content.items("elements")
+        content = content.inner(f"elements/{len(elements) - 1}", elements[-1])
+    if content.type == "any_text":
+        return content.count("max_chars") is None and content.count("max_tokens") is None
+    return content.type in ("triggered_tags", "dispatch")
 
 
 def _pairs(fields: Fields) -> list[tuple[Any, Any]]:
@@ -347,8 +378,3 @@ def _other_token(tokens: list[TokenTerminal]) -> Expr:
     names = tuple(dict.fromkeys(name for token in tokens for name in token.names))
     ids = tuple(sorted({pair for token in tokens for pair in token.id_ranges}))
     return TokenTerminal(names, ids, True)
-
-
-def _any_tokens(fields: Fields) -> Expr:
-    other = _other_token(_token_list(fields, "exclude_tokens"))
-    return repeat(other, 0, fields.count("max_tokens"))

@@ -19,6 +19,7 @@ from stackmask.grammar.json_schema.document.python_types import type_schema
 from stackmask.grammar.json_schema.frontend import python_rules, schema_rules, tool_rules
 from stackmask.grammar.normalize import normalize
 from stackmask.grammar.source.diagnostics import StackmaskError
+from stackmask.grammar.source.similar import similar
 from stackmask.grammar.structural.call import Kept
 from stackmask.grammar.structural.frontend import ANY_BLANKS, argument_rules
 from stackmask.grammar.tools.errors import ToolError
@@ -26,6 +27,7 @@ from stackmask.grammar.tools.styles import PYTHON, TEXT
 
 NAME: Final = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.\-/]{0,127}")
 ANY_ARGUMENTS: Final[dict[str, Any]] = {"type": "object"}
+_KEYS: Final = ("name", "description", "parameters", "input_schema", "inputSchema", "strict")
 PRIMITIVES: Final = frozenset({"null", "boolean", "integer", "number", "string", "array"})
 _KNOWN: Final = 16  # rule sets that a tool keeps: one for each style and vocabulary
 
@@ -129,6 +131,12 @@ class Tool:
             inner, place = source, ""
         if not isinstance(inner, Mapping) or "name" not in inner:
             raise ToolError(place, "no `name`")
+        for key in inner:
+            if key not in _KEYS and (close := similar(str(key), _KEYS)) and close not in inner:
+                # all else that a dict says of a tool is no concern of its grammar, but a schema must not get lost
+                raise ToolError(
+                    f"{place}/{key!s:.60}", f"a tool has no `{key!s:.60}`; did you mean `{close}`?"
+                )
         # OpenAI, Anthropic, MCP
         schema = inner.get("parameters", inner.get("input_schema", inner.get("inputSchema")))
         strict = inner.get("strict", source.get("strict"))

@@ -50,6 +50,13 @@ class Turn:
         self.tools = read_tools(tools)
         if reasoning not in REASONING:
             raise ToolError("/reasoning", f"{reasoning!r:.60} is none of {', '.join(REASONING)}")
+        for name, flag in (
+            ("strict", False if strict is None else strict),
+            ("parallel", parallel),
+            ("opened", opened),
+        ):
+            if not isinstance(flag, bool):
+                raise ToolError(f"/{name}", f"true or false, not {flag!r:.40}")
         self.reasoning = reasoning
         self.opened = opened
         if profile not in ("exact", "model"):
@@ -175,7 +182,10 @@ class Turn:
             schema = {"type": "object"}
         elif isinstance(wanted, Mapping) and wanted.get("type") == "json_schema":
             inner = wanted.get("json_schema", wanted)
-            schema = inner.get("schema", inner) if isinstance(inner, Mapping) else inner
+            if not isinstance(inner, Mapping) or "schema" not in inner:
+                place = "/response_format/json_schema" if "json_schema" in wanted else "/response_format"
+                raise ToolError(place, "no `schema`")
+            schema = inner["schema"]
         return {"type": "rules", "name": "answer", "rules": partial(_answer_rules, schema, self.profile)}
 
     # -- parts of a turn -----------------------------------------------------------------------------

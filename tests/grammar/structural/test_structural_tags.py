@@ -290,3 +290,65 @@ def test_tags_are_as_long_as_texts_may_be() -> None:
     tag = {"type": "structural_tag", "format": {"type": "sequence", "elements": [content, {**content}]}}
     with pytest.raises(sm.BudgetError, match="max_input_bytes"):
         sm.Grammar.from_structural_tag(tag, limits=sm.Limits(max_input_bytes=3000))
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        {"type": "any_tokens"},
+        {"type": "any_tokens", "max_tokens": 4},
+        {"type": "star", "content": {"type": "exclude_token"}},
+        {"type": "sequence", "elements": [{"type": "any_tokens"}, {"type": "any_tokens"}]},
+        {"type": "or", "elements": [{"type": "any_tokens"}, const("w")]},
+        {
+            "type": "token_triggered_tags",
+            "trigger_tokens": ["<c>"],
+            "tags": [tag({"type": "token", "token": "<c>"}, const("x"), "y")],
+        },
+    ],
+)
+def test_tokens_in_a_tag_are_not_the_token_that_ends_it(content: Any) -> None:
+    names = {"<b>": 256, "<e>": 257, "<c>": 258}
+    texts = [*(bytes([byte]) for byte in range(256)), *[None] * 4]
+    compiler = sm.Compiler(sm.Vocabulary(texts, stop_ids=[259], special_names=names))
+    form = tag({"type": "token", "token": "<b>"}, content, {"type": "token", "token": "<e>"})
+    mask = sm.allocate_token_bitmask(1, 260)
+    matcher = compiler.compile(
+        sm.Grammar.from_structural_tag({"type": "structural_tag", "format": form})
+    ).matcher()
+    assert all(map(matcher.accept_token, (256, ord("w"), 257)))
+    matcher.fill_next_token_bitmask(mask)
+    assert [token for token in range(260) if int(mask[0, token // 32]) >> token % 32 & 1] == [259]
+
+
+def test_tokens_after_a_tag_may_be_the_token_that_ended_it() -> None:
+    names = {"<b>": 256, "<e>": 257}
+    texts = [*(bytes([byte]) for byte in range(256)), *[None] * 3]
+    compiler = sm.Compiler(sm.Vocabulary(texts, stop_ids=[258], special_names=names))
+    inner = tag({"type": "token", "token": "<b>"}, {"type": "any_tokens"}, {"type": "token", "token": "<e>"})
+    form = {"type": "sequence", "elements": [inner, {"type": "any_tokens"}]}
+    matcher = compiler.compile(
+        sm.Grammar.from_structural_tag({"type": "structural_tag", "format": form})
+    ).matcher()
+    assert all(map(matcher.accept_token, (256, 257, 257, 256))) and matcher.is_accepting()
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        ANY,
+        {"type": "sequence", "elements": [const("a"), ANY]},
+        {"type": "triggered_tags", "triggers": ["<"], "tags": [tag("<a>", const("b"), "</a>")]},
+        {"type": "dispatch", "rules": [["<", const("b")]]},
+    ],
+)
+def test_a_tag_that_nothing_ends(content: Any) -> None:
+    with pytest.raises(sm.StructuralTagError, match=r"/format/end: .*nothing ends the tag; give it an `end`"):
+        grammar_of(tag("<f>", content, ""))
+    with pytest.raises(sm.StructuralTagError, match="/format/tags/0/end"):
+        grammar_of({"type": "triggered_tags", "triggers": ["<f"], "tags": [tag("<f>", content, "")]})
+
+
+def test_a_tag_of_limited_text_needs_no_end() -> None:
+    check(tag("<f>", {"type": "any_text", "max_chars": 2}, ""), ["<f>", "<f>ab"], ["<f>abc"])
+    check(tag("<f>", {"type": "regex", "pattern": "a*"}, ""), ["<f>", "<f>aa"], ["<f>b"])

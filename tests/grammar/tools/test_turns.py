@@ -293,6 +293,19 @@ def test_what_is_not_strict_is_reported() -> None:
         ({"reasoning": "yes"}, "/reasoning"),
         ({"tools": [SEARCH, {"name": "x", "parameters": {"type": "objct"}}]}, "/tools/1: the schema of `x`"),
         ({"response_format": {"type": "objct"}}, "/response_format"),
+        ({"strict": "no"}, "at /strict: true or false, not 'no'"),
+        ({"parallel": 1}, "at /parallel: true or false, not 1"),
+        ({"opened": None}, "at /opened: true or false, not None"),
+        (
+            {"tools": [{"type": "function", "function": {"name": "a", "paramters": {}}}]},
+            "at /tools/0/function/paramters: a tool has no `paramters`; did you mean `parameters`?",
+        ),
+        ({"tools": [{"name": "a", "input_shema": {}}]}, "did you mean `input_schema`?"),
+        (
+            {"response_format": {"type": "json_schema", "json_schema": {"schma": {}}}},
+            "at /response_format/json_schema: no `schema`",
+        ),
+        ({"response_format": {"type": "json_schema"}}, "at /response_format: no `schema`"),
     ],
 )
 def test_what_is_wrong_is_said_with_its_place(arguments: dict[str, Any], message: str) -> None:
@@ -313,6 +326,17 @@ def test_what_is_wrong_is_said_with_its_place(arguments: dict[str, Any], message
 def test_what_is_no_turn(text: str) -> None:
     with pytest.raises(tools.TurnError):
         tools.parse("qwen_3", text)
+
+
+def test_what_else_a_dict_says_of_a_tool() -> None:
+    title = {"title": "A", "annotations": {}, "outputSchema": {}, "_meta": {}, "icons": []}  # MCP
+    made = {
+        "cache_control": {"type": "ephemeral"},
+        "type": "custom_20250101",
+        "defer_loading": True,
+    }  # Anthropic
+    for more in (title, made):
+        tools.grammar("qwen_3", [{"name": "a", "inputSchema": {"type": "object"}, **more}])
 
 
 def test_a_style_of_ones_own() -> None:
