@@ -79,7 +79,8 @@ def _choose_start(loader: Loader, start: str | None) -> str:
     """Return the rule to begin with, or report that there is none."""
     entries = loader.entries
     if start is None:
-        start = DEFAULT_START if DEFAULT_START in entries else next(iter(entries), DEFAULT_START)
+        first = next((found.name for found in loader.root.module.definitions), DEFAULT_START)
+        start = DEFAULT_START if DEFAULT_START in entries else first
     found = entries.get(start)
     if found is not None and found.bodies and not found.parameters:
         return start
@@ -92,15 +93,15 @@ def _choose_start(loader: Loader, start: str | None) -> str:
             problems.add("G016", "there are no rules", 0, 1, help='a rule looks like `start: "text"`')
         return start
     close = similar(start, own)
-    first = f'pass start="{close or own[0]}"' if close or own else "write one"
+    cure = f'pass start="{close or own[0]}"' if close or own else "write one"
     problems.found.append(
         Diagnostic(
             "G016",
             f"no rule `{start:.60}` to begin with",
             None,
-            help=f"did you mean `{close}`? {first}"
+            help=f"did you mean `{close}`? {cure}"
             if close
-            else f"there are {', '.join(own[:10]) or 'none'}: {first}",
+            else f"there are {', '.join(own[:10]) or 'none'}: {cure}",
         )
     )
     return start

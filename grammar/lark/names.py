@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection
 from typing import Final
 
@@ -14,6 +15,7 @@ from stackmask.grammar.source.diagnostics import Collector, Diagnostic, line_and
 from stackmask.grammar.source.similar import similar
 from stackmask.grammar.source.work import spend, uncounted
 
+_CLASS: Final = re.compile(r"[A-Za-z0-9]-[A-Za-z0-9]")
 GIVEN: Final = "%grammar."  # before the names of grammars given by name
 
 
@@ -126,8 +128,13 @@ def _undefined(loader: Loader, file: File, part: Name | Use) -> None:
         return  # as is its import
     kind = "terminal" if is_terminal_name(name) else "rule"
     other = name.lower() if kind == "terminal" else name.upper()
+    before = file.text[max(span.start - 1, 0) : span.start]
     library = next((path for path in LIBRARY if name in _library_names(path)), None)
-    if library is not None:
+    if _CLASS.fullmatch(name):
+        help = f"a class of characters stands in a regex: `/[{name}]/`"
+    elif before == "/":
+        help = "the flags of a regex are i, m, s, u and x"
+    elif library is not None:
         help = f"`%import {library}.{name}`"
     elif other in loader.entries:
         help = f"did you mean `{other}`?"

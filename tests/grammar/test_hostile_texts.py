@@ -35,6 +35,9 @@ FRONT_ENDS: dict[str, Callable[[Any], object]] = {
     "spelling": lambda text: sm.Grammar.from_json_schema(True, spelling=text),
     "dialect": sm.Grammar.from_sql,
     "tables": lambda text: sm.Grammar.from_sql("sqlite", schema=text),
+    "lark": sm.Grammar.from_lark,
+    "lark rule": lambda text: sm.Grammar.from_lark(f"start: a{text}"),
+    "lark string": lambda text: sm.Grammar.from_lark(f'start: "{text}'),
     "choices": lambda text: sm.Grammar.from_choices(["a", "\ud800" + str(text)]),
 }
 
@@ -50,7 +53,7 @@ def test_errors_are_short_and_plain(front_end: str, text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "front_end", ["ebnf", "start", "regex", "flavour", "flags", "bundled", "dialect", "kind"]
+    "front_end", ["ebnf", "lark", "start", "regex", "flavour", "flags", "bundled", "dialect", "kind"]
 )
 @pytest.mark.parametrize("value", [b"x", 3.5, object()])
 def test_what_is_no_text_is_refused_by_name(front_end: str, value: object) -> None:

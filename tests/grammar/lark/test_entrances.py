@@ -89,7 +89,7 @@ def test_start_rules() -> None:
     assert sm.Grammar.from_lark(text).accepts("s")
     assert sm.Grammar.from_lark(text, None).accepts("s")
     assert sm.Grammar.from_lark(text, "one").accepts("1")
-    assert sm.Grammar.from_lark('one: "1"', None).accepts("1")
+    assert sm.Grammar.from_lark('%import common.INT\none: INT "!"', None).accepts("1!")
     with pytest.raises(sm.GrammarError, match="did you mean `start`"):
         sm.Grammar.from_lark(text, "strat")
 
