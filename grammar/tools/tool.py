@@ -28,6 +28,17 @@ from stackmask.grammar.tools.styles import PYTHON, TEXT
 NAME: Final = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.\-/]{0,127}")
 ANY_ARGUMENTS: Final[dict[str, Any]] = {"type": "object"}
 _KEYS: Final = ("name", "description", "parameters", "input_schema", "inputSchema", "strict")
+_OTHERS: Final = (
+    "type",
+    "title",
+    "annotations",
+    "outputSchema",
+    "_meta",
+    "icons",
+    "cache_control",
+    "defer_loading",
+)
+_SEEN: Final = frozenset((*_KEYS, *_OTHERS))  # others are looked at for a misspelt key, which takes longer
 PRIMITIVES: Final = frozenset({"null", "boolean", "integer", "number", "string", "array"})
 _KNOWN: Final = 16  # rule sets that a tool keeps: one for each style and vocabulary
 
@@ -132,7 +143,7 @@ class Tool:
         if not isinstance(inner, Mapping) or "name" not in inner:
             raise ToolError(place, "no `name`")
         for key in inner:
-            if key not in _KEYS and (close := similar(str(key), _KEYS)) and close not in inner:
+            if key not in _SEEN and (close := similar(str(key), _KEYS)) and close not in inner:
                 # all else that a dict says of a tool is no concern of its grammar, but a schema must not get lost
                 raise ToolError(
                     f"{place}/{key!s:.60}", f"a tool has no `{key!s:.60}`; did you mean `{close}`?"
