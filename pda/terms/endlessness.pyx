@@ -78,7 +78,7 @@ cdef bint none_runs_out(
     # those that are live
     live.resize(states.size(), 0)
     for i in range(states.size()):
-        if terms.terms[states[i]].nu >= 0:
+        if terms.terms[states[i]].nu.possible():
             live[i] = 1
             todo.push_back(<int32_t>i)
     while not todo.empty():

@@ -4,7 +4,10 @@ from stackmask.runtime.jump_forward.jump_forward import KEEPS, NOTHING
 
 
 cdef class JumpCalls:
-    """What a matcher says of the next bytes and of forced text, made of ``expected``, ``find_jump_forward_bytes`` and its plans."""
+    """What a matcher says of the next bytes and of forced text.
+
+    Made of ``expected``, ``find_jump_forward_bytes`` and its plans.
+    """
 
     cdef object find_plan(self, object context_ids):
         """Return the plan after a context; here nothing is forced."""

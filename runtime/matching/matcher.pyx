@@ -247,10 +247,8 @@ cdef class Matcher(JumpCalls):
     def __cinit__(self, compiled, Matcher origin=None, stop_ids=None):
         automaton = getattr(compiled, "_automaton", None)
         if automaton is None:
-            raise MatcherTypeError(
-                f"a matcher is of a CompiledGrammar, not {type(compiled).__name__}: "
-                "write Compiler(vocabulary).compile(grammar).matcher()"
-            )
+            from stackmask.runtime.matching.refusal import describe_wrong_origin
+            raise MatcherTypeError(describe_wrong_origin(compiled))
         if origin is not None:
             if origin.compiled is not compiled:
                 raise MatcherError("a matcher can only be copied from one of the same compiled grammar")

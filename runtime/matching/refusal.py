@@ -38,6 +38,12 @@ def describe_refusal(
     return f"{head}; expected {describe_expectation(expected, tokens, may_end, info)}{inside}"
 
 
+def describe_wrong_origin(origin: object) -> str:
+    """Return what is wrong with making a matcher of something that is no compiled grammar."""
+    kind = type(origin).__name__
+    return f"a matcher is of a CompiledGrammar, not {kind}: write Compiler(vocabulary).compile(grammar).matcher()"
+
+
 def describe_matcher(matcher: Any, symbols: list[int | bytes], texts: TokenBytes) -> str:
     """Return a line about a matcher: its accept calls, the end of its text, and whether that is whole."""
     parts: list[bytes] = []
