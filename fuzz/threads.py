@@ -106,7 +106,7 @@ class Run:
         ids: list[int] = []
         for _ in range(source.randint(2, MOST_STEPS)):
             # another thread is in the middle of a call on the same store, and has let go of the interpreter's lock
-            self.met += matcher.compiled.automaton.store.lock.is_taken()
+            self.met += matcher.compiled._automaton.store.lock.is_taken()
             if source.random() < 0.2:
                 sm.fill_next_token_bitmask([matcher, matcher.fork()], rows, threads=2)
             else:

@@ -24,7 +24,7 @@ from stackmask.grammar.lark.syntax import (
     is_terminal_name,
 )
 from stackmask.grammar.lark.tokens import Token
-from stackmask.grammar.regex import MAX_COUNT, read_number
+from stackmask.grammar.regex.inline_regex import MAX_COUNT, read_number
 from stackmask.grammar.source.work import spend
 
 MAX_DEPTH: Final = 100  # levels of groups and operators in one rule
@@ -310,8 +310,9 @@ class Expressions:
         self.repeat_counted(frame, low, high, token)
 
     def count(self) -> int:
+        """Read a count; 1 in place of one that is refused."""
         token = self.stream.take("number", "a whole number")
-        value = read_number(token.text.lstrip("+-"))
+        value: int = read_number(token.text.lstrip("+-"))
         if token.text[0] == "-" and value:
             self.problems.add("G005", "a count is 0 or more", token.start, token.end)
         if value > MAX_COUNT:

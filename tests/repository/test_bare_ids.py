@@ -37,6 +37,7 @@ OTHER_MEANINGS = {
     ("memory/hash_tables.pxd", "value"): "of any table",
     ("terms/term_table.pxd", "key"): "what tells terms of one kind apart",
     ("terms/term_table.pxd", "operand"): "what tells calls of one action apart",
+    ("terms/term_table.pxd", "most_tokens"): "a number of tokens",
     ("stack/frames.pxd", "operand"): "what tells edges of one action apart",
     ("text/utf8.pxd", "state"): "a state of UTF-8",
     ("context/object_keys.pxd", "slots"): "a number of slots",

@@ -18,8 +18,8 @@ WITH_INHERITED = {
     "LocalMasks": 47,
     "TokenPartition": 46,
     "PrefixSplitter": 44,
-    "Matcher": 43,
-    "FsmMatcher": 43,
+    "Matcher": 45,
+    "FsmMatcher": 45,
 }
 
 # abstract classes of Python that share their name with a class of this package
