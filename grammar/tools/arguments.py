@@ -17,6 +17,8 @@ from stackmask.grammar.tools.styles import PYTHON
 
 _BLANKS: Final = re.compile(r"[ \n\t\r]*")
 _NAME: Final = r"([^<>/][^<>]*?|)"
+# JSON in which no string is open
+_STRINGS: Final = re.compile(r'[^"]*(?:"[^"\\]*(?:\\.[^"\\]*)*"[^"]*)*', re.DOTALL)
 _DECODER: Final = json.JSONDecoder()
 
 
@@ -102,7 +104,7 @@ _Part = tuple[
 def _member(text: str, at: int, style: ArgumentStyle, inside: _Open, known: ArgumentSchema) -> _Part | None:
     """Return what begins as a member of an object; None if it is none."""
     match = _opening(style).match(text, at)
-    if match is None or (style.item and not style.labels and match[1] == "item"):
+    if match is None:
         return None
     name = html.unescape(match[1]) if style.entities else match[1]
     label = match[2] if match.re.groups > 1 else ""
@@ -159,6 +161,8 @@ def _value(
             stop = -1
         if stop >= 0 and text.startswith(close, _skip_blanks(text, stop)):
             return value, _skip_blanks(text, stop) + len(close)
+        if (end := text.find(close, at)) >= 0 and _STRINGS.fullmatch(text, at, end) is None:
+            raise TurnError(at, f"no `{close}` outside of a string")  # the rest of the value may still come
     end = text.find(close, at)
     if end < 0:
         raise TurnError(at, f"no `{close}`")
@@ -181,10 +185,11 @@ def _plain(written: str, label: str, style: ArgumentStyle, schema: Any, known: A
     words = known.words(schema)
     if words is not None:
         stripped = written.strip(" \n\t\r")
-        for word in words:
-            if word in (written, stripped):
-                return word
-        if STRING in kinds and any(isinstance(word, str) for word in words) and kinds == {STRING}:
+        unbroken = _without_line_breaks(written) if style.on_lines else written
+        for spelling in (written, unbroken, stripped):  # a word may have blanks at its ends
+            if spelling in words:
+                return spelling
+        if kinds == {STRING}:
             return stripped
     if "boolean" in kinds and STRING not in kinds and written.strip(" \n\t\r") in ("True", "False"):
         return "T" in written

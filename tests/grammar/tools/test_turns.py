@@ -431,6 +431,59 @@ def test_line_breaks_around_strings_are_not_part_of_them() -> None:
     assert tools.parse("qwen_3_5", text, tools=[SEARCH]).calls[0].arguments == {"q": "\na\n"}
 
 
+@pytest.mark.parametrize("style", ["qwen_3_5", "mimo", "glm_4_7"])
+@pytest.mark.parametrize("words", [["a", " a "], [" a ", "a"], ["\n\na", "b"], ["", " "], ["a \t"]])
+def test_words_may_have_blanks_at_their_ends(style: str, words: list[str]) -> None:
+    before, after = {
+        "qwen_3_5": (
+            "<tool_call>\n<function=f>\n<parameter=a>\n",
+            "\n</parameter>\n</function>\n</tool_call>",
+        ),
+        "mimo": ("<tool_call><function=f><parameter=a>", "</parameter></function></tool_call>"),
+        "glm_4_7": ("<tool_call>f<arg_key>a</arg_key><arg_value>", "</arg_value></tool_call>"),
+    }[style]
+    tool = {"name": "f", "parameters": {"properties": {"a": {"enum": words}}, "additionalProperties": False}}
+    made = ByteMatcher(tools.grammar(style, [tool]))
+    for word in words:
+        assert made.matches(before + word + after)
+        assert tools.parse(style, before + word + after, tools=[tool]).calls == [tools.Call("f", {"a": word})]
+
+
+def test_ends_of_arguments_inside_of_json_are_no_ends() -> None:
+    tool = {
+        "name": "f",
+        "parameters": {
+            "properties": {"a": {"type": "array", "items": {"type": "string"}}},
+            "additionalProperties": False,
+        },
+    }
+    written = '["</arg_value></tool_call>", "\\"</arg_value></tool_call>"]'
+    text = f"<tool_call>f<arg_key>a</arg_key><arg_value>{written}</arg_value></tool_call>"
+    assert ByteMatcher(tools.grammar("glm_4_7", [tool])).matches(text)
+    parser = tools.TurnParser("glm_4_7", [tool])
+    for char in text:
+        parser.feed(char)
+    parser.close()
+    assert parser.turn == tools.parse("glm_4_7", text, tools=[tool])
+    assert parser.turn.calls == [tools.Call("f", {"a": json.loads(written)})]
+    with pytest.raises(tools.TurnError, match="no `</arg_value>` outside of a string"):
+        tools.parse("glm_4_7", text.replace('"]', "]"), tools=[tool])
+
+
+def test_an_argument_may_be_called_item() -> None:
+    number = {"type": "integer"}
+    inner = {"type": "object", "properties": {"item": number, "b": {"type": "array", "items": number}}}
+    tool = {"name": "f", "parameters": {"properties": {"item": inner, "x": number}}}
+    mark = "]<]minimax[>["
+    text = (
+        f'{mark}<tool_call>\n{mark}<invoke name="f">{mark}<item>{mark}<item>1{mark}</item>{mark}<b>{mark}<item>2{mark}</item>'
+        f"{mark}</b>{mark}</item>{mark}<x>3{mark}</x>{mark}</invoke>\n{mark}</tool_call>"
+    )
+    assert ByteMatcher(tools.grammar("minimax_m3", [tool])).matches(text)
+    (call,) = tools.parse("minimax_m3", text, tools=[tool]).calls
+    assert call.arguments == {"item": {"item": 1, "b": [2]}, "x": 3}
+
+
 @pytest.mark.parametrize("style", ["cohere", "minimax_m3"])
 def test_arguments_between_markers_nest_as_deep_as_the_text(style: str) -> None:
     depth = 20_000
