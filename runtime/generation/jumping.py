@@ -192,6 +192,7 @@ class _Run:
     def _rollback_limit(self, batch: int) -> int | None:
         """Return how many tokens a row may take back: None for any number."""
         cache = self.cache
+        self.note = ""  # what was said of the cache before this one
         if cache.cache is None and not self.kwargs.get("use_cache"):
             return None  # everything is read anew in every step
         if cache.gaps or (cache.crops and batch == 1):

@@ -10,7 +10,7 @@ import torch
 from jump_setup import LIST, PROMPTS, SHEET, TAKES_BACK, WIDTH, Prefer, StopAt, reference, tiny
 
 from stackmask.grammar.grammar import Grammar
-from stackmask.runtime.generation import JumpDecoding, generate, stream
+from stackmask.runtime.generation import JumpDecoding, caches, generate, stream
 from stackmask.runtime.generation.errors import GenerationError
 from stackmask.runtime.matching.compiler import Compiler
 from stackmask.runtime.vocabulary.vocabulary import Vocabulary
@@ -94,6 +94,34 @@ def test_caches_that_cannot_be_cropped(tokenizer: Any, compiler: Compiler, kind:
     )
     assert result.text in ("name;", "name,") and list(result.token_ids[:2]) == [n, a]
     assert result.jumps is not None and result.jumps.taken_back == 0
+
+
+def test_a_cache_that_the_model_makes_itself(
+    model: Any, tokenizer: Any, compiler: Compiler, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As transformers 5.0 does it: what was said before there was a cache holds no longer."""
+    call = JumpDecoding.__call__
+
+    def without_cache(self: Any, *arguments: Any, **options: Any) -> Any:
+        return call(self, *arguments, **{**options, "cache": None, "past_key_values": None})
+
+    monkeypatch.setattr(JumpDecoding, "__call__", without_cache)
+    (result,) = generate(model, tokenizer, PROMPTS[1], SHEET, compiler=compiler)
+    assert list(result.token_ids) == reference(model, tokenizer, compiler, PROMPTS[1], SHEET, 256)
+    assert result.jumps is not None and result.jumps.forced_tokens > 5 and "cropped" not in result.jumps.note
+
+
+def test_static_caches_that_do_not_count_their_columns(
+    model: Any, tokenizer: Any, compiler: Compiler, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As those of transformers 5.0: nothing is taken back, the report says so, and the text is that of such a search."""
+    monkeypatch.setattr(caches, "_can_step_back", lambda layer: False)
+    for prompt in PROMPTS:
+        (result,) = generate(
+            model, tokenizer, prompt, SHEET, compiler=compiler, cache_implementation="static"
+        )
+        assert list(result.token_ids) == reference(model, tokenizer, compiler, prompt, SHEET, 256, 0)
+        assert result.jumps is not None and result.jumps.taken_back == 0 and "cropped" in result.jumps.note
 
 
 def test_forced_tokens_count(model: Any, tokenizer: Any, compiler: Compiler) -> None:
