@@ -19,7 +19,7 @@ from stackmask.pda.masks.engine import MaskEngine
 from stackmask.pda.memory.store_lock import StoreLock
 from stackmask.pda.memory.work_meter import WorkMeter
 from stackmask.pda.stack.configurations import ConfigSpace
-from stackmask.pda.terms.term_store import TermStore
+from stackmask.pda.terms.term_store import TermBuilder, TermStore
 from stackmask.pda.vocabulary.token_trie import Trie
 
 if TYPE_CHECKING:
@@ -153,7 +153,7 @@ class ResolverAnswers:
 
     def _checked_term(self, answer: Any) -> int:
         if answer is None:
-            return int(self._terms.alternatives(()))
+            return TermBuilder(self._terms).alternatives(())
         expr = ir.Literal(answer) if isinstance(answer, bytes) else answer
         self._check(expr)
         if len(self._checked) >= MAX_CHECKED:
@@ -232,7 +232,7 @@ class Store:
             self.terms, self.semantics, space, info.trie, info.size, max_bytes=cache_bytes // 2
         )
         self.terms.count_work(self.meter)
-        classes = TokenClasses(info, self.terms.add_token_class, self.masks.add_token_class)
+        classes = TokenClasses(info, TermBuilder(self.terms).add_token_class, self.masks.add_token_class)
         self.tables = Tables(self.terms, self.semantics, classes.of, tag=next(_tags))
 
     def prepare(self, items: Sequence[ir.Expr]) -> None:

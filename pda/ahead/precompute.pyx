@@ -132,7 +132,7 @@ cdef class Precomputation:
         while True:
             k += 1
             if not k % SOME:
-                masks.assembler.forget_operands()
+                masks.assembler.found.sure.clear()
                 if monotonic() > until:
                     return False
             if masks.walker.walks != walks:
@@ -189,7 +189,8 @@ cdef class Precomputation:
             while k < MOST_FILLS and not is_whole(self.masks.reference(family, c)):
                 self.masks.fill(family, c, self.words.data())
                 if not k:
-                    self.cost += self.masks.assembler.operand_count()
+                    self.cost += self.masks.assembler.work.visits.size()
+                    self.cost += self.masks.assembler.found.sure.size()
                 k += 1
             self.cost += family.configs[c].count
             self.cost += RUN_COST * <int64_t>(self.masks.simulations - runs)
@@ -203,8 +204,8 @@ cdef class Precomputation:
             if family.configs[c].row == UNKNOWN:
                 family.make_row(c)
             classes = family.configs[c].map
-            for k in range(family.terms.maps[classes].count):
-                map = &family.terms.maps[classes]
+            for k in range(family.terms.classes.maps[classes].count):
+                map = &family.terms.classes.maps[classes]
                 self.enter(family.step(c, map.byte_of[k]))
         return True
 

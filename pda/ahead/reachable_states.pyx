@@ -106,8 +106,8 @@ cdef class Reachable:
                 for k in range(calls.first, calls.first + calls.count):
                     self.call(m, self.terms.sites[k])
             classes = self.terms.classes_of(m.state)
-            for k in range(self.terms.maps[classes].count):
-                map = &self.terms.maps[classes]
+            for k in range(self.terms.classes.maps[classes].count):
+                map = &self.terms.classes.maps[classes]
                 d = self.terms.step(m.state, map.byte_of[k])
                 if d != EMPTY:
                     self.add(d, m.frame, m.sem)

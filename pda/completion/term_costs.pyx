@@ -326,9 +326,9 @@ cdef class TermCosts:
                 next_level.clear()
                 for i in range(level.size()):
                     map = self.terms.classes_of(level[i])
-                    self.terms.meter.spend(4 * self.terms.maps[map].count)
-                    for k in range(self.terms.maps[map].count):
-                        d = self.terms.step(level[i], self.terms.maps[map].byte_of[k])
+                    self.terms.meter.spend(4 * self.terms.classes.maps[map].count)
+                    for k in range(self.terms.classes.maps[map].count):
+                        d = self.terms.step(level[i], self.terms.classes.maps[map].byte_of[k])
                         if d == EMPTY or map_get(&seen, d) != NO_VALUE:
                             continue
                         map_put(&seen, d, 1)

@@ -195,9 +195,9 @@ cdef class TextSearch:
         if under >= NO_END:
             return 0
         map = self.terms.classes_of(m.state)
-        self.terms.meter.spend(4 * self.terms.maps[map].count)
-        for k in range(self.terms.maps[map].count):
-            byte = self.terms.maps[map].byte_of[k]
+        self.terms.meter.spend(4 * self.terms.classes.maps[map].count)
+        for k in range(self.terms.classes.maps[map].count):
+            byte = self.terms.classes.maps[map].byte_of[k]
             d = self.terms.step(m.state, byte)
             if d == EMPTY:
                 continue
@@ -206,7 +206,7 @@ cdef class TextSearch:
             if each and left < NO_END:
                 count = 1
                 for byte in range(byte + 1, 256):
-                    if self.terms.maps[map].of[byte] == k:
+                    if self.terms.classes.maps[map].of[byte] == k:
                         self.best[byte] = min(self.best[byte], left)
                         count += 1
                         if count == SAMPLES:

@@ -71,8 +71,8 @@ cdef class ForcedRuns(Crossings):
                 tokens = True
         if is_row:
             map_id = self.family.configs[config].map
-            for k in range(self.family.terms.maps[map_id].count):
-                c = self.family.terms.maps[map_id].byte_of[k]
+            for k in range(self.family.terms.classes.maps[map_id].count):
+                c = self.family.terms.classes.maps[map_id].byte_of[k]
                 after = self.family.step(config, c)
                 if after == DEAD:
                     continue
@@ -82,7 +82,7 @@ cdef class ForcedRuns(Crossings):
                 symbol[0] = c
                 next[0] = after
                 for m in range(c + 1, 256):
-                    if self.family.terms.maps[map_id].of[m] == k:
+                    if self.family.terms.classes.maps[map_id].of[m] == k:
                         return SEVERAL
         else:
             for c in range(256):

@@ -15,7 +15,7 @@ from stackmask.pda.lowering.references import ALL_BYTES, KnownRules
 from stackmask.pda.lowering.rules_to_terms import Lowering
 from stackmask.pda.terms.character_classes import Tree, byte_sequences
 from stackmask.pda.terms.literal_trie import literal_trie
-from stackmask.pda.terms.term_store import TermStore
+from stackmask.pda.terms.term_store import TermBuilder, TermStore
 
 # one well-formed UTF-8 character: `!x` is relative to these
 _UTF8_BYTES = sum(1 << b for b in range(256) if b < 0x80 or 0xC2 <= b <= 0xF4 or 0x80 <= b <= 0xBF)
@@ -72,12 +72,12 @@ def lower(rules: ir.RuleSet, tables: Tables, *, strip_first_space: bool = False)
     with without_collection():
         start = lowering.run(rules.rules, rules.start)
     if strip_first_space:
-        terms = tables.terms
+        build = TermBuilder(tables.terms)
         blank = 1 << 0x20
-        start = terms.alternatives(
+        start = build.alternatives(
             [
-                terms.sequence([terms.byte_set(blank), start]),
-                terms.sequence([terms.guard(ALL_BYTES & ~blank), start]),  # mutant: blank-twice
+                build.sequence([build.byte_set(blank), start]),
+                build.sequence([build.guard(ALL_BYTES & ~blank), start]),  # mutant: blank-twice
             ]
         )
     return Lowered(start, list(lowering.numbers.values()), lowering.token_classes, lowering.stacked)
@@ -85,7 +85,8 @@ def lower(rules: ir.RuleSet, tables: Tables, *, strip_first_space: bool = False)
 
 def literal_set(terms: TermStore, words: list[bytes]) -> int:
     """Return any of the words as a term that shares their prefixes. Cost: linear in the bytes, after sorting."""
-    return literal_trie(terms, {word: [terms.sequence([])] for word in words})
+    build = TermBuilder(terms)
+    return literal_trie(build, {word: [build.sequence([])] for word in words})
 
 
 def check_bytes(

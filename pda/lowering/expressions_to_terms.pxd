@@ -4,7 +4,7 @@ from stackmask.grammar.ir.expressions cimport Expression
 from stackmask.pda.context.semantic_states cimport Semantics
 from stackmask.pda.lowering.rule_facts cimport RuleFacts
 from stackmask.pda.ids cimport ActionId, CallId, ResolverId, ReturnAction, RuleId, SpecId, TermId, TestId
-from stackmask.pda.terms.term_store cimport TermStore
+from stackmask.pda.terms.term_store cimport TermBuilder, TermStore
 from stackmask.pda.terms.term_table cimport Call
 
 
@@ -12,6 +12,7 @@ cdef class TermMaker:
     cdef object tables
     cdef int64_t tag            # of the tables: nodes know their terms there
     cdef TermStore terms
+    cdef TermBuilder build
     cdef Semantics semantics
     cdef RuleFacts rules
     cdef dict pure              # id of a pure object -> the object and its term, where newer tables have it

@@ -97,6 +97,7 @@ cdef class TermMaker:
         self.tables = tables
         self.tag = tables.tag
         self.terms = tables.terms
+        self.build = TermBuilder(self.terms)
         self.semantics = tables.semantics
         self.pure = tables.pure
         self.calls = tables.calls
@@ -115,7 +116,7 @@ cdef class TermMaker:
             if self.tag and expr.owner == self.tag:
                 return expr.term
             if expr.kind == LITERAL:
-                made = self.terms.literal((<Literal>expr).data)
+                made = self.build.literal((<Literal>expr).data)
             elif self.tag <= expr.owner or not self.tag:
                 found = self.pure.get(id(expr))
                 if found is not None:
@@ -156,14 +157,14 @@ cdef class TermMaker:
             found = self.tables.characters.get((<CharClass>expr).ranges)
             if found is None:
                 known = len(self.tables.class_parts)
-                found = class_term(self.terms, (<CharClass>expr).ranges, self.tables.class_parts)
+                found = class_term(self.build, (<CharClass>expr).ranges, self.tables.class_parts)
                 # they are made in Python
                 known = CLASS_PART * (len(self.tables.class_parts) - known)
                 self.terms.meter.spend(known + CLASS_RANGE * len((<CharClass>expr).ranges))
                 self.tables.characters[(<CharClass>expr).ranges] = found
             return found
         if kind == BYTES:
-            return self.terms.byte_set((<ByteClass>expr).mask)
+            return self.build.byte_set((<ByteClass>expr).mask)
         if kind == SEQUENCE:
             items = (<Sequence>expr).items
             spread = self.spread
@@ -177,7 +178,7 @@ cdef class TermMaker:
         if kind == REPEAT:
             found = (<Repeat>expr).max
             most = UNBOUNDED if found is None else <int32_t>found
-            return self.terms.mk_rep(self.term(item_of(expr)), (<Repeat>expr).min, most)
+            return self.terms.make.mk_rep(self.terms, self.term(item_of(expr)), (<Repeat>expr).min, most)
         if kind == INTERSECTION:
             for item in items_of(expr):
                 kids.push_back(self.regular(item))
@@ -192,15 +193,15 @@ cdef class TermMaker:
         if kind == TOKEN:
             ids, number = self.tables.resolve_tokens(expr)
             self.rules.token_classes[ids] = number
-            return self.terms.token(number)
+            return self.build.token(number)
         if kind == FOLLOW:
-            return self.terms.guard(ALL_BYTES & ~(<NotFollowedBy>expr).mask)
+            return self.build.guard(ALL_BYTES & ~(<NotFollowedBy>expr).mask)
         if kind == CAPTURE:
             if isinstance((<Capture>expr).action, TokenLimit):
                 rule = self.rules.numbers[self.rules.callee(item_of(expr))]
                 called = call_of(rule, ACTION_COUNTED)
                 called.most_tokens = (<Capture>expr).action.tokens
-                return self.terms.call(self.call(called, rule), True)
+                return self.build.call(self.call(called, rule), True)
             self.rules.stacked |= (<Capture>expr).action == "push"
             action = self.action_number((<Capture>expr).action)
             return self.reference(self.rules.callee(item_of(expr)), ReturnAction.end_of(action), True)
@@ -211,7 +212,7 @@ cdef class TermMaker:
             rule = self.rules.numbers[self.rules.callee(item_of(expr))]
             called = call_of(rule, ACTION_KEYED)
             called.spec = self.spec_number((<Keyed>expr).spec)
-            return self.terms.call(self.call(called, rule), nonempty)
+            return self.build.call(self.call(called, rule), nonempty)
         if kind == SLOT:
             return self.test(len(TEST_KINDS) + (<Slot>expr).index)
         if kind == KEY_TEST:
@@ -291,7 +292,7 @@ cdef class TermMaker:
             else:
                 others.append(self.term(item))
         if literals:
-            kids.push_back(literal_trie(self.terms, literals))
+            kids.push_back(literal_trie(self.build, literals))
         for made in others:
             kids.push_back(made)
         return self.terms.make.mk_alt(self.terms, kids, 0)
@@ -299,7 +300,7 @@ cdef class TermMaker:
     cdef TermId reference(self, object name, ReturnAction action, bint nonempty) except -1:
         """Return the term that calls a rule, by name."""
         cdef CallId call = self.call(call_of(self.rules.numbers[name], action), self.rules.numbers[name])
-        return self.terms.call(call, nonempty, name in self.rules.keyed)
+        return self.build.call(call, nonempty, name in self.rules.keyed)
 
     cdef SpecId spec_number(self, object spec) except -1:
         """Return the number of a key spec. The same object is looked up once."""
@@ -324,7 +325,7 @@ cdef class TermMaker:
         call.test = number
         call.action = ACTION_NONE
         call.operand = 0
-        return self.terms.call(self.call(call, number), False, True)
+        return self.build.call(self.call(call, number), False, True)
 
     cdef TermId dynamic(self, ResolverId resolver) except -1:
         """Return the term that calls what a resolver gives."""
@@ -333,7 +334,7 @@ cdef class TermMaker:
         call.resolver = resolver
         call.action = ACTION_NONE
         call.operand = 0
-        return self.terms.call(self.call(call, resolver))
+        return self.build.call(self.call(call, resolver))
 
     cdef CallId call(self, Call call, int32_t target) except -1:
         """Return the number of a call, one for all calls of this target with this action."""
@@ -342,5 +343,5 @@ cdef class TermMaker:
         key += (<object>call.operand << 66) + (<object>target << 34)
         cdef object found = self.calls.get(key)
         if found is None:
-            found = self.calls[key] = self.terms.add_call(call)
+            found = self.calls[key] = self.build.add_call(call)
         return found

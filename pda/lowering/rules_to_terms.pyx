@@ -37,7 +37,7 @@ from stackmask.pda.lowering.expressions_to_terms cimport TermMaker
 from stackmask.pda.lowering.references cimport RuleScan
 from stackmask.pda.lowering.rule_facts cimport RuleFacts, next_number
 from stackmask.pda.ids cimport ACTION_NONE
-from stackmask.pda.terms.term_store cimport TermStore
+from stackmask.pda.terms.term_store cimport TermBuilder
 
 from stackmask.grammar.ir import TokenLimit
 from stackmask.grammar.ir.strongly_connected import components
@@ -51,7 +51,7 @@ cdef class Lowering:
     """The lowering of one grammar. It owns the facts, the scan and the maker of terms."""
 
     cdef object tables
-    cdef TermStore terms
+    cdef TermBuilder build
     cdef RuleFacts rules
     cdef TermMaker maker
     cdef RuleScan scan
@@ -59,7 +59,7 @@ cdef class Lowering:
 
     def __cinit__(self, tables):
         self.tables = tables
-        self.terms = tables.terms
+        self.build = TermBuilder(tables.terms)
         self.rules = RuleFacts()
         self.maker = TermMaker(tables, self.rules)
         self.scan = RuleScan(tables, self.rules, self.maker)
@@ -122,8 +122,8 @@ cdef class Lowering:
         cdef object nullable = self.rules.nullable.get(name)
         cdef object key = body if nullable is None else (body, nullable), number = rules.get(key)
         if number is None:
-            number = self.terms.add_rule(nullable)
-            self.terms.set_rule(number, body, self.rules.heights[name])
+            number = self.build.add_rule(nullable)
+            self.build.set_rule(number, body, self.rules.heights[name])
             rules[key] = number
         self.rules.numbers[name] = number
         return 0
@@ -168,11 +168,11 @@ cdef class Lowering:
         key = (None, *[self.shape(self.rules.bodies[name], order, seen) for name in todo])
         known = self.tables.rules.get(key)
         if known is None:
-            known = tuple([self.terms.add_rule(self.rules.nullable.get(name)) for name in todo])
+            known = tuple([self.build.add_rule(self.rules.nullable.get(name)) for name in todo])
             self.rules.numbers.update(zip(todo, known))
             for name in todo:
                 body = self.maker.term(self.rules.bodies[name])
-                self.terms.set_rule(self.rules.numbers[name], body, self.rules.heights[name])
+                self.build.set_rule(self.rules.numbers[name], body, self.rules.heights[name])
             self.tables.rules[key] = known
         else:
             self.rules.numbers.update(zip(todo, known))

@@ -32,7 +32,7 @@ from stackmask.pda.masks.shared.mask_ref cimport (
     remember,
     write_bits,
 )
-from stackmask.pda.masks.shared.part cimport MaskContext, MaskPart
+from stackmask.pda.masks.shared.part cimport MaskContext, MaskPart, drop_from, nbytes_from
 from stackmask.pda.masks.shared.run_tables cimport NOT_A_CODE, Span
 from stackmask.pda.memory.bitmask_ops cimport copy_words
 
@@ -55,7 +55,7 @@ cdef class MaskParts:
 
     cdef int drop(self) except -1 nogil:
         """Drop all parts. The context has begun again, and the arena is empty."""
-        self.first.drop_all()
+        drop_from(self.first)
         self.weigh()
         return 0
 
@@ -68,7 +68,7 @@ cdef class MaskParts:
     cdef int weigh(self) noexcept nogil:
         """Count the bytes of the parts. They lie far apart, so this is done with every few walks only."""
         # the cache is weighed with every mask, so it is the first part
-        self.weight = self.context.runs.index_nbytes() + self.first.next_part.nbytes_of_all()
+        self.weight = self.context.runs.index_nbytes() + nbytes_from(self.first.next_part)
         self.weighed = self.walker.walks
         return 0
 
@@ -198,8 +198,8 @@ cdef class MaskEngine:
         if is_whole(mask):
             self.hits += 1
             return self.write_mask(mask, words)
-        self.cache.operands_of(operands_of(mask), self.assembler.operands)
-        self.cache.join_list(operands_of(mask), self.assembler.operands, words, &mask, &likely_base)
+        self.cache.operands_of(operands_of(mask), self.assembler.found.sure)
+        self.cache.join_list(operands_of(mask), self.assembler.found.sure, words, &mask, &likely_base)
         remember(&family.configs[config], mask, self.epoch)
         return 0
 
@@ -208,8 +208,8 @@ cdef class MaskEngine:
         if self.trials.tries_everything:
             copy_words(words, NULL, self.width)
             return 0
-        self.cache.join(self.assembler.operands, words, made, likely_base)
-        if self.assembler.unsure_operands.size():
+        self.cache.join(self.assembler.found.sure, words, made, likely_base)
+        if self.assembler.found.unsure.size():
             self.places.try_unsure(words)
         if self.keys_used.any_doubtful():
             self.keys_used.recheck(words)

@@ -8,7 +8,7 @@ remembered, so the fill after it is quicker.
 from libc.stdint cimport uint64_t
 
 from stackmask.pda.ids cimport NO_PENDING, NO_ROW, FrameId
-from stackmask.pda.masks.assembly.mask_assembly cimport Operand
+from stackmask.pda.masks.assembly.worklist cimport Operand
 from stackmask.pda.masks.shared.arena cimport NO_FILTER, Mask
 from stackmask.pda.memory.byte_sets cimport count_bits
 from stackmask.pda.stack.configuration_draft cimport Member
@@ -26,10 +26,10 @@ cpdef dict explain_mask(MaskEngine engine, ConfigSpace family, ConfigId config):
     cdef uint64_t spelled = engine.literals.spelled_masks
     cdef size_t i
     engine.assembler.collect(family, config)
-    cdef list operands = [describe(engine, engine.assembler.operands[i], True)
-                          for i in range(engine.assembler.operands.size())]
-    for i in range(engine.assembler.unsure_operands.size()):
-        operands.append(describe(engine, engine.assembler.unsure_operands[i], False))
+    cdef list operands = [describe(engine, engine.assembler.found.sure[i], True)
+                          for i in range(engine.assembler.found.sure.size())]
+    for i in range(engine.assembler.found.unsure.size()):
+        operands.append(describe(engine, engine.assembler.found.unsure[i], False))
     return {
         "operands": operands,
         "places_to_try": engine.trials.places_to_try.size(),

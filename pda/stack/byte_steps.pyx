@@ -36,6 +36,7 @@ cdef class ByteSteps:
         cdef Config c = self.table.configs[config]
         cdef int32_t i
         cdef TermId d
+        cdef MapId map
         cdef ConfigId next
         cdef uint64_t key = (<uint64_t>config << 32) | <uint64_t>symbol
         cdef Member m
@@ -59,7 +60,8 @@ cdef class ByteSteps:
         if not is_byte(symbol) or c.row == NEVER_A_ROW:
             map_put(&self.single_steps, key, next)
         else:
-            self.table.rows[<size_t>c.row + self.terms.maps[self.table.configs[config].map].of[symbol]] = next
+            map = self.table.configs[config].map
+            self.table.rows[<size_t>c.row + self.terms.classes.maps[map].of[symbol]] = next
         return next
 
     cdef StepRowId make_row(self, ConfigId config) except -3 nogil:
@@ -77,13 +79,13 @@ cdef class ByteSteps:
                 self.table.configs[config].row = NEVER_A_ROW
                 self.table.configs[config].map = MAP_EACH
                 return NEVER_A_ROW
-            map = self.terms.map_meet(map, self.terms.classes_of(self.table.members[i].state))
+            map = self.terms.classes.map_meet(map, self.terms.classes_of(self.table.members[i].state))
         if not self.table.is_walk:
-            self.terms.meter.hold(4 * self.terms.maps[map].count)
+            self.terms.meter.hold(4 * self.terms.classes.maps[map].count)
         c.row = <int32_t>self.table.rows.size()
         self.table.configs[config].row = c.row
         self.table.configs[config].map = map
-        self.table.rows.resize(self.table.rows.size() + self.terms.maps[map].count, UNKNOWN)
+        self.table.rows.resize(self.table.rows.size() + self.terms.classes.maps[map].count, UNKNOWN)
         return c.row
 
     cdef size_t nbytes(self) noexcept nogil:

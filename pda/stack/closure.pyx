@@ -124,7 +124,7 @@ cdef class Closure:
                     self.draft.reads |= <uint64_t>1 << guard
                     continue
                 sem = self.semantics.with_root(sem, edge.saved)
-            if self.terms.guard_sets.size() > 1 and not self.graph.member_ends(continuation, edge.parent):
+            if self.terms.classes.has_guards() and not self.graph.member_ends(continuation, edge.parent):
                 continue
             self.draft.add_member(continuation, edge.parent, sem)
         return 0
@@ -266,7 +266,7 @@ cdef class Closure:
             m.state = self.terms.mk_seq(self.terms.mk_guard(site.guard), site.continuation)
         if m.state == EMPTY:
             return 0
-        if self.terms.guard_sets.size() > 1 and not self.graph.member_ends(m.state, m.frame):
+        if self.terms.classes.has_guards() and not self.graph.member_ends(m.state, m.frame):
             return 0
         alive = self.semantics.lives(m.sem, m.state)
         if alive == 1:
@@ -302,7 +302,7 @@ cdef class Closure:
                 self.callers.push_back(self.links[link].edge)
                 link = self.links[link].next
             m.frame = self.graph.intern_frame(self.callers)
-            if self.terms.guard_sets.size() > 1 and not self.graph.exits(m.frame, ANY_BYTE):
+            if self.terms.classes.has_guards() and not self.graph.exits(m.frame, ANY_BYTE):
                 continue
             m.sem = node.sem
             m.state = self.body_of(node, &m.sem)
@@ -317,7 +317,7 @@ cdef class Closure:
                     return NEEDS_STATE
                 if not alive:
                     continue
-            if self.terms.guard_sets.size() > 1 and not self.graph.member_ends(m.state, m.frame):
+            if self.terms.classes.has_guards() and not self.graph.member_ends(m.state, m.frame):
                 continue
             self.draft.check_size()
             self.draft.members.push_back(m)
@@ -424,7 +424,7 @@ cdef class Closure:
         cdef Member m
         cdef uint64_t ends_here
         self.ends = 1
-        if self.terms.guard_sets.size() <= 1:
+        if not self.terms.classes.has_guards():
             return 0
         self.ends = 0
         for i in range(self.draft.members.size()):

@@ -105,5 +105,5 @@ cdef class ConfigTable:
         # the configuration after one more byte, or UNKNOWN; `symbol` may be a token class, which is in no row
         cdef Config* c = &self.configs[config]
         if has_row(c[0]) and is_byte(symbol):
-            return self.rows[<size_t>c.row + self.terms.maps[c.map].of[symbol]]
+            return self.rows[<size_t>c.row + self.terms.classes.maps[c.map].of[symbol]]
         return UNKNOWN

@@ -159,8 +159,8 @@ cdef class TokenCounts:
         if self.rest == EMPTY:
             words[0] = words[1] = words[3] = 0
             words[2] = ~<uint64_t>0  # the bytes 0x80 to 0xBF, which begin no character
-            self.rest = self.terms.make.mk_set(self.terms, self.terms.intern_set(words))
-            self.rest = self.terms.mk_rep(self.rest, 1, MOST_OF_REST)
+            self.rest = self.terms.make.mk_set(self.terms, self.terms.classes.intern_set(words))
+            self.rest = self.terms.make.mk_rep(self.terms, self.rest, 1, MOST_OF_REST)
         both.push_back(state)
         both.push_back(self.rest)
         found = self.terms.make.mk_and(self.terms, both)

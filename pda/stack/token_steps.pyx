@@ -20,6 +20,11 @@ cdef enum:
     MOST_NOTED = 4096
 
 
+cdef TermId mk_end(TermStore terms, Literal literal, int32_t consumed) except -1 nogil:
+    """Return what is left of a literal after some bytes."""
+    return terms.make.mk_literal(terms, literal.first + consumed, literal.length - consumed)
+
+
 @cython.final
 cdef class TokenSteps:
     """Steps by the bytes of whole tokens, and what is remembered of them, for one family of matchers."""
@@ -55,7 +60,7 @@ cdef class TokenSteps:
         cdef StepRowId row
         cdef Config* configs = self.table.configs.data()
         cdef const ConfigId* rows = self.table.rows.data()
-        cdef const ClassMap* maps = self.terms.maps.data()
+        cdef const ClassMap* maps = self.terms.classes.maps.data()
         for i in range(length):
             next = UNKNOWN
             if configs[config].first_token == token and configs[config].first_offset == i:  # mutant: offset
@@ -75,7 +80,7 @@ cdef class TokenSteps:
                 # arrays that grew may have moved
                 configs = self.table.configs.data()
                 rows = self.table.rows.data()
-                maps = self.terms.maps.data()
+                maps = self.terms.classes.maps.data()
             if next == DEAD:
                 return DEAD
             config = next
@@ -106,7 +111,7 @@ cdef class TokenSteps:
         If no member calls, returns or may end, the members are not even closed: a closure would drop only
         members that lead nowhere. The bytes of a literal are compared in the pool.
         """
-        cdef bint restricted = self.terms.guard_sets.size() > 1, skips_closure
+        cdef bint restricted = self.terms.classes.has_guards(), skips_closure
         cdef size_t k, i, n
         cdef PartialMember at
         self.take_members(
@@ -175,14 +180,12 @@ cdef class TokenSteps:
     cdef TermId state_of(self, PartialMember at) except -3 nogil:
         """Return the local state of a member after the bytes consumed."""
         cdef Term u = self.terms.terms[at.member.state]
-        cdef Literal literal
         cdef TermId left
         if not at.consumed:
             return at.member.state
         if u.kind == K_LIT:
-            return self.terms.mk_literal(u.literal.first + at.consumed, u.literal.length - at.consumed)
-        literal = self.terms.terms[u.seq.first].literal
-        left = self.terms.mk_literal(literal.first + at.consumed, literal.length - at.consumed)
+            return mk_end(self.terms, u.literal, at.consumed)
+        left = mk_end(self.terms, self.terms.terms[u.seq.first].literal, at.consumed)
         return self.terms.mk_seq(left, u.seq.rest)
 
     cdef size_t nbytes(self) noexcept nogil:

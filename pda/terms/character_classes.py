@@ -6,7 +6,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from stackmask.pda.terms.term_store import TermStore
+    from stackmask.pda.terms.term_store import TermBuilder
 
 Ranges = tuple[tuple[int, int], ...]
 ByteRanges = tuple[tuple[int, int], ...]
@@ -50,13 +50,13 @@ def byte_sequences(low: int, high: int) -> tuple[ByteRanges, ...]:
     return tuple(out)
 
 
-def class_term(terms: TermStore, ranges: Ranges, known: dict[Tree, int]) -> int:
+def class_term(build: TermBuilder, ranges: Ranges, known: dict[Tree, int]) -> int:
     """Return the term of one character out of the ranges.
 
     ``known``: the terms of the parts of classes that were made before in this store; new ones are added.
     Cost: linear in the ranges, but for the parts that are known.
     """
-    return _term(terms, _tree(ranges), known)
+    return _term(build, _tree(ranges), known)
 
 
 @lru_cache(4096)
@@ -79,12 +79,12 @@ def _join(sequences: tuple[ByteRanges, ...]) -> Tree:
     return tuple((mask, continuation) for continuation, mask in leads.items())
 
 
-def _term(terms: TermStore, tree: Tree, known: dict[Tree, int]) -> int:
+def _term(build: TermBuilder, tree: Tree, known: dict[Tree, int]) -> int:
     found = known.get(tree)
     if found is None:
         items = []
         for mask, continuation in tree:
-            after = _term(terms, continuation, known) if continuation else terms.sequence([])
-            items.append(terms.sequence([terms.byte_set(mask), after]))
-        found = known[tree] = terms.alternatives(items)
+            after = _term(build, continuation, known) if continuation else build.sequence([])
+            items.append(build.sequence([build.byte_set(mask), after]))
+        found = known[tree] = build.alternatives(items)
     return found

@@ -10,7 +10,7 @@ from libc.stdint cimport int64_t, uint32_t, uint64_t
 from libcpp.algorithm cimport sort
 from libcpp.pair cimport pair
 
-from stackmask.pda.ids cimport ALWAYS, NEVER, UNBOUNDED, Nullability
+from stackmask.pda.ids cimport ALWAYS, NEVER, UNBOUNDED, GuardId, Nullability, SymbolId
 from stackmask.pda.terms.subsumption cimport drop_included
 from stackmask.pda.terms.term_table cimport (
     ANY_BYTE,
@@ -117,7 +117,7 @@ cdef class Constructors:
 
     cdef TermId mk_set(self, TermTable table, SetId set_id) except -1 nogil:
         """Return one byte of a set."""
-        cdef uint64_t* w = &table.sets[4 * set_id]
+        cdef uint64_t* w = &table.classes.sets[4 * set_id]
         if not (w[0] | w[1] | w[2] | w[3]):
             return EMPTY
         return intern_byte(table, set_id)
@@ -132,7 +132,7 @@ cdef class Constructors:
             byte = table.pool[offset]
             words[0] = words[1] = words[2] = words[3] = 0
             words[byte >> 6] = <uint64_t>1 << (byte & 63)
-            return self.mk_set(table, table.intern_set(words))
+            return self.mk_set(table, table.classes.intern_set(words))
         return intern_literal(table, offset, length)
 
     cdef TermId mk_bytes(self, TermTable table, bytes data) except -1:
@@ -159,16 +159,15 @@ cdef class Constructors:
         if u.kind == K_EPS:
             return self.mk_guard(table, g)
         if u.kind == K_GUARD:
-            return self.mk_guard(table, table.guard_and(g, u.guard))
+            return self.mk_guard(table, table.classes.guard_and(g, u.guard))
         if u.kind == K_SET:
             for i in range(4):
-                words[i] = table.sets[4 * table.guard_sets[g] + i] & table.sets[4 * u.set_id + i]
-            return self.mk_set(table, table.intern_set(words))
+                words[i] = table.classes.sets[4 * table.classes.guard_sets[g] + i]
+                words[i] &= table.classes.sets[4 * u.set_id + i]
+            return self.mk_set(table, table.classes.intern_set(words))
         if u.kind == K_LIT:
             byte = table.pool[u.literal.first]
-            if (table.sets[4 * table.guard_sets[g] + (byte >> 6)] >> (byte & 63)) & 1:
-                return t
-            return EMPTY
+            return t if table.classes.guard_has(g, <SymbolId>byte) else EMPTY
         if u.kind == K_TOKEN:
             return t
         return UNDECIDED
@@ -237,6 +236,7 @@ cdef class Constructors:
         cdef Nullability nu = NEVER
         cdef int32_t flags = (t.flags | u.flags) & FACTS
         cdef TermId both
+        cdef GuardId guard
         if b == EPS:
             return a
         if t.kind == K_REP or t.kind == K_ALT:
@@ -247,7 +247,8 @@ cdef class Constructors:
         if t.nu.possible():
             flags |= u.flags & (F_LOCAL | F_CALL | F_TOKEN)
             if u.nu.possible():
-                nu = Nullability.under(table.guard_and(t.nu.guard(), u.nu.guard()))  # mutant: guard-and
+                guard = table.classes.guard_and(t.nu.guard(), u.nu.guard())  # mutant: guard-and
+                nu = Nullability.under(guard)
         return intern_sequence(table, a, b, nu, flags)
 
     cdef TermId join_counts(self, TermTable table, TermId a, TermId b) except -2 nogil:
@@ -323,14 +324,14 @@ cdef class Constructors:
             t = table.terms[items[i]]
             if t.kind == K_SET:
                 for j in range(4):
-                    words[j] |= table.sets[4 * t.set_id + j]
+                    words[j] |= table.classes.sets[4 * t.set_id + j]
                 sets += 1
             else:
                 items[n] = items[i]
                 n += 1
         items.resize(n)
         if sets:
-            items.push_back(self.mk_set(table, table.intern_set(words)))
+            items.push_back(self.mk_set(table, table.classes.intern_set(words)))
         sort_distinct(items)
         if items.size() > 1:
             drop_included(table, items)
@@ -343,7 +344,7 @@ cdef class Constructors:
             flags |= t.flags
             if t.kind != K_EPS and t.nu.possible():
                 if nu.possible():
-                    nu = Nullability.under(table.guard_or(nu.guard(), t.nu.guard()))
+                    nu = Nullability.under(table.classes.guard_or(nu.guard(), t.nu.guard()))
                 else:
                     nu = t.nu
         if items.size() > 1 and items[0] == EPS:
@@ -522,13 +523,13 @@ cdef class Constructors:
                 pass
             elif t.kind == K_SET:
                 for j in range(4):
-                    words[j] &= table.sets[4 * t.set_id + j]
+                    words[j] &= table.classes.sets[4 * t.set_id + j]
                 sets += 1
             else:
                 items.push_back(given[i])
         table.meter.spend(8 + 6 * items.size())
         if sets:
-            k = self.mk_set(table, table.intern_set(words))
+            k = self.mk_set(table, table.classes.intern_set(words))
             if k == EMPTY:
                 return EMPTY
             items.push_back(k)

@@ -85,7 +85,7 @@ cdef class Derivatives:
         """Return the partition of the bytes that one step of the term distinguishes."""
         cdef Term u
         cdef TermId first = t, item
-        cdef MapId found
+        cdef MapId found, other
         cdef int32_t k, items = 0
         cdef Nullability nu
         cdef uint64_t words[4]
@@ -97,36 +97,38 @@ cdef class Derivatives:
             if u.kind == K_SEQ:
                 items += 1
                 if items > FEW_ITEMS:
-                    found = table.map_meet(found, self.classes_of_run(table, t))
+                    found = table.classes.map_meet(found, self.classes_of_run(table, t))
                     break
-                found = table.map_meet(found, self.classes_of(table, u.seq.first))
+                found = table.classes.map_meet(found, self.classes_of(table, u.seq.first))
                 nu = table.terms[u.seq.first].nu
                 if not nu.possible():
                     break
                 if not nu.always():
-                    found = table.map_meet(found, table.map_of_set(table.guard_sets[nu.guard()]))
+                    found = table.classes.map_meet(found, table.classes.map_of_guard(nu.guard()))
                 t = u.seq.rest
                 continue
             if u.kind == K_SET:
-                found = table.map_meet(found, table.map_of_set(u.set_id))
+                found = table.classes.map_meet(found, table.classes.map_of_set(u.set_id))
             elif u.kind == K_GUARD:
-                found = table.map_meet(found, table.map_of_set(table.guard_sets[u.guard]))
+                found = table.classes.map_meet(found, table.classes.map_of_guard(u.guard))
             elif u.kind == K_LIT:
                 words[0] = words[1] = words[2] = words[3] = 0
                 k = table.pool[u.literal.first]
                 words[k >> 6] = <uint64_t>1 << (k & 63)
-                found = table.map_meet(found, table.map_of_set(table.intern_set(words)))
+                other = table.classes.map_of_set(table.classes.intern_set(words))
+                found = table.classes.map_meet(found, other)
             elif u.kind == K_ALT:
-                found = table.map_meet(found, self.classes_of_kids(table, u))
+                found = table.classes.map_meet(found, self.classes_of_kids(table, u))
             elif u.kind == K_AND:
                 for k in range(u.operands.count):
-                    found = table.map_meet(found, self.classes_of(table, table.kids[u.operands.first + k]))
+                    other = self.classes_of(table, table.kids[u.operands.first + k])
+                    found = table.classes.map_meet(found, other)
             elif u.kind == K_REP or u.kind == K_NOT:
                 item = u.rep.item if u.kind == K_REP else u.negated
-                found = table.map_meet(found, self.classes_of(table, item))
+                found = table.classes.map_meet(found, self.classes_of(table, item))
                 nu = table.terms[item].nu
                 if u.kind == K_REP and nu.possible() and not nu.always():
-                    found = table.map_meet(found, table.map_of_set(table.guard_sets[nu.guard()]))
+                    found = table.classes.map_meet(found, table.classes.map_of_guard(nu.guard()))
             break
         table.terms[first].map = found
         return found
@@ -154,8 +156,8 @@ cdef class Derivatives:
             nu = table.terms[table.terms[t].seq.first].nu
             item = self.classes_of(table, table.terms[t].seq.first)
             if nu.possible() and not nu.always():
-                item = table.map_meet(item, table.map_of_set(table.guard_sets[nu.guard()]))
-            found = table.map_meet(item, found)
+                item = table.classes.map_meet(item, table.classes.map_of_guard(nu.guard()))
+            found = table.classes.map_meet(item, found)
             table.terms[t].map = found
         return found
 
@@ -180,17 +182,17 @@ cdef class Derivatives:
                 singled[table.pool[v.literal.first]] = True
                 any_single = True
             else:
-                found = table.map_meet(found, self.classes_of(table, kid))
+                found = table.classes.map_meet(found, self.classes_of(table, kid))
         if any_single and found != MAP_EACH:
-            count = table.maps[found].count
+            count = table.classes.maps[found].count
             for k in range(256):
-                classes[k] = table.maps[found].of[k]
+                classes[k] = table.classes.maps[found].of[k]
                 if singled[k] and count < 256:
                     classes[k] = <uint8_t>count
                     count += 1
                 elif singled[k]:
                     return MAP_EACH
-            found = table.intern_map(classes)
+            found = table.classes.intern_map(classes)
         return found
 
     # -- derivatives -------------------------------------------------------------------------------
@@ -223,7 +225,7 @@ cdef class Derivatives:
         if u.symbol >= 0:
             d = symbol
             if symbol < TOKENS:
-                classes = table.maps[u.map if u.map >= 0 else self.classes_of(table, t)].of
+                classes = table.classes.maps[u.map if u.map >= 0 else self.classes_of(table, t)].of
                 d = classes[symbol]
                 if u.symbol < TOKENS and classes[u.symbol] == d:  # mutant: stale-step
                     return u.derivative
@@ -246,7 +248,7 @@ cdef class Derivatives:
         if symbol >= TOKENS:
             return symbol
         map = table.terms[t].map
-        return table.maps[map if map >= 0 else self.classes_of(table, t)].of[symbol]
+        return table.classes.maps[map if map >= 0 else self.classes_of(table, t)].of[symbol]
 
     cdef TermId after_first(self, TermTable table, Term u) except -1 nogil:
         """Return what follows the first byte of a sequence that begins with a byte set or a literal."""
@@ -267,7 +269,7 @@ cdef class Derivatives:
         if u.kind == K_SEQ:
             u = table.terms[u.seq.first]
         if u.kind == K_SET:
-            return table.set_has(u.set_id, byte)
+            return table.classes.set_has(u.set_id, byte)
         if u.kind == K_LIT:
             return table.pool[u.literal.first] == byte
         if u.kind != K_ALT or not levels or u.operands.count > FEW_KIDS or u.nu.possible():
@@ -298,7 +300,7 @@ cdef class Derivatives:
             if d != EMPTY:
                 first = add_operand(operands, first, self.make.mk_seq(table, d, u.seq.rest))
             nu = table.terms[u.seq.first].nu
-            if not nu.possible() or not table.guard_has(nu.guard(), symbol):
+            if not nu.possible() or not table.classes.guard_has(nu.guard(), symbol):
                 break
             t = u.seq.rest
             u = table.terms[t]
@@ -322,7 +324,7 @@ cdef class Derivatives:
                     break
                 anchors.push_back(t)
             nu = table.terms[table.terms[t].seq.first].nu
-            if not nu.possible() or not table.guard_has(nu.guard(), symbol):
+            if not nu.possible() or not table.classes.guard_has(nu.guard(), symbol):
                 break
             t = table.terms[t].seq.rest
         while not anchors.empty():
@@ -351,7 +353,7 @@ cdef class Derivatives:
         cdef Nullability nu
         table.meter.spend(4)
         if u.kind == K_SET:
-            return EPS if table.set_has(u.set_id, symbol) else EMPTY
+            return EPS if table.classes.set_has(u.set_id, symbol) else EMPTY
         if u.kind == K_LIT:
             if table.pool[u.literal.first] == symbol:
                 return self.make.mk_literal(table, u.literal.first + 1, u.literal.length - 1)
@@ -372,7 +374,7 @@ cdef class Derivatives:
             low = u.rep.low - 1 if u.rep.low > 0 else 0
             # iterations before this one may have been empty: then they count as done
             nu = table.terms[u.rep.item].nu
-            if nu.possible() and table.guard_has(nu.guard(), symbol):
+            if nu.possible() and table.classes.guard_has(nu.guard(), symbol):
                 low = 0
             return self.make.mk_seq(table, d, self.make.mk_rep(table, u.rep.item, low, high))
         if u.kind == K_AND:

@@ -61,7 +61,7 @@ cpdef str dump_rules(TermTable table, object rules):
         if nu.always():
             empty = ", may be empty"
         elif nu.possible():
-            empty = f", may be empty before {dump_set(table, table.guard_sets[nu.guard()])}"
+            empty = f", may be empty before {dump_set(table, table.classes.guard_sets[nu.guard()])}"
         body = dump_term(table, table.rule_body[rule])
         lines.append(f"rule{rule} (height {table.rule_height[rule]}{empty}) = {body}\n")
     return "".join(lines)
@@ -94,7 +94,7 @@ cdef str spell(TermTable table, TermId t, list operands):
     if u.kind == K_EPS:
         return "ε"
     if u.kind == K_GUARD:
-        return f"≫{dump_set(table, table.guard_sets[u.guard])}"
+        return f"≫{dump_set(table, table.classes.guard_sets[u.guard])}"
     if u.kind == K_SET:
         return dump_set(table, u.set_id)
     if u.kind == K_LIT:
@@ -132,7 +132,7 @@ cdef str dump_call(Call call):
 
 cdef str dump_set(TermTable table, SetId set_id):
     """Return a byte set as text."""
-    members = [b for b in range(256) if table.set_has(set_id, b)]
+    members = [b for b in range(256) if table.classes.set_has(set_id, b)]
     runs = []
     start = previous = None
     for b in [*members, None]:

@@ -140,8 +140,8 @@ cdef class Emptiness:
                 visited[at] = 1
                 u = queue[at]
                 map = self.derivatives.classes_of(table, u)
-                for k in range(table.maps[map].count):
-                    d = self.derivatives.derive(table, u, table.maps[map].byte_of[k])
+                for k in range(table.classes.maps[map].count):
+                    d = self.derivatives.derive(table, u, table.classes.maps[map].byte_of[k])
                     if d == EMPTY or table.terms[d].live == DEAD or map_get(&seen, d) != NO_VALUE:
                         continue
                     map_put(&seen, d, 1)
@@ -150,7 +150,7 @@ cdef class Emptiness:
                     promising.push(best)
                     queue.push_back(d)
                     parent.push_back(at)
-                    byte_to.push_back(table.maps[map].byte_of[k])
+                    byte_to.push_back(table.classes.maps[map].byte_of[k])
                     visited.push_back(0)
                     if table.terms[d].nu.possible() or table.terms[d].live == LIVE:
                         found = best.second

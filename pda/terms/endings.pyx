@@ -73,7 +73,7 @@ cdef class Endings:
             first = table.terms[t].seq.first if table.terms[t].kind == K_SEQ else t
             next_silent = 0
             from_consumed = 0
-            for g in range(<int32_t>table.guard_sets.size()):
+            for g in range(<int32_t>table.classes.guard_sets.size()):
                 if not ((consumed | silent) >> g) & 1:
                     continue
                 if first == t:
@@ -106,7 +106,7 @@ cdef class Endings:
         if u.kind == K_EPS:
             out.silent = <uint64_t>1 << guard
         elif u.kind == K_GUARD:
-            out.silent = <uint64_t>1 << table.guard_and(guard, u.guard)
+            out.silent = <uint64_t>1 << table.classes.guard_and(guard, u.guard)
         elif u.kind == K_TOKEN:
             out.consumed = 1
         elif u.kind == K_SET or u.kind == K_LIT:
@@ -114,7 +114,7 @@ cdef class Endings:
                 out.consumed = 1
         elif u.kind == K_AND or u.kind == K_NOT:
             for symbol in range(256):
-                if table.guard_has(guard, symbol) and self.steps.step(table, t, symbol) != EMPTY:
+                if table.classes.guard_has(guard, symbol) and self.steps.step(table, t, symbol) != EMPTY:
                     out.consumed = 1
                     break
             if u.nu.possible():
@@ -162,7 +162,7 @@ cdef class Endings:
             before_s = current_s
             current_c = 0
             current_s = 0
-            for g in range(<int32_t>table.guard_sets.size()):
+            for g in range(<int32_t>table.classes.guard_sets.size()):
                 if ((before_c | before_s) >> g) & 1:
                     self.ends(table, u.rep.item, g, &part)
                     if (before_c >> g) & 1:

@@ -35,9 +35,9 @@ cpdef object is_endless(TermStore terms, TermId term, Py_ssize_t max_explored):
         map_put(&places, term, 0)
         while at < states.size():
             classes = terms.classes_of(states[at])
-            terms.meter.spend(40 + 4 * terms.maps[classes].count)
-            for k in range(terms.maps[classes].count):
-                next = terms.derive(states[at], terms.maps[classes].byte_of[k])
+            terms.meter.spend(40 + 4 * terms.classes.maps[classes].count)
+            for k in range(terms.classes.maps[classes].count):
+                next = terms.derive(states[at], terms.classes.maps[classes].byte_of[k])
                 if next == EMPTY:
                     continue
                 place = map_get(&places, next)

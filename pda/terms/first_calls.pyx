@@ -68,7 +68,7 @@ cdef class FirstCalls:
             nu = table.terms[u.seq.first].nu
             if not nu.possible():
                 return 0
-            guard = table.guard_and(guard, nu.guard())
+            guard = table.classes.guard_and(guard, nu.guard())
             t = u.seq.rest
         u = table.terms[t]
         if not u.flags & F_CALL:
@@ -90,6 +90,6 @@ cdef class FirstCalls:
             if nu.possible() and not nu.always() and u.rep.low > 1:
                 # earlier iterations may be empty, under their guard
                 tail = self.make.mk_rep(table, u.rep.item, 0, high)
-                guard = table.guard_and(guard, nu.guard())
+                guard = table.classes.guard_and(guard, nu.guard())
                 self.collect_sites(table, u.rep.item, guard, self.make.mk_seq(table, tail, continuation), out)
         return 0

@@ -1,4 +1,4 @@
-from stackmask.pda.terms.term_store import TermStore
+from stackmask.pda.terms.term_store import TermBuilder
 
-def literal_trie(terms: TermStore, tails: dict[bytes, list[int]]) -> int:
+def literal_trie(build: TermBuilder, tails: dict[bytes, list[int]]) -> int:
     """Return any of the words, each followed by one of its tails. The words share their prefixes."""

@@ -4,7 +4,7 @@
 from stackmask.pda.terms.term_table cimport EMPTY
 
 
-cpdef int32_t literal_trie(TermStore terms, dict tails) except -1:
+cpdef int32_t literal_trie(TermBuilder build, dict tails) except -1:
     """Return any of the words, each followed by one of its tails. The words share their prefixes.
 
     Cost: linear in the bytes, after sorting.
@@ -15,7 +15,7 @@ cpdef int32_t literal_trie(TermStore terms, dict tails) except -1:
     if not words:
         return EMPTY
     if len(words) == 1:
-        return ending(terms, tails, words[0], 0)
+        return ending(build, tails, words[0], 0)
     # a stack of open branch points: (length of the prefix, alternatives so far)
     stack = [(0, [])]
     for i in range(len(words)):
@@ -31,18 +31,18 @@ cpdef int32_t literal_trie(TermStore terms, dict tails) except -1:
             # the next word branches off closer to the root
             stack.append((after, []))
             depth = after
-        stack[len(stack) - 1][1].append(ending(terms, tails, word, depth))
+        stack[len(stack) - 1][1].append(ending(build, tails, word, depth))
         while stack[len(stack) - 1][0] > after:
             top, kids = stack.pop()
-            joined = terms.alternatives(kids)
+            joined = build.alternatives(kids)
             outer = max(after, stack[len(stack) - 1][0])
             if outer > stack[len(stack) - 1][0]:
                 stack.append((outer, []))
-            stack[len(stack) - 1][1].append(terms.mk_seq(terms.literal(word[outer:top]), joined))
-    return terms.alternatives(stack[0][1])
+            stack[len(stack) - 1][1].append(build.terms.mk_seq(build.literal(word[outer:top]), joined))
+    return build.alternatives(stack[0][1])
 
 
-cdef int32_t ending(TermStore terms, dict tails, bytes word, Py_ssize_t depth) except -1:
+cdef int32_t ending(TermBuilder build, dict tails, bytes word, Py_ssize_t depth) except -1:
     cdef list ends = tails[word]
-    cdef int32_t tail = ends[0] if len(ends) == 1 else terms.alternatives(ends)
-    return terms.mk_seq(terms.literal(word[depth:]), tail)
+    cdef int32_t tail = ends[0] if len(ends) == 1 else build.alternatives(ends)
+    return build.terms.mk_seq(build.literal(word[depth:]), tail)

@@ -150,9 +150,9 @@ cdef class Simplifier:
                 if table.terms[u].nu.possible() or table.terms[u].live == LIVE:
                     return False
                 map = self.derivatives.classes_of(table, u)
-                table.meter.spend(8 + 6 * table.maps[map].count)
-                for k in range(table.maps[map].count):
-                    d = self.derivatives.derive(table, u, table.maps[map].byte_of[k])
+                table.meter.spend(8 + 6 * table.classes.maps[map].count)
+                for k in range(table.classes.maps[map].count):
+                    d = self.derivatives.derive(table, u, table.classes.maps[map].byte_of[k])
                     if d == EMPTY or table.terms[d].live == DEAD or map_get(&seen, d) != NO_VALUE:
                         continue
                     if table.terms[d].nu.possible():
@@ -243,9 +243,9 @@ cdef class Simplifier:
             queue.push_back(item)
             while found and next < queue.size():
                 map = self.derivatives.classes_of(table, queue[next])
-                table.meter.spend(8 + 6 * table.maps[map].count)
-                for k in range(table.maps[map].count):
-                    d = self.derivatives.derive(table, queue[next], table.maps[map].byte_of[k])
+                table.meter.spend(8 + 6 * table.classes.maps[map].count)
+                for k in range(table.classes.maps[map].count):
+                    d = self.derivatives.derive(table, queue[next], table.classes.maps[map].byte_of[k])
                     if d == EMPTY or d == EPS or map_get(&seen, d) != NO_VALUE:
                         continue
                     map_put(&seen, d, 1)

@@ -23,12 +23,6 @@ cdef class TermStore(TermTable):
     cdef Endings endings
     cdef FirstCalls first_calls
 
-    cpdef TermId literal(self, bytes data) except -1
-    cdef CallId add_call(self, Call call) except -1 nogil
-    cpdef TermId call(self, CallId call, bint nonempty=*, bint keys=*) except -1
-    cpdef RuleId add_rule(self, object nu) except -1
-    cpdef int set_rule(self, RuleId rule, TermId body, int32_t height) except -1
-
     # calls of other packages
     cdef inline TermId mk_seq(self, TermId a, TermId b) except -1 nogil:
         return self.make.mk_seq(self, a, b)
@@ -39,17 +33,8 @@ cdef class TermStore(TermTable):
         copy_list(operands, items)
         return self.make.mk_alt(self, operands, depth)
 
-    cdef inline TermId mk_alt2(self, TermId a, TermId b) except -1 nogil:
-        return self.make.mk_alt2(self, a, b)
-
-    cdef inline TermId mk_rep(self, TermId item, int32_t low, int32_t high) except -1 nogil:
-        return self.make.mk_rep(self, item, low, high)
-
     cdef inline TermId mk_guard(self, GuardId g) except -1 nogil:
         return self.make.mk_guard(self, g)
-
-    cdef inline TermId mk_literal(self, int32_t offset, int32_t length) except -1 nogil:
-        return self.make.mk_literal(self, offset, length)
 
     cdef inline MapId classes_of(self, TermId t) except -1 nogil:
         return self.derivatives.classes_of(self, t)
@@ -65,3 +50,13 @@ cdef class TermStore(TermTable):
 
     cdef inline int find_sites(self, TermId t) except -1 nogil:
         return self.first_calls.find_sites(self, t)
+
+
+cdef class TermBuilder:
+    cdef readonly TermStore terms
+
+    cpdef TermId literal(self, bytes data) except -1
+    cdef CallId add_call(self, Call call) except -1 nogil
+    cpdef TermId call(self, CallId call, bint nonempty=*, bint keys=*) except -1
+    cpdef RuleId add_rule(self, object nu) except -1
+    cpdef int set_rule(self, RuleId rule, TermId body, int32_t height) except -1

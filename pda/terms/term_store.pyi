@@ -8,11 +8,40 @@ class TermStore(TermTable):
     """The terms, rules and calls of one automaton. A term is an int: equal terms are one id.
 
     Invariant: append-only; ids stay valid for the life of the store.
-    A byte mask is an int of 256 bits, bit b for byte b.
     Raises: BudgetError where a limit is met.
     """
 
     def __new__(cls, max_terms: int = ..., max_explored: int = ...) -> TermStore: ...
+    def matches(self, t: int, data: bytes) -> bool:
+        """Tell whether the regular term holds exactly these bytes."""
+
+    def alive(self, t: int) -> bool:
+        """Tell whether the term has a string."""
+
+    def size(self) -> int:
+        """Return the number of terms."""
+
+    def nbytes_held(self) -> int:
+        """Return about how many bytes the terms take."""
+
+    def counts(self) -> dict[str, int]:
+        """Return sizes: terms, transition rows, byte classes, guards, rules."""
+
+    def dump(self, t: int) -> str:
+        """Return the term as text, for goldens and debugging."""
+
+@final
+class TermBuilder:
+    """Makes the terms, rules and calls of grammars in a store, for the lowering.
+
+    A byte mask is an int of 256 bits, bit b for byte b. Raises: BudgetError where a limit is met.
+    """
+
+    def __new__(cls, terms: TermStore) -> TermBuilder: ...
+    @property
+    def terms(self) -> TermStore:
+        """The store that the terms are in."""
+
     def byte_set(self, mask: int) -> int:
         """Return the term of one byte out of the mask."""
 
@@ -54,21 +83,3 @@ class TermStore(TermTable):
 
     def add_token_class(self) -> int:
         """Add a class of special tokens and return its number."""
-
-    def matches(self, t: int, data: bytes) -> bool:
-        """Tell whether the regular term holds exactly these bytes."""
-
-    def alive(self, t: int) -> bool:
-        """Tell whether the term has a string."""
-
-    def size(self) -> int:
-        """Return the number of terms."""
-
-    def nbytes_held(self) -> int:
-        """Return about how many bytes the terms take."""
-
-    def counts(self) -> dict[str, int]:
-        """Return sizes: terms, transition rows, byte classes, guards, rules."""
-
-    def dump(self, t: int) -> str:
-        """Return the term as text, for goldens and debugging."""

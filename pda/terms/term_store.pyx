@@ -18,6 +18,8 @@ table with every call, rather than holding it: a reference back to their owner w
     Steps           derivatives without alternatives that have no string
     Endings         the guards that can be pending where a term ends
     FirstCalls      the rules that a term may call first
+
+``TermBuilder`` is what the lowering calls.
 """
 
 cimport cython
@@ -31,6 +33,7 @@ from stackmask.pda.terms.term_table cimport (
     F_CALL,
     F_IMPURE,
     F_KEYS,
+    ByteClasses,
     Call,
     intern_call,
     intern_token,
@@ -44,12 +47,12 @@ cdef enum:
     MAX_TOKEN_CLASSES = 60_000    # they share 16 bits of a key with the bytes
 
 
-cdef SetId set_of(TermStore terms, object mask) except -1:
+cdef SetId set_of(ByteClasses classes, object mask) except -1:
     """Return the byte set of a 256-bit mask."""
     cdef uint64_t words[4]
     for i in range(4):
         words[i] = (mask >> (64 * i)) & 0xFFFFFFFFFFFFFFFF
-    return terms.intern_set(words)
+    return classes.intern_set(words)
 
 
 @cython.final
@@ -72,93 +75,6 @@ cdef class TermStore(TermTable):
         """Return about how many bytes the terms take, with all remembered results."""
         cdef size_t held = TermTable.nbytes(self) + self.make.nbytes() + self.derivatives.nbytes()
         return held + self.emptiness.nbytes() + self.simplifier.nbytes() + self.endings.nbytes()
-
-    # -- for the lowering (Python) -------------------------------------------------------------------
-
-    def byte_set(self, mask):
-        """Return the term of one byte out of ``mask`` (a 256-bit int)."""
-        return self.make.mk_set(self, set_of(self, mask))
-
-    def guard(self, mask):
-        """Return the guard that requires the next byte to be in ``mask``, without consuming it."""
-        return self.make.mk_guard(self, self.guard_id(mask))
-
-    def guard_id(self, mask):
-        """Return the id of the guard that allows the bytes in ``mask``."""
-        return self.guard_of_set(set_of(self, mask))
-
-    cpdef TermId literal(self, bytes data) except -1:
-        """Return the term of exactly these bytes."""
-        return self.make.mk_bytes(self, data)
-
-    def sequence(self, items):
-        """Return the terms one after the other."""
-        cdef TermId t = EPS
-        for item in reversed(items):
-            t = self.make.mk_seq(self, item, t)
-        return t
-
-    def alternatives(self, items):
-        """Return any of the terms; of none, the term of the empty language."""
-        cdef vector[TermId] operands
-        for item in items:
-            operands.push_back(item)
-        return self.make.mk_alt(self, operands, 0)
-
-    def repeat(self, TermId item, int32_t low, high):
-        """Return the term ``low`` to ``high`` times; None for no upper bound."""
-        return self.make.mk_rep(self, item, low, UNBOUNDED if high is None else high)
-
-    def intersection(self, items):
-        """Return the intersection of the terms, which are regular."""
-        cdef vector[TermId] operands
-        for item in items:
-            if self.terms[<TermId>item].flags & F_IMPURE:
-                raise ValueError("`&` needs regular terms")
-            operands.push_back(item)
-        return self.make.mk_and(self, operands)
-
-    def complement(self, TermId item):
-        """Return every byte string that the regular term does not hold."""
-        if self.terms[item].flags & F_IMPURE:
-            raise ValueError("`!` needs a regular term")
-        return self.make.mk_not(self, item)
-
-    def token(self, TokenClassId token_class):
-        """Return one special token of the class."""
-        return intern_token(self, token_class)
-
-    cdef CallId add_call(self, Call call) except -1 nogil:
-        """Enter a call into the call table."""
-        self.call_table.push_back(call)
-        return <int32_t>self.call_table.size() - 1
-
-    cpdef TermId call(self, CallId call, bint nonempty=False, bint keys=False) except -1:
-        """Return the term that calls; ``nonempty`` leaves out the empty string; ``keys``: it tests keys."""
-        cdef Nullability nu = NEVER
-        if self.call_table[call].kind == CALL_RULE and not nonempty:
-            nu = self.rule_nu[self.call_table[call].rule]
-        return intern_call(self, call, nonempty, nu, F_CALL | F_IMPURE | (F_KEYS if keys else 0))
-
-    cpdef RuleId add_rule(self, object nu) except -1:
-        """Declare a rule; ``nu`` is the mask of bytes before which it may be empty, or None."""
-        self.rule_body.push_back(EMPTY)
-        self.rule_nu.push_back(NEVER if nu is None else Nullability.under(self.guard_id(nu)))
-        self.rule_height.push_back(0)
-        return <int32_t>self.rule_body.size() - 1
-
-    cpdef int set_rule(self, RuleId rule, TermId body, int32_t height) except -1:
-        """Give a declared rule its body and its height, more than that of the rules it can call first."""
-        self.rule_body[rule] = body
-        self.rule_height[rule] = height
-        return 0
-
-    def add_token_class(self):
-        """Add a class of special tokens and return its number."""
-        if self.token_classes >= MAX_TOKEN_CLASSES:
-            raise BudgetError("max_token_classes", MAX_TOKEN_CLASSES, "sets of special tokens", fixed=True)
-        self.token_classes += 1
-        return self.token_classes - 1
 
     def matches(self, TermId t, bytes data):
         """Tell whether a regular term holds exactly these bytes."""
@@ -186,8 +102,8 @@ cdef class TermStore(TermTable):
         self.meter.settle()
         return {
             "terms": self.terms.size(),
-            "byte_maps": self.maps.size(),
-            "guards": self.guard_sets.size(),
+            "byte_maps": self.classes.maps.size(),
+            "guards": self.classes.guard_sets.size(),
             "term_bytes": self.nbytes(),
             "rules": self.rule_body.size(),
         }
@@ -195,3 +111,96 @@ cdef class TermStore(TermTable):
     def dump(self, TermId t):
         """Return the term as text, for goldens and debugging. What it calls is named by number."""
         return dump_term(self, t)
+
+
+@cython.final
+cdef class TermBuilder:
+    """Makes the terms, rules and calls of grammars in a store, for the lowering. It keeps nothing."""
+
+    def __cinit__(self, TermStore terms not None):
+        self.terms = terms
+
+    def byte_set(self, mask):
+        """Return the term of one byte out of ``mask`` (a 256-bit int)."""
+        return self.terms.make.mk_set(self.terms, set_of(self.terms.classes, mask))
+
+    def guard(self, mask):
+        """Return the guard that requires the next byte to be in ``mask``, without consuming it."""
+        return self.terms.make.mk_guard(self.terms, self.guard_id(mask))
+
+    def guard_id(self, mask):
+        """Return the id of the guard that allows the bytes in ``mask``."""
+        return self.terms.classes.guard_of_set(set_of(self.terms.classes, mask))
+
+    cpdef TermId literal(self, bytes data) except -1:
+        """Return the term of exactly these bytes."""
+        return self.terms.make.mk_bytes(self.terms, data)
+
+    def sequence(self, items):
+        """Return the terms one after the other."""
+        cdef TermId t = EPS
+        for item in reversed(items):
+            t = self.terms.make.mk_seq(self.terms, item, t)
+        return t
+
+    def alternatives(self, items):
+        """Return any of the terms; of none, the term of the empty language."""
+        cdef vector[TermId] operands
+        for item in items:
+            operands.push_back(item)
+        return self.terms.make.mk_alt(self.terms, operands, 0)
+
+    def repeat(self, TermId item, int32_t low, high):
+        """Return the term ``low`` to ``high`` times; None for no upper bound."""
+        return self.terms.make.mk_rep(self.terms, item, low, UNBOUNDED if high is None else high)
+
+    def intersection(self, items):
+        """Return the intersection of the terms, which are regular."""
+        cdef vector[TermId] operands
+        for item in items:
+            if self.terms.terms[<TermId>item].flags & F_IMPURE:
+                raise ValueError("`&` needs regular terms")
+            operands.push_back(item)
+        return self.terms.make.mk_and(self.terms, operands)
+
+    def complement(self, TermId item):
+        """Return every byte string that the regular term does not hold."""
+        if self.terms.terms[item].flags & F_IMPURE:
+            raise ValueError("`!` needs a regular term")
+        return self.terms.make.mk_not(self.terms, item)
+
+    def token(self, TokenClassId token_class):
+        """Return one special token of the class."""
+        return intern_token(self.terms, token_class)
+
+    cdef CallId add_call(self, Call call) except -1 nogil:
+        """Enter a call into the call table."""
+        self.terms.call_table.push_back(call)
+        return <int32_t>self.terms.call_table.size() - 1
+
+    cpdef TermId call(self, CallId call, bint nonempty=False, bint keys=False) except -1:
+        """Return the term that calls; ``nonempty`` leaves out the empty string; ``keys``: it tests keys."""
+        cdef Nullability nu = NEVER
+        if self.terms.call_table[call].kind == CALL_RULE and not nonempty:
+            nu = self.terms.rule_nu[self.terms.call_table[call].rule]
+        return intern_call(self.terms, call, nonempty, nu, F_CALL | F_IMPURE | (F_KEYS if keys else 0))
+
+    cpdef RuleId add_rule(self, object nu) except -1:
+        """Declare a rule; ``nu`` is the mask of bytes before which it may be empty, or None."""
+        self.terms.rule_body.push_back(EMPTY)
+        self.terms.rule_nu.push_back(NEVER if nu is None else Nullability.under(self.guard_id(nu)))
+        self.terms.rule_height.push_back(0)
+        return <int32_t>self.terms.rule_body.size() - 1
+
+    cpdef int set_rule(self, RuleId rule, TermId body, int32_t height) except -1:
+        """Give a declared rule its body and its height, more than that of the rules it can call first."""
+        self.terms.rule_body[rule] = body
+        self.terms.rule_height[rule] = height
+        return 0
+
+    def add_token_class(self):
+        """Add a class of special tokens and return its number."""
+        if self.terms.token_classes >= MAX_TOKEN_CLASSES:
+            raise BudgetError("max_token_classes", MAX_TOKEN_CLASSES, "sets of special tokens", fixed=True)
+        self.terms.token_classes += 1
+        return self.terms.token_classes - 1

@@ -200,18 +200,48 @@ cdef struct Ends:
     uint64_t silent     # without any
 
 
-cdef class TermTable:
-    cdef Growing[Term] terms
-    cdef Growing[TermId] kids           # operands of alternatives and intersections
-    cdef Growing[uint8_t] pool          # bytes of literals
+cdef class ByteClasses:
     cdef Growing[uint64_t] sets         # 4 words per byte set
     cdef vector[SetId] guard_sets       # guard -> its byte set
     cdef Growing[ClassMap] maps         # 0: all bytes are one class; 1: each byte is a class of its own
     cdef vector[MapId] set_map          # byte set -> its partition, or -1
-    cdef IdTable term_index
     cdef IdTable set_index
     cdef IdTable map_index
     cdef KeyMap meets                   # partition << 32 | partition -> their coarsest common refinement
+    cdef WorkMeter meter                # counts the memory of new sets
+
+    cdef size_t nbytes(self) noexcept nogil
+    cdef SetId intern_set(self, uint64_t* words) except -1 nogil
+    cdef MapId intern_map(self, uint8_t* classes) except -1 nogil
+    cdef MapId map_of_set(self, SetId set_id) except -1 nogil
+    cdef MapId map_meet(self, MapId a, MapId b) except -1 nogil
+    cdef MapId map_of_guard(self, GuardId guard) except -1 nogil
+    cdef GuardId guard_of_set(self, SetId set_id) except -1 nogil
+    cdef GuardId guard_and(self, GuardId g, GuardId h) except -1 nogil
+    cdef GuardId guard_or(self, GuardId g, GuardId h) except -1 nogil
+
+    cdef inline bint has_guards(self) noexcept nogil:
+        # more than the guard that allows every byte
+        return self.guard_sets.size() > 1
+
+    cdef inline bint guard_has(self, GuardId guard, SymbolId symbol) noexcept nogil:
+        # special tokens satisfy every guard
+        if guard == ANY_BYTE or symbol >= TOKENS:
+            return True
+        return (self.sets[4 * self.guard_sets[guard] + (symbol >> 6)] >> (symbol & 63)) & 1
+
+    cdef inline bint set_has(self, SetId set_id, SymbolId symbol) noexcept nogil:
+        if symbol >= TOKENS:
+            return False
+        return (self.sets[4 * set_id + (symbol >> 6)] >> (symbol & 63)) & 1
+
+
+cdef class TermTable:
+    cdef Growing[Term] terms
+    cdef Growing[TermId] kids           # operands of alternatives and intersections
+    cdef Growing[uint8_t] pool          # bytes of literals
+    cdef IdTable term_index
+    cdef ByteClasses classes
     cdef Growing[CallSite] sites
     cdef vector[SiteList] site_lists    # 0: no sites
     cdef vector[Call] call_table
@@ -240,24 +270,6 @@ cdef class TermTable:
     cdef TermId intern_list(
         self, int32_t kind, vector[TermId]& items, Nullability nu, int32_t flags
     ) except -1 nogil
-    cdef SetId intern_set(self, uint64_t* words) except -1 nogil
-    cdef MapId intern_map(self, uint8_t* classes) except -1 nogil
-    cdef MapId map_of_set(self, SetId set_id) except -1 nogil
-    cdef MapId map_meet(self, MapId a, MapId b) except -1 nogil
-    cdef GuardId guard_of_set(self, SetId set_id) except -1 nogil
-    cdef GuardId guard_and(self, GuardId g, GuardId h) except -1 nogil
-    cdef GuardId guard_or(self, GuardId g, GuardId h) except -1 nogil
-
-    cdef inline bint guard_has(self, GuardId guard, SymbolId symbol) noexcept nogil:
-        # special tokens satisfy every guard
-        if guard == ANY_BYTE or symbol >= TOKENS:
-            return True
-        return (self.sets[4 * self.guard_sets[guard] + (symbol >> 6)] >> (symbol & 63)) & 1
-
-    cdef inline bint set_has(self, SetId set_id, SymbolId symbol) noexcept nogil:
-        if symbol >= TOKENS:
-            return False
-        return (self.sets[4 * set_id + (symbol >> 6)] >> (symbol & 63)) & 1
 
 
 cdef enum:

@@ -1,6 +1,12 @@
+from typing import final
+
 from typing_extensions import Self
 
 from stackmask.pda.memory.work_meter import WorkMeter
+
+@final
+class ByteClasses:
+    """The byte sets of terms, the partitions of the bytes that steps use, and guards."""
 
 class TermTable:
     """The tables that terms live in.

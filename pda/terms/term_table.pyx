@@ -1,6 +1,7 @@
 # distutils: language = c++
 """The records of terms, byte sets, partitions of the bytes and guards: equal ones are one integer."""
 
+cimport cython
 from libc.string cimport memcmp, memcpy
 
 from stackmask.pda.ids cimport ALWAYS
@@ -28,7 +29,7 @@ cdef enum:
     TERM_WORK = 30          # units of a new term
 
 
-cdef MapId intern_numbered(TermTable table, ClassMap* found) except -1 nogil:
+cdef MapId intern_numbered(ByteClasses table, ClassMap* found) except -1 nogil:
     """Return the id of a partition whose classes are numbered in the order of their first bytes."""
     cdef uint64_t eight[32]
     cdef int32_t i, id
@@ -50,23 +51,21 @@ cdef MapId intern_numbered(TermTable table, ClassMap* found) except -1 nogil:
     return id
 
 
-cdef class TermTable:
-    """The tables that terms live in. Invariant: append-only; ids stay valid for the life of the table."""
+@cython.final
+cdef class ByteClasses:
+    """The byte sets of terms, the partitions of the bytes that steps use, and guards. Owner: its table.
 
-    def __cinit__(self, uint64_t max_terms=20_000_000, *_args, **_kwargs):
-        cdef SiteList none
+    Invariant: append-only; ids stay valid for the life of the table.
+    """
+
+    def __cinit__(self):
         cdef uint64_t every[4]
         cdef uint8_t classes[256]
         cdef int i
         self.meter = WorkMeter()
-        ids_init(&self.term_index)
         ids_init(&self.set_index)
         ids_init(&self.map_index)
         map_init(&self.meets)
-        self.max_terms = max_terms
-        self.token_classes = 0
-        none.first = none.count = 0
-        self.site_lists.push_back(none)
         for i in range(256):
             classes[i] = 0
         self.intern_map(classes)
@@ -75,98 +74,16 @@ cdef class TermTable:
         self.intern_map(classes)
         every[0] = every[1] = every[2] = every[3] = ~<uint64_t>0
         self.guard_sets.push_back(self.intern_set(every))
-        self.intern(K_EMPTY, 0, 0, 0, NEVER, 0)
-        self.intern(K_EPS, 0, 0, 0, ALWAYS, 0)
 
     def __dealloc__(self):
-        ids_free(&self.term_index)
         ids_free(&self.set_index)
         ids_free(&self.map_index)
         map_free(&self.meets)
 
-    def count_work(self, WorkMeter meter not None):
-        """Count the work of these terms, and of all that is made of them, with a meter."""
-        self.meter = meter
-
     cdef size_t nbytes(self) noexcept nogil:
-        """Return about how many bytes the records take."""
-        cdef size_t held = sizeof(Term) * self.terms.size() + 4 * self.kids.size() + self.pool.size()
-        held += sizeof(ClassMap) * self.maps.size() + 36 * self.sets.size() // 4
-        held += 12 * self.meets.mask + 8 * (self.term_index.mask + self.set_index.mask)
-        return held + sizeof(CallSite) * self.sites.size()
-
-    # -- interning ---------------------------------------------------------------------------------
-
-    cdef TermId intern(
-        self, int32_t kind, int32_t key0, int32_t key1, int32_t key2, Nullability nu, int32_t flags
-    ) except -1 nogil:
-        cdef uint64_t h = mix(mix(mix(mix(17, kind), <uint32_t>key0), <uint32_t>key1), <uint32_t>key2)
-        self.meter.spend(2)
-        cdef Probe probe = ids_probe(&self.term_index, h)
-        cdef int32_t id = ids_next(&self.term_index, &probe)
-        cdef Term* t
-        while id >= 0:
-            t = &self.terms[id]
-            if t.kind == kind and t.key[0] == key0 and t.key[1] == key1 and t.key[2] == key2:
-                return id
-            id = ids_next(&self.term_index, &probe)
-        return self.add(kind, key0, key1, key2, nu, flags, &probe)
-
-    cdef TermId add(
-        self,
-        int32_t kind,
-        int32_t key0,
-        int32_t key1,
-        int32_t key2,
-        Nullability nu,
-        int32_t flags,
-        Probe* probe,
-    ) except -1 nogil:
-        cdef Term t
-        cdef int32_t id = <int32_t>self.terms.size()
-        if not self.meter.may_add_term(self.terms.size() >= self.max_terms):
-            raise BudgetError("max_terms", self.max_terms, "local states of the grammar")
-        self.meter.hold(sizeof(Term) + ENTRY_BYTES)
-        self.meter.spend(TERM_WORK)
-        t.kind = <uint8_t>kind
-        t.key[0] = key0
-        t.key[1] = key1
-        t.key[2] = key2
-        t.nu = nu
-        t.flags = <uint8_t>flags
-        t.map = t.symbol = t.calls = UNKNOWN
-        t.derivative = EMPTY
-        t.live = LIVE_UNKNOWN
-        self.terms.push_back(t)
-        ids_put(&self.term_index, probe, id)
-        return id
-
-    cdef TermId intern_list(
-        self, int32_t kind, vector[TermId]& items, Nullability nu, int32_t flags
-    ) except -1 nogil:
-        cdef uint64_t h = mix(23, kind)
-        cdef size_t i, n = items.size()
-        cdef int32_t id
-        cdef Term* t
-        self.meter.spend(2 + <int64_t>n)
-        for i in range(n):
-            h = mix(h, <uint32_t>items[i])
-        cdef Probe probe = ids_probe(&self.term_index, h)
-        id = ids_next(&self.term_index, &probe)
-        while id >= 0:
-            t = &self.terms[id]
-            if t.kind == kind and t.operands.count == <int32_t>n:
-                i = 0
-                while i < n and self.kids[t.operands.first + i] == items[i]:
-                    i += 1
-                if i == n:
-                    return id
-            id = ids_next(&self.term_index, &probe)
-        self.meter.hold(4 * n)
-        cdef int32_t first = <int32_t>self.kids.size()
-        for i in range(n):
-            self.kids.push_back(items[i])
-        return self.add(kind, first, <int32_t>n, 0, nu, flags, &probe)
+        """Return about how many bytes they take."""
+        cdef size_t held = sizeof(ClassMap) * self.maps.size() + 36 * self.sets.size() // 4
+        return held + 12 * self.meets.mask + 8 * self.set_index.mask
 
     cdef SetId intern_set(self, uint64_t* words) except -1 nogil:
         cdef uint64_t h = mix(mix(mix(mix(29, words[0]), words[1]), words[2]), words[3])
@@ -215,6 +132,9 @@ cdef class TermTable:
                 classes[i] = (self.sets[4 * set_id + (i >> 6)] >> (i & 63)) & 1
             self.set_map[set_id] = self.intern_map(classes)
         return self.set_map[set_id]
+
+    cdef MapId map_of_guard(self, GuardId guard) except -1 nogil:
+        return self.map_of_set(self.guard_sets[guard])
 
     cdef MapId map_meet(self, MapId a, MapId b) except -1 nogil:
         """Return the coarsest partition that refines both."""
@@ -301,3 +221,105 @@ cdef class TermTable:
         for i in range(4):
             words[i] = self.sets[4 * self.guard_sets[g] + i] | self.sets[4 * self.guard_sets[h] + i]
         return self.guard_of_set(self.intern_set(words))
+
+
+cdef class TermTable:
+    """The tables that terms live in. Invariant: append-only; ids stay valid for the life of the table."""
+
+    def __cinit__(self, uint64_t max_terms=20_000_000, *_args, **_kwargs):
+        cdef SiteList none
+        self.classes = ByteClasses()
+        self.meter = self.classes.meter
+        ids_init(&self.term_index)
+        self.max_terms = max_terms
+        self.token_classes = 0
+        none.first = none.count = 0
+        self.site_lists.push_back(none)
+        self.intern(K_EMPTY, 0, 0, 0, NEVER, 0)
+        self.intern(K_EPS, 0, 0, 0, ALWAYS, 0)
+
+    def __dealloc__(self):
+        ids_free(&self.term_index)
+
+    def count_work(self, WorkMeter meter not None):
+        """Count the work of these terms, and of all that is made of them, with a meter."""
+        self.meter = self.classes.meter = meter
+
+    cdef size_t nbytes(self) noexcept nogil:
+        """Return about how many bytes the records take."""
+        cdef size_t held = sizeof(Term) * self.terms.size() + 4 * self.kids.size() + self.pool.size()
+        held += 8 * self.term_index.mask + self.classes.nbytes()
+        return held + sizeof(CallSite) * self.sites.size()
+
+    # -- interning ---------------------------------------------------------------------------------
+
+    cdef TermId intern(
+        self, int32_t kind, int32_t key0, int32_t key1, int32_t key2, Nullability nu, int32_t flags
+    ) except -1 nogil:
+        cdef uint64_t h = mix(mix(mix(mix(17, kind), <uint32_t>key0), <uint32_t>key1), <uint32_t>key2)
+        self.meter.spend(2)
+        cdef Probe probe = ids_probe(&self.term_index, h)
+        cdef int32_t id = ids_next(&self.term_index, &probe)
+        cdef Term* t
+        while id >= 0:
+            t = &self.terms[id]
+            if t.kind == kind and t.key[0] == key0 and t.key[1] == key1 and t.key[2] == key2:
+                return id
+            id = ids_next(&self.term_index, &probe)
+        return self.add(kind, key0, key1, key2, nu, flags, &probe)
+
+    cdef TermId add(
+        self,
+        int32_t kind,
+        int32_t key0,
+        int32_t key1,
+        int32_t key2,
+        Nullability nu,
+        int32_t flags,
+        Probe* probe,
+    ) except -1 nogil:
+        cdef Term t
+        cdef int32_t id = <int32_t>self.terms.size()
+        if not self.meter.may_add_term(self.terms.size() >= self.max_terms):
+            raise BudgetError("max_terms", self.max_terms, "local states of the grammar")
+        self.meter.hold(sizeof(Term) + ENTRY_BYTES)
+        self.meter.spend(TERM_WORK)
+        t.kind = <uint8_t>kind
+        t.key[0] = key0
+        t.key[1] = key1
+        t.key[2] = key2
+        t.nu = nu
+        t.flags = <uint8_t>flags
+        t.map = t.symbol = t.calls = UNKNOWN
+        t.derivative = EMPTY
+        t.live = LIVE_UNKNOWN
+        self.terms.push_back(t)
+        ids_put(&self.term_index, probe, id)
+        return id
+
+    cdef TermId intern_list(
+        self, int32_t kind, vector[TermId]& items, Nullability nu, int32_t flags
+    ) except -1 nogil:
+        cdef uint64_t h = mix(23, kind)
+        cdef size_t i, n = items.size()
+        cdef int32_t id
+        cdef Term* t
+        self.meter.spend(2 + <int64_t>n)
+        for i in range(n):
+            h = mix(h, <uint32_t>items[i])
+        cdef Probe probe = ids_probe(&self.term_index, h)
+        id = ids_next(&self.term_index, &probe)
+        while id >= 0:
+            t = &self.terms[id]
+            if t.kind == kind and t.operands.count == <int32_t>n:
+                i = 0
+                while i < n and self.kids[t.operands.first + i] == items[i]:
+                    i += 1
+                if i == n:
+                    return id
+            id = ids_next(&self.term_index, &probe)
+        self.meter.hold(4 * n)
+        cdef int32_t first = <int32_t>self.kids.size()
+        for i in range(n):
+            self.kids.push_back(items[i])
+        return self.add(kind, first, <int32_t>n, 0, nu, flags, &probe)

@@ -18,7 +18,7 @@ cdef int after_set(TermTable terms, SetId set_id, int states) noexcept nogil:
     cdef int byte, state, next, out = 0
     cdef uint64_t word
     for byte in range(256):
-        word = terms.sets[4 * set_id + (byte >> 6)]
+        word = terms.classes.sets[4 * set_id + (byte >> 6)]
         if not (word >> (byte & 63)) & 1:
             continue
         for state in range(UTF8_STATES):

@@ -14,7 +14,7 @@ from stackmask.pda.stack.configuration_table cimport DEAD, NEVER_A_ROW, UNKNOWN
 from stackmask.pda.stack.configurations cimport ConfigSpace
 from stackmask.pda.memory.checked_vectors cimport refill
 from stackmask.pda.stack.frames cimport BOTTOM
-from stackmask.pda.terms.term_table cimport MAP_ONE, TOKENS
+from stackmask.pda.terms.term_table cimport MAP_ONE, TOKENS, ByteClasses
 from stackmask.runtime.fsm.dfa cimport NO_STATE, Dfa
 from stackmask.runtime.fsm.partition cimport Partition, merge_states
 
@@ -90,10 +90,10 @@ cdef class Exploration:
             if self.space.configs[config].row == NEVER_A_ROW:
                 raise FsmError("a text that is captured must be kept, which no finite automaton does")
             map = self.space.configs[config].map
-            count = self.space.terms.maps[map].count
+            count = self.space.terms.classes.maps[map].count
             self.map_of.push_back(map)
             for k in range(count):
-                next = self.space.step(config, self.space.terms.maps[map].byte_of[k])
+                next = self.space.step(config, self.space.terms.classes.maps[map].byte_of[k])
                 self.targets.push_back(self.state_of(next))
             for classes in symbols:
                 next = DEAD
@@ -113,7 +113,7 @@ cdef class Exploration:
         for s in range(self.map_of.size()):
             if self.map_of[s] != last:
                 last = self.map_of[s]
-                shared = self.space.terms.map_meet(shared, last)
+                shared = self.space.terms.classes.map_meet(shared, last)
         return shared
 
     cdef int find_useful(self, vector[uint8_t]& useful, int32_t specials) except -1:
@@ -156,7 +156,9 @@ cdef class Exploration:
     cdef Dfa minimal(self, int32_t specials):
         """Return the minimal automaton, or None if there is no text at all."""
         cdef size_t n = self.configs.size(), s, i, transitions = 0
-        cdef int32_t shared = self.shared_map(), count = self.space.terms.maps[shared].count
+        cdef int32_t shared = self.shared_map()
+        cdef ByteClasses classes = self.space.terms.classes
+        cdef int32_t count = classes.maps[shared].count
         cdef int32_t k, t, own, useful_count = 0
         cdef vector[uint8_t] useful, accepting
         cdef vector[int32_t] renamed, tail, label, head
@@ -179,9 +181,9 @@ cdef class Exploration:
             own = self.map_of[s]
             for k in range(count + specials):
                 if k < count:
-                    i = self.row[s] + self.space.terms.maps[own].of[self.space.terms.maps[shared].byte_of[k]]
+                    i = self.row[s] + classes.maps[own].of[classes.maps[shared].byte_of[k]]
                 else:
-                    i = self.row[s] + self.space.terms.maps[own].count + (k - count)
+                    i = self.row[s] + classes.maps[own].count + (k - count)
                 t = self.targets[i]
                 if t != NO_STATE and useful[t]:
                     tail.push_back(renamed[s])
@@ -203,7 +205,8 @@ cdef class Exploration:
     ):
         """Write down the automaton of the blocks, numbered breadth first. Transitions are sorted by tail."""
         cdef Dfa dfa = Dfa.__new__(Dfa)
-        cdef int32_t n = blocks.sets, s, t, k, byte, count = self.space.terms.maps[shared].count
+        cdef ByteClasses classes = self.space.terms.classes
+        cdef int32_t n = blocks.sets, s, t, k, byte, count = classes.maps[shared].count
         cdef size_t i
         cdef vector[int32_t] first, number, order, row
         refill(first, accepting.size() + 1, 0)
@@ -225,8 +228,8 @@ cdef class Exploration:
             for i in range(first[t], first[t + 1]):
                 row[label[i]] = head[i]
             for byte in range(TOKENS):
-                self.name_target(row, self.space.terms.maps[shared].of[byte], blocks, number, order)
-                t = row[self.space.terms.maps[shared].of[byte]]
+                self.name_target(row, classes.maps[shared].of[byte], blocks, number, order)
+                t = row[classes.maps[shared].of[byte]]
                 if t == NO_STATE:
                     continue
                 t = number[blocks.set_of[t]]

@@ -32,7 +32,7 @@ class TokenIndex:
 
         Raises: FsmBudgetError if it does not fit in ``memory`` bytes; BudgetError after ``seconds``; FsmError if
             a token is allowed both as text and as a special token, and leads to different places.
-        Cost: a walk of the trie per state (states that cannot differ share one). ByteFilter the interpreter's lock.
+        Cost: a walk of the trie per state (states that cannot differ share one). Releases the interpreter's lock.
         """
 
     @property

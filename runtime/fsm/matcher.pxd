@@ -1,11 +1,10 @@
 # A place in an automaton. See matcher.pyx.
-from libc.stdint cimport int32_t, uint32_t
+from libc.stdint cimport int32_t
 from libcpp.vector cimport vector
 
 from stackmask.runtime.fsm.dfa cimport Dfa
 from stackmask.runtime.fsm.index cimport TokenIndex
 from stackmask.runtime.fsm.runs cimport FsmRuns
-from stackmask.runtime.matching.matcher cimport Rows
 from stackmask.runtime.jump_forward.jump_forward_calls cimport JumpCalls
 from stackmask.runtime.jump_forward.token_history cimport TokenHistory
 
@@ -23,9 +22,4 @@ cdef class FsmMatcher(JumpCalls):
 
     cdef int reserve(self) except -1
     cdef int32_t here(self) noexcept
-    cdef void fill_row(self, int32_t state, uint32_t* words)
-    cdef bint every_allowed(self, const uint32_t* words) noexcept nogil
-    cdef tuple expected_at(self, int32_t state)
     cdef void keep(self, size_t places) noexcept
-    cdef tuple lone_tokens(self)
-    cdef list fill_tree(self, tokens, parents, Rows* rows)

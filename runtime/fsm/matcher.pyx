@@ -8,8 +8,15 @@ from libc.string cimport memset
 from stackmask.pda.memory.checked_vectors cimport copy_items, make_room
 from stackmask.runtime.fsm.dfa cimport NO_STATE
 from stackmask.runtime.jump_forward.jump_forward_calls cimport JumpCalls
-from stackmask.runtime.matching.mask_buffer cimport Rows, close_rows, is_empty_row, open_rows, row_of
-from stackmask.runtime.matching.matcher cimport as_id
+from stackmask.runtime.matching.mask_buffer cimport (
+    Rows,
+    as_id,
+    close_rows,
+    every_allowed,
+    is_empty_row,
+    open_rows,
+    row_of,
+)
 from stackmask.runtime.jump_forward.token_history cimport TokenHistory
 
 import numpy as np
@@ -176,23 +183,11 @@ cdef class FsmMatcher(JumpCalls):
         state, position, what = self.refused
         inside = self.compiled._rules_around(self.tokens.symbols(), what, position)
         info = self.compiled._info
-        return describe_refusal(what, position, self.terminated, info, *self.expected_at(state), inside)
+        return describe_refusal(what, position, self.terminated, info, *expected_at(self, state), inside)
 
     def expected(self):
         """Return (bytes, token ids, whether the text may end) for what may come next."""
-        return self.expected_at(self.history.back())
-
-    cdef tuple expected_at(self, int32_t state):
-        cdef int32_t e, symbol
-        allowed = set()
-        tokens = set()
-        if not self.terminated:
-            for e in range(self.dfa.first[state], self.dfa.first[state + 1]):
-                allowed.update(range(self.dfa.low[e], self.dfa.high[e] + 1))
-            for token, symbol in self.index.symbol_of.items():
-                if self.dfa.special[<size_t>state * self.dfa.specials + symbol] != NO_STATE:
-                    tokens.add(token)
-        return allowed, tokens, bool(self.dfa.accepting[state])
+        return expected_at(self, self.history.back())
 
     def describe(self):
         """Return the current state as text, for debugging."""
@@ -205,24 +200,6 @@ cdef class FsmMatcher(JumpCalls):
         if self.terminated:
             return NO_STATE
         return self.history.back()
-
-    cdef void fill_row(self, int32_t state, uint32_t* words):
-        """Write the mask of a state; NO_STATE allows nothing."""
-        cdef int32_t token
-        if state == NO_STATE:
-            memset(words, 0, 4 * <size_t>self.index.width)
-            return
-        self.index.write_row(self.index.row_of[state], words)
-        if self.dfa.accepting[state]:
-            for token in self.stop_ids:
-                words[token >> 5] |= <uint32_t>1 << (token & 31)
-
-    cdef bint every_allowed(self, const uint32_t* words) noexcept nogil:
-        cdef int32_t i, size = self.index.size
-        for i in range(size >> 5):
-            if words[i] != <uint32_t>0xFFFFFFFF:
-                return False
-        return not (size & 31) or words[size >> 5] == (<uint32_t>1 << (size & 31)) - 1
 
     def shortest_completion(self):
         """Raise: the states of a regex do not count tokens to the end."""
@@ -248,10 +225,10 @@ cdef class FsmMatcher(JumpCalls):
         open_rows(mask, &rows)
         try:
             words = row_of(&rows, row, self.index.width)
-            self.fill_row(self.here(), words)
+            fill_row(self, self.here(), words)
             if not self.stop_ids and is_empty_row(words, self.index.width):
                 raise EmptyMaskError(self.is_accepting())
-            return not self.every_allowed(words)
+            return not every_allowed(words, self.index.size)
         finally:
             close_rows(&rows)
 
@@ -273,38 +250,16 @@ cdef class FsmMatcher(JumpCalls):
                 raise MatcherError(
                     f"the bitmask has {rows.rows} rows; {len(tokens)} draft tokens need {len(tokens) + 1}"
                 )
-            return self.fill_tree(tokens, parents, &rows)
+            return fill_tree(self, tokens, parents, &rows)
         finally:
             close_rows(&rows)
-
-    cdef list fill_tree(self, tokens, parents, Rows* rows):
-        cdef list places = []
-        cdef list accepted = []
-        cdef int32_t state, next, token, i
-        cdef int32_t here = self.here()
-        self.fill_row(here, row_of(rows, 0, self.index.width))
-        for i in range(<int32_t>len(tokens)):
-            token = as_id(tokens[i], self.index.size)
-            parent = as_integer("a parent", parents[i])
-            if not -1 <= parent < i:
-                raise MatcherError(f"parent {parent} of draft token {i} does not come before it")
-            state = here if parent < 0 else places[parent]
-            next = NO_STATE
-            ok = False
-            if state != NO_STATE and token >= 0:
-                next = self.index.after_token(state, token)
-                ok = next != NO_STATE or (token in self.stop_ids and self.dfa.accepting[state])
-            places.append(next)
-            accepted.append(bool(ok))
-            self.fill_row(next, row_of(rows, i + 1, self.index.width))
-        return accepted
 
     def mask_rows(self, max_rows=4, max_tokens=12):
         """Return the mask whole: the rows of an index are not kept as bits. See ``MaskRows``."""
         row = np.zeros(self.index.width, dtype=np.int32)
         cdef Rows rows
         open_rows(row, &rows)
-        self.fill_row(self.here(), row_of(&rows, 0, self.index.width))
+        fill_row(self, self.here(), row_of(&rows, 0, self.index.width))
         close_rows(&rows)
         return MaskRows(self.index, 0, (), (), row.tobytes() if row.any() else None)
 
@@ -342,20 +297,70 @@ cdef class FsmMatcher(JumpCalls):
             raise MatcherError("the context does not end with the tokens that were accepted last")
         encoder = self.compiled.vocabulary.encoder
         if encoder is None:
-            return Plan(0, self.lone_tokens())
+            return Plan(0, lone_tokens(self))
         with self.compiled._jumping:
             return self.compiled._planner.plan(encoder, self.history.back() + 1, self.tokens, prompt > 0)
 
-    cdef tuple lone_tokens(self):
-        """Return the tokens that come one after the other as the only one allowed, without a tokenizer."""
-        cdef list forced = []
-        cdef int32_t state = self.history.back(), token
-        cdef set seen = set()
-        while not self.terminated and not self.dfa.accepting[state] and state not in seen:
-            seen.add(state)
-            if self.index.count[self.index.row_of[state]] != 1:
-                break
-            token = self.index.allowed_tokens(state)[0]
-            forced.append(token)
-            state = self.index.after_token(state, token)
-        return tuple(forced)
+
+cdef int fill_row(FsmMatcher matcher, int32_t state, uint32_t* words) except -1:
+    """Write the mask of a state; NO_STATE allows nothing."""
+    cdef int32_t token
+    if state == NO_STATE:
+        memset(words, 0, 4 * <size_t>matcher.index.width)
+        return 0
+    matcher.index.write_row(matcher.index.row_of[state], words)
+    if matcher.dfa.accepting[state]:
+        for token in matcher.stop_ids:
+            words[token >> 5] |= <uint32_t>1 << (token & 31)
+    return 0
+
+
+cdef tuple expected_at(FsmMatcher matcher, int32_t state):
+    cdef int32_t e, symbol
+    allowed = set()
+    tokens = set()
+    if not matcher.terminated:
+        for e in range(matcher.dfa.first[state], matcher.dfa.first[state + 1]):
+            allowed.update(range(matcher.dfa.low[e], matcher.dfa.high[e] + 1))
+        for token, symbol in matcher.index.symbol_of.items():
+            if matcher.dfa.special[<size_t>state * matcher.dfa.specials + symbol] != NO_STATE:
+                tokens.add(token)
+    return allowed, tokens, bool(matcher.dfa.accepting[state])
+
+
+cdef tuple lone_tokens(FsmMatcher matcher):
+    """Return the tokens that come one after the other as the only one allowed, without a tokenizer."""
+    cdef list forced = []
+    cdef int32_t state = matcher.history.back(), token
+    cdef set seen = set()
+    while not matcher.terminated and not matcher.dfa.accepting[state] and state not in seen:
+        seen.add(state)
+        if matcher.index.count[matcher.index.row_of[state]] != 1:
+            break
+        token = matcher.index.allowed_tokens(state)[0]
+        forced.append(token)
+        state = matcher.index.after_token(state, token)
+    return tuple(forced)
+
+
+cdef list fill_tree(FsmMatcher matcher, tokens, parents, Rows* rows):
+    cdef list places = []
+    cdef list accepted = []
+    cdef int32_t state, next, token, i
+    cdef int32_t here = matcher.here()
+    fill_row(matcher, here, row_of(rows, 0, matcher.index.width))
+    for i in range(<int32_t>len(tokens)):
+        token = as_id(tokens[i], matcher.index.size)
+        parent = as_integer("a parent", parents[i])
+        if not -1 <= parent < i:
+            raise MatcherError(f"parent {parent} of draft token {i} does not come before it")
+        state = here if parent < 0 else places[parent]
+        next = NO_STATE
+        ok = False
+        if state != NO_STATE and token >= 0:
+            next = matcher.index.after_token(state, token)
+            ok = next != NO_STATE or (token in matcher.stop_ids and matcher.dfa.accepting[state])
+        places.append(next)
+        accepted.append(bool(ok))
+        fill_row(matcher, next, row_of(rows, i + 1, matcher.index.width))
+    return accepted

@@ -13,6 +13,7 @@ from stackmask.pda.masks.shared.mask_ref cimport MASK_PATCHED, MASK_ROW, MaskRef
 from stackmask.pda.stack.configuration_table cimport DEAD
 from stackmask.runtime.matching.mask_buffer cimport (
     Rows,
+    as_id,
     close_rows,
     every_allowed,
     is_empty_row,
@@ -20,7 +21,7 @@ from stackmask.runtime.matching.mask_buffer cimport (
     row_at,
     row_of,
 )
-from stackmask.runtime.matching.matcher cimport NO_CONFIG, Matcher, after_token, as_id, fill_row, is_stop
+from stackmask.runtime.matching.matcher cimport NO_CONFIG, Matcher, after_token, fill_row, is_stop
 from stackmask.runtime.matching.row_threads cimport RowThreads, row_threads
 
 from operator import index

@@ -7,7 +7,7 @@ from libc.string cimport memset
 from stackmask.pda.completion.budget_masks cimport BudgetMasks
 from stackmask.pda.completion.completions cimport NOT_FOUND, Completions
 from stackmask.pda.stack.configurations cimport ConfigSpace
-from stackmask.runtime.matching.matcher cimport Matcher, fill_row
+from stackmask.runtime.matching.matcher cimport Matcher, fill_row, tools_of
 from stackmask.runtime.matching.moving cimport enter
 
 from dataclasses import dataclass
@@ -60,22 +60,23 @@ cdef BudgetMasks masks_of(Matcher matcher):
     cdef Completions completions
     budgets = matcher.compiled._budgets
     if budgets is None or not budgets.belongs_to(matcher.family):
-        budgets = matcher.budgets
+        budgets = tools_of(matcher).budgets
     if budgets is None or not budgets.belongs_to(matcher.family):
-        costs = matcher.store.costs
+        store = matcher.automaton.store
+        costs = store.costs
         if costs is None:
-            costs = matcher.store.costs = TermCosts(matcher.store.terms)
+            costs = store.costs = TermCosts(store.terms)
         completions = Completions(
             matcher.family,
-            matcher.store.semantics,
+            store.semantics,
             costs,
-            matcher.store.info.trie,
+            store.info.trie,
             matcher.automaton.lowered.token_classes,
             matcher.automaton.lowered.start,
         )
         budgets = FamilyBudgets(BudgetMasks(completions, matcher.masks.width))
-        matcher.store.budgets.add(budgets)
-        matcher.budgets = budgets
+        store.budgets.add(budgets)
+        matcher.tools.budgets = budgets
         if matcher.compiled._family is matcher.family:
             matcher.compiled._budgets = budgets
     return (<FamilyBudgets>budgets).masks

@@ -11,6 +11,7 @@ cdef struct Rows:
     Py_ssize_t width
 
 
+cdef int32_t as_id(object token, int32_t size) except -2
 cdef int open_rows(object mask, Rows* out) except -1
 cdef void close_rows(Rows* rows) noexcept
 cdef uint32_t* row_of(Rows* rows, object number, int32_t width) except NULL

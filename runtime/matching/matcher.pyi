@@ -15,6 +15,10 @@ from stackmask.runtime.matching.row_references import MaskRows
 Bitmask: TypeAlias = npt.NDArray[np.int32] | torch.Tensor
 
 @final
+class FamilyTools:
+    """What is made for the family of a matcher where it is asked for; forks share it."""
+
+@final
 class Matcher(JumpCalls):
     """Follow one text through a compiled grammar; ``CompiledGrammar.matcher()`` makes one.
 

@@ -2,7 +2,7 @@
 """The matcher: follows one text token by token and tells which tokens may come next."""
 
 cimport cython
-from cpython.long cimport PyLong_AsLongAndOverflow, PyLong_CheckExact
+from cpython.long cimport PyLong_CheckExact
 from libc.stdint cimport int32_t, uint8_t, uint32_t, uintptr_t
 from libc.string cimport memset
 from libcpp.vector cimport vector
@@ -15,10 +15,12 @@ from stackmask.pda.masks.shared.mask_ref cimport MaskRef, is_whole
 from stackmask.pda.stack.frames cimport BOTTOM
 from stackmask.pda.terms.term_store cimport TermStore
 from stackmask.pda.terms.term_table cimport TOKENS
+from stackmask.pda.vocabulary.token_bytes cimport TokenBytes
 from stackmask.runtime.jump_forward.jump_forward_calls cimport JumpCalls
 from stackmask.runtime.matching.batch cimport fill_tree
 from stackmask.runtime.matching.mask_buffer cimport (
     Rows,
+    as_id,
     close_rows,
     every_allowed,
     is_empty_row,
@@ -48,25 +50,6 @@ cdef enum:
     TOKEN_MEMORY = 1024         # bytes of states that it gives back
 
 
-cdef int32_t as_id(object token, int32_t size) except -2:
-    """Return a token id, or -1 for an integer that is none. Raises: MatcherTypeError if it is no integer."""
-    cdef int overflow = 0
-    cdef long id
-    number = token if PyLong_CheckExact(token) else as_token(token)
-    id = PyLong_AsLongAndOverflow(number, &overflow)
-    return <int32_t>id if not overflow and 0 <= id < size else -1
-
-
-cdef object as_token(object token):
-    """Return a token as an integer. Raises: MatcherTypeError, which says what was meant."""
-    kind = type(token).__name__
-    if isinstance(token, (str, bytes)):
-        raise MatcherTypeError(f"a token is its id, not {kind}: text goes to accept_string({token!r:.40})")
-    if isinstance(token, (list, tuple)):
-        raise MatcherTypeError(f"a token is its id, not {kind}: accept them one after the other")
-    return as_integer("a token", token)
-
-
 cdef bint is_stop(const vector[int32_t]& stops, int32_t token) noexcept:
     cdef size_t i
     for i in range(stops.size()):
@@ -90,13 +73,14 @@ cdef int32_t known_after(Matcher matcher, int32_t token) noexcept:
     """
     cdef int32_t config = matcher.history.back()
     cdef int32_t next
-    if matcher.terminated or matcher.has_classes or matcher.family.graph.counts or matcher.lock.spoiled:
+    cdef TokenBytes texts = matcher.tokens.texts
+    if matcher.terminated or matcher.classes_of_token is not None:
         return UNKNOWN
-    if token < 0 or token >= matcher.texts.size:
+    if matcher.family.graph.counts or matcher.lock.spoiled or token < 0 or token >= texts.size:
         return UNKNOWN
     next = matcher.family.remembered(config, token)
-    if next == UNKNOWN and matcher.texts.length(token) == 1:
-        next = matcher.family.table.known_step(config, matcher.texts.blob[matcher.texts.start[token]])
+    if next == UNKNOWN and texts.length(token) == 1:
+        next = matcher.family.table.known_step(config, texts.blob[texts.start[token]])
     return next if next > DEAD else UNKNOWN
 
 
@@ -124,17 +108,17 @@ cdef bint write_ready(Matcher matcher, uint32_t* words) except -1:
 cdef int32_t after_token(Matcher matcher, int32_t config, int32_t token) except -3:
     """Return the configuration after a token, as text and as a special token; DEAD if it is neither."""
     cdef int32_t next = DEAD, other
-    cdef size_t length = matcher.texts.length(token) if token < matcher.texts.size else 0
+    cdef size_t length = matcher.tokens.texts.length(token) if token < matcher.tokens.texts.size else 0
     cdef const uint8_t* text
-    if not matcher.has_classes:
+    if matcher.classes_of_token is None:
         next = matcher.family.remembered(config, token)
         if next != UNKNOWN:
             return end_token_released(matcher.family, next)
         next = DEAD
     if length:
-        text = matcher.texts.blob + matcher.texts.start[token]
+        text = matcher.tokens.texts.blob + matcher.tokens.texts.start[token]
         next = step_token_released(matcher.family, config, token, text, length)
-    if matcher.has_classes:
+    if matcher.classes_of_token is not None:
         for k in matcher.classes_of_token.get(token, ()):
             other = step_released(matcher.family, config, TOKENS + <int32_t>k)
             next = union_released(matcher.family, next, other)
@@ -155,19 +139,32 @@ cdef int take_step(Matcher matcher, int32_t next, int32_t token) except -1:
     return 0
 
 
+@cython.final
+cdef class FamilyTools:
+    """What is made for the family of a matcher where it is asked for; forks share it."""
+
+
+cdef FamilyTools tools_of(Matcher matcher):
+    if matcher.tools is None:
+        matcher.tools = FamilyTools()
+    return matcher.tools
+
+
 cdef ForcedRuns find_forced(Matcher matcher):
     """Return the forced runs of the family, which its planner holds."""
     cdef ForcedRuns forced
-    if matcher.planner is None:
+    cdef FamilyTools tools = tools_of(matcher)
+    if tools.planner is None:
         planner = matcher.compiled._planner
         if planner is None or not planner.forced.belongs_to(matcher.family):
             classes = matcher.automaton.lowered.token_classes
-            forced = ForcedRuns(matcher.family, classes, matcher.store.info.trie)
-            planner = JumpPlanner(forced, matcher.texts, matcher.store.info.strip_first_space)
+            info = matcher.automaton.store.info
+            forced = ForcedRuns(matcher.family, classes, info.trie)
+            planner = JumpPlanner(forced, info.texts, info.strip_first_space)
             if matcher.compiled._family is matcher.family:
                 matcher.compiled._planner = planner
-        matcher.planner = planner
-    return matcher.planner.forced
+        tools.planner = planner
+    return tools.planner.forced
 
 
 cdef int start(Matcher matcher) except -1:
@@ -177,10 +174,11 @@ cdef int start(Matcher matcher) except -1:
     """
     cdef ConfigSpace family
     cdef int32_t first
-    cdef TermStore terms = matcher.store.terms
     cdef bint done = False
-    limits = matcher.store.limits
-    tokens = TokenHistory(matcher.texts)
+    store = matcher.automaton.store
+    cdef TermStore terms = store.terms
+    limits = store.limits
+    tokens = TokenHistory(store.info.texts)
     matcher.lock.take(matcher.account)
     try:
         family = matcher.compiled._family
@@ -189,9 +187,9 @@ cdef int start(Matcher matcher) except -1:
             4 * family.configs.size() > limits.max_configurations
         ):
             family = ConfigSpace(
-                terms, matcher.store.semantics, False, limits.max_configurations, limits.max_members
+                terms, store.semantics, False, limits.max_configurations, limits.max_members
             )
-            matcher.store.families.add(family)
+            store.families.add(family)
             if matcher.compiled._kept_automaton is matcher.automaton:
                 matcher.compiled._family = family
         first = start_released(family, matcher.automaton.lowered.start, BOTTOM, matcher.automaton.start_state)
@@ -201,9 +199,26 @@ cdef int start(Matcher matcher) except -1:
     finally:
         matcher.lock.give(done)
     matcher.tokens = tokens
-    matcher.planner = matcher.budgets = None
+    matcher.tools = None
     matcher.terminated = False
     return 0
+
+
+cdef bint advance(Matcher matcher, int32_t id, object token) except -1:
+    cdef int32_t config = matcher.history.back()
+    cdef int32_t next
+    if matcher.terminated or id < 0:
+        matcher.refused = (config, 0, token)
+        return False
+    next = after_token(matcher, config, id)
+    if next == DEAD:
+        if not (is_stop(matcher.stops, id) and matcher.family.configs[config].accepting):
+            matcher.refused = (config, 0, token)
+            return False
+        matcher.terminated = True
+        next = config
+    take_step(matcher, next, id)
+    return True
 
 
 cdef bint advance_text(Matcher matcher, bytes data) except -1:
@@ -255,17 +270,15 @@ cdef class Matcher(JumpCalls):
             automaton = origin.automaton
         self.compiled = compiled
         self.automaton = automaton
-        self.store = automaton.store
-        self.masks = self.store.masks
-        self.lock = self.store.lock
-        self.texts = self.store.info.texts
-        self.size = self.store.info.size
-        self.classes_of_token = automaton.classes_of_token
-        self.has_classes = bool(self.classes_of_token)
+        store = automaton.store
+        self.masks = store.masks
+        self.lock = store.lock
+        self.size = store.info.size
+        self.classes_of_token = automaton.classes_of_token or None
         if origin is not None:
             self.stops = origin.stops
         else:
-            for token in self.store.info.stop_ids if stop_ids is None else stop_ids:
+            for token in store.info.stop_ids if stop_ids is None else stop_ids:
                 self.stops.push_back(token)
         if origin is None:
             self.account = compiled._account.begin()
@@ -275,13 +288,12 @@ cdef class Matcher(JumpCalls):
             self.family = origin.family
             copy_items(self.history, origin.history)
             self.tokens = origin.tokens.copy()
-            self.planner = origin.planner
-            self.budgets = origin.budgets
+            self.tools = origin.tools
             self.terminated = origin.terminated
 
     def __repr__(self):
         from stackmask.runtime.matching.refusal import describe_matcher
-        return describe_matcher(self, self.tokens.symbols(), self.texts)
+        return describe_matcher(self, self.tokens.symbols(), self.tokens.texts)
 
     # -- following ---------------------------------------------------------------------------------
 
@@ -300,27 +312,11 @@ cdef class Matcher(JumpCalls):
                 return True
         enter(self)
         try:
-            accepted = self.advance(id, token)
+            accepted = advance(self, id, token)
             done = True
         finally:
             self.lock.give(done)
         return accepted
-
-    cdef bint advance(self, int32_t id, object token) except -1:
-        cdef int32_t config = self.history.back()
-        cdef int32_t next
-        if self.terminated or id < 0:
-            self.refused = (config, 0, token)
-            return False
-        next = after_token(self, config, id)
-        if next == DEAD:
-            if not (is_stop(self.stops, id) and self.family.configs[config].accepting):
-                self.refused = (config, 0, token)
-                return False
-            self.terminated = True
-            next = config
-        take_step(self, next, id)
-        return True
 
     def accept_string(self, text):
         """Advance by text (str, or bytes that need not end at a character). Return False, and change nothing,
@@ -365,7 +361,7 @@ cdef class Matcher(JumpCalls):
         """Go back to the start. A matcher whose family has met half of its budget starts a new family."""
         self.refused = None
         self.family.terms.meter.settle()
-        if 2 * self.family.configs.size() > self.store.limits.max_configurations:
+        if 2 * self.family.configs.size() > self.automaton.store.limits.max_configurations:
             start(self)
             return
         keep(self, 1)
@@ -399,7 +395,7 @@ cdef class Matcher(JumpCalls):
             self.lock.give(done)
         from stackmask.runtime.matching.refusal import describe_refusal
         inside = self.compiled._rules_around(self.tokens.symbols(), what, position)
-        return describe_refusal(what, position, self.terminated, self.store.info, *expected, inside)
+        return describe_refusal(what, position, self.terminated, self.automaton.store.info, *expected, inside)
 
     def expected(self):
         """Return (bytes, token ids, whether the text may end) for what may come next."""
@@ -565,7 +561,7 @@ cdef class Matcher(JumpCalls):
         self.lock.take(self.account)
         try:
             config = self.history.back()
-            if self.history.size() == 1 and self.store.info.strip_first_space:
+            if self.history.size() == 1 and self.automaton.store.info.strip_first_space:
                 # the blank that may come first is not part of the text
                 config = find_forced(self).after(config, b" ") or config
             text, whole, _, _, _ = find_forced(self).run(config)
@@ -587,7 +583,7 @@ cdef class Matcher(JumpCalls):
         self.lock.take(self.account)
         try:
             find_forced(self)
-            plan = self.planner.plan(encoder, self.history.back(), self.tokens, prompt > 0)
+            plan = self.tools.planner.plan(encoder, self.history.back(), self.tokens, prompt > 0)
             done = True
         finally:
             self.lock.give(done)

@@ -31,7 +31,7 @@ cdef bint move(Matcher matcher) except -1:
     if matcher.account.moved or matcher.refused is not None or matcher.tokens.has_text():
         # once is enough: a request could work on by moving to and fro. A refusal and text cannot be repeated
         return False
-    compiled = matcher.compiled._compiler._aside(matcher.compiled, matcher.store)
+    compiled = matcher.compiled._compiler._aside(matcher.compiled, matcher.automaton.store)
     if compiled is None:
         return False
     other = Matcher.__new__(Matcher, compiled)
@@ -42,11 +42,9 @@ cdef bint move(Matcher matcher) except -1:
     matcher.account.restart(compiled._account)  # what it did is done once more
     matcher.compiled = compiled
     matcher.automaton = other.automaton
-    matcher.store = other.store
     matcher.masks = other.masks
     matcher.lock = other.lock
     matcher.family = other.family
     matcher.history.swap(other.history)
-    matcher.planner = None
-    matcher.budgets = None
+    matcher.tools = None
     return True

@@ -24,13 +24,14 @@ from stackmask.runtime.matching.batch cimport (
 )
 from stackmask.runtime.matching.mask_buffer cimport (
     Rows,
+    as_id,
     close_rows,
     every_allowed,
     is_empty_row,
     open_rows,
     row_of,
 )
-from stackmask.runtime.matching.matcher cimport Matcher, as_id
+from stackmask.runtime.matching.matcher cimport Matcher
 
 from operator import index
 

@@ -56,8 +56,8 @@ ROWS = (
     Mutant(
         "guard-and",
         "pda/terms",
-        "Nullability.under(table.guard_and(t.nu.guard(), u.nu.guard()))",
-        "u.nu",
+        "table.classes.guard_and(t.nu.guard(), u.nu.guard())",
+        "u.nu.guard()",
         "All restrictions of a sequence that is empty are pending after it.",
         (
             "tests/pda/terms/test_restrictions.py",

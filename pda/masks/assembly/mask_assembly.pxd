@@ -10,13 +10,13 @@ from stackmask.pda.ids cimport (
     KeysId,
     MaskId,
     NodeId,
-    PendingId,
     RepeatId,
     ReturnAction,
     SemId,
     SuffixesId,
     TermId,
 )
+from stackmask.pda.context.semantic_states cimport Semantics
 from stackmask.pda.masks.shared.part cimport MaskPart
 from stackmask.pda.masks.shared.arena cimport MaskArena
 from stackmask.pda.masks.runs.slices cimport Slices
@@ -30,21 +30,11 @@ from stackmask.pda.stack.configuration_table cimport Member
 from stackmask.pda.stack.configurations cimport ConfigSpace
 from stackmask.pda.stack.frames cimport Edge
 from stackmask.pda.masks.prefixes.prefix_splitting cimport PrefixSplitter, Alternative
-from stackmask.pda.masks.assembly.worklist cimport Visit, Worklist
-
-
-cdef struct Operand:
-    # one operand of the union: the tokens that a mask allows whatever the stack is, or tokens under a guard
-    MaskId mask             # NO_TOKENS if they are tokens under a guard
-    PendingId pending       # number of such tokens in `arena.pendings`, or NO_PENDING
-    FilterId filter         # only tokens that pass this filter count
-
-
-cdef inline bint same_operand(const Operand* a, const Operand* b) noexcept nogil:
-    return a.mask == b.mask and a.pending == b.pending and a.filter == b.filter
+from stackmask.pda.masks.assembly.worklist cimport Operands, Visit, Worklist
 
 
 cdef class MaskAssembler(MaskPart):
+    cdef Semantics semantics
     cdef MaskArena arena
     cdef Slices slices
     cdef RunSplitter splitter
@@ -56,8 +46,7 @@ cdef class MaskAssembler(MaskPart):
     # scratch of one fill
     cdef Worklist work                      # masks to visit
     cdef bint sure                          # no action can forbid the end of an open capture
-    cdef vector[Operand] unsure_operands    # tokens that only the real configuration can confirm
-    cdef vector[Operand] operands
+    cdef Operands found
     cdef PrefixSplitter prefixes
     cdef readonly uint64_t most_visits
     cdef uint64_t entered                   # edges that visits returned along
@@ -65,9 +54,7 @@ cdef class MaskAssembler(MaskPart):
 
     cdef Worklist use(self, Worklist work)
     cdef int begin(self, bint sure) noexcept nogil
-    cdef int forget_operands(self) noexcept nogil
     cdef bint depends_on_text(self) noexcept nogil
-    cdef int64_t operand_count(self) noexcept nogil
     cdef int visit(
         self,
         MaskId mask,
@@ -89,7 +76,6 @@ cdef class MaskAssembler(MaskPart):
     cdef bint visit_whitespace(
         self, ConfigSpace family, Alternative alternative, SuffixesId group, FrameId frame, Visit at
     ) except -1 nogil
-    cdef int add_operand(self, MaskId mask, FilterId filter, bint unsure) except -1 nogil
     cdef int visit_unsplit(
         self, ConfigSpace family, SuffixesId group, TermId state, SemId sem, FrameId frame, Visit at
     ) except -3 nogil

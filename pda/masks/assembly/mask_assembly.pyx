@@ -13,9 +13,10 @@ from libc.stdint cimport uint8_t, uint64_t
 from stackmask.pda.context.text_sets cimport EMPTY_SET
 from stackmask.pda.ids cimport (
     ACTION_BACK, ACTION_NONE, NO_PENDING, NO_REPEAT, NO_ROW, NO_SUFFIXES, CodeId, LiteralId,
-    PlaceId, ReturnAction, RunId, SplitId, TailId,
+    PendingId, PlaceId, ReturnAction, RunId, SplitId, TailId,
 )
 from stackmask.pda.masks.assembly.return_checks cimport edge_of, is_alive, may_forbid
+from stackmask.pda.masks.assembly.worklist cimport Operand
 from stackmask.pda.masks.shared.part cimport MaskContext, MaskPart
 from stackmask.pda.memory.byte_sets cimport share_byte
 from stackmask.pda.stack.configuration_table cimport Member
@@ -35,7 +36,7 @@ from stackmask.pda.masks.prefixes.literal_table cimport as_literal, as_term
 from stackmask.pda.masks.runs.run_splitting cimport ANYTHING
 
 cdef enum:
-    FEW_VISITS = 32      # so many of the last operands are searched for an equal one
+    FEW_VISITS = 32      # up to so many, a mask without returns becomes an operand at once
     MANY_VISITS = 1024   # with more, all tokens are tried on the real stack: see `collect_under`
     EDGES_PER_VISIT = 8     # the same for so many times more edges
     MANY_KEYED = 16384   # the same where keys are known: such trials keep every string that may be a key
@@ -59,6 +60,7 @@ cdef class MaskAssembler(MaskPart):
         TokenTrials trials not None,
         UndeclaredKeys keys_used not None,
     ):
+        self.semantics = context.semantics
         self.arena = arena
         self.slices = slices
         self.splitter = splitter
@@ -67,9 +69,10 @@ cdef class MaskAssembler(MaskPart):
         self.known = known
         self.trials = trials
         self.keys_used = keys_used
-        self.prefixes = PrefixSplitter(self.terms, self.semantics, self.trie, literals.table)
+        self.prefixes = PrefixSplitter(self.terms, self.semantics, self.context.trie, literals.table)
         self.most_visits = self.entered = self.most_entered = 0
         self.work = Worklist()
+        self.found = Operands()
 
     cdef int drop(self) except -1 nogil:
         """Forget the visits of the last fill."""
@@ -90,27 +93,18 @@ cdef class MaskAssembler(MaskPart):
         """Forget what is to be tried. ``sure``: no action can forbid the end of an open capture."""
         self.trials.begin()
         self.keys_used.begin()
-        self.unsure_operands.clear()
+        self.found.unsure.clear()
         self.sure = self.sure or sure
         self.most_entered = 0
-        return 0
-
-    cdef int forget_operands(self) noexcept nogil:
-        """Begin with no operands."""
-        self.operands.clear()
         return 0
 
     cdef bint depends_on_text(self) noexcept nogil:
         """Tell whether something was found that only a real configuration can decide."""
         return (
             not self.trials.places_to_try.empty()
-            or not self.unsure_operands.empty()
+            or not self.found.unsure.empty()
             or self.trials.tries_everything
         )
-
-    cdef int64_t operand_count(self) noexcept nogil:
-        """Return the number of masks that the last fill visited, plus that of the operands it found."""
-        return <int64_t>(self.work.visits.size() + self.operands.size())
 
     cdef int visit(
         self,
@@ -142,7 +136,7 @@ cdef class MaskAssembler(MaskPart):
         if leads_nowhere(self.arena.masks[mask]):
             if self.work.visits.size() < FEW_VISITS:
                 # in a long list they count as visits too: too many visits end in trials of all tokens
-                return self.add_operand(mask, filter, unsure)
+                return self.found.add(mask, filter, unsure)
             # the stack does not matter
             v.frame = 0
             v.keys = 0
@@ -179,10 +173,10 @@ cdef class MaskAssembler(MaskPart):
         cdef AlternativeId i
         cdef MaskId found
         cdef SemId sem
-        cdef bint strict, restricted = self.terms.guard_sets.size() > 1
+        cdef bint strict, restricted = self.terms.classes.has_guards()
         cdef const uint64_t* first = NULL
         cdef uint8_t quote = self.context.key_text.quote
-        if not self.layers.prefixes or (
+        if not self.context.layers.prefixes or (
             at.keys <= KEYS_UNKNOWN and self.terms.terms[state].flags & F_KEYS
         ):
             # an alternative of an object depends on its keys, and they are not known
@@ -240,7 +234,7 @@ cdef class MaskAssembler(MaskPart):
             if alternative.action != ACTION_NONE and self.semantics.keys.states[on.keys].used != EMPTY_SET:
                 self.keys_used.doubt_keys(group, on.keys)
             if leads_nowhere(self.arena.masks[found]):
-                self.add_operand(found, on.filter, on.unsure)
+                self.found.add(found, on.filter, on.unsure)
             else:
                 self.visit(
                     found,
@@ -253,20 +247,6 @@ cdef class MaskAssembler(MaskPart):
                     alternative.action,
                 )
         return split.other
-
-    cdef int add_operand(self, MaskId mask, FilterId filter, bint unsure) except -1 nogil:
-        """Use the tokens that a mask allows whatever the stack is, unless a recent operand is equal."""
-        cdef vector[Operand]* operands = &self.unsure_operands if unsure else &self.operands
-        cdef Operand operand
-        cdef size_t i, n = operands.size()
-        operand.mask = mask
-        operand.pending = NO_PENDING
-        operand.filter = filter
-        for i in range(n - min(n, <size_t>FEW_VISITS), n):
-            if same_operand(&operands[0][i], &operand):
-                return 0
-        operands.push_back(operand)
-        return 0
 
     cdef bint visit_whitespace(
         self, ConfigSpace family, Alternative alternative, SuffixesId group, FrameId frame, Visit at
@@ -304,7 +284,7 @@ cdef class MaskAssembler(MaskPart):
         run = self.runs.run_of(code, 0)
         found = self.slices.slice(run, blanks.rep.high)
         if found != NO_TOKENS:
-            self.add_operand(found, at.filter, at.unsure)
+            self.found.add(found, at.filter, at.unsure)
         tail = self.splitter.tail_of(run, ANYTHING)
         if blanks.rep.low <= self.slices.tails[tail].most_before:
             lengths = self.slices.filter_of(tail, blanks.rep.low, blanks.rep.high)
@@ -344,16 +324,16 @@ cdef class MaskAssembler(MaskPart):
         cdef Include included
         cdef Operand operand
         operand.filter = at.filter
-        cdef vector[Operand]* found = &self.unsure_operands if at.unsure else &self.operands
+        cdef vector[Operand]* operands = &self.found.unsure if at.unsure else &self.found.sure
         if mask.dense != NO_ROW or mask.sparse_count:
             operand.mask = at.mask
             operand.pending = NO_PENDING
-            found.push_back(operand)
+            operands.push_back(operand)
         for pending in range(mask.pending_first, mask.pending_first + mask.pending_count):
             if is_alive(self.terms, family, at, self.arena.pendings[pending].ends):
                 operand.mask = NO_TOKENS
                 operand.pending = pending
-                found.push_back(operand)
+                operands.push_back(operand)
         for i in range(mask.reader_first, mask.reader_first + mask.reader_count):
             self.trials.note_place(self.arena.readers[i])
         if mask.reads_tokens:
@@ -550,8 +530,7 @@ cdef class MaskAssembler(MaskPart):
         cdef bint strict
         cdef Member m
         self.work.clear()
-        self.operands.clear()
-        self.unsure_operands.clear()
+        self.found.clear()
         self.trials.tries_everything = False
         self.sure = True
         if family.configs[config].capturing:

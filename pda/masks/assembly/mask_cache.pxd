@@ -3,11 +3,12 @@ from libc.stdint cimport int32_t, uint32_t, uint64_t
 from libcpp.vector cimport vector
 
 from stackmask.pda.ids cimport NO_ROW, MaskId, OperandsId, PatchedId, RowId
+from stackmask.pda.masks.shared.layers cimport Layers
 from stackmask.pda.masks.shared.part cimport MaskPart
 from stackmask.pda.masks.shared.arena cimport MaskArena
 from stackmask.pda.masks.runs.slices cimport Slices
 from stackmask.pda.memory.growing_array cimport Growing
-from stackmask.pda.masks.assembly.mask_assembly cimport Operand
+from stackmask.pda.masks.assembly.worklist cimport Operand
 from stackmask.pda.masks.shared.mask_ref cimport MASK_PATCHED, MaskBits, MaskRef, Patch, patched_of, row_of
 from stackmask.pda.memory.hash_tables cimport IdTable
 
@@ -25,6 +26,8 @@ cdef struct Patched:
 
 
 cdef class MaskCache(MaskPart):
+    cdef int32_t width                  # words of 32 bits in a mask
+    cdef Layers layers
     cdef MaskArena arena
     cdef Slices slices
     cdef Growing[Operand] list_operands

@@ -29,7 +29,7 @@ from stackmask.pda.memory.hash_tables cimport (
 )
 from stackmask.pda.masks.runs.slices cimport Filter
 from stackmask.pda.masks.shared.arena cimport NO_FILTER, Mask
-from stackmask.pda.masks.assembly.mask_assembly cimport same_operand
+from stackmask.pda.masks.assembly.worklist cimport same_operand
 from stackmask.pda.masks.shared.mask_ref cimport (
     MASK_NONE,
     MASK_OPERANDS,
@@ -62,6 +62,8 @@ cdef class MaskCache(MaskPart):
         MaskArena arena not None,
         Slices slices not None,
     ):
+        self.width = context.width
+        self.layers = context.layers
         self.arena = arena
         self.slices = slices
         ids_init(&self.list_index)

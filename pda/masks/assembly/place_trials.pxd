@@ -7,11 +7,13 @@ from stackmask.pda.masks.assembly.mask_assembly cimport MaskAssembler
 from stackmask.pda.masks.assembly.mask_cache cimport MaskCache
 from stackmask.pda.masks.assembly.token_trials cimport TokenTrials
 from stackmask.pda.masks.assembly.undeclared_keys cimport UndeclaredKeys
+from stackmask.pda.vocabulary.token_trie cimport Trie
 from stackmask.pda.masks.shared.part cimport MaskPart
 from stackmask.pda.stack.configurations cimport ConfigSpace
 
 
 cdef class PlaceTrials(MaskPart):
+    cdef Trie trie
     cdef TokenTrials trials
     cdef UndeclaredKeys keys_used
     cdef MaskAssembler assembler

@@ -31,6 +31,7 @@ cdef class PlaceTrials(MaskPart):
         MaskAssembler assembler not None,
         MaskCache cache not None,
     ):
+        self.trie = context.trie
         self.trials = trials
         self.keys_used = keys_used
         self.assembler = assembler
@@ -107,7 +108,7 @@ cdef class PlaceTrials(MaskPart):
         if inclusive:
             for t in range(self.trie.token_first[node], self.trie.token_first[node + 1]):
                 words[self.trie.tokens[t] >> 5] |= <uint32_t>1 << (self.trie.tokens[t] & 31)
-        if not self.layers.settled_places:
+        if not self.context.layers.settled_places:
             return self.trials.try_subtree(family, c, node, words)
         if self.trie.end[node] - node <= FEW_NODES or self.keys_used.any_keys(family, c):
             return self.trials.try_subtree(family, c, node, words)
@@ -117,9 +118,9 @@ cdef class PlaceTrials(MaskPart):
         if self.trials.tries_everything or self.keys_used.any_doubtful():
             self.trials.places_to_try.clear()
             return self.trials.try_subtree(family, c, node, words)
-        for i in range(self.assembler.operands.size()):
-            self.cache.apply(self.assembler.operands[i], words)
-        if self.assembler.unsure_operands.size():
+        for i in range(self.assembler.found.sure.size()):
+            self.cache.apply(self.assembler.found.sure[i], words)
+        if self.assembler.found.unsure.size():
             self.try_unsure(words)
         return 0
 
@@ -129,10 +130,10 @@ cdef class PlaceTrials(MaskPart):
         cdef int32_t i
         cdef TokenId n
         cdef uint32_t left
-        refill(self.unsure, self.width, 0)
-        for k in range(self.assembler.unsure_operands.size()):
-            self.cache.apply(self.assembler.unsure_operands[k], self.unsure.data())
-        for i in range(self.width):
+        refill(self.unsure, self.context.width, 0)
+        for k in range(self.assembler.found.unsure.size()):
+            self.cache.apply(self.assembler.found.unsure[k], self.unsure.data())
+        for i in range(self.context.width):
             left = self.unsure[i] & ~words[i]
             if left:
                 for n in range(32):

@@ -3,6 +3,7 @@ from libc.stdint cimport int32_t, uint8_t, uint32_t, uint64_t
 from libcpp.vector cimport vector
 
 from stackmask.pda.ids cimport ConfigId, NodeId, PlaceId, TokenId
+from stackmask.pda.vocabulary.token_trie cimport Trie
 from stackmask.pda.masks.shared.part cimport MaskPart
 from stackmask.pda.stack.configurations cimport ConfigSpace
 from stackmask.pda.vocabulary.suffix_tries cimport Nodes
@@ -10,6 +11,7 @@ from stackmask.pda.vocabulary.token_bytes cimport TokenBytes
 
 
 cdef class TokenTrials(MaskPart):
+    cdef Trie trie
     cdef TokenBytes vocabulary
     # scratch of one fill
     cdef vector[PlaceId] places_to_try        # nodes of the vocabulary whose subtrees are to be tried

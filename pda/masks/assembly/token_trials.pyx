@@ -25,6 +25,7 @@ cdef class TokenTrials(MaskPart):
     """What one fill must try on its configuration, and how it is tried."""
 
     def __cinit__(self, MaskContext context not None):
+        self.trie = context.trie
         self.vocabulary = self.trie.character_groups.token_bytes
         self.simulations = 0
         self.tried = 0
@@ -59,7 +60,7 @@ cdef class TokenTrials(MaskPart):
             self.places_to_try.push_back(place)
             return 0
         # a suffix trie does not have the bytes before its suffixes, so the tokens are queued one by one
-        n = self.tries.nodes(place)
+        n = self.context.tries.nodes(place)
         first = n.token_first[node] if is_inclusive(place) else n.token_first[node + 1]
         for t in range(first, n.token_first[n.end[node]]):
             self.tokens_to_try.push_back(n.tokens[t])
@@ -90,7 +91,7 @@ cdef class TokenTrials(MaskPart):
 
     cdef NodeId spelled_at(self, TokenId token) noexcept nogil:
         """Return the node of a token, found by its bytes."""
-        cdef Nodes n = self.tries.nodes(0)
+        cdef Nodes n = self.context.tries.nodes(0)
         cdef const uint8_t* text = self.vocabulary.blob + self.vocabulary.start[token]
         cdef uint32_t k
         cdef NodeId node = 0
@@ -110,7 +111,7 @@ cdef class TokenTrials(MaskPart):
         self.terms.meter.spend(4 * self.tokens_to_try.size())
         self.tried += self.tokens_to_try.size()
         if self.tokens_to_try.size() > FEW_TRIED and self.node_of.empty():
-            self.node_of.resize(32 * <size_t>self.width, 0)
+            self.node_of.resize(32 * <size_t>self.context.width, 0)
             for node in range(self.trie.nodes):
                 for t in range(self.trie.token_first[node], self.trie.token_first[node + 1]):
                     self.node_of[self.trie.tokens[t]] = node

@@ -7,6 +7,7 @@ from stackmask.pda.ids cimport ConfigId, KeysId, PlaceId, SemId, SuffixesId
 from stackmask.pda.memory.hash_tables cimport KeyMap
 from stackmask.pda.masks.shared.arena cimport MaskArena
 from stackmask.pda.masks.assembly.token_trials cimport TokenTrials
+from stackmask.pda.context.semantic_states cimport Semantics
 from stackmask.pda.masks.shared.part cimport MaskPart
 from stackmask.pda.stack.configurations cimport ConfigSpace
 
@@ -22,6 +23,7 @@ cdef struct Doubts:
 
 
 cdef class UndeclaredKeys(MaskPart):
+    cdef Semantics semantics
     cdef MaskArena arena
     cdef TokenTrials trials
     cdef UsedKeys used

@@ -34,6 +34,7 @@ cdef class UndeclaredKeys(MaskPart):
     def __cinit__(
         self, MaskContext context not None, MaskArena arena not None, TokenTrials trials not None
     ):
+        self.semantics = context.semantics
         self.arena = arena
         self.trials = trials
         self.used = UsedKeys(self.semantics.keys.key_sets, self.semantics.texts)
@@ -60,7 +61,7 @@ cdef class UndeclaredKeys(MaskPart):
         ``read``: what was read of the key before the place; keys that do not begin with it are left out.
         An escape can spell any character, so all tokens after an escape are doubtful.
         """
-        cdef Nodes n = self.tries.nodes(place)
+        cdef Nodes n = self.context.tries.nodes(place)
         cdef KeyText syntax = self.context.key_text
         cdef NodeId node, next
         cdef int32_t in_suffix_trie = trie_of(place)
@@ -96,7 +97,7 @@ cdef class UndeclaredKeys(MaskPart):
         cdef NodeId node = 0
         cdef uint64_t asked = IN_KEY | <uint64_t>self.semantics.sems[sem].text
         if where == UNOPENED_KEYS:
-            node = child_of(self.tries.nodes(0), 0, self.context.key_text.quote)
+            node = child_of(self.context.tries.nodes(0), 0, self.context.key_text.quote)
         if where == NEEDS_STATE:
             return False
         if where != NO_KEYS and node != NO_NODE:
@@ -188,7 +189,7 @@ cdef class UndeclaredKeys(MaskPart):
                 for i in range(after.first, after.first + after.count):
                     places.push_back(self.runs.suffix_places[i])
         for k in range(places.size()):
-            n = self.tries.nodes(places[k])
+            n = self.context.tries.nodes(places[k])
             node = node_at(places[k])
             if not is_inclusive(places[k]):
                 node = child_of(n, node, quote)
@@ -213,7 +214,7 @@ cdef class UndeclaredKeys(MaskPart):
         self.doubtful.resize(unique(self.doubtful.begin(), self.doubtful.end()) - self.doubtful.begin())
         self.rechecked += self.doubtful.size()
         for k in range(self.doubtful.size()):
-            n = self.tries.nodes(self.doubtful[k])
+            n = self.context.tries.nodes(self.doubtful[k])
             node = node_at(self.doubtful[k])
             before = self.trials.tokens_to_try.size()
             for t in range(n.token_first[node], n.token_first[n.end[node]]):

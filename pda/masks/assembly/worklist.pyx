@@ -1,11 +1,12 @@
 # distutils: language = c++
-"""The masks to visit, each once.
+"""The masks to visit, each once, and the operands that visits find.
 
 Ambiguous stacks reach the same mask over the same frame along several paths; one visit is enough.
 """
 
 cimport cython
 
+from stackmask.pda.ids cimport NO_PENDING
 from stackmask.pda.memory.hash_tables cimport (
     NO_VALUE,
     map_clear,
@@ -20,6 +21,7 @@ from stackmask.pda.memory.hash_tables cimport (
 
 cdef enum:
     FEW_VISITS = 32      # up to here a list is searched, not hashed
+    FEW_OPERANDS = 32    # so many of the last operands are searched for an equal one
 
 
 cdef bint same_visit(const Visit& v, const Visit& w) noexcept nogil:
@@ -105,3 +107,28 @@ cdef class Worklist:
             h += 1
         map_put(&self.index, h, <int32_t>n)
         return False
+
+
+@cython.final
+cdef class Operands:
+    """The operands of one fill: those whose tokens are allowed, and those that are only tried."""
+
+    cdef int clear(self) noexcept nogil:
+        """Forget all operands."""
+        self.sure.clear()
+        self.unsure.clear()
+        return 0
+
+    cdef int add(self, MaskId mask, FilterId filter, bint unsure) except -1 nogil:
+        """Use the tokens that a mask allows whatever the stack is, unless a recent operand is equal."""
+        cdef vector[Operand]* operands = &self.unsure if unsure else &self.sure
+        cdef Operand operand
+        cdef size_t i, n = operands.size()
+        operand.mask = mask
+        operand.pending = NO_PENDING
+        operand.filter = filter
+        for i in range(n - min(n, <size_t>FEW_OPERANDS), n):
+            if same_operand(&operands[0][i], &operand):
+                return 0
+        operands.push_back(operand)
+        return 0

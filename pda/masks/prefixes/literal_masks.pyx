@@ -125,7 +125,7 @@ cdef class LiteralMasks(MaskPart):
 
     cdef int spell_next(self, Spot at, int32_t in_suffix_trie) except -1 nogil:
         """Continue at the children of a node that have the next byte of the literal."""
-        cdef Nodes nodes = self.tries.nodes(place_at(at.node, in_suffix_trie))
+        cdef Nodes nodes = self.context.tries.nodes(place_at(at.node, in_suffix_trie))
         cdef Term t
         cdef int32_t k, first, count, byte
         cdef uint64_t word
@@ -149,7 +149,7 @@ cdef class LiteralMasks(MaskPart):
             if t.kind == K_LIT:
                 if self.terms.pool[t.literal.first + at.offset] == byte:
                     self.take_node(at, at.node, in_suffix_trie)
-            elif self.terms.set_has(t.set_id, byte):
+            elif self.terms.classes.set_has(t.set_id, byte):
                 self.take_node(at, at.node, in_suffix_trie)
             return 0
         first = nodes.kid_first[at.node]
@@ -161,10 +161,10 @@ cdef class LiteralMasks(MaskPart):
                 self.take_node(at, nodes.kid_node[first + (found - bytes_of)], in_suffix_trie)
         elif count <= FEW_KIDS:
             for k in range(count):
-                if self.terms.set_has(t.set_id, bytes_of[k]):
+                if self.terms.classes.set_has(t.set_id, bytes_of[k]):
                     self.take_node(at, nodes.kid_node[first + k], in_suffix_trie)
         else:
-            words = &self.terms.sets[4 * t.set_id]
+            words = &self.terms.classes.sets[4 * t.set_id]
             for k in range(4):
                 word = words[k]
                 while word:
@@ -176,7 +176,7 @@ cdef class LiteralMasks(MaskPart):
 
     cdef int take_node(self, Spot at, NodeId kid, int32_t in_suffix_trie) except -1 nogil:
         """Take the tokens of a node that the next byte leads to, and store how to continue from it."""
-        cdef Nodes nodes = self.tries.nodes(place_at(kid, in_suffix_trie))
+        cdef Nodes nodes = self.context.tries.nodes(place_at(kid, in_suffix_trie))
         cdef Term t = self.terms.terms[at.item]
         cdef Term u
         cdef int32_t k

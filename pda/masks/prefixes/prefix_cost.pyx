@@ -4,6 +4,7 @@
 A prefix pays off if few tokens continue after it, or if few tokens begin like it.
 """
 
+cimport cython
 from libc.stdint cimport int64_t, uint8_t
 from libc.string cimport memchr
 
@@ -45,10 +46,11 @@ cdef bint add_all(uint64_t* words) noexcept nogil:
     return True
 
 
+@cython.final
 cdef class PrefixCost:
     """Estimates about the terms of one store and one vocabulary; ``path`` is the prefix in question."""
 
-    def __cinit__(self, TermStore terms not None, semantics, Trie trie not None, words):
+    def __cinit__(self, TermStore terms not None, Trie trie not None):
         cdef int32_t k
         cdef NodeId kid
         self.terms = terms
@@ -164,11 +166,11 @@ cdef class PrefixCost:
             k -= 1
             prefix = self.terms.mk_seq(self.path[k], prefix)
         map = self.terms.classes_of(prefix)
-        for k in range(self.terms.maps[map].count):
-            alive[k] = self.terms.derive(prefix, self.terms.maps[map].byte_of[k]) != EMPTY
+        for k in range(self.terms.classes.maps[map].count):
+            alive[k] = self.terms.derive(prefix, self.terms.classes.maps[map].byte_of[k]) != EMPTY
         words[0] = words[1] = words[2] = words[3] = 0
         for b in range(256):
-            if alive[self.terms.maps[map].of[b]]:
+            if alive[self.terms.classes.maps[map].of[b]]:
                 words[b >> 6] |= <uint64_t>1 << (b & 63)
         return self.few_begin(words)
 
@@ -177,7 +179,7 @@ cdef class PrefixCost:
         cdef Term last = self.terms.terms[self.path.back()]
         if not words or self.path.size() > 1 or last.kind != K_SET:
             return False
-        return count_bits(&self.terms.sets[4 * last.set_id], 4) >= MANY_BYTES
+        return count_bits(&self.terms.classes.sets[4 * last.set_id], 4) >= MANY_BYTES
 
     cdef bint few_follow(self) except -1 nogil:
         """Tell whether few nodes of the vocabulary are after the literals in ``path``.
@@ -240,11 +242,11 @@ cdef class PrefixCost:
                     self.spell_byte(node, self.terms.pool[v.literal.first + offset])
                 elif self.trie.kid_first[node + 1] - self.trie.kid_first[node] <= FEW_KIDS:
                     for k in range(self.trie.kid_first[node], self.trie.kid_first[node + 1]):
-                        if self.terms.set_has(v.set_id, self.trie.kid_byte[k]):
+                        if self.terms.classes.set_has(v.set_id, self.trie.kid_byte[k]):
                             self.next_spots.push_back(self.trie.kid_node[k])
                 else:
                     for b in range(4):
-                        left = self.terms.sets[4 * v.set_id + b]
+                        left = self.terms.classes.sets[4 * v.set_id + b]
                         while left:
                             self.spell_byte(node, 64 * b + lowest_bit(left))
                             left &= left - 1
@@ -272,5 +274,5 @@ cdef int first_bytes_of_literal(TermStore terms, TermId term, uint64_t* words) n
         words[byte >> 6] |= <uint64_t>1 << (byte & 63)
     else:
         for k in range(4):
-            words[k] |= terms.sets[4 * u.set_id + k]
+            words[k] |= terms.classes.sets[4 * u.set_id + k]
     return 0

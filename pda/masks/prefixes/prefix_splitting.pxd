@@ -5,6 +5,7 @@ from libcpp.vector cimport vector
 from stackmask.pda.ids cimport AlternativeId, NeedsId, ReturnAction, SplitId, TermId, TestId
 from stackmask.pda.memory.growing_array cimport Growing
 from stackmask.pda.masks.prefixes.prefix_cost cimport PrefixCost
+from stackmask.pda.terms.term_store cimport TermStore
 from stackmask.pda.terms.term_table cimport Term
 from stackmask.pda.context.object_keys cimport KeyStates
 from stackmask.pda.context.semantic_states cimport Semantics
@@ -53,7 +54,9 @@ cdef struct PartialSplit:
     TermId key          # the call of an undeclared key that is the whole prefix, or EPS
 
 
-cdef class PrefixSplitter(PrefixCost):
+cdef class PrefixSplitter:
+    cdef TermStore terms
+    cdef PrefixCost cost
     cdef KeyStates keys
     cdef Semantics semantics
     cdef LiteralTable literals

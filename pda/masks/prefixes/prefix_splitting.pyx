@@ -26,7 +26,7 @@ from libc.stdint cimport uint32_t
 from stackmask.pda.ids cimport ACTION_NONE, NO_TERM
 from stackmask.pda.memory.byte_sets cimport count_bits
 from stackmask.pda.memory.checked_vectors cimport refill
-from stackmask.pda.masks.prefixes.prefix_cost cimport MOST_LOOKS, first_bytes_of_literal
+from stackmask.pda.masks.prefixes.prefix_cost cimport MOST_LOOKS, PrefixCost, first_bytes_of_literal
 from stackmask.pda.terms.term_table cimport (
     ANY_BYTE,
     CALL_RULE,
@@ -59,7 +59,7 @@ cdef enum:
 
 
 @cython.final
-cdef class PrefixSplitter(PrefixCost):
+cdef class PrefixSplitter:
     """Splits the states of one store on demand, and remembers how."""
 
     def __cinit__(
@@ -69,6 +69,8 @@ cdef class PrefixSplitter(PrefixCost):
         Trie trie not None,
         LiteralTable literals,
     ):
+        self.terms = terms
+        self.cost = PrefixCost(terms, trie)
         self.semantics = semantics
         self.keys = semantics.keys
         self.literals = literals
@@ -80,7 +82,7 @@ cdef class PrefixSplitter(PrefixCost):
     cdef size_t nbytes(self) noexcept nogil:
         """Return the bytes held here. They belong to terms, so a drop of masks keeps them."""
         cdef size_t held = sizeof(Split) * self.splits.size() + sizeof(Alternative) * self.alternatives.size()
-        return held + self.literal_of.size() + map_nbytes(&self.split_index)
+        return held + self.cost.literal_of.size() + map_nbytes(&self.split_index)
 
     cdef int leave_whole(self, SplitId number) noexcept nogil:
         """Do not split this state any more."""
@@ -119,7 +121,7 @@ cdef class PrefixSplitter(PrefixCost):
             count += 1
             at = self.todo.back()
             self.todo.pop_back()
-            self.path.resize(at.depth)
+            self.cost.path.resize(at.depth)
             self.follow(at)
         if self.ready.size() > MAX_ALTERNATIVES or not self.todo.empty():
             self.ready.clear()
@@ -127,7 +129,7 @@ cdef class PrefixSplitter(PrefixCost):
         self.join_continuations()
         for i in range(self.ready.size()):
             at = self.ready[i]
-            self.path.assign(
+            self.cost.path.assign(
                 self.prefix_items.begin() + at.first, self.prefix_items.begin() + at.first + at.depth
             )
             self.add_alternative(at)
@@ -170,11 +172,11 @@ cdef class PrefixSplitter(PrefixCost):
         if blanks.kind != K_SET or not self.terms.terms[u.seq.rest].flags & F_IMPURE:
             return 0
         for k in range(256):
-            count += self.terms.set_has(blanks.set_id, k)
+            count += self.terms.classes.set_has(blanks.set_id, k)
         words[0] = words[1] = words[2] = words[3] = 0
-        if count > FEW_BLANKS or self.add_first(u.seq.rest, words, &left):
+        if count > FEW_BLANKS or self.cost.add_first(u.seq.rest, words, &left):
             return 0
-        own = &self.terms.sets[4 * blanks.set_id]
+        own = &self.terms.classes.sets[4 * blanks.set_id]
         for k in range(4):
             if own[k] & words[k]:
                 return 0
@@ -201,6 +203,7 @@ cdef class PrefixSplitter(PrefixCost):
         cdef PartialSplit queued
         cdef TermId item, next
         cdef int32_t k, keyed
+        cdef bint begins, pays
         cdef bint inside = True     # still in ``term``, not yet in ``after``
         while True:
             if at.term == EPS:
@@ -214,25 +217,26 @@ cdef class PrefixSplitter(PrefixCost):
             next = u.seq.rest if u.kind == K_SEQ else EPS
             v = self.terms.terms[item]
             keyed = (self.terms.terms[next].flags | self.terms.terms[at.after].flags) & F_KEYS
-            if self.path.empty() and v.kind == K_CALL and self.terms.call_table[v.call.id].kind == CALL_TEST:
+            begins = self.cost.path.empty() and v.kind == K_CALL
+            if begins and self.terms.call_table[v.call.id].kind == CALL_TEST:
                 if at.test != EPS:
                     break
                 at.test = item
                 at.term = next
                 continue
-            if self.path.empty() and v.kind == K_CALL and self.is_key(v, next, at.after):
+            if begins and self.is_key(v, next, at.after):
                 at.key = item
                 at.term = next
                 at.ends = True
                 at.nullable = at.is_literal = False
-                self.path.push_back(self.terms.rule_body[self.terms.call_table[v.call.id].rule])
+                self.cost.path.push_back(self.terms.rule_body[self.terms.call_table[v.call.id].rule])
                 break
             if inside and self.is_loop(v):
-                if self.path.empty():
+                if self.cost.path.empty():
                     return self.unfold(at, v, next)
                 if not v.flags & F_IMPURE:
                     break
-            if self.is_literal(item):
+            if self.cost.is_literal(item):
                 at.ends = True
                 at.nullable = False
             elif v.flags & F_IMPURE and keyed and not v.flags & F_KEYS and at.nullable:
@@ -241,10 +245,10 @@ cdef class PrefixSplitter(PrefixCost):
                 at.ends = True
                 at.nullable = v.nu.possible()
             elif v.kind == K_ALT and v.flags & F_IMPURE and at.is_literal and inside:
-                if at.ends and self.few_follow():
+                if at.ends and self.cost.few_follow():
                     break
                 queued = at
-                queued.depth = <int32_t>self.path.size()
+                queued.depth = <int32_t>self.cost.path.size()
                 if next != EPS:
                     queued.after = next if at.after == EPS else self.terms.mk_seq(next, at.after)
                     if queued.after == EMPTY:
@@ -259,9 +263,10 @@ cdef class PrefixSplitter(PrefixCost):
             else:
                 at.is_literal = at.ends = False
                 at.nullable = at.nullable and v.nu.possible()
-            self.path.push_back(item)
+            self.cost.path.push_back(item)
             at.term = next
-        if not at.nullable and (self.begins_few() if not at.ends or self.ends_wide(at.is_literal) else True):
+        pays = at.ends and not self.cost.ends_wide(at.is_literal)
+        if not at.nullable and (pays or self.cost.begins_few()):
             return self.add_ready(at)
         if at.nullable and at.term != EPS and self.fill_path():
             # two alternatives: the non-empty strings of the items as a prefix, and what follows them
@@ -274,8 +279,8 @@ cdef class PrefixSplitter(PrefixCost):
             return 0
         item = at.term if at.after == EPS else self.terms.mk_seq(at.term, at.after)
         # not split: put the items back before what is left
-        for k in range(<int32_t>self.path.size() - 1, -1, -1):
-            item = self.terms.mk_seq(self.path[k], item)
+        for k in range(<int32_t>self.cost.path.size() - 1, -1, -1):
+            item = self.terms.mk_seq(self.cost.path[k], item)
         self.left.push_back(self.terms.mk_seq(at.test, item))
         return 0
 
@@ -294,17 +299,17 @@ cdef class PrefixSplitter(PrefixCost):
         if not loop.flags & F_IMPURE and self.terms.terms[loop.rep.item].kind != K_SEQ:
             return False
         words[0] = words[1] = words[2] = words[3] = 0
-        self.add_first(loop.rep.item, words, &left)
+        self.cost.add_first(loop.rep.item, words, &left)
         if count_bits(words, 4) > FEW_BLANKS:
             return False
-        return loop.flags & F_IMPURE or not self.few_begin(words)
+        return loop.flags & F_IMPURE or not self.cost.few_begin(words)
 
     cdef int unfold(self, PartialSplit at, Term loop, TermId next) except -1 nogil:
         """Take a loop as an item and the loop again, or as what follows the loop."""
         cdef PartialSplit queued = at
         cdef TermId continuation = next if at.after == EPS else self.terms.mk_seq(next, at.after)
         cdef Repetition r = loop.rep
-        cdef TermId more = self.terms.mk_rep(r.item, max(r.low - 1, 0), one_less(r.high))
+        cdef TermId more = self.terms.make.mk_rep(self.terms, r.item, max(r.low - 1, 0), one_less(r.high))
         queued.depth = 0
         queued.term = r.item
         queued.after = self.terms.mk_seq(more, continuation)
@@ -339,14 +344,14 @@ cdef class PrefixSplitter(PrefixCost):
 
     cdef int add_ready(self, PartialSplit at) except -1 nogil:
         """Store the alternative with the prefix ``path``; those with equal prefixes are joined later."""
-        cdef size_t i, k, n = self.path.size()
+        cdef size_t i, k, n = self.cost.path.size()
         cdef PartialSplit other
         for i in range(self.ready.size()):
             other = self.ready[i]
             if other.depth != <int32_t>n or other.test != at.test or other.key != at.key:
                 continue
             k = 0
-            while k < n and self.prefix_items[other.first + k] == self.path[k]:
+            while k < n and self.prefix_items[other.first + k] == self.cost.path[k]:
                 k += 1
             if k == n:
                 at.joins = <int32_t>i
@@ -355,7 +360,7 @@ cdef class PrefixSplitter(PrefixCost):
         at.depth = <int32_t>n
         at.first = <int32_t>self.prefix_items.size()
         self.ready.push_back(at)
-        self.prefix_items.insert(self.prefix_items.end(), self.path.begin(), self.path.end())
+        self.prefix_items.insert(self.prefix_items.end(), self.cost.path.begin(), self.cost.path.end())
         return 0
 
     cdef int join_continuations(self) except -1 nogil:
@@ -385,24 +390,24 @@ cdef class PrefixSplitter(PrefixCost):
         cdef TermId first, found = EMPTY
         cdef int32_t k
         cdef bint few
-        if self.path.empty():
+        if self.cost.path.empty():
             return False
-        few = self.begins_few()
-        k = <int32_t>self.path.size()
+        few = self.cost.begins_few()
+        k = <int32_t>self.cost.path.size()
         while few and k:
             # either item k is the first that is not empty, or a later one is
             k -= 1
-            first = self.filled(self.path[k])
+            first = self.filled(self.cost.path[k])
             if first == EMPTY:
                 return False
-            if k + 1 < <int32_t>self.path.size():
-                found = self.terms.mk_alt2(self.terms.mk_seq(first, self.tail), found)
-                self.tail = self.terms.mk_seq(self.path[k], self.tail)
+            if k + 1 < <int32_t>self.cost.path.size():
+                found = self.terms.make.mk_alt2(self.terms, self.terms.mk_seq(first, self.tail), found)
+                self.tail = self.terms.mk_seq(self.cost.path[k], self.tail)
             else:
                 found = first
-                self.tail = self.path[k]
+                self.tail = self.cost.path[k]
         if few:
-            refill(self.path, 1, found)
+            refill(self.cost.path, 1, found)
         return few
 
     cdef TermId filled(self, TermId item) except -1 nogil:
@@ -416,7 +421,7 @@ cdef class PrefixSplitter(PrefixCost):
         if not u.nu.possible():
             return item
         if u.kind == K_REP and not self.terms.terms[u.rep.item].nu.possible():
-            return self.terms.mk_rep(u.rep.item, 1, u.rep.high)
+            return self.terms.make.mk_rep(self.terms, u.rep.item, 1, u.rep.high)
         if u.kind != K_ALT:
             return EMPTY
         for k in range(u.operands.first, u.operands.first + u.operands.count):
@@ -433,7 +438,7 @@ cdef class PrefixSplitter(PrefixCost):
         """Add the alternative with the prefix ``path``."""
         cdef Alternative alternative
         cdef TermId prefix = EPS
-        cdef int32_t k = <int32_t>self.path.size()
+        cdef int32_t k = <int32_t>self.cost.path.size()
         alternative.tail = at.term
         alternative.after = at.after
         alternative.continuation = at.term if at.after == EPS else NO_TERM
@@ -452,11 +457,11 @@ cdef class PrefixSplitter(PrefixCost):
             self.terms.terms[at.term].nu.possible() and self.terms.terms[at.after].nu.possible()
         )
         if at.is_literal:
-            alternative.prefix = literal_prefix(self.literals.number_of(self.path))
+            alternative.prefix = literal_prefix(self.literals.number_of(self.cost.path))
         else:
             while k:
                 k -= 1
-                prefix = self.terms.mk_seq(self.path[k], prefix)
+                prefix = self.terms.mk_seq(self.cost.path[k], prefix)
             alternative.prefix = term_prefix(prefix)
         self.alternatives.push_back(alternative)
         k = <int32_t>self.alternatives.size() - 1
@@ -488,7 +493,7 @@ cdef class PrefixSplitter(PrefixCost):
         """Tell whether a continuation can end with no guard pending, so that every frame allows it."""
         cdef Alternative at
         cdef Ends first, after_run
-        if self.terms.guard_sets.size() > 1:
+        if self.terms.classes.has_guards():
             at = self.alternatives[alternative]
             self.terms.ends(at.tail, ANY_BYTE, &first)
             self.terms.ends(at.after, ANY_BYTE, &after_run)

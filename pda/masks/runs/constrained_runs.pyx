@@ -136,18 +136,20 @@ cdef class ConstrainedRuns(MaskPart):
         cdef CodeId code
         cdef TermId whole
         cdef bint shared = False
+        cdef const uint64_t* words
         if run.kind != K_REP:
             return state
         code = self.runs.code_of(run.rep.item)
         if code == NOT_A_CODE or self.splitter.is_narrow(code):
             return state
+        words = &self.terms.classes.sets[4 * self.terms.terms[t.seq.first].set_id]
         for k in range(4):
-            if self.terms.sets[4 * self.terms.terms[t.seq.first].set_id + k] & self.runs.codes[code].first[k]:
+            if words[k] & self.runs.codes[code].first[k]:
                 shared = True
         if not shared:
             return state
         r = run.rep
-        whole = self.terms.mk_rep(r.item, r.low + 1, one_more(r.high))
+        whole = self.terms.make.mk_rep(self.terms, r.item, r.low + 1, one_more(r.high))
         return self.terms.mk_seq(whole, next.seq.rest if next.kind == K_SEQ else EPS)
 
     cdef ConfigId unconstrained(self, ConfigId config) except -3 nogil:
@@ -210,7 +212,7 @@ cdef class ConstrainedRuns(MaskPart):
         cdef Nodes n
         cdef DeferredRun deferred_run
         cdef bint runs
-        if unconstrained == config or not self.layers.by_first_byte:
+        if unconstrained == config or not self.context.layers.by_first_byte:
             return 0
         first = self.splitter.split_first[unconstrained]
         # with only one run, all tokens left to its table begin with a character of it
@@ -224,7 +226,7 @@ cdef class ConstrainedRuns(MaskPart):
             self.few_served.resize(self.space.configs.size(), 0)
         if self.few_served[config] >= MOST_FAILS:
             return 0
-        n = self.tries.nodes(place)
+        n = self.context.tries.nodes(place)
         i = node + 1
         stop = n.end[node]
         while i < stop:
@@ -277,7 +279,7 @@ cdef class ConstrainedRuns(MaskPart):
                 return False
         if self.exclude_strings(config, place, deferred):
             return True
-        if not self.layers.side_by_side:
+        if not self.context.layers.side_by_side:
             return False
         if <size_t>config >= self.fails.size():
             self.fails.resize(self.space.configs.size(), 0)
@@ -285,7 +287,7 @@ cdef class ConstrainedRuns(MaskPart):
             return False
         # undone below if it succeeds
         self.fails[config] += 1
-        n = self.tries.nodes(place)
+        n = self.context.tries.nodes(place)
         at.node = node_at(place)
         at.config = config
         at.unconstrained = unconstrained
@@ -351,7 +353,7 @@ cdef class ConstrainedRuns(MaskPart):
         cdef ConfigId unconstrained = self.unconstrained(config)
         cdef int32_t k, strings = 0
         cdef Config c = self.space.configs[config]
-        cdef Nodes n = self.tries.nodes(place)
+        cdef Nodes n = self.context.tries.nodes(place)
         cdef RunMember member
         cdef Term u, both
         cdef SpelledString at, on
@@ -363,7 +365,7 @@ cdef class ConstrainedRuns(MaskPart):
         k = self.splitter.split_first[unconstrained]
         member = self.splitter.run_members[self.splitter.split_members[k]]
         u = self.terms.terms[self.space.members[c.first].state]
-        if member.high != UNBOUNDED or (u.flags & F_IMPURE and self.terms.guard_sets.size() > 1):
+        if member.high != UNBOUNDED or (u.flags & F_IMPURE and self.terms.classes.has_guards()):
             return False
         both = self.terms.terms[u.seq.first] if u.kind == K_SEQ else u
         if both.kind != K_AND:
@@ -382,7 +384,7 @@ cdef class ConstrainedRuns(MaskPart):
         if strings < both.operands.count - 1:
             return False
         self.splitter.first_of(member.continuation, after_run)
-        n = self.tries.nodes(place)
+        n = self.context.tries.nodes(place)
         table = &self.runs.table[self.runs.codes[member.code].table_first]
         strings = 0
         while not self.spelled.empty():
@@ -423,7 +425,7 @@ cdef class ConstrainedRuns(MaskPart):
                 on = at
                 on.term = EPS
                 for k in range(n.kid_first[at.node], n.kid_first[at.node + 1]):
-                    if self.terms.set_has(u.set_id, n.kid_byte[k]):
+                    if self.terms.classes.set_has(u.set_id, n.kid_byte[k]):
                         on.node = n.kid_node[k]
                         on.state = table[256 * at.state + n.kid_byte[k]]
                         if on.state >= 0:
@@ -451,12 +453,14 @@ cdef class ConstrainedRuns(MaskPart):
         cdef vector[NodeId] left
         cdef ConfigId continuation
         cdef size_t k
-        cdef Nodes n = self.tries.nodes(place)
-        if not self.layers.runs:
+        cdef Nodes n = self.context.tries.nodes(place)
+        if not self.context.layers.runs:
             return config
         if self.space.configs[config].sure != self.space.configs[config].count:
             return config
-        if not self.space.configs[config].count or (trie_of(place) and self.tries.twice[node_at(place)]):
+        if not self.space.configs[config].count:
+            return config
+        if trie_of(place) and self.context.tries.twice[node_at(place)]:
             return config
         if n.end[node_at(place)] - node_at(place) <= FEW_NODES:
             return DEAD if self.defer_one_run(config, place, deferred) else config
@@ -470,7 +474,7 @@ cdef class ConstrainedRuns(MaskPart):
             deferred.push_back(deferred_run)
         if continuation == DEAD:
             return continuation
-        if not self.layers.constrained:
+        if not self.context.layers.constrained:
             return continuation
         if self.exclude_side_by_side(continuation, place, deferred):
             return DEAD
@@ -498,7 +502,7 @@ cdef class ConstrainedRuns(MaskPart):
         t = self.terms.terms[self.space.members[c.first].state]
         if t.kind == K_SEQ:
             t = self.terms.terms[t.seq.first]
-        if t.kind == K_AND and self.layers.constrained:
+        if t.kind == K_AND and self.context.layers.constrained:
             return self.unconstrained(config) != config and self.exclude_strings(config, place, deferred)
         if t.kind != K_REP or not trie_of(place):
             return False
@@ -514,7 +518,7 @@ cdef class ConstrainedRuns(MaskPart):
 
     cdef FilterId filter_without(self, PlaceId place, vector[NodeId]& nodes) except -1 nogil:
         """Return the filter that removes the tokens of some children of a place. Remembered."""
-        cdef Nodes n = self.tries.nodes(place)
+        cdef Nodes n = self.context.tries.nodes(place)
         cdef ByteFilter entry
         cdef uint64_t h = mix(61, <uint32_t>place)
         cdef vector[TokenId] nothing_else
@@ -544,7 +548,7 @@ cdef class ConstrainedRuns(MaskPart):
             h += 1
         made = self.arena.new_row()
         row = self.arena.rows[made]
-        memset(row, 0xFF, 4 * <size_t>self.width)
+        memset(row, 0xFF, 4 * <size_t>self.context.width)
         for k in range(nodes.size()):
             i = nodes[k]
             for t in range(n.token_first[i], n.token_first[n.end[i]]):

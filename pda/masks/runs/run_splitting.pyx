@@ -12,7 +12,7 @@ with a constraint.
 cimport cython
 from libc.stdint cimport uint8_t, uint32_t
 
-from stackmask.pda.ids cimport NO_MEMBER, UNBOUNDED, MapId
+from stackmask.pda.ids cimport NO_MEMBER, UNBOUNDED, MapId, SetId
 from stackmask.pda.masks.shared.part cimport MaskContext, MaskPart
 from stackmask.pda.memory.hash_tables cimport (
     NO_VALUE,
@@ -99,10 +99,10 @@ cdef class RunSplitter(MaskPart):
             if not has_row(self.space.configs[config]):
                 self.space.make_row(config)
             map = self.space.configs[config].map
-            for k in range(self.terms.maps[map].count):
-                if self.space.step(config, self.terms.maps[map].byte_of[k]) != DEAD:
+            for k in range(self.terms.classes.maps[map].count):
+                if self.space.step(config, self.terms.classes.maps[map].byte_of[k]) != DEAD:
                     for b in range(256):
-                        if self.terms.maps[map].of[b] == k:
+                        if self.terms.classes.maps[map].of[b] == k:
                             found.words[b >> 6] |= <uint64_t>1 << (b & 63)
             self.first.push_back(found)
             self.first_bytes_at[config] = <int32_t>self.first.size()
@@ -145,6 +145,7 @@ cdef class RunSplitter(MaskPart):
         cdef Config continuation
         cdef uint64_t after[4]
         cdef const uint64_t* guard
+        cdef SetId set_id
         cdef const uint64_t* begin
         if frame != BOTTOM:
             key |= <uint64_t>frame << 32
@@ -166,7 +167,7 @@ cdef class RunSplitter(MaskPart):
                 if self.is_narrow(member.code) and self.queries(member.code) < NARROW_PAYS_OFF:
                     return NO_MEMBER
                 member.ends = 1
-                if self.terms.guard_sets.size() > 1:
+                if self.terms.classes.has_guards():
                     member.ends = self.space.member_ends(state, frame)
                 member.state = t.seq.rest if t.kind == K_SEQ else EPS
                 member.frame = frame
@@ -177,7 +178,8 @@ cdef class RunSplitter(MaskPart):
                     applies = frame == BOTTOM or not continuation.pop_count
                     begin = &self.runs.codes[member.code].first[0]
                     for p in range(continuation.pop_first, continuation.pop_first + continuation.pop_count):
-                        guard = &self.terms.sets[4 * self.terms.guard_sets[self.space.pops[p].guard]]
+                        set_id = self.terms.classes.guard_sets[self.space.pops[p].guard]
+                        guard = &self.terms.classes.sets[4 * set_id]
                         for k in range(4):
                             if guard[k] & begin[k]:
                                 applies = False
@@ -221,7 +223,7 @@ cdef class RunSplitter(MaskPart):
                 left.push_back(m)
                 continue
             # what a walk knows about a captured key does not change after its first byte
-            sem = self.semantics.append(m.sem, c"\0")
+            sem = self.context.semantics.append(m.sem, c"\0")
             t = self.terms.terms[m.state]
             if t.kind == K_ALT:
                 others.clear()
@@ -253,7 +255,9 @@ cdef class RunSplitter(MaskPart):
 
     cdef bint is_steady(self, SemId sem) noexcept nogil:
         """Tell whether a semantic state of a walk stays the same after the next byte, whatever it is."""
-        return not self.semantics.keeps_bytes(sem) and self.semantics.sems[sem].text != KEY_OF_NONE
+        if self.context.semantics.keeps_bytes(sem):
+            return False
+        return self.context.semantics.sems[sem].text != KEY_OF_NONE
 
     cdef bint is_known(self, ConfigId config) noexcept nogil:
         """Tell whether no member of a configuration depends on the semantic state."""
@@ -296,7 +300,7 @@ cdef class RunSplitter(MaskPart):
             self.first_of(continuation, words)
         for b in range(256):
             if (words[b >> 6] >> (b & 63)) & 1:
-                self.runs.exits_with(self.trie.character_groups, run, <uint8_t>b, &span)
+                self.runs.exits_with(self.context.trie.character_groups, run, <uint8_t>b, &span)
                 for k in range(span.first, span.first + span.count):
                     self.slices.tail_exits.push_back(self.runs.exits[k])
                     tail.most_before = max(tail.most_before, self.runs.exits[k].count)

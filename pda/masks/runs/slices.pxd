@@ -26,6 +26,7 @@ cdef struct Tail:
 
 
 cdef class Slices(MaskPart):
+    cdef int32_t width                  # words of 32 bits in a mask
     cdef CharacterGroups groups
     cdef MaskArena arena
     cdef KeyMap slice_index         # run << 32 | characters -> mask

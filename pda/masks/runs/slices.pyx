@@ -48,8 +48,9 @@ cdef class Slices(MaskPart):
     """The slices and filters of one store."""
 
     def __cinit__(self, MaskContext context not None, MaskArena arena not None):
+        self.width = context.width
         self.arena = arena
-        self.groups = self.trie.character_groups
+        self.groups = self.context.trie.character_groups
         map_init(&self.slice_index)
         map_init(&self.filter_index)
         map_init(&self.both_index)
@@ -239,7 +240,7 @@ cdef class Slices(MaskPart):
         cdef Nodes n
         cdef uint32_t* row
         cdef vector[TokenId] left_out
-        n = self.tries.nodes(self.runs.runs[at.run].place)
+        n = self.context.tries.nodes(self.runs.runs[at.run].place)
         for k in range(at.first, at.first + at.count):
             i = node_at(self.tail_exits[k].place)
             t = n.token_first[n.end[i]] - n.token_first[i]

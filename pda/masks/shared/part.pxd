@@ -31,18 +31,15 @@ cdef class MaskContext:
 
 
 cdef class MaskPart:
-    cdef MaskContext context            # the other fields are copies of its own, which saves a load
-    cdef TermStore terms
-    cdef Semantics semantics
+    cdef MaskContext context
+    cdef TermStore terms                # these three are those of the context: one load fewer
     cdef ConfigSpace space
-    cdef Trie trie
-    cdef SuffixTries tries
     cdef Runs runs
-    cdef int32_t width
-    cdef Layers layers
     cdef MaskPart next_part             # the next one of the engine, or None
 
-    cdef int drop_all(self) except -1 nogil
-    cdef size_t nbytes_of_all(self) noexcept nogil
     cdef int drop(self) except -1 nogil
     cdef size_t nbytes(self) noexcept nogil
+
+
+cdef int drop_from(MaskPart part) except -1 nogil
+cdef size_t nbytes_from(MaskPart part) noexcept nogil

@@ -59,19 +59,13 @@ cdef class MaskPart:
     def __cinit__(self, MaskContext context not None, *_):
         self.context = context
         self.terms = context.terms
-        self.semantics = context.semantics
-        self.trie = context.trie
-        self.width = context.width
-        self.layers = context.layers
         self.space = context.space
-        self.tries = context.tries
         self.runs = context.runs
 
     cdef int drop(self) except -1 nogil:
         """Forget all masks. The context was renewed before, so its new objects are taken here."""
         with gil:
             self.space = self.context.space
-            self.tries = self.context.tries
             self.runs = self.context.runs
         return 0
 
@@ -79,16 +73,18 @@ cdef class MaskPart:
         """Return the bytes that the part holds and a drop gives back."""
         return 0
 
-    cdef int drop_all(self) except -1 nogil:
-        """Drop this part and those after it."""
-        self.drop()
-        if self.next_part is not None:
-            self.next_part.drop_all()
-        return 0
 
-    cdef size_t nbytes_of_all(self) noexcept nogil:
-        """Return the bytes of this part and those after it."""
-        cdef size_t held = self.nbytes()
-        if self.next_part is not None:
-            held += self.next_part.nbytes_of_all()
-        return held
+cdef int drop_from(MaskPart part) except -1 nogil:
+    """Drop a part of an engine and those after it: an engine has a dozen."""
+    part.drop()
+    if part.next_part is not None:
+        drop_from(part.next_part)
+    return 0
+
+
+cdef size_t nbytes_from(MaskPart part) noexcept nogil:
+    """Return the bytes of a part of an engine and of those after it."""
+    cdef size_t held = part.nbytes()
+    if part.next_part is not None:
+        held += nbytes_from(part.next_part)
+    return held

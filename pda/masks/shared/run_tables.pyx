@@ -78,7 +78,7 @@ cdef class Runs:
         while head < states.size():
             self.table.resize(base + 256 * (head + 1))
             # a copy: steps make maps, and then the array of maps may move
-            map = self.terms.maps[self.terms.classes_of(states[head])]
+            map = self.terms.classes.maps[self.terms.classes_of(states[head])]
             for c in range(map.count):
                 targets[c] = -1
                 d = self.terms.step(states[head], map.byte_of[c])

@@ -1,5 +1,5 @@
 # The masks of local states, remembered. See local_masks.pyx.
-from libc.stdint cimport int32_t, uint64_t
+from libc.stdint cimport int32_t, uint8_t, uint64_t
 from libcpp.vector cimport vector
 
 from stackmask.pda.ids cimport (

@@ -191,7 +191,7 @@ cdef class LocalMasks(MaskPart):
         bint with_tokens,
     ) except -1 nogil:
         """Store what is needed to repeat a walk of some places with the frame known."""
-        query.repeatable = self.layers.known_stack
+        query.repeatable = self.context.layers.known_stack
         query.again.state = state
         query.again.sem = sem
         query.again.closed = closed
@@ -286,7 +286,7 @@ cdef class LocalMasks(MaskPart):
 
     cdef MaskId of_prefix(self, Prefix prefix, bint strict) except -3 nogil:
         """Return the mask of a prefix for the whole vocabulary."""
-        if prefix.is_literal and not strict and self.layers.literals:
+        if prefix.is_literal and not strict and self.context.layers.literals:
             return self.literals.of_vocabulary(as_literal(prefix))
         return self.root(self.literals.table.term_of(prefix), strict)
 
@@ -299,7 +299,7 @@ cdef class LocalMasks(MaskPart):
             found = self.root(state, strict)
             if not self.asks_state(found):
                 return found
-        return self.of_keyed_state(state, self.semantics.symbol_with(keys), strict)
+        return self.of_keyed_state(state, self.context.semantics.symbol_with(keys), strict)
 
     cdef MaskId of_keyed_state(self, TermId state, SemId sem, bint strict) except -3 nogil:
         """Return the mask of a local state in an object. ``sem``: its keys, as far as walks know them."""
@@ -328,9 +328,10 @@ cdef class LocalMasks(MaskPart):
         cdef Include included
         cdef RunId run
         cdef PlaceId place = 0
+        cdef uint8_t flags = self.terms.terms[state].flags
         included.ends = 1
         included.filter = NO_FILTER
-        if self.layers.short_tokens and not self.terms.terms[state].flags & (F_TOKEN | F_CALL | F_KEYS):
+        if self.context.layers.short_tokens and not flags & (F_TOKEN | F_CALL | F_KEYS):
             self.partition.without_upper_bound(state, &loose)
             if loose.bytes:
                 included.mask = self.of_keyed_state(loose.state, sem, strict)
@@ -338,7 +339,7 @@ cdef class LocalMasks(MaskPart):
                 includes.push_back(included)
                 place = self.partition.long_place(loose.bytes)
         self.splitter.split(start)
-        if self.layers.accepted and not place and self.splitter.split_of[start] != DEAD:
+        if self.context.layers.accepted and not place and self.splitter.split_of[start] != DEAD:
             run = self.partition.allowed_run_table(state)
             if run != NO_RUN:
                 included.mask = self.slices.slice(run, UNBOUNDED)
@@ -368,7 +369,7 @@ cdef class LocalMasks(MaskPart):
 
     cdef MaskId child_of_prefix(self, SuffixesId group, Prefix prefix, bint strict) except -3 nogil:
         """Return the mask of a prefix for the suffixes of a group."""
-        if prefix.is_literal and self.layers.literals and not strict:
+        if prefix.is_literal and self.context.layers.literals and not strict:
             if self.arena.groups[group].guard == ANY_BYTE:
                 return self.literals.of_group(group, as_literal(prefix))
         return self.child(group, self.literals.table.term_of(prefix), SEM_SYMBOL, strict)

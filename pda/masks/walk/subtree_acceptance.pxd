@@ -3,6 +3,7 @@ from libc.stdint cimport int32_t, uint8_t, uint64_t
 from libcpp.vector cimport vector
 
 from stackmask.pda.ids cimport ConfigId, GuardId, NodeId, PlaceId, SummaryId
+from stackmask.pda.vocabulary.token_trie cimport Trie
 from stackmask.pda.masks.shared.part cimport MaskPart
 from stackmask.pda.masks.walk.token_partition cimport TokenPartition
 from stackmask.pda.memory.growing_array cimport Growing
@@ -31,6 +32,7 @@ cdef enum:
 
 
 cdef class SubtreeAcceptance(MaskPart):
+    cdef Trie trie
     cdef TokenPartition partition
     cdef Growing[int32_t] loop_at   # configuration -> 1 + index in `loops`; 0: not known
     cdef Growing[uint8_t] queries   # configuration -> queries before its loop is computed

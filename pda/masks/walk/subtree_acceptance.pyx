@@ -34,6 +34,7 @@ cdef class SubtreeAcceptance(MaskPart):
     """What a configuration does with whole subtrees of the vocabulary."""
 
     def __cinit__(self, MaskContext context not None, TokenPartition partition not None):
+        self.trie = context.trie
         self.partition = partition
 
     cdef int drop(self) except -1 nogil:
@@ -65,7 +66,7 @@ cdef class SubtreeAcceptance(MaskPart):
             if self.queries[config] < QUERIES:
                 return DESCEND
             self.find_loop(config)
-            if self.layers.accepted_subtrees:
+            if self.context.layers.accepted_subtrees:
                 self.find_accepting_member(config)
         loop_of = self.loop_of(config)
         if at.height <= loop_of.high and is_within(at, loop_of.accepted):
@@ -87,7 +88,7 @@ cdef class SubtreeAcceptance(MaskPart):
         cdef int32_t i
         for i in range(self.space.configs[config].count):
             m = self.space.members[self.space.configs[config].first + i]
-            if self.semantics.keeps_bytes(m.sem) or self.space.configs[config].capturing:
+            if self.context.semantics.keeps_bytes(m.sem) or self.space.configs[config].capturing:
                 continue
             if self.space.frames[m.frame].keys_forbid or self.space.frames[m.frame].action_forbids:
                 continue
@@ -122,18 +123,18 @@ cdef class SubtreeAcceptance(MaskPart):
             map = self.space.configs[config].map
             memset(sizes, 0, sizeof(sizes))
             for b in range(128):
-                sizes[self.terms.maps[map].of[b]] += 1
-            for k in range(self.terms.maps[map].count):
+                sizes[self.terms.classes.maps[map].of[b]] += 1
+            for k in range(self.terms.classes.maps[map].count):
                 targets[k] = DEAD
                 if sizes[k]:
-                    targets[k] = self.space.step(config, self.terms.maps[map].byte_of[k])
-            for k in range(self.terms.maps[map].count):
+                    targets[k] = self.space.step(config, self.terms.classes.maps[map].byte_of[k])
+            for k in range(self.terms.classes.maps[map].count):
                 if targets[k] == config:
                     most = NO_END
                     found.next = config
                 elif leads_on(targets[k]) and most < NO_END:
                     state = 0
-                    for j in range(self.terms.maps[map].count):
+                    for j in range(self.terms.classes.maps[map].count):
                         if targets[j] == targets[k]:
                             state += sizes[j]
                     if state > most:
@@ -145,7 +146,7 @@ cdef class SubtreeAcceptance(MaskPart):
             found.closed = found.next == config
             found.length = NO_END if found.closed else 0
             for b in range(128):
-                if targets[self.terms.maps[map].of[b]] == found.next:
+                if targets[self.terms.classes.maps[map].of[b]] == found.next:
                     found.all.ascii[b >> 6] |= <uint64_t>1 << (b & 63)
             for k in range(8):
                 met[k] = DEAD
@@ -276,7 +277,7 @@ cdef class SubtreeAcceptance(MaskPart):
         if guard == ANY_BYTE:
             return True
         for k in range(n.kid_first[node], n.kid_first[node + 1]):
-            if self.terms.guard_has(guard, n.kid_byte[k]):
+            if self.terms.classes.guard_has(guard, n.kid_byte[k]):
                 return True
         return False
 
@@ -284,7 +285,7 @@ cdef class SubtreeAcceptance(MaskPart):
         """Tell whether some guard of a set, given as bits, allows a byte."""
         cdef GuardId g = 0
         while guards:
-            if guards & 1 and self.terms.guard_has(g, byte):
+            if guards & 1 and self.terms.classes.guard_has(g, byte):
                 return True
             guards >>= 1
             g += 1
@@ -292,7 +293,7 @@ cdef class SubtreeAcceptance(MaskPart):
 
     cdef int note_readers(self, PlaceId place, uint64_t guards, vector[PlaceId]& readers) except -1 nogil:
         """Store where omitted members continue under some guards: at a place, or at children of it."""
-        cdef Nodes n = self.tries.nodes(place)
+        cdef Nodes n = self.context.tries.nodes(place)
         cdef int32_t k
         cdef NodeId node = node_at(place)
         if not guards:
@@ -330,7 +331,7 @@ cdef class SubtreeAcceptance(MaskPart):
             # these bytes come only inside of a character
             if k < self.trie.kid_first[i + 1] and not 0x80 <= self.trie.kid_byte[k] < 0xC0:
                 for j in range(k, self.trie.kid_first[i + 1]):
-                    if self.terms.guard_has(guard, self.trie.kid_byte[j]):
+                    if self.terms.classes.guard_has(guard, self.trie.kid_byte[j]):
                         places.push_back(place_at(i, 0))
                         break
         return 0

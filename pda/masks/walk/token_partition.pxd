@@ -3,6 +3,7 @@ from libc.stdint cimport int32_t, int64_t, uint64_t
 from libcpp.vector cimport vector
 
 from stackmask.pda.ids cimport CodeId, FilterId, FrameId, PlaceId, RunId, TermId
+from stackmask.pda.vocabulary.token_trie cimport Trie
 from stackmask.pda.masks.shared.part cimport MaskPart
 from stackmask.pda.masks.shared.arena cimport MaskArena
 from stackmask.pda.masks.runs.run_splitting cimport RunSplitter
@@ -35,6 +36,7 @@ cdef enum:
 
 
 cdef class TokenPartition(MaskPart):
+    cdef Trie trie
     cdef MaskArena arena
     cdef Slices slices
     cdef RunSplitter splitter

@@ -70,6 +70,7 @@ cdef class TokenPartition(MaskPart):
         Slices slices not None,
         RunSplitter splitter not None,
     ):
+        self.trie = context.trie
         self.arena = arena
         self.slices = slices
         self.splitter = splitter
@@ -219,7 +220,7 @@ cdef class TokenPartition(MaskPart):
             last = 255 if t.kind == K_SET else b
             left[0] -= 1
             while b <= last:
-                from_here = states if t.kind == K_LIT or self.terms.set_has(t.set_id, b) else 0
+                from_here = states if t.kind == K_LIT or self.terms.classes.set_has(t.set_id, b) else 0
                 while from_here:
                     next = table[256 * lowest_bit(from_here) + b]
                     if next < 0 or next > 62:
@@ -248,7 +249,7 @@ cdef class TokenPartition(MaskPart):
         cdef CodeId code
         found.state = found.bytes = 0
         if both.kind != K_AND or both.operands.count != 2:
-            if self.layers.uncounted:
+            if self.context.layers.uncounted:
                 self.uncounted(state, found)
             return 0
         for k in range(2):
@@ -354,7 +355,7 @@ cdef class TokenPartition(MaskPart):
                 kids.push_back(self.without_counts(self.terms.kids[t.operands.first + k], bytes))
             return self.terms.mk_alt(kids, 0)
         if t.kind == K_REP and self.bytes_to_a_count(term, &left) >= bytes:
-            return self.terms.mk_rep(t.rep.item, t.rep.low, UNBOUNDED)
+            return self.terms.make.mk_rep(self.terms, t.rep.item, t.rep.low, UNBOUNDED)
         return term
 
     cdef int32_t count_longer(self, int32_t bytes) except -1 nogil:
@@ -384,7 +385,7 @@ cdef class TokenPartition(MaskPart):
         made = self.arena.new_row()
         row = self.arena.rows[made]
         memcpy(row, self.groups.row.data(), 4 * self.groups.row.size())
-        n = self.tries.nodes(place)
+        n = self.context.tries.nodes(place)
         node = node_at(place)
         for t in range(n.token_first[node], n.token_first[n.end[node]]):
             row[n.tokens[t] >> 5] &= ~(<uint32_t>1 << (n.tokens[t] & 31))
@@ -407,7 +408,7 @@ cdef class TokenPartition(MaskPart):
                 i = self.trie.end[i]
             else:
                 i += 1
-        found = self.tries.subtrees(left)
+        found = self.context.tries.subtrees(left)
         map_put(&self.long_places, bytes, found)
         return found
 
@@ -438,7 +439,7 @@ cdef class TokenPartition(MaskPart):
         cdef int32_t k
         found.code = NOT_A_CODE
         found.high = found.bytes = 0
-        if self.terms.guard_sets.size() == 1:
+        if not self.terms.classes.has_guards():
             self.find_allowed_runs(state, True, found)
         elif t.kind == K_ALT:
             for k in range(t.operands.count):
@@ -456,6 +457,7 @@ cdef class TokenPartition(MaskPart):
         cdef Term t
         cdef int32_t k
         cdef TermId term, rest
+        cdef bint keyed
         self.todo.clear()
         self.todo.push_back(state)
         if self.visited.count:
@@ -468,7 +470,8 @@ cdef class TokenPartition(MaskPart):
             while t.kind == K_SEQ:
                 # the keys of an object may forbid what follows, while other alternatives keep the state alive
                 rest = t.seq.rest
-                if self.terms.terms[rest].flags & F_KEYS and not self.semantics.keys.needs.always_lives(rest):
+                keyed = self.terms.terms[rest].flags & F_KEYS
+                if keyed and not self.context.semantics.keys.needs.always_lives(rest):
                     break
                 term = t.seq.first
                 t = self.terms.terms[term]
@@ -507,6 +510,6 @@ cdef class TokenPartition(MaskPart):
         left.insert(left.end(), self.runs.found_others.begin(), self.runs.found_others.end())
         for k in range(self.runs.found_exits.size()):
             left.push_back(self.runs.found_exits[k].node)
-        found = self.tries.subtrees(left)
+        found = self.context.tries.subtrees(left)
         map_put(&self.other_tokens, run, found)
         return found

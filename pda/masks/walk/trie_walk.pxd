@@ -4,6 +4,7 @@ from libcpp.vector cimport vector
 
 from stackmask.pda.ids cimport ConfigId, NodeId, PlaceId, SummaryId
 from stackmask.pda.masks.shared.arena cimport MaskArena
+from stackmask.pda.vocabulary.token_trie cimport Trie
 from stackmask.pda.masks.shared.part cimport MaskPart
 from stackmask.pda.masks.runs.constrained_runs cimport ConstrainedRuns
 from stackmask.pda.masks.walk.subtree_acceptance cimport SelfLoop, SubtreeAcceptance
@@ -26,6 +27,7 @@ cdef struct WalkState:
 
 
 cdef class TrieWalk(MaskPart):
+    cdef Trie trie
     cdef MaskArena arena
     cdef ConstrainedRuns constrained
     cdef SubtreeAcceptance acceptance

@@ -75,6 +75,7 @@ cdef class TrieWalk(MaskPart):
         ConstrainedRuns constrained not None,
         SubtreeAcceptance acceptance not None,
     ):
+        self.trie = context.trie
         self.arena = arena
         self.constrained = constrained
         self.acceptance = acceptance
@@ -103,7 +104,7 @@ cdef class TrieWalk(MaskPart):
         if query.start == READS_STATE:
             out.readers.assign(places.begin(), places.end())
         elif query.start != DEAD:
-            s.most = <size_t>(self.width // SPARSE)
+            s.most = <size_t>(self.context.width // SPARSE)
             s.most_suffix_nodes = self.trie.nodes // FEWER_NODES
             s.unconditional = s.self_loop = DEAD
             memset(&s.loop, 0, sizeof(SelfLoop))
@@ -140,7 +141,7 @@ cdef class TrieWalk(MaskPart):
             out.groups.has_run[g] = query.run != NO_RUN
             out.groups.places[g].insert(out.groups.places[g].end(), origin.begin(), origin.end())
             for r in range(origin.size()):
-                out.suffix_nodes += self.tries.size_of(origin[r])
+                out.suffix_nodes += self.context.tries.size_of(origin[r])
         for r in range(places.size()):
             self.jobs.push_back(places[r])
             self.job_configs.push_back(query.start)
@@ -152,14 +153,14 @@ cdef class TrieWalk(MaskPart):
         """Walk the subtree at one place from a configuration. Return False if the walk must begin again."""
         cdef ConfigId* stack = self.stack.data()
         cdef const SummaryId* summary_of = self.trie.summary_of.data()
-        cdef Nodes nodes = self.tries.nodes(place)
+        cdef Nodes nodes = self.context.tries.nodes(place)
         cdef NodeId i = node_at(place)
         cdef ConfigId above
         cdef int32_t k = 0, kid_end = 0, depth = 0
         cdef bint own_byte = is_inclusive(place)
         cdef uint64_t visited = 0
         cdef int verdict, then
-        cdef bint subtrees = self.layers.subtrees
+        cdef bint subtrees = self.context.layers.subtrees
         s.nodes = nodes
         s.in_suffix_trie = trie_of(place)
         s.covered = 0
@@ -383,6 +384,6 @@ cdef class TrieWalk(MaskPart):
         """Tell whether some member has just begun to capture a key."""
         cdef int32_t i
         for i in range(config.first, config.first + config.count):
-            if self.semantics.sems[self.space.members[i].sem].text == KEY_OF_ONE:
+            if self.context.semantics.sems[self.space.members[i].sem].text == KEY_OF_ONE:
                 return True
         return False

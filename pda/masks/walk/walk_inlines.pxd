@@ -56,7 +56,7 @@ cdef inline int32_t next_alive(
     next[0] = UNKNOWN
     if has_row(c[0]):
         row = space.rows.data() + c.row
-        of = space.terms.maps[c.map].of
+        of = space.terms.classes.maps[c.map].of
         while k < stop:
             next[0] = row[of[n.kid_byte[k]]]
             if next[0] != DEAD:

@@ -10,7 +10,7 @@ import numpy as np
 import stackmask
 from stackmask.grammar import ir
 from stackmask.pda.lowering.entry import regular_term
-from stackmask.pda.terms.term_store import TermStore
+from stackmask.pda.terms.term_store import TermBuilder, TermStore
 from stackmask.runtime.vocabulary.vocabulary import Vocabulary
 
 TERMS = 150_000  # past two growths of an index that moves little by little, and of arrays of megabytes
@@ -21,7 +21,8 @@ SETS = 12_000
 def test_equal_terms_are_one_while_their_index_grows() -> None:
     rng = random.Random(3)
     terms = TermStore()
-    letters = [terms.byte_set(1 << b) for b in range(256)]
+    build = TermBuilder(terms)
+    letters = [build.byte_set(1 << b) for b in range(256)]
     asked: list[tuple[int, int, int]] = []
     met: set[tuple[int, int, int]] = set()
     ids: list[int] = []
@@ -29,7 +30,7 @@ def test_equal_terms_are_one_while_their_index_grows() -> None:
         low = rng.randrange(2, 5000)
         question = rng.randrange(256), low, low + rng.randrange(1, 5000)
         before = terms.size()
-        found = terms.repeat(letters[question[0]], *question[1:])
+        found = build.repeat(letters[question[0]], *question[1:])
         assert terms.size() > before or question in met
         met.add(question)
         asked.append(question)
@@ -37,30 +38,31 @@ def test_equal_terms_are_one_while_their_index_grows() -> None:
         before = terms.size()
         for k in rng.sample(range(len(asked)), min(ASKED_AGAIN, len(asked))):
             letter, low, high = asked[k]
-            assert terms.repeat(letters[letter], low, high) == ids[k]
+            assert build.repeat(letters[letter], low, high) == ids[k]
         assert terms.size() == before
     assert len(set(ids)) == len(met)
     for (letter, low, high), term in zip(asked, ids, strict=True):
-        assert terms.repeat(letters[letter], low, high) == term
+        assert build.repeat(letters[letter], low, high) == term
 
 
 def test_equal_lists_and_sets_are_one_while_their_indexes_grow() -> None:
     rng = random.Random(5)
     terms = TermStore()
+    build = TermBuilder(terms)
     sets: dict[int, int] = {}
     lists: dict[tuple[int, ...], int] = {}
-    words = [terms.literal(rng.randbytes(3)) for _ in range(500)]
+    words = [build.literal(rng.randbytes(3)) for _ in range(500)]
     while len(sets) < SETS:
         mask = rng.getrandbits(256)
-        assert sets.setdefault(mask, terms.byte_set(mask)) == terms.byte_set(mask)
+        assert sets.setdefault(mask, build.byte_set(mask)) == build.byte_set(mask)
         some = tuple(sorted(set(rng.sample(words, 4))))
-        assert lists.setdefault(some, terms.alternatives(some)) == terms.alternatives(some[::-1])
+        assert lists.setdefault(some, build.alternatives(some)) == build.alternatives(some[::-1])
         for known in rng.sample(list(sets), 2) if len(sets) % 50 == 0 else ():
-            assert terms.byte_set(known) == sets[known]
+            assert build.byte_set(known) == sets[known]
     assert len(set(sets.values())) == len(sets)
     size = terms.size()
-    assert all(terms.byte_set(mask) == term for mask, term in sets.items())
-    assert all(terms.alternatives(some) == term for some, term in lists.items())
+    assert all(build.byte_set(mask) == term for mask, term in sets.items())
+    assert all(build.alternatives(some) == term for some, term in lists.items())
     assert terms.size() == size
 
 
