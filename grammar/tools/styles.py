@@ -19,22 +19,21 @@ PYTHON: Final = "python"  # arguments that are those of a call in Python
 class ToolStyle:
     """The markers of a turn.
 
-    ``calls``: what stands before and after the arguments of a call, in one or several spellings; ``{name}`` is the name
-    of the tool, ``{id}`` a number. ``trigger``: how each call begins in free text, where ``section`` does not enclose
-    all calls. ``between``: what stands between calls of a section. ``arguments``: "json", or a style of
-    ``Grammar.from_structural_tag``, "text": of tools with a grammar, what the grammar allows, or "python": ``a=1, b="x"``. ``is_alone``: calls are
-    all of a turn, which then begins with their section or trigger; other text does not begin so. ``thinking``: around the reasoning. ``excludes``: markers that free text never
-    holds, since parsers of servers would take them for a call. ``blanks``: between parts of JSON arguments in the exact profile, a pattern of ECMA-262.
-
     Where all text stands between markers, ``content`` has what begins it and what ends it, ``glue`` is written between
     such blocks, and ``end`` after the last one.
     """
 
     calls: tuple[tuple[str, str], ...]
-    """What stands before and after the arguments of a call, in one or several spellings; ``{name}`` is the tool, ``{id}`` a number."""
+    """What stands before and after the arguments of a call, in one or several spellings.
+
+    ``{name}`` is the name of the tool, ``{id}`` a number.
+    """
 
     arguments: str = "json"
-    """How arguments are written: "json", "text", "python", or a style of ``Grammar.from_structural_tag``."""
+    """How arguments are written: "json", or a style of ``Grammar.from_structural_tag``.
+
+    "text": of tools with a grammar, what the grammar allows; "python": ``a=1, b="x"``.
+    """
 
     section: tuple[str, str] = ("", "")
     """What stands before and after all calls of a turn; both are empty if nothing does."""
@@ -43,13 +42,13 @@ class ToolStyle:
     """What stands between two calls of a section."""
 
     trigger: str = ""
-    """How a call begins in free text; empty where a section encloses all calls."""
+    """How each call begins in free text; empty where a section encloses all calls."""
 
     thinking: tuple[str, str] = ("<think>", "</think>")
     """What stands before and after the reasoning."""
 
     excludes: tuple[str, ...] = ()
-    """Markers that free text never holds."""
+    """Markers that free text never holds, since parsers of servers would take them for a call."""
 
     content: tuple[str, tuple[str, ...]] = ("", ())
     """What begins a block of text, and what may end it; empty where text stands without markers."""
@@ -61,7 +60,7 @@ class ToolStyle:
     """What is written after the last block."""
 
     is_alone: bool = False
-    """Whether calls are all of a turn: other text does not begin as their section does."""
+    """Whether calls are all of a turn: other text does not begin as their section or trigger does."""
 
     blanks: str = r"[ \n\t\r]*"
     """A pattern of ECMA-262 of the blanks between parts of JSON arguments, in the exact profile."""

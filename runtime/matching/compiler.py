@@ -73,9 +73,8 @@ class CompiledGrammar:
     ) -> None:
         self.grammar = grammar
         self.vocabulary = compiler.vocabulary
-        self._kept_automaton: Automaton | None = (
-            automaton  # None if its store was put aside, until it is needed
-        )
+        # None if its store was put aside, until it is needed
+        self._kept_automaton: Automaton | None = automaton
         self._family: ConfigSpace | None = None  # of the matchers that were made last
         self._planner: JumpPlanner | None = None  # of that family
         self._budgets: FamilyBudgets | None = None  # likewise
