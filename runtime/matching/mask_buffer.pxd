@@ -1,4 +1,5 @@
 # Where the rows of a bitmask are. See mask_buffer.pyx.
+from cpython.long cimport PyLong_AsLongAndOverflow, PyLong_CheckExact
 from libc.stdint cimport int32_t, uint32_t
 
 
@@ -11,11 +12,20 @@ cdef struct Rows:
     Py_ssize_t width
 
 
-cdef int32_t as_id(object token, int32_t size) except -2
+cdef object as_token(object token)
 cdef int open_rows(object mask, Rows* out) except -1
 cdef void close_rows(Rows* rows) noexcept
 cdef uint32_t* row_of(Rows* rows, object number, int32_t width) except NULL
 cdef uint32_t* row_at(Rows* rows, Py_ssize_t number, int32_t width) except NULL
+
+
+cdef inline int32_t as_id(object token, int32_t size) except -2:
+    """Return a token id, or -1 for an integer that is none. Raises: MatcherTypeError if it is no integer."""
+    cdef int overflow = 0
+    cdef long id
+    number = token if PyLong_CheckExact(token) else as_token(token)
+    id = PyLong_AsLongAndOverflow(number, &overflow)
+    return <int32_t>id if not overflow and 0 <= id < size else -1
 
 
 cdef inline bint is_empty_row(const uint32_t* words, int32_t width) noexcept nogil:

@@ -54,15 +54,6 @@ def as_integer(what, value):
         raise MatcherTypeError(f"{what} is a whole number, not {found}") from None
 
 
-cdef int32_t as_id(object token, int32_t size) except -2:
-    """Return a token id, or -1 for an integer that is none. Raises: MatcherTypeError if it is no integer."""
-    cdef int overflow = 0
-    cdef long id
-    number = token if PyLong_CheckExact(token) else as_token(token)
-    id = PyLong_AsLongAndOverflow(number, &overflow)
-    return <int32_t>id if not overflow and 0 <= id < size else -1
-
-
 cdef object as_token(object token):
     """Return a token as an integer. Raises: MatcherTypeError, which says what was meant."""
     kind = type(token).__name__
