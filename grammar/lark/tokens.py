@@ -20,14 +20,13 @@ _TOKEN: Final = re.compile(
     r"|(?P<number>[+-]?[0-9]+)"
     rf"|(?P<directive>%{NAME})"
     rf"|(?P<given>@{NAME})"
-    r"|(?P<ids><\[[^\]\n]*\]>)"
+    r"|(?P<ids><\[[^<\]\n]*\]>)"
     r"|(?P<special><[^<>\s\[][^<>\s]*>)"
     r"|(?P<sign>->|\.\.|::|[.:,|()\[\]{}*+?!~&=])"
 )
 _BODIES: Final = frozenset({"%json", "%regex", "%llguidance"})  # JSON stands behind them
 _BLANKS: Final = re.compile(r"\s*")
 _DECODER: Final = json.JSONDecoder()
-_END_OF_LINE: Final = re.compile(r"[^\n]*")
 
 
 class Token(NamedTuple):
@@ -90,8 +89,7 @@ def _read_body(text: str, at: int, tokens: list[Token], problems: Collector) -> 
             help='for example `%json {"type": "integer"}`',
         )
         value = None
-        line = _END_OF_LINE.match(text, start)
-        end = line.end() if line else len(text)
+        end = _line_end(text, start)
     spend((end - start) // 16)
     tokens.append(Token("body", text[start:end], directive.start, end, (directive.text, value, start)))
     return end
@@ -101,8 +99,6 @@ def _report(text: str, at: int, problems: Collector) -> int:
     """Report what is no token, and return where reading goes on."""
     spend(30)
     character = text[at]
-    line = _END_OF_LINE.match(text, at)
-    end = line.end() if line else len(text)
     if character in '"/':
         what = "string" if character == '"' else "regex"
         problems.add(
@@ -114,8 +110,9 @@ def _report(text: str, at: int, problems: Collector) -> int:
             help=f"close it with `{character}`"
             + ("; only with the flag `x` may a regex have line breaks" if what == "regex" else ""),
         )
-        return end
+        return _line_end(text, at)
     if character == "'":
+        end = _line_end(text, at)
         close = text.find("'", at + 1, end)
         problems.add(
             "G001",
@@ -133,4 +130,10 @@ def _report(text: str, at: int, problems: Collector) -> int:
         "%": "a directive is `%ignore`, `%import`, `%declare`, `%override` or `%extend`",
     }
     problems.add("G001", f"unexpected `{character}`", at, at + 1, label="here", help=cures.get(character, ""))
-    return at + 1
+    # a slash behind a backslash begins no regex: each would look for its end in the rest of the text
+    return at + 2 if text.startswith("\\/", at) else at + 1
+
+
+def _line_end(text: str, at: int) -> int:
+    end = text.find("\n", at)
+    return end if end >= 0 else len(text)

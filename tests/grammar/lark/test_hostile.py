@@ -27,6 +27,8 @@ REFUSED: dict[str, tuple[str, str]] = {
     "percent signs": ("% " * 32_000, "G001"),
     "quotes": ('"' * LARGE, "G001"),
     "unclosed regexes": ("/\\/\n" * 16_000, "G002"),
+    "escaped slashes": ("\\/\n" * 21_000, "G001"),
+    "unclosed ids": ("<[" * 32_000, "G001"),
     "question marks": ("?" * LARGE, "G001"),
     "templates that grow": ('start: t{"a"}\nt{x}: x | t{p{x}}\np{x}: x x\n', "G018"),
     "terminals in a circle": (
