@@ -361,7 +361,10 @@ def _classes(nodes: Iterable[Node]) -> tuple[list[Ranges], dict[Ranges, frozense
     groups: dict[frozenset[Ranges], list[tuple[int, int]]] = {}
     for low, after in pairwise(cuts):
         inside.symmetric_difference_update(changes.get(low, ()))
+        spend(2 + len(inside))
         groups.setdefault(frozenset(inside), []).append((low, after - 1))
+        if len(groups) > MAX_CLASSES + 1:  # one of them may be of surrogates alone
+            raise TooManyStates
     classes: list[Ranges] = []
     members: dict[Ranges, set[int]] = {ranges: set() for ranges in wanted}
     for holders, pieces in groups.items():

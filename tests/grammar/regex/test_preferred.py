@@ -12,8 +12,9 @@ from byte_matcher import ByteMatcher
 from stackmask.grammar.grammar import Grammar
 from stackmask.grammar.ir import Rule, RuleSet
 from stackmask.grammar.regex.compile import read_tree
-from stackmask.grammar.regex.preferred import TooManyStates, looks_before, whole_strings
+from stackmask.grammar.regex.preferred import MAX_CLASSES, TooManyStates, looks_before, whole_strings
 from stackmask.grammar.regex.single_paths import paths
+from stackmask.grammar.source.work import measured
 
 ATOMS = (
     "a",
@@ -102,6 +103,24 @@ def test_random_patterns() -> None:
     rng = random.Random(7)
     compared = sum(check(random_pattern(rng), "ab1", regex) for _ in range(120))
     assert compared >= 50
+
+
+def test_classes_of_characters_are_counted() -> None:
+    def work(count: int) -> tuple[int, bool]:
+        tree = read_tree("".join(f"[\\x00-\\u{0x100 + 2 * i:04x}]" for i in range(count)))
+
+        def is_read() -> bool:
+            try:
+                return bool(whole_strings(tree.node, dict(tree.lazy)).parts)
+            except TooManyStates:
+                return False
+
+        found, units = measured(is_read)
+        return units, found
+
+    assert work(MAX_CLASSES - 1)[1]  # one more is of all other characters
+    assert not work(MAX_CLASSES)[1]
+    assert work(2_000)[0] <= 2.5 * work(1_000)[0]
 
 
 def test_patterns_of_one_way_take_all_their_strings() -> None:
