@@ -221,7 +221,7 @@ class Expressions:
                 span.end,
                 help=f"write `{last.text}..{first.text}`",
             )
-        return Range(min(ends), max(ends), span)
+        return Range(min(ends), max(ends), span, len(f"[{first.text[1:-1]}-{last.text[1:-1]}]"))
 
     def ids(self, token: Token) -> Node:
         span = self.stream.span(token.start, token.end)
@@ -264,7 +264,7 @@ class Expressions:
         else:
             node = self.finish(frame, token.start)
             if frame.sign == "[":
-                node = Repetition(node, 0, 1, span, node.depth + 1)
+                node = Repetition(node, 0, 1, span, 1, node.depth + 1)
             else:  # which counts, so that what is nested is limited whatever stands in it
                 node = Group(" ", (node,), span, node.depth + 1)
         self.push(outer, self.checked(node))
@@ -293,21 +293,25 @@ class Expressions:
         if not frame.is_atom:
             raise stream.fail("nothing before `~` to repeat", token, help="a count is `x ~ 2` or `x ~ 2..5`")
         low = high = self.count()
+        length = len(f"{{{low}}}")
         if stream.token.kind == "..":
             stream.at += 1
             high = self.count()
-        self.repeat_counted(frame, low, high, token)
+            length += len(f",{high}")
+        self.repeat_counted(frame, low, high, token, length)
 
     def bounds(self, frame: _Frame, token: Token) -> None:
         """Read `{m}`, `{m,}`, `{,n}` or `{m,n}`."""
         stream = self.stream
         low = self.count() if stream.token.kind == "number" else 0
         high: int | None = low
+        length = len(f"{{{low}}}")
         if stream.token.kind == ",":
             stream.at += 1
             high = self.count() if stream.token.kind == "number" else None
+            length += len(f",{'' if high is None else high}")
         stream.take("}", "`}` after a count")
-        self.repeat_counted(frame, low, high, token)
+        self.repeat_counted(frame, low, high, token, length)
 
     def count(self) -> int:
         """Read a count; 1 in place of one that is refused."""
@@ -321,7 +325,7 @@ class Expressions:
             value = 1
         return value
 
-    def repeat_counted(self, frame: _Frame, low: int, high: int | None, token: Token) -> None:
+    def repeat_counted(self, frame: _Frame, low: int, high: int | None, token: Token, length: int) -> None:
         end = self.stream.tokens[self.stream.at - 1].end
         if high is not None and high < low:
             self.problems.add(
@@ -333,12 +337,12 @@ class Expressions:
                 help=f"did you mean `~ {high}..{low}`?",
             )
             low, high = high, low
-        self.repeat(frame, low, high, end)
+        self.repeat(frame, low, high, end, length)
 
-    def repeat(self, frame: _Frame, low: int, high: int | None, end: int) -> None:
+    def repeat(self, frame: _Frame, low: int, high: int | None, end: int, length: int = 1) -> None:
         item = frame.items[-1]
         span = self.stream.span(item.span.start, end)
-        frame.items[-1] = self.checked(Repetition(item, low, high, span, item.depth + 1))
+        frame.items[-1] = self.checked(Repetition(item, low, high, span, length, item.depth + 1))
         frame.is_atom = False
 
     def alias(self, frame: _Frame) -> None:

@@ -32,11 +32,12 @@ class Pattern:
 
 @dataclass(frozen=True, slots=True)
 class Range:
-    """``"a".."z"``."""
+    """``"a".."z"``. ``length``: of the class of characters that Lark makes of it as it is written."""
 
     low: str
     high: str
     span: Span
+    length: int
     depth: int = 1
 
 
@@ -81,10 +82,13 @@ class Group:
 
 @dataclass(frozen=True, slots=True)
 class Repetition:
+    """``a?``, ``a ~ 2..5``, ``[a]``. ``length``: of its sign in a regular expression, such as ``{2,5}``."""
+
     item: Node
     min: int
     max: int | None
     span: Span
+    length: int
     depth: int
 
 

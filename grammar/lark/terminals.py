@@ -7,7 +7,7 @@ in one way only and are put together of others by reference; the rest goes throu
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final, cast
 
 from stackmask.grammar import ir
@@ -47,7 +47,11 @@ from stackmask.grammar.source.work import spend
 
 MAX_PARTS: Final = 20_000  # of a terminal that is read as a whole, all others in it written out
 MAX_SHOWN: Final = 40  # characters of a terminal without a name
-MAX_WIDTH: Final = 1 << 32
+MAX_WIDTH: Final = 1 << 64  # as in Python's re
+# what Lark replaces by a character in a regex, in a group, and other escapes
+_EVALUATED: Final = re.compile(
+    r"""\\(?:([nfrt"]|x[0-9A-Fa-f]{2}|u[0-9A-Fa-f]{4}|U[0-9A-Fa-f]{8})|.)""", re.DOTALL
+)
 _PARTS: Final = re.compile(r"\\.|\[\^?\]?(?:\\.|[^\]\\])*\]|[()|]", re.DOTALL)
 _FLAG_LENGTH: Final = len("(?i:)")
 
@@ -58,8 +62,8 @@ class Piece:
 
     ``tree``: as a pattern, other terminals written out; ``size``: its parts then. ``expr``: with references to other
     terminals. ``paths``: whether it reads texts in one way. ``asserted``: assertions in it. ``is_set``: made of `&` or `~`,
-    and without an order. ``low``, ``high``, ``value`` and ``written``: what Lark sorts alternatives by: least and
-    greatest width, length of the regular expression, and with its flags.
+    and without an order. ``low``, ``high``, ``value``: what Lark sorts alternatives by: least and greatest width, length
+    of the regular expression. ``written``: its length as a part of another one; ``flags``: those that Lark adds there.
     """
 
     tree: tree.Node
@@ -70,6 +74,7 @@ class Piece:
     high: int
     value: int
     written: int
+    flags: int = 0
     asserted: int = 0
     is_set: bool = False
     is_open: bool = False  # a regex with a `|` outside of groups
@@ -91,6 +96,7 @@ class Terminals:
         self.pieces: dict[str, Piece] = {}
         self.patterns: dict[tuple[str, str], Piece] = {}
         self.finished: dict[tuple[str, str, str], Expr] = {}
+        self.declared: dict[str, None] = {}  # of those in terminals, the ones without a definition
 
     # -- named terminals --------------------------------------------------------------------------
 
@@ -107,9 +113,8 @@ class Terminals:
             current, is_ready = todo.pop()
             if is_ready:
                 active.discard(current)
-                entry = self.entries[current]
-                pieces = [self.build(node, file) for node, file in entry.bodies]
-                self.pieces[current] = pieces[0] if len(pieces) == 1 else self.alternatives(pieces)
+                pieces = [self.build(node, file) for node, file in _options(self.entries[current])]
+                self.pieces[current] = self.alternatives(pieces) if pieces else NOTHING
                 continue
             if current in self.pieces or current in active:
                 continue
@@ -149,9 +154,9 @@ class Terminals:
                 return self.text(value, flags)
             case Pattern():
                 return self.pattern(node, file)
-            case Range(low, high):
+            case Range(low, high, _, length):
                 expr = char_class(((ord(low), ord(high)),))
-                return Piece(expr, expr, paths(expr, {}), 1, 1, 1, 5, 5)
+                return Piece(expr, expr, paths(expr, {}), 1, 1, 1, length, length)
             case Name():
                 return self.name(node, file)
             case Group(" ", items):
@@ -168,8 +173,8 @@ class Terminals:
                 )
             case Negation(item):
                 return _of_set(Complement(self.finish(self.build(item, file), item.span, file)))
-            case Repetition(item, least, most):
-                return self.repetition(self.build(item, file), least, most)
+            case Repetition(item, least, most, _, length):
+                return self.repetition(self.build(item, file), least, most, length)
         what = node.what if isinstance(node, Leaf) else "a template"
         file.problems.add(
             "G018",
@@ -190,7 +195,6 @@ class Terminals:
             expr = cast("Expr", found)
         else:
             expr = Literal(value.encode())
-        length = len(re.escape(value))
         piece = Piece(
             expr,
             expr,
@@ -199,7 +203,8 @@ class Terminals:
             len(value),
             len(value),
             len(value),
-            length + (_FLAG_LENGTH if flags else 0),
+            len(re.escape(value)) + _FLAG_LENGTH * len(flags),
+            len(flags),
         )
         self.patterns[value, "i" if flags else "="] = piece
         return piece
@@ -241,16 +246,18 @@ class Terminals:
         size = sum(1 for _ in tree.walk_nodes(found.node))
         spend(2 * size)
         expr = cast("Expr", found.node)
-        length = len(node.value)
+        length = len(_EVALUATED.sub(lambda match: "." if match[1] else match[0], node.value))
+        added = len(set(node.flags))
         return Piece(
             found.node,
             expr,
             UNKNOWN if found.asserted else paths(found.node, self.lazy),
             size,
-            least,
+            min(least, MAX_WIDTH),
             MAX_WIDTH if most is None else min(most, MAX_WIDTH),
             length,
-            length + _FLAG_LENGTH * len(node.flags),
+            length + _FLAG_LENGTH * added,
+            added,
             found.asserted,
             is_open=not node.flags and _is_open(node.value),
             follow=_forbidden(found.node),
@@ -271,21 +278,11 @@ class Terminals:
             )
             return NOTHING
         found = self.pieces.get(full)
+        if not entry.bodies:
+            self.declared[full] = None
         if found is None or not entry.bodies:
             return NOTHING
-        return Piece(
-            found.tree,
-            RuleRef(full, span=node.span),
-            found.paths,
-            found.size,
-            found.low,
-            found.high,
-            found.value,
-            found.written,
-            found.asserted,
-            found.is_set,
-            found.is_open,
-        )
+        return replace(found, expr=RuleRef(full, span=node.span))
 
     def joined(self, pieces: list[Piece]) -> Piece:
         """Return pieces that follow each other."""
@@ -305,10 +302,11 @@ class Terminals:
             sequence(exprs),
             in_sequence(piece.paths for piece in pieces),
             1 + sum(piece.size for piece in pieces),
-            sum(piece.low for piece in pieces),
+            min(sum(piece.low for piece in pieces), MAX_WIDTH),
             min(sum(piece.high for piece in pieces), MAX_WIDTH),
             length,
             length,
+            0,
             asserted,
             is_set,
         )
@@ -334,14 +332,16 @@ class Terminals:
             max(piece.high for piece in ordered),
             length,
             length,
+            0,
             sum(piece.asserted for piece in ordered),
             any(piece.is_set for piece in ordered),
         )
 
-    def repetition(self, piece: Piece, least: int, most: int | None) -> Piece:
-        length = len("(?:)*") + piece.written
+    def repetition(self, piece: Piece, least: int, most: int | None, sign: int) -> Piece:
+        """Return a repetition, whose sign has so many characters in Lark's regular expression."""
+        length = len("(?:)") + piece.written + sign
         found: tree.Node
-        if piece.asserted and tree.takes_nothing(piece.tree):  # holding once is holding always
+        if piece.asserted and piece.high == 0:  # assertions alone: holding once is holding always
             found = ir.EPSILON if least == 0 else piece.tree
         else:
             found = tree.node_repeat(piece.tree, least, most)
@@ -354,7 +354,8 @@ class Terminals:
             min(piece.low * least, MAX_WIDTH),
             high,
             length,
-            length,
+            length + _FLAG_LENGTH * piece.flags,
+            piece.flags,
             piece.asserted,
             piece.is_set,
         )
@@ -448,8 +449,21 @@ def _rank(piece: Piece) -> tuple[int, int, int]:
     return -piece.high, -piece.low, -piece.value  # mutant: widest-first
 
 
+def _options(entry: Entry) -> list[tuple[Node, File]]:
+    """Return the alternatives of a terminal: as in Lark, those of `%extend` first, the last of them before the others."""
+    if not entry.bodies:
+        return []
+    (node, file), *added = entry.bodies
+    own = (
+        [(item, file) for item in node.items]
+        if isinstance(node, Group) and node.op == "|"
+        else [(node, file)]
+    )
+    return [*reversed(added), *own]
+
+
 def _of_set(expr: Expr) -> Piece:
-    return Piece(expr, expr, UNKNOWN._replace(is_empty=False), 1, 0, MAX_WIDTH, 0, 0, 0, True)
+    return Piece(expr, expr, UNKNOWN._replace(is_empty=False), 1, 0, MAX_WIDTH, 0, 0, is_set=True)
 
 
 def _names(node: Node) -> list[Name]:

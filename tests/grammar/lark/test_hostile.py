@@ -36,6 +36,7 @@ REFUSED: dict[str, tuple[str, str]] = {
         "G018",
     ),
     "look-ahead, doubled": (doubling(60, "/a(?!b)/"), "G009"),
+    "look-ahead, doubled and repeated": (doubling(60, "/(?!b)/") + "%override start: R\nR: T0+\n", "G009"),
 }
 
 READ: dict[str, str] = {
