@@ -77,6 +77,8 @@ class Lowering:
             options = [self.expr(node, Scope(file, bound)) for node, file in entry.bodies]
             body = options[0] if len(options) == 1 else Choice(tuple(options))
             self.rules[name] = Rule(name, body, entry.span)
+        for name in self.terminals.declared:
+            self.reference(name)
         if self.skip is None:
             return start
         items = (self.skip, first) if not self.entries[start].is_terminal else (self.skip, first, self.skip)

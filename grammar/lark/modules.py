@@ -15,7 +15,7 @@ from stackmask.grammar.ebnf.syntax import Part
 from stackmask.grammar.ir import SourceText, Span
 from stackmask.grammar.lark.library import LIBRARY
 from stackmask.grammar.lark.parser import parse_module
-from stackmask.grammar.lark.syntax import Definition, Import, Module, Name, Node, is_terminal_name
+from stackmask.grammar.lark.syntax import Definition, Import, Module, Name, Node, Use, is_terminal_name
 from stackmask.grammar.source.diagnostics import Collector, GrammarFileError, line_and_column
 from stackmask.grammar.source.files import read_text
 from stackmask.grammar.source.similar import similar
@@ -28,7 +28,10 @@ MAX_SUGGESTIONS: Final = 20  # looking for similar names compares with every nam
 
 @dataclass(slots=True, eq=False)
 class File:
-    """A file as it is imported at one place: ``names`` are the full names of those that the importing file has named."""
+    """A file as it is imported at one place: ``names`` are the full names of those that the importing file has named.
+
+    ``again``: what it has named twice, as it is named in the one and the other. ``imported``: what this one has named.
+    """
 
     module: Module
     text: str
@@ -38,6 +41,8 @@ class File:
     names: Mapping[str, str] = field(default_factory=dict)
     importer: File | None = None
     path: Path | None = None
+    again: list[tuple[Name, Name]] = field(default_factory=list)
+    imported: dict[str, tuple[Name, Import]] = field(default_factory=dict)
 
     def full(self, name: str) -> str:
         """Return the name that a definition of this file has in the whole grammar. Cost: linear in the importers."""
@@ -97,10 +102,12 @@ class Loader:
                 self._import(file, group)
         # what is imported is there before what changes it
         for file in reversed(self.files):
-            for definition in file.module.definitions:
-                self._define(file, definition)
             for declared in file.module.declared:
                 self._declare(file, declared)
+            for definition in file.module.definitions:
+                self._define(file, definition)
+            for there, here in file.again:
+                self._name_again(file, there, here)
 
     def _parsed(self, text: str, name: str, path: Path | None) -> tuple[Module, Collector]:
         known = self.texts.get((name, path))
@@ -137,14 +144,34 @@ class Loader:
         known.update(name.name for name in module.declared)
         known.update(local.name for inner in module.imports for _, local in inner.items)
         names: dict[str, str] = {}
+        again: list[tuple[Name, Name]] = []
         for one in group:
             for there, here in one.items:
                 spend(4)
                 self._check_import(file, ".".join(wanted.path), there, here, known)
-                names[there.name] = here.name
+                if not self._is_new(file, there, here, one):
+                    continue
+                if names.setdefault(there.name, here.name) != here.name:
+                    again.append((there, here))
         folder = path.parent if path is not None else None
         prefix = "__".join(wanted.path)
-        self.files.append(File(module, text, folder, problems, prefix, names, file, path))
+        self.files.append(File(module, text, folder, problems, prefix, names, file, path, again))
+
+    def _is_new(self, file: File, there: Name, here: Name, wanted: Import) -> bool:
+        """Report a name under which something else is imported."""
+        first, place = file.imported.setdefault(here.name, (there, wanted))
+        same = (first.name, place.path, place.is_relative) == (there.name, wanted.path, wanted.is_relative)
+        if not same:
+            span = here.span
+            line = line_and_column(file.text, first.span.start)[0]
+            file.problems.add(
+                "G004",
+                f"two things are imported as `{here.name}`",
+                span.start,
+                span.end,
+                help=f"the first is in line {line}; give this one another name with `->`",
+            )
+        return same
 
     def _find(self, file: File, wanted: Import) -> tuple[str, str, Path | None] | None:
         """Return the name, the text and the path of what is imported; None if it cannot be, which is reported."""
@@ -229,6 +256,10 @@ class Loader:
         if definition.how != "define" and known is None:
             verb = "extend" if definition.how == "extend" else "override"
             self._nothing_to_change(file, definition, verb)
+        if definition.how == "define" and known is not None and not known.bodies:
+            problem = f"`{definition.name}` is declared and defined"
+            file.problems.add("G004", problem, span.start, span.end, help="leave out one of the two")
+            return
         if definition.how == "define" and known is not None:
             line = ""
             if known.span.source == span.source:
@@ -273,11 +304,30 @@ class Loader:
 
     def _declare(self, file: File, declared: Name) -> None:
         name = file.full(declared.name)
-        if name in self.entries:
+        known = self.entries.get(name)
+        if known is not None:
             span = declared.span
-            file.problems.add("G004", f"`{declared.name}` is declared and defined", span.start, span.end)
+            problem = f"`{declared.name}` is declared " + ("and defined" if known.bodies else "twice")
+            file.problems.add("G004", problem, span.start, span.end, help="leave out one of the two")
             return
         self.entries[name] = Entry(name, is_terminal_name(declared.name), (), declared.span, [])
+
+    def _name_again(self, file: File, there: Name, here: Name) -> None:
+        """Define what is imported under a second name as a reference to the first one."""
+        spend(8)
+        importer = file.importer
+        found = self.entries.get(file.full(there.name))
+        if importer is None or found is None:  # which is reported
+            return
+        name = importer.full(here.name)
+        if name in self.entries:
+            span = here.span
+            importer.problems.add("G004", f"`{here.name}` is imported twice", span.start, span.end)
+            return
+        arguments = tuple(Name(parameter, there.span) for parameter in found.parameters)
+        body: Node = Use(there.name, arguments, there.span, 2) if arguments else Name(there.name, there.span)
+        bodies = [(body, file)] if found.bodies else []
+        self.entries[name] = Entry(name, found.is_terminal, found.parameters, here.span, bodies)
 
     def suggest(self, name: str) -> str | None:
         """Return a name of the first file that is like this one; only of the first few that are asked for."""
