@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import count
+from itertools import chain, count
 from typing import TYPE_CHECKING, Any
 from weakref import WeakSet
 
@@ -63,31 +64,42 @@ RULE_BYTES = 700  # of Python objects for a rule, on average over real schemas: 
 MAX_ANSWERS = 65536  # results of resolvers that are remembered with their terms
 MAX_CHECKED = 262_144  # expressions in results of resolvers that are checked once
 MAX_PARTS = 50_000  # ... and whose terms are remembered
+TOKEN_WORK = 16  # units for each id of a set of special tokens
 _tags = count(1)  # newer stores have larger ones
 
 
 class TokenClasses:
     """The sets of special tokens that grammars name, with a number each.
 
-    ``number`` gives the next number, ``tell`` tells the masks which ids it stands for.
+    ``number`` gives the next number, ``tell`` tells the masks which ids it stands for, ``charge`` counts work.
     """
 
-    __slots__ = ("_info", "_known", "_number", "_tell")
+    __slots__ = ("_charge", "_every", "_info", "_known", "_number", "_tell", "_text")
 
     def __init__(
-        self, info: TokenInfo, number: Callable[[], int], tell: Callable[[tuple[int, ...]], object]
+        self,
+        info: TokenInfo,
+        number: Callable[[], int],
+        tell: Callable[[tuple[int, ...]], object],
+        charge: Callable[[int], object],
     ) -> None:
         self._info = info
         self._number = number
         self._tell = tell
+        self._charge = charge
         self._known: dict[tuple[int, ...], int] = {}
+        # all ids, and those that negated terminals are about: made once, so that large classes share their numbers
+        self._every: Sequence[int] = ()
+        self._text: Sequence[int] = ()
 
     def of(self, terminal: ir.TokenTerminal) -> tuple[tuple[int, ...], int]:
         """Return the ids that a terminal stands for, and the number of their class.
 
-        Raises: VocabularyError if the vocabulary lacks one of them, or has none that matches.
+        Cost: linear in the ids.
+        Raises: VocabularyError if the vocabulary lacks one of them, or has none that matches; BudgetError.
         """
         ids = self._ids(terminal)
+        self._charge(TOKEN_WORK * len(ids))
         if ids not in self._known:
             self._known[ids] = self._number()
             self._tell(ids)
@@ -95,7 +107,7 @@ class TokenClasses:
 
     def _ids(self, terminal: ir.TokenTerminal) -> tuple[int, ...]:
         info = self._info
-        ids: set[int] = set()
+        ranges: list[tuple[int, int]] = []
         for name in terminal.names:
             if name not in info.names:
                 known = ", ".join(sorted(info.names)[:20]) or "none"
@@ -107,17 +119,41 @@ class TokenClasses:
                     f"the vocabulary has no special token {name}; it has: {known}{meant} (special_ids=[…] makes an added "
                     f'token special; as text it is written "{name}", and a rule is named without `<` and `>`)'
                 )
-            ids.add(info.names[name])
+            ranges.append((info.names[name], info.names[name]))
         for low, high in terminal.id_ranges:
             if high >= info.size:
                 raise VocabularyError(f"token id {high} is out of range: the vocabulary has {info.size} ids")
-            ids.update(range(low, high + 1))
-        if terminal.negated:
+            ranges.append((low, high))
+        self._charge(TOKEN_WORK * len(ranges))
+        if not self._every:
+            self._every = tuple(range(info.size))
+        if terminal.negated and not self._text:
             known_ids = {i for i, text in enumerate(info.texts) if text} | set(info.names.values())
-            ids = known_ids - ids - set(info.stop_ids)  # mutant: negated-stop
+            self._text = tuple(sorted(known_ids - set(info.stop_ids)))  # mutant: negated-stop
+        ids = _without(self._text, ranges) if terminal.negated else _within(self._every, ranges)
         if not ids:
             raise VocabularyError("a token terminal that no token of the vocabulary matches")
-        return tuple(sorted(ids))
+        return ids
+
+
+def _within(every: Sequence[int], ranges: list[tuple[int, int]]) -> tuple[int, ...]:
+    """Return the ids in some ranges, once each and in order. ``every``: all ids."""
+    found: list[Sequence[int]] = []
+    at = 0
+    for low, high in sorted(ranges):
+        found.append(every[max(at, low) : high + 1])
+        at = max(at, high + 1)
+    return tuple(chain.from_iterable(found))
+
+
+def _without(ids: Sequence[int], ranges: list[tuple[int, int]]) -> tuple[int, ...]:
+    """Return the ids, which are in order, without those in some ranges."""
+    found: list[Sequence[int]] = []
+    at = 0
+    for low, high in sorted(ranges):
+        found.append(ids[at : bisect_left(ids, low, at)])
+        at = bisect_right(ids, high, at)
+    return tuple(chain.from_iterable((*found, ids[at:])))
 
 
 class ResolverAnswers:
@@ -232,7 +268,9 @@ class Store:
             self.terms, self.semantics, space, info.trie, info.size, max_bytes=cache_bytes // 2
         )
         self.terms.count_work(self.meter)
-        classes = TokenClasses(info, TermBuilder(self.terms).add_token_class, self.masks.add_token_class)
+        classes = TokenClasses(
+            info, TermBuilder(self.terms).add_token_class, self.masks.add_token_class, self.meter.charge
+        )
         self.tables = Tables(self.terms, self.semantics, classes.of, tag=next(_tags))
 
     def prepare(self, items: Sequence[ir.Expr]) -> None:

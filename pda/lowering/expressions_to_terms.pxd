@@ -23,6 +23,7 @@ cdef class TermMaker:
 
     cdef TermId term(self, Expression expr) except -1
     cdef TermId make(self, Expression expr) except -1
+    cdef object token_class(self, object terminal)
     cdef TermId regular(self, Expression expr) except -1
     cdef TermId before(self, Expression expr, TermId continuation) except -1
     cdef TermId joined(self, TermId made, TermId continuation) except -1

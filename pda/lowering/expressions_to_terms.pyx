@@ -191,9 +191,7 @@ cdef class TermMaker:
         if kind == REFERENCE:
             return self.reference((<RuleRef>expr).name, ACTION_NONE, (<RuleRef>expr).nonempty)
         if kind == TOKEN:
-            ids, number = self.tables.resolve_tokens(expr)
-            self.rules.token_classes[ids] = number
-            return self.build.token(number)
+            return self.build.token(self.token_class(expr))
         if kind == FOLLOW:
             return self.build.guard(ALL_BYTES & ~(<NotFollowedBy>expr).mask)
         if kind == CAPTURE:
@@ -220,6 +218,15 @@ cdef class TermMaker:
         resolver = (<Dynamic?>expr).resolver
         self.rules.stacked |= resolver == "top"
         return self.dynamic(self.semantics.add_resolver(resolver))
+
+    cdef object token_class(self, object terminal):
+        """Return the number of a set of special tokens, which is looked up once for each that is written."""
+        key = (terminal.names, terminal.id_ranges, terminal.negated)
+        number = self.rules.token_numbers.get(key)
+        if number is None:
+            ids, number = self.tables.resolve_tokens(terminal)
+            self.rules.token_classes[ids] = self.rules.token_numbers[key] = number
+        return number
 
     cdef TermId regular(self, Expression expr) except -1:
         """Return the term of an operand of `&` or `!`. Raises: ValueError if it is not regular."""

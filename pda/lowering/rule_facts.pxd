@@ -14,6 +14,7 @@ cdef class RuleFacts:
     cdef dict numbers           # name -> number of the rule, once it has one
     cdef set keyed              # rules that test keys of the object that they are called in
     cdef dict token_classes     # the sets of special tokens that the grammar has, and their numbers
+    cdef dict token_numbers     # the same numbers by what is written: names, ids, whether it is negated
     cdef bint stacked           # it uses the built-in stack of strings
 
     cdef object callee(self, Expression item)

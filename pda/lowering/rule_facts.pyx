@@ -31,6 +31,7 @@ cdef class RuleFacts:
         self.numbers = {}
         self.keyed = set()
         self.token_classes = {}
+        self.token_numbers = {}
         self.stacked = False
 
     cdef object callee(self, Expression item):

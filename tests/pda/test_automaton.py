@@ -29,3 +29,22 @@ def allowed(grammar: str) -> set[int]:
 def test_what_is_left_of_a_negated_terminal_has_no_stop_token() -> None:
     assert allowed("root ::= <[^97]> <[257]>") == set(range(258)) - {97}
     assert allowed("root ::= <[257]>") == {257}
+
+
+def test_ranges_of_ids_may_overlap_in_any_order() -> None:
+    assert allowed("root ::= <[9-12,3,3-4,12-15,10,258]> <[257]>") == {3, 4, *range(9, 16), 258}
+    assert allowed("root ::= <[^250-257,0-96,98,100-249,240-251]> <[257]>") == {97, 99}
+    assert allowed("root ::= <[^258]> | <[^258,258]> | <[5]>") == set(range(258))
+
+
+def test_sets_of_tokens_are_counted_each_once() -> None:
+    tokens = [*(bytes([b]) for b in range(256)), *(b"%d" % i for i in range(1_000, 21_000)), None]
+    vocabulary = sm.Vocabulary(tokens, stop_ids=[len(tokens) - 1])
+
+    def compiled(*sets: str) -> sm.CompiledGrammar:
+        text = "root ::= " + " ".join(f"<[^{one}]>" for one in sets)
+        return sm.Compiler(vocabulary).compile(sm.Grammar.from_ebnf(text))
+
+    compiled(*["5"] * 2_000, *map(str, range(50)))
+    with pytest.raises(sm.BudgetError, match="max_work"):
+        compiled(*map(str, range(3_000)))
