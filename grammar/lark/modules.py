@@ -30,7 +30,8 @@ MAX_SUGGESTIONS: Final = 20  # looking for similar names compares with every nam
 class File:
     """A file as it is imported at one place: ``names`` are the full names of those that the importing file has named.
 
-    ``again``: what it has named twice, as it is named in the one and the other. ``imported``: what this one has named.
+    ``again``: what it has named twice, as it is named in the one and the other. ``imported``: what this one has named,
+    ``wanted``: the names of all that it imports, found or not.
     """
 
     module: Module
@@ -43,6 +44,10 @@ class File:
     path: Path | None = None
     again: list[tuple[Name, Name]] = field(default_factory=list)
     imported: dict[str, tuple[Name, Import]] = field(default_factory=dict)
+    wanted: frozenset[str] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.wanted = frozenset(here.name for one in self.module.imports for _, here in one.items)
 
     def full(self, name: str) -> str:
         """Return the name that a definition of this file has in the whole grammar. Cost: linear in the importers."""
@@ -142,7 +147,7 @@ class Loader:
         module, problems = self._parsed(text, name, path)
         known = {definition.name for definition in module.definitions}
         known.update(name.name for name in module.declared)
-        known.update(local.name for inner in module.imports for _, local in inner.items)
+        known.update(here.name for inner in module.imports for _, here in inner.items)
         names: dict[str, str] = {}
         again: list[tuple[Name, Name]] = []
         for one in group:

@@ -123,8 +123,7 @@ def _undefined(loader: Loader, file: File, part: Name | Use) -> None:
     name, span = part.name, part.span
     if name in file.module.broken:
         return  # its definition is reported
-    imported = {local.name for one in file.module.imports for _, local in one.items}
-    if name in imported:
+    if name in file.wanted:
         return  # as is its import
     kind = "terminal" if is_terminal_name(name) else "rule"
     other = name.lower() if kind == "terminal" else name.upper()

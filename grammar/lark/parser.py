@@ -155,7 +155,7 @@ class _Parser:
             self.check_name(name, modifiers, begin)
             self.module.definitions.append(self.defined(name, how))
         except SyntaxProblem:
-            self.module.broken.append(name.name)
+            self.module.broken.add(name.name)
             raise
 
     def defined(self, name: Name, how: How) -> Definition:

@@ -160,7 +160,7 @@ class Module:
     imports: list[Import] = field(default_factory=list)
     ignored: list[Node] = field(default_factory=list)
     declared: list[Name] = field(default_factory=list)
-    broken: list[str] = field(default_factory=list)  # names whose definitions have errors
+    broken: set[str] = field(default_factory=set)  # names whose definitions have errors
     notes: list[tuple[Span, str, str]] = field(default_factory=list)  # place, what, and what came of it
     parts: dict[str, Part] = field(
         default_factory=dict
