@@ -176,6 +176,8 @@ def grammar_of(request: Request) -> Any:
 
     if request.kind == "ebnf":
         return sm.Grammar.from_ebnf(request.source, **request.options)
+    if request.kind == "lark":
+        return sm.Grammar.from_lark(request.source, **request.options)
     if request.kind == "json_schema":
         return sm.Grammar.from_json_schema(request.source, **request.options)
     if request.kind == "regex":

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from .explanations import all_explanations
 from .grammars import all_grammars
+from .lark import all_lark
 from .mixtures import all_mixtures
 from .regexes import all_regexes
 from .request import LARGEST, Driver, Kind, Request
@@ -16,6 +17,7 @@ def all_requests() -> list[Request]:
     """Return all requests; names are different, and none is larger than allowed."""
     found = [
         *all_grammars(),
+        *all_lark(),
         *all_regexes(),
         *all_schemas(),
         *all_streams(),

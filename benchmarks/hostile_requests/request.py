@@ -7,7 +7,9 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-Kind = Literal["ebnf", "json_schema", "regex", "choices", "sql", "sql_schema", "structural_tag", "tools"]
+Kind = Literal[
+    "ebnf", "lark", "json_schema", "regex", "choices", "sql", "sql_schema", "structural_tag", "tools",
+]  # fmt: skip
 Driver = Literal[
     "walk", "long", "text", "rollback", "draft", "fork", "jump", "reset", "explain", "budget", "complete", "strings",
     "storm",
