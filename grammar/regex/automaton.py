@@ -12,7 +12,6 @@ Source: for conditions, A. K. Chandra, D. C. Kozen and L. J. Stockmeyer, Alterna
 
 from __future__ import annotations
 
-from itertools import pairwise
 from typing import Any, Final, TypeAlias, cast
 
 from stackmask.grammar import ir
@@ -20,6 +19,7 @@ from stackmask.grammar.regex.assertions.assertions import Assertions
 from stackmask.grammar.regex.assertions.contexts import NON_ASCII, concat
 from stackmask.grammar.regex.assertions.elimination import TooLarge, expression, one_of
 from stackmask.grammar.regex.assertions.flat import TooEntangled
+from stackmask.grammar.regex.letters import TooManyClasses, alike, classes_of
 from stackmask.grammar.regex.pattern.reader import byte_class
 from stackmask.grammar.regex.pattern.tree import (
     Edge,
@@ -143,6 +143,7 @@ class _Automaton:
             if isinstance(node, Look) and not node.ahead:
                 self.behinds.setdefault(Look(node.body, False, False), len(self.behinds))
         self.edges = [node for node in nodes if isinstance(node, Edge)]
+        self.alike = alike(self.edges, len(self.classes), self.members)
         self.steps = 0
         self.search = search
         self.every = ir.Repeat(ir.ByteClass((1 << 256) - 1) if as_bytes else ir.ANY_CHAR, 0, None)
@@ -167,30 +168,10 @@ class _Automaton:
                 case Edge(pairs):
                     for left, right in pairs:
                         wanted[left[0]] = wanted[right[0]] = None
-        universe = sets.BYTES if self.as_bytes else charclass.ANY
-        cuts = sorted({c for ranges in (*wanted, universe) for low, high in ranges for c in (low, high + 1)})
-        starts: dict[int, list[Ranges]] = {}
-        for ranges in wanted:
-            for low, high in ranges:
-                starts.setdefault(low, []).append(ranges)
-                starts.setdefault(high + 1, []).append(ranges)
-        inside: set[Ranges] = set()
-        groups: dict[frozenset[Ranges], list[tuple[int, int]]] = {}
-        for low, after in pairwise(cuts):
-            inside.symmetric_difference_update(starts.get(low, ()))
-            groups.setdefault(frozenset(inside), []).append((low, after - 1))
-        classes: list[Ranges] = []
-        members: dict[Ranges, set[int]] = {ranges: set() for ranges in wanted}
-        for signature, pieces in groups.items():
-            spend(2 + len(signature) + len(pieces))
-            ranges = sets.intersect(charclass.normalize(pieces), universe)
-            if ranges:
-                for holder in signature:
-                    members[holder].add(len(classes))
-                classes.append(ranges)
-        if len(classes) > MAX_CLASSES:
-            raise TooEntangled(self.assertion)
-        return classes, {ranges: frozenset(found) for ranges, found in members.items()}
+        try:
+            return classes_of(wanted, sets.BYTES if self.as_bytes else charclass.ANY, MAX_CLASSES)
+        except TooManyClasses:
+            raise TooEntangled(self.assertion) from None
 
     def codes(self, data: bytes) -> list[int]:
         """Return the characters of a literal."""
@@ -249,14 +230,7 @@ class _Automaton:
 
     def seen(self, letter: int) -> int:
         """Return a class that stands for all those that anchors do not tell from this one, as last characters."""
-        if not self.edges:
-            return 0
-
-        def signature(of: int) -> list[bool]:
-            return [of in self.members[left[0]] for edge in self.edges for left, _ in edge.pairs]
-
-        wanted = signature(letter)
-        return next(other for other in range(letter + 1) if signature(other) == wanted)
+        return self.alike[letter] if self.edges else 0
 
     def read(self, state: State, letter: int) -> tuple[Condition, tuple[frozenset[Thread], ...]]:
         """Return the condition and the threads behind one character, or whether the text may end."""

@@ -11,11 +11,11 @@ out as characters that may not follow.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from itertools import pairwise
 from typing import Any, Final, NamedTuple, TypeAlias
 
 from stackmask.grammar import ir
 from stackmask.grammar.regex.assertions.elimination import TooLarge, expression
+from stackmask.grammar.regex.letters import TooManyClasses, alike, classes_of
 from stackmask.grammar.regex.pattern.tree import ANYTHING, Edge, Look, Node, node_children, walk_nodes
 from stackmask.grammar.regex.unicode import sets
 from stackmask.grammar.source import charclass
@@ -86,6 +86,7 @@ class _Automaton:
         self.start = self.cons(root, MATCH)
         self.bodies = [self.cons(body, FOUND) for body in bodies]
         self.edges = [node for node in nodes if isinstance(node, Edge)]
+        self.alike = alike(self.edges, len(self.classes), self.members)
         self.steps = 0
 
     def cons(self, node: Any, rest: int) -> int:
@@ -151,14 +152,7 @@ class _Automaton:
 
     def seen(self, letter: int) -> int:
         """Return a class that stands for all those that anchors do not tell from this one, as last characters."""
-        if not self.edges:
-            return END
-
-        def signature(of: int) -> list[bool]:
-            return [of in self.members[left[0]] for edge in self.edges for left, _ in edge.pairs]
-
-        wanted = signature(letter)
-        return next(other for other in range(letter + 1) if signature(other) == wanted)
+        return self.alike[letter] if self.edges else END
 
     def read(self, state: State, letter: int) -> tuple[tuple[Thread, ...], bool, bool]:
         """Return the threads behind one character, whether the match may end before it, and whether that is unsure."""
@@ -351,32 +345,10 @@ def _classes(nodes: Iterable[Node]) -> tuple[list[Ranges], dict[Ranges, frozense
             case Edge(pairs):
                 for left, right in pairs:
                     wanted[left[0]] = wanted[right[0]] = None
-    cuts = sorted({c for ranges in (*wanted, charclass.ANY) for low, high in ranges for c in (low, high + 1)})
-    changes: dict[int, list[Ranges]] = {}
-    for ranges in wanted:
-        for low, high in ranges:
-            changes.setdefault(low, []).append(ranges)
-            changes.setdefault(high + 1, []).append(ranges)
-    inside: set[Ranges] = set()
-    groups: dict[frozenset[Ranges], list[tuple[int, int]]] = {}
-    for low, after in pairwise(cuts):
-        inside.symmetric_difference_update(changes.get(low, ()))
-        spend(2 + len(inside))
-        groups.setdefault(frozenset(inside), []).append((low, after - 1))
-        if len(groups) > MAX_CLASSES + 1:  # one of them may be of surrogates alone
-            raise TooManyStates
-    classes: list[Ranges] = []
-    members: dict[Ranges, set[int]] = {ranges: set() for ranges in wanted}
-    for holders, pieces in groups.items():
-        spend(2 + len(holders) + len(pieces))
-        ranges = charclass.normalize(pieces)
-        if ranges:
-            for holder in holders:
-                members[holder].add(len(classes))
-            classes.append(ranges)
-    if len(classes) > MAX_CLASSES:
-        raise TooManyStates
-    return classes, {ranges: frozenset(found) for ranges, found in members.items()}
+    try:
+        return classes_of(wanted, charclass.ANY, MAX_CLASSES)
+    except TooManyClasses:
+        raise TooManyStates from None
 
 
 def restrictable(forbidden: Ranges) -> tuple[Ranges, bool]:
