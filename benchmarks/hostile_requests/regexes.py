@@ -36,6 +36,10 @@ def counts() -> Iterator[Request]:
         lambda n: "".join(f"[a-f]{{0,{i}}}" for i in range(1, n)),
     )
     yield from grow("re-subsets", "regex", (12, 25, 200), lambda n: f"(a|b)*a(a|b){{{n}}}")
+    yield from grow("re-count-unended", "regex", (500, 65000), lambda n: "a{" + "9" * n)
+    yield from grow(
+        "re-count-blanks", "regex", (200, 65000), lambda n: "a{" + " " * n, options={"flavor": "rust"}
+    )
     yield from grow(
         "re-alternatives-counted", "regex", (40, 2000), lambda n: "|".join(f".{{0,{i}}}x" for i in range(n))
     )
@@ -50,7 +54,20 @@ def nested() -> Iterator[Request]:
 
 
 def assertions() -> Iterator[Request]:
-    """Look-ahead, look-behind, anchors and word boundaries."""
+    """Look-ahead, look-behind, anchors, word boundaries and back-references."""
+    yield from grow("re-back-references", "regex", (100, 13000), lambda n: r"(a)\1" * n)
+    yield from grow(
+        "re-letters-behind",
+        "regex",
+        (50, 4500),
+        lambda n: "".join(f"[a-z](?<!{chr(97 + i % 26)})" for i in range(n)),
+    )
+    yield from grow(
+        "re-classes-before-edge",
+        "regex",
+        (290, 3500),
+        lambda n: "".join(f"[\\x00-\\u{0x100 + 2 * i:04x}]" for i in range(n)) + r"\b",
+    )
     yield from grow(
         "re-lookaheads",
         "regex",

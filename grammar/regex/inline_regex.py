@@ -21,7 +21,7 @@ MAX_GROUPS: Final = 50  # nested groups; each makes up to three levels of expres
 MAX_COUNT: Final = 1_000_000_000
 NO_NEWLINE: Final = charclass.negate([(0x0A, 0x0A)])
 
-_QUANTIFIER = re.compile(r"[*+?]|\{([0-9]*)(,?)([0-9]*)\}")
+_QUANTIFIER = re.compile(r"[*+?]|\{([0-9]*)(,?)((?<=,)[0-9]*|)\}")
 _CLASS = re.compile(r"\[\^?(?:\\.|[^\]\\])*\]", re.DOTALL)
 _INLINE_FLAGS = re.compile(r"\?([a-zA-Z]*)(?:-([a-zA-Z]+))?([:)])")
 _GROUP_NAME = re.compile(r"\?P?<[A-Za-z_]\w*>")

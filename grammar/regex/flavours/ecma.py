@@ -40,7 +40,7 @@ _CONTROLS: Final = {"t": 0x09, "n": 0x0A, "v": 0x0B, "f": 0x0C, "r": 0x0D}
 _SYNTAX: Final = frozenset("^$\\.*+?()[]{}|/")
 _MODIFIERS: Final = re.compile(r"\(\?([a-zA-Z]*)(-[a-zA-Z]*)?:")
 _NAME: Final = re.compile(r"\(\?<((?:[^\W\d]|\$)[\w$\u200c\u200d]*)>")
-_GROUPS: Final = re.compile(r"\\.|\[(?:\\.|[^\]\\])*\]|(\((?!\?)|\(\?<(?![=!]))", re.DOTALL)
+_GROUPS: Final = re.compile(r"\\.|\[(?:\\.|[^\]\\])*\]?|(\((?!\?)|\(\?<(?![=!]))", re.DOTALL)
 _OCTAL: Final = re.compile(r"[0-3][0-7]{0,2}|[4-7][0-7]?")
 
 
@@ -62,7 +62,7 @@ _CACHES: Final[tuple[dict[tuple[str, str, int], tuple[Ranges, int]], ...]] = ({}
 class EcmaFlavour(Flavour):
     """Reads ECMA-262 patterns."""
 
-    quantifier: ClassVar = re.compile(r"\{([0-9]+)(,?)([0-9]*)\}")
+    quantifier: ClassVar = re.compile(r"\{([0-9]+)(,?)((?<=,)[0-9]*|)\}")
     class_end: ClassVar = re.compile(r"\[(?:\\.|[^\]\\])*\]", re.DOTALL)
     repeats_names: ClassVar = True
 
@@ -71,6 +71,7 @@ class EcmaFlavour(Flavour):
         self.strict = bool(flags & U)
         self.sets = bool(flags & V)
         self.class_cache = _CACHES[self.strict + self.sets]
+        self.groups = -1  # counted where a back-reference is
 
     def folding(self, flags: int) -> str:
         return ASCII if self.reader.as_bytes else SIMPLE if flags & U else UPPER
@@ -188,8 +189,9 @@ class EcmaFlavour(Flavour):
         while after < self.reader.end and self.reader.text[after] in "0123456789":
             after += 1
         digits = self.reader.text[start + 1 : after]
-        groups = sum(1 for match in _GROUPS.finditer(self.reader.text) if match[1])
-        if len(digits) < 6 and int(digits) <= groups:
+        if self.groups < 0:
+            self.groups = sum(1 for match in _GROUPS.finditer(self.reader.text) if match[1])
+        if len(digits) < 6 and int(digits) <= self.groups:
             self.reader.refuse(
                 f"the back-reference `\\{digits}`", start, after, "no finite automaton can do it"
             )

@@ -58,7 +58,7 @@ _CACHES: Final[tuple[dict[tuple[str, str, int], tuple[Ranges, int]], ...]] = (
 class PythonFlavour(Flavour):
     """Reads Python's patterns."""
 
-    quantifier: ClassVar = re.compile(r"\{(?!\})([0-9]*)(,?)([0-9]*)\}")
+    quantifier: ClassVar = re.compile(r"\{(?!\})([0-9]*)(,?)((?<=,)[0-9]*|)\}")
     class_end: ClassVar = re.compile(r"\[\^?\]?(?:\\.|[^\]\\])*\]", re.DOTALL)
     possessive: ClassVar = True
 

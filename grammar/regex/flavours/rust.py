@@ -91,7 +91,9 @@ _CACHE: Final[dict[tuple[str, str, int], tuple[Ranges, int]]] = {}
 class RustFlavour(Flavour):
     """Reads the patterns of Rust's ``regex``."""
 
-    quantifier: ClassVar = re.compile(r"\{\s*([0-9]*)\s*(,?)\s*([0-9]*)\s*\}")
+    quantifier: ClassVar = re.compile(
+        r"\{\s*([0-9]*)(?:(?<=[0-9])\s*|)(,?)(?:(?<=,)\s*|)((?<=[,\s])[0-9]*|)(?:(?<=[0-9])\s*|)\}"
+    )
     class_end: ClassVar = re.compile(r"\[\^?\]?(?:\\.|[^\[\]\\])*\]", re.DOTALL)
     stacks_quantifiers: ClassVar = True
     quantifies_anchors: ClassVar = True

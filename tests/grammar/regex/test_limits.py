@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
+from typing import Literal
+
 import pytest
 from byte_matcher import ByteMatcher
 from work import calls_of
@@ -73,6 +76,8 @@ def test_large_counters_make_only_the_states_that_are_visited(pattern: str) -> N
         r"(?:(?=.*a.{12}b)c|d)*e",
         r"(?:(?<=a.{14})b|a|c(?!.{14}d))*",
         "a?" * 500 + r"(?<=\bb)",
+        r"(a)\1" * 2_500,
+        "".join(f"[\\x00-\\u{0x100 + 2 * i:04x}]" for i in range(2_000)) + r"\b",
     ],
     ids=lambda p: p[:20],
 )
@@ -109,3 +114,21 @@ def test_a_usual_pattern_is_read_with_few_calls() -> None:
     calls = calls_of(lambda: regex_expr(pattern, search=True))
     print(f"{calls} calls")
     assert calls < 400
+
+
+@pytest.mark.parametrize("flavor", ["ecma", "python", "rust"])
+@pytest.mark.parametrize(
+    "count", ["{" + "9" * 60_000, "{" + " " * 60_000, "{9," + "9" * 60_000, "{ 9 , " + " " * 60_000]
+)
+def test_counts_that_never_end(flavor: Literal["ecma", "python", "rust"], count: str) -> None:
+    # a guard against hangs: minutes or more, if each blank and digit were tried as the last one
+    with contextlib.suppress(StackmaskError):
+        Grammar.from_regex("a" + count, flavor=flavor)
+
+
+def test_assertions_compare_classes_once() -> None:
+    def read() -> None:
+        with pytest.raises(StackmaskError, match="G009"):
+            regex_expr("".join(f"[a-z](?<!{chr(97 + i % 26)})" for i in range(600)))
+
+    assert calls_of(read) < 2 * MOST_CALLS
