@@ -142,7 +142,7 @@ def _within(every: Sequence[int], ranges: list[tuple[int, int]]) -> tuple[int, .
     at = 0
     for low, high in sorted(ranges):
         found.append(every[max(at, low) : high + 1])
-        at = max(at, high + 1)
+        at = max(at, high + 1)  # mutant: ids-overlap
     return tuple(chain.from_iterable(found))
 
 

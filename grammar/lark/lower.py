@@ -196,7 +196,7 @@ class Lowering:
             return [terminal]
         if isinstance(terminal, Sequence):
             return [*terminal.items, self.skip]
-        return [terminal, self.skip]
+        return [terminal, self.skip]  # mutant: ignored-after
 
     def named(self, full: str, node: Name, scope: Scope) -> list[Expr]:
         entry = self.entries.get(full)

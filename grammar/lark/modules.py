@@ -55,7 +55,7 @@ class File:
         while file is not None and file.importer is not None:
             given = file.names.get(name)
             if given is not None:
-                name = given
+                name = given  # mutant: given-name
             elif name.startswith("_"):
                 name = f"_{file.prefix}__{name[1:]}"
             else:
@@ -157,7 +157,7 @@ class Loader:
                 if not self._is_new(file, there, here, one):
                     continue
                 if names.setdefault(there.name, here.name) != here.name:
-                    again.append((there, here))
+                    again.append((there, here))  # mutant: named-again
         folder = path.parent if path is not None else None
         prefix = "__".join(wanted.path)
         self.files.append(File(module, text, folder, problems, prefix, names, file, path, again))

@@ -279,7 +279,7 @@ class Terminals:
             return NOTHING
         found = self.pieces.get(full)
         if not entry.bodies:
-            self.declared[full] = None
+            self.declared[full] = None  # mutant: declared-inside
         if found is None or not entry.bodies:
             return NOTHING
         return replace(found, expr=RuleRef(full, span=node.span))
@@ -354,7 +354,7 @@ class Terminals:
             min(piece.low * least, MAX_WIDTH),
             high,
             length,
-            length + _FLAG_LENGTH * piece.flags,
+            length + _FLAG_LENGTH * piece.flags,  # mutant: repeated-flags
             piece.flags,
             piece.asserted,
             piece.is_set,
@@ -459,7 +459,7 @@ def _options(entry: Entry) -> list[tuple[Node, File]]:
         if isinstance(node, Group) and node.op == "|"
         else [(node, file)]
     )
-    return [*reversed(added), *own]
+    return [*reversed(added), *own]  # mutant: extended-last
 
 
 def _of_set(expr: Expr) -> Piece:

@@ -131,7 +131,7 @@ def _report(text: str, at: int, problems: Collector) -> int:
     }
     problems.add("G001", f"unexpected `{character}`", at, at + 1, label="here", help=cures.get(character, ""))
     # a slash behind a backslash begins no regex: each would look for its end in the rest of the text
-    return at + 2 if text.startswith("\\/", at) else at + 1
+    return at + 2 if text.startswith("\\/", at) else at + 1  # mutant: escaped-slash
 
 
 def _line_end(text: str, at: int) -> int:

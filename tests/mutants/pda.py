@@ -285,6 +285,14 @@ ROWS = (
         ("tests/pda/test_automaton.py",),
     ),
     Mutant(
+        "ids-overlap",
+        "pda/store",
+        "max(at, high + 1)",
+        "high + 1",
+        "Ranges of token ids that overlap name each id once.",
+        ("tests/pda/test_automaton.py",),
+    ),
+    Mutant(
         "no-text",
         "pda/automaton",
         "not store.space.is_live(self.lowered.start, self.start_state)",

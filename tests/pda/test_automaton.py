@@ -6,6 +6,9 @@ import numpy as np
 import pytest
 
 import stackmask as sm
+from stackmask.grammar.ir import TokenTerminal
+from stackmask.pda.store import TokenClasses
+from stackmask.runtime.matching.compiler import token_info
 
 SPECIAL = {"<tool>": 257, "<end>": 258}
 VOCABULARY = sm.Vocabulary(
@@ -35,6 +38,14 @@ def test_ranges_of_ids_may_overlap_in_any_order() -> None:
     assert allowed("root ::= <[9-12,3,3-4,12-15,10,258]> <[257]>") == {3, 4, *range(9, 16), 258}
     assert allowed("root ::= <[^250-257,0-96,98,100-249,240-251]> <[257]>") == {97, 99}
     assert allowed("root ::= <[^258]> | <[^258,258]> | <[5]>") == set(range(258))
+    info = token_info(VOCABULARY)
+    classes = TokenClasses(info, lambda: 0, lambda ids: None, lambda units: None)
+    for ranges in ([(9, 12), (3, 3), (3, 4), (12, 15), (10, 10)], [(1, 9), (2, 3), (4, 5)], [(7, 7), (7, 7)]):
+        named = {i for low, high in ranges for i in range(low, high + 1)}
+        ids, _ = classes.of(TokenTerminal((), tuple(ranges), False))
+        assert ids == tuple(sorted(named))
+        ids, _ = classes.of(TokenTerminal((), tuple(ranges), True))
+        assert ids == tuple(sorted(set(range(258)) - named))
 
 
 def test_sets_of_tokens_are_counted_each_once() -> None:
