@@ -22,6 +22,7 @@ from oracle.earley import Recognizer, Symbol
 
 from stackmask.grammar.ir import RuleSet, TokenTerminal, walk
 
+_BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _ITEM = re.compile(r'\s*(?:("(?:\\.|[^"\\])*")|(<\S+>))')
 
 
@@ -69,6 +70,17 @@ def read_sample(line: str, tokens: dict[str, int]) -> list[Symbol]:
             symbols.append(("token", tokens.setdefault(item[2], 1000 + len(tokens))))
         position = item.end()
     return symbols
+
+
+def page_examples(page: Path, language: str) -> list[tuple[str, list[str], list[str]]]:
+    """Return each grammar of a page of documentation with its accepted and rejected lines."""
+    found: list[tuple[str, list[str], list[str]]] = []
+    for block, text in _BLOCK.findall(page.read_text(encoding="utf-8")):
+        if block == language:
+            found.append((text, [], []))
+        elif block in ("accepted", "rejected"):
+            found[-1][1 if block == "accepted" else 2].extend(text.splitlines())
+    return found
 
 
 def check_samples(rules: RuleSet, accepted: Iterable[str], rejected: Iterable[str]) -> None:
