@@ -1,6 +1,8 @@
 """Random Lark grammars against Lark's Earley parser with the lexer "dynamic_complete", on all short texts.
 
-python benchmarks/lark_random.py [--count N] [--seed N] [--length N] [--write]
+python benchmarks/lark_random.py [--count N] [--seed N] [--length N] [--changed] [--write]
+
+``--changed``: with imports, and definitions that extend and override others.
 """
 
 from __future__ import annotations
@@ -22,6 +24,7 @@ def main() -> None:
     parser.add_argument("--count", type=int, default=1_000, help="grammars")
     parser.add_argument("--seed", type=int, default=0, help="of the first one")
     parser.add_argument("--length", type=int, default=4, help="characters of the longest texts")
+    parser.add_argument("--changed", action="store_true")
     parser.add_argument("--write", action="store_true")
     arguments = parser.parse_args()
     begin = time.monotonic()
@@ -29,7 +32,7 @@ def main() -> None:
     refused: Counter[str] = Counter()
     wrong = []
     for seed in range(arguments.seed, arguments.seed + arguments.count):
-        outcome = compare(seed, arguments.length)
+        outcome = compare(seed, arguments.length, arguments.changed)
         if outcome.refused:
             refused[outcome.refused] += 1
             continue
@@ -43,6 +46,7 @@ def main() -> None:
     print(result)
     if arguments.write:
         command = f"python benchmarks/lark_random.py --count {arguments.count} --seed {arguments.seed} --length {arguments.length}"
+        command += " --changed" if arguments.changed else ""
         result["seconds"] = round(time.monotonic() - begin)
         print(write_result("lark_random", command, result, lark=lark.__version__))
 

@@ -21,9 +21,10 @@ class Outcome(NamedTuple):
     wrong: tuple[str, ...] = ()
 
 
-def compare(seed: int, most: int) -> Outcome:
-    """Put all texts of at most so many characters to both."""
-    text = RandomLark(seed).text()
+def compare(seed: int, most: int, changed: bool = False) -> Outcome:
+    """Put all texts of at most so many characters to both. ``changed``: with imports, and `%extend` and `%override`."""
+    made = RandomLark(seed)
+    text = made.changed() if changed else made.text()
     try:
         judge = LarkJudge(text)
     except (lark.exceptions.LarkError, AssertionError):

@@ -56,7 +56,8 @@ class RandomLark:
         for name in self.rules:
             prefix = pick.choice(("", "", "?", "!"))
             lines.append(f"{prefix}{name}: {self.expression(2, True)}")
-        for number, name in enumerate(self.terminals):
+        own = [name for name in self.terminals if name.startswith("T")]
+        for number, name in enumerate(own):
             priority = pick.choice(("", "", "", ".2"))
             lines.append(f"{name}{priority}: {self.terminal(2, self.terminals[number + 1 :])}")
         if self.templates:
@@ -64,6 +65,28 @@ class RandomLark:
         if pick.random() < 0.4:
             lines.append('%ignore " "')
         return "\n".join(lines)
+
+    def changed(self) -> str:
+        """Return the grammar with imports, and with definitions that change others."""
+        pick = self.random
+        imports = []
+        for name, own in pick.sample(
+            (("INT", "I"), ("WS_INLINE", "WS_INLINE"), ("LETTER", "L"), ("DIGIT", "I")), 2
+        ):
+            if own not in self.terminals:
+                imports.append(f"%import common.{name}" + ("" if name == own else f" -> {own}"))
+                self.terminals.append(own)
+        lines = [self.text()]
+        for _ in range(pick.randint(1, 3)):
+            how = pick.choice(("extend", "extend", "override"))
+            if pick.random() < 0.7:
+                number = pick.randrange(len(self.terminals))
+                lines.append(
+                    f"%{how} {self.terminals[number]}: {self.terminal(1, self.terminals[number + 1 :])}"
+                )
+            elif self.rules:
+                lines.append(f"%{how} {pick.choice(self.rules)}: {self.expression(1, True)}")
+        return "\n".join(imports + lines)
 
     def expression(self, depth: int, top: bool = False) -> str:
         """Return the body of a rule, or a part of one."""

@@ -20,6 +20,14 @@ def test_random_grammars() -> None:
     assert sum(outcome.accepted for outcome in outcomes) >= 100
 
 
+def test_random_changes() -> None:
+    outcomes = [compare(seed, 3, True) for seed in range(2_000, 2_040)]
+    for outcome in outcomes:
+        assert not outcome.wrong, f"{outcome.text}\n{outcome.wrong}"
+    assert sum(outcome.verdicts for outcome in outcomes) >= 300
+    assert sum(outcome.accepted for outcome in outcomes) >= 60
+
+
 @pytest.mark.parametrize(
     ("terminal", "texts"),
     [
