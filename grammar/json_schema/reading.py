@@ -98,7 +98,7 @@ def read_plainly(schema: Any, asked: Asked, copy: bytes | None = None) -> tuple[
     The whole reader writes the notes of the report when they are first asked for, from a copy that is made here, or
     that ``key_of`` made.
     """
-    if type(schema) is not dict:
+    if type(schema) is not dict or not schema:  # an empty one is `true`
         return None
     draft = _draft_of(schema, asked.draft)
     # the pieces know drafts by their address

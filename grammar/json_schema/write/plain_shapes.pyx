@@ -91,12 +91,14 @@ cdef PlainShape shape_of(dict schema, frozenset keywords):
             shape.of_scalars = True
         elif part == VALUES:
             shape.of_values = True
-        elif part == PROPERTIES:
+        elif part == PROPERTIES or part == REQUIRED:
+            if value is None:  # as if it were not there
+                return None
             shape.of_objects = True
-            shape.properties = value
-        elif part == REQUIRED:
-            shape.of_objects = True
-            shape.required = value
+            if part == PROPERTIES:
+                shape.properties = value
+            else:
+                shape.required = value
         elif part == OTHERS:
             shape.of_objects = True
             shape.others = value

@@ -149,6 +149,8 @@ def test_one_keyword_that_is_not_plain_is_left_to_the_whole_reader() -> None:
         {"type": "object", "properties": {"a": {"type": "array", "minItems": -1}}},
         {"type": "object", "properties": {"a": {"enum": []}}, "required": ["a"]},
         {"type": "array", "items": {"type": "string", "pattern": "("}},
+        {"type": "object", "properties": None},
+        {"type": "object", "properties": {"a": {"type": "object", "required": None}}},
         {"$id": 1, "type": "object"},
         {"$schema": None, "type": "object"},
         {"$ref": "#/definitions/b", "definitions": {}},
@@ -161,6 +163,12 @@ def test_what_is_wrong_is_said_by_the_whole_reader(schema: Any) -> None:
     with pytest.raises(SchemaError) as found:
         sm.Grammar.from_json_schema(schema)
     assert str(found.value) == str(expected.value)
+
+
+def test_an_empty_schema_has_the_rules_of_the_whole_reader() -> None:
+    expected = read_schema({}, asked())[0]
+    grammar = sm.Grammar.from_json_schema({})
+    assert list(grammar.rules.rules) == list(expected.rules) == list(read_schema(True, asked())[0].rules)
 
 
 def test_recursion_with_a_way_out_is_plain() -> None:
