@@ -103,6 +103,9 @@ class _Alone:
     def constant(self, value: Any, where: Where) -> int:
         raise UnsupportedSchemaError(where, "", "it is no scalar value")
 
+    def literal(self, schema: Any, parent: Node, where: Where) -> int:
+        raise UnsupportedSchemaError(where, "", "it has parts that may be no schemas")
+
     def unsupported(self, where: Where, keyword: str, reason: str) -> None:
         raise UnsupportedSchemaError(where, keyword, reason)
 

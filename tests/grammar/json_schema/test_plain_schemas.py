@@ -165,6 +165,18 @@ def test_what_is_wrong_is_said_by_the_whole_reader(schema: Any) -> None:
     assert str(found.value) == str(expected.value)
 
 
+@pytest.mark.parametrize("keyword", ["items", "additionalProperties"])
+def test_what_is_said_of_parts_of_scalar_values_is_read(keyword: str) -> None:
+    for value in (True, False):
+        for leaf in ({"type": "boolean", keyword: value}, {keyword: value, "enum": [None, 1, "a"]}):
+            schema = {"type": "object", "properties": {"a": leaf}}
+            grammar = sm.Grammar.from_json_schema(schema, whitespace="compact")
+            assert grammar.rules == read_schema(schema, asked(whitespace="compact"))[0]
+    for value in (0, 1.5, "a"):
+        with pytest.raises(SchemaError, match=keyword):
+            sm.Grammar.from_json_schema({"type": "boolean", keyword: value})
+
+
 def test_an_empty_schema_has_the_rules_of_the_whole_reader() -> None:
     expected = read_schema({}, asked())[0]
     grammar = sm.Grammar.from_json_schema({})
