@@ -233,6 +233,7 @@ class Lowering:
                     and node.content is not None
                     and self.counter == before
                     and not self.spells(node.mask)
+                    and not self.algebra.relax  # what is relaxed here is refused elsewhere
                 ):
                     remember(node, result)
         self.expressions[state] = result

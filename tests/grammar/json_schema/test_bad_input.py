@@ -239,3 +239,14 @@ def test_relaxed_places_are_listed() -> None:
     grammar = sm.Grammar.from_json_schema({"pattern": r"(a)\1"}, on_unsupported="relax")
     assert grammar.report is not None
     assert [(note.pointer, note.keyword) for note in grammar.report.relaxed] == [("#", "pattern")]
+
+
+def test_what_is_relaxed_for_one_is_refused_to_the_next() -> None:
+    for leaf in ({"type": "integer", "multipleOf": 3.14159}, {"multipleOf": 1_000_000_001, "maximum": -5}):
+        for schema in (leaf, {"type": "array", "items": leaf}, {"anyOf": [leaf, {"type": "array"}]}):
+            for _ in range(2):
+                relaxed = sm.Grammar.from_json_schema(schema, on_unsupported="relax")
+                assert relaxed.report is not None
+                assert [note.keyword for note in relaxed.report.relaxed] == ["multipleOf"]
+                with pytest.raises(sm.UnsupportedSchemaError, match="multipleOf"):
+                    sm.Grammar.from_json_schema(schema)
