@@ -77,4 +77,7 @@ def remember(node: Node, expr: ir.Expr) -> None:
     plain = not node.mask & NUMBER or node.whole or number is ALL_NUMBERS or number is INTEGERS
     words = not node.mask & STRING or text is ALL or text.words is not None
     LASTING[id(expr)] = expr
-    _LEAVES[key] = Leaf(node.mask, node.scalars, node.whole, expr, not plain, not words)
+    # of what has no value nothing is written, nor is anything noted
+    numbers = not plain and not number.is_empty()
+    strings = not words and not text.is_empty()
+    _LEAVES[key] = Leaf(node.mask, node.scalars, node.whole, expr, numbers, strings)

@@ -396,6 +396,16 @@ def test_what_was_met_before_is_reported_again() -> None:
         assert "#/items" in reports[0]
 
 
+def test_nothing_is_reported_of_strings_that_there_are_not() -> None:
+    leaf = {"type": ["null", "string"], "format": "uuid", "maxLength": 1}
+    for n in range(3):
+        report = sm.Grammar.from_json_schema(
+            {"items": dict(leaf), "minItems": n, "uniqueItems": False}
+        ).report
+        assert report is not None
+        assert not [note for note in report.notes if "strings:" in note.reason]
+
+
 def test_equal_schemas_of_a_one_of_are_two() -> None:
     leaf = {"type": "string", "maxLength": 3}
     schema = {"oneOf": [dict(leaf), dict(leaf), {"type": ["integer", "string"]}]}
