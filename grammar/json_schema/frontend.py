@@ -7,6 +7,7 @@ from functools import lru_cache, partial
 from typing import Any, Final, NamedTuple
 
 from stackmask.grammar.ir import Expr, RuleSet
+from stackmask.grammar.ir.expressions import MAX_HASHED_DEPTH
 from stackmask.grammar.json_schema.document.drafts import BY_NAME
 from stackmask.grammar.json_schema.document.errors import (
     SchemaError,
@@ -32,7 +33,14 @@ from stackmask.grammar.json_schema.write.narrowing import with_narrower
 from stackmask.grammar.json_schema.write.plain_objects import PlainObjects
 from stackmask.grammar.json_schema.write.whitespace import Whitespace
 from stackmask.grammar.source.gc_pause import without_collection
-from stackmask.grammar.source.work import check_size, check_text, current_work, enter, input_limit
+from stackmask.grammar.source.work import (
+    BudgetError,
+    check_size,
+    check_text,
+    current_work,
+    enter,
+    input_limit,
+)
 
 PREPARED_CLASSES = (ANY_STRING_CHAR,)  # nearly every grammar has JSON strings
 
@@ -149,7 +157,10 @@ def schema_rules(
     if is_closed:
         report.add("narrowed", "", "", EXTRA_KEYS)
     _note_options(report, blanks, spelling, numbers)
-    rules = _spelled(rules, blanks, spelling, numbers == "plain")
+    try:
+        rules = _spelled(rules, blanks, spelling, numbers == "plain")
+    except RecursionError:  # a list of thousands of items, for example
+        raise BudgetError("max_depth", MAX_HASHED_DEPTH, "nesting of an expression", fixed=True) from None
     if key is not None and work is not None:
         remember(key, blanks, rules, report, work.done - before)
     return rules, report

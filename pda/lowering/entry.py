@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, field
+from functools import reduce
+from operator import and_, or_
 from typing import TypeAlias
 
 from stackmask.grammar import ir
+from stackmask.grammar.source.charclass import Ranges
 from stackmask.grammar.source.gc_pause import without_collection
+from stackmask.grammar.source.work import spend
 from stackmask.pda.context.object_keys import KeyStates
 from stackmask.pda.context.semantic_states import Semantics
 from stackmask.pda.errors import VocabularyError
@@ -130,33 +134,49 @@ def _show_byte(byte: int) -> str:
     return f"{chr(byte)!r}" if 0x20 <= byte < 0x7F else f"byte 0x{byte:02X}"
 
 
-def _bytes_of(expr: ir.Expr, known: dict[int, int]) -> int:
-    """Return a mask of bytes that holds every byte of every string (exact but for `&` and `!`)."""
-    if id(expr) in known:
-        return known[id(expr)]
-    mask = 0
+def _bytes_of(whole: ir.Expr, known: dict[int, int]) -> int:
+    """Return a mask of bytes that holds every byte of every string (exact but for `&` and `!`).
+
+    Cost: linear in the expression; no recursion.
+    """
+    todo = [whole]  # the parts of an expression come after it, and are done before it
+    while todo:
+        expr = todo[-1]
+        parts = () if isinstance(expr, ir.Complement) else ir.children(expr)
+        waiting = [part for part in parts if id(part) not in known]
+        if waiting:
+            todo += waiting
+            continue
+        todo.pop()
+        if id(expr) not in known:
+            spend(1)
+            known[id(expr)] = _bytes_by_parts(expr, [known[id(part)] for part in parts])
+    return known[id(whole)]
+
+
+def _bytes_by_parts(expr: ir.Expr, parts: list[int]) -> int:
+    """Return the mask of an expression, by those of its parts."""
     match expr:
         case ir.Literal(data):
-            for byte in data:
-                mask |= 1 << byte
-            return mask
+            return reduce(or_, [1 << byte for byte in data], 0)
         case ir.ByteClass(mask):
             return mask
         case ir.CharClass(ranges):
-            for low, high in ranges:
-                for sequence in byte_sequences(low, high):
-                    for first, last in sequence:
-                        mask |= (1 << (last + 1)) - (1 << first)
-        case ir.Intersection(items):
-            mask = ALL_BYTES
-            for item in items:
-                mask &= _bytes_of(item, known)
+            return _bytes_of_ranges(ranges)
+        case ir.Intersection():
+            return reduce(and_, parts, ALL_BYTES)
         case ir.Complement():
             return _UTF8_BYTES
         case _:
-            for child in ir.children(expr):
-                mask |= _bytes_of(child, known)
-    known[id(expr)] = mask
+            return reduce(or_, parts, 0)
+
+
+def _bytes_of_ranges(ranges: Ranges) -> int:
+    mask = 0
+    for low, high in ranges:
+        for sequence in byte_sequences(low, high):
+            for first, last in sequence:
+                mask |= (1 << (last + 1)) - (1 << first)
     return mask
 
 

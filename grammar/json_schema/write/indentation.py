@@ -11,6 +11,7 @@ from collections.abc import Callable, Hashable
 from typing import Final
 
 from stackmask.grammar import ir
+from stackmask.grammar.source.work import spend
 
 START: Final = (0, None)
 """The state that a text begins in: depth 0, and nothing else is known."""
@@ -85,7 +86,7 @@ class _InnerResolver:
 def beside_depth(rules: ir.RuleSet, start: Hashable = START) -> ir.RuleSet:
     """Return the rules with a depth beside what their actions and resolvers keep; ``start`` is the first state.
 
-    Cost: linear in the rules.
+    Cost: linear in the rules; no recursion.
     """
     wrapped: dict[int, _Inner | _InnerResolver] = {}
     known: dict[int, ir.Expr] = {}
@@ -104,16 +105,20 @@ def beside_depth(rules: ir.RuleSet, start: Hashable = START) -> ir.RuleSet:
         assert isinstance(found, _InnerResolver)
         return found
 
-    def visit(expr: ir.Expr) -> ir.Expr:
-        if ir.is_pure(expr):
-            return expr
-        items = ir.children(expr)
-        if not items and not isinstance(expr, ir.Dynamic):
-            return expr
-        found = known.get(id(expr))
-        if found is None:
-            found = known[id(expr)] = rebuilt(expr, tuple([visit(item) for item in items]))
-        return found
+    def visit(whole: ir.Expr) -> ir.Expr:
+        todo = [whole]  # the parts of an expression come after it, and are done before it
+        while todo:
+            expr = todo[-1]
+            parts = ir.children(expr)
+            waiting = [part for part in parts if id(part) not in known and _may_keep(part)]
+            if waiting:
+                todo += waiting
+                continue
+            todo.pop()
+            if id(expr) not in known and _may_keep(expr):
+                spend(1)
+                known[id(expr)] = rebuilt(expr, tuple([known.get(id(part), part) for part in parts]))
+        return known.get(id(whole), whole)
 
     def rebuilt(expr: ir.Expr, items: tuple[ir.Expr, ...]) -> ir.Expr:
         match expr:
@@ -141,3 +146,8 @@ def beside_depth(rules: ir.RuleSet, start: Hashable = START) -> ir.RuleSet:
 
     bodies = {name: ir.Rule(name, visit(rule.body)) for name, rule in rules.rules.items()}
     return ir.RuleSet(bodies, rules.start, start)
+
+
+def _may_keep(expr: ir.Expr) -> bool:
+    """Tell whether an action or a resolver may stand in an expression."""
+    return not ir.is_pure(expr) and bool(isinstance(expr, ir.Dynamic) or ir.children(expr))

@@ -263,3 +263,29 @@ def test_a_grammar_with_narrower_answers_can_be_pickled() -> None:
     grammar = sm.Grammar.from_json_schema(schema, profile="model")
     again = pickle.loads(pickle.dumps(grammar.rules))
     assert dump(again) == dump(grammar.rules)
+
+
+@pytest.mark.parametrize(
+    "options", [{"profile": "model"}, {"whitespace": {"indent": 2}}, {"spelling": "dumps"}]
+)
+def test_lists_of_a_thousand_kinds_of_items(options: dict[str, Any]) -> None:
+    schema = {"type": "array", "items": [{"type": "integer"}, {"type": "boolean"}] * 500}
+    indent = options.get("whitespace", {}).get("indent")
+    text = json.dumps([7, True] * 500, indent=indent)
+    assert accepts(schema, text, **options)
+    assert not accepts(schema, json.dumps([7, True] * 400 + [True], indent=indent), **options)
+
+
+def test_lists_of_too_many_kinds_of_items_are_an_error() -> None:
+    schema = {"type": "array", "items": [{"type": "integer"}] * 20_000}
+    for profile in ("exact", "model"):
+        with pytest.raises(sm.BudgetError, match="nesting"):
+            COMPILER.compile(sm.Grammar.from_json_schema(schema, profile=profile))
+
+
+def test_bytes_without_a_token_are_found_in_long_lists() -> None:
+    schema = {"type": "array", "items": [{"type": "integer"}] * 1000 + [{"const": "~"}]}
+    grammar = sm.Grammar.from_json_schema(schema, spelling="plain")
+    spelled = [bytes([i]) for i in range(256) if i != ord("~")]
+    with pytest.raises(sm.VocabularyError, match="no token is just '~'"):
+        sm.Compiler(sm.Vocabulary([*spelled, b"<eos>"], stop_ids=[255], special_ids=[255])).compile(grammar)
