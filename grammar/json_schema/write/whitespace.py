@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field
-from functools import cache, lru_cache
+from functools import lru_cache
 from typing import Any, Final
 
 from stackmask.grammar import ir
 from stackmask.grammar.json_schema.document.errors import SchemaError
 from stackmask.grammar.json_schema.write import layout
 from stackmask.grammar.json_schema.write.indentation import START, Deeper, LineBreak
+from stackmask.grammar.source.work import remembering
 
 DEFAULT_MAX: Final = 40  # a line break and the indentation of ten levels
 MAX_INDENT: Final = 100  # blanks of one level
@@ -151,7 +152,7 @@ class Whitespace:
             if kind == "max" and isinstance(value, int) and value >= 0:
                 return _any(value)
             if kind == "separators" and _are_separators(value):
-                return cls.separators(*value)
+                return _separators(*value)
             if kind == "pattern" and isinstance(value, str):
                 return _pattern(value)
         raise SchemaError(
@@ -183,7 +184,7 @@ def _around(blank: ir.Expr, note: str) -> Whitespace:
     )
 
 
-@cache
+@lru_cache(64)
 def _any(most: int) -> Whitespace:
     return Whitespace.any(most)
 
@@ -193,7 +194,12 @@ def _indented(indent: str, item: str, member: str) -> Whitespace:
     return Whitespace.indented(indent, item, member)
 
 
-@cache
+@lru_cache(64)
+def _separators(item: str, member: str) -> Whitespace:
+    return Whitespace.separators(item, member)
+
+
+@remembering(64)
 def _pattern(source: str) -> Whitespace:
     from stackmask.grammar.json_schema.algebra.patterns import blank_expr
 
