@@ -21,12 +21,15 @@ from stackmask.grammar.json_schema.write.lowering import START, Lowering
 from stackmask.grammar.json_schema.write.plain_leaves import read_leaf
 from stackmask.grammar.json_schema.write.plain_schemas import PlainSchemas
 from stackmask.grammar.json_schema.write.whitespace import Whitespace
-from stackmask.grammar.source.work import spend_units, uncounted
+from stackmask.grammar.source.work import ENDLESS, Work, counted, spend_units
 
 PLAIN_DRAFTS: Final = (UNDECLARED, *DRAFTS)
 MAX_KNOWN: Final = 256  # schemas that are remembered as a whole
 MAX_KNOWN_BYTES: Final = 4096  # of one
 MAX_KNOWN_PARTS: Final = 2000
+# a unit of work makes one to five bytes of rules, half of which other grammars share: 10 MB, or little more
+MAX_KNOWN_UNITS: Final = 8_000_000  # of all that are remembered
+MAX_KNOWN_UNITS_EACH: Final = 500_000
 MAX_BLANKS: Final = 16  # kinds of blanks whose pieces of schemas are remembered
 # by the address of the blanks, which are held, and whether numbers are plain
 _PLAIN: Final[dict[tuple[int, bool], PlainSchemas]] = {}
@@ -120,13 +123,14 @@ def read_plainly(schema: Any, asked: Asked, copy: bytes | None = None) -> tuple[
 
 
 def _noted(copy: bytes, asked: Asked) -> Report:
-    """Return the report of a schema that was copied."""
-    return _read_again(marshal.loads(copy), asked)
+    """Return the report of a plain schema that was copied.
 
-
-@uncounted
-def _read_again(schema: Any, asked: Asked) -> Report:
-    return read_schema(schema, asked)[1]
+    That is not counted, and no limit stops it, so that whoever has a grammar has its report too: a plain schema is
+    read within the limits of its request, and the whole reader takes up to twelve times the units of that, for
+    however large a schema; for most of them, twice its time.
+    """
+    with counted(Work(ENDLESS, ENDLESS, ENDLESS)):
+        return read_schema(marshal.loads(copy), asked)[1]
 
 
 def _draft_of(schema: dict[str, Any], default: Draft | None) -> Draft | None:
@@ -165,8 +169,39 @@ class Known(NamedTuple):
     units: int
 
 
-_KNOWN: Final[dict[tuple[Any, ...], Known]] = {}
-_LOCK: Final = Lock()
+class KnownSchemas:
+    """Schemas that were read, by what they say: up to a number of them, and to the work that all of them took.
+
+    The oldest ones are forgotten for new ones. Threads may share it.
+    """
+
+    __slots__ = ("_lock", "by_key", "units")
+
+    def __init__(self) -> None:
+        self.by_key: dict[tuple[Any, ...], Known] = {}
+        self._lock = Lock()
+        self.units = 0
+
+    def add(self, key: tuple[Any, ...], known: Known) -> None:
+        """Remember a schema, unless it took too much work."""
+        if known.units > MAX_KNOWN_UNITS_EACH:
+            return
+        with self._lock:
+            self._forget(key)
+            while self.by_key and (
+                len(self.by_key) >= MAX_KNOWN or self.units + known.units > MAX_KNOWN_UNITS
+            ):
+                self._forget(next(iter(self.by_key)))
+            self.by_key[key] = known
+            self.units += known.units
+
+    def _forget(self, key: tuple[Any, ...]) -> None:
+        old = self.by_key.pop(key, None)
+        if old is not None:
+            self.units -= old.units
+
+
+_KNOWN: Final = KnownSchemas()
 
 
 def key_of(schema: Any, options: tuple[Any, ...], blanks: Whitespace) -> tuple[Any, ...] | None:
@@ -185,7 +220,7 @@ def key_of(schema: Any, options: tuple[Any, ...], blanks: Whitespace) -> tuple[A
 
 def recall(key: tuple[Any, ...]) -> tuple[RuleSet, Report] | None:
     """Return the rules and the report of a schema that says the same, if it is remembered. Its work is charged again."""
-    known = _KNOWN.get(key)
+    known = _KNOWN.by_key.get(key)
     if known is None:
         return None
     spend_units(known.units)
@@ -194,7 +229,4 @@ def recall(key: tuple[Any, ...]) -> tuple[RuleSet, Report] | None:
 
 def remember(key: tuple[Any, ...], blanks: Whitespace, rules: RuleSet, report: Report, units: int) -> None:
     """Remember a schema that was read; the oldest ones are forgotten for it."""
-    with _LOCK:
-        while len(_KNOWN) >= MAX_KNOWN:
-            del _KNOWN[next(iter(_KNOWN))]
-        _KNOWN[key] = Known(blanks, rules, report.copy(), units)
+    _KNOWN.add(key, Known(blanks, rules, report.copy(), units))

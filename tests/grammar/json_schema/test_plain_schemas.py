@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pickle
 import random
+import sys
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
@@ -11,8 +13,20 @@ import pytest
 import stackmask as sm
 from stackmask.grammar.json_schema.document.drafts import BY_NAME
 from stackmask.grammar.json_schema.document.errors import SchemaError
-from stackmask.grammar.json_schema.reading import Asked, read_plainly, read_schema
+from stackmask.grammar.json_schema.nodes import leaf_cache
+from stackmask.grammar.json_schema.reading import (
+    MAX_KNOWN,
+    MAX_KNOWN_UNITS,
+    MAX_KNOWN_UNITS_EACH,
+    Asked,
+    Known,
+    KnownSchemas,
+    read_plainly,
+    read_schema,
+)
+from stackmask.grammar.json_schema.write import plain_schemas
 from stackmask.grammar.json_schema.write.whitespace import Whitespace
+from stackmask.grammar.source.work import ENDLESS, Work, counted
 
 BYTES = sm.Vocabulary([bytes([i]) for i in range(256)] + [b"</s>"], stop_ids=[256], special_ids=[256])
 LEAVES: tuple[Any, ...] = (
@@ -235,6 +249,95 @@ def test_a_schema_that_comes_again_is_remembered() -> None:
         other: dict[str, Any] = options
         assert sm.Grammar.from_json_schema(made("one"), **other).rules is not first.rules
     assert sm.Grammar.from_json_schema(made("two")).rules is not first.rules
+
+
+def test_what_is_remembered_is_bounded_by_number_and_by_work() -> None:
+    blanks = Whitespace.of(None)
+    rules, report = read_schema(True, asked())
+
+    def known(units: int) -> Known:
+        return Known(blanks, rules, report, units)
+
+    schemas = KnownSchemas()
+    for n in range(2 * MAX_KNOWN):
+        schemas.add((n,), known(10))
+    assert list(schemas.by_key) == [(n,) for n in range(MAX_KNOWN, 2 * MAX_KNOWN)]
+    assert schemas.units == 10 * MAX_KNOWN
+    schemas.add((0,), known(MAX_KNOWN_UNITS_EACH + 1))
+    assert (0,) not in schemas.by_key
+    for _ in range(2):  # again, in place of itself
+        for n in range(100):
+            schemas.add((n,), known(MAX_KNOWN_UNITS_EACH))
+    assert schemas.units == MAX_KNOWN_UNITS
+    assert list(schemas.by_key) == [(n,) for n in range(100 - MAX_KNOWN_UNITS // MAX_KNOWN_UNITS_EACH, 100)]
+
+
+def test_a_schema_of_much_work_is_not_remembered() -> None:
+    schema = {"type": "object", "properties": {f"p{n}": {"multipleOf": 500 + n} for n in range(20)}}
+    first = sm.Grammar.from_json_schema(schema)
+    again = sm.Grammar.from_json_schema(schema)
+    assert first.work > MAX_KNOWN_UNITS_EACH
+    assert again.rules is not first.rules
+
+
+def many_of(kind: str, n: int) -> dict[str, Any]:
+    """Return a plain schema with ``n`` parts."""
+    names = [f"p{i}" for i in range(n)]
+    if kind == "references":
+        parts: dict[str, Any] = {
+            name: {"type": "object", "properties": {"a": {"$ref": f"#/definitions/p{(7 * i + 1) % n}"}}}
+            for i, name in enumerate(names)
+        }
+        return {"$ref": "#/definitions/p0", "definitions": parts}
+    leaves: dict[str, Any] = {
+        "types": {"type": "integer"},
+        "anything": {},
+        "bounds": {"type": "integer", "minimum": 7, "maximum": 7 + n},
+        "objects": {"type": "object", "properties": {"a": {"type": "null"}}},
+    }
+    if kind == "required":
+        return {"type": "object", "properties": {name: {"type": "null"} for name in names}, "required": names}
+    if kind == "lists":
+        return {"type": "array", "items": {"type": "array", "minItems": n}, "maxItems": n * n}
+    return {"type": "object", "properties": {name: dict(leaves[kind], title=name) for name in names}}
+
+
+@pytest.mark.parametrize(
+    "kind", ["types", "anything", "bounds", "objects", "required", "references", "lists"]
+)
+def test_the_report_takes_little_more_work_than_the_schema(kind: str) -> None:
+    for n in (5, 200, 2000):
+        schema = many_of(kind, n)
+        with counted(Work(ENDLESS, ENDLESS, ENDLESS)) as plain:
+            found = read_plainly(schema, asked())
+        assert found is not None
+        with counted(Work(ENDLESS, ENDLESS, ENDLESS)) as whole:
+            notes = read_schema(schema, asked())[1].notes
+        assert whole.done < 15 * plain.done + 100_000
+        assert found[1].notes == notes
+
+
+def test_threads_may_read_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(plain_schemas, "MAX_KEPT", 5)
+    monkeypatch.setattr(leaf_cache, "MAX_LEAVES", 5)
+    schemas = [random_schema(random.Random(f"plain schema {seed}")) for seed in range(100)]
+    expected = [read_plainly(schema, asked()) for schema in schemas]
+
+    def read(first: int) -> None:
+        for n in range(len(schemas)):
+            at = (7 * n + first) % len(schemas)
+            found, same = read_plainly(schemas[at], asked()), expected[at]
+            assert (found is None) == (same is None)
+            assert found is None or same is None or found[0] == same[0]
+
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        with ThreadPoolExecutor(4) as pool:
+            for done in [pool.submit(read, first) for first in (0, 0, 50, 99)]:
+                done.result()
+    finally:
+        sys.setswitchinterval(interval)
 
 
 def test_values_that_python_takes_for_equal_are_not() -> None:
