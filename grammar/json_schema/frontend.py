@@ -15,7 +15,7 @@ from stackmask.grammar.json_schema.document.errors import (
 )
 from stackmask.grammar.json_schema.document.loading import is_type, load_schema
 from stackmask.grammar.json_schema.document.python_types import NARROWING
-from stackmask.grammar.json_schema.document.report import Report
+from stackmask.grammar.json_schema.document.report import Report, copied
 from stackmask.grammar.json_schema.document.schema_size import written_bytes
 from stackmask.grammar.json_schema.reading import (
     Asked,
@@ -140,7 +140,6 @@ def schema_rules(
                 key = key_of(loaded, options, blanks)
                 found = None if key is None else recall(key)
                 if found is not None:
-                    found[1].source = loaded
                     return found
             work = current_work()
             before = 0 if work is None else work.done
@@ -151,7 +150,8 @@ def schema_rules(
     except RecursionError:
         raise UnsupportedSchemaError("", "", TOO_DEEP) from None
     if not of_type:
-        report.source = loaded
+        if report.source is None:  # else the reader had a copy
+            report.source = loaded if isinstance(source, str | bytes | bytearray) else copied(loaded)
     else:
         report.add("narrowed", "", "type", NARROWING)
     if is_closed:

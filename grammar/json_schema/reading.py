@@ -13,7 +13,7 @@ from stackmask.grammar.ir import RuleSet
 from stackmask.grammar.json_schema.algebra.algebra import Algebra
 from stackmask.grammar.json_schema.document.drafts import BY_URI, DRAFTS, UNDECLARED, Draft
 from stackmask.grammar.json_schema.document.errors import SchemaError, UnsupportedSchemaError
-from stackmask.grammar.json_schema.document.report import Report
+from stackmask.grammar.json_schema.document.report import Copied, Report
 from stackmask.grammar.json_schema.document.schema_size import has_own_parts, is_larger
 from stackmask.grammar.json_schema.sets.numbers import UnsupportedNumber
 from stackmask.grammar.json_schema.sets.string_sets import TextsTooLarge
@@ -119,7 +119,9 @@ def read_plainly(schema: Any, asked: Asked, copy: bytes | None = None) -> tuple[
             copy = marshal.dumps(schema, 4)  # with the same objects in the same places
         except ValueError:  # a value that JSON does not have, where nothing reads it
             return None
-    return RuleSet(rules, START), Report(partial(_noted, copy, asked))
+    report = Report(partial(_noted, copy, asked))
+    report.source = Copied(copy)
+    return RuleSet(rules, START), report
 
 
 def _noted(copy: bytes, asked: Asked) -> Report:
@@ -229,4 +231,6 @@ def recall(key: tuple[Any, ...]) -> tuple[RuleSet, Report] | None:
 
 def remember(key: tuple[Any, ...], blanks: Whitespace, rules: RuleSet, report: Report, units: int) -> None:
     """Remember a schema that was read; the oldest ones are forgotten for it."""
-    _KNOWN.add(key, Known(blanks, rules, report.copy(), units))
+    report = report.copy()
+    report.source = Copied(key[0])
+    _KNOWN.add(key, Known(blanks, rules, report, units))

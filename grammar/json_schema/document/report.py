@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import marshal
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, NamedTuple
 
 from stackmask.grammar.json_schema.document.drafts import is_unknown, subschema_keys, why_unknown
 from stackmask.grammar.json_schema.document.errors import Where, pointer
@@ -29,6 +30,16 @@ class Note:
         return f"{self.kind}: {self.pointer}: {f'`{self.keyword}`: ' if self.keyword else ''}{self.reason}"
 
 
+class Copied(NamedTuple):
+    """A schema as it was when it was read, whatever its owner does with it afterwards: as ``marshal`` writes it."""
+
+    data: bytes
+
+    def schema(self) -> Any:
+        """Return the schema, with the same objects in the same places."""
+        return marshal.loads(self.data)
+
+
 class Report:
     """How the grammar of a schema differs from the schema.
 
@@ -49,7 +60,8 @@ class Report:
         # the place of a part that was worked out, and that of an equal one, one after the other
         self.repeated: list[Where] = []
         self._notes: list[Note] | None = None
-        self.source: Any = None  # the schema, whose unknown keywords are looked for when somebody asks
+        # the schema, or a copy of it, whose unknown keywords are looked for when somebody asks
+        self.source: Any = None
 
     def add(self, kind: Kind, where: Where, keyword: str, reason: str) -> None:
         """Add a note; the same one counts once."""
@@ -57,8 +69,9 @@ class Report:
         self._notes = None
 
     def copy(self) -> Report:
-        """Return a report of the same notes, of a schema that is still to be said."""
+        """Return a report of the same notes."""
         found = Report(self._make)
+        found.source = self.source
         found._raw = list(self._raw)
         found.repeated = self.repeated
         return found
@@ -76,9 +89,10 @@ class Report:
     def notes(self) -> list[Note]:
         """All notes. Cost: linear in them and in the equal parts, once."""
         if self._notes is None:
-            if self._make is not None:
-                made = self._make()
-                self._raw[:0] = made._raw
+            make = self._make
+            if make is not None:  # threads that ask at once make the same notes, and equal ones count once
+                made = make()
+                self._raw = [*made._raw, *self._raw]
                 self.repeated = made.repeated
                 self._make = None
             repeats: dict[str, list[str]] = {}
@@ -89,7 +103,8 @@ class Report:
             for kind, where, keyword, reason in self._raw:
                 for place in _places(pointer(where), repeats):
                     notes[Note(kind, place, keyword, reason)] = None
-            self._notes = [*_unknown_keywords(self.source), *notes]
+            source = self.source.schema() if type(self.source) is Copied else self.source
+            self._notes = [*_unknown_keywords(source), *notes]
         return self._notes
 
     @property
@@ -110,6 +125,14 @@ class Report:
 
     def __str__(self) -> str:
         return "\n".join(map(str, self.notes)) or "nothing narrowed, nothing relaxed"
+
+
+def copied(schema: Any) -> Any:
+    """Return a copy of a schema; the schema itself if it holds what is no plain value."""
+    try:
+        return Copied(marshal.dumps(schema, 4))
+    except ValueError:
+        return schema
 
 
 def _unknown_keywords(source: Any) -> list[Note]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pickle
 import random
 import sys
+import threading
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -13,6 +14,7 @@ import pytest
 import stackmask as sm
 from stackmask.grammar.json_schema.document.drafts import BY_NAME
 from stackmask.grammar.json_schema.document.errors import SchemaError
+from stackmask.grammar.json_schema.document.report import Report
 from stackmask.grammar.json_schema.nodes import leaf_cache
 from stackmask.grammar.json_schema.reading import (
     MAX_KNOWN,
@@ -315,6 +317,44 @@ def test_the_report_takes_little_more_work_than_the_schema(kind: str) -> None:
             notes = read_schema(schema, asked())[1].notes
         assert whole.done < 15 * plain.done + 100_000
         assert found[1].notes == notes
+
+
+@pytest.mark.parametrize("minimum", [0, 1])
+def test_the_report_knows_the_unknown_keywords_that_were_there(minimum: int) -> None:
+    schema: dict[str, Any] = {
+        "type": "object",
+        "properties": {"a": {"type": "string", "minimal": 3}},
+        "minProperties": minimum,  # of which one is for the whole reader
+    }
+    if not minimum:
+        del schema["minProperties"]
+    first = sm.Grammar.from_json_schema(schema)
+    again = sm.Grammar.from_json_schema(schema)
+    copies = [pickle.loads(pickle.dumps(first)), pickle.loads(pickle.dumps(again))]
+    schema["properties"]["a"]["maximal"] = schema["properties"]["b"] = {"minimal": 1}
+    for grammar in (first, again, *copies):
+        assert grammar.report is not None
+        assert [(note.pointer, note.keyword) for note in grammar.report.unknown] == [
+            ("#/properties/a", "minimal")
+        ]
+
+
+def test_threads_may_ask_for_one_report_at_once() -> None:
+    for n in range(20):
+        leaf = {"type": "string", "maxLength": 3, "title": str(n)}
+        schema = {"type": "object", "properties": {f"p{i}": leaf for i in range(30)}}
+        expected = [str(note) for note in read_schema(schema, asked())[1].notes]
+        report = sm.Grammar.from_json_schema(schema).report
+        assert report is not None
+        start = threading.Barrier(4)
+
+        def ask(report: Report = report, start: threading.Barrier = start) -> list[str]:
+            start.wait()
+            return [str(note) for note in report.notes]
+
+        with ThreadPoolExecutor(4) as pool:
+            for found in [pool.submit(ask) for _ in range(4)]:
+                assert found.result()[:-1] == expected
 
 
 def test_threads_may_read_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
