@@ -129,7 +129,7 @@ def _visible_count(texts: Texts) -> int | None:
     return at_least(expr) if is_plain(expr) else None
 
 
-class UsedKeys:
+class KeyTrie:
     """Keys that were used, as a trie: adding one makes anew only the way to it.
 
     Labels of branches are strings. Deeper than ``MAX_LEVELS`` branches, what is left of the keys is a plain list.
@@ -139,7 +139,7 @@ class UsedKeys:
     __slots__ = ("branches", "ends", "listed", "spelled")
 
     def __init__(
-        self, branches: dict[str, tuple[str, UsedKeys]], ends: bool, listed: tuple[str, ...] = ()
+        self, branches: dict[str, tuple[str, KeyTrie]], ends: bool, listed: tuple[str, ...] = ()
     ) -> None:
         self.branches = branches  # by their first characters
         self.ends = ends
@@ -149,16 +149,16 @@ class UsedKeys:
             options.append(ir.EPSILON)
         self.spelled = ir.Choice(tuple(options)) if len(options) > 1 else options[0] if options else None
 
-    def adding(self, key: str) -> UsedKeys:
+    def adding(self, key: str) -> KeyTrie:
         """Return the set with one more key. Cost: the branches on the way to it."""
-        way: list[tuple[UsedKeys, str]] = []  # the nodes that are made anew, and the labels from them
+        way: list[tuple[KeyTrie, str]] = []  # the nodes that are made anew, and the labels from them
         node, left = self, key
         while True:
             if len(way) >= MAX_LEVELS:
-                made = UsedKeys(node.branches, node.ends, (*node.listed, left))
+                made = KeyTrie(node.branches, node.ends, (*node.listed, left))
                 break
             if not left:
-                made = UsedKeys(node.branches, True, node.listed)
+                made = KeyTrie(node.branches, True, node.listed)
                 break
             label, below = node.branches.get(left[0], ("", _END))
             shared = _shared(label, left)
@@ -174,14 +174,14 @@ class UsedKeys:
             branches = {label[shared]: (label[shared:], below)}
             if shared < len(left):
                 branches[left[shared]] = (left[shared:], _END)
-            made = UsedKeys(branches, shared == len(left))
+            made = KeyTrie(branches, shared == len(left))
             break
         for node, label in reversed(way):
-            made = UsedKeys({**node.branches, label[0]: (label, made)}, node.ends, node.listed)
+            made = KeyTrie({**node.branches, label[0]: (label, made)}, node.ends, node.listed)
         return made
 
 
-def _then(label: str, node: UsedKeys) -> ir.Expr:
+def _then(label: str, node: KeyTrie) -> ir.Expr:
     """Return the spellings of a label, and then of what follows it."""
     if node is _END or node.spelled is None:
         return literal(label)
@@ -200,8 +200,8 @@ def _shared(a: str, b: str) -> int:
     return count
 
 
-_END: Final = UsedKeys({}, True)
-_NO_KEYS: Final = UsedKeys({}, False)
+_END: Final = KeyTrie({}, True)
+_NO_KEYS: Final = KeyTrie({}, False)
 
 
 @ir.never_forbids
@@ -213,7 +213,7 @@ def no_keys(_: Hashable, __: bytes) -> Hashable:
 @ir.never_forbids
 def use_key(used: Hashable, text: bytes) -> Hashable | None:
     """Add a key, as JSON text, to those used. It was not used before: ``LeftOverKeys`` has none of them."""
-    assert isinstance(used, UsedKeys)
+    assert isinstance(used, KeyTrie)
     return used.adding(json.loads(text))
 
 
@@ -227,7 +227,7 @@ class LeftOverKeys:
 
     def __call__(self, used: Hashable) -> ir.Expr:
         """Return the expression of what is left. It shares all but a few parts with that of one key less."""
-        assert isinstance(used, UsedKeys)
+        assert isinstance(used, KeyTrie)
         if used.spelled is None:
             return string(self.body)
         return string(ir.Intersection((self.body, ir.Complement(used.spelled))))

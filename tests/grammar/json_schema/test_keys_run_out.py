@@ -156,7 +156,7 @@ def test_keys_that_go_on_by_all_their_states_do_not_run_out() -> None:
     assert "LeftOverKeys" not in str(grammar.normalized)
 
 
-def test_used_keys_are_what_was_added() -> None:
+def test_a_trie_has_the_keys_that_were_added() -> None:
     choose = random.Random(11)
     used, known = key_languages._NO_KEYS, []
     for _ in range(60):
@@ -172,7 +172,7 @@ def test_used_keys_are_what_was_added() -> None:
             assert spelled.matches(text.encode()) == (word in known)
 
 
-def test_keys_within_keys_do_not_nest_without_end() -> None:
+def test_a_trie_of_keys_within_keys_does_not_nest_without_end() -> None:
     used = key_languages._NO_KEYS
     for n in range(3 * key_languages.MAX_LEVELS):
         used = used.adding("a" * n)
