@@ -35,7 +35,7 @@ cdef class UsedKeys:
             return 0
         if not list_added(self.sets, self.spelled_set, used, added):
             self.spelled.clear()
-            self.generation += 1
+            self.generation += 1  # mutant: begun-anew
             added.clear()
             self.sets.list_texts(used, added)
         before = self.spelled.size()

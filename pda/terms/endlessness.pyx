@@ -92,7 +92,7 @@ cdef bint none_runs_out(
         return False
     steps.resize(states.size(), 0)
     for i in range(target.size()):
-        steps[source[i]] += live[target[i]]
+        steps[source[i]] += live[target[i]]  # mutant: dead-steps
     for i in range(states.size()):
         if live[i] and not steps[i]:
             return False

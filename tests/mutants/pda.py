@@ -73,6 +73,14 @@ ROWS = (
         ("tests/pda/terms/test_terms.py",),
     ),
     Mutant(
+        "dead-steps",
+        "pda/terms",
+        "live[target[i]]",
+        "1",
+        "A string that only leads to states without a string cannot be made longer.",
+        ("tests/pda/terms/test_emptiness.py",),
+    ),
+    Mutant(
         "shorter-first",
         "pda/vocabulary",
         "a.length < b.length or",
@@ -111,6 +119,14 @@ ROWS = (
         "False",
         "A test of a key that comes after something that can be empty is seen.",
         ("tests/pda/context/test_keys.py", "tests/exactness/test_objects.py"),
+    ),
+    Mutant(
+        "begun-anew",
+        "pda/context",
+        "+= 1",
+        "+= 0",
+        "The keys of one object are not taken for those of another one.",
+        ("tests/exactness/test_interleaved_keys.py",),
     ),
     Mutant(
         "blank-twice",
@@ -259,6 +275,14 @@ ROWS = (
         "i > begun",
         "A mask is the union of all its operands, whichever of them it begins with.",
         ("tests/pda/masks/assembly", "tests/exactness/test_random_grammars.py::test_masks_equal_the_oracle"),
+    ),
+    Mutant(
+        "new-doubts",
+        "pda/masks/assembly",
+        "place, known.keys, read",
+        "place, known.keys + 1, read",
+        "Every key that an object has forbids the tokens that repeat it.",
+        ("tests/exactness/test_objects.py", "tests/exactness/test_keys_in_tokens.py"),
     ),
     Mutant(
         "no-trials",

@@ -428,7 +428,7 @@ cdef class _Reading:
             for name in required:
                 if type(name) is not str or name not in properties:
                     return None
-                must.add(name)
+                must.add(name)  # mutant: must-be-there
         is_open = others is not False
         if is_open and not properties and (others is True or (type(others) is dict and not others)):
             self.uses_prelude = True

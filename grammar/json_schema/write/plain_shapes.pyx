@@ -106,7 +106,7 @@ cdef PlainShape shape_of(dict schema, frozenset keywords):
             shape.of_arrays = True
             shape.items = value
         elif part != WITHOUT_EFFECT:
-            if type(value) is not int or not 0 <= value <= MOST:
+            if type(value) is not int or not 0 <= value <= MOST:  # mutant: no-count
                 return None
             shape.of_arrays = True
             if part == LEAST_ITEMS:

@@ -139,7 +139,7 @@ cdef class UndeclaredKeys(MaskPart):
             known.places.clear()
         # else as many were seen: the list of a generation only grows
         if known.keys < self.used.spelled.size():
-            self.doubt(place, known.keys, read, known.places)
+            self.doubt(place, known.keys, read, known.places)  # mutant: new-doubts
             known.keys = self.used.spelled.size()
             # most keys lead to the same places, such as that of an escape
             sort(known.places.begin(), known.places.end())
