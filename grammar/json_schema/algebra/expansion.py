@@ -54,7 +54,7 @@ class _Branch:
         self.present: dict[str, bool] = {}
         self.properties: dict[str, tuple[int, ...]] = {}
         self.keys: tuple[tuple[Any, ...], ...] = ()
-        self.touched: set[str] = set()
+        self.touched: dict[str, None] = {}  # in order: a clash ends the look at them
         self.unchecked = False
 
     def copy(self) -> _Branch:
@@ -66,7 +66,7 @@ class _Branch:
         other.present = dict(self.present)
         other.properties = dict(self.properties)
         other.keys = self.keys
-        other.touched = set(self.touched)
+        other.touched = dict(self.touched)
         other.unchecked = self.unchecked
         return other
 
@@ -254,7 +254,7 @@ class Expansion:
             if branch.present.get(name) is False:
                 return False
             branch.present[name] = True
-            branch.touched.add(name)
+            branch.touched[name] = None
         elif kind == PROPERTY:
             name, literal = atom[1], atom[2]
             present = branch.present.get(name)
@@ -264,10 +264,10 @@ class Expansion:
                 branch.present[name] = False
             branch.properties[name] = (*branch.properties.get(name, ()), literal)
             if present:
-                branch.touched.add(name)
+                branch.touched[name] = None
         elif kind == KEYS:
             branch.keys = (*branch.keys, atom)
-            branch.touched.update(name for name, there in branch.present.items() if there)
+            branch.touched.update((name, None) for name, there in branch.present.items() if there)
         else:
             branch.unchecked = True
         branch.atoms.append(atom)

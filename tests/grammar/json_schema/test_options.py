@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import os
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -412,3 +415,28 @@ def test_equal_schemas_of_a_one_of_are_two() -> None:
     assert accepts(schema, "1")
     assert accepts(schema, '"long"')
     assert not accepts(schema, '"abc"')
+
+
+def test_work_is_the_same_in_every_process() -> None:
+    program = """if True:
+        import stackmask as sm
+        names = [f"p{i}" for i in range(6)]
+        parts = {name: {"anyOf": [{"type": "integer"}, {"type": "string", "minLength": i}]} for i, name in enumerate(names)}
+        branches = [
+            {"properties": {name: {"type": "null" if name == other else "string", "maxLength": 9 + i} for name in names}}
+            for i, other in enumerate([*names, ""])
+        ]
+        schema = {"type": "object", "required": names, "properties": parts, "anyOf": branches}
+        print(sm.Grammar.from_json_schema(schema).work)
+    """
+    works = set()
+    for seed in "1234":
+        done = subprocess.run(
+            [sys.executable, "-c", program],
+            check=True,
+            capture_output=True,
+            text=True,
+            env={**os.environ, "PYTHONHASHSEED": seed},
+        )
+        works.add(done.stdout)
+    assert len(works) == 1
