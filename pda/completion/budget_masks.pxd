@@ -20,7 +20,8 @@ cdef struct Fork:
     # a configuration and all that may follow it
     int32_t first           # groups[first:first + count]
     int32_t count
-    int32_t most            # tokens that the worst successor needs, as far as it is known; -1 before that
+    int32_t most            # tokens that the worst successor needs, as far as it is known
+    bint measured           # whether `most` is known
     bint complete           # all tokens are in the groups
 
 

@@ -24,7 +24,6 @@ cdef enum:
     MOST_SHAPES = 4_096
     MOST_ROW_BYTES = 1 << 25    # of rows that are kept
     MOST_TOKENS = 1 << 22       # in the groups that are kept
-    NOT_KNOWN_YET = -1
 
 
 cdef uint64_t OF_SHAPE = <uint64_t>1 << 40  # in keys of `fork_of`
@@ -99,7 +98,8 @@ cdef class BudgetMasks:
         cdef Fork fork
         cdef Successors group
         fork.complete = complete
-        fork.most = NOT_KNOWN_YET
+        fork.most = 0
+        fork.measured = False
         fork.first = <int32_t>self.groups.size()
         self.completions.terms.meter.spend(1 + self.completions.successors.size() // 4)
         map_reset(&self.group_of)
@@ -148,11 +148,13 @@ cdef class BudgetMasks:
         cdef int32_t at
         if self.goes_by_shape(config):
             at = map_get(&self.fork_of, OF_SHAPE | <uint64_t>self.shapes.shape_of(config))
-            if at != NO_VALUE and self.forks[at].complete and self.forks[at].most >= 0:
+            if at != NO_VALUE and self.forks[at].complete and self.forks[at].measured:
                 if CAPTURE_ROOM + 2 * self.forks[at].most <= room:
                     return True
         at = map_get(&self.fork_of, config)
-        return at != NO_VALUE and self.forks[at].complete and 0 <= self.forks[at].most <= room
+        if at == NO_VALUE or not self.forks[at].complete or not self.forks[at].measured:
+            return False
+        return self.forks[at].most <= room
 
     cdef bint restore(self, ConfigId config, int32_t room, uint32_t* words) noexcept nogil:
         """Write a row that was kept. Return False if there is none."""
@@ -194,6 +196,7 @@ cdef class BudgetMasks:
                     token = self.tokens[t]
                     words[token >> 5] &= ~(<uint32_t>1 << (token & 31))
         self.forks[at].most = most
+        self.forks[at].measured = True
         if not fork.complete:
             refill(self.scratch, self.width, 0)
             self.completions.terms.meter.spend(self.width // 8)
@@ -207,7 +210,7 @@ cdef class BudgetMasks:
         cdef int32_t at = self.fork_of_shape(config), g, t, needed, most = 0, steps = 0
         cdef Fork fork = self.forks[at]
         cdef TokenId token
-        if fork.most == NOT_KNOWN_YET:
+        if not fork.measured:
             steps = SHAPE_STEPS
         for g in range(fork.first, fork.first + fork.count):
             needed = self.completions.few(self.groups[g].next, &steps)
@@ -219,6 +222,7 @@ cdef class BudgetMasks:
                 token = self.tokens[t]
                 self.scratch[token >> 5] |= <uint32_t>1 << (token & 31)
         self.forks[at].most = most
+        self.forks[at].measured = True
         return 0
 
     cdef int keep_listed(self, ConfigId config, int32_t room, Fork fork, uint32_t* words) except -1 nogil:
