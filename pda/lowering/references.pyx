@@ -152,7 +152,7 @@ cdef class RuleScan:
         in the references of remembered rules.
         """
         cdef KnownRules known = self.tables.bodies
-        cdef dict found = {}, users = {}
+        cdef dict found = {}, places = {}, users = {}   # numbers of rules; places of those with references
         cdef list todo = list(self.rules.bodies), wrong = []
         cdef object name, hit, other
         cdef Expression body
@@ -162,12 +162,13 @@ cdef class RuleScan:
             if not body.flags:
                 hit = self.known_pure(body)
                 if hit is not None:
-                    found[name] = -1 - hit
+                    found[name] = hit
                 continue
             place = known.find(body, self.tag)
             if place < 0:
                 continue
-            found[name] = place
+            found[name] = known.rules[place].number
+            places[name] = place
             for i in range(known.rules[place].refs, known.rules[place].refs_end):
                 other = known.ref_names[i]
                 if type(other) is int:  # an inner expression that a call needs a rule for
@@ -175,27 +176,26 @@ cdef class RuleScan:
             if self.rules.added:
                 todo.extend(self.rules.added)
                 self.rules.added.clear()
-        for name, hit in found.items():
+        for name, hit in places.items():
             place = hit
-            if place < 0:
-                continue
             for i in range(known.rules[place].refs, known.rules[place].refs_end):
                 other = known.ref_names[i]
                 users.setdefault(other, []).append(name)
                 hit = found.get(other)
-                if hit is None or number_at(known, hit) != known.ref_numbers[i]:
+                if hit is None or <int32_t>hit != known.ref_numbers[i]:
                     wrong.append(name)
         while wrong:
             name = wrong.pop()
             if found.pop(name, None) is not None:
                 wrong.extend(users.get(name, ()))
         for name, hit in found.items():
-            place = hit
-            self.rules.numbers[name] = number_at(known, place)
-            if place < 0:
+            self.rules.numbers[name] = hit
+            hit = places.get(name)
+            if hit is None:
                 self.rules.heights[name] = 1
                 other = self.empty_before(self.rules.bodies[name])
             else:
+                place = hit
                 self.rules.heights[name] = known.rules[place].height
                 other = known.nullable[place]
                 if known.rules[place].keyed:
@@ -416,8 +416,3 @@ cdef Py_ssize_t height_above(dict called, dict heights) except -1:
         if other > height:
             height = other
     return height + 1
-
-
-cdef int32_t number_at(KnownRules known, Py_ssize_t place) noexcept:
-    """Return the number of the rule at a place; of one without references, whose place says it."""
-    return <int32_t>(-1 - place) if place < 0 else known.rules[place].number

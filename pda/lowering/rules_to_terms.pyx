@@ -36,7 +36,7 @@ from stackmask.grammar.ir.expressions cimport (
 from stackmask.pda.lowering.expressions_to_terms cimport TermMaker
 from stackmask.pda.lowering.references cimport RuleScan
 from stackmask.pda.lowering.rule_facts cimport RuleFacts, next_number
-from stackmask.pda.ids cimport ACTION_NONE
+from stackmask.pda.ids cimport ACTION_NONE, TermId
 from stackmask.pda.terms.term_store cimport TermBuilder
 
 from stackmask.grammar.ir import TokenLimit
@@ -44,6 +44,11 @@ from stackmask.grammar.ir.strongly_connected import components
 
 cdef enum:
     MAX_PURE = 100_000          # remembered objects, then they are forgotten
+
+
+cdef inline object shape_of_term(TermId term):
+    """Return the number of a term among those of shapes."""
+    return 2 * <int32_t>term + 1
 
 
 @cython.final
@@ -201,14 +206,17 @@ cdef class Lowering:
     cdef object shape(self, Expression expr, dict order, dict seen):
         """Return a number for the expression with numbers for the names of rules: equal shapes mean the same.
 
-        An expression without rules of the component is numbered by its term. Cost: each object once.
+        An expression without rules of the component is numbered by its term: odd, where others are even.
+        Cost: each object once.
         """
         cdef Expression item
         cdef object known, key
         if not expr.flags:
-            return -1 - self.maker.term(expr)
+            return shape_of_term(self.maker.term(expr))
         if expr.kind == REFERENCE and (<RuleRef>expr).name not in order:
-            return -1 - self.maker.reference((<RuleRef>expr).name, ACTION_NONE, (<RuleRef>expr).nonempty)
+            return shape_of_term(
+                self.maker.reference((<RuleRef>expr).name, ACTION_NONE, (<RuleRef>expr).nonempty)
+            )
         known = <Py_ssize_t><void*>expr
         found = seen.get(known)
         if found is not None:
@@ -235,5 +243,5 @@ cdef class Lowering:
             key = (DYNAMIC, self.maker.semantics.add_resolver((<Dynamic>expr).resolver))
         else:
             key = expr
-        found = seen[known] = self.tables.shapes.setdefault(key, len(self.tables.shapes))
+        found = seen[known] = 2 * self.tables.shapes.setdefault(key, len(self.tables.shapes))
         return found
