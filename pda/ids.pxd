@@ -69,7 +69,9 @@ cdef enum:
     # in place of an id where there is none
     NO_TERM = -1
     NO_RULE = -1
+    NO_TEST = -1
     NO_SEM = -1
+    NO_TEXT = -1
     NO_PARENT = -1
     NO_SPEC = -1
     NO_FRAME = -1

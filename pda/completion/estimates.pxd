@@ -31,7 +31,7 @@ cdef class Estimates:
     cdef vector[Tested] keyed_found
     cdef vector[uint8_t] keyed_stage    # of keyed_found
     cdef vector[int32_t] missing_first  # by key state: bytes of the next key that the object needs
-    cdef vector[int32_t] missing_all    # ... and of all of them; -1 where it is not known
+    cdef vector[int32_t] missing_all    # ... and of all of them; UNKNOWN where nobody asked
     cdef vector[TermId] bodies          # by spec: the body of its objects, or EMPTY
     cdef bint relaxed                   # any key that may come is taken
     cdef vector[uint64_t] frame_stack

@@ -22,7 +22,7 @@ from stackmask.pda.context.key_needs cimport (
     slot_of,
 )
 from stackmask.pda.context.object_keys cimport KEYS_UNKNOWN, KeyState
-from stackmask.pda.ids cimport ACTION_KEYED, NO_SPEC
+from stackmask.pda.ids cimport ACTION_KEYED, NO_SPEC, NO_TEST
 from stackmask.pda.memory.byte_sets cimport has_bit
 from stackmask.pda.memory.hash_tables cimport NO_VALUE, map_free, map_get, map_init, map_put, map_reset
 from stackmask.pda.stack.frames cimport BOTTOM_CONTINUATION, Edge
@@ -214,7 +214,7 @@ cdef class Estimates:
         return test == self.first_missing(keys)
 
     cdef TestId first_missing(self, KeysId keys) noexcept nogil:
-        """Return the test of the first required slot that is missing, or -1; keys come in any order."""
+        """Return the test of the first required slot that is missing, or NO_TEST; keys come in any order."""
         cdef KeyState* state = &self.semantics.keys.states[keys]
         cdef uint64_t* required = &self.semantics.keys.words[self.semantics.keys.specs[state.spec].required]
         cdef uint64_t* taken = &self.semantics.keys.words[state.taken]
@@ -228,7 +228,7 @@ cdef class Estimates:
                     missing >>= 1
                     bit += 1
                 return <TestId>(64 * i + bit)
-        return <TestId>-1
+        return NO_TEST
 
     cdef KeysId representative(self, KeysId keys) except -1 nogil:
         """Return one key state of all those in which terms need the same bytes.

@@ -18,7 +18,8 @@ cdef class CaptureTexts:
     cdef vector[TextId] parent      # the text without its last byte, or NO_PARENT
     cdef vector[uint8_t] last       # that byte
     cdef vector[int32_t] left       # bytes that the capture still keeps, or UNBOUNDED
-    cdef vector[TextId] value       # of beginnings of keys: the text that they spell (`Semantics.key_value`)
+    # of beginnings of keys: the text that they spell; NO_TEXT within an escape, and where nobody asked
+    cdef vector[TextId] value
     cdef dict bounded               # most bytes kept -> the empty text of such captures
 
     cdef TextId bounded_text(self, object most) except -1

@@ -23,7 +23,7 @@ tried.
 cimport cython
 from libc.stdint cimport int32_t, uint8_t, uint32_t, uint64_t
 
-from stackmask.pda.ids cimport NO_PARENT, NO_SEM, UNBOUNDED
+from stackmask.pda.ids cimport NO_PARENT, NO_SEM, NO_TEXT, UNBOUNDED
 from stackmask.pda.context.text_sets cimport EMPTY_SET
 from stackmask.pda.context.callables cimport (
     ACT_CALL,
@@ -44,8 +44,6 @@ from stackmask.pda.memory.hash_tables cimport Probe, ids_free, ids_init, ids_nex
 from stackmask.pda.errors import BudgetError
 
 cdef enum:
-    UNREAD = -1         # of the value of a text that begins a key
-    INSIDE = -2         # within an escape, or a pair of them
     LONGEST_ESCAPE = 12     # bytes
     SEM_BYTES = 112     # of a state, with its value and the last byte of its text; Python's objects aside
 
@@ -239,10 +237,10 @@ cdef class Semantics:
                 return NEEDS_STATE
             last = 0
             if s.text == 0 or s.text >= FIRST_TEXT:
-                last = UNREAD
+                last = NO_TEXT
                 if s.text and self.texts.last[s.text] == self.key_text.quote:
                     last = self.key_value(self.texts.parent[s.text])
-                if last < 0:
+                if last == NO_TEXT:
                     if text.empty():
                         self.texts.spell(s.text, text)
                     self.keys.needs.terms.meter.spend(8 * text.size())
@@ -278,7 +276,7 @@ cdef class Semantics:
         return sem
 
     cdef TextId key_value(self, TextId text) except -3 nogil:
-        """Return the text of the characters that a key spells after its quote; less than 0 if none are whole.
+        """Return the text of the characters that a key spells after its quote; NO_TEXT within one.
 
         Each beginning of a key remembers its own, since very many tokens may end a key that is long. An
         escape counts when it ends, and half of a surrogate pair with the other half.
@@ -290,14 +288,14 @@ cdef class Semantics:
         cdef size_t i, k
         cdef uint8_t byte
         if self.texts.value.size() <= <size_t>text:
-            self.texts.value.resize(self.texts.parent.size(), UNREAD)
-        while self.texts.parent[at] >= FIRST_TEXT and self.texts.value[at] < 0:
+            self.texts.value.resize(self.texts.parent.size(), NO_TEXT)
+        while self.texts.parent[at] >= FIRST_TEXT and self.texts.value[at] == NO_TEXT:
             way.push_back(at)
             at = self.texts.parent[at]
         if self.texts.parent[at] >= FIRST_TEXT:
             value = self.texts.value[at]
         elif self.texts.parent[at] != 0 or self.texts.last[at] != self.key_text.quote:
-            return UNREAD
+            return NO_TEXT
         self.texts.value[at] = value
         self.keys.needs.terms.meter.spend(12 * way.size())
         for i in range(way.size(), 0, -1):
@@ -311,10 +309,9 @@ cdef class Semantics:
                 spelled.push_back(self.key_text.quote)
             spelled.push_back(byte)
             if spelled.size() > 1 + LONGEST_ESCAPE:
-                return UNREAD
+                return NO_TEXT
             spelled.push_back(self.key_text.quote)
             read.clear()
-            self.texts.value[at] = INSIDE
             if self.key_text.read(spelled.data(), spelled.size(), read) and not ends_in_half(read):
                 for k in range(read.size()):
                     value = self.texts.longer(value, read[k])

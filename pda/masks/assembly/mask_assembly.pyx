@@ -12,7 +12,7 @@ from libc.stdint cimport uint8_t, uint64_t
 
 from stackmask.pda.context.text_sets cimport EMPTY_SET
 from stackmask.pda.ids cimport (
-    ACTION_BACK, ACTION_NONE, NO_PENDING, NO_REPEAT, NO_ROW, NO_SUFFIXES, CodeId, LiteralId,
+    ACTION_BACK, ACTION_NONE, NO_PENDING, NO_REPEAT, NO_ROW, NO_SUFFIXES, NO_TEST, CodeId, LiteralId,
     PendingId, PlaceId, ReturnAction, RunId, SplitId, TailId,
 )
 from stackmask.pda.masks.assembly.return_checks cimport edge_of, is_alive, may_forbid
@@ -22,7 +22,7 @@ from stackmask.pda.memory.byte_sets cimport share_byte
 from stackmask.pda.stack.configuration_table cimport Member
 from stackmask.pda.stack.frames cimport BOTTOM_CONTINUATION, Edge
 from stackmask.pda.masks.prefixes.prefix_splitting cimport (
-    NO_TEST, NO_WHITESPACE, Alternative, PrefixSplitter, Split
+    NO_WHITESPACE, Alternative, PrefixSplitter, Split
 )
 from stackmask.pda.terms.term_table cimport ANY_BYTE, EMPTY, EPS, F_KEYS, Term
 from stackmask.pda.context.key_needs cimport is_slot, slot_of

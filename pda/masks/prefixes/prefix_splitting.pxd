@@ -15,7 +15,6 @@ from stackmask.pda.masks.prefixes.literal_table cimport LiteralTable, Prefix
 
 cdef enum:
     NO_WHITESPACE = -1
-    NO_TEST = -1
 
 
 cdef struct Alternative:

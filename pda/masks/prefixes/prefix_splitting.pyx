@@ -23,7 +23,7 @@ cimport cython
 
 from libc.stdint cimport uint32_t
 
-from stackmask.pda.ids cimport ACTION_NONE, NO_TERM
+from stackmask.pda.ids cimport ACTION_NONE, NO_TERM, NO_TEST
 from stackmask.pda.memory.byte_sets cimport count_bits
 from stackmask.pda.memory.checked_vectors cimport refill
 from stackmask.pda.masks.prefixes.prefix_cost cimport MOST_LOOKS, PrefixCost, first_bytes_of_literal
