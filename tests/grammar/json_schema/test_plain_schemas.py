@@ -47,6 +47,8 @@ LEAVES: tuple[Any, ...] = (
     {"type": "string", "pattern": "^[a-f]+$"},
     {"type": "string", "format": "date", "title": "Day"},
     {"type": "string", "format": "of nobody"},
+    {"type": ["null", "string"], "format": "uuid", "maxLength": 1},
+    {"type": "boolean", "items": True},
     {"type": "string", "minLength": 2, "maxItems": 4},
     {"type": "string", "maxLength": 3, "$schema": "http://json-schema.org/draft-04/schema#"},
     {"type": "number", "multipleOf": 0.5, "minimum": 0, "maximum": 2},
@@ -97,7 +99,7 @@ def random_value(rng: random.Random, depth: int) -> Any:
 
 def random_schema(rng: random.Random) -> dict[str, Any]:
     schema = rng.choice((random_object(rng, 3), {"type": "array", "items": random_value(rng, 3)}))
-    definitions = {"leaf": rng.choice(LEAVES[:18]), "node": random_value(rng, 2)}
+    definitions = {"leaf": rng.choice(LEAVES[:20]), "node": random_value(rng, 2)}
     definitions["led"] = {"$ref": "#/definitions/node"}
     schema["definitions"] = definitions
     if rng.random() < 0.2:
