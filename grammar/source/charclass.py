@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import unicodedata
+from bisect import bisect_left
 from collections.abc import Iterable
 from functools import cache
 from itertools import groupby
@@ -73,12 +74,19 @@ def normalize(ranges: Iterable[tuple[int, int]]) -> Ranges:
     """Sort and merge ranges, and cut the surrogates out. Cost: n log n."""
     low, high = SURROGATES
     merged: list[tuple[int, int]] = []
+    start, end = 0, -2
     for first, last in sorted(ranges):
-        if merged and first <= merged[-1][1] + 1:
-            if last > merged[-1][1]:
-                merged[-1] = (merged[-1][0], last)
-        else:
-            merged.append((first, last))
+        if first > end + 1:
+            if end >= 0:
+                merged.append((start, end))
+            start, end = first, last
+        elif last > end:
+            end = last
+    if end >= 0:
+        merged.append((start, end))
+    at = bisect_left(merged, (low, 0))
+    if not (at and merged[at - 1][1] >= low) and not (at < len(merged) and merged[at][0] <= high):
+        return tuple(merged)
     result: list[tuple[int, int]] = []
     for first, last in merged:
         if last < low or first > high:
