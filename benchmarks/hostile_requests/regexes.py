@@ -55,6 +55,9 @@ def nested() -> Iterator[Request]:
 
 def assertions() -> Iterator[Request]:
     """Look-ahead, look-behind, anchors, word boundaries and back-references."""
+    yield from grow(
+        "re-anchors-python", "regex", (100, 32750), lambda n: "^$" * n, options={"flavor": "python"}
+    )
     yield from grow("re-back-references", "regex", (100, 13000), lambda n: r"(a)\1" * n)
     yield from grow(
         "re-letters-behind",
@@ -151,7 +154,18 @@ def wide() -> Iterator[Request]:
     )
 
 
+def wide_in_python() -> Iterator[Request]:
+    """Classes that hold most letters of the world."""
+    yield from grow(
+        "re-words-and-one",
+        "regex",
+        (100, 9300),
+        lambda n: "".join(f"[\\w{chr(0x4E00 + i)}]" for i in range(n)),
+        options={"flavor": "python"},
+    )
+
+
 def all_regexes() -> Iterator[Request]:
     """Return all requests that are patterns or choices."""
-    for family in (sequences, counts, nested, assertions, wide):
+    for family in (sequences, counts, nested, assertions, wide, wide_in_python):
         yield from family()

@@ -76,6 +76,7 @@ def automaton_expr(root: Node, search: bool, as_bytes: bool) -> ir.Expr:
 # recursion is as deep as groups are nested, which the reader limits
 def _with_edges(node: Node, assertions: Assertions) -> Node:
     """Return the node with looks at one character as edges, which need no threads and no conditions."""
+    spend(10)
     match node:
         case Look(body) if assertions.finder.assertion(body) is None:
             flats = assertions.lookarounds.split(node)

@@ -58,7 +58,7 @@ class AssertionFinder:
         # children first; the keys are identities, so the nodes are kept
         order = [node]
         for current in order:
-            spend(2)
+            spend(8)
             order.extend(child for child in node_children(current) if id(child) not in self.known)
         for current in reversed(order):
             found = current if isinstance(current, Edge | Look) else None

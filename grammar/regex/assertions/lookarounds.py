@@ -19,6 +19,7 @@ from stackmask.grammar.regex.assertions.flat import (
 )
 from stackmask.grammar.regex.assertions.tempered import TemperedLoops
 from stackmask.grammar.regex.pattern.tree import ANYTHING, Edge, Look, Node, Pairs, Side, node_sequence
+from stackmask.grammar.source.work import spend
 
 
 @final
@@ -36,6 +37,7 @@ class Lookarounds:
     def split(self, look: Look) -> list[Flat]:
         """Return flat sequences for a lookahead or lookbehind; one character becomes a mere edge."""
         body, ahead = look.body, look.ahead
+        spend(20)
         if self.finder.assertion(body) is None:
             plain = cast("ir.Expr", body)
             if nullable(plain):

@@ -10,7 +10,7 @@ from byte_matcher import ByteMatcher
 from work import calls_of
 
 import stackmask as sm
-from stackmask import Grammar, StackmaskError
+from stackmask import BudgetError, Grammar, StackmaskError
 from stackmask.grammar.ir import walk
 from stackmask.grammar.regex import regex_expr
 
@@ -132,3 +132,13 @@ def test_assertions_compare_classes_once() -> None:
             regex_expr("".join(f"[a-z](?<!{chr(97 + i % 26)})" for i in range(600)))
 
     assert calls_of(read) < 2 * MOST_CALLS
+
+
+def test_anchors_count() -> None:
+    def read() -> None:
+        with pytest.raises(BudgetError):
+            Grammar.from_regex("^$" * 32_750, flavor="python")
+
+    calls = calls_of(read)
+    print(f"{calls} calls")
+    assert calls < 2 * MOST_CALLS
