@@ -42,6 +42,7 @@ cdef bint move(Matcher matcher) except -1:
     matcher.account.restart(compiled._account)  # what it did is done once more
     matcher.compiled = compiled
     matcher.automaton = other.automaton
+    matcher.classes_of_token = other.classes_of_token  # mutant: stale-numbers
     matcher.masks = other.masks
     matcher.lock = other.lock
     matcher.family = other.family

@@ -30,6 +30,14 @@ ROWS = (
         ("tests/runtime/matching/test_step.py",),
     ),
     Mutant(
+        "stale-numbers",
+        "runtime/matching",
+        "other.classes_of_token",
+        "matcher.classes_of_token",
+        "A matcher that moved to another store has the numbers that special tokens have there.",
+        ("tests/runtime/matching/test_moving.py",),
+    ),
+    Mutant(
         "fail-open",
         "runtime/serving",
         "0 if self._stops else -1",
