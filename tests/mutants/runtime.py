@@ -35,7 +35,7 @@ ROWS = (
         "other.classes_of_token",
         "matcher.classes_of_token",
         "A matcher that moved to another store has the numbers that special tokens have there.",
-        ("tests/runtime/matching/test_moving.py",),
+        ("tests/runtime/matching/test_store.py",),
     ),
     Mutant(
         "fail-open",

@@ -5,6 +5,8 @@ from __future__ import annotations
 import itertools
 import random
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import cache
 
 import numpy as np
@@ -16,6 +18,8 @@ from exactness.walks import engine_mask
 import stackmask
 
 ALPHABET = "ab.!"
+X, Y, END = 256, 257, 258
+NAMES = {"<x>": X, "<y>": Y}
 SCHEMAS = [
     {
         "type": "object",
@@ -181,3 +185,78 @@ def test_threads(cache_bytes: int) -> None:
     for thread in threads:
         thread.join()
     assert sorted(done) == list(range(4))  # what failed has been printed
+
+
+def special_vocabulary() -> stackmask.Vocabulary:
+    tokens = [*(bytes([b]) for b in range(256)), None, None, None]
+    return stackmask.Vocabulary(tokens, stop_ids=[END], special_ids=[X, Y], special_names=NAMES)
+
+
+@contextmanager
+def at_work(compiled: stackmask.CompiledGrammar) -> Iterator[None]:
+    """Let another thread hold the store of a grammar meanwhile."""
+    lock = compiled._automaton.store.lock
+    inside, done = threading.Event(), threading.Event()
+
+    def work() -> None:
+        with lock:
+            inside.set()
+            done.wait()
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    inside.wait()
+    try:
+        yield
+    finally:
+        done.set()
+        thread.join()
+
+
+def test_special_tokens_have_the_numbers_of_the_store_that_a_matcher_moved_to() -> None:
+    compiler = stackmask.Compiler(special_vocabulary())
+    compiled = compiler.compile(stackmask.Grammar.from_ebnf("root ::= [ab]+ <x> [cd] | [ab]+ <y> [ef]"))
+    matcher = compiled.matcher()
+    store = compiled._automaton.store
+    with at_work(compiled):
+        # the numbers of special tokens are given in another order here
+        other = compiler.compile(stackmask.Grammar.from_ebnf("root ::= <x> <y>"))
+        assert other._automaton.store is not store
+        for token in b"abab":
+            assert matcher.accept_token(token)
+        assert matcher.accept_token(X)
+        assert matcher.expected() == (set(b"cd"), set(), False)
+        assert not matcher.accept_token(ord("e")) and matcher.accept_token(ord("c"))
+        assert matcher.accept_token(END)
+        assert matcher.fork().is_terminated()
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_masks_are_the_same_after_a_move(seed: int) -> None:
+    rng = random.Random(f"moving {seed}")
+    pool = grammars(seed)
+    compiler = stackmask.Compiler(vocabulary())
+    size = vocabulary().size
+    moved = 0
+    for grammar in pool:
+        walk = reference(grammar, rng, 6)
+        compiled = compiler.compile(grammar)
+        matcher = compiled.matcher()
+        at = rng.randint(0, max(len(walk) - 1, 0))
+        for token, allowed in walk[:at]:
+            assert engine_mask(matcher, size) == allowed
+            assert matcher.accept_token(token)
+        with at_work(compiled):
+            compiler.compile(rng.choice(pool))
+            if len(walk) > at:
+                assert matcher.accept_token(walk[at][0])  # waits, and moves
+                moved += matcher.compiled is not compiled
+            for token, allowed in walk[at + 1 :]:
+                assert engine_mask(matcher, size) == allowed
+                assert matcher.fork().accept_token(token)
+                assert matcher.accept_token(token)
+            matcher.rollback(len(walk))
+            for token, allowed in walk:
+                assert engine_mask(matcher, size) == allowed
+                assert matcher.accept_token(token)
+    assert moved > len(pool) // 2
