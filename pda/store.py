@@ -65,6 +65,7 @@ MAX_ANSWERS = 65536  # results of resolvers that are remembered with their terms
 MAX_CHECKED = 262_144  # expressions in results of resolvers that are checked once
 MAX_PARTS = 50_000  # ... and whose terms are remembered
 TOKEN_WORK = 16  # units for each id of a set of special tokens
+FEW_IDS = 1000  # in a range of ids whose numbers are made anew
 _tags = count(1)  # newer stores have larger ones
 
 
@@ -125,15 +126,22 @@ class TokenClasses:
                 raise VocabularyError(f"token id {high} is out of range: the vocabulary has {info.size} ids")
             ranges.append((low, high))
         self._charge(TOKEN_WORK * len(ranges))
-        if not self._every:
-            self._every = tuple(range(info.size))
         if terminal.negated and not self._text:
+            self._charge(info.size)
             known_ids = {i for i, text in enumerate(info.texts) if text} | set(info.names.values())
             self._text = tuple(sorted(known_ids - set(info.stop_ids)))  # mutant: negated-stop
-        ids = _without(self._text, ranges) if terminal.negated else _within(self._every, ranges)
+        ids = _without(self._text, ranges) if terminal.negated else _within(self._all(ranges), ranges)
         if not ids:
             raise VocabularyError("a token terminal that no token of the vocabulary matches")
         return ids
+
+    def _all(self, ranges: list[tuple[int, int]]) -> Sequence[int]:
+        """Return all ids, to be cut into ranges: the same numbers each time where a range is wide."""
+        if self._every or all(high - low < FEW_IDS for low, high in ranges):
+            return self._every or range(self._info.size)
+        self._charge(self._info.size)
+        self._every = tuple(range(self._info.size))
+        return self._every
 
 
 def _within(every: Sequence[int], ranges: list[tuple[int, int]]) -> tuple[int, ...]:

@@ -157,10 +157,7 @@ def schema_rules(
     if is_closed:
         report.add("narrowed", "", "", EXTRA_KEYS)
     _note_options(report, blanks, spelling, numbers)
-    try:
-        rules = _spelled(rules, blanks, spelling, numbers == "plain")
-    except RecursionError:  # a list of thousands of items, for example
-        raise BudgetError("max_depth", MAX_HASHED_DEPTH, "nesting of an expression", fixed=True) from None
+    rules = _spelled(rules, blanks, spelling, numbers == "plain")
     if key is not None and work is not None:
         remember(key, blanks, rules, report, work.done - before)
     return rules, report
@@ -190,6 +187,13 @@ def check_dialect(dialect: str, draft: str | None) -> None:
 
 def _spelled(rules: RuleSet, blanks: Whitespace, spelling: str, plain_numbers: bool) -> RuleSet:
     """Return rules in a spelling of strings and numbers, with the depth beside what they keep where it counts."""
+    try:
+        return _respelled(rules, blanks, spelling, plain_numbers)
+    except RecursionError:  # a list of thousands of items, for example
+        raise BudgetError("max_depth", MAX_HASHED_DEPTH, "nesting of an expression", fixed=True) from None
+
+
+def _respelled(rules: RuleSet, blanks: Whitespace, spelling: str, plain_numbers: bool) -> RuleSet:
     runs = digit_runs.bounded_run if plain_numbers else None
     # before the depth is told apart, so that less is visited there
     if spelling == "plain":

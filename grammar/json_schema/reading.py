@@ -27,7 +27,7 @@ PLAIN_DRAFTS: Final = (UNDECLARED, *DRAFTS)
 MAX_KNOWN: Final = 256  # schemas that are remembered as a whole
 MAX_KNOWN_BYTES: Final = 4096  # of one
 MAX_KNOWN_PARTS: Final = 2000
-# a unit of work makes one to five bytes of rules, half of which other grammars share: 10 MB, or little more
+# a unit of work makes one to five bytes of rules, about half of which other grammars share: 4 to 20 MB
 MAX_KNOWN_UNITS: Final = 8_000_000  # of all that are remembered
 MAX_KNOWN_UNITS_EACH: Final = 500_000
 MAX_BLANKS: Final = 16  # kinds of blanks whose pieces of schemas are remembered

@@ -30,8 +30,9 @@ MAX_SUGGESTIONS: Final = 20  # looking for similar names compares with every nam
 class File:
     """A file as it is imported at one place: ``names`` are the full names of those that the importing file has named.
 
-    ``again``: what it has named twice, as it is named in the one and the other. ``imported``: what this one has named,
-    ``wanted``: the names of all that it imports, found or not.
+    ``again``: what is imported under a second name: the name in this file, and that name in the importing one.
+    ``imported``: what this file has imported, by the names that it has here. ``wanted``: the names here of all its imports,
+    found or not.
     """
 
     module: Module
@@ -77,6 +78,12 @@ class Entry:
     span: Span
     bodies: list[tuple[Node, File]]
     priority: int | None = None
+
+
+def _line_of(text: str, offset: int) -> int:
+    """Return the number of a line. The lines before it are counted, so this is work."""
+    spend(offset // 8)
+    return line_and_column(text, offset)[0]
 
 
 class Loader:
@@ -150,25 +157,27 @@ class Loader:
         known.update(here.name for inner in module.imports for _, here in inner.items)
         names: dict[str, str] = {}
         again: list[tuple[Name, Name]] = []
+        renamed: set[str] = set()
         for one in group:
             for there, here in one.items:
                 spend(4)
                 self._check_import(file, ".".join(wanted.path), there, here, known)
-                if not self._is_new(file, there, here, one):
+                if not self._is_free(file, there, here, one):
                     continue
-                if names.setdefault(there.name, here.name) != here.name:
+                if names.setdefault(there.name, here.name) != here.name and here.name not in renamed:
+                    renamed.add(here.name)
                     again.append((there, here))  # mutant: named-again
         folder = path.parent if path is not None else None
         prefix = "__".join(wanted.path)
         self.files.append(File(module, text, folder, problems, prefix, names, file, path, again))
 
-    def _is_new(self, file: File, there: Name, here: Name, wanted: Import) -> bool:
-        """Report a name under which something else is imported."""
+    def _is_free(self, file: File, there: Name, here: Name, wanted: Import) -> bool:
+        """Tell whether nothing else is imported under a name; else report it."""
         first, place = file.imported.setdefault(here.name, (there, wanted))
         same = (first.name, place.path, place.is_relative) == (there.name, wanted.path, wanted.is_relative)
         if not same:
             span = here.span
-            line = line_and_column(file.text, first.span.start)[0]
+            line = _line_of(file.text, first.span.start)
             file.problems.add(
                 "G004",
                 f"two things are imported as `{here.name}`",
@@ -268,9 +277,7 @@ class Loader:
         if definition.how == "define" and known is not None:
             line = ""
             if known.span.source == span.source:
-                line = (
-                    f"first in line {line_and_column(self.sources[span.source].text, known.span.start)[0]}; "
-                )
+                line = f"first in line {_line_of(self.sources[span.source].text, known.span.start)}; "
             file.problems.add(
                 "G004",
                 f"`{definition.name}` is defined twice",

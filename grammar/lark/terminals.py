@@ -450,7 +450,7 @@ def _rank(piece: Piece) -> tuple[int, int, int]:
 
 
 def _options(entry: Entry) -> list[tuple[Node, File]]:
-    """Return the alternatives of a terminal: as in Lark, those of `%extend` first, the last of them before the others."""
+    """Return the alternatives of a terminal, as in Lark: those that `%extend` added come first, the newest before the others."""
     if not entry.bodies:
         return []
     (node, file), *added = entry.bodies

@@ -24,7 +24,8 @@ _TOKEN: Final = re.compile(
     r"|(?P<special><[^<>\s\[][^<>\s]*>)"
     r"|(?P<sign>->|\.\.|::|[.:,|()\[\]{}*+?!~&=])"
 )
-_BODIES: Final = frozenset({"%json", "%regex", "%llguidance"})  # JSON stands behind them
+_BODIES: Final = frozenset({"%json", "%regex", "%llguidance"})  # JSON follows them
+_SINGLE: Final = re.compile(r"'[^'\n]*('?)")
 _BLANKS: Final = re.compile(r"\s*")
 _DECODER: Final = json.JSONDecoder()
 
@@ -70,7 +71,7 @@ def read_tokens(text: str, problems: Collector) -> list[Token]:
 
 
 def _read_body(text: str, at: int, tokens: list[Token], problems: Collector) -> int:
-    """Read the JSON that stands behind the last token, and return the offset behind it."""
+    """Read the JSON that follows the last token, and return the offset after it."""
     blanks = _BLANKS.match(text, at)
     start = blanks.end() if blanks else at
     directive = tokens.pop()
@@ -79,6 +80,7 @@ def _read_body(text: str, at: int, tokens: list[Token], problems: Collector) -> 
         value, end = _DECODER.raw_decode(text, start)
     except (ValueError, RecursionError) as error:
         place = error.pos if isinstance(error, json.JSONDecodeError) else start
+        spend(place // 8)  # such an error counts the lines before it
         reason = error.msg if isinstance(error, json.JSONDecodeError) else "it nests too deeply"
         problems.add(
             "G020",
@@ -112,16 +114,17 @@ def _report(text: str, at: int, problems: Collector) -> int:
         )
         return _line_end(text, at)
     if character == "'":
-        end = _line_end(text, at)
-        close = text.find("'", at + 1, end)
+        found = _SINGLE.match(text, at)
+        assert found is not None
+        is_closed = found[1] == "'"
         problems.add(
             "G001",
             "strings stand in double quotes in Lark",
             at,
-            close + 1 if close >= 0 else at + 1,
-            help=f'write `"{text[at + 1 : close]}"`' if 0 <= close < at + 60 else 'write `"…"`',
+            found.end() if is_closed else at + 1,
+            help=f'write `"{found[0][1:-1]}"`' if is_closed and len(found[0]) <= 60 else 'write `"…"`',
         )
-        return close + 1 if close >= 0 else end
+        return found.end()
     cures = {
         ";": "a rule ends at the end of its line; leave it out",
         "^": 'a class of characters stands in a regex: `/[^"]/`',
@@ -130,7 +133,7 @@ def _report(text: str, at: int, problems: Collector) -> int:
         "%": "a directive is `%ignore`, `%import`, `%declare`, `%override` or `%extend`",
     }
     problems.add("G001", f"unexpected `{character}`", at, at + 1, label="here", help=cures.get(character, ""))
-    # a slash behind a backslash begins no regex: each would look for its end in the rest of the text
+    # a slash after a backslash begins no regex: each would look for its end in the rest of the text
     return at + 2 if text.startswith("\\/", at) else at + 1  # mutant: escaped-slash
 
 

@@ -74,16 +74,11 @@ def normalize(ranges: Iterable[tuple[int, int]]) -> Ranges:
     """Sort and merge ranges, and cut the surrogates out. Cost: n log n."""
     low, high = SURROGATES
     merged: list[tuple[int, int]] = []
-    start, end = 0, -2
     for first, last in sorted(ranges):
-        if first > end + 1:
-            if end >= 0:
-                merged.append((start, end))
-            start, end = first, last
-        elif last > end:
-            end = last
-    if end >= 0:
-        merged.append((start, end))
+        if not merged or first > merged[-1][1] + 1:
+            merged.append((first, last))
+        elif last > merged[-1][1]:
+            merged[-1] = (merged[-1][0], last)
     at = bisect_left(merged, (low, 0))
     if not (at and merged[at - 1][1] >= low) and not (at < len(merged) and merged[at][0] <= high):
         return tuple(merged)

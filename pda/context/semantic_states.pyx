@@ -276,7 +276,8 @@ cdef class Semantics:
         return sem
 
     cdef TextId key_value(self, TextId text) except -3 nogil:
-        """Return the text of the characters that a key spells after its quote; NO_TEXT within one.
+        """Return the text of the characters that a key spells after its quote; NO_TEXT inside an escape,
+        and after half of a surrogate pair.
 
         Each beginning of a key remembers its own, since very many tokens may end a key that is long. An
         escape counts when it ends, and half of a surrogate pair with the other half.

@@ -104,8 +104,9 @@ def check_bytes(
     if single_bytes == ALL_BYTES:
         return
     missing: dict[int, str] = {}
+    known: dict[int, int] = {}
     for name, body in bodies.items():
-        lacking = _bytes_of(body, {}) & ~single_bytes
+        lacking = _bytes_of(body, known) & ~single_bytes
         for byte in range(256):
             if (lacking >> byte) & 1:
                 missing.setdefault(byte, name)
@@ -142,15 +143,17 @@ def _bytes_of(whole: ir.Expr, known: dict[int, int]) -> int:
     todo = [whole]  # the parts of an expression come after it, and are done before it
     while todo:
         expr = todo[-1]
+        if id(expr) in known:
+            todo.pop()
+            continue
         parts = () if isinstance(expr, ir.Complement) else ir.children(expr)
         waiting = [part for part in parts if id(part) not in known]
         if waiting:
             todo += waiting
             continue
         todo.pop()
-        if id(expr) not in known:
-            spend(1)
-            known[id(expr)] = _bytes_by_parts(expr, [known[id(part)] for part in parts])
+        spend(1 + len(parts))
+        known[id(expr)] = _bytes_by_parts(expr, [known[id(part)] for part in parts])
     return known[id(whole)]
 
 
@@ -173,6 +176,7 @@ def _bytes_by_parts(expr: ir.Expr, parts: list[int]) -> int:
 
 def _bytes_of_ranges(ranges: Ranges) -> int:
     mask = 0
+    spend(4 * len(ranges))
     for low, high in ranges:
         for sequence in byte_sequences(low, high):
             for first, last in sequence:

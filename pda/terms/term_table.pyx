@@ -29,7 +29,7 @@ cdef enum:
     TERM_WORK = 30          # units of a new term
 
 
-cdef MapId intern_numbered(ByteClasses table, ClassMap* found) except -1 nogil:
+cdef MapId intern_numbered(ByteClasses classes, ClassMap* found) except -1 nogil:
     """Return the id of a partition whose classes are numbered in the order of their first bytes."""
     cdef uint64_t eight[32]
     cdef int32_t i, id
@@ -37,23 +37,23 @@ cdef MapId intern_numbered(ByteClasses table, ClassMap* found) except -1 nogil:
     memcpy(eight, found.of, 256)
     for i in range(32):
         h = mix(h, eight[i])
-    cdef Probe probe = ids_probe(&table.map_index, h)
-    id = ids_next(&table.map_index, &probe)
+    cdef Probe probe = ids_probe(&classes.map_index, h)
+    id = ids_next(&classes.map_index, &probe)
     while id >= 0:
-        if memcmp(table.maps[id].of, found.of, 256) == 0:
+        if memcmp(classes.maps[id].of, found.of, 256) == 0:
             return id
-        id = ids_next(&table.map_index, &probe)
+        id = ids_next(&classes.map_index, &probe)
     for i in range(found.count, 256):
         found.byte_of[i] = 0
-    id = <int32_t>table.maps.size()
-    table.maps.push_back(found[0])
-    ids_put(&table.map_index, &probe, id)
+    id = <int32_t>classes.maps.size()
+    classes.maps.push_back(found[0])
+    ids_put(&classes.map_index, &probe, id)
     return id
 
 
 @cython.final
 cdef class ByteClasses:
-    """The byte sets of terms, the partitions of the bytes that steps use, and guards. Owner: its table.
+    """The byte sets of terms, the partitions of the bytes that steps use, and guards. Owner: the ``TermTable``.
 
     Invariant: append-only; ids stay valid for the life of the table.
     """

@@ -54,7 +54,7 @@ cdef class TokenIndex:
     ``special_ids``: for each special symbol of the automaton the tokens that it stands for.
     Raises: FsmBudgetError if it does not fit in ``memory`` bytes; BudgetError after ``seconds``; FsmError if
         a token is allowed both as text and as a special token, and leads to different places.
-    Cost: a walk of the trie per state (states that cannot differ share one). ByteFilter the interpreter's
+    Cost: a walk of the trie per state (states that cannot differ share one). Releases the interpreter's
     lock.
     """
 

@@ -16,7 +16,7 @@ Bitmask: TypeAlias = npt.NDArray[np.int32] | torch.Tensor
 
 @final
 class FamilyTools:
-    """What is made for the family of a matcher where it is asked for; forks share it."""
+    """What is made for the family of a matcher when it is asked for. A fork takes it over if it is there."""
 
 @final
 class Matcher(JumpCalls):

@@ -141,7 +141,7 @@ cdef int take_step(Matcher matcher, int32_t next, int32_t token) except -1:
 
 @cython.final
 cdef class FamilyTools:
-    """What is made for the family of a matcher where it is asked for; forks share it."""
+    """What is made for the family of a matcher when it is asked for. A fork takes it over if it is there."""
 
 
 cdef FamilyTools tools_of(Matcher matcher):
@@ -195,12 +195,12 @@ cdef int start(Matcher matcher) except -1:
         first = start_released(family, matcher.automaton.lowered.start, BOTTOM, matcher.automaton.start_state)
         refill(matcher.history, 1, first)
         matcher.family = family
+        matcher.tokens = tokens
+        matcher.tools = None
+        matcher.terminated = False
         done = True
     finally:
         matcher.lock.give(done)
-    matcher.tokens = tokens
-    matcher.tools = None
-    matcher.terminated = False
     return 0
 
 

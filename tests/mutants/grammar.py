@@ -162,7 +162,7 @@ ROWS = (
         "grammar/lark",
         "at + 2 if",
         "at + 1 if",
-        "A slash behind a backslash begins no regex, which would be looked for in the rest of the text.",
+        "A slash after a backslash begins no regex, which would be looked for in the rest of the text.",
         ("tests/grammar/lark/test_tokens.py",),
     ),
     Mutant(

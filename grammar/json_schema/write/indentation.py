@@ -109,15 +109,17 @@ def beside_depth(rules: ir.RuleSet, start: Hashable = START) -> ir.RuleSet:
         todo = [whole]  # the parts of an expression come after it, and are done before it
         while todo:
             expr = todo[-1]
+            if id(expr) in known or not _may_keep(expr):
+                todo.pop()
+                continue
             parts = ir.children(expr)
             waiting = [part for part in parts if id(part) not in known and _may_keep(part)]
             if waiting:
                 todo += waiting
                 continue
             todo.pop()
-            if id(expr) not in known and _may_keep(expr):
-                spend(1)
-                known[id(expr)] = rebuilt(expr, tuple([known.get(id(part), part) for part in parts]))
+            spend(1 + len(parts))
+            known[id(expr)] = rebuilt(expr, tuple([known.get(id(part), part) for part in parts]))
         return known.get(id(whole), whole)
 
     def rebuilt(expr: ir.Expr, items: tuple[ir.Expr, ...]) -> ir.Expr:

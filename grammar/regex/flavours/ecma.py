@@ -71,7 +71,7 @@ class EcmaFlavour(Flavour):
         self.strict = bool(flags & U)
         self.sets = bool(flags & V)
         self.class_cache = _CACHES[self.strict + self.sets]
-        self.groups = -1  # counted where a back-reference is
+        self.groups: int | None = None  # counted where a back-reference is
 
     def folding(self, flags: int) -> str:
         return ASCII if self.reader.as_bytes else SIMPLE if flags & U else UPPER
@@ -189,7 +189,7 @@ class EcmaFlavour(Flavour):
         while after < self.reader.end and self.reader.text[after] in "0123456789":
             after += 1
         digits = self.reader.text[start + 1 : after]
-        if self.groups < 0:
+        if self.groups is None:
             self.groups = sum(1 for match in _GROUPS.finditer(self.reader.text) if match[1])
         if len(digits) < 6 and int(digits) <= self.groups:
             self.reader.refuse(

@@ -21,6 +21,7 @@ cdef class MaskContext:
     cdef uint64_t max_bytes             # all masks are dropped when more is held
     cdef Layers layers
     cdef vector[vector[TokenId]] class_tokens   # token class -> ids of special tokens
+    cdef size_t class_bytes             # of these, and of the ids that the table of classes keeps
     cdef KeyText key_text               # how keys of objects are written
     # replaced by `renew`
     cdef ConfigSpace space              # configurations of walks
@@ -32,7 +33,8 @@ cdef class MaskContext:
 
 cdef class MaskPart:
     cdef MaskContext context
-    cdef TermStore terms                # these three are those of the context: one load fewer
+    # copies of what the context has: `drop` takes the space and the runs anew, the others stay
+    cdef TermStore terms
     cdef ConfigSpace space
     cdef Runs runs
     cdef MaskPart next_part             # the next one of the engine, or None

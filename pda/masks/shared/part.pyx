@@ -10,6 +10,10 @@ cimport cython
 
 from stackmask.pda.masks.shared.layers cimport layers_now
 
+cdef enum:
+    CLASS_BYTES = 200       # of a class of special tokens, in Python and here
+    ID_BYTES = 12           # of each of its ids
+
 
 @cython.final
 cdef class MaskContext:
@@ -30,6 +34,7 @@ cdef class MaskContext:
         self.width = (vocab_size + 31) // 32
         self.max_bytes = max_bytes
         self.layers = layers_now()
+        self.class_bytes = 0
         self.key_text = semantics.key_text
         self.space = space
         self.tries = SuffixTries(trie)
@@ -40,6 +45,9 @@ cdef class MaskContext:
         cdef vector[TokenId] ids
         for token in tokens:
             ids.push_back(token)
+        cdef size_t held = CLASS_BYTES + ID_BYTES * ids.size()
+        self.terms.meter.hold(held)
+        self.class_bytes += held
         self.class_tokens.push_back(ids)
 
     cdef int renew(self) except -1 nogil:

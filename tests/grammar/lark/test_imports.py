@@ -79,3 +79,8 @@ def test_override_reaches_terminals(tmp_path: Path) -> None:
     text = 'start: A\n%import .f (A, B)\n%override B: "c"\n'
     grammar = sm.Grammar.from_lark(text, base=tmp_path)
     assert [grammar.accepts(sample) for sample in ("cx", "bx")] == [True, False]
+
+
+def test_an_import_may_be_written_twice() -> None:
+    text = "start: INT N\n%import common.INT\n%import common.INT -> N\n%import common.INT -> N\n"
+    assert sm.Grammar.from_lark(text).accepts("12")
