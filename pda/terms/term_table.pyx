@@ -53,7 +53,7 @@ cdef MapId intern_numbered(ByteClasses classes, ClassMap* found) except -1 nogil
 
 @cython.final
 cdef class ByteClasses:
-    """The byte sets of terms, the partitions of the bytes that steps use, and guards. Owner: the ``TermTable``.
+    """The byte sets of terms, the partitions of the bytes that steps use, and guards. Owner: `TermTable`.
 
     Invariant: append-only; ids stay valid for the life of the table.
     """
