@@ -146,7 +146,12 @@ class Soak:
         compiled = matcher.compiled
         for k in range(self.options.texts):
             given = self.document(number, documents) if documents and self.random.random() < 0.5 else None
-            taken, masks = self.follow(compiled.matcher(), given, keep if k == 0 else 0, number)
+            try:
+                matcher = compiled.matcher()
+            except self.sm.BudgetError:  # what the texts before made is too much already
+                self.counts["ended by a limit"] += 1
+                return
+            taken, masks = self.follow(matcher, given, keep if k == 0 else 0, number)
             if masks:
                 self.judge(grammar, taken[:keep], masks)
 
