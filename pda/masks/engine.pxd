@@ -29,7 +29,8 @@ from stackmask.pda.vocabulary.token_trie cimport Trie
 cdef class MaskParts:
     cdef MaskContext context
     cdef TrieWalk walker
-    cdef MaskPart first                     # each part knows the next one
+    cdef MaskPart cache
+    cdef MaskPart last                      # each part knows the one made before it
     cdef size_t weight                      # bytes held, when there were so many walks:
     cdef uint64_t weighed
 

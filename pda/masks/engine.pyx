@@ -43,19 +43,26 @@ cdef enum:
 
 @cython.final
 cdef class MaskParts:
-    """The parts of one engine, to be dropped and weighed together."""
+    """The parts of one engine, to be dropped and weighed together. ``parts``: in the order in which they were made.
 
-    def __cinit__(self, MaskContext context not None, TrieWalk walker not None, tuple parts not None):
+    A part uses those made before it. So it is the earlier one that each part knows as the next: the memory of an
+    engine is free once nobody uses it, as nothing in it is a cycle.
+    """
+
+    def __cinit__(
+        self, MaskContext context not None, TrieWalk walker not None, MaskPart cache not None, tuple parts
+    ):
         self.context = context
         self.walker = walker
-        self.first = parts[0]
-        for part, after in pairwise(parts):
-            (<MaskPart>part).next_part = after
+        self.cache = cache
+        self.last = parts[len(parts) - 1]
+        for before, part in pairwise(parts):
+            (<MaskPart>part).next_part = before  # mutant: parts-in-a-circle
         self.weight = self.weighed = 0
 
     cdef int drop(self) except -1 nogil:
         """Drop all parts. The context has begun again, and the arena is empty."""
-        drop_from(self.first)
+        drop_from(self.last)
         self.weigh()
         return 0
 
@@ -67,8 +74,8 @@ cdef class MaskParts:
 
     cdef int weigh(self) noexcept nogil:
         """Count the bytes of the parts. They lie far apart, so this is done with every few walks only."""
-        # the cache is weighed with every mask, so it is the first part
-        self.weight = self.context.runs.index_nbytes() + nbytes_from(self.first.next_part)
+        # the cache is weighed with every mask
+        self.weight = self.context.runs.index_nbytes() + nbytes_from(self.last) - self.cache.nbytes()
         self.weighed = self.walker.walks
         return 0
 
@@ -121,8 +128,8 @@ cdef class MaskEngine:
         self.parts = MaskParts(
             c,
             self.walker,
+            self.cache,
             (
-                self.cache,
                 slices,
                 splitter,
                 constrained,
@@ -135,6 +142,7 @@ cdef class MaskEngine:
                 self.trials,
                 self.keys_used,
                 self.assembler,
+                self.cache,
                 self.places,
             ),
         )

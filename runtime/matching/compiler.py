@@ -8,6 +8,7 @@ import time
 import weakref
 from collections.abc import Iterable
 from contextlib import suppress
+from functools import partial
 from operator import index
 from typing import TYPE_CHECKING, Any
 
@@ -271,7 +272,8 @@ class Compiler:
         self._lock = threading.RLock()
         _make_ready(vocabulary, cache_dir)
         self._info = token_info(vocabulary)
-        self._lanes = Lanes(self._new_store, cache_bytes)
+        # a method would hold the compiler, whose memory would be free at the next collection only
+        self._lanes = Lanes(partial(_new_store, self._info, self.limits), cache_bytes)
         self._by_stops: dict[tuple[int, ...], Compiler] = {}  # the one used last comes last
 
     def __repr__(self) -> str:
@@ -428,10 +430,11 @@ class Compiler:
         compiled._elsewhere = others
         return found
 
-    def _new_store(self, cache_bytes: int) -> Store:
-        store = Store(self._info, self.limits, cache_bytes, key_syntax())
-        store.prepare(classes_worth_preparing())
-        return store
+
+def _new_store(info: TokenInfo, limits: Limits, cache_bytes: int) -> Store:
+    store = Store(info, limits, cache_bytes, key_syntax())
+    store.prepare(classes_worth_preparing())
+    return store
 
 
 def _make_ready(vocabulary: Vocabulary, cache_dir: str | os.PathLike[str] | None) -> None:

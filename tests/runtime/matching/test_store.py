@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import itertools
 import random
 import threading
@@ -260,3 +261,22 @@ def test_masks_are_the_same_after_a_move(seed: int) -> None:
                 assert engine_mask(matcher, size) == allowed
                 assert matcher.accept_token(token)
     assert moved > len(pool) // 2
+
+
+def test_a_compiler_is_free_without_a_collection() -> None:
+    compiler = stackmask.Compiler(vocabulary())
+    matchers = [compiler.compile(grammar).matcher() for grammar in grammars(1)]
+    for matcher in matchers:
+        engine_mask(matcher, vocabulary().size)
+    gc.collect()
+    gc.disable()
+    gc.set_debug(gc.DEBUG_SAVEALL)
+    try:
+        del compiler, matchers, matcher
+        gc.collect()
+        left = {f"{type(found).__module__}.{type(found).__name__}" for found in gc.garbage}
+    finally:
+        gc.set_debug(0)
+        gc.garbage.clear()
+        gc.enable()
+    assert not {name for name in left if name.startswith(("stackmask.pda", "stackmask.runtime"))}
