@@ -43,10 +43,10 @@ cdef enum:
 
 @cython.final
 cdef class MaskParts:
-    """The parts of one engine, to be dropped and weighed together. ``parts``: in the order in which they were made.
+    """The parts of one engine, in the order in which they were made, to be dropped and weighed together.
 
-    A part uses those made before it. So it is the earlier one that each part knows as the next: the memory of an
-    engine is free once nobody uses it, as nothing in it is a cycle.
+    A part uses those made before it, so each one knows the one before it as the next. Nothing in an engine is
+    a cycle then: its memory is free once nobody uses it.
     """
 
     def __cinit__(
