@@ -22,6 +22,7 @@ import argparse
 import json
 import os
 import queue
+import re
 import shutil
 import subprocess
 import sys
@@ -44,6 +45,7 @@ from repository.tree import STAGES, files_of
 
 TEST_SECONDS = 180  # the tests of a mutant take less than a minute by themselves
 BUILD_SECONDS = 900
+FOLDER = re.compile(r"(?<![\w:/])/(?:[\w.+-]+/)+")  # of this machine
 # what a failing test says of a fault that is no valid source
 NO_SOURCE = ("NameError", "SyntaxError", "ImportError", "ModuleNotFoundError", "UnboundLocalError")
 PYTEST = (sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--tb=no", "-rfE")
@@ -141,7 +143,7 @@ def judge(status: int, output: str) -> tuple[str, str, str]:
     failed = summary(output)
     if status == 1 and failed:
         test, error = failed[0]
-        return ("broken" if error.startswith(NO_SOURCE) else "caught"), test, error[:200]
+        return ("broken" if error.startswith(NO_SOURCE) else "caught"), test, FOLDER.sub("…/", error)[:200]
     if status == 0:
         return ("survived" if " passed" in output else "not run"), "", ""
     return "broken", "", output.strip()[-500:]

@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
+
 from stackmask.grammar import ir
 from stackmask.grammar.source.diagnostics import Diagnostic, GrammarError
 from stackmask.pda.lowering.entry import Lowered, check_bytes, lower
 from stackmask.pda.store import Store
 
+MAX_NUMBERED = 4096  # special tokens whose sets are remembered
+SEARCH_WORK = 40  # units of looking a token up in a set
+
 
 class Automaton:
     """One grammar in a store: where it starts, and which rules and special tokens it has.
 
+    ``numbers_of``: the sets that a special token is in, by their numbers, for the tokens that were asked about.
+
     Raises: GrammarError, VocabularyError, BudgetError, as ``Compiler.compile``. Hold the store's lock.
     """
 
-    __slots__ = ("classes_of_token", "lowered", "start_state", "store")
+    __slots__ = ("lowered", "numbers_of", "start_state", "store")
 
     def __init__(self, rules: ir.RuleSet, store: Store) -> None:
         self.store = store
@@ -24,11 +31,25 @@ class Automaton:
         self.start_state: int = store.semantics.start(rules.initial, self.lowered.stacked)
         if not store.space.is_live(self.lowered.start, self.start_state):  # mutant: no-text
             raise GrammarError([_empty_language(rules)], rules.sources)
-        classes: dict[int, list[int]] = {}
-        for ids, number in self.lowered.token_classes.items():
-            for token in ids:
-                classes.setdefault(token, []).append(number)
-        self.classes_of_token = {token: tuple(numbers) for token, numbers in classes.items()}
+        self.numbers_of: dict[int, tuple[int, ...]] = {}
+
+    def find_numbers(self, token: int) -> tuple[int, ...]:
+        """Return the numbers of the sets of special tokens that a token is in.
+
+        A set may hold the whole vocabulary, so they are looked for when a token comes. Remembered. Cost: a binary
+        search in each set.
+        """
+        sets = self.lowered.token_classes
+        self.store.meter.charge(SEARCH_WORK * len(sets))
+        if len(self.numbers_of) >= MAX_NUMBERED:
+            self.numbers_of.clear()
+        found = self.numbers_of[token] = tuple([number for ids, number in sets.items() if _holds(ids, token)])
+        return found
+
+
+def _holds(ids: tuple[int, ...], token: int) -> bool:
+    at = bisect_left(ids, token)
+    return at < len(ids) and ids[at] == token  # mutant: next-token
 
 
 def _empty_language(rules: ir.RuleSet) -> Diagnostic:

@@ -65,7 +65,7 @@ MAX_ANSWERS = 65536  # results of resolvers that are remembered with their terms
 MAX_CHECKED = 262_144  # expressions in results of resolvers that are checked once
 MAX_PARTS = 50_000  # ... and whose terms are remembered
 TOKEN_WORK = 16  # units for each id of a set of special tokens
-FEW_IDS = 1000  # in a range of ids whose numbers are made anew
+FEW_IDS = 1000  # in a set of special tokens whose numbers are made anew
 _tags = count(1)  # newer stores have larger ones
 
 
@@ -102,8 +102,9 @@ class TokenClasses:
         ids = self._ids(terminal)
         self._charge(TOKEN_WORK * len(ids))
         if ids not in self._known:
-            self._known[ids] = self._number()
+            # a set that is refused, for want of memory, must not have a number
             self._tell(ids)
+            self._known[ids] = self._number()  # mutant: class-number
         return ids, self._known[ids]
 
     def _ids(self, terminal: ir.TokenTerminal) -> tuple[int, ...]:
@@ -136,8 +137,8 @@ class TokenClasses:
         return ids
 
     def _all(self, ranges: list[tuple[int, int]]) -> Sequence[int]:
-        """Return all ids, to be cut into ranges: the same numbers each time where a range is wide."""
-        if self._every or all(high - low < FEW_IDS for low, high in ranges):
+        """Return all ids, to be cut into ranges: the same numbers each time where the ranges are wide."""
+        if self._every or sum(high + 1 - low for low, high in ranges) <= FEW_IDS:
             return self._every or range(self._info.size)
         self._charge(self._info.size)
         self._every = tuple(range(self._info.size))

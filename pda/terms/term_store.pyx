@@ -115,7 +115,7 @@ cdef class TermStore(TermTable):
 
 @cython.final
 cdef class TermBuilder:
-    """Makes the terms, rules and calls of grammars in a store, for the lowering. It has no state."""
+    """Makes the terms, rules and calls of grammars in a store, for the lowering. It holds nothing else."""
 
     def __cinit__(self, TermStore terms not None):
         self.terms = terms

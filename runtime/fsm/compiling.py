@@ -214,9 +214,13 @@ def _automaton(
     store = Store(info, limits, key_syntax=key_syntax())
     with store.lock:
         automaton = Automaton(rules, store)
+        classes_of: dict[int, list[int]] = {}
+        for ids, number in automaton.lowered.token_classes.items():
+            for token in ids:
+                classes_of.setdefault(token, []).append(number)
         alike: dict[tuple[int, ...], list[int]] = {}
-        for token, classes in automaton.classes_of_token.items():
-            alike.setdefault(classes, []).append(token)
+        for token, numbers in classes_of.items():
+            alike.setdefault(tuple(numbers), []).append(token)
         dfa, visited = explore(automaton, [list(classes) for classes in alike], memory, limits.max_seconds)
     if dfa is None:
         span = rules.rules[rules.start].span

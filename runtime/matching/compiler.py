@@ -127,7 +127,7 @@ class CompiledGrammar:
 
     def _is_plain_stop(self, stops: tuple[int, ...]) -> bool:
         """Tell whether stop tokens can be a matter of the matcher alone: they are no text, and no rule names a token."""
-        return not self._automaton.classes_of_token and self.vocabulary.special_ids.issuperset(stops)
+        return not self._automaton.lowered.token_classes and self.vocabulary.special_ids.issuperset(stops)
 
     def __repr__(self) -> str:
         rules = self.grammar.rules

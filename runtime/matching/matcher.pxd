@@ -2,12 +2,10 @@ from libc.stdint cimport int32_t, uint32_t
 from libcpp.vector cimport vector
 
 from stackmask.pda.stack.configurations cimport ConfigSpace
-from stackmask.pda.forced.forced_text cimport ForcedRuns
 from stackmask.pda.memory.store_lock cimport StoreLock
 from stackmask.pda.memory.work_meter cimport WorkAccount
 from stackmask.pda.masks.engine cimport MaskEngine
 from stackmask.runtime.jump_forward.jump_forward_calls cimport JumpCalls
-from stackmask.runtime.matching.mask_buffer cimport Rows
 from stackmask.runtime.jump_forward.token_history cimport TokenHistory
 
 
@@ -34,7 +32,7 @@ cdef class Matcher(JumpCalls):
     cdef readonly object compiled
     cdef object automaton
     cdef readonly WorkAccount account   # what the request may still do; forks share it
-    cdef dict classes_of_token          # special token -> the classes that hold it; None if there are none
+    cdef dict classes_of_token          # special token that came -> its classes; None if there are none
     cdef FamilyTools tools              # None until asked
 
 

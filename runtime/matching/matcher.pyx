@@ -119,7 +119,8 @@ cdef int32_t after_token(Matcher matcher, int32_t config, int32_t token) except 
         text = matcher.tokens.texts.blob + matcher.tokens.texts.start[token]
         next = step_token_released(matcher.family, config, token, text, length)
     if matcher.classes_of_token is not None:
-        for k in matcher.classes_of_token.get(token, ()):
+        numbers = matcher.classes_of_token.get(token)
+        for k in matcher.automaton.find_numbers(token) if numbers is None else numbers:
             other = step_released(matcher.family, config, TOKENS + <int32_t>k)
             next = union_released(matcher.family, next, other)
     return end_token_released(matcher.family, next)
@@ -274,7 +275,7 @@ cdef class Matcher(JumpCalls):
         self.masks = store.masks
         self.lock = store.lock
         self.size = store.info.size
-        self.classes_of_token = automaton.classes_of_token or None
+        self.classes_of_token = automaton.numbers_of if automaton.lowered.token_classes else None
         if origin is not None:
             self.stops = origin.stops
         else:

@@ -285,6 +285,22 @@ ROWS = (
         ("tests/exactness/test_objects.py", "tests/exactness/test_keys_in_tokens.py"),
     ),
     Mutant(
+        "class-number",
+        "pda/store",
+        "self._known[ids] = self._number()",
+        "self._known[ids] = self._number() + 1",
+        "The number of a set of special tokens is its place among the sets that masks know.",
+        ("tests/runtime/matching/test_store.py",),
+    ),
+    Mutant(
+        "next-token",
+        "pda/automaton",
+        "and ids[at] == token",
+        "",
+        "A special token is looked up in a set, not near it.",
+        ("tests/runtime/matching/test_store.py",),
+    ),
+    Mutant(
         "parts-in-a-circle",
         "pda/masks",
         "(<MaskPart>part).next_part = before",

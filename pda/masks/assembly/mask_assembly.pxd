@@ -1,5 +1,5 @@
 # The operands of a configuration's mask. See mask_assembly.pyx.
-from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
+from libc.stdint cimport int32_t, int64_t, uint64_t
 from libcpp.vector cimport vector
 
 from stackmask.pda.ids cimport (

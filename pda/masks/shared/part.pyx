@@ -13,6 +13,8 @@ from stackmask.pda.masks.shared.layers cimport layers_now
 cdef enum:
     CLASS_BYTES = 200       # of a class of special tokens, in Python and here
     ID_BYTES = 12           # of each of its ids
+    NUMBER_BYTES = 28       # of an id as a number of Python; wide sets share theirs
+    OWN_NUMBERS = 1000      # of a set, at most: see `FEW_IDS` of ``pda.store``
 
 
 @cython.final
@@ -41,11 +43,12 @@ cdef class MaskContext:
         self.runs = Runs(terms, self.tries)
 
     def add_token_class(self, tokens):
-        """Add the ids of the next class of special tokens."""
+        """Add the ids of the next class of special tokens. Raises: BudgetError, and there is no such class then."""
         cdef vector[TokenId] ids
         for token in tokens:
             ids.push_back(token)
         cdef size_t held = CLASS_BYTES + ID_BYTES * ids.size()
+        held += NUMBER_BYTES * min(ids.size(), <size_t>OWN_NUMBERS)
         self.terms.meter.hold(held)
         self.class_bytes += held
         self.class_tokens.push_back(ids)

@@ -1,5 +1,5 @@
 # What a walk does at every node. The functions are inline, since the loop of the walk is hot.
-from libc.stdint cimport int32_t, uint8_t, uint32_t, uint64_t
+from libc.stdint cimport int32_t, uint8_t, uint32_t
 
 from stackmask.pda.ids cimport ConfigId, TokenId
 from stackmask.pda.vocabulary.subtree_summary cimport SubtreeSummary

@@ -8,10 +8,9 @@ import signal
 import threading
 import warnings
 import zlib
-from collections.abc import Iterator
-from contextlib import contextmanager
 
 import pytest
+from busy_stores import at_work
 
 import stackmask as sm
 from stackmask.pda.errors import SpoiledError
@@ -33,27 +32,6 @@ def ambiguous(number: int) -> sm.Grammar:
             f'r{k} ::= r{k + 1} r{k + 1} | "b{number}" r{k + 1} | [a-{"cdef"[(number + k) % 4]}] r{k + 1}'
         )
     return sm.Grammar.from_ebnf("\n".join(rules))
-
-
-@contextmanager
-def at_work(compiled: sm.CompiledGrammar) -> Iterator[None]:
-    """Have another thread work in the store of a grammar."""
-    lock = compiled._automaton.store.lock
-    entered, leave = threading.Event(), threading.Event()
-
-    def work() -> None:
-        with lock:
-            entered.set()
-            leave.wait(600)
-
-    thread = threading.Thread(target=work)
-    thread.start()
-    entered.wait(600)
-    try:
-        yield
-    finally:
-        leave.set()
-        thread.join()
 
 
 def masks_of(compiler: sm.Compiler, grammar: sm.Grammar) -> list[int]:

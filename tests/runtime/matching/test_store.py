@@ -6,12 +6,11 @@ import gc
 import itertools
 import random
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
 from functools import cache
 
 import numpy as np
 import pytest
+from busy_stores import at_work
 from exactness.random_runs import Maker
 from exactness.test_objects import random_object, rules_of
 from exactness.walks import engine_mask
@@ -193,27 +192,6 @@ def special_vocabulary() -> stackmask.Vocabulary:
     return stackmask.Vocabulary(tokens, stop_ids=[END], special_ids=[X, Y], special_names=NAMES)
 
 
-@contextmanager
-def at_work(compiled: stackmask.CompiledGrammar) -> Iterator[None]:
-    """Let another thread hold the store of a grammar meanwhile."""
-    lock = compiled._automaton.store.lock
-    inside, done = threading.Event(), threading.Event()
-
-    def work() -> None:
-        with lock:
-            inside.set()
-            done.wait()
-
-    thread = threading.Thread(target=work)
-    thread.start()
-    inside.wait()
-    try:
-        yield
-    finally:
-        done.set()
-        thread.join()
-
-
 def test_special_tokens_have_the_numbers_of_the_store_that_a_matcher_moved_to() -> None:
     compiler = stackmask.Compiler(special_vocabulary())
     compiled = compiler.compile(stackmask.Grammar.from_ebnf("root ::= [ab]+ <x> [cd] | [ab]+ <y> [ef]"))
@@ -280,3 +258,28 @@ def test_a_compiler_is_free_without_a_collection() -> None:
         gc.garbage.clear()
         gc.enable()
     assert not {name for name in left if name.startswith(("stackmask.pda", "stackmask.runtime"))}
+
+
+def test_a_set_of_special_tokens_that_was_refused_has_no_number() -> None:
+    size = 20_000
+    tokens = [*(bytes([b]) for b in range(256)), *[None] * (size - 256)]
+    limits = stackmask.Limits(max_memory=200_000)
+    compiler = stackmask.Compiler(stackmask.Vocabulary(tokens, stop_ids=[size - 1]), limits=limits)
+    wide = stackmask.Grammar.from_ebnf(f"root ::= <[300-{size - 2}]>")
+    for _ in range(2):
+        with pytest.raises(stackmask.BudgetError, match="max_memory"):
+            compiler.compile(wide)
+    matcher = compiler.compile(stackmask.Grammar.from_ebnf("root ::= <[300-301]> <[302-303]>")).matcher()
+    assert engine_mask(matcher, size) == {300, 301}
+    assert matcher.accept_token(301) and engine_mask(matcher, size) == {302, 303}
+
+
+def test_each_token_has_the_sets_that_it_is_in() -> None:
+    compiled = stackmask.Compiler(special_vocabulary()).compile(
+        stackmask.Grammar.from_ebnf('root ::= (<[100-257]> "a" | <[257-257]> "b" | <x> "c" | "d" "e")+')
+    )
+    for token, following in ((X, "ac"), (Y, "ab"), (100, "ae"), (101, "a"), (99, "")):
+        matcher = compiled.matcher()
+        assert matcher.accept_token(token) == bool(following)
+        if following:
+            assert matcher.expected()[0] == set(following.encode())
