@@ -23,6 +23,10 @@ cdef enum:
     ENDS = -1               # in place of a symbol: the text may end, or goes on as is known
     SAMPLES = 10            # bytes of a class that are tried inside of a capture, where each may count
     STEP_WORK = 12          # units of a step taken, beside the step itself
+    VISIT_WORK = 40         # ... of a configuration: a look at every byte, before and after
+    RATE_WORK = 12          # ... of a class of bytes that is rated
+    SAMPLE_WORK = 16        # ... and of the search for other bytes of the class
+    PROPOSAL_WORK = 8       # ... of a step that is queued
     # how what is left counts beside what was written
     EXACT = 1
     IN_DEPTH = 0            # the place that was reached last goes on first
@@ -159,6 +163,7 @@ cdef class TextSearch:
         whole += <uint64_t>self.weight * <uint64_t>estimate
         if estimate >= NO_END:
             return 0
+        self.terms.meter.spend(PROPOSAL_WORK)
         step.index = index
         step.symbol = symbol
         entry.first = ~((whole << 29) | <uint64_t>estimate)
@@ -174,6 +179,7 @@ cdef class TextSearch:
         cdef ConfigId config = self.reached[index].config
         cdef int32_t i, first = self.family.configs[config].first
         cdef Member m
+        self.terms.meter.spend(VISIT_WORK)
         for i in range(256):
             self.best[i] = NO_END
         for i in range(first, first + self.family.configs[config].count):
@@ -195,7 +201,8 @@ cdef class TextSearch:
         if under >= NO_END:
             return 0
         map = self.terms.classes_of(m.state)
-        self.terms.meter.spend(4 * self.terms.classes.maps[map].count)
+        count = self.terms.classes.maps[map].count
+        self.terms.meter.spend(count * (RATE_WORK + SAMPLE_WORK if each else RATE_WORK))
         for k in range(self.terms.classes.maps[map].count):
             byte = self.terms.classes.maps[map].byte_of[k]
             d = self.terms.step(m.state, byte)

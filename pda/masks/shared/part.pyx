@@ -43,7 +43,7 @@ cdef class MaskContext:
         self.runs = Runs(terms, self.tries)
 
     def add_token_class(self, tokens):
-        """Add the ids of the next class of special tokens. Raises: BudgetError, and there is no such class then."""
+        """Add the ids of the next class of special tokens. Raises: BudgetError, without a change."""
         cdef vector[TokenId] ids
         for token in tokens:
             ids.push_back(token)
