@@ -1,22 +1,24 @@
 """Kernels that apply masks: first that they are right, then how fast they are.
 
-    python benchmarks/gpu.py            # under 8 minutes with a GPU; without one, correctness and the CPU kernel
+    python benchmarks/gpu.py            # some minutes with a GPU; without one, correctness and the CPU kernel
+    python benchmarks/gpu.py --only apply sampling
 
-Times are medians of replayed CUDA graphs over rotated buffers, by CUDA events. They are given as ratios to the same work in
-PyTorch and in XGrammar's Triton kernel (where it is installed), and as shares of the time that the bytes alone take at
-the bandwidth measured in the same run.
+Times are medians of replayed CUDA graphs over rotated buffers, by CUDA events. They are given beside the same work in
+PyTorch, in XGrammar's kernels and in FlashInfer's sampler (where they are installed), and beside what the bytes alone take at
+the bandwidth measured in the same run. Each section writes ``results/gpu_<section>.json``.
 """
 
 from __future__ import annotations
 
 import argparse
+import importlib.util
+import itertools
 import os
-import statistics
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from functools import partial
 from importlib import metadata
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -25,18 +27,22 @@ import torch
 if not torch.cuda.is_available():
     os.environ["TRITON_INTERPRET"] = "1"
 
-from record import RESULTS, use_checkout, write_result
+from record import use_checkout, write_result
 
 use_checkout()
 
 from gpu_checks import check_all, masks_of
 from gpu_model import step as modelled
+from gpu_timing import device_facts, graph_us, peer_us, random_masks, rotated, rounded, speeds
 
 from stackmask.runtime.kernels.bitmask import apply_token_bitmask_inplace
 
 VOCAB = 128_256
 SHARES = {"structure": 0.0005, "half": 0.5, "free text": 0.98}  # of tokens allowed
-Work = Callable[[int], Any]
+VOCABULARIES = (VOCAB, 262_144)
+TYPES = (torch.float32, torch.bfloat16, torch.float16)
+APPLY_ROWS = (1, 8, 32, 64, 256, 512)
+SECTIONS = ("checks", "apply", "sampling", "output")
 
 
 def xgrammar_apply(backend: str = "cpu") -> Any:
@@ -88,144 +94,135 @@ def cpu_apply() -> dict[str, Any]:
 # -- on a GPU ----------------------------------------------------------------------------------------------
 
 
-def graph_us(work: Work, buffers: int, calls: int = 20, replays: int = 15) -> float:
-    """Return the median time of a call in microseconds: ``work(i)`` uses buffer i, ``calls`` to a graph."""
-    side = torch.cuda.Stream()
-    side.wait_stream(torch.cuda.current_stream())
-    with torch.cuda.stream(side):  # compiles, and warms up
-        for i in range(min(buffers, 3)):
-            work(i)
-    torch.cuda.current_stream().wait_stream(side)
-    torch.cuda.synchronize()
-    graph = torch.cuda.CUDAGraph()
-    with torch.cuda.graph(graph):
-        for i in range(calls):
-            work(i % buffers)
-    times = []
-    for _ in range(replays):
-        start, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
-        start.record()
-        graph.replay()
-        end.record()
-        torch.cuda.synchronize()
-        times.append(1000 * start.elapsed_time(end) / calls)
-    return statistics.median(times)
-
-
-def bandwidth() -> dict[str, float]:
-    """Return bytes a second of filling and of copying (bytes read and written) 2 GB."""
-    a = torch.empty(1 << 29, device="cuda")
-    b = torch.empty_like(a)
-    size = a.numel() * 4
-    return {
-        "fill": size / graph_us(lambda _: a.fill_(1.0), 1, 5) * 1e6,
-        "copy": 2 * size / graph_us(lambda _: b.copy_(a), 1, 5) * 1e6,
-    }
-
-
-def rotated(rows: int, width: int, dtype: torch.dtype) -> list[torch.Tensor]:
-    """Return buffers of logits, 20 at most: from 64 rows on together several times the second-level cache.
-
-    With fewer rows they stay in it, as logits that were just computed do.
-    """
-    size = rows * width * (2 if dtype != torch.float32 else 4)
-    count = max(2, min(20, -(-(1 << 28) // size)))
-    return [torch.randn(rows, width, device="cuda").to(dtype) for _ in range(count)]
-
-
 def time_apply(speeds: dict[str, float]) -> list[dict[str, Any]]:
+    """Time masking of logits, beside XGrammar's kernels and PyTorch, and beside what the bytes alone take."""
     from stackmask.runtime.kernels.gpu.apply import launch_apply
-    from stackmask.runtime.kernels.reference import apply_reference
+    from stackmask.runtime.kernels.reference import allowed_tokens, apply_reference
 
-    theirs = xgrammar_apply("triton")
-    rng = np.random.default_rng(0)
+    triton_peer, cuda_peer = xgrammar_apply("triton"), xgrammar_apply("cuda")
     found = []
-    for dtype in (torch.float32, torch.bfloat16):
-        for rows in (1, 8, 64, 256, 512):
-            buffers = rotated(rows, VOCAB, dtype)
-            for name, share in SHARES.items():
-                masks = masks_of(rng, rows, VOCAB, share).cuda()
-                entries = torch.full((rows, 16), -1, dtype=torch.int32, device="cuda")
-                entries[:, 0] = torch.arange(rows, device="cuda")
-                entries[:, 4] = 7
-                n = len(buffers)
+    for vocab, dtype, rows in itertools.product(VOCABULARIES, TYPES, APPLY_ROWS):
+        buffers = rotated(rows, vocab, dtype)
+        n = len(buffers)
+        for name, share in SHARES.items():
+            masks = random_masks(rows, vocab, share)
+            entries = torch.full((rows, 16), -1, dtype=torch.int32, device="cuda")
+            entries[:, 0] = torch.arange(rows, device="cuda")
+            entries[:, 4] = 7
+            forbidden = ~allowed_tokens(masks, vocab)
 
-                def ours(i: int, buffers: Any = buffers, masks: Any = masks) -> None:
-                    apply_token_bitmask_inplace(buffers[i], masks)
+            def ours(i: int, b: Any = buffers, m: Any = masks) -> None:
+                apply_token_bitmask_inplace(b[i], m)
 
-                def table(i: int, buffers: Any = buffers, masks: Any = masks, entries: Any = entries) -> None:
-                    launch_apply(buffers[i], masks, columns=VOCAB, entries=entries)
+            def table(i: int, b: Any = buffers, m: Any = masks, e: Any = entries, v: int = vocab) -> None:
+                launch_apply(b[i], m, columns=v, entries=e)
 
-                def plain(i: int, buffers: Any = buffers, masks: Any = masks) -> None:
-                    apply_reference(buffers[i], masks, columns=VOCAB)
+            def plain(i: int, b: Any = buffers, m: Any = masks, v: int = vocab) -> None:
+                apply_reference(b[i], m, columns=v)
 
-                # written are sectors of 32 bytes with a forbidden logit in them
-                each = 32 // buffers[0].element_size()
-                written = rows * VOCAB * buffers[0].element_size() * (1 - share**each)
-                floor = (written + masks.numel() * 4) / speeds["fill"] * 1e6
-                row: dict[str, Any] = {"type": str(dtype)[6:], "rows": rows, "allowed": name}
-                row["us"] = graph_us(ours, n)
-                row["table_us"] = graph_us(table, n)
-                row["torch_us"] = graph_us(plain, n, calls=4)
-                row["floor_us"] = floor
-                row["over_floor"] = row["us"] / floor
-                if theirs is not None:
-                    try:
-                        row["xgrammar_us"] = graph_us(lambda i, b=buffers, m=masks: theirs(b[i], m), n)
-                        row["xgrammar_ratio"] = row["xgrammar_us"] / row["us"]
-                    except (RuntimeError, ValueError, TypeError, AttributeError) as error:
-                        # a peer that this device or a graph does not suit is no reason to lose our own figures
-                        row["xgrammar_error"] = f"{type(error).__name__}: {error}"
-                        torch.cuda.synchronize()
-                found.append(row)
-                print("apply", row)
+            # written are sectors of 32 bytes with a forbidden logit in them; read is the mask
+            written = rows * vocab * dtype.itemsize * (1 - share ** (32 // dtype.itemsize))
+            bytes_us = (written + masks.numel() * 4) / speeds["fill"] * 1e6
+            row: dict[str, Any] = {"type": str(dtype)[6:], "vocab": vocab, "rows": rows, "allowed": name}
+            row |= {"us": graph_us(ours, n), "table_us": graph_us(table, n)}
+            row |= {"bytes_us": bytes_us, "floor_us": bytes_us + speeds["launch_us"]}
+            row["over_floor"] = row["us"] / row["floor_us"]
+            peer_us(row, "fill", lambda i, b=buffers: b[i].fill_(1.0), n)
+            peer_us(
+                row, "masked_fill", lambda i, b=buffers, f=forbidden: b[i].masked_fill_(f, float("-inf")), n
+            )
+            peer_us(row, "torch", plain, n, calls=4)
+            for label, peer in (("xgrammar_triton", triton_peer), ("xgrammar_cuda", cuda_peer)):
+                peer_us(row, label, peer and (lambda i, b=buffers, m=masks, p=peer: p(b[i], m)), n)
+            peers = [row[key] for key in ("xgrammar_triton_us", "xgrammar_cuda_us", "torch_us") if key in row]
+            row["best_peer_ratio"] = min(peers) / row["us"]
+            found.append(row)
+            print("apply", rounded(row), flush=True)
     return found
 
 
+SAMPLERS: dict[str, dict[str, Any]] = {
+    "greedy": {"temperature": 0.0},
+    "sample": {"temperature": 0.8},
+    "top_p": {"temperature": 0.8, "top_p": 0.95},
+    "top_k": {"temperature": 0.8, "top_k": 50},
+    "both": {"temperature": 0.8, "top_k": 50, "top_p": 0.95},
+}
+
+
+def steps_apart(logits: torch.Tensor, masks: torch.Tensor, options: dict[str, Any]) -> torch.Tensor:
+    """Mask and draw with PyTorch alone, as servers do without a library: sorted where top-k or top-p cut."""
+    apply_token_bitmask_inplace(logits, masks)
+    if options["temperature"] == 0.0:
+        return logits.argmax(-1)
+    x = logits.float() / options["temperature"]
+    if "top_k" in options or "top_p" in options:
+        x, order = x.sort(-1, descending=True)
+        if "top_k" in options:
+            x[:, options["top_k"] :] = float("-inf")
+        p = x.softmax(-1)
+        if "top_p" in options:
+            p = torch.where(p.cumsum(-1) - p < options["top_p"], p, 0.0)
+        place = p.div_(torch.empty_like(p).exponential_()).argmax(-1, keepdim=True)
+        return order.gather(1, place)
+    p = x.softmax(-1)
+    # what torch.multinomial does for one draw, less its check, which waits for the device
+    return p.div_(torch.empty_like(p).exponential_()).argmax(-1)
+
+
+def flashinfer_steps(logits: torch.Tensor, masks: torch.Tensor, options: dict[str, Any]) -> Any:
+    """Mask, then draw with FlashInfer's kernels."""
+    from flashinfer import sampling
+
+    apply_token_bitmask_inplace(logits, masks)
+    if options["temperature"] == 0.0:
+        return logits.argmax(-1)
+    p = sampling.softmax(logits.float(), temperature=options["temperature"])
+    k, share = options.get("top_k"), options.get("top_p")
+    if k and share:
+        return sampling.top_k_top_p_sampling_from_probs(p, k, share)
+    if k:
+        return sampling.top_k_sampling_from_probs(p, k)
+    return sampling.top_p_sampling_from_probs(p, share) if share else sampling.sampling_from_probs(p)
+
+
 def time_sampling() -> list[dict[str, Any]]:
+    """Time the fused draw beside mask and draw apart, in PyTorch and in FlashInfer (where it is installed)."""
     from stackmask.runtime.kernels.sampling import MaskedSampler
 
-    rng = np.random.default_rng(0)
     found = []
-    for rows in (1, 8, 64, 256):
-        buffers = rotated(rows, VOCAB, torch.bfloat16)
-        spare = [b.clone() for b in buffers]
+    for shape, rows in itertools.product(("peaked", "flat"), (1, 8, 32, 64, 256)):
+        buffers = rotated(rows, VOCAB, torch.bfloat16, shape)
+        spare = [b.clone() for b in buffers]  # masks leave -inf in them
         n = len(buffers)
         sampler = MaskedSampler(rows, VOCAB, "cuda")
         seeds = torch.arange(rows, device="cuda")
         for name, share in SHARES.items():
-            masks = masks_of(rng, rows, VOCAB, share).cuda()
-            row: dict[str, Any] = {"rows": rows, "allowed": name}
-            for kind, options in (
-                ("greedy", {"temperature": 0.0}),
-                ("sample", {"temperature": 0.8}),
-                ("top_p", {"temperature": 0.8, "top_p": 0.95}),
-                ("top_k", {"temperature": 0.8, "top_k": 50}),
-            ):
+            masks = random_masks(rows, VOCAB, share)
+            mask_us = graph_us(lambda i, m=masks, s=spare: apply_token_bitmask_inplace(s[i], m), n)
+            for kind, options in SAMPLERS.items():
+                row: dict[str, Any] = {"logits": shape, "rows": rows, "allowed": name, "draw": kind}
                 sampler(buffers[0], masks, seeds=seeds, **options)  # makes the constants
 
                 def ours(
-                    i: int, masks: Any = masks, options: Any = options, s: Any = (buffers, sampler, seeds)
+                    i: int, m: Any = masks, o: Any = options, s: Any = (buffers, sampler, seeds)
                 ) -> None:
-                    s[1](s[0][i], masks, seeds=s[2], **options)
+                    s[1](s[0][i], m, seeds=s[2], **o)
 
-                row[f"{kind}_us"] = graph_us(ours, n)
-
-            def apart(i: int, masks: Any = masks, spare: Any = spare) -> None:
-                # what torch.multinomial does for one draw, less its check, which waits for the device
-                apply_token_bitmask_inplace(spare[i], masks)
-                p = spare[i].float().softmax(-1)
-                p.div_(torch.empty_like(p).exponential_()).argmax(-1)
-
-            row["mask_us"] = graph_us(lambda i, m=masks, s=spare: apply_token_bitmask_inplace(s[i], m), n)
-            row["apart_us"] = graph_us(apart, n, calls=6)
-            row["over_mask"] = row["sample_us"] / row["mask_us"]
-            row["ratio"] = row["apart_us"] / row["sample_us"]
-            # of groups of 16 bytes, those with an allowed token are read
-            model = modelled(rows, VOCAB, 1 - (1 - share) ** 8)
-            row["model_us"], row["model_apart_us"] = model["us_fused"], model["us_apart"]
-            found.append(row)
-            print("sampling", row)
+                row |= {"us": graph_us(ours, n), "mask_us": mask_us}
+                peer_us(
+                    row, "torch", lambda i, m=masks, o=options, s=spare: steps_apart(s[i], m, o), n, calls=6
+                )
+                if importlib.util.find_spec("flashinfer"):
+                    flash = lambda i, m=masks, o=options, s=spare: flashinfer_steps(s[i], m, o)
+                    peer_us(row, "flashinfer", flash, n, calls=6)
+                row["over_mask"] = row["us"] / mask_us
+                peers = [row[key] for key in ("torch_us", "flashinfer_us") if key in row]
+                row["best_peer_ratio"] = min(peers) / row["us"] if peers else None
+                # of groups of 16 bytes, those with an allowed token are read
+                row["model_us"] = modelled(rows, VOCAB, 1 - (1 - share) ** 8)["us_fused"]
+                found.append(row)
+                print("sampling", rounded(row), flush=True)
     return found
 
 
@@ -263,96 +260,95 @@ def time_output() -> list[dict[str, Any]]:
     return found
 
 
-def targets(result: dict[str, Any]) -> list[dict[str, Any]]:
-    """Return what was aimed at on an H200, the worst figure that was measured, and whether it is reached."""
-    apply, sampling, output = result["apply"], result["sampling"], result["output"]
-    sparse = [r for r in output if r["blocks"] <= 0.01 and r["rows"] <= 16]
-    aims: list[tuple[str, float, list[float], bool]] = [
-        ("apply, times the bytes alone, 64 rows and more", 1.3, [r["over_floor"] for r in apply if r["rows"] >= 64], False),
-        ("apply, times faster than XGrammar", 1.0, [r["xgrammar_ratio"] for r in apply if "xgrammar_ratio" in r], True),
-        ("fused draw, times the mask pass", 1.2, [r["over_mask"] for r in sampling], False),
-        ("fused draw, times faster than mask, softmax, draw", 3.0, [r["ratio"] for r in sampling], True),
-        ("output layer, times faster, at most 1% of blocks", 5.0, [r["speedup"] for r in sparse], True),
-        ("output layer, times dense, by the rule", 1.03, [1 / r["speedup"] for r in output], False),
-    ]  # fmt: skip
-    found = []
-    for what, aim, figures, is_least in aims:
-        worst = (min if is_least else max)(figures, default=None)
-        reached = None if worst is None else (worst >= aim if is_least else worst <= aim)
-        found.append({"target": what, "aim": aim, "worst": worst, "reached": reached})
-        print("target", found[-1])
-    return found
+def aims_of(section: str, found: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return what was aimed at, the worst figure that was measured, how often it was reached, and whether always."""
+
+    def figures(key: str, *, least: int = 1) -> list[float]:
+        return [row[key] for row in found if row.get(key) and row.get("rows", 0) >= least]
+
+    aims: list[
+        tuple[str, float, list[float], bool]
+    ] = []  # what, the figure, those measured, whether it is a least one
+    if section == "apply":
+        aims = [
+            ("times the bytes alone and an empty launch", 1.2, figures("over_floor"), False),
+            ("times the bytes alone and an empty launch, 64 rows and more", 1.2, figures("over_floor", least=64), False),
+            ("times faster than the best of XGrammar and PyTorch", 1.0, figures("best_peer_ratio"), True),
+        ]  # fmt: skip
+    elif section == "sampling":
+        aims = [
+            ("times the mask pass", 1.2, figures("over_mask"), False),
+            ("times faster than the best of mask and draw apart", 1.1, figures("best_peer_ratio"), True),
+        ]
+    elif section == "output":
+        sparse = [r["speedup"] for r in found if r["blocks"] <= 0.01 and r["rows"] <= 16]
+        aims = [
+            ("times faster than dense, at most 1% of blocks", 5.0, sparse, True),
+            ("times dense, by the rule", 1.03, [1 / r["speedup"] for r in found], False),
+        ]
+    results = []
+    for what, aim, values, is_least in aims:
+        reached = [value >= aim if is_least else value <= aim for value in values]
+        worst = (min if is_least else max)(values, default=None)
+        results.append(
+            {"aim": what, "figure": aim, "worst": worst, "cases": len(values), "reached": sum(reached)}
+        )
+        print("aim", rounded(results[-1]), flush=True)
+    return results
 
 
-def rounded(value: Any) -> Any:
-    if isinstance(value, float):
-        return float(f"{value:.4g}")
-    if isinstance(value, dict):
-        return {key: rounded(item) for key, item in value.items()}
-    return [rounded(item) for item in value] if isinstance(value, list) else value
+def run_section(
+    section: str, measured: dict[str, float], about: dict[str, Any], versions: dict[str, str]
+) -> None:
+    """Run one section on a GPU and write its result."""
+    from gpu_device import check_device
 
-
-def plot(result: dict[str, Any], path: Path) -> None:
-    """Draw times of applying by batch, and of the output layer by share of blocks."""
-    import matplotlib as mpl
-
-    mpl.use("Agg")
-    import matplotlib.pyplot as plt
-
-    figure, (left, right) = plt.subplots(1, 2, figsize=(11, 4))
-    cases = [r for r in result["apply"] if r["type"] == "bfloat16" and r["allowed"] == "structure"]
-    for key, label in (
-        ("us", "stackmask"),
-        ("table_us", "from the table"),
-        ("xgrammar_us", "XGrammar"),
-        ("floor_us", "bytes alone"),
-    ):
-        if all(key in row for row in cases):
-            left.loglog([r["rows"] for r in cases], [r[key] for r in cases], marker="o", label=label)
-    left.set(xlabel="rows", ylabel="µs", title=f"mask applied, {VOCAB} bf16 logits")
-    cases = [r for r in result["output"] if r["rows"] == 4 and r["tokens_in_block"] == 1]
-    for form in ("dense", "blocks", "filter", "gather"):
-        right.loglog([r["blocks"] for r in cases], [r[f"{form}_us"] for r in cases], marker="o", label=form)
-    right.set(
-        xlabel="share of blocks with an allowed token", title="output layer, 4 rows, 4096 x 128256 bf16"
+    started = time.monotonic()
+    result: dict[str, Any] = dict(about)
+    if section == "checks":
+        result |= {"checked": check_all("cuda"), "on_device": check_device()}
+        print(f"agreed: {result['checked']}; on the device: {result['on_device']}")
+    else:
+        cases = {"apply": lambda: time_apply(measured), "sampling": time_sampling, "output": time_output}[
+            section
+        ]()
+        result |= {"speeds": measured, "aims": aims_of(section, cases), "cases": cases}
+    result["seconds"] = time.monotonic() - started
+    print(
+        write_result(
+            f"gpu_{section}", f"python benchmarks/gpu.py --only {section}", rounded(result), **versions
+        )
     )
-    for axis in (left, right):
-        axis.legend()
-        axis.grid(alpha=0.3)
-    figure.tight_layout()
-    figure.savefig(path)
 
 
 def main() -> None:
-    argparse.ArgumentParser(description=__doc__.partition("\n")[0]).parse_args()
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument(
+        "--only", nargs="*", choices=SECTIONS, default=SECTIONS, help="sections to run on a GPU"
+    )
+    sections = parser.parse_args().only
     started = time.monotonic()
     import triton
 
     versions = {"torch": torch.__version__, "triton": triton.__version__}
-    if xgrammar_apply() is not None:
-        versions["xgrammar"] = metadata.version("xgrammar")
-    has_gpu = torch.cuda.is_available()
-    device = "cuda" if has_gpu else "cpu"
-    print(f"correctness, on {torch.cuda.get_device_name() if has_gpu else 'the CPU in the interpreter'}")
-    checked = check_all(device)
-    print(f"agreed: {checked}")
-    result: dict[str, Any] = {"checked": checked}
-    if has_gpu:
-        from gpu_device import check_device
-
-        result["on_device"] = check_device()
-        speeds = bandwidth()
-        print(f"bandwidth: {speeds}")
-        result |= {"device": torch.cuda.get_device_name(), "bandwidth": speeds, "apply": time_apply(speeds)}
-        result |= {"sampling": time_sampling(), "output": time_output()}
-        result["targets"] = targets(result)
-        plot(result, RESULTS / "gpu.svg")
-    else:
-        print("no GPU here: times of the CPU kernel alone")
-        result |= {"device": "none: Triton's interpreter", "cpu_apply": cpu_apply()}
-    result["seconds"] = time.monotonic() - started
-    name = "gpu" if has_gpu else "kernels_cpu"
-    print(write_result(name, "python benchmarks/gpu.py", rounded(result), **versions))
+    for peer in ("xgrammar", "flashinfer-python"):
+        with suppress(metadata.PackageNotFoundError):
+            versions[peer] = metadata.version(peer)
+    if not torch.cuda.is_available():
+        print("correctness, on the CPU in the interpreter")
+        result = {
+            "checked": check_all("cpu"),
+            "device": "none: Triton's interpreter",
+            "cpu_apply": cpu_apply(),
+        }
+        result["seconds"] = time.monotonic() - started
+        print(write_result("kernels_cpu", "python benchmarks/gpu.py", rounded(result), **versions))
+        return
+    about = device_facts()
+    measured = speeds()
+    print(about, rounded(measured), flush=True)
+    for section in sections:
+        run_section(section, measured, about, versions)
 
 
 if __name__ == "__main__":
