@@ -208,13 +208,16 @@ STEPS = """
 
     rng = random.Random(int(sys.argv[1]))
     compiler, ran_out, spoiled = sm.Compiler(V), 0, 0
+    kept = []  # memory that was given back would be there again, whatever the limit
     for turn in range(int(sys.argv[2])):
         k = rng.randrange(len(grammars))
         path = tokens(texts[k], rng)
         right = []
-        for _ in walk(sm.Compiler(V), grammars[k], path, right, False):
+        kept.append(sm.Compiler(V))
+        for _ in walk(kept[-1], grammars[k], path, right, False):
             pass
         if rng.random() < 0.4:
+            kept.append(compiler)
             compiler = sm.Compiler(V)
         matcher, rows = None, []
         limit(rng.choice([0, 1 << 14, 1 << 17, 1 << 19, 1 << 20, 1 << 21]) + rng.randrange(1 << 16))
@@ -232,6 +235,7 @@ STEPS = """
                     spoiled += 1
         limit(None)
         assert rows == right[: len(rows)], (turn, k)
+        kept.append(matcher)
         again = []
         for _ in walk(compiler, grammars[k], path, again, False):
             pass
