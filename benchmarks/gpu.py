@@ -11,6 +11,7 @@ the bandwidth measured in the same run. Each section writes ``results/gpu_<secti
 from __future__ import annotations
 
 import argparse
+import importlib
 import importlib.util
 import itertools
 import os
@@ -18,7 +19,6 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
-from importlib import metadata
 from typing import Any
 
 import numpy as np
@@ -170,8 +170,8 @@ def steps_apart(logits: torch.Tensor, masks: torch.Tensor, options: dict[str, An
     return p.div_(torch.empty_like(p).exponential_()).argmax(-1)
 
 
-def flashinfer_steps(logits: torch.Tensor, masks: torch.Tensor, options: dict[str, Any]) -> Any:
-    """Mask, then draw with FlashInfer's kernels."""
+def flashinfer_steps(logits: torch.Tensor, masks: torch.Tensor, options: dict[str, Any], seeds: Any) -> Any:
+    """Mask, then draw with FlashInfer's kernels; ``seeds`` are (seed, offset) on the device, as graphs need them."""
     from flashinfer import sampling
 
     apply_token_bitmask_inplace(logits, masks)
@@ -179,11 +179,14 @@ def flashinfer_steps(logits: torch.Tensor, masks: torch.Tensor, options: dict[st
         return logits.argmax(-1)
     p = sampling.softmax(logits.float(), temperature=options["temperature"])
     k, share = options.get("top_k"), options.get("top_p")
+    how = {"seed": seeds[0], "offset": seeds[1]}
     if k and share:
-        return sampling.top_k_top_p_sampling_from_probs(p, k, share)
+        return sampling.top_k_top_p_sampling_from_probs(p, k, share, **how)
     if k:
-        return sampling.top_k_sampling_from_probs(p, k)
-    return sampling.top_p_sampling_from_probs(p, share) if share else sampling.sampling_from_probs(p)
+        return sampling.top_k_sampling_from_probs(p, k, **how)
+    if share:
+        return sampling.top_p_sampling_from_probs(p, share, **how)
+    return sampling.sampling_from_probs(p, **how)
 
 
 def time_sampling() -> list[dict[str, Any]]:
@@ -214,7 +217,16 @@ def time_sampling() -> list[dict[str, Any]]:
                     row, "torch", lambda i, m=masks, o=options, s=spare: steps_apart(s[i], m, o), n, calls=6
                 )
                 if importlib.util.find_spec("flashinfer"):
-                    flash = lambda i, m=masks, o=options, s=spare: flashinfer_steps(s[i], m, o)
+                    pair = (
+                        torch.ones(1, dtype=torch.int64, device="cuda"),
+                        torch.zeros(1, dtype=torch.int64, device="cuda"),
+                    )
+
+                    def flash(
+                        i: int, m: Any = masks, o: Any = options, s: Any = spare, p: Any = pair
+                    ) -> None:
+                        flashinfer_steps(s[i], m, o, p)
+
                     peer_us(row, "flashinfer", flash, n, calls=6)
                 row["over_mask"] = row["us"] / mask_us
                 peers = [row[key] for key in ("torch_us", "flashinfer_us") if key in row]
@@ -331,9 +343,9 @@ def main() -> None:
     import triton
 
     versions = {"torch": torch.__version__, "triton": triton.__version__}
-    for peer in ("xgrammar", "flashinfer-python"):
-        with suppress(metadata.PackageNotFoundError):
-            versions[peer] = metadata.version(peer)
+    for peer in ("xgrammar", "flashinfer"):
+        with suppress(ImportError):
+            versions[peer] = importlib.import_module(peer).__version__
     if not torch.cuda.is_available():
         print("correctness, on the CPU in the interpreter")
         result = {

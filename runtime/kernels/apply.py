@@ -43,6 +43,11 @@ def apply_token_bitmask_inplace(
     Raises: BitmaskError (a ValueError) naming the argument and both values, before anything is changed.
     """
     torch = sys.modules.get("torch")
+    if torch is not None and torch.compiler.is_compiling():
+        from stackmask.runtime.kernels.operators import apply_operator
+
+        places = None if indices is None else torch.as_tensor(indices, device=logits.device)
+        return apply_operator(logits, bitmask, places, vocab_size)
     tensor = () if torch is None else torch.Tensor
     if not isinstance(logits, np.ndarray) and not isinstance(logits, tensor):
         raise BitmaskError(f"logits is {type(logits).__name__}, must be a NumPy array or a torch tensor")

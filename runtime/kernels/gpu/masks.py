@@ -1,8 +1,8 @@
 """What the Triton kernels share: how a tile of a mask is read, and how launches are sized.
 
-A kernel sees a row of a mask as 32-bit words, bit i of word w being token 32 * w + i. Words are loaded once a token,
-by address ``token // 32``: neighbours read the same word from the first-level cache, the compiler knows that 32
-tokens in a row share it, and no layout has to be exchanged between threads.
+A row of a mask is 32-bit words, bit i of word w being token 32 * w + i. Kernels see it by groups of tokens whose logits take 16
+bytes, what a thread loads or stores at once: each group loads its word, which its neighbours read from the first-level cache, and
+what is decided for a group holds for all of its lanes, so that the compiler keeps accesses wide.
 """
 
 from __future__ import annotations
@@ -25,37 +25,43 @@ _ENTRY = tl.constexpr(ENTRY)
 
 
 @triton.jit
-def cut_words(words, word_ids, columns):
-    """Clear the bits of tokens from ``columns`` on."""
-    edge = columns // 32
-    kept = ~(-1 << (columns % 32))  # mutant: kernel-edge
-    words = tl.where(word_ids == edge, words & kept, words)
-    return tl.where(word_ids > edge, 0, words)
-
-
-@triton.jit
-def load_words(mask_ptr, mask_stride, entry_ptr, row, tokens, first, count, columns, TABLE: tl.constexpr):
-    """Return the mask word of each of the ``tokens`` first … first + count, for one row.
+def load_groups(
+    mask_ptr,
+    mask_stride,
+    entry_ptr,
+    row,
+    starts,
+    first,
+    count,
+    columns,
+    TABLE: tl.constexpr,
+    GROUP: tl.constexpr,
+):
+    """Return the mask bits of the groups of ``GROUP`` tokens (2, 4 or 8) at ``starts``, for one row.
 
     Without ``TABLE`` row ``row`` of a bitmask is read; with it, the rows of the table that the row's entry names
-    are or-ed, and the tokens that it names are flipped.
+    are or-ed, and the tokens that it names are flipped. The groups are those of the tokens first … first + count.
     """
-    word_ids = tokens // 32
-    is_there = word_ids < (columns + 31) // 32
+    word_ids = starts // 32
+    is_there = starts < columns
     if TABLE:
         entry = entry_ptr + row.to(tl.int64) * _ENTRY
-        words = tl.zeros_like(tokens)
+        words = tl.zeros_like(starts)
         for k in tl.static_range(_ENTRY_ROWS):
             named = tl.load(entry + k).to(tl.int64)
             if named >= 0:
                 words |= tl.load(mask_ptr + named * mask_stride + word_ids, mask=is_there, other=0)
+        groups = (words >> (starts % 32)) & ((1 << GROUP) - 1)
         for k in tl.static_range(_ENTRY_TOKENS):
             token = tl.load(entry + _ENTRY_ROWS + k)
             if (token >= first) & (token < first + count):
-                words ^= tl.where(word_ids == token // 32, 1 << (token % 32), 0)
+                groups ^= tl.where(starts == token // GROUP * GROUP, 1 << (token % GROUP), 0)
     else:
         words = tl.load(mask_ptr + row.to(tl.int64) * mask_stride + word_ids, mask=is_there, other=0)
-    return cut_words(words, word_ids, columns)
+        groups = (words >> (starts % 32)) & ((1 << GROUP) - 1)
+    # tokens from `columns` on are forbidden
+    kept = tl.minimum(tl.maximum(columns - starts, 0), GROUP)  # mutant: kernel-edge
+    return groups & ((1 << kept) - 1)
 
 
 def interpreted() -> bool:

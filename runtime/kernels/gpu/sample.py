@@ -16,8 +16,10 @@ import torch
 import triton
 import triton.language as tl
 
-from stackmask.runtime.kernels.gpu.masks import load_words, on_device
+from stackmask.runtime.kernels.gpu.masks import load_groups, on_device
 
+TILE_WARPS = 4  # of a program that looks at a tile
+ROW_WARPS = 4  # of one that draws the token of a row
 TILE = 1024  # tokens; part of what is drawn, so the same everywhere
 LISTED = 2048  # logits above the first bound that are kept together; with more, tiles are read instead
 
@@ -43,21 +45,22 @@ def _tile(
     """
     logits_ptr, logits_stride, mask_ptr, mask_stride, entry_ptr, columns, width = source
     first = tile * BLOCK
-    tokens = first + tl.arange(0, BLOCK)
-    words = load_words(mask_ptr, mask_stride, entry_ptr, row, tokens, first, BLOCK, columns, TABLE)
-    is_allowed = ((words >> (tokens % 32)) & 1) == 1
+    starts = first + tl.arange(0, BLOCK // GROUP) * GROUP
+    allowed = load_groups(mask_ptr, mask_stride, entry_ptr, row, starts, first, BLOCK, columns, TABLE, GROUP)
+    lanes = tl.arange(0, GROUP)
+    tokens = starts[:, None] + lanes[None, :]
+    is_allowed = ((allowed[:, None] >> lanes[None, :]) & 1) == 1
     if EVEN:
         # one predicate a group, so that loads stay 16 bytes wide
-        start = tokens // GROUP * GROUP
-        is_read = (((words >> (start % 32)) & ((1 << GROUP) - 1)) != 0) & (start < width)
+        is_read = ((allowed != 0) & (starts < width))[:, None] & (lanes >= 0)[None, :]
     else:
-        is_read = is_allowed
+        is_read = is_allowed & (tokens < width)
     x = tl.load(logits_ptr + row.to(tl.int64) * logits_stride + tokens, mask=is_read, other=0.0).to(
         tl.float32
     )
     # minus zero is zero: what is equal must have the same bits
     is_number = x == x  # noqa: PLR0124
-    return tl.where(is_allowed & is_number, x + 0.0, float("-inf"))
+    return tl.reshape(tl.where(is_allowed & is_number, x + 0.0, float("-inf")), (BLOCK,))
 
 
 @triton.jit
@@ -522,7 +525,7 @@ def launch_sample(
     left = [workspace[name] for name in ("max", "sum", "best", "count")]
     with on_device(logits):
         _tiles_kernel[(rows * tiles,)](
-            *source, parameters["temperature"], *left, tiles, columns, width, **how, num_warps=4
+            *source, parameters["temperature"], *left, tiles, columns, width, **how, num_warps=TILE_WARPS
         )
         _rows_kernel[(rows,)](
             *source,
@@ -537,5 +540,5 @@ def launch_sample(
             CUT=cut,
             **how,
             TILES=max(16, triton.next_power_of_2(tiles)),
-            num_warps=4,
+            num_warps=ROW_WARPS,
         )

@@ -12,11 +12,13 @@ import sys
 from collections import Counter
 from typing import Any
 
+import torch
 from triton.backends.compiler import GPUTarget
 from triton.compiler import ASTSource, compile
 
 from stackmask.runtime.kernels.gpu import apply, output, sample
 
+DTYPES = {"fp32": torch.float32, "bf16": torch.bfloat16}
 HOPPER = GPUTarget("cuda", 90, 32)
 SAMPLE_SOURCE = {"logits_stride": "i32", "mask_ptr": "*i32", "mask_stride": "i32", "entry_ptr": "*i32"}
 SAMPLE_LEFT = {"max_ptr": "*fp32", "sum_ptr": "*fp32", "best_ptr": "*i32", "count_ptr": "*i32"}
@@ -61,7 +63,8 @@ def apply_kernels() -> dict[str, Any]:
         table = size == 2
         types = {"logits_ptr": f"*{name}", "logits_stride": "i32", "mask_ptr": "*i32", "mask_stride": "i32"}
         types |= {"entry_ptr": "*i32", "chosen_ptr": "*i64", "rows": "i32", **SIZES}
-        constants = {"CHOSEN": table, "TABLE": table, "GROUP": 16 // size, "BLOCK": 4096}
+        constants = {"CHOSEN": table, "TABLE": table, "GROUP": 16 // size, "EVEN": not table, "BLOCK": 4096}
+        constants |= {"INTEGER": apply._INTEGERS[size], "NOTHING": apply._MINUS_INF[DTYPES[name]]}
         found[f"apply {name}"] = describe(apply._apply_kernel, types, constants, 8)
     return found
 

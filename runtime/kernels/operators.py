@@ -1,0 +1,22 @@
+"""Masking as an operator of PyTorch, which ``torch.compile`` takes into its graph as it is."""
+
+from __future__ import annotations
+
+import torch
+
+from stackmask.runtime.kernels.apply import apply_token_bitmask_inplace
+
+
+@torch.library.custom_op("stackmask::apply_token_bitmask", mutates_args=("logits",))
+def apply_operator(
+    logits: torch.Tensor, bitmask: torch.Tensor, indices: torch.Tensor | None, vocab_size: int | None
+) -> None:
+    """Apply a mask: see ``apply_token_bitmask_inplace``, which calls this where it is compiled."""
+    apply_token_bitmask_inplace(logits, bitmask, indices=indices, vocab_size=vocab_size)
+
+
+@apply_operator.register_fake
+def _(
+    logits: torch.Tensor, bitmask: torch.Tensor, indices: torch.Tensor | None, vocab_size: int | None
+) -> None:
+    return None
