@@ -19,6 +19,7 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
+from importlib import metadata
 from typing import Any
 
 import numpy as np
@@ -343,9 +344,11 @@ def main() -> None:
     import triton
 
     versions = {"torch": torch.__version__, "triton": triton.__version__}
-    for peer in ("xgrammar", "flashinfer"):
-        with suppress(ImportError):
-            versions[peer] = importlib.import_module(peer).__version__
+    for peer, package in (("xgrammar", "xgrammar"), ("flashinfer", "flashinfer-python")):
+        with suppress(ImportError):  # also where a package has no metadata
+            versions[peer] = getattr(importlib.import_module(peer), "__version__", None) or metadata.version(
+                package
+            )
     if not torch.cuda.is_available():
         print("correctness, on the CPU in the interpreter")
         result = {
