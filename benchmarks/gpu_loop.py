@@ -162,7 +162,7 @@ class Bitmask:
     def __init__(self, grammars: list[sm.CompiledGrammar], rows: int, vocab: int, threads: int = 1) -> None:
         self._requests = Requests(grammars, rows)
         self._masks = StepMask(rows, vocab)
-        words = torch.from_numpy(self._masks.array)
+        words = torch.empty(self._masks.array.shape, dtype=torch.int32)
         self._host = [torch.empty_like(words).pin_memory() for _ in range(2)]
         self._there = torch.full_like(words, -1, device="cuda")
         self._stream = torch.cuda.Stream()

@@ -76,7 +76,7 @@ class MaskedSampler:
 
     With parameters that are tensors on the device, or the same numbers as in an earlier call, a call makes two launches,
     allocates nothing and waits for nothing, so a graph can capture it; its result is in buffers that the next call uses
-    again: calls on different streams must wait for one another. Memory: 16 bytes a tile of 1,024 logits, and 8 KB, a row.
+    again: calls on different streams must wait for one another. Memory: 20 bytes a tile of 1,024 logits, and 8 KB, a row.
     Numbers that are met first make a launch, and lists are copied to the device, which is waited for: while a graph is
     captured both are refused.
     """
@@ -86,7 +86,8 @@ class MaskedSampler:
             raise BitmaskError(f"rows is {rows} and width {width}, must be 1 or more")
         self.rows, self.width, self.device = rows, width, torch.device(device)
         tiles = -(-width // TILE)
-        kinds = {"max": torch.float32, "sum": torch.float32, "best": torch.int32, "count": torch.int32}
+        kinds = {"max": torch.float32, "sum": torch.float32}
+        kinds |= dict.fromkeys(("best", "count", "order"), torch.int32)
         self._workspace = {n: torch.empty(rows, tiles, dtype=t, device=device) for n, t in kinds.items()}
         self._workspace["list"] = torch.empty(rows, LISTED, device=device)
         self._tokens = torch.empty(rows, dtype=torch.int64, device=device)

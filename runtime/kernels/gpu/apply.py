@@ -103,7 +103,7 @@ def launch_apply(
         return
     size = logits.element_size()
     group = 16 // size
-    block, warps = block_for(count, width)
+    block, warps = block_for(count, width, table=entries is not None)
     tiles = triton.cdiv(width, block)
     with on_device(logits):
         _apply_kernel[(count * tiles,)](

@@ -74,11 +74,13 @@ def on_device(tensor: torch.Tensor) -> Any:
     return torch.cuda.device(tensor.device) if tensor.is_cuda else nullcontext()
 
 
-def block_for(rows: int, width: int) -> tuple[int, int]:
+def block_for(rows: int, width: int, *, table: bool) -> tuple[int, int]:
     """Return (tokens a program, warps): small tiles while the device is not full, larger ones then.
 
-    The bound is two programs for each of the 132 multiprocessors of an H100 or H200.
+    As measured on an H100 (132 multiprocessors). Reading the entry of a row for the table costs a program as much as 2,000 tokens.
     """
-    if rows * triton.cdiv(width, 4096) >= 264:
-        return 4096, 8
+    if table and rows * triton.cdiv(width, 8192) >= 264:
+        return 8192, 4
+    if rows * triton.cdiv(width, 2048) >= 264:
+        return 2048, 4
     return 1024, 4

@@ -78,7 +78,7 @@ def sample_kernels() -> dict[str, Any]:
         "seed_ptr": "*i64",
         "step_ptr": "*i64",
     }
-    rows |= {"list_ptr": "*fp32", "token_ptr": "*i64", "logprob_ptr": "*fp32"}
+    rows |= {"list_ptr": "*fp32", "order_ptr": "*i32", "token_ptr": "*i64", "logprob_ptr": "*fp32"}
     for name, size in (("fp32", 4), ("bf16", 2)):
         types = {
             "logits_ptr": f"*{name}",
@@ -87,10 +87,11 @@ def sample_kernels() -> dict[str, Any]:
             **SAMPLE_LEFT,
             **SIZES,
         }
-        how = {"TABLE": size == 2, "GROUP": 16 // size, "EVEN": True, "BLOCK": sample.TILE}
-        found[f"tiles {name}"] = describe(sample._tiles_kernel, types, how, 4)
-        how |= {"CUT": size == 4, "TILES": 128}
-        found[f"rows {name}"] = describe(sample._rows_kernel, types | rows, how, 4)
+        how = {"TABLE": size == 2, "GROUP": 16 // size, "EVEN": True, "BLOCK": sample.TILE, "CUT": size == 4}
+        found[f"tiles {name}"] = describe(sample._tiles_kernel, types, how, sample.TILE_WARPS)
+        how |= {"TILES": 128, "CHUNK": sample.CHUNK}
+        warps = sample.CUT_WARPS if size == 4 else sample.ROW_WARPS
+        found[f"rows {name}"] = describe(sample._rows_kernel, types | rows, how, warps)
     return found
 
 

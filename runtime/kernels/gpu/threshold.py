@@ -1,0 +1,318 @@
+"""Find the lowest logit that top-k and top-p keep, exactly, with the threads of one program for a row.
+
+What is searched is a number between two keys, integers that order like fp32 numbers: from ``below`` on enough is kept, from
+``above`` on not enough. The highest logits of the tiles give a first ``below`` without reading a logit: if ``k`` of them are
+at least some number, so are ``k`` logits. If fewer than 2,048 logits lie between, they are listed and the rest of the search goes on
+in registers. If more do (a flat distribution, and much of it kept), passes over the logits count and weigh what is above eight
+bounds at a time. Tiles whose highest logit is below the lowest bound of a pass are not read.
+"""
+
+from __future__ import annotations
+
+import triton
+import triton.language as tl
+
+from stackmask.runtime.kernels.gpu.tiles import allowed_at, logits_of, weights_of
+
+LISTED = 2048  # logits that are kept together
+BOUNDS = 8  # of a pass
+
+_LISTED = tl.constexpr(LISTED)
+_BOUNDS = tl.constexpr(BOUNDS)
+_LINEAR = tl.constexpr(
+    5
+)  # passes whose bounds lie evenly between numbers; after them, between keys, which ends
+_NEAR = tl.constexpr(1024.0)  # numbers further apart are searched by keys
+
+
+@triton.jit
+def key_of(x):
+    """Return an integer that orders like the number, as int64."""
+    bits = x.to(tl.int32, bitcast=True)
+    return (bits ^ ((bits >> 31) & 0x7FFFFFFF)).to(tl.int64)
+
+
+@triton.jit
+def of_key(key):
+    """Return the number of a key."""
+    short = key.to(tl.int32)
+    return (short ^ ((short >> 31) & 0x7FFFFFFF)).to(tl.float32, bitcast=True)
+
+
+@triton.jit
+def order_tiles(maxima, bound, tiles, order_ptr, TILES: tl.constexpr):
+    """List the tiles with an allowed logit from ``bound`` on, in their order; return how many there are."""
+    numbers = tl.arange(0, TILES)
+    is_in = ((numbers < tiles) & (maxima >= bound) & (maxima > float("-inf"))).to(tl.int32)
+    tl.debug_barrier()  # who read the list before is done
+    tl.store(order_ptr + tl.cumsum(is_in, 0) - 1, numbers, mask=is_in == 1)
+    tl.debug_barrier()
+    return tl.sum(is_in, 0)
+
+
+@triton.jit
+def tiles_at(
+    source,
+    row,
+    order_ptr,
+    start,
+    count,
+    TABLE: tl.constexpr,
+    GROUP: tl.constexpr,
+    EVEN: tl.constexpr,
+    BLOCK: tl.constexpr,
+    CHUNK: tl.constexpr,
+):
+    """Return the logits of ``CHUNK`` listed tiles from place ``start`` on, -inf past the end of the list."""
+    groups = tl.arange(0, CHUNK * BLOCK // GROUP)
+    place = start + groups * GROUP // BLOCK
+    is_there = place < count
+    tile = tl.load(order_ptr + place, mask=is_there, other=0)
+    starts = tile * BLOCK + groups * GROUP % BLOCK
+    allowed = allowed_at(source, row, starts, 0, 1 << 30, TABLE, GROUP)
+    return logits_of(source, row, starts, tl.where(is_there, allowed, 0), GROUP, EVEN)
+
+
+@triton.jit
+def _bisect(values, scores, base, goal, below, above):
+    """Return the highest key from which on the scores of the values, and ``base``, reach the goal; from ``below`` on they do."""
+    while above - below > 1:
+        middle = below + (above - below) // 2
+        is_enough = base + tl.sum(tl.where(values >= of_key(middle), scores, 0.0), 0) >= goal
+        below = tl.where(is_enough, middle, below)
+        above = tl.where(is_enough, above, middle)
+    return below
+
+
+@triton.jit
+def _list_between(
+    below,
+    above,
+    maxima,
+    tiles,
+    order_ptr,
+    list_ptr,
+    source,
+    row,
+    inverse,
+    peak,
+    TABLE: tl.constexpr,
+    GROUP: tl.constexpr,
+    EVEN: tl.constexpr,
+    BLOCK: tl.constexpr,
+    TILES: tl.constexpr,
+    CHUNK: tl.constexpr,
+):
+    """Write the logits from key ``below`` on, and before ``above``, to the list of the row.
+
+    Return how many there are, and their mass; the list has the first 2,048 of them.
+    """
+    low = of_key(below)
+    highest = of_key(above - 1)
+    count = order_tiles(maxima, low, tiles, order_ptr, TILES)
+    listed = tl.zeros((), tl.int32)
+    mass = tl.zeros((), tl.float32)
+    for start in range(0, count, CHUNK):
+        x = tiles_at(source, row, order_ptr, start, count, TABLE, GROUP, EVEN, BLOCK, CHUNK)
+        is_in = ((x >= low) & (x <= highest) & (x > float("-inf"))).to(tl.int32)
+        place = listed + tl.cumsum(is_in, 0) - 1
+        tl.store(list_ptr + place, x, mask=(is_in == 1) & (place < _LISTED))
+        listed += tl.sum(is_in, 0)
+        mass += tl.sum(tl.where(is_in == 1, weights_of(x, peak, inverse), 0.0), 0)
+    tl.debug_barrier()
+    return listed, mass
+
+
+@triton.jit
+def _bound(j: tl.constexpr, number, below, above, highest):
+    """Return the key of bound ``j`` of a pass, the highest first; all lie between ``below`` and ``above``."""
+    steps = (above - below) * (j + 1) // (_BOUNDS + 1)
+    key = above - steps
+    if number == 0:
+        key = key_of(highest - 2.0 ** (2 * j - 7))
+    elif number < _LINEAR:
+        top = of_key(above - 1)
+        span = top - of_key(below)
+        if span < _NEAR:
+            key = key_of(top - span * ((j + 1.0) / (_BOUNDS + 1)))
+    return tl.minimum(tl.maximum(key, below + 1), above - 1)
+
+
+@triton.jit
+def _add_pairs(a, b, c, d):
+    return a + c, b + d
+
+
+@triton.jit
+def _measure(
+    number,
+    below,
+    above,
+    highest,
+    inverse,
+    maxima,
+    tiles,
+    order_ptr,
+    source,
+    row,
+    TABLE: tl.constexpr,
+    GROUP: tl.constexpr,
+    EVEN: tl.constexpr,
+    BLOCK: tl.constexpr,
+    TILES: tl.constexpr,
+    CHUNK: tl.constexpr,
+):
+    """Return (counts, masses) of the logits from each bound of a pass on."""
+    js = tl.arange(0, _BOUNDS)
+    counts = tl.zeros((_BOUNDS,), tl.float32)
+    masses = tl.zeros((_BOUNDS,), tl.float32)
+    least = of_key(_bound(_BOUNDS - 1, number, below, above, highest))
+    count = order_tiles(maxima, least, tiles, order_ptr, TILES)
+    for start in range(0, count, CHUNK):
+        x = tiles_at(source, row, order_ptr, start, count, TABLE, GROUP, EVEN, BLOCK, CHUNK)
+        weights = weights_of(x, highest, inverse)
+        for j in tl.static_range(_BOUNDS):
+            bound = of_key(_bound(j, number, below, above, highest))
+            is_above = (x >= bound) & (x > float("-inf"))
+            c, m = tl.reduce((is_above.to(tl.float32), tl.where(is_above, weights, 0.0)), 0, _add_pairs)
+            counts += tl.where(js == j, c, 0.0)
+            masses += tl.where(js == j, m, 0.0)
+    return counts, masses
+
+
+@triton.jit
+def _narrow(
+    goal,
+    by_count,
+    below,
+    above,
+    count_below,
+    mass_below,
+    base_count,
+    base_mass,
+    highest,
+    inverse,
+    maxima,
+    tiles,
+    order_ptr,
+    source,
+    row,
+    TABLE: tl.constexpr,
+    GROUP: tl.constexpr,
+    EVEN: tl.constexpr,
+    BLOCK: tl.constexpr,
+    TILES: tl.constexpr,
+    CHUNK: tl.constexpr,
+):
+    """Bring ``below`` and ``above`` together, with what is kept from each on, until what lies between can be listed."""
+    js = tl.arange(0, _BOUNDS)
+    number = tl.zeros((), tl.int32)
+    while (count_below - base_count > _LISTED) & (above - below > 1):
+        counts, masses = _measure(
+            number, below, above, highest, inverse, maxima, tiles, order_ptr, source, row,
+            TABLE, GROUP, EVEN, BLOCK, TILES, CHUNK,
+        )  # fmt: skip
+        old_below = below
+        old_above = above
+        for j in tl.static_range(_BOUNDS):
+            key = _bound(j, number, old_below, old_above, highest)
+            c = tl.sum(tl.where(js == j, counts, 0.0), 0)
+            m = tl.sum(tl.where(js == j, masses, 0.0), 0)
+            is_enough = tl.where(by_count, c, m) >= goal
+            is_lower = is_enough & (key > below) & (key < above)
+            is_upper = (is_enough == 0) & (key < above) & (key > below)
+            below = tl.where(is_lower, key, below)
+            count_below = tl.where(is_lower, c, count_below)
+            mass_below = tl.where(is_lower, m, mass_below)
+            above = tl.where(is_upper, key, above)
+            base_count = tl.where(is_upper, c, base_count)
+            base_mass = tl.where(is_upper, m, base_mass)
+        number += 1
+    return below, above, count_below, mass_below, base_count, base_mass
+
+
+@triton.jit
+def find_threshold(
+    top_k,
+    top_p,
+    allowed,
+    total,
+    highest,
+    inverse,
+    maxima,
+    tiles,
+    order_ptr,
+    list_ptr,
+    source,
+    row,
+    TABLE: tl.constexpr,
+    GROUP: tl.constexpr,
+    EVEN: tl.constexpr,
+    BLOCK: tl.constexpr,
+    TILES: tl.constexpr,
+    CHUNK: tl.constexpr,
+):
+    """Return the lowest logit that top-k, and then top-p of what that left, keep; -inf where neither cuts.
+
+    ``maxima`` are the highest logits of the tiles, ``allowed`` and ``total`` the number and the mass of allowed logits.
+    """
+    ids = tl.arange(0, _LISTED)
+    ceiling = key_of(highest) + 1
+    below = key_of(tl.full((), float("-inf"), tl.float32)) + 1
+    above = ceiling
+    count_below = allowed.to(tl.float32)
+    mass_below = total
+    base_count = tl.zeros((), tl.float32)
+    base_mass = tl.zeros((), tl.float32)
+    listed = tl.zeros((), tl.int32)
+    is_listed = tl.full((), 0, tl.int32)  # whether all logits from `below` on are
+    threshold = tl.full((), float("-inf"), tl.float32)
+    top_weights = weights_of(maxima, highest, inverse)
+    for stage in range(2):
+        by_count = stage == 0
+        goal = tl.where(by_count, top_k.to(tl.float32), top_p * mass_below)
+        is_cut = tl.where(by_count, (top_k > 0) & (top_k < allowed), top_p < 1.0)
+        if is_cut:
+            if is_listed == 0:
+                above = ceiling
+                base_count = tl.zeros((), tl.float32)
+                base_mass = tl.zeros((), tl.float32)
+                scores = tl.where(by_count, (maxima > float("-inf")).to(tl.float32), top_weights)
+                if tl.sum(scores, 0) >= goal:
+                    below = tl.maximum(below, _bisect(maxima, scores, 0.0, goal, below, above))
+                    listed, mass_below = _list_between(
+                        below, above, maxima, tiles, order_ptr, list_ptr, source, row, inverse, highest,
+                        TABLE, GROUP, EVEN, BLOCK, TILES, CHUNK,
+                    )  # fmt: skip
+                    is_listed = (listed <= _LISTED).to(tl.int32)
+                    count_below = listed.to(tl.float32)
+                if is_listed == 0:
+                    below, above, count_below, mass_below, base_count, base_mass = _narrow(
+                        goal, by_count, below, above, count_below, mass_below, base_count, base_mass,
+                        highest, inverse, maxima, tiles, order_ptr, source, row,
+                        TABLE, GROUP, EVEN, BLOCK, TILES, CHUNK,
+                    )  # fmt: skip
+                    listed = tl.zeros((), tl.int32)
+                    if above - below > 1:
+                        listed, _ = _list_between(
+                            below, above, maxima, tiles, order_ptr, list_ptr, source, row, inverse, highest,
+                            TABLE, GROUP, EVEN, BLOCK, TILES, CHUNK,
+                        )  # fmt: skip
+                    is_listed = (base_count == 0.0).to(tl.int32) & (above - below > 1).to(tl.int32)
+            values = tl.load(list_ptr + ids, mask=ids < listed, other=float("-inf"))
+            masses = weights_of(values, highest, inverse)
+            ones = (ids < listed).to(tl.float32)
+            if above - below > 1:
+                below = _bisect(
+                    values,
+                    tl.where(by_count, ones, masses),
+                    tl.where(by_count, base_count, base_mass),
+                    goal,
+                    below,
+                    above,
+                )
+                is_above = values >= of_key(below)
+                count_below = base_count + tl.sum(tl.where(is_above, ones, 0.0), 0)
+                mass_below = base_mass + tl.sum(tl.where(is_above, masses, 0.0), 0)
+            threshold = of_key(below)
+    return threshold
