@@ -109,6 +109,7 @@ class Forward:
                 self.logits.copy_(found.logits[:, -1])
 
         self.graph = captured(run)
+        self._read_by_graph = (model, cache, place)
 
 
 class Way(Protocol):

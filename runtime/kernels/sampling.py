@@ -34,7 +34,7 @@ from stackmask.runtime.kernels.random_numbers import uniforms
 from stackmask.runtime.kernels.reference import allowed_tokens
 
 TILE = 1024  # tokens; part of what is drawn
-LISTED = 2048  # logits that the second launch keeps together
+LISTED = 1024  # logits that the second launch keeps together
 COLDEST = (
     2.0**-125
 )  # temperatures above 0 count from here to its inverse, so that neither is a denormal number
@@ -76,7 +76,7 @@ class MaskedSampler:
 
     With parameters that are tensors on the device, or the same numbers as in an earlier call, a call makes two launches,
     allocates nothing and waits for nothing, so a graph can capture it; its result is in buffers that the next call uses
-    again: calls on different streams must wait for one another. Memory: 20 bytes a tile of 1,024 logits, and 8 KB, a row.
+    again: calls on different streams must wait for one another. Memory: 20 bytes a tile of 1,024 logits, and 4 KB, a row.
     Numbers that are met first make a launch, and lists are copied to the device, which is waited for: while a graph is
     captured both are refused.
     """

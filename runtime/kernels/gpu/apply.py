@@ -16,6 +16,10 @@ import triton.language as tl
 
 from stackmask.runtime.kernels.gpu.masks import block_for, load_groups, on_device
 
+CACHED = (
+    32 << 20
+)  # bytes of logits that the second-level cache keeps for who reads them next (50 MB on an H100)
+
 # of each width in bytes: the integer type that logits are handled as, so that those which are allowed keep their bits
 _INTEGERS = {2: tl.int16, 4: tl.int32, 8: tl.int64}
 
@@ -49,6 +53,7 @@ def _apply_kernel(
     EVEN: tl.constexpr,
     INTEGER: tl.constexpr,
     NOTHING: tl.constexpr,
+    STREAMED: tl.constexpr,
     BLOCK: tl.constexpr,
 ):
     """Forbid one tile of one row: (rows x tiles) programs."""
@@ -74,7 +79,12 @@ def _apply_kernel(
         # one predicate a group, so that loads and stores stay 16 bytes wide
         x = tl.load(at, mask=(is_mixed & is_inside)[:, None] & (lanes >= 0)[None, :], other=0)
         is_allowed = ((allowed[:, None] >> lanes[None, :]) & 1) == 1
-        tl.store(at, tl.where(is_allowed, x, forbidden), mask=is_written[:, None] & (lanes >= 0)[None, :])
+        x = tl.where(is_allowed, x, forbidden)
+        is_written = is_written[:, None] & (lanes >= 0)[None, :]
+        if STREAMED:
+            tl.store(at, x, mask=is_written, eviction_policy="evict_first")
+        else:
+            tl.store(at, x, mask=is_written)
         if not EVEN:
             # the last tokens of a row do not fill a group
             tokens = starts[:, None] + lanes[None, :]
@@ -123,6 +133,7 @@ def launch_apply(
             EVEN=width % group == 0,
             INTEGER=_INTEGERS[size],
             NOTHING=_MINUS_INF[logits.dtype],
+            STREAMED=count * width * size > CACHED,
             BLOCK=block,
             num_warps=warps,
         )

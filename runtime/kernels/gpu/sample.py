@@ -29,7 +29,7 @@ from stackmask.runtime.kernels.gpu.tiles import (
 TILE_WARPS = 2  # of a program that looks at a tile
 ROW_WARPS = 4  # of one that draws the token of a row
 CUT_WARPS = 8  # of one that first finds a threshold
-CHUNK = 8  # tiles that it looks at together
+CHUNK = 4  # tiles that it looks at together
 
 _LISTED = tl.constexpr(LISTED)
 

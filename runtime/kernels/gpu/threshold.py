@@ -2,7 +2,7 @@
 
 What is searched is a number between two keys, integers that order like fp32 numbers: from ``below`` on enough is kept, from
 ``above`` on not enough. The highest logits of the tiles give a first ``below`` without reading a logit: if ``k`` of them are
-at least some number, so are ``k`` logits. If fewer than 2,048 logits lie between, they are listed and the rest of the search goes on
+at least some number, so are ``k`` logits. If fewer than 1,024 logits lie between, they are listed and the rest of the search goes on
 in registers. If more do (a flat distribution, and much of it kept), passes over the logits count and weigh what is above eight
 bounds at a time. Tiles whose highest logit is below the lowest bound of a pass are not read.
 """
@@ -14,7 +14,7 @@ import triton.language as tl
 
 from stackmask.runtime.kernels.gpu.tiles import allowed_at, logits_of, weights_of
 
-LISTED = 2048  # logits that are kept together
+LISTED = 1024  # logits that are kept together
 BOUNDS = 8  # of a pass
 
 _LISTED = tl.constexpr(LISTED)
@@ -74,13 +74,18 @@ def tiles_at(
 
 
 @triton.jit
-def _bisect(values, scores, base, goal, below, above):
-    """Return the highest key from which on the scores of the values, and ``base``, reach the goal; from ``below`` on they do."""
+def _search(values, scores, base, goal, below, above):
+    """Return the highest key from which on the scores of the values, and ``base``, reach the goal; from ``below`` on they do.
+
+    Eight bounds at a time, since what takes time is that the threads wait for one another.
+    """
+    js = tl.arange(0, _BOUNDS)
     while above - below > 1:
-        middle = below + (above - below) // 2
-        is_enough = base + tl.sum(tl.where(values >= of_key(middle), scores, 0.0), 0) >= goal
-        below = tl.where(is_enough, middle, below)
-        above = tl.where(is_enough, above, middle)
+        keys = tl.minimum(below + 1 + (above - below) * js // _BOUNDS, above - 1)
+        is_from = values[:, None] >= of_key(keys)[None, :]
+        is_enough = base + tl.sum(tl.where(is_from, scores[:, None], 0.0), 0) >= goal
+        below = tl.max(tl.where(is_enough, keys, below), 0)
+        above = tl.min(tl.where(is_enough, above, keys), 0)
     return below
 
 
@@ -105,7 +110,7 @@ def _list_between(
 ):
     """Write the logits from key ``below`` on, and before ``above``, to the list of the row.
 
-    Return how many there are, and their mass; the list has the first 2,048 of them.
+    Return how many there are, and their mass; the list has the first 1,024 of them.
     """
     low = of_key(below)
     highest = of_key(above - 1)
@@ -139,11 +144,6 @@ def _bound(j: tl.constexpr, number, below, above, highest):
 
 
 @triton.jit
-def _add_pairs(a, b, c, d):
-    return a + c, b + d
-
-
-@triton.jit
 def _measure(
     number,
     below,
@@ -163,21 +163,23 @@ def _measure(
     CHUNK: tl.constexpr,
 ):
     """Return (counts, masses) of the logits from each bound of a pass on."""
-    js = tl.arange(0, _BOUNDS)
-    counts = tl.zeros((_BOUNDS,), tl.float32)
-    masses = tl.zeros((_BOUNDS,), tl.float32)
+    js = tl.arange(0, _BOUNDS)[None, :]
+    # of each group of logits, which are a thread's own: threads wait for one another at the end alone
+    counts = tl.zeros((CHUNK * BLOCK // GROUP, _BOUNDS), tl.float32)
+    masses = tl.zeros((CHUNK * BLOCK // GROUP, _BOUNDS), tl.float32)
     least = of_key(_bound(_BOUNDS - 1, number, below, above, highest))
     count = order_tiles(maxima, least, tiles, order_ptr, TILES)
     for start in range(0, count, CHUNK):
         x = tiles_at(source, row, order_ptr, start, count, TABLE, GROUP, EVEN, BLOCK, CHUNK)
+        x = tl.reshape(x, (CHUNK * BLOCK // GROUP, GROUP))
         weights = weights_of(x, highest, inverse)
         for j in tl.static_range(_BOUNDS):
-            bound = of_key(_bound(j, number, below, above, highest))
-            is_above = (x >= bound) & (x > float("-inf"))
-            c, m = tl.reduce((is_above.to(tl.float32), tl.where(is_above, weights, 0.0)), 0, _add_pairs)
-            counts += tl.where(js == j, c, 0.0)
-            masses += tl.where(js == j, m, 0.0)
-    return counts, masses
+            is_above = (x >= of_key(_bound(j, number, below, above, highest))) & (x > float("-inf"))
+            c = tl.sum(is_above.to(tl.float32), 1)
+            m = tl.sum(tl.where(is_above, weights, 0.0), 1)
+            counts += tl.where(js == j, c[:, None], 0.0)
+            masses += tl.where(js == j, m[:, None], 0.0)
+    return tl.sum(counts, 0), tl.sum(masses, 0)
 
 
 @triton.jit
@@ -279,7 +281,7 @@ def find_threshold(
                 base_mass = tl.zeros((), tl.float32)
                 scores = tl.where(by_count, (maxima > float("-inf")).to(tl.float32), top_weights)
                 if tl.sum(scores, 0) >= goal:
-                    below = tl.maximum(below, _bisect(maxima, scores, 0.0, goal, below, above))
+                    below = tl.maximum(below, _search(maxima, scores, 0.0, goal, below, above))
                     listed, mass_below = _list_between(
                         below, above, maxima, tiles, order_ptr, list_ptr, source, row, inverse, highest,
                         TABLE, GROUP, EVEN, BLOCK, TILES, CHUNK,
@@ -303,7 +305,7 @@ def find_threshold(
             masses = weights_of(values, highest, inverse)
             ones = (ids < listed).to(tl.float32)
             if above - below > 1:
-                below = _bisect(
+                below = _search(
                     values,
                     tl.where(by_count, ones, masses),
                     tl.where(by_count, base_count, base_mass),

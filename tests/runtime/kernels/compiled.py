@@ -36,7 +36,8 @@ def describe(kernel: Any, types: dict[str, str], constants: dict[str, Any], warp
     )
     compiled = compiled_for(kernel, types, constants, warps)
     accesses = re.findall(
-        r"(?:ld|st)\.global(?:\.\w+)*?(?:\.v\d)?\.b\d+|cp\.async\.c\w|wgmma|mma\.sync", compiled.asm["ptx"]
+        r"(?:ld|st)\.global(?:\.\w+)*?(?:\.v\d)?\.b\d+|cp\.async\.c\w|wgmma|mma\.sync",
+        re.sub(r"\.L\d::\w+", "", compiled.asm["ptx"]),  # hints to the caches
     )
     return {"accesses": dict(Counter(accesses)), "shared": compiled.metadata.shared}
 
@@ -64,7 +65,11 @@ def apply_kernels() -> dict[str, Any]:
         types = {"logits_ptr": f"*{name}", "logits_stride": "i32", "mask_ptr": "*i32", "mask_stride": "i32"}
         types |= {"entry_ptr": "*i32", "chosen_ptr": "*i64", "rows": "i32", **SIZES}
         constants = {"CHOSEN": table, "TABLE": table, "GROUP": 16 // size, "EVEN": not table, "BLOCK": 4096}
-        constants |= {"INTEGER": apply._INTEGERS[size], "NOTHING": apply._MINUS_INF[DTYPES[name]]}
+        constants |= {
+            "INTEGER": apply._INTEGERS[size],
+            "NOTHING": apply._MINUS_INF[DTYPES[name]],
+            "STREAMED": table,
+        }
         found[f"apply {name}"] = describe(apply._apply_kernel, types, constants, 8)
     return found
 
