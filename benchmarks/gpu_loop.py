@@ -99,6 +99,8 @@ class Forward:
         self.logits = torch.empty(rows, vocab, dtype=torch.bfloat16, device="cuda")
 
         def run() -> None:
+            if lengths := [layer.cumulative_length for layer in cache.layers if layer.is_initialized]:
+                torch._foreach_copy_(lengths, [place[0]] * len(lengths))  # the cache counts its tokens
             with torch.no_grad():
                 found = model(
                     self.ids,

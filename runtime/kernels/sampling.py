@@ -34,6 +34,7 @@ from stackmask.runtime.kernels.random_numbers import uniforms
 from stackmask.runtime.kernels.reference import allowed_tokens
 
 TILE = 1024  # tokens; part of what is drawn
+PART = 64  # tokens whose highest logit the first launch keeps
 LISTED = 1024  # logits that the second launch keeps together
 COLDEST = (
     2.0**-125
@@ -76,7 +77,7 @@ class MaskedSampler:
 
     With parameters that are tensors on the device, or the same numbers as in an earlier call, a call makes two launches,
     allocates nothing and waits for nothing, so a graph can capture it; its result is in buffers that the next call uses
-    again: calls on different streams must wait for one another. Memory: 20 bytes a tile of 1,024 logits, and 4 KB, a row.
+    again: calls on different streams must wait for one another. Memory: 144 bytes a tile of 1,024 logits, and 4 KB, a row.
     Numbers that are met first make a launch, and lists are copied to the device, which is waited for: while a graph is
     captured both are refused.
     """
@@ -86,9 +87,13 @@ class MaskedSampler:
             raise BitmaskError(f"rows is {rows} and width {width}, must be 1 or more")
         self.rows, self.width, self.device = rows, width, torch.device(device)
         tiles = -(-width // TILE)
-        kinds = {"max": torch.float32, "sum": torch.float32}
-        kinds |= dict.fromkeys(("best", "count", "order"), torch.int32)
-        self._workspace = {n: torch.empty(rows, tiles, dtype=t, device=device) for n, t in kinds.items()}
+        parts = TILE // PART
+        kinds = {"max": (torch.float32, 1), "sum": (torch.float32, 1), "part": (torch.float32, parts)}
+        kinds |= {"best": (torch.int32, 1), "count": (torch.int32, 1), "order": (torch.int32, parts)}
+        self._workspace = {
+            name: torch.empty(rows, each * tiles, dtype=kind, device=device)
+            for name, (kind, each) in kinds.items()
+        }
         self._workspace["list"] = torch.empty(rows, LISTED, device=device)
         self._tokens = torch.empty(rows, dtype=torch.int64, device=device)
         self._logprobs = torch.empty(rows, device=device)

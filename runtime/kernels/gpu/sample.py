@@ -15,7 +15,7 @@ import triton
 import triton.language as tl
 
 from stackmask.runtime.kernels.gpu.masks import on_device
-from stackmask.runtime.kernels.gpu.threshold import LISTED, find_threshold, order_tiles, tiles_at
+from stackmask.runtime.kernels.gpu.threshold import LISTED, PART, find_threshold, order_parts, parts_at
 from stackmask.runtime.kernels.gpu.tiles import (
     TILE,
     allowed_at,
@@ -29,9 +29,10 @@ from stackmask.runtime.kernels.gpu.tiles import (
 TILE_WARPS = 2  # of a program that looks at a tile
 ROW_WARPS = 4  # of one that draws the token of a row
 CUT_WARPS = 8  # of one that first finds a threshold
-CHUNK = 4  # tiles that it looks at together
+CHUNK = 64  # parts that it looks at together
 
 _LISTED = tl.constexpr(LISTED)
+_PART = tl.constexpr(PART)
 
 
 @triton.jit
@@ -46,6 +47,7 @@ def _tiles_kernel(
     sum_ptr,
     best_ptr,
     count_ptr,
+    part_ptr,
     tiles,
     columns,
     width,
@@ -55,7 +57,10 @@ def _tiles_kernel(
     EVEN: tl.constexpr,
     BLOCK: tl.constexpr,
 ):
-    """Leave highest logit, its token, sum and, where something may be cut, count of one tile: (rows x tiles) programs."""
+    """Leave highest logit, its token and sum of one tile: (rows x tiles) programs.
+
+    Where something may be cut, also the number of allowed logits, and the highest logit of each part of the tile.
+    """
     source = (logits_ptr, logits_stride, mask_ptr, mask_stride, entry_ptr, columns, width)
     row = tl.program_id(0) // tiles
     tile = tl.program_id(0) % tiles
@@ -63,12 +68,14 @@ def _tiles_kernel(
     first = tile * BLOCK
     starts = first + tl.arange(0, BLOCK // GROUP) * GROUP
     allowed = allowed_at(source, row, starts, first, BLOCK, TABLE, GROUP)
+    places = at * (BLOCK // _PART) + tl.arange(0, BLOCK // _PART)
     if tl.max(allowed, 0) == 0:
         # most tiles, where a grammar allows little
         tl.store(max_ptr + at, float("-inf"))
         tl.store(sum_ptr + at, 0.0)
         if CUT:
             tl.store(count_ptr + at, 0)
+            tl.store(part_ptr + places, tl.full((BLOCK // _PART,), float("-inf"), tl.float32))
     else:
         x = logits_of(source, row, starts, allowed, GROUP, EVEN)
         highest = tl.max(x, 0)
@@ -80,6 +87,7 @@ def _tiles_kernel(
             tl.store(best_ptr + at, first + best)
         if CUT:
             tl.store(count_ptr + at, tl.sum((x > float("-inf")).to(tl.int32), 0))
+            tl.store(part_ptr + places, tl.max(tl.reshape(x, (BLOCK // _PART, _PART)), 1))
 
 
 @triton.jit
@@ -97,31 +105,34 @@ def _sum_kept(
     highest,
     inverse,
     maxima,
-    tiles,
+    parts,
     order_ptr,
-    sum_ptr,
+    part_ptr,
     source,
     row,
     TABLE: tl.constexpr,
     GROUP: tl.constexpr,
     EVEN: tl.constexpr,
-    BLOCK: tl.constexpr,
+    PART: tl.constexpr,
+    PARTS: tl.constexpr,
     TILES: tl.constexpr,
     CHUNK: tl.constexpr,
 ):
-    """Write the sum of each tile over, with that of the logits that are kept."""
-    numbers = tl.arange(0, TILES)
-    count = order_tiles(maxima, threshold, tiles, order_ptr, TILES)
-    tl.store(sum_ptr + numbers, tl.zeros((TILES,), tl.float32), mask=numbers < tiles)
+    """Return the sum of each tile's logits that are kept; those of its parts take the place of the parts' maxima."""
+    numbers = tl.arange(0, PARTS)
+    count = order_parts(maxima, threshold, parts, order_ptr, PARTS)
+    tl.store(part_ptr + numbers, tl.zeros((PARTS,), tl.float32), mask=numbers < parts)
     tl.debug_barrier()
     for start in range(0, count, CHUNK):
-        x = tiles_at(source, row, order_ptr, start, count, TABLE, GROUP, EVEN, BLOCK, CHUNK)
+        x = parts_at(source, row, order_ptr, start, count, TABLE, GROUP, EVEN, PART, CHUNK)
         is_kept = (x >= threshold) & (gap(x, highest, inverse) >= least)
         weights = tl.where(is_kept, weights_of(x, highest, inverse), 0.0)
         places = start + tl.arange(0, CHUNK)
-        tile = tl.load(order_ptr + places, mask=places < count, other=0)
-        tl.store(sum_ptr + tile, tl.sum(tl.reshape(weights, (CHUNK, BLOCK)), 1), mask=places < count)
+        part = tl.load(order_ptr + places, mask=places < count, other=0)
+        tl.store(part_ptr + part, tl.sum(tl.reshape(weights, (CHUNK, PART)), 1), mask=places < count)
     tl.debug_barrier()
+    sums = tl.load(part_ptr + numbers, mask=numbers < parts, other=0.0)
+    return tl.sum(tl.reshape(sums, (TILES, PARTS // TILES)), 1)
 
 
 @triton.jit
@@ -179,6 +190,7 @@ def _rows_kernel(
     sum_ptr,
     best_ptr,
     count_ptr,
+    part_ptr,
     list_ptr,
     order_ptr,
     token_ptr,
@@ -212,21 +224,25 @@ def _rows_kernel(
         is_drawn = temperature > 0.0
         top_k = tl.where(is_drawn, tl.load(top_k_ptr + row), 0)
         top_p = tl.where(is_drawn, tl.load(top_p_ptr + row), 1.0)
-        order = order_ptr + base
+        parts = tiles * (BLOCK // _PART)
+        order = order_ptr + base * (BLOCK // _PART)
+        own = part_ptr + base * (BLOCK // _PART)
+        PARTS: tl.constexpr = TILES * (BLOCK // _PART)
+        places = tl.arange(0, PARTS)
+        highs = tl.load(own + places, mask=places < parts, other=float("-inf"))
         threshold = find_threshold(
-            top_k, top_p, allowed, total, highest, inverse, maxima, tiles, order,
-            list_ptr + row.to(tl.int64) * _LISTED, source, row, TABLE, GROUP, EVEN, BLOCK, TILES, CHUNK,
+            top_k, top_p, allowed, total, highest, inverse, highs, parts, order,
+            list_ptr + row.to(tl.int64) * _LISTED, source, row, TABLE, GROUP, EVEN, _PART, PARTS, CHUNK,
         )  # fmt: skip
         min_p = tl.load(min_p_ptr + row)
         is_least = (min_p > 0.0) & is_drawn
         if is_least:
             least = tl.minimum(tl.log(min_p), 0.0)  # the highest stays, whatever is asked
         if (threshold > float("-inf")) | is_least:
-            _sum_kept(
-                threshold, least, highest, inverse, maxima, tiles, order, sum_ptr + base, source, row,
-                TABLE, GROUP, EVEN, BLOCK, TILES, CHUNK,
+            sums = _sum_kept(
+                threshold, least, highest, inverse, highs, parts, order, own, source, row,
+                TABLE, GROUP, EVEN, _PART, PARTS, TILES, CHUNK,
             )  # fmt: skip
-            sums = tl.load(sum_ptr + base + numbers, mask=is_tile, other=0.0)
     total = tl.sum(sums, 0)
     if highest == float("-inf"):
         # nothing is allowed
@@ -275,7 +291,7 @@ def launch_sample(
         "EVEN": width % group == 0,
         "BLOCK": TILE,
     }
-    left = [workspace[name] for name in ("max", "sum", "best", "count")]
+    left = [workspace[name] for name in ("max", "sum", "best", "count", "part")]
     with on_device(logits):
         _tiles_kernel[(rows * tiles,)](
             *source, parameters["temperature"], *left, tiles, columns, width, **how, num_warps=TILE_WARPS

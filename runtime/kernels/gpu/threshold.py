@@ -1,10 +1,10 @@
 """Find the lowest logit that top-k and top-p keep, exactly, with the threads of one program for a row.
 
 What is searched is a number between two keys, integers that order like fp32 numbers: from ``below`` on enough is kept, from
-``above`` on not enough. The highest logits of the tiles give a first ``below`` without reading a logit: if ``k`` of them are
-at least some number, so are ``k`` logits. If fewer than 1,024 logits lie between, they are listed and the rest of the search goes on
-in registers. If more do (a flat distribution, and much of it kept), passes over the logits count and weigh what is above eight
-bounds at a time. Tiles whose highest logit is below the lowest bound of a pass are not read.
+``above`` on not enough. The highest logits of the parts of a row, 64 tokens each, give a first ``below`` without reading a logit:
+if ``k`` of them are at least some number, so are ``k`` logits. If at most 1,024 logits lie between, they are listed and the rest of
+the search goes on in registers. If more do (a flat distribution, and much of it kept), passes over the logits count and weigh
+what is above eight bounds at a time. Parts whose highest logit is below the lowest bound of a pass are not read.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import triton.language as tl
 
 from stackmask.runtime.kernels.gpu.tiles import allowed_at, logits_of, weights_of
 
+PART = 64  # tokens: 128 bytes of logits in 16 bits
 LISTED = 1024  # logits that are kept together
 BOUNDS = 8  # of a pass
 
@@ -40,10 +41,10 @@ def of_key(key):
 
 
 @triton.jit
-def order_tiles(maxima, bound, tiles, order_ptr, TILES: tl.constexpr):
-    """List the tiles with an allowed logit from ``bound`` on, in their order; return how many there are."""
-    numbers = tl.arange(0, TILES)
-    is_in = ((numbers < tiles) & (maxima >= bound) & (maxima > float("-inf"))).to(tl.int32)
+def order_parts(maxima, bound, parts, order_ptr, PARTS: tl.constexpr):
+    """List the parts with an allowed logit from ``bound`` on, in their order; return how many there are."""
+    numbers = tl.arange(0, PARTS)
+    is_in = ((numbers < parts) & (maxima >= bound) & (maxima > float("-inf"))).to(tl.int32)
     tl.debug_barrier()  # who read the list before is done
     tl.store(order_ptr + tl.cumsum(is_in, 0) - 1, numbers, mask=is_in == 1)
     tl.debug_barrier()
@@ -51,7 +52,7 @@ def order_tiles(maxima, bound, tiles, order_ptr, TILES: tl.constexpr):
 
 
 @triton.jit
-def tiles_at(
+def parts_at(
     source,
     row,
     order_ptr,
@@ -60,15 +61,15 @@ def tiles_at(
     TABLE: tl.constexpr,
     GROUP: tl.constexpr,
     EVEN: tl.constexpr,
-    BLOCK: tl.constexpr,
+    PART: tl.constexpr,
     CHUNK: tl.constexpr,
 ):
-    """Return the logits of ``CHUNK`` listed tiles from place ``start`` on, -inf past the end of the list."""
-    groups = tl.arange(0, CHUNK * BLOCK // GROUP)
-    place = start + groups * GROUP // BLOCK
+    """Return the logits of ``CHUNK`` listed parts from place ``start`` on, -inf past the end of the list."""
+    groups = tl.arange(0, CHUNK * PART // GROUP)
+    place = start + groups * GROUP // PART
     is_there = place < count
-    tile = tl.load(order_ptr + place, mask=is_there, other=0)
-    starts = tile * BLOCK + groups * GROUP % BLOCK
+    part = tl.load(order_ptr + place, mask=is_there, other=0)
+    starts = part * PART + groups * GROUP % PART
     allowed = allowed_at(source, row, starts, 0, 1 << 30, TABLE, GROUP)
     return logits_of(source, row, starts, tl.where(is_there, allowed, 0), GROUP, EVEN)
 
@@ -94,7 +95,7 @@ def _list_between(
     below,
     above,
     maxima,
-    tiles,
+    parts,
     order_ptr,
     list_ptr,
     source,
@@ -104,8 +105,8 @@ def _list_between(
     TABLE: tl.constexpr,
     GROUP: tl.constexpr,
     EVEN: tl.constexpr,
-    BLOCK: tl.constexpr,
-    TILES: tl.constexpr,
+    PART: tl.constexpr,
+    PARTS: tl.constexpr,
     CHUNK: tl.constexpr,
 ):
     """Write the logits from key ``below`` on, and before ``above``, to the list of the row.
@@ -114,11 +115,11 @@ def _list_between(
     """
     low = of_key(below)
     highest = of_key(above - 1)
-    count = order_tiles(maxima, low, tiles, order_ptr, TILES)
+    count = order_parts(maxima, low, parts, order_ptr, PARTS)
     listed = tl.zeros((), tl.int32)
     mass = tl.zeros((), tl.float32)
     for start in range(0, count, CHUNK):
-        x = tiles_at(source, row, order_ptr, start, count, TABLE, GROUP, EVEN, BLOCK, CHUNK)
+        x = parts_at(source, row, order_ptr, start, count, TABLE, GROUP, EVEN, PART, CHUNK)
         is_in = ((x >= low) & (x <= highest) & (x > float("-inf"))).to(tl.int32)
         place = listed + tl.cumsum(is_in, 0) - 1
         tl.store(list_ptr + place, x, mask=(is_in == 1) & (place < _LISTED))
@@ -151,27 +152,27 @@ def _measure(
     highest,
     inverse,
     maxima,
-    tiles,
+    parts,
     order_ptr,
     source,
     row,
     TABLE: tl.constexpr,
     GROUP: tl.constexpr,
     EVEN: tl.constexpr,
-    BLOCK: tl.constexpr,
-    TILES: tl.constexpr,
+    PART: tl.constexpr,
+    PARTS: tl.constexpr,
     CHUNK: tl.constexpr,
 ):
     """Return (counts, masses) of the logits from each bound of a pass on."""
     js = tl.arange(0, _BOUNDS)[None, :]
     # of each group of logits, which are a thread's own: threads wait for one another at the end alone
-    counts = tl.zeros((CHUNK * BLOCK // GROUP, _BOUNDS), tl.float32)
-    masses = tl.zeros((CHUNK * BLOCK // GROUP, _BOUNDS), tl.float32)
+    counts = tl.zeros((CHUNK * PART // GROUP, _BOUNDS), tl.float32)
+    masses = tl.zeros((CHUNK * PART // GROUP, _BOUNDS), tl.float32)
     least = of_key(_bound(_BOUNDS - 1, number, below, above, highest))
-    count = order_tiles(maxima, least, tiles, order_ptr, TILES)
+    count = order_parts(maxima, least, parts, order_ptr, PARTS)
     for start in range(0, count, CHUNK):
-        x = tiles_at(source, row, order_ptr, start, count, TABLE, GROUP, EVEN, BLOCK, CHUNK)
-        x = tl.reshape(x, (CHUNK * BLOCK // GROUP, GROUP))
+        x = parts_at(source, row, order_ptr, start, count, TABLE, GROUP, EVEN, PART, CHUNK)
+        x = tl.reshape(x, (CHUNK * PART // GROUP, GROUP))
         weights = weights_of(x, highest, inverse)
         for j in tl.static_range(_BOUNDS):
             is_above = (x >= of_key(_bound(j, number, below, above, highest))) & (x > float("-inf"))
@@ -195,15 +196,15 @@ def _narrow(
     highest,
     inverse,
     maxima,
-    tiles,
+    parts,
     order_ptr,
     source,
     row,
     TABLE: tl.constexpr,
     GROUP: tl.constexpr,
     EVEN: tl.constexpr,
-    BLOCK: tl.constexpr,
-    TILES: tl.constexpr,
+    PART: tl.constexpr,
+    PARTS: tl.constexpr,
     CHUNK: tl.constexpr,
 ):
     """Bring ``below`` and ``above`` together, with what is kept from each on, until what lies between can be listed."""
@@ -211,8 +212,8 @@ def _narrow(
     number = tl.zeros((), tl.int32)
     while (count_below - base_count > _LISTED) & (above - below > 1):
         counts, masses = _measure(
-            number, below, above, highest, inverse, maxima, tiles, order_ptr, source, row,
-            TABLE, GROUP, EVEN, BLOCK, TILES, CHUNK,
+            number, below, above, highest, inverse, maxima, parts, order_ptr, source, row,
+            TABLE, GROUP, EVEN, PART, PARTS, CHUNK,
         )  # fmt: skip
         old_below = below
         old_above = above
@@ -242,7 +243,7 @@ def find_threshold(
     highest,
     inverse,
     maxima,
-    tiles,
+    parts,
     order_ptr,
     list_ptr,
     source,
@@ -250,13 +251,13 @@ def find_threshold(
     TABLE: tl.constexpr,
     GROUP: tl.constexpr,
     EVEN: tl.constexpr,
-    BLOCK: tl.constexpr,
-    TILES: tl.constexpr,
+    PART: tl.constexpr,
+    PARTS: tl.constexpr,
     CHUNK: tl.constexpr,
 ):
     """Return the lowest logit that top-k, and then top-p of what that left, keep; -inf where neither cuts.
 
-    ``maxima`` are the highest logits of the tiles, ``allowed`` and ``total`` the number and the mass of allowed logits.
+    ``maxima`` are the highest logits of the parts, ``allowed`` and ``total`` the number and the mass of allowed logits.
     """
     ids = tl.arange(0, _LISTED)
     ceiling = key_of(highest) + 1
@@ -283,22 +284,22 @@ def find_threshold(
                 if tl.sum(scores, 0) >= goal:
                     below = tl.maximum(below, _search(maxima, scores, 0.0, goal, below, above))
                     listed, mass_below = _list_between(
-                        below, above, maxima, tiles, order_ptr, list_ptr, source, row, inverse, highest,
-                        TABLE, GROUP, EVEN, BLOCK, TILES, CHUNK,
+                        below, above, maxima, parts, order_ptr, list_ptr, source, row, inverse, highest,
+                        TABLE, GROUP, EVEN, PART, PARTS, CHUNK,
                     )  # fmt: skip
                     is_listed = (listed <= _LISTED).to(tl.int32)
                     count_below = listed.to(tl.float32)
                 if is_listed == 0:
                     below, above, count_below, mass_below, base_count, base_mass = _narrow(
                         goal, by_count, below, above, count_below, mass_below, base_count, base_mass,
-                        highest, inverse, maxima, tiles, order_ptr, source, row,
-                        TABLE, GROUP, EVEN, BLOCK, TILES, CHUNK,
+                        highest, inverse, maxima, parts, order_ptr, source, row,
+                        TABLE, GROUP, EVEN, PART, PARTS, CHUNK,
                     )  # fmt: skip
                     listed = tl.zeros((), tl.int32)
                     if above - below > 1:
                         listed, _ = _list_between(
-                            below, above, maxima, tiles, order_ptr, list_ptr, source, row, inverse, highest,
-                            TABLE, GROUP, EVEN, BLOCK, TILES, CHUNK,
+                            below, above, maxima, parts, order_ptr, list_ptr, source, row, inverse, highest,
+                            TABLE, GROUP, EVEN, PART, PARTS, CHUNK,
                         )  # fmt: skip
                     is_listed = (base_count == 0.0).to(tl.int32) & (above - below > 1).to(tl.int32)
             values = tl.load(list_ptr + ids, mask=ids < listed, other=float("-inf"))

@@ -21,7 +21,13 @@ from stackmask.runtime.kernels.gpu import apply, output, sample
 DTYPES = {"fp32": torch.float32, "bf16": torch.bfloat16}
 HOPPER = GPUTarget("cuda", 90, 32)
 SAMPLE_SOURCE = {"logits_stride": "i32", "mask_ptr": "*i32", "mask_stride": "i32", "entry_ptr": "*i32"}
-SAMPLE_LEFT = {"max_ptr": "*fp32", "sum_ptr": "*fp32", "best_ptr": "*i32", "count_ptr": "*i32"}
+SAMPLE_LEFT = {
+    "max_ptr": "*fp32",
+    "sum_ptr": "*fp32",
+    "best_ptr": "*i32",
+    "count_ptr": "*i32",
+    "part_ptr": "*fp32",
+}
 SIZES = {"tiles": "i32", "columns": "i32", "width": "i32"}
 
 
