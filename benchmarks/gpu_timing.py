@@ -13,7 +13,7 @@ Work = Callable[[int], Any]
 SPARE = 1 << 28  # bytes of logits that are rotated: several times the second-level cache
 
 
-def graph_us(work: Work, buffers: int, calls: int = 20, replays: int = 15) -> float:
+def graph_us(work: Work, buffers: int, calls: int = 12, replays: int = 9) -> float:
     """Return the median time of a call in microseconds: ``work(i)`` uses buffer i, ``calls`` to a graph."""
     side = torch.cuda.Stream()
     side.wait_stream(torch.cuda.current_stream())
@@ -38,7 +38,7 @@ def graph_us(work: Work, buffers: int, calls: int = 20, replays: int = 15) -> fl
     return statistics.median(times)
 
 
-def peer_us(row: dict[str, Any], name: str, work: Work | None, buffers: int, calls: int = 20) -> None:
+def peer_us(row: dict[str, Any], name: str, work: Work | None, buffers: int, calls: int = 12) -> None:
     """Note a peer's time in ``row`` as ``<name>_us``; where a graph or the device does not suit it, why not."""
     if work is None:
         return

@@ -29,6 +29,7 @@ from stackmask.runtime.kernels.gpu.tiles import (
 TILE_WARPS = 2  # of a program that looks at a tile
 ROW_WARPS = 4  # of one that draws the token of a row
 CUT_WARPS = 8  # of one that first finds a threshold
+FULL = 132  # rows from which on half as many are faster: the multiprocessors of an H100 or H200
 CHUNK = 64  # parts that it looks at together
 
 _LISTED = tl.constexpr(LISTED)
@@ -291,6 +292,7 @@ def launch_sample(
         "EVEN": width % group == 0,
         "BLOCK": TILE,
     }
+    row_warps = ROW_WARPS if not cut else CUT_WARPS if rows <= FULL else CUT_WARPS // 2
     left = [workspace[name] for name in ("max", "sum", "best", "count", "part")]
     with on_device(logits):
         _tiles_kernel[(rows * tiles,)](
@@ -310,5 +312,5 @@ def launch_sample(
             **how,
             TILES=max(16, triton.next_power_of_2(tiles)),
             CHUNK=CHUNK,
-            num_warps=CUT_WARPS if cut else ROW_WARPS,
+            num_warps=row_warps,
         )

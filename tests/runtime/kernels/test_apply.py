@@ -281,3 +281,16 @@ def test_read_only_and_foreign_arrays_are_named() -> None:
     words = np.zeros(5, dtype=np.uint8)[1:].view(np.int32).reshape(1, 1)
     with pytest.raises(ValueError, match="bitmask is not aligned"):
         apply_token_bitmask_inplace(np.zeros((1, 8), np.float32), words)
+
+
+@pytest.mark.parametrize("options", [{}, {"vocab_size": 90}, {"indices": [0, 2]}], ids=str)
+def test_compiled_functions_take_it_without_a_break(options: dict[str, Any]) -> None:
+    def work(x: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
+        y = x * 2
+        apply_token_bitmask_inplace(y, mask, **options)
+        return y + 1
+
+    masks, _ = random_masks(7, 4, 100)
+    logits = random_logits(8, 4, 100, torch.float32, special=False)
+    compiled = torch.compile(work, backend="aot_eager", fullgraph=True)
+    assert torch.equal(compiled(logits, masks), work(logits, masks))
