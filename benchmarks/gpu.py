@@ -295,7 +295,7 @@ def time_output() -> list[dict[str, Any]]:
                 masks = torch.from_numpy(words).cuda()
                 wanted = Wanted(len(some) * inside, len(some))
                 row: dict[str, Any] = {"rows": rows, "blocks": share, "tokens_in_block": inside}
-                for form in ("dense", "blocks", "filter", "gather"):
+                for form in ("dense", "blocks", "gather"):
                     row[f"{form}_us"] = graph_us(
                         lambda i, f=form, h=hidden, m=masks, o=out: layers[i](h, m, form=f, out=o),
                         2,

@@ -1,17 +1,21 @@
-"""A model of bytes and launches per decoding step, for batches and vocabularies; prints a table for ``docs/gpu.md``.
+"""A model of bytes and launches per decoding step, for batches and vocabularies; prints the tables of ``docs/gpu.md``.
 
     python benchmarks/gpu_model.py
 
-Nothing is measured here. Times are bytes over bandwidth plus launches times what one costs, under the assumptions below;
-``benchmarks/gpu.py`` measures the same steps on a GPU.
+Times are bytes over bandwidth plus launches times what one costs, with the figures below. The first table has beside them what
+``benchmarks/gpu.py`` measured for the same steps.
 """
 
 from __future__ import annotations
 
-DEVICE = 4.3e12  # bytes a second, read and written: what copies reach on an H200
+import json
+from pathlib import Path
+
+# as measured on an H100 (``results/gpu_apply.json``, ``results/gpu_sending.json``)
+DEVICE = 2.43e12  # bytes a second, read and written, that copies reach
 HOST = 50e9  # bytes a second from pinned memory, PCIe 5
-LAUNCH = 2.5e-6  # seconds a launch costs inside a captured graph
-COPY = 8e-6  # seconds that a copy from the host takes at least
+LAUNCH = 1.0e-6  # seconds of an empty launch inside a captured graph
+COPY = 4e-6  # seconds that a copy from the host takes at least
 
 ENTRY = 64  # bytes a sequence and step, with the table
 LOGIT = 2  # bf16
@@ -56,7 +60,44 @@ def size(count: float) -> str:
     return f"{count:.3g} GB"
 
 
+def measured(batch: int, section: str, **wanted: object) -> float | None:
+    """Return a time in µs of a section's result; None if there is none."""
+    path = Path(__file__).parent / "results" / f"gpu_{section}.json"
+    key = str(wanted.pop("key"))
+    for case in json.loads(path.read_text("utf-8"))["cases"]:
+        if case["rows"] == batch and all(case[name] == value for name, value in wanted.items()):
+            return float(case[key])
+    return None
+
+
+def print_measured() -> None:
+    """Print what the model says beside what was measured, for 128,256 tokens."""
+    print(
+        "| batch | sending bitmaps and masking µs | measured | with the table | measured | mask, softmax, draw µs | measured "
+        "| fused µs | measured |"
+    )
+    print("|--:|" + "--:|" * 8)
+    shares = {"structure": 0.0, "free text": 1 - (1 - 0.98) ** 8}
+    for batch in (1, 32, 256):
+        cases = {name: step(batch, 128_256, share) for name, share in shares.items()}
+        mask = 1e6 * (LAUNCH + batch * 128_256 * LOGIT / DEVICE)
+        one = cases["structure"]
+        row = [one["us_copy_bitmap"] + mask, measured(batch, "sending", key="bitmap_us")]
+        row += [one["us_copy_table"] + mask, measured(batch, "sending", key="table_us")]
+        cells = [f"{value:.0f}" for value in row if value is not None]
+        for model, key in (("us_apart", "torch_us"), ("us_fused", "us")):
+            found = [
+                measured(batch, "sampling", key=key, logits="peaked", allowed=name, draw="sample")
+                for name in shares
+            ]
+            cells.append("–".join(f"{cases[name][model]:.0f}" for name in shares))
+            cells.append("–".join(f"{value:.0f}" for value in found if value is not None))
+        print(f"| {batch} | {' | '.join(cells)} |")
+
+
 def main() -> None:
+    print_measured()
+    print()
     print(
         "| vocabulary | batch | host → device, bitmap | with the table | copy µs | with the table | mask, softmax, draw µs | fused µs |"
     )

@@ -1,15 +1,14 @@
 """An output layer that computes only logits that the masks allow.
 
 The product of hidden states with the output matrix reads the whole matrix: a gigabyte for 128,256 tokens of 4,096 numbers
-in bf16. Where masks allow few tokens most of that is for logits that become -inf. Four forms give the same logits:
+in bf16. Where masks allow few tokens most of that is for logits that become -inf. Three forms give the same logits:
 
 - ``dense``: the whole product, then the mask;
-- ``blocks``: only blocks of 32 rows of the matrix in which some sequence of the batch may choose a token;
-- ``filter``: the same blocks, but only those rows of them are read;
-- ``gather``: the rows that some sequence may choose, wherever they lie, 32 at a time.
+- ``blocks``: the rows of the matrix that some sequence of the batch may choose, in blocks of 32 that lie side by side;
+- ``gather``: the same rows, wherever they lie, 32 at a time.
 
-Which one is fastest follows from bytes and launches: see ``choose_form``. Blocks pay when the tokens that grammars allow
-together lie together; ``vocabulary_order`` arranges them so.
+Which one is fastest follows from bytes and launches: see ``choose_form``. Blocks pay where few of them are wanted, and when the
+tokens that grammars allow together lie together; ``vocabulary_order`` arranges them so.
 """
 
 from __future__ import annotations
@@ -27,8 +26,8 @@ from stackmask.runtime.kernels.reference import allowed_tokens
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-Form = Literal["dense", "blocks", "filter", "gather"]
-FORMS: tuple[Form, ...] = ("dense", "blocks", "filter", "gather")
+Form = Literal["dense", "blocks", "gather"]
+FORMS: tuple[Form, ...] = ("dense", "blocks", "gather")
 BLOCK = 32  # rows of the matrix
 MOST_ROWS = 64  # sequences of a batch; with more, the dense product is what pays
 
@@ -42,21 +41,20 @@ class Wanted(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Costs:
-    """What the rule that chooses a form knows of a device: seconds and bytes a second.
+    """What the rule that chooses a form knows of a device: seconds, and bytes a second.
 
-    The defaults are estimates for an H200 (a copy through PyTorch moves about 4.3 TB/s there; a launch inside a graph
-    takes some microseconds); ``benchmarks/gpu.py`` measures the forms and prints what fits.
+    The defaults were fitted to an H100 (``benchmarks/results/gpu_output.json``): of 48 cases the rule takes the fastest form in
+    45, and one that is 3 to 6% slower in the others.
     """
 
-    bandwidth: float = 4.0e12
-    launch: float = 2.5e-6
-    launches_dense: int = 2
-    launches_blocks: int = 4
-    launches_gather: int = 5
-    # of the bandwidth of a dense product: rows in blocks, and rows one by one
-    share_blocks: float = 0.7
-    share_gather: float = 0.6
-    margin: float = 0.97  # of the dense time: below, another form is worth it
+    bandwidth: float = 2.8e12  # of the dense product, and of wanted rows in blocks
+    gathered: float = 1.1  # times the bandwidth, where rows are gathered: nothing is read that is not wanted
+    start_dense: float = 2e-6
+    start_blocks: float = 18e-6  # the launches that find and list what is wanted, and the fill
+    start_gather: float = 21e-6
+    sequence: float = 0.14e-6  # that each sequence adds to these
+    slower: float = 128.0  # sequences with which a wanted row takes twice as long
+    margin: float = 0.9  # of the dense time: below, another form is worth it
 
 
 def choose_form(
@@ -64,22 +62,22 @@ def choose_form(
 ) -> Form:
     """Choose how to compute the logits of a batch: the one rule, from bytes that must be read and launches.
 
-    ``wanted`` is None if it is known on the device alone: then, and with more than 64 rows, ``dense``. ``filter`` is
-    never chosen: it reads what ``gather`` reads, in pieces that are as small, and loads the blocks' other lanes for
-    nothing.
+    ``wanted`` is None if it is known on the device alone: then, and with more than 64 rows, ``dense``.
     """
     if wanted is None or rows > MOST_ROWS:
         return "dense"
     c = costs or Costs()
-    row = size * itemsize
-    fill = rows * vocab * itemsize / c.bandwidth
-    dense = vocab * row / c.bandwidth + c.launches_dense * c.launch
+    row = size * itemsize / c.bandwidth  # seconds to read a row of the matrix
+    each = row * (1 + rows / c.slower)
+    dense = vocab * row + c.start_dense
+    # a block with few wanted rows takes as long as one with half of them
+    in_blocks = max(wanted.blocks * BLOCK / 2, wanted.tokens)
     times: dict[Form, float] = {
-        "blocks": wanted.blocks * BLOCK * row / (c.bandwidth * c.share_blocks) + c.launches_blocks * c.launch,
-        "gather": wanted.tokens * row / (c.bandwidth * c.share_gather) + c.launches_gather * c.launch,
+        "blocks": c.start_blocks + rows * c.sequence + in_blocks * each,
+        "gather": c.start_gather + rows * c.sequence + wanted.tokens * each / c.gathered,
     }
     best = min(times, key=lambda form: times[form])
-    return best if times[best] + fill < c.margin * dense else "dense"
+    return best if times[best] < c.margin * dense else "dense"
 
 
 def count_wanted(
@@ -252,6 +250,5 @@ class MaskedOutputLayer:
             workspace=self._workspace,
             order=self._order,
             gather=form == "gather",
-            only_wanted=form == "filter",
         )
         return logits

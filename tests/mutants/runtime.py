@@ -8,8 +8,8 @@ ROWS = (
     Mutant(
         "kernel-edge",
         "runtime/kernels/gpu",
-        "columns % 32",
-        "columns % 32 + 1",
+        "columns - starts",
+        "columns + 1 - starts",
         "Tokens behind the last column that a mask speaks of are forbidden by the GPU's kernels.",
         ("tests/runtime/kernels/test_mask_table.py", "tests/runtime/kernels/test_apply.py"),
     ),

@@ -91,7 +91,6 @@ def _product_kernel(
     programs,
     ORDERED: tl.constexpr,
     GATHER: tl.constexpr,
-    FILTER: tl.constexpr,
     UPCAST: tl.constexpr,
     ROWS: tl.constexpr,
     BLOCK: tl.constexpr,
@@ -110,15 +109,14 @@ def _product_kernel(
             at = item * BLOCK + tl.arange(0, BLOCK)
             is_there = at < total
             positions = tl.load(list_ptr + at, mask=is_there, other=0)
+            is_read = is_there
         else:
             positions = tl.load(list_ptr + item) * BLOCK + tl.arange(0, BLOCK)
             is_there = positions < vocab
+            is_read = is_there & (tl.load(wanted_ptr + positions, mask=is_there, other=0) == 1)
         tokens = positions
         if ORDERED:
             tokens = tl.load(order_ptr + positions, mask=is_there, other=0)
-        is_read = is_there
-        if FILTER:
-            is_read = is_there & (tl.load(wanted_ptr + positions, mask=is_there, other=0) == 1)
         sums = tl.zeros((ROWS, BLOCK), tl.float32)
         a_at = hidden_ptr + row[:, None] * hidden_stride + depth[None, :]
         b_at = weight_ptr + positions.to(tl.int64)[:, None] * weight_stride + depth[None, :]
@@ -151,13 +149,11 @@ def launch_output(
     workspace: dict[str, torch.Tensor],
     order: torch.Tensor | None,
     gather: bool,
-    only_wanted: bool,
 ) -> None:
-    """Write the logits of listed blocks (or tokens, with ``gather``); the others must be -inf already.
+    """Write the logits of the wanted tokens, in their blocks or (``gather``) wherever they lie; the others must be -inf already.
 
     Shapes: hidden (rows, size), weight (positions, size), masks (rows, words), logits (rows, width), each with its last
         dimension side by side; order (positions,) int32 the token of each position. At most 64 rows.
-    ``only_wanted`` reads only the rows of a block that some sequence may choose.
     """
     rows, size = hidden.shape
     vocab = len(weight)
@@ -215,7 +211,6 @@ def launch_output(
             programs,
             **by_order,
             GATHER=gather,
-            FILTER=only_wanted,
             UPCAST=interpreted(),  # it has no products of bf16
             ROWS=max(16, triton.next_power_of_2(rows)),
             BLOCK=BLOCK,

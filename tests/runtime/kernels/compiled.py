@@ -129,7 +129,7 @@ def output_kernels() -> dict[str, Any]:
             "size": "i32",
             "programs": "i32",
         }
-        constants = {**ordered, "GATHER": rows == 16, "FILTER": rows == 64, "UPCAST": False}
+        constants = {**ordered, "GATHER": rows == 16, "UPCAST": False}
         constants |= {"ROWS": rows, "DEPTH": depth}
         found[f"product {name}"] = describe(output._product_kernel, types, constants, 4)
     return found
