@@ -40,6 +40,7 @@ def apply_token_bitmask_inplace(
     Cost: reads the bitmask once and writes forbidden logits. On CUDA, with triton: one launch, no allocation and no
         synchronisation, if ``indices`` is None or a tensor there (then numbers that are no rows are passed over,
         since they cannot be looked at); a list is copied. Without triton, and on other devices: torch operations.
+        ``torch.compile`` takes it into its graph as an operator.
     Raises: BitmaskError (a ValueError) naming the argument and both values, before anything is changed.
     """
     torch = sys.modules.get("torch")
@@ -47,7 +48,8 @@ def apply_token_bitmask_inplace(
         from stackmask.runtime.kernels.operators import apply_operator
 
         places = None if indices is None else torch.as_tensor(indices, device=logits.device)
-        return apply_operator(logits, bitmask, places, vocab_size)
+        apply_operator(logits, bitmask, places, vocab_size)
+        return
     tensor = () if torch is None else torch.Tensor
     if not isinstance(logits, np.ndarray) and not isinstance(logits, tensor):
         raise BitmaskError(f"logits is {type(logits).__name__}, must be a NumPy array or a torch tensor")
