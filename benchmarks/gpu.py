@@ -1,7 +1,7 @@
 """Kernels that apply masks: first that they are right, then how fast they are.
 
-    python benchmarks/gpu.py            # some minutes with a GPU; without one, correctness and the CPU kernel
-    python benchmarks/gpu.py --only apply sampling
+    python benchmarks/gpu.py            # some minutes with a GPU; without one, correctness and the CPU kernel (results/kernels_cpu.json)
+    python benchmarks/gpu.py --only apply sampling      # sections, on a GPU; the checks are one of them
 
 Times are medians of replayed CUDA graphs over rotated buffers, by CUDA events. They are given beside the same work in
 PyTorch, in XGrammar's kernels and in FlashInfer's sampler (where they are installed), and beside what the bytes alone take at
@@ -33,7 +33,6 @@ from record import use_checkout, write_result
 use_checkout()
 
 from gpu_checks import check_all, masks_of
-from gpu_model import step as modelled
 from gpu_timing import device_facts, graph_us, peer_us, random_masks, rotated, rounded, speeds
 
 from stackmask.runtime.kernels.bitmask import apply_token_bitmask_inplace
@@ -268,8 +267,6 @@ def time_sampling() -> list[dict[str, Any]]:
                 row["over_mask"] = row["us"] / mask_us
                 peers = [row[key] for key in ("torch_us", "flashinfer_us") if key in row]
                 row["best_peer_ratio"] = min(peers) / row["us"] if peers else None
-                # of groups of 16 bytes, those with an allowed token are read
-                row["model_us"] = modelled(rows, VOCAB, 1 - (1 - share) ** 8)["us_fused"]
                 found.append(row)
                 print("sampling", rounded(row), flush=True)
     return found
@@ -379,7 +376,7 @@ def run_section(
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument(
-        "--only", nargs="*", choices=SECTIONS, default=SECTIONS, help="sections to run on a GPU"
+        "--only", nargs="+", choices=SECTIONS, default=SECTIONS, help="sections to run on a GPU"
     )
     sections = parser.parse_args().only
     started = time.monotonic()

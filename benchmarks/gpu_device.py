@@ -22,6 +22,7 @@ from stackmask.runtime.kernels.sampling import MaskedSampler, sample_masked
 
 ROWS, VOCAB, SIZE = 6, 5000, 256
 LARGE = (17_000, 128_256)  # more than 2^31 logits, in bf16
+# with the fill of the logits before the output layer
 LAUNCHES = {"apply": 1, "sample": 2, "sample top_p": 2, "table": 1, "blocks": 4, "gather": 5}
 
 

@@ -5,7 +5,7 @@
 A loop is what a server does: the forward pass is a captured graph, masking and drawing another one, tokens go to the host
 in every step. With grammars the host accepts the tokens of the last step and makes the masks of the next one while
 the forward pass runs. Ways by turns, round after round, in one process; ``more`` is the median of a round's time a step over that of
-the loop without grammars in the same round, less one. Every token that is drawn is checked by its matcher.
+the loop without grammars in the same round, less one. Every token that is drawn under one of our masks is checked by its matcher.
 
 ways: ``free`` draws from all tokens; ``bitmask`` sends bitmasks; ``table`` names rows that the device has; ``fused`` draws
 with the fused sampler under bitmasks; ``xgrammar`` is XGrammar's batched fill and its CUDA kernel, where it is installed.
@@ -437,7 +437,7 @@ def write(options: argparse.Namespace, cases: list[dict[str, Any]], seconds: flo
     import transformers
 
     versions = {"torch": torch.__version__, "transformers": transformers.__version__}
-    if options.xgrammar:
+    if options.xgrammar and importlib.util.find_spec("xgrammar"):
         versions["xgrammar"] = metadata.version("xgrammar")
     result = {**device_facts(), "context": options.context, "seconds": seconds, "cases": cases}
     command = " ".join(["python benchmarks/gpu_loop.py", *sys.argv[1:]]).replace(str(options.data), "PATH")

@@ -63,6 +63,8 @@ def size(count: float) -> str:
 def measured(batch: int, section: str, **wanted: object) -> float | None:
     """Return a time in µs of a section's result; None if there is none."""
     path = Path(__file__).parent / "results" / f"gpu_{section}.json"
+    if not path.exists():
+        return None
     key = str(wanted.pop("key"))
     for case in json.loads(path.read_text("utf-8"))["cases"]:
         if case["rows"] == batch and all(case[name] == value for name, value in wanted.items()):
@@ -84,14 +86,16 @@ def print_measured() -> None:
         one = cases["structure"]
         row = [one["us_copy_bitmap"] + mask, measured(batch, "sending", key="bitmap_us")]
         row += [one["us_copy_table"] + mask, measured(batch, "sending", key="table_us")]
-        cells = [f"{value:.0f}" for value in row if value is not None]
+        cells = ["" if value is None else f"{value:.0f}" for value in row]
         for model, key in (("us_apart", "torch_us"), ("us_fused", "us")):
             found = [
                 measured(batch, "sampling", key=key, logits="peaked", allowed=name, draw="sample")
                 for name in shares
             ]
-            cells.append("–".join(f"{cases[name][model]:.0f}" for name in shares))
-            cells.append("–".join(f"{value:.0f}" for value in found if value is not None))
+            cells.append("–".join(f"{value:.0f}" for value in sorted(cases[name][model] for name in shares)))
+            cells.append(
+                "–".join(f"{value:.0f}" for value in sorted(value for value in found if value is not None))
+            )
         print(f"| {batch} | {' | '.join(cells)} |")
 
 

@@ -75,7 +75,7 @@ def device_facts() -> dict[str, Any]:
 def rotated(rows: int, width: int, dtype: torch.dtype, shape: str = "flat") -> list[torch.Tensor]:
     """Return buffers of logits, 20 at most: from 64 rows on together several times the second-level cache.
 
-    With fewer rows they stay in it, as logits that were just computed do. ``shape``: "flat" is a normal distribution,
+    With few rows they stay in it, as logits that were just computed do. ``shape``: "flat" is a normal distribution,
     "peaked" has probabilities that fall with the rank to the power of 1.5, as those of a language model do.
     """
     size = rows * width * dtype.itemsize

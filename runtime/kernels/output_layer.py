@@ -121,8 +121,8 @@ class MaskedOutputLayer:
     """The last layer of a model, for sequences with masks: logits = hidden · weightᵀ, -inf where forbidden.
 
     ``weight`` (vocab, size) of float32, float16 or bfloat16. ``order`` (``vocabulary_order``) makes a copy of it in
-    another order of rows; the logits stay in the order of the tokens. Buffers are made once, for 64 rows: calls on
-    different streams must wait for one another.
+    another order of rows; the logits stay in the order of the tokens. Buffers are made once: calls on different
+    streams must wait for one another.
     """
 
     def __init__(

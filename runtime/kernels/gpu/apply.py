@@ -2,8 +2,7 @@
 
 Tokens are handled in groups of 16 bytes, 4 or 8 logits. A group whose tokens are all allowed is left alone; one whose tokens are
 all forbidden is written and not read; a mixed one is read, and written with its allowed logits as they were. (Single stores of
-forbidden tokens move as many bytes, since memory is written in sectors of 32 bytes, in many times as many pieces: on an H100 a
-mask that allows half of the tokens took three times as long.)
+forbidden tokens move as many bytes, since memory is written in sectors of 32 bytes, in many times as many pieces: see ``docs/gpu.md``.)
 """
 
 from __future__ import annotations
@@ -16,9 +15,8 @@ import triton.language as tl
 
 from stackmask.runtime.kernels.gpu.masks import block_for, load_groups, on_device
 
-CACHED = (
-    32 << 20
-)  # bytes of logits that the second-level cache keeps for who reads them next (50 MB on an H100)
+# larger logits are written so that they leave the second-level cache first (it has 50 MB on an H100)
+CACHED = 32 << 20
 
 # of each width in bytes: the integer type that logits are handled as, so that those which are allowed keep their bits
 _INTEGERS = {2: tl.int16, 4: tl.int32, 8: tl.int64}

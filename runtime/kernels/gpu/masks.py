@@ -77,7 +77,7 @@ def on_device(tensor: torch.Tensor) -> Any:
 def block_for(rows: int, width: int, *, table: bool) -> tuple[int, int]:
     """Return (tokens a program, warps): small tiles while the device is not full, larger ones then.
 
-    As measured on an H100 (132 multiprocessors). Reading the entry of a row for the table costs a program as much as 2,000 tokens.
+    As measured on an H100 (132 multiprocessors). Each program reads the entry of its row, so the table takes larger tiles.
     """
     if table and rows * triton.cdiv(width, 8192) >= 264:
         return 8192, 4

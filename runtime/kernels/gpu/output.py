@@ -2,8 +2,8 @@
 
 Positions are rows of the matrix in memory, tokens the columns of the logits: with a reordered vocabulary they differ. A
 first launch finds which positions some sequence of the batch may choose, a second one (a single program) makes the list
-of blocks, and the product runs over that list with a fixed number of programs, so nothing is known on the host and a
-graph can capture it all.
+of blocks (from which a third one lists the positions, for ``gather``), and the product runs over the list with a fixed number of
+programs, so nothing is known on the host and a graph can capture it all. The caller fills the logits with -inf before.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """Masked sampling on the GPU, in two launches; masked logits are never written. See ``sampling`` for what is drawn.
 
 The first launch reads each allowed logit once (in groups of 16 bytes: a group without an allowed token is not read) and
-leaves four numbers a tile of 1,024 tokens: the highest logit and its token, the sum of exp, how many are allowed. The
-second has a program a row: it draws a tile by those sums, then a token of that tile. A row with one allowed token thus
-costs its mask and 16 bytes.
+leaves for each tile of 1,024 tokens the highest logit and the sum of exp; at temperature 0 also the token; where something may be
+cut also the number of allowed logits, and the highest logit of each 64 tokens. The second has a program a row: it draws a
+tile by those sums, then a token of that tile. A row with one allowed token thus costs its mask and 16 bytes.
 
 Top-k, top-p and min-p keep the logits above a threshold, which the second launch finds exactly (``threshold``).
 """
@@ -29,7 +29,7 @@ from stackmask.runtime.kernels.gpu.tiles import (
 TILE_WARPS = 2  # of a program that looks at a tile
 ROW_WARPS = 4  # of one that draws the token of a row
 CUT_WARPS = 8  # of one that first finds a threshold
-FULL = 132  # rows from which on half as many are faster: the multiprocessors of an H100 or H200
+FULL = 132  # with more rows than this half as many warps are faster; the multiprocessors of an H100 or H200
 CHUNK = 64  # parts that it looks at together
 
 _LISTED = tl.constexpr(LISTED)
