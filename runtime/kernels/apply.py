@@ -41,16 +41,30 @@ def apply_token_bitmask_inplace(
         read and written back whole. With triton it is one launch, no allocation and no
         synchronisation, if ``indices`` is None or a tensor there (then numbers that are no rows are passed over,
         since they cannot be looked at); a list is copied. Without triton, and on other devices: torch operations.
-        ``torch.compile`` takes it into its graph as an operator.
+        ``torch.compile`` and ``torch.export`` take it into their graphs as an operator; ``torch.jit.trace`` does not.
     Raises: BitmaskError (a ValueError) naming the argument and both values, before anything is changed.
     """
     torch = sys.modules.get("torch")
-    if torch is not None and torch.compiler.is_compiling():
+    if torch is not None and _is_traced(torch, logits):
         from stackmask.runtime.kernels.operators import apply_operator
 
-        places = None if indices is None else torch.as_tensor(indices, device=logits.device)
+        places = None if indices is None else torch.as_tensor(indices)
         apply_operator(logits, bitmask, places, vocab_size)
-        return
+    else:
+        apply_now(logits, bitmask, indices, vocab_size)
+
+
+def _is_traced(torch: Any, logits: Any) -> bool:
+    """Tell whether a compiler or an export looks at this call; not whether one is at work in some thread."""
+    compiler = getattr(torch, "compiler", None)  # another thread may be importing torch just now
+    if compiler is not None and compiler.is_dynamo_compiling():
+        return True
+    return type(logits).__name__ in ("FakeTensor", "FunctionalTensor")
+
+
+def apply_now(logits: Any, bitmask: Any, indices: Any, vocab_size: int | None) -> None:
+    """Check the arguments and run the kernel: what ``apply_token_bitmask_inplace`` does where nothing is compiled."""
+    torch = sys.modules.get("torch")
     tensor = () if torch is None else torch.Tensor
     if not isinstance(logits, np.ndarray) and not isinstance(logits, tensor):
         raise BitmaskError(f"logits is {type(logits).__name__}, must be a NumPy array or a torch tensor")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import torch
 
-from stackmask.runtime.kernels.apply import apply_token_bitmask_inplace
+from stackmask.runtime.kernels.apply import apply_now
 
 
 @torch.library.custom_op("stackmask::apply_token_bitmask", mutates_args=("logits",))
@@ -12,7 +12,7 @@ def apply_operator(
     logits: torch.Tensor, bitmask: torch.Tensor, indices: torch.Tensor | None, vocab_size: int | None
 ) -> None:
     """Apply a mask: see ``apply_token_bitmask_inplace``, which calls this where it is compiled."""
-    apply_token_bitmask_inplace(logits, bitmask, indices=indices, vocab_size=vocab_size)
+    apply_now(logits, bitmask, indices, vocab_size)
 
 
 @apply_operator.register_fake

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 import numpy as np
 import torch
 
-from stackmask.runtime.kernels.apply import apply_token_bitmask_inplace, check_masked, has_triton
+from stackmask.runtime.kernels.apply import apply_token_bitmask_inplace, check_apart, check_masked, has_triton
 from stackmask.runtime.kernels.errors import BitmaskError
 from stackmask.runtime.kernels.reference import allowed_tokens
 
@@ -175,6 +175,7 @@ class MaskedOutputLayer:
         """
         logits = self._room(hidden, out)
         columns = check_masked(logits, bitmask, vocab_size)
+        check_apart(logits)
         if hidden.device != bitmask.device:
             raise BitmaskError(f"hidden is on {hidden.device}, but bitmask is on {bitmask.device}")
         if form not in (*FORMS, "auto"):

@@ -292,7 +292,9 @@ def launch_sample(
         "EVEN": width % group == 0,
         "BLOCK": TILE,
     }
-    row_warps = ROW_WARPS if not cut else CUT_WARPS if rows <= FULL else CUT_WARPS // 2
+    row_warps = ROW_WARPS
+    if cut:  # with more tiles half as many warps have too few registers
+        row_warps = CUT_WARPS // 2 if rows > FULL and tiles <= 128 else CUT_WARPS
     left = [workspace[name] for name in ("max", "sum", "best", "count", "part")]
     with on_device(logits):
         _tiles_kernel[(rows * tiles,)](

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 from typing import Any
 
@@ -294,3 +295,42 @@ def test_compiled_functions_take_it_without_a_break(options: dict[str, Any]) -> 
     logits = random_logits(8, 4, 100, torch.float32, special=False)
     compiled = torch.compile(work, backend="aot_eager", fullgraph=True)
     assert torch.equal(compiled(logits, masks), work(logits, masks))
+
+
+def test_exported_programs_hold_it() -> None:
+    class Masked(torch.nn.Module):
+        def forward(self, x: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
+            y = x * 2
+            apply_token_bitmask_inplace(y, mask)
+            return y
+
+    masks, allowed = random_masks(7, 4, 100)
+    logits = random_logits(8, 4, 100, torch.float32, special=False)
+    for strict in (False, True):
+        found = torch.export.export(Masked(), (logits, masks), strict=strict).module()(logits, masks)
+        assert torch.equal(found, (logits * 2).masked_fill(~allowed, -torch.inf))
+
+
+@pytest.mark.parametrize("kind", ["torch", "numpy"])
+def test_a_thread_masks_while_another_one_compiles(kind: str) -> None:
+    entered, leave = threading.Event(), threading.Event()
+
+    def backend(graph: Any, _: Any) -> Any:
+        entered.set()
+        leave.wait(60)
+        return graph.forward
+
+    compiled = torch.compile(lambda x: x.sin() + 1, backend=backend)
+    thread = threading.Thread(target=compiled, args=(torch.ones(3),))
+    thread.start()
+    try:
+        assert entered.wait(60)
+        logits, masks = torch.zeros(2, 40), torch.zeros(2, 2, dtype=torch.int32)
+        if kind == "numpy":
+            apply_token_bitmask_inplace(logits.numpy(), masks.numpy())
+        else:
+            apply_token_bitmask_inplace(logits, masks)
+        assert logits.isinf().all()
+    finally:
+        leave.set()
+        thread.join(60)

@@ -199,6 +199,11 @@ def test_misfits_are_named() -> None:
             {"out": torch.zeros(2, 99)},
             r"out is \(2, 99\) torch.float32 on cpu, must be \(2, 100\)",
         ),
+        (
+            (hidden, masks),
+            {"out": torch.zeros(1, 100).expand(2, 100)},
+            "its rows must not share memory",
+        ),
         ((hidden, masks), {"vocab_size": 101}, "vocab_size is 101, but logits has 100 columns"),
         ((hidden, masks * 0), {}, "bitmask allows no token in row 0: 0 of 100"),
         (
