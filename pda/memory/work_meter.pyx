@@ -160,6 +160,8 @@ cdef class WorkMeter:
         if not self.timed:
             self.timed = True
             self.since = now
+            if self.looked == 0.0:  # a look lets others run for a moment too short for them: they would not ask again
+                self.looked = now
         elif now - self.since > self.max_seconds:
             raise BudgetError("max_seconds", self.max_seconds, "seconds of work in one call")
         if self.may_release and not self.running:
