@@ -160,7 +160,8 @@ cdef class WorkMeter:
         if not self.timed:
             self.timed = True
             self.since = now
-            if self.looked == 0.0:  # a look lets others run for a moment too short for them: they would not ask again
+            # a look lets others run, but for a moment too short for them, and they then wait as long again to ask
+            if self.looked == 0.0:
                 self.looked = now
         elif now - self.since > self.max_seconds:
             raise BudgetError("max_seconds", self.max_seconds, "seconds of work in one call")
