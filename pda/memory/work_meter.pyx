@@ -160,7 +160,7 @@ cdef class WorkMeter:
         if not self.timed:
             self.timed = True
             self.since = now
-            # a look lets others run, but for a moment too short for them, and they then wait as long again to ask
+            # a look lets others run for a moment too short for them, and they then wait as long again
             if self.looked == 0.0:
                 self.looked = now
         elif now - self.since > self.max_seconds:
