@@ -312,9 +312,8 @@ def aims_of(section: str, found: list[dict[str, Any]]) -> list[dict[str, Any]]:
     def figures(key: str, *, least: int = 1) -> list[float]:
         return [row[key] for row in found if row.get(key) and row.get("rows", 0) >= least]
 
-    aims: list[
-        tuple[str, float, list[float], bool]
-    ] = []  # what, the figure, those measured, whether it is a least one
+    # what, the figure, those measured, whether it is a least one
+    aims: list[tuple[str, float, list[float], bool]] = []
     if section == "apply":
         aims = [
             ("times the bytes alone and an empty launch", 1.2, figures("over_floor"), False),

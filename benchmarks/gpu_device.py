@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import torch
 from gpu_checks import TYPES, masks_of, same_bits
+from gpu_timing import captured
 
 import stackmask as sm
 from stackmask.runtime.kernels.mask_table import ENTRY, DeviceMaskTable
@@ -70,20 +71,6 @@ def works(dtype: torch.dtype) -> tuple[dict[str, Callable[[], Any]], dict[str, A
     for form in ("blocks", "gather"):
         calls[form] = lambda f=form: layer(t["hidden"], t["words"], form=f, out=t["computed"])  # type: ignore[misc]
     return calls, t
-
-
-def captured(work: Callable[[], Any]) -> tuple[torch.cuda.CUDAGraph, Any]:
-    """Return a graph of the work, which has been run once before, and what the captured call returned."""
-    side = torch.cuda.Stream()
-    side.wait_stream(torch.cuda.current_stream())
-    with torch.cuda.stream(side):
-        work()
-    torch.cuda.current_stream().wait_stream(side)
-    torch.cuda.synchronize()
-    graph = torch.cuda.CUDAGraph()
-    with torch.cuda.graph(graph):
-        result = work()
-    return graph, result
 
 
 def check_graphs() -> int:

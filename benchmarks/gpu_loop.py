@@ -23,7 +23,7 @@ import random
 import statistics
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from importlib import metadata
 from pathlib import Path
 from typing import Any, Protocol
@@ -33,7 +33,7 @@ from record import use_checkout, write_result
 
 use_checkout()
 
-from gpu_timing import device_facts, rounded
+from gpu_timing import captured, device_facts, rounded
 from json_grammar import load_tokenizer
 
 import stackmask as sm
@@ -72,21 +72,6 @@ def model_of(size: str, vocab: int) -> Any:
         torch.set_default_dtype(torch.float32)
 
 
-def captured(work: Callable[[], Any]) -> torch.cuda.CUDAGraph:
-    """Return a graph of the work, which has been run twice before."""
-    side = torch.cuda.Stream()
-    side.wait_stream(torch.cuda.current_stream())
-    with torch.cuda.stream(side):
-        work()
-        work()
-    torch.cuda.current_stream().wait_stream(side)
-    torch.cuda.synchronize()
-    graph = torch.cuda.CUDAGraph()
-    with torch.cuda.graph(graph):
-        work()
-    return graph
-
-
 class Forward:
     """The forward pass of one token for each row, as a graph: reads ``ids``, leaves ``logits``."""
 
@@ -111,7 +96,7 @@ class Forward:
                 )
                 self.logits.copy_(found.logits[:, -1])
 
-        self.graph = captured(run)
+        self.graph, _ = captured(run, runs=2)  # the first run makes the cache
         self._read_by_graph = (model, cache, place)
 
 
@@ -296,7 +281,7 @@ class Loop:
             forward.ids[:, 0] = way.draw(forward.logits)
 
         captured(last)
-        self._graph = captured(real)
+        self._graph, _ = captured(real)
         self.host_seconds = 0.0
 
     def run(self, steps: int) -> float:

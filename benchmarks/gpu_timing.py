@@ -15,17 +15,14 @@ SPARE = 1 << 28  # bytes of logits that are rotated: several times the second-le
 
 def graph_us(work: Work, buffers: int, calls: int = 12, replays: int = 9) -> float:
     """Return the median time of a call in microseconds: ``work(i)`` uses buffer i, ``calls`` to a graph."""
-    side = torch.cuda.Stream()
-    side.wait_stream(torch.cuda.current_stream())
-    with torch.cuda.stream(side):  # compiles, and warms up
-        for i in range(min(buffers, 3)):
-            work(i)
-    torch.cuda.current_stream().wait_stream(side)
-    torch.cuda.synchronize()
-    graph = torch.cuda.CUDAGraph()
-    with torch.cuda.graph(graph):
+    for i in range(min(buffers, 3)):  # compiles, and warms up
+        work(i)
+
+    def many() -> None:
         for i in range(calls):
             work(i % buffers)
+
+    graph, _ = captured(many)
     times = []
     graph.replay()
     for _ in range(replays):
@@ -36,6 +33,21 @@ def graph_us(work: Work, buffers: int, calls: int = 12, replays: int = 9) -> flo
         torch.cuda.synchronize()
         times.append(1000 * start.elapsed_time(end) / calls)
     return statistics.median(times)
+
+
+def captured(work: Callable[[], Any], *, runs: int = 1) -> tuple[torch.cuda.CUDAGraph, Any]:
+    """Return a graph of the work, which has been run before, and what the captured call returned."""
+    side = torch.cuda.Stream()
+    side.wait_stream(torch.cuda.current_stream())
+    with torch.cuda.stream(side):
+        for _ in range(runs):
+            work()
+    torch.cuda.current_stream().wait_stream(side)
+    torch.cuda.synchronize()
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        result = work()
+    return graph, result
 
 
 def peer_us(row: dict[str, Any], name: str, work: Work | None, buffers: int, calls: int = 12) -> None:

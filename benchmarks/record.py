@@ -31,10 +31,8 @@ def checkout_state(folder: Path = REPO) -> dict[str, str | bool]:
     """Return ``commit`` and ``dirty`` (whether files differ from it); both are "unknown" outside of a git checkout.
 
     The results themselves do not count: one benchmark after another writes them. Where a checkout was copied without its
-    history, to a machine with a GPU say, STACKMASK_COMMIT may give the commit, with "+" at its end if files differ.
+    history, to a machine with a GPU say, STACKMASK_COMMIT gives the commit, with "+" at its end if files differ.
     """
-    if given := os.environ.get("STACKMASK_COMMIT"):
-        return {"commit": given.rstrip("+"), "dirty": given.endswith("+")}
 
     def git(*arguments: str) -> str:
         done = subprocess.run(
@@ -49,6 +47,8 @@ def checkout_state(folder: Path = REPO) -> dict[str, str | bool]:
             return {"commit": git("rev-parse", "HEAD"), "dirty": bool(changed)}
     except (OSError, subprocess.CalledProcessError):
         pass
+    if given := os.environ.get("STACKMASK_COMMIT"):
+        return {"commit": given.rstrip("+"), "dirty": given.endswith("+")}
     return {"commit": "unknown", "dirty": "unknown"}
 
 

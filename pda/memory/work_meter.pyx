@@ -160,7 +160,8 @@ cdef class WorkMeter:
         if not self.timed:
             self.timed = True
             self.since = now
-            # a look lets others run for a moment too short for them, and they then wait as long again
+            # not at once: a look lets go of the interpreter for a moment too short for those who wait, and the
+            # 5 ms after which they ask for it begin again
             if self.looked == 0.0:
                 self.looked = now
         elif now - self.since > self.max_seconds:

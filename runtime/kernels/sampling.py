@@ -30,12 +30,10 @@ import torch
 
 from stackmask.runtime.kernels.apply import check_masked, has_triton
 from stackmask.runtime.kernels.errors import BitmaskError
+from stackmask.runtime.kernels.gpu.sizes import LISTED, PART, TILE
 from stackmask.runtime.kernels.random_numbers import uniforms
 from stackmask.runtime.kernels.reference import allowed_tokens
 
-TILE = 1024  # tokens; part of what is drawn
-PART = 64  # tokens whose highest logit the first launch keeps
-LISTED = 1024  # logits that the second launch keeps together
 COLDEST = (
     2.0**-125
 )  # temperatures above 0 count from here to its inverse, so that neither is a denormal number

@@ -15,9 +15,9 @@ import triton
 import triton.language as tl
 
 from stackmask.runtime.kernels.gpu.masks import on_device
-from stackmask.runtime.kernels.gpu.threshold import LISTED, PART, find_threshold, order_parts, parts_at
+from stackmask.runtime.kernels.gpu.sizes import LISTED, PART, TILE
+from stackmask.runtime.kernels.gpu.threshold import find_threshold, order_parts, parts_at
 from stackmask.runtime.kernels.gpu.tiles import (
-    TILE,
     allowed_at,
     gap,
     load_temperature,

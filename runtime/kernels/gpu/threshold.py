@@ -12,17 +12,15 @@ from __future__ import annotations
 import triton
 import triton.language as tl
 
+from stackmask.runtime.kernels.gpu.sizes import LISTED
 from stackmask.runtime.kernels.gpu.tiles import allowed_at, logits_of, weights_of
 
-PART = 64  # tokens: 128 bytes of logits in 16 bits
-LISTED = 1024  # logits that are kept together
 BOUNDS = 8  # of a pass
 
 _LISTED = tl.constexpr(LISTED)
 _BOUNDS = tl.constexpr(BOUNDS)
-_LINEAR = tl.constexpr(
-    5
-)  # passes whose bounds lie evenly between numbers; after them, between keys, which ends
+# passes whose bounds lie evenly between numbers; those after them lie between keys, so that the search ends
+_LINEAR = tl.constexpr(5)
 _NEAR = tl.constexpr(1024.0)  # numbers further apart are searched by keys
 
 

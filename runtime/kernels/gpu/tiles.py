@@ -10,8 +10,6 @@ import triton.language as tl
 
 from stackmask.runtime.kernels.gpu.masks import load_groups
 
-TILE = 1024  # tokens; part of what is drawn, so the same everywhere
-
 _COLDEST = tl.constexpr(2.0**-125)
 _HOTTEST = tl.constexpr(2.0**125)
 
