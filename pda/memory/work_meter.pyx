@@ -160,7 +160,7 @@ cdef class WorkMeter:
         if not self.timed:
             self.timed = True
             self.since = now
-            # not at once: a look lets go of the interpreter for a moment too short for those who wait, and the
+            # not at once: a look lets go of the interpreter, too briefly for those who wait, and the
             # 5 ms after which they ask for it begin again
             if self.looked == 0.0:
                 self.looked = now
