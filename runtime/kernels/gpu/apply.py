@@ -13,7 +13,14 @@ import torch
 import triton
 import triton.language as tl
 
-from stackmask.runtime.kernels.gpu.masks import block_for, load_groups, on_device
+from stackmask.runtime.kernels.gpu.masks import (
+    block_for,
+    early,
+    let_next_begin,
+    load_groups,
+    on_device,
+    wait_for_earlier,
+)
 
 # larger logits are written so that they leave the second-level cache first (it has 50 MB on an H100)
 CACHED = 32 << 20
@@ -52,9 +59,12 @@ def _apply_kernel(
     INTEGER: tl.constexpr,
     NOTHING: tl.constexpr,
     STREAMED: tl.constexpr,
+    EARLY: tl.constexpr,
     BLOCK: tl.constexpr,
 ):
     """Forbid one tile of one row: (rows x tiles) programs."""
+    wait_for_earlier(EARLY)
+    let_next_begin(EARLY)
     row = tl.program_id(0) // tiles
     first = (tl.program_id(0) % tiles) * BLOCK
     is_row = True
@@ -133,5 +143,6 @@ def launch_apply(
             NOTHING=_MINUS_INF[logits.dtype],
             STREAMED=count * width * size > CACHED,
             BLOCK=block,
+            **early(logits),
             num_warps=warps,
         )

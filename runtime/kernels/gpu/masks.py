@@ -25,6 +25,20 @@ _ENTRY = tl.constexpr(ENTRY)
 
 
 @triton.jit
+def wait_for_earlier(EARLY: tl.constexpr):
+    """Wait for the work before this launch, while whose end it was made ready (``EARLY``): what a kernel does first."""
+    if EARLY:
+        tl.extra.cuda.gdc_wait()
+
+
+@triton.jit
+def let_next_begin(EARLY: tl.constexpr):
+    """Let the next launch be made ready while this one runs, if it waits likewise. (Only worth it in short kernels.)"""
+    if EARLY:
+        tl.extra.cuda.gdc_launch_dependents()
+
+
+@triton.jit
 def load_groups(
     mask_ptr,
     mask_stride,
@@ -67,6 +81,12 @@ def load_groups(
 def interpreted() -> bool:
     """Tell whether kernels run in Triton's interpreter, on CPU tensors (TRITON_INTERPRET=1)."""
     return bool(triton.knobs.runtime.interpret)
+
+
+def early(tensor: torch.Tensor) -> dict[str, bool]:
+    """Return options of a launch that is made ready while the work before it ends, where the device knows how (from Hopper on)."""
+    can = tensor.is_cuda and torch.cuda.get_device_capability(tensor.device)[0] >= 9
+    return {"EARLY": True, "launch_pdl": True} if can else {"EARLY": False}
 
 
 def on_device(tensor: torch.Tensor) -> Any:

@@ -14,7 +14,7 @@ import torch
 import triton
 import triton.language as tl
 
-from stackmask.runtime.kernels.gpu.masks import on_device
+from stackmask.runtime.kernels.gpu.masks import early, on_device, wait_for_earlier
 from stackmask.runtime.kernels.gpu.sizes import LISTED, PART, TILE
 from stackmask.runtime.kernels.gpu.threshold import find_threshold, order_parts, parts_at
 from stackmask.runtime.kernels.gpu.tiles import (
@@ -28,8 +28,8 @@ from stackmask.runtime.kernels.gpu.tiles import (
 
 TILE_WARPS = 2  # of a program that looks at a tile
 ROW_WARPS = 4  # of one that draws the token of a row
-CUT_WARPS = 8  # of one that first finds a threshold
-FULL = 132  # with more rows than this half as many warps are faster; the multiprocessors of an H100 or H200
+CUT_WARPS = 16  # of one that first finds a threshold
+FULL = 132  # with more rows than this fewer warps are faster; the multiprocessors of an H100 or H200
 CHUNK = 64  # parts that it looks at together
 
 _LISTED = tl.constexpr(LISTED)
@@ -57,11 +57,13 @@ def _tiles_kernel(
     GROUP: tl.constexpr,
     EVEN: tl.constexpr,
     BLOCK: tl.constexpr,
+    EARLY: tl.constexpr,
 ):
     """Leave highest logit, its token and sum of one tile: (rows x tiles) programs.
 
     Where something may be cut, also the number of allowed logits, and the highest logit of each part of the tile.
     """
+    wait_for_earlier(EARLY)
     source = (logits_ptr, logits_stride, mask_ptr, mask_stride, entry_ptr, columns, width)
     row = tl.program_id(0) // tiles
     tile = tl.program_id(0) % tiles
@@ -78,7 +80,7 @@ def _tiles_kernel(
             tl.store(count_ptr + at, 0)
             tl.store(part_ptr + places, tl.full((BLOCK // _PART,), float("-inf"), tl.float32))
     else:
-        x = logits_of(source, row, starts, allowed, GROUP, EVEN)
+        x = logits_of(source, row, starts, allowed, allowed != 0, GROUP, EVEN)
         highest = tl.max(x, 0)
         temperature, inverse = load_temperature(temperature_ptr, row)
         tl.store(max_ptr + at, highest)
@@ -206,8 +208,10 @@ def _rows_kernel(
     BLOCK: tl.constexpr,
     TILES: tl.constexpr,
     CHUNK: tl.constexpr,
+    EARLY: tl.constexpr,
 ):
     """Draw the token of one row: a program each."""
+    wait_for_earlier(EARLY)
     source = (logits_ptr, logits_stride, mask_ptr, mask_stride, entry_ptr, columns, width)
     row = tl.program_id(0)
     base = row.to(tl.int64) * tiles
@@ -291,10 +295,13 @@ def launch_sample(
         "GROUP": group,
         "EVEN": width % group == 0,
         "BLOCK": TILE,
+        **early(logits),
     }
     row_warps = ROW_WARPS
-    if cut:  # with more tiles half as many warps have too few registers
-        row_warps = CUT_WARPS // 2 if rows > FULL and tiles <= 128 else CUT_WARPS
+    if cut:
+        row_warps = CUT_WARPS
+        if rows > FULL:  # with more tiles four warps have too few registers
+            row_warps = CUT_WARPS // 4 if tiles <= 128 else CUT_WARPS // 2
     left = [workspace[name] for name in ("max", "sum", "best", "count", "part")]
     with on_device(logits):
         _tiles_kernel[(rows * tiles,)](

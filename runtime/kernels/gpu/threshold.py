@@ -4,7 +4,7 @@ What is searched is a number between two keys, integers that order like fp32 num
 ``above`` on not enough. The highest logits of the parts of a row, 64 tokens each, give a first ``below`` without reading a logit:
 if ``k`` of them are at least some number, so are ``k`` logits. If at most 1,024 logits lie between, they are listed and the rest of
 the search goes on in registers. If more do (a flat distribution, and much of it kept), passes over the logits count and weigh
-what is above eight bounds at a time. Parts whose highest logit is below the lowest bound of a pass are not read.
+what is above eight bounds at a time, the first eight chosen by a sample. Parts whose highest logit is below the lowest bound of a pass are not read.
 """
 
 from __future__ import annotations
@@ -21,6 +21,11 @@ _LISTED = tl.constexpr(LISTED)
 _BOUNDS = tl.constexpr(BOUNDS)
 # passes whose bounds lie evenly between numbers; those after them lie between keys, so that the search ends
 _LINEAR = tl.constexpr(5)
+_SAMPLED = tl.constexpr(4)  # rounds over a sample
+_DEEPEST = tl.constexpr(
+    64.0
+)  # what is further below the highest, in units of the temperature, weighs nothing
+_LARGE = tl.constexpr(1e38)  # differences of such numbers are finite
 _NEAR = tl.constexpr(1024.0)  # numbers further apart are searched by keys
 
 
@@ -69,7 +74,7 @@ def parts_at(
     part = tl.load(order_ptr + place, mask=is_there, other=0)
     starts = part * PART + groups * GROUP % PART
     allowed = allowed_at(source, row, starts, 0, 1 << 30, TABLE, GROUP)
-    return logits_of(source, row, starts, tl.where(is_there, allowed, 0), GROUP, EVEN)
+    return logits_of(source, row, starts, tl.where(is_there, allowed, 0), is_there, GROUP, EVEN)
 
 
 @triton.jit
@@ -128,12 +133,71 @@ def _list_between(
 
 
 @triton.jit
-def _bound(j: tl.constexpr, number, below, above, highest):
-    """Return the key of bound ``j`` of a pass, the highest first; all lie between ``below`` and ``above``."""
+def _highest_of(numbers, is_chosen):
+    return tl.max(tl.where(is_chosen, numbers, float("-inf")), 0)
+
+
+@triton.jit
+def _guess(
+    goal,
+    by_count,
+    total,
+    below,
+    highest,
+    inverse,
+    parts,
+    source,
+    row,
+    TABLE: tl.constexpr,
+    GROUP: tl.constexpr,
+    EVEN: tl.constexpr,
+    PART: tl.constexpr,
+    CHUNK: tl.constexpr,
+):
+    """Return two numbers between which the threshold probably lies, by a sample: ``CHUNK`` parts of the row.
+
+    Both are found in the same rounds: below the lower one the sample reaches the goal and twice its standard deviation, above
+    the upper one not even the goal less that. They only choose bounds, so that any answer is allowed.
+    """
+    groups = tl.arange(0, CHUNK * PART // GROUP)
+    part = groups * GROUP // PART * parts // CHUNK
+    starts = part * PART + groups * GROUP % PART
+    allowed = allowed_at(source, row, starts, 0, 1 << 30, TABLE, GROUP)
+    x = logits_of(source, row, starts, allowed, starts >= 0, GROUP, EVEN)
+    is_in = x >= of_key(below)
+    weights = weights_of(x, highest, inverse)
+    scores = tl.where(is_in, tl.where(by_count, 1.0, weights), 0.0)
+    share = goal / total
+    spread = 2.0 * tl.sqrt(tl.maximum(tl.sum(scores * scores, 0) * share * (1.0 - share), 0.0))
+    js = tl.arange(0, 2 * _BOUNDS)
+    is_low = js < _BOUNDS
+    aims = tl.sum(scores, 0) * share + tl.where(is_low, spread, -spread)
+    most = tl.minimum(tl.maximum(highest, -_LARGE), _LARGE)
+    least = tl.maximum(tl.min(tl.where(is_in, x, highest), 0), -_LARGE)
+    least = tl.minimum(tl.where(by_count, least, tl.maximum(least, most - _DEEPEST / inverse)), most)
+    lows = tl.where(is_low, least, least)
+    highs = tl.where(is_low, most, most)
+    for _ in range(_SAMPLED):
+        bounds = lows + (highs - lows) * ((js % _BOUNDS + 1.0) / (_BOUNDS + 1))
+        sums = tl.sum(tl.where(x[:, None] >= bounds[None, :], scores[:, None], 0.0), 0)
+        is_enough = sums >= aims
+        lows = tl.where(is_enough, bounds, lows)
+        highs = tl.where(is_enough, highs, bounds)
+        lows = tl.where(is_low, _highest_of(lows, is_low), _highest_of(lows, is_low == 0))
+        highs = tl.where(is_low, -_highest_of(-highs, is_low), -_highest_of(-highs, is_low == 0))
+    return tl.min(lows, 0), tl.max(highs, 0)
+
+
+@triton.jit
+def _bound(j: tl.constexpr, number, below, above, low, high):
+    """Return the key of bound ``j`` of a pass, the highest first; all lie between ``below`` and ``above``.
+
+    The first pass has its bounds from ``high`` down to ``low``.
+    """
     steps = (above - below) * (j + 1) // (_BOUNDS + 1)
     key = above - steps
     if number == 0:
-        key = key_of(highest - 2.0 ** (2 * j - 7))
+        key = key_of(high - (high - low) * (j / (_BOUNDS - 1)))
     elif number < _LINEAR:
         top = of_key(above - 1)
         span = top - of_key(below)
@@ -147,6 +211,8 @@ def _measure(
     number,
     below,
     above,
+    low,
+    high,
     highest,
     inverse,
     maxima,
@@ -166,14 +232,14 @@ def _measure(
     # of each group of logits, which are a thread's own: threads wait for one another at the end alone
     counts = tl.zeros((CHUNK * PART // GROUP, _BOUNDS), tl.float32)
     masses = tl.zeros((CHUNK * PART // GROUP, _BOUNDS), tl.float32)
-    least = of_key(_bound(_BOUNDS - 1, number, below, above, highest))
+    least = of_key(_bound(_BOUNDS - 1, number, below, above, low, high))
     count = order_parts(maxima, least, parts, order_ptr, PARTS)
     for start in range(0, count, CHUNK):
         x = parts_at(source, row, order_ptr, start, count, TABLE, GROUP, EVEN, PART, CHUNK)
         x = tl.reshape(x, (CHUNK * PART // GROUP, GROUP))
         weights = weights_of(x, highest, inverse)
         for j in tl.static_range(_BOUNDS):
-            is_above = (x >= of_key(_bound(j, number, below, above, highest))) & (x > float("-inf"))
+            is_above = x >= of_key(_bound(j, number, below, above, low, high))  # no bound is -inf
             c = tl.sum(is_above.to(tl.float32), 1)
             m = tl.sum(tl.where(is_above, weights, 0.0), 1)
             counts += tl.where(js == j, c[:, None], 0.0)
@@ -208,15 +274,22 @@ def _narrow(
     """Bring ``below`` and ``above`` together, with what is kept from each on, until what lies between can be listed."""
     js = tl.arange(0, _BOUNDS)
     number = tl.zeros((), tl.int32)
+    low = highest
+    high = highest
+    if count_below - base_count > _LISTED:
+        low, high = _guess(
+            goal, by_count, tl.where(by_count, count_below, mass_below), below, highest, inverse, parts, source, row,
+            TABLE, GROUP, EVEN, PART, CHUNK,
+        )  # fmt: skip
     while (count_below - base_count > _LISTED) & (above - below > 1):
         counts, masses = _measure(
-            number, below, above, highest, inverse, maxima, parts, order_ptr, source, row,
+            number, below, above, low, high, highest, inverse, maxima, parts, order_ptr, source, row,
             TABLE, GROUP, EVEN, PART, PARTS, CHUNK,
         )  # fmt: skip
         old_below = below
         old_above = above
         for j in tl.static_range(_BOUNDS):
-            key = _bound(j, number, old_below, old_above, highest)
+            key = _bound(j, number, old_below, old_above, low, high)
             c = tl.sum(tl.where(js == j, counts, 0.0), 0)
             m = tl.sum(tl.where(js == j, masses, 0.0), 0)
             is_enough = tl.where(by_count, c, m) >= goal

@@ -22,10 +22,11 @@ def allowed_at(source, row, starts, first, count, TABLE: tl.constexpr, GROUP: tl
 
 
 @triton.jit
-def logits_of(source, row, starts, allowed, GROUP: tl.constexpr, EVEN: tl.constexpr):
+def logits_of(source, row, starts, allowed, is_wanted, GROUP: tl.constexpr, EVEN: tl.constexpr):
     """Return the logits of groups of tokens, one after the other: fp32, -inf where a token is forbidden or its logit NaN.
 
-    ``allowed`` are the mask bits of the groups at ``starts``; a group without any is not read.
+    ``allowed`` are the mask bits of the groups at ``starts``; ``is_wanted`` says which groups are read. Those with an allowed
+    token must be; if that is all that it says, logits wait for their mask.
     """
     logits_ptr, logits_stride, _, _, _, _, width = source
     lanes = tl.arange(0, GROUP)
@@ -33,9 +34,9 @@ def logits_of(source, row, starts, allowed, GROUP: tl.constexpr, EVEN: tl.conste
     is_allowed = ((allowed[:, None] >> lanes[None, :]) & 1) == 1
     if EVEN:
         # one predicate a group, so that loads stay 16 bytes wide
-        is_read = ((allowed != 0) & (starts < width))[:, None] & (lanes >= 0)[None, :]
+        is_read = (is_wanted & (starts < width))[:, None] & (lanes >= 0)[None, :]
     else:
-        is_read = is_allowed & (tokens < width)
+        is_read = is_wanted[:, None] & (tokens < width)
     x = tl.load(logits_ptr + row.to(tl.int64) * logits_stride + tokens, mask=is_read, other=0.0).to(
         tl.float32
     )
@@ -53,7 +54,7 @@ def tile_at(
     first = tile * BLOCK
     starts = first + tl.arange(0, BLOCK // GROUP) * GROUP
     allowed = allowed_at(source, row, starts, first, BLOCK, TABLE, GROUP)
-    return logits_of(source, row, starts, allowed, GROUP, EVEN)
+    return logits_of(source, row, starts, allowed, allowed != 0, GROUP, EVEN)
 
 
 @triton.jit

@@ -36,6 +36,7 @@ def describe(kernel: Any, types: dict[str, str], constants: dict[str, Any], warp
 
     Integers that are 1 become constants when a kernel is called: that must compile as well.
     """
+    constants = {"EARLY": True, **constants}
     ones = {name for name, kind in types.items() if kind == "i32"}
     compiled_for(
         kernel, {n: t for n, t in types.items() if n not in ones}, constants | dict.fromkeys(ones, 1), warps
@@ -45,7 +46,11 @@ def describe(kernel: Any, types: dict[str, str], constants: dict[str, Any], warp
         r"(?:ld|st)\.global(?:\.\w+)*?(?:\.v\d)?\.b\d+|cp\.async\.c\w|wgmma|mma\.sync",
         re.sub(r"\.L\d::\w+", "", compiled.asm["ptx"]),  # hints to the caches
     )
-    return {"accesses": dict(Counter(accesses)), "shared": compiled.metadata.shared}
+    return {
+        "accesses": dict(Counter(accesses)),
+        "shared": compiled.metadata.shared,
+        "waits": compiled.asm["ptx"].count("griddepcontrol.wait"),
+    }
 
 
 def compiled_for(kernel: Any, types: dict[str, str], constants: dict[str, Any], warps: int) -> Any:
@@ -61,7 +66,7 @@ def compiled_for(kernel: Any, types: dict[str, str], constants: dict[str, Any], 
     source = ASTSource(
         kernel, signature, constexprs={(names.index(n),): v for n, v in constants.items()}, attrs=attributes
     )
-    return compile(source, target=HOPPER, options={"num_warps": warps})
+    return compile(source, target=HOPPER, options={"num_warps": warps, "launch_pdl": True})
 
 
 def apply_kernels() -> dict[str, Any]:
@@ -111,7 +116,8 @@ def output_kernels() -> dict[str, Any]:
     masks = {"mask_ptr": "*i32", "mask_stride": "i32", "order_ptr": "*i32", "wanted_ptr": "*i8"}
     counts = {"rows": "i32", "vocab": "i32", "columns": "i32"}
     ordered = {"ORDERED": True, "BLOCK": output.BLOCK}
-    found["wanted"] = describe(output._wanted_kernel, {**masks, "counts_ptr": "*i32", **counts}, ordered, 1)
+    types = {**masks, "counts_ptr": "*i32", **counts}
+    found["wanted"] = describe(output._wanted_kernel, types, {**ordered, "ROWS": 64}, 1)
     lists = {"counts_ptr": "*i32", "list_ptr": "*i32", "total_ptr": "*i32", "blocks": "i32"}
     for gather in (False, True):
         constants = {"GATHER": gather, "BLOCKS": 4096}
