@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import multiprocessing
+from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor
 from typing import Any
 
 import numpy as np
@@ -66,7 +69,7 @@ def check_apply(device: str, widths: tuple[int, ...]) -> int:
     return checked
 
 
-def check_sample(device: str, widths: tuple[int, ...]) -> int:
+def check_sample(device: str, widths: tuple[int, ...], types: tuple[torch.dtype, ...] = TYPES) -> int:
     """Draws with the same random numbers; a difference must be one of rounding."""
     rng = np.random.default_rng(1)
     options: list[dict[str, Any]] = [
@@ -78,7 +81,7 @@ def check_sample(device: str, widths: tuple[int, ...]) -> int:
     ]
     checked = differing = 0
     for width in widths:
-        for dtype in TYPES:
+        for dtype in types:
             for option in options:
                 logits = (3 * torch.randn(6, width)).to(dtype)
                 masks = masks_of(rng, 6, width, float(rng.choice([0.001, 0.3, 1.0])))
@@ -159,19 +162,41 @@ def check_table(device: str, steps: int) -> int:
     return steps
 
 
+Check = tuple[str, Callable[..., Any], tuple[Any, ...]]  # what is checked, the function, its arguments
+
+
+def run_check(check: Check) -> tuple[str, Any]:
+    torch.manual_seed(0)
+    name, function, arguments = check
+    found = function(*arguments)
+    print(f"agreed: {name} {found}", flush=True)
+    return name, found
+
+
+def at_once(checks: list[Check]) -> dict[str, Any]:
+    """Run checks in processes of their own, since compiling takes most of the time; add up counts of one name."""
+    results: dict[str, Any] = {}
+    with ProcessPoolExecutor(12, mp_context=multiprocessing.get_context("spawn")) as pool:
+        for name, found in pool.map(run_check, checks):
+            results[name] = results[name] + found if name in results else found
+    return results
+
+
 def check_all(device: str) -> dict[str, int]:
     """Return how many cases of each kernel agreed; the first one that does not raises AssertionError."""
-    torch.manual_seed(0)
     if device == "cpu":  # the interpreter takes its time
-        return {
-            "apply": check_apply(device, (1, 31, 33, 300)),
-            "sample": check_sample(device, (33,)),
-            "output": check_output(device, (33, 3 * BLOCK), 40),
-            "table": check_table(device, 50),
-        }
-    return {
-        "apply": check_apply(device, (1, 31, 32, 33, 1000, 151_936)),
-        "sample": check_sample(device, (1, 33, 5000, 128_256)),
-        "output": check_output(device, (1, 33, 1000, 32_000), 200),
-        "table": check_table(device, 200),
-    }
+        checks: list[Check] = [
+            ("apply", check_apply, (device, (1, 31, 33, 300))),
+            ("sample", check_sample, (device, (33,))),
+            ("output", check_output, (device, (33, 3 * BLOCK), 40)),
+            ("table", check_table, (device, 50)),
+        ]
+        return dict(map(run_check, checks))
+    checks = [
+        ("sample", check_sample, (device, (width,), (kind,)))
+        for width in (128_256, 5000, 33, 1)
+        for kind in TYPES
+    ]
+    checks += [("apply", check_apply, (device, (width,))) for width in (1, 31, 32, 33, 1000, 151_936)]
+    checks += [("output", check_output, (device, (vocab,), 200)) for vocab in (1, 33, 1000, 32_000)]
+    return at_once([*checks, ("table", check_table, (device, 200))])

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 import torch
-from gpu_checks import TYPES, masks_of, same_bits
+from gpu_checks import TYPES, at_once, masks_of, same_bits
 from gpu_timing import captured
 
 import stackmask as sm
@@ -73,51 +73,50 @@ def works(dtype: torch.dtype) -> tuple[dict[str, Callable[[], Any]], dict[str, A
     return calls, t
 
 
-def check_graphs() -> int:
+def check_graphs(dtype: torch.dtype) -> int:
     """Capture each call once, replay it on new data, and compare with the CPU path; return how many replays agreed."""
     checked = 0
-    for dtype in TYPES:
-        calls, t = works(dtype)
-        for name, work in calls.items():
-            graph, result = captured(work)
-            for step in range(3):
-                values = torch.randn(ROWS, VOCAB).to(dtype)
-                small = torch.randn(t["small"].shape).to(dtype)
-                hidden = torch.randn(ROWS, SIZE).to(dtype)
-                for there, new in (("logits", values), ("small", small), ("hidden", hidden)):
-                    t[there].copy_(new)
-                t["steps"].fill_(step)
-                if name == "table":
-                    t["table"].wait(t["table"].entries(t["matchers"], out=t["out"]))
-                graph.replay()
-                t["table"].mark_read()
-                if name == "apply":
-                    sm.apply_token_bitmask_inplace(values, t["masks"])
-                    assert same_bits(t["logits"].cpu(), values), (name, dtype)
-                elif name == "table":
-                    bitmaps = sm.allocate_token_bitmask(ROWS, small.shape[1], like="torch")
-                    sm.fill_next_token_bitmask(t["matchers"], bitmaps)
-                    sm.apply_token_bitmask_inplace(small, bitmaps)
-                    assert same_bits(t["small"].cpu(), small), (name, dtype)
-                    for matcher, text in zip(t["matchers"], ("[", "1") * ROWS, strict=False):
-                        assert matcher.accept_string(text)
-                elif name.startswith("sample"):
-                    wanted = sample_masked(
-                        values,
-                        t["masks"],
-                        top_p=0.9 if "top_p" in name else 1.0,
-                        seeds=list(range(ROWS)),
-                        steps=step,
-                    )
-                    assert result.tokens.tolist() == wanted.tokens.tolist(), (name, dtype)
-                else:
-                    exact = hidden.double() @ t["weight"].double().T
-                    sm.apply_token_bitmask_inplace(exact, t["masks"])
-                    found = t["computed"].cpu().double()
-                    assert torch.equal(found.isinf(), exact.isinf()), (name, dtype)
-                    finite = ~exact.isinf()
-                    assert torch.allclose(found[finite], exact[finite], atol=0.05, rtol=0.02), (name, dtype)
-                checked += 1
+    calls, t = works(dtype)
+    for name, work in calls.items():
+        graph, result = captured(work)
+        for step in range(3):
+            values = torch.randn(ROWS, VOCAB).to(dtype)
+            small = torch.randn(t["small"].shape).to(dtype)
+            hidden = torch.randn(ROWS, SIZE).to(dtype)
+            for there, new in (("logits", values), ("small", small), ("hidden", hidden)):
+                t[there].copy_(new)
+            t["steps"].fill_(step)
+            if name == "table":
+                t["table"].wait(t["table"].entries(t["matchers"], out=t["out"]))
+            graph.replay()
+            t["table"].mark_read()
+            if name == "apply":
+                sm.apply_token_bitmask_inplace(values, t["masks"])
+                assert same_bits(t["logits"].cpu(), values), (name, dtype)
+            elif name == "table":
+                bitmaps = sm.allocate_token_bitmask(ROWS, small.shape[1], like="torch")
+                sm.fill_next_token_bitmask(t["matchers"], bitmaps)
+                sm.apply_token_bitmask_inplace(small, bitmaps)
+                assert same_bits(t["small"].cpu(), small), (name, dtype)
+                for matcher, text in zip(t["matchers"], ("[", "1") * ROWS, strict=False):
+                    assert matcher.accept_string(text)
+            elif name.startswith("sample"):
+                wanted = sample_masked(
+                    values,
+                    t["masks"],
+                    top_p=0.9 if "top_p" in name else 1.0,
+                    seeds=list(range(ROWS)),
+                    steps=step,
+                )
+                assert result.tokens.tolist() == wanted.tokens.tolist(), (name, dtype)
+            else:
+                exact = hidden.double() @ t["weight"].double().T
+                sm.apply_token_bitmask_inplace(exact, t["masks"])
+                found = t["computed"].cpu().double()
+                assert torch.equal(found.isinf(), exact.isinf()), (name, dtype)
+                finite = ~exact.isinf()
+                assert torch.allclose(found[finite], exact[finite], atol=0.05, rtol=0.02), (name, dtype)
+            checked += 1
     return checked
 
 
@@ -252,7 +251,13 @@ def time_overlap(device: str = "cuda", rows: int = 64, size: int = 8192, steps: 
 
 def check_device() -> dict[str, Any]:
     """Run all of it; what the profiler cannot count is said, since the checks do not hang on it."""
-    result: dict[str, Any] = {"graphs": check_graphs(), "streams": check_streams(200), "large": check_large()}
+    result = at_once(
+        [
+            *(("graphs", check_graphs, (dtype,)) for dtype in TYPES),
+            ("streams", check_streams, (200,)),
+            ("large", check_large, ()),
+        ]
+    )
     try:
         result["launches"] = count_launches()
     except RuntimeError as error:
