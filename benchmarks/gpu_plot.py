@@ -82,7 +82,7 @@ def main() -> None:
     peers = {"stackmask": "us", "FlashInfer": "flashinfer_us", "PyTorch": "torch_us"}
     for axis, kind, what in (
         (axes[1, 1], "sample", "temperature alone"),
-        (axes[1, 2], "both", "top-k 50, top-p 0.95"),
+        (axes[1, 2], "top_k", "top-k 50"),
     ):
         cases = cases_of("sampling", logits="peaked", allowed="half", draw=kind)
         lines = lines_of(cases, peers)

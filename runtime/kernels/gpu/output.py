@@ -12,7 +12,7 @@ import torch
 import triton
 import triton.language as tl
 
-from stackmask.runtime.kernels.gpu.masks import early, interpreted, on_device, wait_for_earlier
+from stackmask.runtime.kernels.gpu.masks import interpreted, on_device
 
 BLOCK = 32  # positions: a word of the mask
 
@@ -28,41 +28,28 @@ def _wanted_kernel(
     vocab,
     columns,
     ORDERED: tl.constexpr,
-    ROWS: tl.constexpr,
     BLOCK: tl.constexpr,
-    EARLY: tl.constexpr,
 ):
     """Find which positions of a block some row may choose, and how many: a program a block."""
-    wait_for_earlier(EARLY)
     positions = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
     is_there = positions < vocab
     tokens = positions
     if ORDERED:
         tokens = tl.load(order_ptr + positions, mask=is_there, other=0)
-    row = tl.arange(0, ROWS).to(tl.int64)  # rows may lie far apart, as those of a slice do
+    words = tl.zeros((BLOCK,), tl.int32)
     is_masked = is_there & (tokens < columns)
-    words = tl.load(
-        mask_ptr + row[:, None] * mask_stride + (tokens // 32)[None, :],
-        mask=(row < rows)[:, None] & is_masked[None, :],
-        other=0,
-    )
-    wanted = tl.max((words >> (tokens % 32)[None, :]) & 1, 0)
+    for row in range(rows):
+        # rows may lie far apart, as those of a slice do: more than 2^31 elements in all
+        start = mask_ptr + tl.cast(row, tl.int64) * mask_stride
+        words |= tl.load(start + tokens // 32, mask=is_masked, other=0)
+    wanted = tl.where(is_masked, (words >> (tokens % 32)) & 1, 0)
     tl.store(wanted_ptr + positions, wanted.to(tl.int8), mask=is_there)
     tl.store(counts_ptr + tl.program_id(0), tl.sum(wanted, 0))
 
 
 @triton.jit
-def _list_kernel(
-    counts_ptr,
-    list_ptr,
-    total_ptr,
-    blocks,
-    GATHER: tl.constexpr,
-    BLOCKS: tl.constexpr,
-    EARLY: tl.constexpr,
-):
+def _list_kernel(counts_ptr, list_ptr, total_ptr, blocks, GATHER: tl.constexpr, BLOCKS: tl.constexpr):
     """List the blocks with a wanted position, or where each block's positions go: a single program."""
-    wait_for_earlier(EARLY)
     ids = tl.arange(0, BLOCKS)
     counts = tl.load(counts_ptr + ids, mask=ids < blocks, other=0)
     if GATHER:
@@ -75,9 +62,8 @@ def _list_kernel(
 
 
 @triton.jit
-def _scatter_kernel(wanted_ptr, starts_ptr, positions_ptr, vocab, BLOCK: tl.constexpr, EARLY: tl.constexpr):
+def _scatter_kernel(wanted_ptr, starts_ptr, positions_ptr, vocab, BLOCK: tl.constexpr):
     """Write the wanted positions of a block to the list of all: a program a block."""
-    wait_for_earlier(EARLY)
     positions = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
     wanted = tl.load(wanted_ptr + positions, mask=positions < vocab, other=0).to(tl.int32)
     at = tl.load(starts_ptr + tl.program_id(0)) + tl.cumsum(wanted, 0) - 1
@@ -109,10 +95,8 @@ def _product_kernel(
     ROWS: tl.constexpr,
     BLOCK: tl.constexpr,
     DEPTH: tl.constexpr,
-    EARLY: tl.constexpr,
 ):
     """Multiply all rows with the listed blocks or positions, and forbid what a row may not choose."""
-    wait_for_earlier(EARLY)
     total = tl.load(total_ptr)
     items = total
     if GATHER:
@@ -175,8 +159,6 @@ def launch_output(
     vocab = len(weight)
     blocks = triton.cdiv(vocab, BLOCK)
     by_order = {"ORDERED": order is not None}
-    soon = early(hidden)
-    padded = max(16, triton.next_power_of_2(rows))
     ids = masks if order is None else order
     w = workspace
     programs = (
@@ -193,8 +175,6 @@ def launch_output(
             vocab,
             columns,
             **by_order,
-            **soon,
-            ROWS=padded,
             BLOCK=BLOCK,
             num_warps=1,
         )
@@ -205,15 +185,12 @@ def launch_output(
             blocks,
             GATHER=gather,
             BLOCKS=triton.next_power_of_2(blocks),
-            **soon,
             num_warps=16,
         )
         listed = w["list"]
         if gather:
             listed = w["positions"]
-            _scatter_kernel[(blocks,)](
-                w["wanted"], w["list"], listed, vocab, BLOCK=BLOCK, **soon, num_warps=1
-            )
+            _scatter_kernel[(blocks,)](w["wanted"], w["list"], listed, vocab, BLOCK=BLOCK, num_warps=1)
         _product_kernel[(programs,)](
             hidden,
             hidden.stride(0),
@@ -233,10 +210,9 @@ def launch_output(
             size,
             programs,
             **by_order,
-            **soon,
             GATHER=gather,
             UPCAST=interpreted(),  # it has no products of bf16
-            ROWS=padded,
+            ROWS=max(16, triton.next_power_of_2(rows)),
             BLOCK=BLOCK,
             DEPTH=64 if hidden.element_size() == 4 else 128,
             num_warps=4,

@@ -36,7 +36,6 @@ def describe(kernel: Any, types: dict[str, str], constants: dict[str, Any], warp
 
     Integers that are 1 become constants when a kernel is called: that must compile as well.
     """
-    constants = {"EARLY": True, **constants}
     ones = {name for name, kind in types.items() if kind == "i32"}
     compiled_for(
         kernel, {n: t for n, t in types.items() if n not in ones}, constants | dict.fromkeys(ones, 1), warps
@@ -80,6 +79,7 @@ def apply_kernels() -> dict[str, Any]:
             "INTEGER": apply._INTEGERS[size],
             "NOTHING": apply._MINUS_INF[DTYPES[name]],
             "STREAMED": table,
+            "EARLY": True,
         }
         found[f"apply {name}"] = describe(apply._apply_kernel, types, constants, 8)
     return found
@@ -104,6 +104,7 @@ def sample_kernels() -> dict[str, Any]:
             **SIZES,
         }
         how = {"TABLE": size == 2, "GROUP": 16 // size, "EVEN": True, "BLOCK": sample.TILE, "CUT": size == 4}
+        how["EARLY"] = True
         found[f"tiles {name}"] = describe(sample._tiles_kernel, types, how, sample.TILE_WARPS)
         how |= {"TILES": 128, "CHUNK": sample.CHUNK}
         warps = sample.CUT_WARPS if size == 4 else sample.ROW_WARPS
@@ -116,8 +117,7 @@ def output_kernels() -> dict[str, Any]:
     masks = {"mask_ptr": "*i32", "mask_stride": "i32", "order_ptr": "*i32", "wanted_ptr": "*i8"}
     counts = {"rows": "i32", "vocab": "i32", "columns": "i32"}
     ordered = {"ORDERED": True, "BLOCK": output.BLOCK}
-    types = {**masks, "counts_ptr": "*i32", **counts}
-    found["wanted"] = describe(output._wanted_kernel, types, {**ordered, "ROWS": 64}, 1)
+    found["wanted"] = describe(output._wanted_kernel, {**masks, "counts_ptr": "*i32", **counts}, ordered, 1)
     lists = {"counts_ptr": "*i32", "list_ptr": "*i32", "total_ptr": "*i32", "blocks": "i32"}
     for gather in (False, True):
         constants = {"GATHER": gather, "BLOCKS": 4096}

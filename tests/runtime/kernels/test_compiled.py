@@ -39,8 +39,9 @@ def test_allowed_groups_are_loaded_16_bytes_at_a_time(compiled: Any) -> None:
             assert kernel["accesses"]["ld.global.v4.b32"] >= 1, name
 
 
-def test_each_kernel_waits_for_the_work_before_it_once(compiled: Any) -> None:
-    assert {kernel["waits"] for kernel in compiled.values()} == {1}
+def test_kernels_that_start_early_wait_for_the_work_before_them(compiled: Any) -> None:
+    early = [kernel for name, kernel in compiled.items() if name.startswith(("apply", "tiles", "rows"))]
+    assert [kernel["waits"] for kernel in early] == [1] * 6
 
 
 def test_applying_needs_no_shared_memory(compiled: Any) -> None:
