@@ -214,6 +214,7 @@ cdef class Closure:
         cdef LinkId at
         self.terms.meter.spend(2)
         if self.links.size() >= FEW_LINKS:
+            self.terms.meter.spend(4)  # links of many nodes lie far apart
             key = link_hash(node, edge)
             at = map_get(&self.link_seen, key)
             if at == NO_VALUE:

@@ -43,10 +43,6 @@ cdef extern from * nogil:
     void sort_pops "stackmask_sort_pops"(vector[Pop]& items) noexcept nogil
 
 
-cdef enum:
-    FEW = 24             # up to so many members are searched, not hashed
-
-
 @cython.final
 cdef class ConfigDraft:
     """The members and returns of a configuration without an id. The object is reused."""
@@ -89,7 +85,7 @@ cdef class ConfigDraft:
         m.state = state
         m.frame = frame
         m.sem = sem
-        if n <= FEW:
+        if n <= FEW_MEMBERS:
             for i in range(n):
                 if is_same(self.members[i], m):
                     return 0

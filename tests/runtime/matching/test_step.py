@@ -272,7 +272,7 @@ def test_a_limit_ends_its_request_alone() -> None:
     alone = free.fork()
     mask, right = (sm.allocate_token_bitmask(2, vocabulary.size) for _ in range(2))
     failed = 0
-    for letter in b"abcxyz" * 12:
+    for letter in b"abcxyz" * 6:
         result = sm.step([held, free], [letter, letter], mask, forced=True)
         assert alone.accept_token(letter)
         alone.fill_next_token_bitmask(right, 1)
