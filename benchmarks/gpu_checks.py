@@ -84,6 +84,8 @@ def check_sample(device: str, widths: tuple[int, ...], types: tuple[torch.dtype,
         for dtype in types:
             for option in options:
                 logits = (3 * torch.randn(6, width)).to(dtype)
+                logits[1::3] -= logits[1::3].max(1, keepdim=True).values  # as log-probabilities have it
+                logits[2::3] = logits[2::3].round()  # many ties
                 masks = masks_of(rng, 6, width, float(rng.choice([0.001, 0.3, 1.0])))
                 given = DEFAULTS | {"seeds": list(range(6)), "steps": checked, **option}
                 wanted = sample_masked(logits, masks, **given)

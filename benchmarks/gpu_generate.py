@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 import statistics
+import sys
 import time
 from pathlib import Path
 from typing import Any
@@ -85,7 +86,9 @@ def main() -> None:
     import transformers
 
     result = {**device_facts(), "size": options.size, "tokens": options.tokens, "cases": cases}
-    command = f"python benchmarks/gpu_generate.py --data PATH --size {options.size} --rounds {options.rounds}"
+    command = " ".join(["python benchmarks/gpu_generate.py", *sys.argv[1:]]).replace(
+        str(options.data), "PATH"
+    )
     versions = {"torch": torch.__version__, "transformers": transformers.__version__}
     print(write_result("gpu_generate", command, rounded(result), **versions))
 

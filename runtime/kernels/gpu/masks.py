@@ -7,7 +7,9 @@ what is decided for a group holds for all of its lanes, so that the compiler kee
 
 from __future__ import annotations
 
+import os
 from contextlib import nullcontext
+from functools import cache
 from typing import Any
 
 import torch
@@ -26,14 +28,17 @@ _ENTRY = tl.constexpr(ENTRY)
 
 @triton.jit
 def wait_for_earlier(EARLY: tl.constexpr):
-    """Wait for the work before this launch, while whose end it was made ready (``EARLY``): what a kernel does first."""
+    """Wait until all work before this launch is done and can be seen. A kernel calls it before it touches memory.
+
+    ``EARLY``: the launch was made ready while that work ended, as ``early`` asks for; others begin after it anyway.
+    """
     if EARLY:
         tl.extra.cuda.gdc_wait()
 
 
 @triton.jit
 def let_next_begin(EARLY: tl.constexpr):
-    """Let the next launch be made ready while this one runs, if it waits likewise. (Only worth it in short kernels.)"""
+    """Let the next launch be made ready while this one runs, if it was asked to be (``launch_pdl``). For short kernels alone."""
     if EARLY:
         tl.extra.cuda.gdc_launch_dependents()
 
@@ -83,10 +88,19 @@ def interpreted() -> bool:
     return bool(triton.knobs.runtime.interpret)
 
 
+@cache
+def _starts_early(device: torch.device) -> bool:
+    if device.type != "cuda" or torch.version.hip or os.environ.get("STACKMASK_EARLY_LAUNCHES") == "0":
+        return False
+    return torch.cuda.get_device_capability(device)[0] >= 9
+
+
 def early(tensor: torch.Tensor) -> dict[str, bool]:
-    """Return options of a launch that is made ready while the work before it ends, where the device knows how (from Hopper on)."""
-    can = tensor.is_cuda and torch.cuda.get_device_capability(tensor.device)[0] >= 9
-    return {"EARLY": True, "launch_pdl": True} if can else {"EARLY": False}
+    """Return options of a launch that is made ready while the work before it ends ("programmatic dependent launch").
+
+    For NVIDIA devices from Hopper on, unless STACKMASK_EARLY_LAUNCHES is 0. Kernels with EARLY call ``wait_for_earlier``.
+    """
+    return {"EARLY": True, "launch_pdl": True} if _starts_early(tensor.device) else {"EARLY": False}
 
 
 def on_device(tensor: torch.Tensor) -> Any:

@@ -24,7 +24,7 @@ _LINEAR = tl.constexpr(5)
 _SAMPLED = tl.constexpr(4)  # rounds over a sample
 _DEEPEST = tl.constexpr(
     64.0
-)  # what is further below the highest, in units of the temperature, weighs nothing
+)  # what is further below the highest, in units of the temperature, weighs next to nothing (e^-64)
 _LARGE = tl.constexpr(1e38)  # differences of such numbers are finite
 _NEAR = tl.constexpr(1024.0)  # numbers further apart are searched by keys
 
@@ -117,13 +117,14 @@ def _list_between(
     Return how many there are, and their mass; the list has the first 1,024 of them.
     """
     low = of_key(below)
-    highest = of_key(above - 1)
+    # what has key 0 is zero; the key before it is that of minus zero, which is as large: no logit has it
+    last = of_key(tl.where(above == 0, -2, above - 1))
     count = order_parts(maxima, low, parts, order_ptr, PARTS)
     listed = tl.zeros((), tl.int32)
     mass = tl.zeros((), tl.float32)
     for start in range(0, count, CHUNK):
         x = parts_at(source, row, order_ptr, start, count, TABLE, GROUP, EVEN, PART, CHUNK)
-        is_in = ((x >= low) & (x <= highest) & (x > float("-inf"))).to(tl.int32)
+        is_in = ((x >= low) & (x <= last) & (x > float("-inf"))).to(tl.int32)
         place = listed + tl.cumsum(is_in, 0) - 1
         tl.store(list_ptr + place, x, mask=(is_in == 1) & (place < _LISTED))
         listed += tl.sum(is_in, 0)
@@ -134,6 +135,7 @@ def _list_between(
 
 @triton.jit
 def _highest_of(numbers, is_chosen):
+    """Return the highest of some of the numbers."""
     return tl.max(tl.where(is_chosen, numbers, float("-inf")), 0)
 
 
@@ -156,8 +158,9 @@ def _guess(
 ):
     """Return two numbers between which the threshold probably lies, by a sample: ``CHUNK`` parts of the row.
 
-    Both are found in the same rounds: below the lower one the sample reaches the goal and twice its standard deviation, above
-    the upper one not even the goal less that. They only choose bounds, so that any answer is allowed.
+    From the lower one on, the sample reaches the goal and two standard deviations more; from the upper one on, not even the goal less
+    two. Two searches of eight bounds a round find them side by side, ``is_low`` the first one's. They only choose bounds,
+    so that any answer is allowed.
     """
     groups = tl.arange(0, CHUNK * PART // GROUP)
     part = groups * GROUP // PART * parts // CHUNK
@@ -175,6 +178,7 @@ def _guess(
     most = tl.minimum(tl.maximum(highest, -_LARGE), _LARGE)
     least = tl.maximum(tl.min(tl.where(is_in, x, highest), 0), -_LARGE)
     least = tl.minimum(tl.where(by_count, least, tl.maximum(least, most - _DEEPEST / inverse)), most)
+    # what each search has between: a number for each of its bounds, all equal
     lows = tl.where(is_low, least, least)
     highs = tl.where(is_low, most, most)
     for _ in range(_SAMPLED):

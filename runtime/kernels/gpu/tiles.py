@@ -25,8 +25,8 @@ def allowed_at(source, row, starts, first, count, TABLE: tl.constexpr, GROUP: tl
 def logits_of(source, row, starts, allowed, is_wanted, GROUP: tl.constexpr, EVEN: tl.constexpr):
     """Return the logits of groups of tokens, one after the other: fp32, -inf where a token is forbidden or its logit NaN.
 
-    ``allowed`` are the mask bits of the groups at ``starts``; ``is_wanted`` says which groups are read. Those with an allowed
-    token must be; if that is all that it says, logits wait for their mask.
+    ``allowed`` are the mask bits of the groups at ``starts``; ``is_wanted`` says which groups are read: ``allowed != 0`` reads no more
+    than needed, after the mask is there; more groups can be read beside the mask.
     """
     logits_ptr, logits_stride, _, _, _, _, width = source
     lanes = tl.arange(0, GROUP)

@@ -49,6 +49,9 @@ def describe(kernel: Any, types: dict[str, str], constants: dict[str, Any], warp
         "accesses": dict(Counter(accesses)),
         "shared": compiled.metadata.shared,
         "waits": compiled.asm["ptx"].count("griddepcontrol.wait"),
+        "touches memory before": bool(
+            re.search(r"(?:ld|st)\.global", compiled.asm["ptx"].partition("griddepcontrol.wait")[0])
+        ),
     }
 
 

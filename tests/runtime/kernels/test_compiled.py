@@ -42,6 +42,7 @@ def test_allowed_groups_are_loaded_16_bytes_at_a_time(compiled: Any) -> None:
 def test_kernels_that_start_early_wait_for_the_work_before_them(compiled: Any) -> None:
     early = [kernel for name, kernel in compiled.items() if name.startswith(("apply", "tiles", "rows"))]
     assert [kernel["waits"] for kernel in early] == [1] * 6
+    assert not any(kernel["touches memory before"] for kernel in early)
 
 
 def test_applying_needs_no_shared_memory(compiled: Any) -> None:

@@ -66,6 +66,44 @@ def test_sampling_is_captured_with_new_steps() -> None:
         assert drawn[-1].tokens.tolist() == wanted.tokens.tolist()
 
 
+def test_launches_after_one_another_keep_their_order() -> None:
+    # each may be made ready while the one before it runs
+    rows, vocab = 64, 128_256
+    first, _ = random_masks(5, rows, vocab, 0.5)
+    second, _ = random_masks(6, rows, vocab, 0.5)
+    values = random_logits(7, rows, vocab, torch.bfloat16, special=False)
+    source, logits, words = (
+        values.cuda(),
+        torch.empty(rows, vocab, dtype=torch.bfloat16, device="cuda"),
+        first.cuda(),
+    )
+    others, seeds = second.cuda(), torch.arange(rows, device="cuda")
+    sampler = MaskedSampler(rows, vocab, "cuda")
+    results: list[Any] = []
+
+    def work() -> None:
+        logits.copy_(source)
+        sm.apply_token_bitmask_inplace(logits, words)
+        one = sampler(logits, others, seeds=seeds).tokens.clone()
+        sm.apply_token_bitmask_inplace(logits, others)
+        results[:] = [one, sampler(logits, words, seeds=seeds, top_k=20).tokens]
+
+    both = first & second
+    wanted = [
+        sample_masked(values, both, seeds=list(range(rows)), **options).tokens
+        for options in ({}, {"top_k": 20})
+    ]
+    graph = captured(work)
+    for run in (work, graph.replay):
+        for _ in range(5):
+            run()
+            for found, right in zip(results, wanted, strict=True):
+                assert int((found.cpu() != right).sum()) <= 1  # sums are rounded in another order
+    kept = values.clone()
+    sm.apply_token_bitmask_inplace(kept, both)
+    assert torch.equal(logits.cpu(), kept)
+
+
 @pytest.mark.filterwarnings("ignore:The CUDA Graph is empty")
 def test_a_graph_keeps_its_numbers_and_refuses_new_ones() -> None:
     masks, _ = random_masks(3, ROWS, VOCAB, 0.5)

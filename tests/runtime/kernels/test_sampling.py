@@ -172,6 +172,20 @@ def test_more_logits_above_the_bound_than_are_listed(device: str, options: dict[
     assert torch.allclose(drawn.logprobs, wanted.logprobs, atol=1e-4)
 
 
+@pytest.mark.parametrize("options", [{"top_p": 0.95}, {"top_k": 1100, "top_p": 0.95}], ids=str)
+@pytest.mark.parametrize("highest", [0.0, 3.0])
+def test_many_equal_logits_whose_highest_is_zero(
+    device: str, options: dict[str, Any], highest: float
+) -> None:
+    steps = -(torch.arange(20_480) // 64).float()[None] + highest
+    masks = torch.full((1, 640), -1, dtype=torch.int32)
+    for seed in range(3):
+        wanted = sample_masked(steps, masks, seeds=[seed], temperature=0.7, **options)
+        drawn = launch(device, steps, masks, seeds=[seed], temperature=0.7, **options)
+        assert drawn.tokens.tolist() == wanted.tokens.tolist()
+        assert torch.allclose(drawn.logprobs, wanted.logprobs, atol=1e-4)
+
+
 def test_real_width_and_rows_apart(device: str) -> None:
     masks, _ = random_masks(5, 1, 151_669, 0.9)
     storage = random_logits(6, 1, 2 * 151_936, torch.bfloat16, special=False).view(2, -1)
