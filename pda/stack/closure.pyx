@@ -16,7 +16,7 @@ cimport cython
 from libc.stdint cimport uint32_t
 
 from stackmask.pda.ids cimport ACTION_COUNTED, ACTION_KEYED, ACTION_NONE, NO_LINK, Nullability, ReturnAction
-from stackmask.pda.stack.configuration_draft cimport Pop, map_forget
+from stackmask.pda.stack.configuration_draft cimport CACHED_MEMBERS, Pop, map_forget
 from stackmask.pda.stack.configuration_table cimport READS_STATE
 from stackmask.pda.stack.frames cimport BOTTOM_CONTINUATION, same_edge
 from stackmask.pda.terms.term_table cimport (
@@ -214,7 +214,8 @@ cdef class Closure:
         cdef LinkId at
         self.terms.meter.spend(2)
         if self.links.size() >= FEW_LINKS:
-            self.terms.meter.spend(4)  # links of many nodes lie far apart
+            if self.links.size() >= CACHED_MEMBERS:
+                self.terms.meter.spend(4)
             key = link_hash(node, edge)
             at = map_get(&self.link_seen, key)
             if at == NO_VALUE:

@@ -34,7 +34,7 @@ cdef inline bint pop_less(const Pop& x, const Pop& y) noexcept nogil:
 
 
 cdef enum:
-    FEW_MEMBERS = 24        # up to so many are searched, not hashed
+    CACHED_MEMBERS = 1024   # each of more costs twice the work, since they do not fit into the caches
     FEW_SLOTS = 1 << 12     # a table of so many slots is cheap to clear
 
 

@@ -10,6 +10,10 @@ from stackmask.pda.memory.hash_tables cimport NO_VALUE, map_free, map_get, map_i
 
 from stackmask.pda.errors import BudgetError
 
+cdef enum:
+    FEW = 24             # up to so many members are searched, not hashed
+
+
 cdef extern from * nogil:
     """
     #include <algorithm>
@@ -85,7 +89,7 @@ cdef class ConfigDraft:
         m.state = state
         m.frame = frame
         m.sem = sem
-        if n <= FEW_MEMBERS:
+        if n <= FEW:
             for i in range(n):
                 if is_same(self.members[i], m):
                     return 0

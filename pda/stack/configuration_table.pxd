@@ -4,7 +4,7 @@ from libcpp cimport bool
 from libcpp.vector cimport vector
 
 from stackmask.pda.ids cimport ConfigId, FrameId, MapId, SemId, StepRowId, SymbolId, TermId, TokenId
-from stackmask.pda.stack.configuration_draft cimport FEW_MEMBERS, ConfigDraft, Member, Pop
+from stackmask.pda.stack.configuration_draft cimport CACHED_MEMBERS, ConfigDraft, Member, Pop
 from stackmask.pda.memory.growing_array cimport Growing
 from stackmask.pda.context.semantic_states cimport Semantics
 from stackmask.pda.memory.hash_tables cimport IdTable

@@ -57,8 +57,8 @@ cdef class ConfigTable:
         cdef size_t i
         cdef ConfigId id
         cdef Member m
-        # of many members, each was hashed and sorted
-        self.terms.meter.spend(4 + (4 if draft.members.size() <= FEW_MEMBERS else 8) * draft.members.size())
+        # many members, each hashed and sorted, do not fit into the caches
+        self.terms.meter.spend(4 + (4 if draft.members.size() <= CACHED_MEMBERS else 8) * draft.members.size())
         if draft.members.empty() and draft.pops.empty():
             # there is one dead configuration, whatever is alive on the stack
             ends = 1 if draft.accepting else 0
