@@ -58,7 +58,8 @@ cdef class ConfigTable:
         cdef ConfigId id
         cdef Member m
         # many members, each hashed and sorted, do not fit into the caches
-        self.terms.meter.spend(4 + (4 if draft.members.size() <= CACHED_MEMBERS else 8) * draft.members.size())
+        cdef size_t n = draft.members.size()
+        self.terms.meter.spend(4 + (4 if n <= CACHED_MEMBERS else 8) * n)
         if draft.members.empty() and draft.pops.empty():
             # there is one dead configuration, whatever is alive on the stack
             ends = 1 if draft.accepting else 0
