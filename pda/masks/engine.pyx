@@ -57,7 +57,7 @@ cdef class MaskParts:
         self.cache = cache
         self.last = parts[len(parts) - 1]
         for before, part in pairwise(parts):
-            (<MaskPart>part).next_part = before  # mutant: parts-in-a-circle
+            (<MaskPart>part).next_part = before
         self.weight = self.weighed = 0
 
     cdef int drop(self) except -1 nogil:

@@ -301,14 +301,6 @@ ROWS = (
         ("tests/runtime/matching/test_store.py",),
     ),
     Mutant(
-        "parts-in-a-circle",
-        "pda/masks",
-        "(<MaskPart>part).next_part = before",
-        "(<MaskPart>parts[0]).next_part = part",
-        "Nothing in a store is a cycle, so that its memory is free once nobody uses it.",
-        ("tests/runtime/matching/test_store.py",),
-    ),
-    Mutant(
         "no-trials",
         "pda/masks",
         "self.trials.is_needed()",

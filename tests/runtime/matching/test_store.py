@@ -195,6 +195,9 @@ def special_vocabulary() -> stackmask.Vocabulary:
 def test_special_tokens_have_the_numbers_of_the_store_that_a_matcher_moved_to() -> None:
     compiler = stackmask.Compiler(special_vocabulary())
     compiled = compiler.compile(stackmask.Grammar.from_ebnf("root ::= [ab]+ <x> [cd] | [ab]+ <y> [ef]"))
+    for special in (X, Y):  # the numbers of the first store are known
+        known = compiled.matcher()
+        assert known.accept_token(ord("a")) and known.accept_token(special)
     matcher = compiled.matcher()
     store = compiled._automaton.store
     with at_work(compiled):
