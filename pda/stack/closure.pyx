@@ -215,7 +215,7 @@ cdef class Closure:
         self.terms.meter.spend(2)
         if self.links.size() >= FEW_LINKS:
             if self.links.size() >= CACHED_MEMBERS:
-                self.terms.meter.spend(4)
+                self.terms.meter.spend(4)  # it is looked up far from the others
             key = link_hash(node, edge)
             at = map_get(&self.link_seen, key)
             if at == NO_VALUE:

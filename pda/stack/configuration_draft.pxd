@@ -34,7 +34,7 @@ cdef inline bint pop_less(const Pop& x, const Pop& y) noexcept nogil:
 
 
 cdef enum:
-    CACHED_MEMBERS = 1024   # each of more costs twice the work, since they do not fit into the caches
+    CACHED_MEMBERS = 1024   # of more members or links, each costs more work: they outgrow the caches
     FEW_SLOTS = 1 << 12     # a table of so many slots is cheap to clear
 
 

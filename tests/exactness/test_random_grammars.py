@@ -11,10 +11,10 @@ from collections import Counter
 import pytest
 
 import stackmask
-from exactness.walks import check_case, engine_mask, random_case, word_case
+from exactness.walks import MUCH, check_case, engine_mask, random_case, word_case
 
 GROUPS, PER_GROUP = 10, 30
-TOO_SLOW = {32, 55, 118, 225, 299}  # for a test: ambiguous beyond reason; the campaign judges them
+TOO_SLOW = {32, 55, 118, 225}  # for a test: ambiguous beyond reason; the campaign judges them
 
 
 @pytest.mark.parametrize("group", range(GROUPS))
@@ -39,10 +39,10 @@ def test_words_behind_a_restriction_may_leave_more_than_a_merge_is_worth() -> No
 def test_no_dead_ends_on_long_walks() -> None:
     """Invariant 2, far from the start: after any allowed token something is allowed, and accepted."""
     walked = 0
-    for seed in sorted(set(range(1000, 1060)) - {1005, 1025, 1039, 1041, 1045}):  # too ambiguous to be quick
+    for seed in sorted(set(range(1000, 1060)) - {1025, 1039, 1041, 1045}):  # too ambiguous to be quick
         case = random_case(seed)
         try:
-            matcher = case.compile().matcher()
+            matcher = case.compile(max_work=MUCH).matcher()
         except stackmask.GrammarError:
             continue
         rng = random.Random(seed)

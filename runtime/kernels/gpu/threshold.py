@@ -4,7 +4,8 @@ What is searched is a number between two keys, integers that order like fp32 num
 ``above`` on not enough. The highest logits of the parts of a row, 64 tokens each, give a first ``below`` without reading a logit:
 if ``k`` of them are at least some number, so are ``k`` logits. If at most 1,024 logits lie between, they are listed and the rest of
 the search goes on in registers. If more do (a flat distribution, and much of it kept), passes over the logits count and weigh
-what is above eight bounds at a time, the first eight chosen by a sample. Parts whose highest logit is below the lowest bound of a pass are not read.
+what is above eight bounds at a time, the first eight chosen by a sample. Parts whose highest logit is below the lowest bound of a
+pass are not read.
 """
 
 from __future__ import annotations
@@ -22,9 +23,8 @@ _BOUNDS = tl.constexpr(BOUNDS)
 # passes whose bounds lie evenly between numbers; those after them lie between keys, so that the search ends
 _LINEAR = tl.constexpr(5)
 _SAMPLED = tl.constexpr(4)  # rounds over a sample
-_DEEPEST = tl.constexpr(
-    64.0
-)  # what is further below the highest, in units of the temperature, weighs next to nothing (e^-64)
+# what is further below the highest, in units of the temperature, weighs next to nothing (e^-64)
+_DEEPEST = tl.constexpr(64.0)
 _LARGE = tl.constexpr(1e38)  # differences of such numbers are finite
 _NEAR = tl.constexpr(1024.0)  # numbers further apart are searched by keys
 

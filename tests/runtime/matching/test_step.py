@@ -268,11 +268,11 @@ def test_a_limit_ends_its_request_alone() -> None:
     assert grammar.normalized
     limits = sm.Limits(max_work=grammar.work + 60_000)
     held = sm.Compiler(vocabulary, limits=limits).compile(grammar).matcher()
-    free = sm.Compiler(vocabulary).compile(grammar).matcher()
+    free = sm.Compiler(vocabulary, limits=sm.Limits(max_work=10**9)).compile(grammar).matcher()
     alone = free.fork()
     mask, right = (sm.allocate_token_bitmask(2, vocabulary.size) for _ in range(2))
     failed = 0
-    for letter in b"abcxyz" * 6:
+    for letter in b"abcxyz" * 12:
         result = sm.step([held, free], [letter, letter], mask, forced=True)
         assert alone.accept_token(letter)
         alone.fill_next_token_bitmask(right, 1)
