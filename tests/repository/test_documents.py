@@ -67,10 +67,12 @@ def test_commands_of_the_readme_exist() -> None:
     assert used <= known
 
 
-def test_examples_of_the_readme() -> None:
+@pytest.mark.parametrize("page", ["README.md", "docs/README.md"])
+def test_examples_of_the_first_pages(page: str) -> None:
+    """The blocks of a page are one program, which prints what the page says."""
     pytest.importorskip("transformers")
     pytest.importorskip("pydantic")
-    examples = blocks(README, "python")
+    examples = blocks((REPO / page).read_text(encoding="utf-8"), "python")
     assert examples
     assert [example for example in examples if len(example.splitlines()) > 20] == []
     program = "\n".join(examples)
@@ -90,9 +92,12 @@ def test_links_lead_somewhere(page: str) -> None:
 
 
 def test_every_page_is_listed() -> None:
-    index = (REPO / "docs" / "README.md").read_text(encoding="utf-8")
-    pages = [path.removeprefix("docs/") for path in PAGES if path.startswith("docs/")]
-    assert [page for page in pages if page != "README.md" and f"({page})" not in index] == []
+    docs = REPO / "docs"
+    listed = set(LINK.findall((docs / "README.md").read_text(encoding="utf-8")))
+    decisions = LINK.findall((docs / "decisions" / "README.md").read_text(encoding="utf-8"))
+    listed |= {f"decisions/{page}" for page in decisions}
+    pages = {path.removeprefix("docs/") for path in PAGES if path.startswith("docs/")}
+    assert sorted(pages - listed) == ["README.md"]
 
 
 def test_limits_of_the_security_page() -> None:
