@@ -67,8 +67,8 @@ def test_commands_of_the_readme_exist() -> None:
     assert used <= known
 
 
-@pytest.mark.parametrize("page", ["README.md", "docs/README.md"])
-def test_examples_of_the_first_pages(page: str) -> None:
+@pytest.mark.parametrize("page", ["README.md", "docs/README.md", "docs/security.md"])
+def test_examples_of_a_page(page: str) -> None:
     """The blocks of a page are one program, which prints what the page says."""
     pytest.importorskip("transformers")
     pytest.importorskip("pydantic")
