@@ -18,6 +18,7 @@ from rich.syntax import Syntax
 from stackmask.grammar.grammar import Grammar
 from stackmask.grammar.source.visible import visible
 from stackmask.grammar.sql.schema.errors import SQLError
+from stackmask.runtime.cli.changes import asked_change
 from stackmask.runtime.cli.checking import compile_for_text, explain, judge
 from stackmask.runtime.cli.confidence import is_unsure, mean_log_probability
 from stackmask.runtime.cli.console import messages, output, show, show_error
@@ -47,7 +48,19 @@ class Asking:
 
 
 def run_sql(question: str, db: str | None, model_name: str | None, how: Asking) -> int:
-    """Answer a question; return the exit status."""
+    """Answer a question, with the notes after it, where a long answer does not push them away; return the exit status."""
+    notes: list[str] = []
+    change = asked_change(question)
+    status = _ask(question, db, model_name, how, notes)
+    if change is not None:
+        other = ": what is shown answers another question" if status == ANSWERED else ""
+        notes.insert(0, f"only reading is possible, and nothing was changed; the question asks to {change}{other}")
+    for note in notes:
+        show_error(f"note: {note}")
+    return status
+
+
+def _ask(question: str, db: str | None, model_name: str | None, how: Asking, notes: list[str]) -> int:
     refuse_missing_folder(model_name)
     source, known = find_database(db)
     with closing(open_database(source)) as database:  # errors of the database come before the model is loaded
@@ -59,7 +72,7 @@ def run_sql(question: str, db: str | None, model_name: str | None, how: Asking) 
         with messages().status("loading the model"):
             model, tokenizer = load_model(model_name, reading=not known)
         prompt = _prompt(question, database, model, tokenizer, how, embedded=model_name is None, known=known)
-        query = _write(prompt, model, tokenizer, grammar, how, embedded=model_name is None)
+        query = _write(prompt, model, tokenizer, grammar, how, notes, embedded=model_name is None)
         if query is None:
             return FAILED
         if not how.constrained and not only_reads(query, database.dialect):
@@ -132,7 +145,14 @@ def _prompt(
 
 
 def _write(
-    prompt: Any, model: Any, tokenizer: Any, grammar: Grammar | None, how: Asking, *, embedded: bool
+    prompt: Any,
+    model: Any,
+    tokenizer: Any,
+    grammar: Grammar | None,
+    how: Asking,
+    notes: list[str],
+    *,
+    embedded: bool,
 ) -> str | None:
     """Let the model write the query, show it as it comes, and return it; None if it was cut off."""
     from stackmask.runtime.generation import generate
@@ -157,9 +177,7 @@ def _write(
         show_error(f"error: {result.note}")
         return None
     if is_unsure(mean_log_probability(model, tokenizer, prompt, result.token_ids), embedded=embedded):
-        show_error(
-            "note: low confidence: the model was not sure of this query; does the question fit the tables?"
-        )
+        notes.append("low confidence: the model was not sure of this query; does the question fit the tables?")
     return query
 
 

@@ -46,7 +46,7 @@ def cell(text: str, style: str = "") -> Text:
 
 def show_error(text: str) -> None:
     """Write an error or a note, word for word: it may hold grammar text that looks like markup."""
-    show(messages(), text, "red" if "\n" not in text else None)
+    show(messages(), text, None if "\n" in text else "yellow" if text.startswith("note:") else "red")
 
 
 def reporting(command: Callable[P, R]) -> Callable[P, R]:
