@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from stackmask.grammar import ir, whole_strings
 from stackmask.grammar.front_ends import schema_reader
 from stackmask.grammar.ir import Rule, RuleSet
-from stackmask.grammar.ir.dump import dump
+from stackmask.grammar.ir.dump import dump, summary
 from stackmask.grammar.outputs import (
     Output,
     OutputError,
@@ -542,7 +542,7 @@ class Grammar:
         return dump(self.rules)
 
     def __repr__(self) -> str:
-        return f"<Grammar: {len(self.rules.rules)} rules, start {self.rules.start}>"
+        return f"<Grammar: {summary(self.rules)}>"
 
     def _repr_html_(self) -> str | None:
         from stackmask.grammar.diagram.notebook import notebook_html

@@ -42,6 +42,17 @@ def dump(rules: RuleSet) -> str:
     return "\n".join(lines) + "\n"
 
 
+def summary(rules: RuleSet) -> str:
+    """Return how many rules somebody wrote, and the one to begin with: not what a front end adds for ``%skip``."""
+    count = sum("%" not in name for name in rules.rules)
+    start = rules.start
+    body = rules.rules[start].body
+    if "%" in start and isinstance(body, Sequence):
+        named = [item.name for item in body.items if isinstance(item, RuleRef) and "%" not in item.name]
+        start = named[0] if named else start
+    return f"{count} rule{'s' if count != 1 else ''}, start {start}"
+
+
 def _dump_initial(initial: Hashable) -> str:
     if isinstance(initial, tuple) and all(isinstance(text, bytes) for text in initial):
         return "%stack " + " ".join(_quote(text) for text in initial)

@@ -8,7 +8,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from stackmask.grammar.ir import RuleSet, SourceText, Span, TokenTerminal, walk
+from stackmask.grammar.ir.dump import summary
 from stackmask.grammar.source.diagnostics import Diagnostic, StackmaskError, render_one
+from stackmask.grammar.source.files import bundled_names
 from stackmask.runtime.cli.console import output, show, show_error
 from stackmask.runtime.cli.grammars import Reading, load_grammar
 from stackmask.runtime.matching.compiler import CompiledGrammar, Compiler
@@ -112,8 +114,12 @@ def run_check(name: str, reading: Reading, text: str | None, file: Path | None) 
     grammar = load_grammar(name, reading=reading)
     compiled = compile_for_text(grammar)
     if text is None and file is None:
-        rules = len(grammar.rules.rules)
-        show(output(), f"ok: {rules} rules, start {grammar.rules.start}")
+        show(output(), f"ok: {summary(grammar.rules)}")
+        # those of the bundled grammars are nothing to mend: each has a second rule to start from
+        warnings = [] if name in bundled_names() else grammar.warnings
+        if warnings:
+            count = f"{len(warnings)} warning{'s' if len(warnings) != 1 else ''}"
+            show_error(f"note: {count}, which stackmask lint shows")
         return ACCEPTED
     data = read_data(file) if file is not None else (text or "").encode("utf-8", "surrogateescape")
     verdict = judge(compiled, data)

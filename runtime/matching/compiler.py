@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from stackmask.grammar.front_ends import classes_worth_preparing, key_syntax
 from stackmask.grammar.grammar import Grammar
+from stackmask.grammar.ir.dump import summary
 from stackmask.grammar.source.options import ELSEWHERE, ArgumentError, explains_options, whole_number
 from stackmask.pda.ahead.precompute import Precomputation
 from stackmask.pda.automaton import Automaton
@@ -130,21 +131,19 @@ class CompiledGrammar:
         return not self._automaton.lowered.token_classes and self.vocabulary.special_ids.issuperset(stops)
 
     def __repr__(self) -> str:
-        rules = self.grammar.rules
-        return f"<CompiledGrammar: {len(rules.rules)} rules, start {rules.start}, for {self.vocabulary.size} tokens>"
+        return f"<CompiledGrammar: {summary(self.grammar.rules)}, for {self.vocabulary.size} tokens>"
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _compiled_again, (self._compiler, self.grammar)
 
     def _repr_html_(self) -> str:
-        from stackmask.grammar.source.notebook import code, table, words
+        from stackmask.grammar.source.notebook import table, words
 
-        rules = self.grammar.rules
         stops = ", ".join(map(str, self.vocabulary.stop_ids[:8]))
         return table(
             "CompiledGrammar",
             [
-                ("rules", words(f"{len(rules.rules):,}, start ") + code(rules.start)),
+                ("grammar", words(summary(self.grammar.rules))),
                 (
                     "vocabulary",
                     words(f"{self.vocabulary.size:,} tokens, of which {stops or 'none'} end a text"),

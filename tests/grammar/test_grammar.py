@@ -224,3 +224,15 @@ def test_no_text_ends_in_another_error() -> None:
             loaded += 1
             assert dump(rules)
     assert loaded > 200
+
+
+@pytest.mark.parametrize(
+    ("grammar", "shown"),
+    [
+        (Grammar.from_ebnf('%skip " "\nroot ::= "a" "b"'), "1 rule, start root"),
+        (Grammar.from_lark('%ignore " "\nstart: "a" b\nb: "b"'), "2 rules, start start"),
+        (Grammar.from_ebnf('a ::= "a" b\nb ::= "b"', start="a"), "2 rules, start a"),
+    ],
+)
+def test_a_grammar_shows_the_rules_that_somebody_wrote(grammar: Grammar, shown: str) -> None:
+    assert repr(grammar) == f"<Grammar: {shown}>"

@@ -100,7 +100,7 @@ def test_a_matcher_whose_limit_is_reached() -> None:
 
 def test_a_compiled_grammar() -> None:
     found = shown(sm.Compiler(VOCABULARY).compile(HOSTILE))
-    assert found["rules"].endswith("start root")
+    assert found["grammar"].endswith("start root")
     assert found["vocabulary"] == "258 tokens, of which 257 end a text"
 
 

@@ -119,3 +119,13 @@ def test_a_word_that_an_option_does_not_take() -> None:
         result = call(*arguments)
         assert result.exit_code == 2
         assert "'xlsx' is not one of" in result.stderr and "Value error" not in result.stderr
+
+
+def test_check_counts_what_somebody_wrote_and_names_warnings(folder: Path) -> None:
+    (folder / "spare.ebnf").write_text('%skip " "\nroot ::= "a" "b"\nspare ::= "b"\n')
+    checked = call("check", "spare.ebnf")
+    assert (checked.exit_code, checked.stdout) == (0, "ok: 2 rules, start root\n")
+    assert checked.stderr == "note: 1 warning, which stackmask lint shows\n"
+    unknown = call("check", '{"propertys": {}, "requird": []}')
+    assert unknown.exit_code == 0 and unknown.stderr.startswith("note: 2 warnings")
+    assert call("check", "sqlite").stderr == call("check", "json").stderr == ""

@@ -420,7 +420,7 @@ def test_matchers_and_grammars_say_what_they_are() -> None:
     vocabulary = sm.Vocabulary([b"a", b"b", None, None], stop_ids=[2], special_names={"<t>": 3})
     compiler = sm.Compiler(vocabulary)
     compiled = compiler.compile(sm.Grammar.from_ebnf('root ::= <t> "a"{0,60} "b"'))
-    assert repr(compiled) == "<CompiledGrammar: 1 rules, start root, for 4 tokens>"
+    assert repr(compiled) == "<CompiledGrammar: 1 rule, start root, for 4 tokens>"
     assert repr(compiler).startswith("<Compiler: for 4 tokens, keeps ")
     matcher = compiled.matcher()
     assert repr(matcher) == "<Matcher: 0 accept calls, text '', not complete>"
