@@ -13,6 +13,7 @@ from tokenizers import Tokenizer, decoders, models, normalizers
 from transformers import (
     LlamaConfig,
     LlamaForCausalLM,
+    LogitsProcessor,
     PreTrainedTokenizerFast,
     T5Config,
     T5ForConditionalGeneration,
@@ -139,7 +140,20 @@ def test_stream_yields_the_text(model: Any, tokenizer: Any) -> None:
 
 
 def test_stream_can_be_left_early(model: Any, tokenizer: Any) -> None:
-    with stream(model, tokenizer, "p", "root ::= [ab]{1500}", max_new_tokens=1500) as text:
+    class Pause(LogitsProcessor):
+        """Let some tokens be written, and the others once the stream is being closed."""
+
+        def __call__(self, ids: Any, scores: Any) -> Any:
+            if ids.shape[1] > 50:
+                assert made.wait(60) and text._stop._event.wait(60)
+            return scores
+
+    made = threading.Event()
+    text = stream(
+        model, tokenizer, "p", "root ::= [ab]{1500}", max_new_tokens=1500, logits_processor=[Pause()]
+    )
+    made.set()
+    with text:
         assert set(next(text)) <= {"a", "b"}
     assert text.result.reason == "interrupted" and not text.result.finished
     assert "interrupted" in text.result.note
