@@ -10,6 +10,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from enum import Enum
+from itertools import islice
 from pathlib import Path
 from typing import Any, Final, Literal, TypeAlias, final, get_args, get_origin
 
@@ -192,8 +193,11 @@ def kind_of(source: Any) -> Kind:
     if isinstance(source, re.Pattern):
         return "regex"
     if isinstance(source, bool | Mapping):
-        is_tag = isinstance(source, Mapping) and source.get("type") == "structural_tag"
-        return "structural tag" if is_tag else "schema"
+        if isinstance(source, Mapping):
+            if source.get("type") == "structural_tag":
+                return "structural tag"
+            _check_keywords(source)
+        return "schema"
     if is_output_type(source):
         return "schema"
     if isinstance(source, list | tuple | set | frozenset):
@@ -208,6 +212,30 @@ def kind_of(source: Any) -> Kind:
     cure = f"; of an object give its type, {type(source).__name__}" if is_instance else ""
     raise OutputError(
         f"no grammar can be made of {source!r:.80} ({type(source).__name__}){cure}; give {POSSIBLE}"
+    )
+
+
+def _check_keywords(schema: Mapping[Any, Any]) -> None:
+    """Refuse a dict without any keyword: as a JSON Schema it would allow everything, and something was meant.
+
+    Raises: OutputError, with what to write.
+    """
+    from stackmask.grammar.json_schema.document.drafts import is_unknown, meant_keyword
+
+    if not schema or not all(isinstance(key, str) and is_unknown(key) for key in schema):
+        return
+    key = next(iter(schema))
+    meant = [(name, cure) for name in islice(schema, SHOWN_PROBLEMS) if (cure := meant_keyword(name))]
+    if all(is_output_type(value) for value in schema.values()):
+        cure = "names and their types are a type: TypedDict('Name', {…})"
+    elif isinstance(schema.get("schema"), Mapping):
+        cure = "the schema is its `schema`"
+    elif meant:
+        key, cure = meant[0]
+    else:
+        cure = 'properties go into {"type": "object", "properties": {…}}; any JSON is {}'
+    raise OutputError(
+        f"a dict is a JSON Schema, and this one has none of its keywords: `{key:.40}` is without effect; {cure}"
     )
 
 

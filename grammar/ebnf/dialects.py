@@ -6,6 +6,7 @@ import json
 import re
 from typing import Final, NamedTuple
 
+from stackmask.grammar.source.files import bundled_names
 from stackmask.grammar.source.visible import escaped
 from stackmask.grammar.source.work import spend
 
@@ -150,6 +151,8 @@ def _no_grammar(text: str) -> tuple[str, str] | None:
             "the dump of a grammar",
             "Grammar.dump() is for reading and comparing: keep what the grammar was made of, such as its schema",
         )
+    if text in bundled_names():
+        return "the name of a bundled grammar", f'Grammar.bundled("{text}") reads it'
     if _PATH.fullmatch(text):
         return "a path", "Grammar.from_file(path) reads a file, as Grammar.of(pathlib.Path(path)) does"
     if len(text) <= MAX_PATTERN and "::=" not in text and _PATTERN.fullmatch(text):

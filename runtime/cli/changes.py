@@ -24,15 +24,12 @@ _WITH_OBJECT = (
     r"create\s(?!.*\b(?:lists?|tables? of|reports?|summary|overview|ranking|chart|graph|plot|view of|breakdown|histogram|query)\b)",
     r"(?:set|change)\s(?!(?:in|of|from|since|by)\b).+\sto\s",
     r"(?:raise|lower|increase|decrease|reduce)\s.+\s(?:to|by)\s+(?:\W?\d|half\b|an?\b)",
-    r"(?:change|raise|lower|increase|decrease|reduce|double|halve|clear|correct|restore)\s+(?:the|all|every|each|its|their|this"
-    r"|these|my|our)\b",
+    r"(?:change|raise|lower|increase|decrease|reduce|double|halve|clear|correct)\s+(?:the|all|every|each|its|their|my|our)\b",
     r"(?:move|transfer|assign)\s.+\sto\s",
     r"(?:mark|flag)\s.+\sas\s",
     r"(?:grant|give)\s.+\s(?:access|rights?|permissions?)\b",
 )
-_FIRST = re.compile(
-    rf"\W*{_POLITE}(?P<word>{_CHANGES}\b{_NO_NOUN}|{'|'.join(_WITH_OBJECT)})", re.IGNORECASE
-)
+_FIRST = re.compile(rf"\W*{_POLITE}(?P<word>{_CHANGES}\b{_NO_NOUN}|{'|'.join(_WITH_OBJECT)})", re.IGNORECASE)
 _LATER = re.compile(
     rf"(?:\b(?:and|then)\s+(?:then\s+|also\s+)?|[.;!?]\s*)(?P<word>{_CHANGES}\s+(?:the|all|every|each|any|them|it|him|her|this|that"
     r"|these|those)\b)",

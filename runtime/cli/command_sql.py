@@ -54,7 +54,9 @@ def run_sql(question: str, db: str | None, model_name: str | None, how: Asking) 
     status = _ask(question, db, model_name, how, notes)
     if change is not None:
         other = ": what is shown answers another question" if status == ANSWERED else ""
-        notes.insert(0, f"only reading is possible, and nothing was changed; the question asks to {change}{other}")
+        notes.insert(
+            0, f"only reading is possible, and nothing was changed; the question asks to {change}{other}"
+        )
     for note in notes:
         show_error(f"note: {note}")
     return status
@@ -177,7 +179,9 @@ def _write(
         show_error(f"error: {result.note}")
         return None
     if is_unsure(mean_log_probability(model, tokenizer, prompt, result.token_ids), embedded=embedded):
-        notes.append("low confidence: the model was not sure of this query; does the question fit the tables?")
+        notes.append(
+            "low confidence: the model was not sure of this query; does the question fit the tables?"
+        )
     return query
 
 
@@ -242,5 +246,6 @@ def _answer(database: Database, query: str, how: Asking) -> int:
         console.print()
     show_rows(rows, how.form)
     if rows.more:
-        show(messages(), f"only the first {how.rows} rows are shown; see --rows", "dim")
+        shown = f"{how.rows} rows are" if how.rows != 1 else "row is"
+        show(messages(), f"only the first {shown} shown; see --rows", "dim")
     return ANSWERED

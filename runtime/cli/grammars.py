@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, Literal
 
-from stackmask.grammar.ebnf.dialects import foreign_dialect
+from stackmask.grammar.ebnf.dialects import LARK, foreign_dialect
 from stackmask.grammar.grammar import Grammar
 from stackmask.grammar.source.diagnostics import StackmaskError
 from stackmask.grammar.source.files import bundled_names, read_text
@@ -94,6 +94,8 @@ def _refuse_other(name: str) -> None:
     if (foreign is not None and foreign.what == "a regular expression") or _LOOKS_REGULAR.search(name):
         shown = f"'/{name}/'" if "'" not in name else f'"/{name}/"'
         raise NamedGrammarError(f"{what}; it looks like a regular expression: write {shown}, or add --regex")
+    if foreign is not None and foreign.what == LARK:
+        raise NamedGrammarError(f"{what}; it looks like {LARK}: save it as a file whose name ends in .lark")
     if foreign is not None:
         raise NamedGrammarError(f"{what}; it looks like {foreign.what}: {foreign.cure}")
     dotted = _DOTTED.fullmatch(name)
@@ -129,8 +131,8 @@ def _from_schema_text(text: str, reading: Reading, name: str) -> Grammar:
     except ValueError as error:
         cure = "; JSON has double quotes" if "'" in text and '"' not in text else ""
         raise NamedGrammarError(f"{name} is no JSON: {error}{cure}") from None
-    if isinstance(schema, dict) and schema.get("type") == "structural_tag":
-        return Grammar.from_structural_tag(schema)
+    if isinstance(schema, dict):  # a structural tag, too
+        return Grammar.of(schema, profile=reading.profile)
     return Grammar.from_json_schema(schema, profile=reading.profile)
 
 

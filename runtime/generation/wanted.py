@@ -63,6 +63,11 @@ def grammars_of(grammar: Any, prompts: int, plan: TurnPlan | None, *, one: bool)
         )
     if not isinstance(grammar, Sequence) or isinstance(grammar, str) or is_choices:
         return [grammar] * prompts
+    if not one and grammar and all(isinstance(item, str) and "::=" not in item for item in grammar):
+        raise GenerationError(
+            f"beside a list of prompts, a list has a grammar for each, and {grammar[0]!r:.60} is none: to choose from all of "
+            "them for each prompt, give Grammar.from_choices([…])"
+        )
     if len(grammar) != prompts:
         raise GenerationError(f"grammar has {len(grammar)} entries, but there are {prompts} prompts")
     return list(grammar)

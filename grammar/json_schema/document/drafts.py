@@ -214,9 +214,16 @@ def is_unknown(keyword: str) -> bool:
 
 def why_unknown(keyword: str, compare: bool) -> str:
     """Say that a keyword is without effect, and which one was meant, if it is like one and ``compare`` is set."""
-    close = similar(keyword, sorted(KNOWN - ANNOTATIONS)) if compare and keyword not in _MEANT else None
-    meant = f"; did you mean `{close}`?" if close else f"; {_MEANT[keyword]}" if keyword in _MEANT else ""
-    return f"no draft has this keyword: it is without effect{meant}"
+    meant = meant_keyword(keyword) if compare or keyword in _MEANT else ""
+    return f"no draft has this keyword: it is without effect{meant and f'; {meant}'}"
+
+
+def meant_keyword(keyword: str) -> str:
+    """Return what to write in place of an unknown keyword; empty if that cannot be told."""
+    if keyword in _MEANT:
+        return _MEANT[keyword]
+    close = similar(keyword, sorted(KNOWN - ANNOTATIONS))
+    return f"did you mean `{close}`?" if close else ""
 
 
 def subschema_keys(schema: dict[str, object]) -> list[tuple[str, str | int | None]]:

@@ -126,6 +126,6 @@ def test_check_counts_what_somebody_wrote_and_names_warnings(folder: Path) -> No
     checked = call("check", "spare.ebnf")
     assert (checked.exit_code, checked.stdout) == (0, "ok: 2 rules, start root\n")
     assert checked.stderr == "note: 1 warning, which stackmask lint shows\n"
-    unknown = call("check", '{"propertys": {}, "requird": []}')
+    unknown = call("check", '{"type": "object", "propertys": {}, "requird": []}')
     assert unknown.exit_code == 0 and unknown.stderr.startswith("note: 2 warnings")
     assert call("check", "sqlite").stderr == call("check", "json").stderr == ""
