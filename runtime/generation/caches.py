@@ -61,9 +61,13 @@ class CacheView:
         if not self.fixed:
             self.cache.crop(-count)
             return
+        length = self.length
         for layer in self.cache.layers:
-            # what lies after the length is never read, and is overwritten
-            layer.cumulative_length.sub_(count)
+            if hasattr(layer, "cumulative_length"):
+                # what lies after the length is never read, and is overwritten
+                layer.cumulative_length.sub_(count)
+            else:  # transformers before 5.4: the columns that hold anything are counted
+                layer.keys[:, :, length - count : length].zero_()
 
 
 def _is_made_of_growing_layers(cache: Any, layers: list[Any]) -> bool:
@@ -75,6 +79,6 @@ def _is_made_of_growing_layers(cache: Any, layers: list[Any]) -> bool:
 
 
 def _can_step_back(layer: Any) -> bool:
-    return type(layer).__name__ == "StaticLayer" and hasattr(
-        getattr(layer, "cumulative_length", None), "sub_"
-    )
+    if type(layer).__name__ != "StaticLayer":
+        return False
+    return not hasattr(layer, "cumulative_length") or hasattr(layer.cumulative_length, "sub_")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -111,10 +112,30 @@ def test_a_cache_that_the_model_makes_itself(
     assert result.jumps is not None and result.jumps.forced_tokens > 5 and "cropped" not in result.jumps.note
 
 
-def test_static_caches_that_do_not_count_their_columns(
+def test_static_caches_that_count_what_holds_anything() -> None:
+    """As those of transformers before 5.4: their length is the number of columns that are not zero."""
+
+    class StaticLayer:
+        is_compileable, is_sliding = True, False
+        keys = torch.ones(1, 2, 8, 4)
+
+        def get_seq_length(self) -> Any:
+            return self.keys[0, 0].any(dim=-1).sum()
+
+    layers = [StaticLayer(), StaticLayer()]
+    layers[1].keys = torch.ones(1, 2, 8, 4)
+    for layer in layers:
+        layer.keys[:, :, 6:] = 0
+    view = caches.CacheView(SimpleNamespace(layers=layers, get_seq_length=layers[0].get_seq_length))
+    assert view.crops and view.fixed and not view.gaps and view.length == 6
+    view.crop(2)
+    assert view.length == 4 and [int(layer.get_seq_length()) for layer in layers] == [4, 4]
+
+
+def test_static_caches_that_cannot_step_back(
     model: Any, tokenizer: Any, compiler: Compiler, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """As those of transformers 5.0: nothing is taken back, the report says so, and the text is that of such a search."""
+    """Nothing is taken back, the report says so, and the text is that of such a search."""
     monkeypatch.setattr(caches, "_can_step_back", lambda layer: False)
     for prompt in PROMPTS:
         (result,) = generate(
