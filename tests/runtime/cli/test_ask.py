@@ -278,7 +278,7 @@ def test_csv_and_json_are_alone_on_standard_output(file: Path, writes: Callable[
         ["3", "é", "3.0", "", "3"],
     ]
     result = call("q", "--db", str(file), "--model", "any", "--format", "json", "--rows", "1")
-    assert query in result.stderr and "only the first 1 rows" in result.stderr
+    assert query in result.stderr and "only the first row is" in result.stderr
     assert json.loads(result.stdout) == [{"id": 1, "name": "[red]", "price": 1.5, "data": "ff00", "id_2": 1}]
     writes("SELECT 1 WHERE 0")
     assert call("q", "--db", str(file), "--model", "any", "--format", "json").stdout == "[]\n"

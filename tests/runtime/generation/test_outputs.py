@@ -58,7 +58,9 @@ def test_a_list_is_choices_for_one_prompt_and_one_grammar_each_for_several(
     both = sm.generate(model, tokenizer, ["p", "q"], ['root ::= "a"', Literal[1]])
     assert [result.text for result in both] == ["a", "1"]
     with pytest.raises(GenerationError, match="grammar has 2 entries, but there are 1 prompts"):
-        sm.generate(model, tokenizer, ["p"], ["true", "12"])
+        sm.generate(model, tokenizer, ["p"], ['root ::= "a"', Literal[1]])
+    with pytest.raises(GenerationError, match="beside a list of prompts, a list has a grammar for each"):
+        sm.generate(model, tokenizer, ["p", "q"], ["true", "12"])
 
 
 def test_streams_have_partial_values(model: Any, tokenizer: Any) -> None:
