@@ -10,7 +10,7 @@ from stackmask.grammar.source.diagnostics import StackmaskError
 # the top-level modules that each extra brings
 EXTRAS = {
     "cli": frozenset({"typer", "rich"}),
-    "hf": frozenset({"torch", "transformers", "safetensors", "tokenizers", "tqdm"}),
+    "hf": frozenset({"torch", "transformers", "safetensors", "tokenizers", "tqdm", "pydantic"}),
     "sql": frozenset({"sqlalchemy", "psycopg", "sqlglot"}),
     "serve": frozenset({"starlette", "uvicorn"}),
     "audit": frozenset({"jsonschema", "jsonschema_rs", "referencing"}),

@@ -34,7 +34,7 @@ def test_extras_bring_what_the_errors_say() -> None:
     extras = PROJECT["project"]["optional-dependencies"]
     assert {"cli", "hf", "sql", "gpu", "test", "bench"} <= set(extras)
     assert names(extras["cli"]) == {"typer", "rich"}
-    assert names(extras["hf"]) == {"torch", "transformers", "safetensors"}
+    assert names(extras["hf"]) == {"torch", "transformers", "safetensors", "pydantic"}
     for extra in ("test", "bench"):
         (own,) = [requirement for requirement in extras[extra] if requirement.startswith("stackmask[")]
         assert {"hf", "cli"} <= set(re.findall(r"\w+", own.partition("[")[2]))
