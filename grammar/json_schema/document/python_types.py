@@ -137,7 +137,9 @@ def type_schema(source: Any, *, mark_objects: bool = False) -> dict[str, Any]:
         from pydantic import TypeAdapter
         from pydantic.errors import PydanticUndefinedAnnotation, PydanticUserError
     except ImportError:
-        raise SchemaError("", "", "Python types need pydantic, which is not installed: pip install pydantic") from None
+        raise SchemaError(
+            "", "", "Python types need pydantic, which is not installed: pip install pydantic"
+        ) from None
     from stackmask.grammar.json_schema.document.typed_dicts import readable_type
 
     generator = _marking_generator() if mark_objects else _generator()

@@ -289,7 +289,7 @@ def test_other_processors_that_forbid_everything_are_an_error(
 ) -> None:
     inputs = encode(tokenizer, ["x", "y"])
     with pytest.raises(
-        GenerationError, match="no token is left for row [01]: the grammar allows <eos>, and other"
+        GenerationError, match=r"no token is left for row [01]: the grammar allows <eos>, and other"
     ):
         run(model, inputs, GrammarLogitsProcessor(compiled["finite"]), do_sample=True, min_new_tokens=8)
 
