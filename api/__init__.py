@@ -155,3 +155,7 @@ def __getattr__(name: str) -> Any:
     if name in ("fsm", "tools"):
         return importlib.import_module(f"stackmask.{name}")
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted([*__all__, "__doc__", "__version__"])  # what editors offer: nothing that was only imported

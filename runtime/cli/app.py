@@ -99,7 +99,7 @@ def generate(
         bool, typer.Option("--chat", help="Put the prompt into the model's chat template.")
     ] = False,
 ) -> None:
-    """Generate a text of the grammar; it goes to standard output as it comes."""
+    """Generate a text of a grammar. It goes to standard output as it comes."""
     from stackmask.runtime.cli.generating import Sampling, run_generate
 
     sampling = Sampling(max_new_tokens, temperature or None, top_p, seed)
@@ -156,7 +156,7 @@ def sql(
     ] = 16,
     max_new_tokens: MaxNewTokens = 256,
 ) -> None:
-    """Answer a question: write the SQL, run it (read-only), show the rows."""
+    """Answer a question from a database. A model writes the SQL, it runs (read-only), and the rows are shown."""
     from stackmask.runtime.cli.command_sql import Asking, run_sql, show_tables
 
     if show_schema:
@@ -185,7 +185,7 @@ def check(
     text: Annotated[str | None, typer.Option("--text", help="A text to judge.")] = None,
     file: Annotated[Path | None, typer.Option("--file", help="A file to judge; - is standard input.")] = None,
 ) -> None:
-    """Check a grammar, and whether it accepts a text; if not, where and why.
+    """Check a grammar, and whether it accepts a text. If not, it says where and why.
 
     Exit status: 0 accepted, 1 rejected, 2 the grammar or a file cannot be used.
     """
@@ -204,7 +204,7 @@ def lint(
     ],
     start: Start = None,
 ) -> None:
-    """Show what grammars say that is allowed and hardly meant, such as rules that nothing uses.
+    """Show what is allowed in grammars and hardly meant. Rules that nothing uses are an example.
 
     Exit status: 0 nothing, 1 warnings, 2 a grammar has errors or cannot be read.
     """
@@ -295,7 +295,7 @@ def trace(
         Path | None, typer.Option("--output", "-o", help="Write an .html page that needs no other file.")
     ] = None,
 ) -> None:
-    """Follow a text token by token: what was allowed at each, what was forced, in which rule, and why it was refused.
+    """Follow a text token by token. It shows what was allowed at each, what was forced, in which rule, and why it was refused.
 
     Exit status: 0 accepted, 1 rejected, 2 the grammar or the model cannot be used.
     """
@@ -321,7 +321,7 @@ def play(
     port: Annotated[int, typer.Option("--port", min=0, max=65_535, help="0 is any that is free.")] = 8765,
     opens: Annotated[bool, typer.Option("--open/--no-open", help="Open the page in the browser.")] = True,
 ) -> None:
-    """Serve a page to try grammars on, for this machine only: edit a grammar and a text, and see what is said of them.
+    """Serve a page to try grammars on, for this machine only. Edit a grammar and a text, and see what is said of them.
 
     Exit status: 0 it was ended, 2 the port or the model cannot be used.
     """
@@ -338,7 +338,7 @@ def complete(
     start: Start = None,
     model: Model = None,
 ) -> None:
-    """Mend a text that was cut: print it with the shortest end that the grammar has for it, and what that takes.
+    """Mend a text that was cut. It is printed with the shortest end that the grammar has for it, and what that takes.
 
     Exit status: 0 completed, 1 the text is refused or no end was found, 2 the grammar or the model cannot be used.
     """
@@ -411,7 +411,7 @@ def compare(
         Path | None, typer.Option("--plot", help="Draw the figures to this file: .svg, .png or .pdf.")
     ] = None,
 ) -> None:
-    """Compare the pushdown engine, the finite-state mode and other libraries on one language.
+    """Compare engines on one language. They are the pushdown engine, the finite-state mode and other libraries.
 
     Exit status: 0 compared, 1 the masks of the two modes differ, 2 bad input. What an engine refuses is part of
     the result.
@@ -491,7 +491,7 @@ def audit(
         int, typer.Option("--samples", min=0, help="Texts that each engine draws in a case.")
     ] = 1,
 ) -> None:
-    """Audit engines: compare their masks token by token, and show each difference with a text that validators judge.
+    """Compare the masks of engines, token by token. Each difference is shown with a text that validators judge.
 
     Exit status: 0 no proven errors, 1 some, 2 bad input, 3 the budget is spent before all cases are done.
     """

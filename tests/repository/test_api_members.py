@@ -84,3 +84,9 @@ def test_members_have_texts() -> None:
         names = members_of(kind) | texts.keys()
         bare += [f"{kind.__module__}.{kind.__name__}.{name}" for name in names if not texts.get(name)]
     assert sorted(set(bare)) == []
+
+
+def test_editors_are_offered_the_public_names_only() -> None:
+    import stackmask as sm
+
+    assert {*dir(sm)} == {*sm.__all__, "__doc__", "__version__"}

@@ -268,3 +268,9 @@ def test_interrupting_is_clean() -> None:
     program.send_signal(signal.SIGINT)
     out, err = program.communicate(timeout=600)
     assert (program.returncode, out, err) == (130, "", "interrupted\n")
+
+
+def test_the_list_of_commands_has_whole_sentences() -> None:
+    listed = call("--help").stdout.partition("Commands:\n")[2].rstrip().splitlines()
+    assert len(listed) == len(app.registered_commands) and all(line.endswith(".") for line in listed)
+    assert not any(line.endswith("...") for line in listed)
