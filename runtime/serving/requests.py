@@ -79,7 +79,8 @@ def grammar_of(kind: str, text: Any, options: Options) -> Grammar:
     """Make the grammar of a request.
 
     ``kind``: one of KINDS. ``text``: of "json" a schema, of "choice" a JSON list of strings, of "structural_tag" its
-    JSON, of "regex" a pattern that the whole text matches, of "grammar" EBNF, GBNF or Lark; "json_object" has none.
+    JSON, of "regex" a pattern that the whole text matches, of "grammar" EBNF, GBNF, or Lark with a rule ``start``;
+    "json_object" has none.
     Raises: StackmaskError with the place and the reason.
     Cost: that of reading it; no masks are made.
     """
@@ -94,8 +95,9 @@ def grammar_of(kind: str, text: Any, options: Options) -> Grammar:
     if kind == "regex":
         return Grammar.from_regex(text, limits=limits)
     if kind == "grammar":
-        read = Grammar.from_lark if isinstance(text, str) and is_lark(text) else Grammar.from_ebnf
-        return read(text, None, limits=limits)
+        if isinstance(text, str) and is_lark(text):
+            return Grammar.from_lark(text, limits=limits)
+        return Grammar.from_ebnf(text, None, limits=limits)
     if kind == "choice":
         choices = parsed_json(text, "the list of choices")
         if not isinstance(choices, list) or not choices:

@@ -74,7 +74,12 @@ def validate_request(sampling: Any, model_config: Any, config: Any, tokenizer: A
         kind, text = get_structured_output_key(params)
         check(KIND[kind], text, options_of_request(options_of_server(config), params))
     except (StackmaskError, ValueError, TypeError) as error:
-        raise VLLMValidationError(f"stackmask: {error}") from error
+        raise refused(error) from error
+
+
+def refused(error: Exception) -> VLLMValidationError:
+    """Return what a client sees: the words that vLLM begins with, which clients may look for, and the reason."""
+    return VLLMValidationError(f"Invalid grammar specification: stackmask: {error}")
 
 
 def refuse_what_servers_refuse(params: Any) -> None:
@@ -130,7 +135,7 @@ class StackmaskBackend(StructuredOutputBackend):
             compiled = self.compiler.compile(grammar_of(KIND[request_type], grammar_spec, options))
             matcher = compiled.matcher(stop_ids=stops)
         except (StackmaskError, ValueError, TypeError) as error:
-            raise VLLMValidationError(f"stackmask: {error}") from error
+            raise refused(error) from error
         return StackmaskGrammar(matcher, self.vocabulary.stop_ids if stops is None else stops)
 
     def bound(self, grammar: Any, max_tokens: int | None) -> None:

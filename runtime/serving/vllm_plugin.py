@@ -90,6 +90,11 @@ def _validating(original: Any) -> Any:
     return validate
 
 
+def _is_ours(backend: Any) -> bool:
+    """Tell whether a backend takes what this plugin asks for; by its class, since a stand-in has any attribute."""
+    return hasattr(type(backend), "fill_step")
+
+
 def _made(manager: Any) -> Any:
     from stackmask.runtime.serving.vllm_backend import StackmaskBackend
 
@@ -127,14 +132,12 @@ def _creating(original: Any) -> Any:
     """Compile with the options of the request, which vLLM does not hand to backends."""
 
     def create(self: Any, request: Any) -> Any:
-        options = getattr(self.backend, "options_of", None)
-        if options is None:
+        if not _is_ours(self.backend):
             return original(self, request)
-        with options(request.sampling_params.structured_outputs):
+        with self.backend.options_of(request.sampling_params.structured_outputs):
             grammar = original(self, request)
-        bound = getattr(self.backend, "bound", None)
-        if bound is not None and getattr(self, "reasoner", None) is None:
-            bound(grammar, getattr(request.sampling_params, "max_tokens", None))
+        if getattr(self, "reasoner", None) is None:
+            self.backend.bound(grammar, getattr(request.sampling_params, "max_tokens", None))
         return grammar
 
     return create
@@ -148,14 +151,14 @@ def _filling(original: Any) -> Any:
         self: Any, requests: Any, structured_output_request_ids: Any, scheduled_spec_decode_tokens: Any
     ) -> Any:
         ids, drafts = structured_output_request_ids, scheduled_spec_decode_tokens
-        fill = getattr(self.backend, "fill_step", None)
-        if fill is None or not ids or drafts or getattr(self.vllm_config, "num_speculative_tokens", 1):
+        drafted = drafts or getattr(self.vllm_config, "num_speculative_tokens", 1)
+        if not ids or drafted or not _is_ours(self.backend):
             return original(self, requests, ids, drafts)
         grammars = []
         for request_id in ids:
             request = requests[request_id]
             grammars.append(request.structured_output_request.grammar if _applies(self, request) else None)
-        return fill(grammars, self.vllm_config.scheduler_config.max_num_seqs)
+        return self.backend.fill_step(grammars, self.vllm_config.scheduler_config.max_num_seqs)
 
     return grammar_bitmask
 

@@ -10,6 +10,7 @@ from dataclasses import replace
 from enum import Enum
 from types import ModuleType, SimpleNamespace
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 
@@ -182,7 +183,7 @@ def test_vllm_refuses_requests_where_they_come_in(servers: None) -> None:
     ours.validate_request(SimpleNamespace(structured_outputs=good), SimpleNamespace(), config, Tokenizer())
     assert good._backend == "stackmask"
     for wrong, message in (
-        (params(key=(Options.REGEX, "[a-")), "unclosed class"),
+        (params(key=(Options.REGEX, "[a-")), "^Invalid grammar specification: .*unclosed class"),
         (params(_backend="xgrammar"), "this server was started with 'stackmask'"),
         (params(key=(Options.JSON, "{}"), whitespace_pattern="["), "whitespace"),
         (params(json=""), "json cannot be an empty string"),
@@ -198,6 +199,15 @@ def test_vllm_refuses_requests_where_they_come_in(servers: None) -> None:
         ours.validate_request(SimpleNamespace(structured_outputs=good), SimpleNamespace(), config, None)
     with pytest.raises(ValidationError, match="undefined rule"):
         vllm_backend().compile_grammar(Options.GRAMMAR, "root ::= nope")
+
+
+def test_vllm_leaves_backends_of_others_alone(servers: None) -> None:
+    plugin = loaded("vllm_plugin")
+    manager = SimpleNamespace(backend=Mock(), vllm_config=SimpleNamespace(num_speculative_tokens=0))
+    request = SimpleNamespace(sampling_params=SimpleNamespace(structured_outputs=params()))
+    assert plugin._creating(lambda *_: "theirs")(manager, request) == "theirs"
+    assert plugin._filling(lambda *_: "theirs")(manager, {"1": request}, ["1"], {}) == "theirs"
+    assert not manager.backend.mock_calls
 
 
 def test_vllm_of_another_version_is_left_alone(

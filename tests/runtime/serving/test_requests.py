@@ -26,6 +26,7 @@ def accepts(grammar: sm.Grammar, text: str) -> bool:
         ("regex", "[a-c]{2}", "ab", "abc"),
         ("choice", '["yes", "no"]', "no", "maybe"),
         ("grammar", 'answer ::= "a" answer | "b"', "aab", "aa"),
+        ("grammar", 'other: "x"\nstart: "a" other', "ax", "x"),
         ("structural_tag", TAG, "so <f>null</f> it is", "<f>1</f>"),
     ],
 )
@@ -82,6 +83,7 @@ def test_objects_are_closed_where_the_schema_does_not_say() -> None:
         ("choice", "[]", "one string or more"),
         ("choice", "[1]", "int"),
         ("grammar", "root ::= nope", "undefined rule"),
+        ("grammar", 'rule: "a"', "no rule `start`"),
         ("grammar", '%import "/etc/hostname" (x)\nroot ::= x', "not in a file"),
         ("structural_tag", "{}", "structural tag"),
         ("poem", "", "no requests of kind 'poem'"),
