@@ -18,8 +18,8 @@ class GuardedMatcher:
     """Follow the output of one request for a server.
 
     Tokens after the end are ignored, as servers want it. Where a mask cannot be made (a limit of the request is met,
-    it was cancelled, memory ran out), ``failure`` says why, only stop tokens are allowed, and no other token is
-    accepted: the server then ends the request. Failures are logged once.
+    it was cancelled, memory ran out), ``failure`` says why, only stop tokens are allowed, and no token is accepted, so
+    that the server ends the request as failed: a text that was cut there is no answer. Failures are logged once.
 
     ``room``: how many tokens the text may have, stop token included, or None: the text ends whole within them, as long as
     an end is found.
@@ -31,16 +31,12 @@ class GuardedMatcher:
         self.room: int | None = None
         self._stops = tuple(stop_ids)
         self._request_id = request_id
-        self._ended = 0  # calls that a stop token or what follows it took while failed
 
     def accept(self, token: int) -> bool:
         """Advance by a token; False if it may not come. After the end every token is taken for nothing."""
         if self.is_terminated():
             return True
         if self.failure is not None:
-            if token in self._stops:
-                self._ended = 1
-                return True
             return False
         try:
             return self.matcher.accept_token(token)
@@ -50,7 +46,7 @@ class GuardedMatcher:
 
     def accept_all(self, tokens: Iterable[int]) -> bool:
         """Advance by tokens, as far as they may come; False if one may not."""
-        if self.failure is not None or self._ended:
+        if self.failure is not None:
             return all(map(self.accept, tokens))
         matcher = self.matcher
         try:
@@ -64,10 +60,8 @@ class GuardedMatcher:
 
     def valid_prefix(self, tokens: Sequence[int]) -> list[int]:
         """Return how many first tokens may come, up to the end of the text, as a list. The matcher does not move."""
-        if self.is_terminated():
+        if self.failure is not None or self.is_terminated():
             return []
-        if self.failure is not None:
-            return list(tokens[:1]) if tokens and tokens[0] in self._stops else []
         before = self.matcher.accept_calls
         try:
             for token in tokens:
@@ -81,9 +75,6 @@ class GuardedMatcher:
 
     def rollback(self, count: int) -> None:
         """Take back the last tokens; as many as there are, if there are fewer."""
-        if self._ended and count:
-            self._ended = 0
-            count -= 1
         count = min(count, self.matcher.accept_calls)
         if count > 0:
             self.matcher.rollback(count)
@@ -133,18 +124,17 @@ class GuardedMatcher:
 
     def is_terminated(self) -> bool:
         """Tell whether the output has ended with a stop token."""
-        return bool(self._ended) or self.matcher.is_terminated()
+        return self.matcher.is_terminated()
 
     def fork(self) -> GuardedMatcher:
         """Return an independent one at the same place."""
         made = GuardedMatcher(self.matcher.fork(), self._stops, self._request_id)
-        made.failure, made._ended = self.failure, self._ended
+        made.failure = self.failure
         return made
 
     def reset(self) -> None:
         """Go back to the start."""
         self.failure = None
-        self._ended = 0
         try:
             self.matcher.reset()
         except Exception as error:  # noqa: BLE001 - nothing may reach the engine

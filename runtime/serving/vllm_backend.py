@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -146,10 +146,16 @@ class StackmaskBackend(StructuredOutputBackend):
         if self.options.whole and max_tokens is not None and isinstance(grammar, StackmaskGrammar):
             grammar.guarded.room = max_tokens
 
-    def fill_step(self, grammars: Sequence[StackmaskGrammar | None], most: int) -> NDArray[np.int32]:
+    def fill_step(
+        self,
+        grammars: Sequence[StackmaskGrammar | None],
+        most: int,
+        held: Mapping[int, Sequence[int]] | None = None,
+    ) -> NDArray[np.int32]:
         """Return the masks of a step, a row each, of at most ``most``; None, and what has ended, allows every token.
 
-        The masks are read-only, and hold until the next step.
+        ``held``: by row, tokens that are forbidden where the grammar is None. The masks are read-only, and hold until
+        the next step.
         """
         if self._mask is None or len(self._mask.array) < len(grammars):
             self._mask = StepMask(max(most, len(grammars)), self.vocab_size)
@@ -166,6 +172,10 @@ class StackmaskBackend(StructuredOutputBackend):
             free += [row for row, one in zip(numbers, masked, strict=True) if one.is_terminated()]
         if free:
             step([None] * len(free), [None] * len(free), self._mask, free)
+        for row, tokens in (held or {}).items():
+            words = self._mask.row_to_write(row).view(np.uint32)
+            for token in tokens:
+                words[token >> 5] &= ~np.uint32(1 << (token & 31))
         return self._mask.array[: len(grammars)]
 
     def allocate_token_bitmask(self, max_num_seqs: int) -> torch.Tensor:

@@ -136,7 +136,8 @@ def _creating(original: Any) -> Any:
             return original(self, request)
         with self.backend.options_of(request.sampling_params.structured_outputs):
             grammar = original(self, request)
-        if getattr(self, "reasoner", None) is None:
+        # the parser of thoughts, or its class where each request has one
+        if getattr(self, "reasoner", None) is None and getattr(self, "reasoner_cls", None) is None:
             self.backend.bound(grammar, getattr(request.sampling_params, "max_tokens", None))
         return grammar
 
@@ -154,11 +155,19 @@ def _filling(original: Any) -> Any:
         drafted = drafts or getattr(self.vllm_config, "num_speculative_tokens", 1)
         if not ids or drafted or not _is_ours(self.backend):
             return original(self, requests, ids, drafts)
-        grammars = []
-        for request_id in ids:
+        grammars: list[Any] = []
+        held = {}
+        # since 0.33: tokens that end a thought and begin the text, while the grammar refuses them there
+        ends = getattr(self, "_masked_reasoning_ends", None)
+        for row, request_id in enumerate(ids):
             request = requests[request_id]
-            grammars.append(request.structured_output_request.grammar if _applies(self, request) else None)
-        return self.backend.fill_step(grammars, self.vllm_config.scheduler_config.max_num_seqs)
+            if _applies(self, request):
+                grammars.append(request.structured_output_request.grammar)
+                continue
+            grammars.append(None)
+            if ends is not None and (tokens := ends(request)):
+                held[row] = tokens
+        return self.backend.fill_step(grammars, self.vllm_config.scheduler_config.max_num_seqs, held)
 
     return grammar_bitmask
 

@@ -76,11 +76,9 @@ def test_a_fault_leaves_stop_tokens(
     assert one.failure is not None and "request 1" in caplog.text
     assert one.valid_prefix([ord("b")]) == []
     assert not one.accept(ord("b"))
-    if stops:
-        assert one.valid_prefix([END]) == [END]
-        assert one.accept(END) and one.is_terminated()
-        one.rollback(1)
-        assert not one.is_terminated()
+    assert one.valid_prefix([END]) == []
+    assert not one.accept(END) and not one.is_terminated()  # what was cut is not the end
+    assert not one.accept_all([END]) and one.fork().failure == one.failure
 
 
 def test_a_fault_in_a_batch_is_that_of_one_request(compiled: sm.CompiledGrammar) -> None:

@@ -145,8 +145,11 @@ def test_vllm_fills_a_step_in_one_call(servers: None) -> None:
     mask = backend.fill_step(grammars, 6)
     assert [allowed(mask[row]) for row in (0, 1, 3)] == [[122], [122], [END]]
     assert (mask[2] == -1).all()
-    assert not grammars[3].accept_tokens("4", [122]) and grammars[3].accept_tokens("4", [END])
-    assert (backend.fill_step(grammars, 6)[2:] == -1).all()
+    assert not grammars[3].accept_tokens("4", [122]) and not grammars[3].accept_tokens("4", [END])
+    assert allowed(backend.fill_step(grammars, 6)[3]) == [END]
+    held = backend.fill_step([grammars[0], None, None], 6, {2: (97, 258)})
+    assert (held[1] == -1).all() and allowed(held[2]) == [i for i in range(260) if i not in (97, 258)]
+    assert (backend.fill_step([grammars[0], None, None], 6)[1:] == -1).all()
     assert backend.fill_step(grammars * 2, 6).shape == (8, 9)  # more than were announced
 
 
@@ -159,7 +162,7 @@ def test_vllm_ends_a_request_whose_token_fails(servers: None) -> None:
     grammar._accept = fail
     assert not grammar.accept_tokens("1", [97])
     assert "no more" in grammar.guarded.failure
-    assert grammar.accept_tokens("1", [END]) and grammar.is_terminated()
+    assert not grammar.accept_tokens("1", [END]) and not grammar.is_terminated()
 
 
 def test_vllm_compiles_with_the_options_of_a_request(servers: None) -> None:
@@ -275,11 +278,23 @@ def test_vllm_makes_the_backend_of_a_manager(servers: None) -> None:
     )
     assert (again == mask).all()
     assert manager.grammar_bitmask({}, [], {}) is None
+    # while the model thinks, what would begin the text is held back where the grammar refuses it
+    manager._get_constraint_bounds = lambda *_: SimpleNamespace(constraint_start=1)
+    assert (manager.grammar_bitmask({"1": request}, ["1"], {}) == -1).all()
+    manager._masked_reasoning_ends = lambda _: (97,)
+    assert 97 not in allowed(manager.grammar_bitmask({"1": request}, ["1"], {})[0])
+    del manager._get_constraint_bounds, manager._masked_reasoning_ends
     # texts end whole if that is asked for, and no thoughts come before the grammar
     request.sampling_params.max_tokens = 7
-    for whole, reasoner, room in ((False, None, None), (True, None, 7), (True, object(), None)):
+    cases = (
+        (False, None, None, None),
+        (True, None, None, 7),
+        (True, object(), None, None),
+        (True, None, object, None),
+    )
+    for whole, reasoner, of_requests, room in cases:
         manager.backend.options = replace(manager.backend.options, whole=whole)
-        manager.reasoner = reasoner
+        manager.reasoner, manager.reasoner_cls = reasoner, of_requests
         manager.grammar_init(request)
         assert request.structured_output_request.grammar.guarded.room == room
 
