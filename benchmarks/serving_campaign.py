@@ -62,7 +62,7 @@ CONFIGURATIONS: dict[str, tuple[tuple[str, ...], dict[str, str]]] = {
         TWO,
     ),
     "DP 2": (("--data-parallel-size", "2"), TWO),
-    "two nodes, TP 2": (
+    "two nodes TP 2": (
         ("--tensor-parallel-size", "2", "--distributed-executor-backend", "mp", *NODES),
         {"VLLM_HOST_IP": "127.0.0.1", "GLOO_SOCKET_IFNAME": "lo"},
     ),
@@ -412,6 +412,21 @@ def run_one(name: str, options: argparse.Namespace, work: Path) -> dict[str, Any
     return {"start_seconds": round(started, 1), **checkout_state(), **result}
 
 
+def write(name: str, result: dict[str, Any]) -> None:
+    """Write the result of a configuration beside those of others that were run before."""
+    path = RESULTS / "serving_campaign.json"
+    known = json.loads(path.read_text()) if path.exists() else {}
+    versions = {key: value for key, value in known.get("versions", {}).items() if key != "stackmask"}
+    for package in ("vllm", "torch", "transformers"):
+        try:
+            versions[package] = metadata.version(package)
+        except metadata.PackageNotFoundError:
+            continue
+    found = {**known.get("configurations", {}), name: result}
+    command = "VLLM_PYTHON benchmarks/serving_campaign.py --write"
+    print(write_result("serving_campaign", command, {"configurations": found}, **versions))
+
+
 def main() -> None:
     """Run the configurations, and write what became of the requests."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
@@ -424,24 +439,12 @@ def main() -> None:
     parser.add_argument("--write", action="store_true", help="write results/serving_campaign.json")
     options = parser.parse_args()
     names = options.only.split(",") if options.only else list(CONFIGURATIONS)
-    results: dict[str, Any] = {}
     with tempfile.TemporaryDirectory() as folder:
         for name in names:
-            results[name] = run_one(name, options, Path(folder))
-            print(name, json.dumps(results[name], indent=1), flush=True)
-    if options.write:
-        path = RESULTS / "serving_campaign.json"
-        known = json.loads(path.read_text()) if path.exists() else {}
-        found = {**known.get("configurations", {}), **results}
-        versions = dict(known.get("versions", {}))
-        for package in ("vllm", "torch", "transformers"):
-            try:
-                versions[package] = metadata.version(package)
-            except metadata.PackageNotFoundError:
-                continue
-        versions.pop("stackmask", None)
-        command = "VLLM_PYTHON benchmarks/serving_campaign.py --write"
-        print(write_result("serving_campaign", command, {"configurations": found}, **versions))
+            result = run_one(name, options, Path(folder))
+            print(name, json.dumps(result, indent=1), flush=True)
+            if options.write:
+                write(name, result)
 
 
 if __name__ == "__main__":
