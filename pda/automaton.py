@@ -7,6 +7,7 @@ from bisect import bisect_left
 from stackmask.grammar import ir
 from stackmask.grammar.source.diagnostics import Diagnostic, GrammarError
 from stackmask.pda.lowering.entry import Lowered, check_bytes, lower
+from stackmask.pda.lowering.references import ALL_BYTES
 from stackmask.pda.store import Store
 
 MAX_NUMBERED = 4096  # special tokens whose sets are remembered
@@ -26,7 +27,8 @@ class Automaton:
     def __init__(self, rules: ir.RuleSet, store: Store) -> None:
         self.store = store
         info = store.info
-        check_bytes({rule.name: rule.body for rule in rules.rules.values()}, info.single_bytes, info.silent)
+        if info.single_bytes != ALL_BYTES:  # else there is nothing to look for in the rules
+            check_bytes({rule.name: rule.body for rule in rules.rules.values()}, info.single_bytes, info.silent)
         self.lowered: Lowered = lower(rules, store.tables, strip_first_space=info.strip_first_space)
         self.start_state: int = store.semantics.start(rules.initial, self.lowered.stacked)
         if not store.space.is_live(self.lowered.start, self.start_state):  # mutant: no-text

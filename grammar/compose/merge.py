@@ -8,17 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import replace
-from threading import Lock
+from functools import partial
 from typing import Any, Final, NamedTuple, TypeVar
 
-from stackmask.grammar.ir import Expr, Rule, RuleRef, RuleSet, Scope, SourceText
+from stackmask.grammar.ir import Expr, Rule, RuleRef, RuleSet, SourceText
 from stackmask.grammar.ir.build import Renaming, choice, referred, repeat, sequence
+from stackmask.grammar.ir.parts import PartedRules, PartFacts
 from stackmask.grammar.source.diagnostics import Diagnostic, GrammarError, StackmaskError
 from stackmask.grammar.source.work import enter, spend
 
 START: Final = "root"
 SEPARATOR: Final = "/"  # of a part and its rules
-MAX_PLACED: Final = 20_000  # rules that are remembered under their namespaces; then all are forgotten
 _SHARED: Final = "json"  # rules of any JSON value are named so, or begin so with a dot
 
 Part = TypeVar("Part")
@@ -36,17 +36,16 @@ class Merger:
 
     def __init__(self, taken: Iterable[str] = (), sources: Iterable[SourceText] = ()) -> None:
         """Begin with no parts. ``taken``: names of rules that parts are put beside; ``sources``: theirs."""
-        self.rules: dict[str, Rule] = {START: Rule(START, sequence(()))}
         self.sources: list[SourceText] = list(sources)
-        self._shares = not any(name == _SHARED or name.startswith(_SHARED + ".") for name in taken)
         self.initial: Hashable = ()
+        self._own: dict[str, Rule] = {START: Rule(START, sequence(()))}
+        self._parts: dict[str, PartFacts] = {}  # by the names of their start rules
+        self._places: list[str | Place] = []  # names of own rules, and parts, in order
+        self._shares = not any(name == _SHARED or name.startswith(_SHARED + ".") for name in taken)
         self._owner = ""  # of the initial state
         self._stateful = ""  # a part that reads or writes it, and begins with the empty one
-        self._parts: dict[tuple[str, int], tuple[RuleSet, Expr]] = {}
+        self._known: dict[tuple[str, PartFacts], Place] = {}
         self._names: set[str] = set()
-        self._shared: dict[str, Rule] = {}
-        self._defined: set[str] = set()
-        self._owned: list[str] = []  # start rules of parts
         self._restricts = self._depends = False  # whether some part has restrictions; reads the state or keys
 
     def add(self, part: RuleSet, name: str = "") -> Expr:
@@ -55,32 +54,47 @@ class Merger:
         ``name``: what its rules and diagnostics are called by.
         Raises: GrammarError (G120) if its semantic state does not go with that of another part.
         """
-        known = self._parts.get((name, id(part)))
+        return self.place(part, name).meaning
+
+    def place(self, part: RuleSet, name: str = "") -> Place:
+        """Add a part and return its place. Raises: as ``add``."""
+        facts = part_facts(part)
+        known = self._known.get((name, facts))
         if known is not None:
-            return known[1]
+            return known
         enter("putting grammars together")
         prefix = self._fresh(name)
-        offset = len(self.sources)
-        self.sources += part.sources
+        self._join_state(part, prefix, facts.keeps_state)
         own = prefix + SEPARATOR  # mutant: own-name
-        found = _placed_parts.recall(part, own, offset)
-        if found is None or not self._shares or not self._has_all(found.shared):
-            found = _placed(part, own, self._find_shared(part), offset)
-        for old in found.shared:
-            self.rules[old] = self._shared[old]
-        self.rules.update(found.rules)
-        self._restricts = self._restricts or found.restricts
-        self._depends = self._depends or found.depends
-        self._owned.append(found.start)
-        self._join_state(part, prefix, found.keeps_state)
-        self._parts[name, id(part)] = (part, found.meaning)
-        return found.meaning
+        start = own + part.start
+        is_alone = not part.sources and part.initial == () and not facts.keeps_state
+        found = Place(facts, name, prefix, own, start, facts.meaning(start), len(self.sources), is_alone)
+        self.sources += part.sources
+        self._put(found)
+        return found
+
+    def add_again(self, place: Place) -> bool:
+        """Add a part at the place where another whole has it, if nothing here is in its way; tell whether that was so."""
+        if not place.is_alone or place.prefix in self._names:
+            return False
+        self._names.add(place.prefix)
+        self._put(place)
+        return True
+
+    def _put(self, place: Place) -> None:
+        facts = place.facts
+        spend(1 + len(facts.rules))
+        self._known[place.name, facts] = place
+        self._parts[place.start] = facts
+        self._places.append(place)
+        self._restricts = self._restricts or facts.restricts
+        self._depends = self._depends or facts.depends
 
     def define(self, name: str, body: Expr) -> Expr:
         """Add a rule of the whole, under this name or one like it, and return a reference to it."""
         full = self._fresh(name)
-        self.rules[full] = Rule(full, body)
-        self._defined.add(full)
+        self._own[full] = Rule(full, body)
+        self._places.append(full)
         return RuleRef(full)
 
     def finish(self, body: Expr, needs_passes: bool = False) -> Merged:
@@ -88,11 +102,11 @@ class Merger:
 
         ``needs_passes``: whether a rule of the whole may have no text, or is otherwise not in normal form.
         """
-        self.rules[START] = Rule(START, body)
+        self._own[START] = Rule(START, body)
         used = self._used()
-        if not used.issuperset(self._owned) or not used.issuperset(self._defined):
+        if not used.issuperset(self._parts) or not used.issuperset(self._own):
             needs_passes = True  # there are rules that nothing reaches
-        rules = RuleSet(self.rules, START, self.initial, tuple(self.sources))
+        rules = RuleSet(self._rules(), START, self.initial, tuple(self.sources))
         return Merged(rules, not needs_passes and not (self._restricts and self._depends))
 
     def hold(self, rules: RuleSet, name: str, keeps_state: bool) -> None:
@@ -101,17 +115,20 @@ class Merger:
 
     def parts(self) -> dict[str, Rule]:
         """Return the rules of all parts, without a start rule of the whole."""
-        return {name: rule for name, rule in self.rules.items() if name != START}
+        return {name: rule for name, rule in self._rules().items() if name != START}
+
+    def _rules(self) -> PartedRules:
+        return PartedRules(self._own, self._parts, partial(_written, self._own, self._places, self._shares))
 
     def _used(self) -> set[str]:
         """Return the rules of the whole, and the start rules of parts, that the start rule leads to."""
         used = {START}
         todo = [START]
         while todo:
-            for name in referred(self.rules[todo.pop()].body):
+            for name in referred(self._own[todo.pop()].body):
                 if name not in used:
                     used.add(name)
-                    if name in self._defined:
+                    if name in self._own:
                         todo.append(name)
         spend(len(used))
         return used
@@ -128,39 +145,6 @@ class Merger:
                 count += 1
                 found = f"{wanted}{count}"
         self._names.add(found)
-        return found
-
-    def _has_all(self, rules: Mapping[str, Rule]) -> bool:
-        """Tell whether these rules of any JSON value are those that the parts before had, if they had such."""
-        shared = self._shared
-        for name, rule in rules.items():
-            if shared.get(name, rule).body is not rule.body:
-                return False
-        for name, rule in rules.items():
-            shared.setdefault(name, rule)
-        return True
-
-    def _find_shared(self, part: RuleSet) -> dict[str, Rule]:
-        """Return the rules of any JSON value that this part has as the parts before it had them."""
-        if not self._shares:
-            return {}
-        # a dict, so that the order is that of the rules
-        found = {
-            name: rule
-            for name, rule in part.rules.items()
-            if name.startswith(_SHARED)
-            and (name == _SHARED or name.startswith(_SHARED + "."))
-            and name != part.start
-            and (name not in self._shared or self._shared[name].body == rule.body)
-        }
-        changed = bool(found)
-        while changed:
-            spend(4 * len(found))
-            closed = {name: rule for name, rule in found.items() if found.keys() >= set(referred(rule.body))}
-            changed = len(closed) < len(found)
-            found = closed
-        for name, rule in found.items():
-            self._shared.setdefault(name, rule)
         return found
 
     def _join_state(self, part: RuleSet, name: str, keeps_state: bool) -> None:
@@ -188,88 +172,79 @@ def _clash(one: str, other: str) -> GrammarError:
     )
 
 
-class Placed(NamedTuple):
-    """The rules of a part under its namespace, and what they are made of."""
+class Place(NamedTuple):
+    """A part in a whole.
 
-    part: RuleSet
-    rules: dict[str, Rule]
-    shared: dict[str, Rule]  # those of any JSON value, which keep their names
-    start: str
-    meaning: Expr  # the same object whenever the part is put there, so that what is known of it stays known
-    restricts: bool
-    depends: bool
-    keeps_state: bool
-
-
-class PlacedParts:
-    """The parts that were put under namespaces before, as many as ``MAX_PLACED`` allows. Safe to share between threads.
-
-    Keys hold the addresses of parts, which live as long.
+    ``name``: what it was to be called. ``prefix``: what it is called, and ``own`` what its names begin with; ``start``:
+    its start rule. ``offset``: how many source texts come before its own. ``is_alone``: whether it has neither source
+    texts nor a semantic state, so that nothing else of the whole counts for it.
     """
 
-    def __init__(self) -> None:
-        self._lock = Lock()
-        self._parts: dict[tuple[int, str, frozenset[str], int], Placed] = {}
-        self._whole: dict[tuple[int, str, int], Placed] = {}  # those that share all rules of any JSON value
-        self._rules = 0
-
-    def recall(self, part: RuleSet, own: str, offset: int) -> Placed | None:
-        """Return what was made of a part, if that shares all rules that it can."""
-        found = self._whole.get((id(part), own, offset))
-        if found is not None:
-            spend(1 + len(found.rules))
-        return found
-
-    def get(self, key: tuple[int, str, frozenset[str], int]) -> Placed | None:
-        """Return what was made of a part that shares some rules, if it is still known."""
-        return self._parts.get(key)
-
-    def put(self, key: tuple[int, str, frozenset[str], int], placed: Placed) -> None:
-        """Remember a part, unless it has too many rules of its own."""
-        rules = placed.part.rules
-        size = 1 + len(rules)
-        if size > MAX_PLACED // 4:
-            return
-        with self._lock:
-            if self._rules + size > MAX_PLACED:
-                self._parts = {}
-                self._whole = {}
-                self._rules = 0
-            if key not in self._parts:
-                self._parts[key] = placed
-                self._rules += size
-                address, own, shared, offset = key
-                if all(name in shared or not name.startswith(_SHARED) for name in rules):
-                    self._whole[address, own, offset] = placed
+    facts: PartFacts
+    name: str
+    prefix: str
+    own: str
+    start: str
+    meaning: Expr
+    offset: int
+    is_alone: bool
 
 
-_placed_parts = PlacedParts()
+def part_facts(part: RuleSet) -> PartFacts:
+    """Return what is known of rules as a part of others."""
+    found: PartFacts | None = part.as_part
+    if found is None:
+        found = PartFacts(part.rules, part.start)
+        object.__setattr__(part, "as_part", found)
+    return found
 
 
-def _placed(part: RuleSet, own: str, shared: dict[str, Rule], offset: int) -> Placed:
-    """Return the rules of a part under names that begin with ``own``, the same objects for the same part."""
-    key = (id(part), own, frozenset(shared), offset)
-    known = _placed_parts.get(key)
-    if known is not None:
-        spend(1 + len(known.rules))
-        return known
-    renaming = Renaming({old: old if old in shared else own + old for old in part.rules})
-    rules = {}
-    for old, rule in part.rules.items():
-        body = renaming.renamed(rule.body)
-        if old in shared:
+def _written(own: dict[str, Rule], places: list[str | Place], shares: bool) -> dict[str, Rule]:
+    """Return the rules of a whole and of its parts, each part under its own namespace.
+
+    ``shares``: rules of any JSON value keep their names where parts have the same ones.
+    """
+    shared: dict[str, Rule] = {}
+    made = {START: own[START]}
+    for place in places:
+        if isinstance(place, str):
+            made[place] = own[place]
             continue
-        span = rule.span
-        if span is not None and offset:
-            span = replace(span, source=span.source + offset)
-        rules[own + old] = Rule(own + old, body, span)
-    spend(renaming.count)
-    start = part.start if part.start in shared else own + part.start
-    meaning: Expr = Scope(RuleRef(start)) if renaming.keeps_state else RuleRef(start)
-    found = Placed(
-        part, rules, shared, start, meaning, renaming.restricts, renaming.depends, renaming.keeps_state
-    )
-    _placed_parts.put(key, found)
+        same = _find_shared(place, shared) if shares else {}
+        for name in same:
+            made[name] = shared[name]
+        rules = place.facts.rules
+        renaming = Renaming({name: name if name in same else place.own + name for name in rules})
+        for name, rule in rules.items():
+            if name in same:
+                continue
+            span = rule.span
+            if span is not None and place.offset:
+                span = replace(span, source=span.source + place.offset)
+            made[place.own + name] = Rule(place.own + name, renaming.renamed(rule.body), span)
+        spend(renaming.count)
+    return made
+
+
+def _find_shared(place: Place, shared: dict[str, Rule]) -> dict[str, Rule]:
+    """Return the rules of any JSON value that a part has as the parts before it had them, and note new ones."""
+    # a dict, so that the order is that of the rules
+    found = {
+        name: rule
+        for name, rule in place.facts.rules.items()
+        if name.startswith(_SHARED)
+        and (name == _SHARED or name.startswith(_SHARED + "."))
+        and name != place.facts.start
+        and (name not in shared or shared[name].body == rule.body)
+    }
+    changed = bool(found)
+    while changed:
+        spend(4 * len(found))
+        closed = {name: rule for name, rule in found.items() if found.keys() >= set(referred(rule.body))}
+        changed = len(closed) < len(found)
+        found = closed
+    for name, rule in found.items():
+        shared.setdefault(name, rule)
     return found
 
 

@@ -28,8 +28,8 @@ may occur as letters of their own:
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias, TypeVar
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypeVar
 from typing import Literal as _L
 
 from stackmask.grammar.ir.expressions import (
@@ -289,3 +289,5 @@ class RuleSet:
     start: str
     initial: Hashable = ()
     sources: tuple[SourceText, ...] = ()
+    as_part: Any = field(default=None, init=False, compare=False, repr=False)
+    """What is known of the rules as a part of others; None until it is asked for."""

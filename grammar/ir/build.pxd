@@ -9,9 +9,6 @@ cdef class Renaming:
     cdef dict names
     cdef bint changes           # whether the body at hand has other names
     cdef readonly Py_ssize_t count
-    cdef readonly bint restricts
-    cdef readonly bint depends
-    cdef readonly bint keeps_state
 
     cpdef object renamed(self, object body)
     cdef object visited(self, object expr, dict known)

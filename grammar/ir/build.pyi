@@ -3,7 +3,7 @@ from typing import final
 
 from typing_extensions import Self
 
-from stackmask.grammar.ir import Expr, RuleSet, Span
+from stackmask.grammar.ir import Expr, Rule, RuleSet, Span
 
 MAX_COUNT: int
 
@@ -32,28 +32,19 @@ def rewrite(expr: Expr, leaf: Callable[[Expr], Expr]) -> Expr:
 def referred(body: Expr) -> list[str]:
     """Return the names of the rules that an expression refers to, in order. Cost: linear, no recursion."""
 
+def effects_of(rules: Mapping[str, Rule]) -> tuple[bool, bool, bool]:
+    """Return whether some rule restricts what may follow, tests the semantic state or keys, may change that state."""
+
 def with_bodies(ruleset: RuleSet, bodies: Mapping[str, Expr]) -> RuleSet:
     """Return the RuleSet with these bodies (of old and of new rules) and no other rules."""
 
 @final
 class Renaming:
-    """Other names for the rules that expressions refer to, and what was seen in these."""
+    """Other names for the rules that expressions refer to."""
 
     @property
     def count(self) -> int:
         """Parts that were looked at."""
-
-    @property
-    def restricts(self) -> bool:
-        """Whether some part restricts what may follow."""
-
-    @property
-    def depends(self) -> bool:
-        """Whether some part depends on the semantic state or on the keys of an object."""
-
-    @property
-    def keeps_state(self) -> bool:
-        """Whether some part may change the semantic state."""
 
     def __new__(cls, names: dict[str, str]) -> Self: ...
     def renamed(self, body: Expr) -> Expr:

@@ -10,7 +10,10 @@ from stackmask.grammar.ir.expressions cimport (
     COMPLEMENT,
     DYNAMIC,
     FOLLOW,
+    HAS_RESTRICTIONS,
+    HAS_TESTS,
     INTERSECTION,
+    KEEPS_STATE,
     KEY_TEST,
     REFERENCE,
     REPEAT,
@@ -41,7 +44,7 @@ cdef extern from "Python.h":
     int Py_EnterRecursiveCall(const char* where) except -1
     void Py_LeaveRecursiveCall()
 
-from stackmask.grammar.ir import EPSILON, NOTHING, RuleSet, TokenLimit, children
+from stackmask.grammar.ir import EPSILON, NOTHING, RuleSet, children
 
 MAX_COUNT = 1_000_000_000  # what the front ends allow in a repetition
 
@@ -211,17 +214,11 @@ cdef object rewritten(object expr, object leaf, dict known):
 
 @cython.final
 cdef class Renaming:
-    """Other names for the rules that expressions refer to, and what was seen in these.
-
-    ``count``: of the parts that were looked at. ``restricts``: some part restricts what may follow.
-    ``depends``: some part depends on the semantic state or keys of an object. ``keeps_state``: some may
-    change the semantic state.
-    """
+    """Other names for the rules that expressions refer to. ``count``: of the parts that were looked at."""
 
     def __cinit__(self, dict names not None):
         self.names = names
         self.count = 0
-        self.restricts = self.depends = self.keeps_state = False
 
     cpdef object renamed(self, object body):
         """Return an expression with the other names; the same object where no name changes.
@@ -245,21 +242,12 @@ cdef class Renaming:
             found = self.names[(<RuleRef>expr).name]
             self.changes = self.changes or found != (<RuleRef>expr).name
             return RuleRef(found, (<RuleRef>expr).nonempty)
-        if kind == FOLLOW:
-            self.restricts = True
-            return expr
-        if kind == SLOT or kind == KEY_TEST or kind == TOKEN:
-            self.depends = self.depends or kind != TOKEN
-            return expr
-        if kind == DYNAMIC:
-            self.depends = self.keeps_state = True
+        if kind == FOLLOW or kind == SLOT or kind == KEY_TEST or kind == TOKEN or kind == DYNAMIC:
             return expr
         key = <Py_ssize_t><void*>expr
         found = known.get(key)
         if found is not None:
             return found
-        if kind == CAPTURE and (<Capture>expr).action != "key":
-            self.keeps_state = self.keeps_state or not isinstance((<Capture>expr).action, TokenLimit)
         Py_EnterRecursiveCall(" in an expression")
         try:
             if kind == SEQUENCE or kind == CHOICE or kind == INTERSECTION:
@@ -279,6 +267,8 @@ def referred(body):
     cdef list found = [], todo = [body]
     cdef set seen = set()
     cdef object expr, key
+    cdef tuple items
+    cdef Py_ssize_t i
     cdef unsigned char kind
     while todo:
         expr = todo.pop()
@@ -295,10 +285,21 @@ def referred(body):
             continue
         seen.add(key)
         if kind == SEQUENCE or kind == CHOICE or kind == INTERSECTION:
-            todo.extend(reversed(items_of(expr)))
+            items = items_of(expr)
+            for i in range(len(items) - 1, -1, -1):
+                if not isinstance(items[i], Expression) or (<Expression>items[i]).flags:
+                    todo.append(items[i])
         else:
             todo.append(item_of(expr))
     return found
+
+
+def effects_of(rules):
+    """Return whether some rule restricts what may follow, tests the semantic state or keys, may change that state."""
+    cdef int flags = 0
+    for rule in rules.values():
+        flags |= (<Expression?>(<Rule?>rule).body).flags
+    return flags & HAS_RESTRICTIONS != 0, flags & HAS_TESTS != 0, flags & KEEPS_STATE != 0
 
 
 def with_bodies(ruleset, bodies):

@@ -29,6 +29,11 @@ cdef enum:
     TESTS_KEYS = 2      # tests keys of the object around it
     FOREIGN = 4         # holds an object of someone else's, such as a callable, that may lead back to it
     RESTRICTS = 8       # holds a restriction of what may follow
+    # what also holds outside of captures, scopes and objects
+    HAS_RESTRICTIONS = 16
+    HAS_TESTS = 32      # of the semantic state or of keys
+    KEEPS_STATE = 64    # may change the semantic state
+    LASTING = FOREIGN | HAS_RESTRICTIONS | HAS_TESTS | KEEPS_STATE
 
 
 @cython.no_gc

@@ -272,7 +272,7 @@ cdef class NotFollowedBy(Expression):
         self.kind = FOLLOW
         self.mask = mask
         self.span = span
-        self.flags = IMPURE | RESTRICTS
+        self.flags = IMPURE | RESTRICTS | HAS_RESTRICTIONS
 
     cdef tuple content(self):
         return (self.mask,)
@@ -292,8 +292,10 @@ cdef class Capture(Expression):
         self.span = span
         if not isinstance(action, str):
             self.flags = FOREIGN
+        if action != "key" and not isinstance(action, tuple):  # a limit of tokens keeps nothing
+            self.flags |= KEEPS_STATE
         self.take_item(item)
-        self.flags = self.flags & FOREIGN | IMPURE
+        self.flags = self.flags & LASTING | IMPURE
 
     cdef tuple content(self):
         return (self.item, self.action,)
@@ -311,7 +313,7 @@ cdef class Scope(Expression):
         self.item = item
         self.span = span
         self.take_item(item)
-        self.flags = self.flags & FOREIGN | IMPURE
+        self.flags = self.flags & LASTING | IMPURE
 
     cdef tuple content(self):
         return (self.item,)
@@ -330,7 +332,7 @@ cdef class Keyed(Expression):
         self.spec = spec
         self.span = span
         self.take_item(item)  # a spec holds numbers
-        self.flags = self.flags & FOREIGN | IMPURE
+        self.flags = self.flags & LASTING | IMPURE
 
     cdef tuple content(self):
         return (self.item, self.spec,)
@@ -347,7 +349,7 @@ cdef class Slot(Expression):
         self.kind = SLOT
         self.index = index
         self.span = span
-        self.flags = IMPURE | TESTS_KEYS
+        self.flags = IMPURE | TESTS_KEYS | HAS_TESTS
 
     cdef tuple content(self):
         return (self.index,)
@@ -367,7 +369,7 @@ cdef class KeyTest(Expression):
         self.kind = KEY_TEST
         self.test_kind = kind
         self.span = span
-        self.flags = IMPURE | TESTS_KEYS
+        self.flags = IMPURE | TESTS_KEYS | HAS_TESTS
 
     @property
     def kind(self):
@@ -388,7 +390,7 @@ cdef class Dynamic(Expression):
         self.kind = DYNAMIC
         self.resolver = resolver
         self.span = span
-        self.flags = IMPURE
+        self.flags = IMPURE | HAS_TESTS | KEEPS_STATE
         if isinstance(resolver, str):
             PyObject_GC_UnTrack(<PyObject*>self)
         else:

@@ -1,58 +1,85 @@
-"""A tag that a program made: a text, rules, and a text. What it means is remembered with what it calls."""
+"""Calls of tools, which a program made: each a text, rules, and a text. What they mean is remembered with the tools."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Final, TypeAlias
+from bisect import bisect_right
+from collections.abc import Callable, Hashable, Iterator, Sequence
+from typing import Any, Final, NamedTuple, TypeAlias
 
 from stackmask.grammar.compose.markers import Markers
-from stackmask.grammar.ir import EPSILON, Expr, RuleSet
+from stackmask.grammar.compose.merge import Merger, Place
+from stackmask.grammar.ir import Expr, RuleSet
 from stackmask.grammar.ir.build import sequence
 from stackmask.grammar.source.work import spend
 
 MAX_KEPT: Final = 32  # vocabularies, triggers and spellings for which it is remembered
 
-Kept: TypeAlias = dict[tuple[frozenset[str], str, str, str], tuple[str, Expr, Expr, Expr, Expr]]
-"""By the special tokens, the texts and the trigger: what the trigger takes of the first text, what is written before
-and after the rules, what these were, and the whole."""
+Spelling: TypeAlias = tuple[str, str, str]
+"""What is written before the name of a tool, after it, and after the arguments."""
 
 
-class Call:
-    """A call of one tool, between two texts.
+class KeptCalls(NamedTuple):
+    """What the calls of one tool mean: what the trigger takes of each, and what follows that; and the place of its rules."""
 
-    ``name``: of its rules; ``rules``: what makes them for a vocabulary. ``kept``: what is known of calls of this tool.
+    calls: list[tuple[str, Expr]]
+    place: Place
+
+
+Kept: TypeAlias = dict[Hashable, KeptCalls]
+
+
+class Calls:
+    """Calls of tools, each in some spellings.
+
+    ``tools``: have a ``name``, and ``kept_calls`` for what is known of their calls. ``rules``: what makes the rules of a
+    tool's arguments for a vocabulary; ``task``: what these depend on beside the vocabulary.
     """
 
-    __slots__ = ("begin", "end", "kept", "name", "rules")
+    __slots__ = ("rules", "spellings", "task", "tools")
 
     def __init__(
-        self, begin: str, name: str, rules: Callable[[Markers], RuleSet], end: str, kept: Kept
+        self,
+        tools: Sequence[Any],
+        spellings: tuple[Spelling, ...],
+        rules: Callable[[Any, Markers], RuleSet],
+        task: Hashable,
     ) -> None:
-        self.begin = begin
-        self.name = name
+        self.tools = tools
+        self.spellings = spellings
         self.rules = rules
-        self.end = end
-        self.kept = kept
+        self.task = task
 
-    def after(self, trigger: str, markers: Markers, inner: Expr) -> tuple[str, Expr]:
-        """Return the part of ``begin`` that the trigger takes, and what follows it; ``inner``: what the rules mean.
+    def after(
+        self, triggers: tuple[str, ...], markers: Markers, merger: Merger
+    ) -> Iterator[list[tuple[str, Expr]]]:
+        """Yield, for each tool, the part of its calls that a trigger takes, and what follows it, the same object each time.
 
-        The same object for the same arguments, so that what is known of it stays known.
+        ``triggers``: in ascending order, of which none begins another one. Raises: ValueError if a call begins with none.
         """
-        spend(8)
-        key = (markers.names, self.begin, self.end, trigger)
-        known = self.kept.get(key)
-        if known is None:
-            size = markers.begin_with(self.begin, trigger) if trigger else 0
-            taken = self.begin[:size]
-            before = markers.expr(self.begin[size:])
-            behind = markers.expr(self.end) if self.end else EPSILON
-        elif known[3] is inner:
-            return known[0], known[4]
-        else:
-            taken, before, behind = known[:3]
-        whole = sequence((before, inner, behind))
-        if len(self.kept) >= MAX_KEPT:
-            self.kept.clear()
-        self.kept[key] = (taken, before, behind, inner, whole)
-        return taken, whole
+        spend(8 * len(self.tools) * len(self.spellings))
+        key = (markers.names, triggers, self.spellings, self.task)
+        ends = [markers.expr(end) for _, _, end in self.spellings]
+        for tool in self.tools:
+            kept = tool.kept_calls.get(key)
+            if kept is None or not merger.add_again(kept.place):
+                place = merger.place(self.rules(tool, markers), tool.name)
+                kept = KeptCalls(self._read(tool.name, place.meaning, triggers, markers, ends), place)
+                if len(tool.kept_calls) >= MAX_KEPT:
+                    tool.kept_calls.clear()
+                tool.kept_calls[key] = kept
+            yield kept.calls
+
+    def _read(
+        self, name: str, inner: Expr, triggers: tuple[str, ...], markers: Markers, ends: list[Expr]
+    ) -> list[tuple[str, Expr]]:
+        """Return what the calls of one tool mean. ``inner``: what its arguments mean."""
+        calls = []
+        for (before, after, _), end in zip(self.spellings, ends, strict=True):
+            begin = before + name + after
+            # no trigger begins another one, so only the last one before can begin this
+            trigger = triggers[max(0, bisect_right(triggers, begin) - 1)]
+            if not begin.startswith(trigger):
+                raise ValueError(begin)
+            size = markers.begin_with(begin, trigger) if trigger else 0
+            calls.append((begin[:size], sequence((markers.expr(begin[size:]), inner, end))))
+        return calls

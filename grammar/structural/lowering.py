@@ -11,7 +11,7 @@ from stackmask.grammar.compose.markers import Markers
 from stackmask.grammar.compose.merge import Merger
 from stackmask.grammar.ir import EPSILON, Expr, Intersection, RuleSet, TokenTerminal
 from stackmask.grammar.ir.build import choice, repeat, sequence
-from stackmask.grammar.structural.call import Call
+from stackmask.grammar.structural.call import Calls
 from stackmask.grammar.structural.fields import Fields
 
 Part = Callable[[Fields, Markers], RuleSet]
@@ -130,9 +130,9 @@ class FormatLowering:
 
     # -- tags ------------------------------------------------------------------------------------------
 
-    def _tags(self, fields: Fields) -> list[Fields | Call]:
+    def _tags(self, fields: Fields) -> list[Fields | Calls]:
         found = [
-            item if isinstance(item, Call) else fields.inner(f"tags/{i}", item, "tag")
+            item if isinstance(item, Calls) else fields.inner(f"tags/{i}", item, "tag")
             for i, item in enumerate(fields.items("tags"))
         ]
         for tag in found:
@@ -141,10 +141,6 @@ class FormatLowering:
         if not found:
             raise fields.wrong("tags", "no tags")
         return found
-
-    def _after_trigger(self, call: Call, trigger: str) -> tuple[str, Expr]:
-        """Return the part of a call that a trigger takes, and what follows it."""
-        return call.after(trigger, self.markers, self.merger.add(call.rules(self.markers), call.name))
 
     def _ends_of(self, tag: Fields) -> Ends:
         value = tag.value("end")
@@ -190,9 +186,7 @@ class FormatLowering:
             return choice((self.format(content, ends), self.format(content))), False
         return self.format(content, ends), False
 
-    def _tag(self, tag: Fields | Call, outer: Ends = ()) -> tuple[Expr, bool]:
-        if isinstance(tag, Call):
-            return self._rule(self._after_trigger(tag, "")[1]), False
+    def _tag(self, tag: Fields, outer: Ends = ()) -> tuple[Expr, bool]:
         begin = tag.value("begin")
         if isinstance(begin, str):
             start = self.markers.expr(tag.text("begin"))
@@ -208,7 +202,14 @@ class FormatLowering:
         return self.merger.define(f"tag{self.tag_count}", expr)
 
     def _tags_with_separator(self, fields: Fields) -> Expr:
-        tag = choice([self._tag(tag)[0] for tag in self._tags(fields)])
+        tags: list[Expr] = []
+        for tag in self._tags(fields):
+            if isinstance(tag, Calls):
+                for calls in tag.after(("",), self.markers, self.merger):
+                    tags += [self._rule(call) for _, call in calls]
+            else:
+                tags.append(self._tag(tag)[0])
+        tag = choice(tags)
         if not fields.flag("stop_after_first"):
             more = sequence((self.markers.expr(fields.text("separator")), tag))
             tag = sequence((tag, repeat(more, 0, None)))
@@ -277,19 +278,22 @@ class FormatLowering:
                 raise fields.wrong(f"triggers/{inside[position]}", problem)
         branches: dict[str, list[Expr]] = {}
         for index, tag in enumerate(self._tags(fields)):
-            begin = tag.begin if isinstance(tag, Call) else tag.text("begin")
+            if isinstance(tag, Calls):
+                try:
+                    for calls in tag.after(tuple(ordered), self.markers, self.merger):
+                        for taken, rest in calls:
+                            branches.setdefault(taken, []).append(rest)
+                except ValueError as error:
+                    raise fields.wrong(f"tags/{index}/begin", _no_trigger(str(error), triggers)) from None
+                continue
+            begin = tag.text("begin")
             # no trigger begins another one, so only the last one before can begin this
             trigger = ordered[max(0, bisect_right(ordered, begin) - 1)]
             if not begin.startswith(trigger):
-                problem = f"{begin!r:.60} begins with no trigger; there are {triggers!r:.200}"
-                raise fields.wrong(f"tags/{index}/begin", problem)
-            if isinstance(tag, Call):
-                taken, rest = self._after_trigger(tag, trigger)
-            else:
-                size = self.markers.begin_with(begin, trigger)
-                taken = begin[:size]
-                rest = sequence((self.markers.expr(begin[size:]), self._after_begin(tag)[0]))
-            branches.setdefault(taken, []).append(rest)
+                raise fields.wrong(f"tags/{index}/begin", _no_trigger(begin, triggers))
+            size = self.markers.begin_with(begin, trigger)
+            rest = sequence((self.markers.expr(begin[size:]), self._after_begin(tag)[0]))
+            branches.setdefault(begin[:size], []).append(rest)
         return {trigger: self._rule(choice(rests)) for trigger, rests in branches.items()}
 
     def _dispatched(self, fields: Fields) -> dict[str, Expr]:
@@ -328,6 +332,10 @@ class FormatLowering:
             return any_tag if at_least_one else sequence((between, repeat(any_tag, 0, 1)))
         after = repeat(sequence((between, any_tag)), 0, None)
         return sequence((any_tag, after, between)) if at_least_one else sequence((after, between))
+
+
+def _no_trigger(begin: str, triggers: list[str]) -> str:
+    return f"{begin!r:.60} begins with no trigger; there are {triggers!r:.200}"
 
 
 def _is_unlimited(content: Fields) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import marshal
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Mapping
@@ -46,7 +47,10 @@ class KnownTools:
                 self._tools.move_to_end(key)
                 return found
         copy = marshal.loads(key)
-        if holds_bytes(copy):  # `marshal` takes all that has a buffer, such as numbers of NumPy, for bytes
+        try:
+            json.dumps(copy)
+        except (TypeError, ValueError, RecursionError):
+            # bytes: `marshal` takes all that has a buffer, such as numbers of NumPy, for them
             return make(source)
         found = make(copy)
         with self._lock:
@@ -56,21 +60,6 @@ class KnownTools:
             while len(self._tools) > MAX_TOOLS or self._bytes > MAX_BYTES:
                 self._bytes -= len(self._tools.popitem(last=False)[0])
         return found
-
-
-def holds_bytes(value: Any) -> bool:
-    """Tell whether bytes are somewhere in a value of plain containers. Cost: linear, no recursion."""
-    todo = [value]
-    while todo:
-        part = todo.pop()
-        if isinstance(part, bytes):
-            return True
-        if isinstance(part, dict):
-            todo += part
-            todo += part.values()
-        elif isinstance(part, list | tuple | set | frozenset):
-            todo += part
-    return False
 
 
 KNOWN_TOOLS: Final = KnownTools()
@@ -85,7 +74,10 @@ def read_tools(sources: Iterable[Any]) -> list[Tool]:
     for index, source in enumerate(sources):
         spend(10)
         try:
-            tool = KNOWN_TOOLS.of(source, Tool.of) if type(source) is dict else Tool.of(source)
+            if type(source) is Tool:
+                tool = source
+            else:
+                tool = KNOWN_TOOLS.of(source, Tool.of) if type(source) is dict else Tool.of(source)
         except ToolError as error:
             raise ToolError(f"/tools/{index}{error.pointer}", str(error).partition(": ")[2]) from None
         first = names.setdefault(tool.name, index)

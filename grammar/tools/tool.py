@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Mapping
 from copy import copy
 from keyword import iskeyword
-from typing import Any, Final, get_type_hints
+from typing import Any, Final, TypeAlias, get_type_hints
 
 from stackmask.grammar.compose.markers import Markers
 from stackmask.grammar.grammar import Grammar
@@ -40,6 +40,7 @@ _OTHERS: Final = (
 )
 _SEEN: Final = frozenset((*_KEYS, *_OTHERS))  # others are looked at for a misspelt key, which takes longer
 PRIMITIVES: Final = frozenset({"null", "boolean", "integer", "number", "string", "array"})
+RulesKey: TypeAlias = tuple[str, str | frozenset[str], str, str]
 _KNOWN: Final = 16  # rule sets that a tool keeps: one for each style and vocabulary
 
 
@@ -108,7 +109,7 @@ class Tool:
         self.has_pattern = False
         if grammar is not None and parameters is None:
             self.parameters = _of_text(self.input)
-        self._rules: dict[tuple[Any, ...], RuleSet] = {}
+        self._rules: dict[RulesKey, RuleSet] = {}
         self._others: dict[bool, Tool] = {}  # by what they are in place of this one's `strict`
         self.kept_calls = {}
 
@@ -229,6 +230,10 @@ class Tool:
             raise SchemaError("", "type", f"arguments are an object, and the schema allows {types}s only")
         return schema  # what is wrong with it is said when it is read
 
+    def has_rules(self, key: RulesKey) -> bool:
+        """Tell whether the rules of arguments are made already. ``key``: what ``rules_key`` returns for them."""
+        return key in self._rules
+
     def rules(
         self,
         style: str,
@@ -242,8 +247,7 @@ class Tool:
 
         Raises: SchemaError and its subclasses, about the schema.
         """
-        blanks_given = "" if whitespace is None else repr(whitespace)
-        key = (style, blanks if style == "json" else markers.names, blanks_given, profile)
+        key = rules_key(style, markers, whitespace, profile=profile, blanks=blanks)
         found = self._rules.get(key)
         if style == TEXT:
             return self._rules_of_text(markers)
@@ -286,6 +290,14 @@ class Tool:
         if self.grammar is None:
             raise ToolError("", "arguments are text in this style: the tool needs a `grammar`")
         return self.grammar.for_vocabulary(markers.names).normalize()
+
+
+def rules_key(
+    style: str, markers: Markers, whitespace: Any = None, *, profile: str, blanks: str
+) -> RulesKey:
+    """Return what the rules of a tool's arguments depend on beside the tool."""
+    given = "" if whitespace is None else repr(whitespace)
+    return style, blanks if style == "json" else markers.names, given, profile
 
 
 def _parameters_of(function: Callable[..., Any], *, mark_objects: bool = False) -> dict[str, Any]:

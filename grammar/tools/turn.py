@@ -18,12 +18,12 @@ from stackmask.grammar.normalize import normalize
 from stackmask.grammar.source.diagnostics import StackmaskError
 from stackmask.grammar.source.gc_pause import without_collection
 from stackmask.grammar.source.similar import similar
-from stackmask.grammar.structural.call import Call
+from stackmask.grammar.structural.call import Calls
 from stackmask.grammar.structural.frontend import ANY_BLANKS, format_rules
 from stackmask.grammar.tools.errors import ToolError
 from stackmask.grammar.tools.known_tools import read_tools
 from stackmask.grammar.tools.styles import NAME, NUMBER, PYTHON, TEXT, ToolStyle, is_built_in, style_of
-from stackmask.grammar.tools.tool import Tool, named_error
+from stackmask.grammar.tools.tool import Tool, named_error, rules_key
 
 REASONING: Final = ("on", "off", "auto")
 Format = dict[str, Any]
@@ -68,7 +68,7 @@ class Turn:
             if tool.grammar is not None and self.style.arguments != TEXT and not tool.has_pattern:
                 problem = "its argument is text of a grammar, and calls of this style have none: use a style of one's own"
                 raise ToolError(f"/tools/{index}/grammar", problem)
-        self.places = {tool.name: f"/tools/{index}" for index, tool in enumerate(self.tools)}
+        self.names = {tool.name: index for index, tool in enumerate(self.tools)}
         if strict is not None:
             self.tools = [tool.with_strict(strict) for tool in self.tools]
         self.mode, self.allowed = self._choice(tool_choice)
@@ -91,7 +91,8 @@ class Turn:
     def rules(self, special_names: frozenset[str]) -> Merged:
         """Return the rules of the turn for a vocabulary. Raises: ToolError, SchemaError, GrammarError."""
         with without_collection():  # all that is made is kept, and none of it leads back to itself
-            self._read_tools(Markers(special_names))
+            if self.style.arguments != "json":  # which `check` has read, as it does not depend on markers
+                self._read_tools(Markers(special_names))
             form = self._framed() if self.style.content[0] else self._marked()
             return format_rules(form, special_names)
 
@@ -106,12 +107,15 @@ class Turn:
         )
 
     def _read_tools(self, markers: Markers) -> None:
+        arguments = self.style.arguments
+        known = rules_key(arguments, markers, profile=self.profile, blanks=self.style.blanks)
         for tool in self.allowed:
+            if tool.has_rules(known) or (tool.is_text and arguments == TEXT):
+                continue
             try:
-                if not (tool.is_text and self.style.arguments == TEXT):
-                    tool.rules(self.style.arguments, markers, profile=self.profile, blanks=self.style.blanks)
+                self._arguments(tool, markers)
             except StackmaskError as error:
-                raise named_error(error, self.places[tool.name], tool.name) from None
+                raise named_error(error, f"/tools/{self.names[tool.name]}", tool.name) from None
 
     # -- options -------------------------------------------------------------------------------------
 
@@ -121,7 +125,7 @@ class Turn:
             choice = "auto"
         if isinstance(choice, str):
             if choice not in ("auto", "none", "required"):
-                name = choice if choice in self.places else similar(choice, self.places)
+                name = choice if choice in self.names else similar(choice, self.names)
                 cure = (
                     f'; of one tool it is {{"type": "function", "function": {{"name": "{name}"}}}}'
                     if name
@@ -163,8 +167,8 @@ class Turn:
         for tool in self.tools:
             if tool.name == name:
                 return tool
-        close = similar(name, self.places) if isinstance(name, str) else ""
-        help = f"did you mean `{close}`?" if close else f"there are {', '.join(self.places) or 'none'}"
+        close = similar(name, self.names) if isinstance(name, str) else ""
+        help = f"did you mean `{close}`?" if close else f"there are {', '.join(self.names) or 'none'}"
         raise ToolError(place, f"no tool `{name!s:.60}`; {help}")
 
     def _answer(self, wanted: Any) -> Format | None:
@@ -190,30 +194,35 @@ class Turn:
 
     # -- parts of a turn -----------------------------------------------------------------------------
 
-    def _call_tags(self) -> list[Format | Call]:
+    def _call_tags(self) -> list[Format | Calls]:
         """Return a tag for each tool and each spelling of a call."""
-        found: list[Format | Call] = []
-        arguments = self.style.arguments
-        spellings = [
-            (*begin.partition(NUMBER), end, _is_text(begin) and _is_text(end))
-            for begin, end in self.style.calls
-        ]
+        style = self.style
+        arguments = style.arguments
+        if arguments != TEXT and all(_is_plain(begin, end) for begin, end in style.calls):
+            spellings = tuple([(*_parted(begin), end) for begin, end in style.calls])
+            return [Calls(self.allowed, spellings, self._arguments, (arguments, self.profile, style.blanks))]
+        found: list[Format | Calls] = []
         for tool in self.allowed:
-            rules = partial(tool.rules, arguments, profile=self.profile, blanks=self.style.blanks)
             is_any = tool.is_text and arguments == TEXT
-            for begin, number, after, end, is_plain in spellings:
-                before = begin.replace(NAME, tool.name)
-                if is_plain and not number and not is_any:
-                    found.append(Call(before, tool.name, rules, end, tool.kept_calls))
-                    continue
-                content: Format = {"type": "rules", "name": tool.name, "rules": rules}
+            for begin, end in style.calls:
+                begin, number, after = begin.partition(NUMBER)
+                content: Format = {
+                    "type": "rules",
+                    "name": tool.name,
+                    "rules": partial(self._arguments, tool),
+                }
                 if is_any:
                     content = {"type": "any_text"}
                 if number:
                     digits = {"type": "regex", "pattern": "[0-9]+"}
                     content = _sequence(digits, _const(after.replace(NAME, tool.name)), content)
-                found.append(_tag(before, content, end))
+                found.append(_tag(begin.replace(NAME, tool.name), content, end))
         return found
+
+    def _arguments(self, tool: Tool, markers: Markers) -> RuleSet:
+        """Return the rules of the arguments of a tool."""
+        style = self.style
+        return tool.rules(style.arguments, markers, profile=self.profile, blanks=style.blanks)
 
     def _calls(self) -> Format:
         """Return one call, or several in their section."""
@@ -274,7 +283,7 @@ class Turn:
                 else _any_of(self._calls(), self._other_text(excludes))
             )
         if style.section[0]:
-            tags: list[Format | Call] = [self._calls()]
+            tags: list[Format | Calls] = [self._calls()]
             once = True
         else:
             tags = self._call_tags()
@@ -365,9 +374,19 @@ def _answer_rules(schema: Any, profile: str, _: Markers) -> RuleSet:
         raise
 
 
+def _is_plain(begin: Any, end: Any) -> bool:
+    """Tell whether a call has a name and no number, and its markers need no look: what else there may be is an error."""
+    return _is_text(begin) and _is_text(end) and NUMBER not in begin and begin.count(NAME) == 1
+
+
 def _is_text(marker: Any) -> bool:
-    """Tell whether a marker needs no look: what else a style of one's own may have is an error with a place."""
     return isinstance(marker, str) and not any("\ud800" <= char <= "\udfff" for char in marker)
+
+
+def _parted(begin: str) -> tuple[str, str]:
+    """Return what is written before the name of a tool, and what comes after it."""
+    before, _, after = begin.partition(NAME)
+    return before, after
 
 
 def _sequence(*elements: Format) -> Format:

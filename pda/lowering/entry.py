@@ -61,7 +61,6 @@ class Lowered:
     """
 
     start: int
-    rules: list[int]
     token_classes: dict[tuple[int, ...], int]
     stacked: bool
 
@@ -84,7 +83,7 @@ def lower(rules: ir.RuleSet, tables: Tables, *, strip_first_space: bool = False)
                 build.sequence([build.guard(ALL_BYTES & ~blank), start]),  # mutant: blank-twice
             ]
         )
-    return Lowered(start, list(lowering.numbers.values()), lowering.token_classes, lowering.stacked)
+    return Lowered(start, lowering.token_classes, lowering.stacked)
 
 
 def literal_set(terms: TermStore, words: list[bytes]) -> int:

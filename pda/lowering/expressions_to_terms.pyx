@@ -137,7 +137,7 @@ cdef class TermMaker:
         if expr.lowered_by == self.run_number:
             return expr.term_here
         made = self.make(expr)
-        if expr.kind <= REFERENCE:
+        if expr.kind <= TOKEN:
             expr.term_here = made
             expr.lowered_by = self.run_number
         return made

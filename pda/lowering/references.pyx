@@ -182,6 +182,8 @@ cdef class RuleScan:
                 other = known.ref_names[i]
                 users.setdefault(other, []).append(name)
                 hit = found.get(other)
+                if hit is None:
+                    hit = self.rules.numbers.get(other)  # of a part, which has its number already
                 if hit is None or <int32_t>hit != known.ref_numbers[i]:
                     wrong.append(name)
         while wrong:

@@ -40,6 +40,7 @@ from stackmask.pda.ids cimport ACTION_NONE, TermId
 from stackmask.pda.terms.term_store cimport TermBuilder
 
 from stackmask.grammar.ir import TokenLimit
+from stackmask.grammar.ir.parts import PartedRules
 from stackmask.grammar.ir.strongly_connected import components
 
 cdef enum:
@@ -56,6 +57,7 @@ cdef class Lowering:
     """The lowering of one grammar. It owns the facts, the scan and the maker of terms."""
 
     cdef object tables
+    cdef object tag             # of the tables
     cdef TermBuilder build
     cdef RuleFacts rules
     cdef TermMaker maker
@@ -64,6 +66,7 @@ cdef class Lowering:
 
     def __cinit__(self, tables):
         self.tables = tables
+        self.tag = tables.tag
         self.build = TermBuilder(tables.terms)
         self.rules = RuleFacts()
         self.maker = TermMaker(tables, self.rules)
@@ -92,6 +95,10 @@ cdef class Lowering:
         """Number all rules and return the term that calls ``start``."""
         cdef list todo, fresh = []
         cdef Expression body
+        if isinstance(rules, PartedRules):
+            for name, part in rules.parts.items():
+                self.add_part(name, part)
+            rules = rules.own
         for name, rule in rules.items():
             self.rules.bodies[name] = rule.body
         known = self.scan.recall()
@@ -119,6 +126,36 @@ cdef class Lowering:
         if len(self.maker.pure) > MAX_PURE:
             self.maker.pure.clear()
         return self.maker.reference(start, ACTION_NONE, False)
+
+    cdef int add_part(self, object name, object part) except -1:
+        """Take the start rule of a part, which is made on its own, and remembered with the part."""
+        cdef tuple known = part.lowered
+        cdef RuleFacts made
+        cdef object start = part.start
+        if known is None or known[0] != self.tag:
+            lowering = Lowering(self.tables)
+            lowering.run(part.rules, start)
+            made = (<Lowering>lowering).rules
+            known = (
+                self.tag,
+                made.numbers[start],
+                made.heights[start],
+                made.nullable.get(start),
+                start in made.keyed,
+                made.stacked,
+            )
+            if made.token_classes:  # they belong to one grammar
+                self.rules.token_classes.update(made.token_classes)
+            elif self.tag:
+                part.lowered = known
+        self.rules.numbers[name] = known[1]
+        self.rules.heights[name] = known[2]
+        if known[3] is not None:
+            self.rules.nullable[name] = known[3]
+        if known[4]:
+            self.rules.keyed.add(name)
+        self.rules.stacked |= <bint>known[5]
+        return 0
 
     cdef int add_rule(self, object name) except -1:
         """Number a rule that does not call itself: by its term, so that equal rules are one."""

@@ -1,0 +1,83 @@
+"""Rules that are put together from parts, each a rule set of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, ItemsView, Iterator, Mapping, ValuesView
+
+from stackmask.grammar.ir.build import effects_of
+from stackmask.grammar.ir.expressions import Expression, Rule, RuleRef, Scope
+
+
+class PartedRules(Mapping[str, Rule]):
+    """The rules of a whole and of its parts. Those of parts get their names in the whole when somebody asks for them.
+
+    ``own``: the rules of the whole. ``parts``: what is known of each part, by the name of its start rule in the whole.
+    The automaton needs no more than these, so that what a part became in it serves every whole that has the part.
+    """
+
+    __slots__ = ("_all", "_write", "own", "parts")
+
+    def __init__(
+        self, own: dict[str, Rule], parts: dict[str, PartFacts], write: Callable[[], dict[str, Rule]]
+    ) -> None:
+        """``write``: what returns all rules under their names in the whole."""
+        self.own = own
+        self.parts = parts
+        self._write = write
+        self._all: dict[str, Rule] | None = None
+
+    def all(self) -> dict[str, Rule]:
+        """Return all rules. Cost: linear in them the first time."""
+        found = self._all
+        if found is None:
+            found = self._all = self._write()
+        return found
+
+    def __getitem__(self, name: str) -> Rule:
+        return self.all()[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.all())
+
+    def __len__(self) -> int:
+        return len(self.all())
+
+    def items(self) -> ItemsView[str, Rule]:
+        """Return names with their rules."""
+        return self.all().items()
+
+    def values(self) -> ValuesView[Rule]:
+        """Return the rules."""
+        return self.all().values()
+
+    def __reduce__(self) -> tuple[type[dict[str, Rule]], tuple[dict[str, Rule]]]:
+        return dict, (self.all(),)
+
+
+class PartFacts:
+    """What is known of a rule set as a part of others; it does not lead back to that rule set.
+
+    ``restricts``: it restricts what may follow. ``depends``: it depends on the semantic state or keys of an object.
+    ``keeps_state``: it may change the semantic state. ``lowered``: what its start rule became in the automata of the
+    tables with this number, which come first; None where that is not known.
+    """
+
+    __slots__ = ("_meant", "depends", "keeps_state", "lowered", "restricts", "rules", "start")
+
+    def __init__(self, rules: Mapping[str, Rule], start: str) -> None:
+        self.rules = rules.all() if isinstance(rules, PartedRules) else rules
+        self.start = start
+        self.restricts, self.depends, self.keeps_state = effects_of(self.rules)
+        self.lowered: tuple[int, int, int, int | None, bool, bool] | None = None
+        self._meant: tuple[str, Expression] = ("", RuleRef(start))
+
+    def __reduce__(self) -> tuple[type[PartFacts], tuple[Mapping[str, Rule], str]]:
+        return PartFacts, (self.rules, self.start)
+
+    def meaning(self, name: str) -> Expression:
+        """Return what means the part where its start rule has this name: the same object each time it comes again."""
+        known = self._meant
+        if known[0] != name:
+            reference = RuleRef(name)
+            known = self._meant = (name, Scope(reference) if self.keeps_state else reference)
+        return known[1]
