@@ -354,8 +354,8 @@ def compare(
         str,
         typer.Argument(
             metavar="PATTERN|GRAMMAR|SCHEMA",
-            help="A regular expression, a grammar file or the name of a bundled grammar, or a JSON schema: a file "
-            "or the text itself.",
+            help="A regular expression, a grammar file or the name of a bundled grammar, a JSON schema (a file or the "
+            "text itself), or a type: module:Class.",
         ),
     ],
     as_regex: Annotated[
@@ -416,7 +416,8 @@ def compare(
     Exit status: 0 compared, 1 the masks of the two modes differ, 2 bad input. What an engine refuses is part of
     the result.
     """
-    from stackmask.runtime.cli.comparing import run_compare
+    from stackmask.runtime.cli.comparing import run_compare, type_subject
+    from stackmask.runtime.cli.grammars import is_type_name
     from stackmask.runtime.comparison.measuring import Limits
     from stackmask.runtime.comparison.subject import Kind, read_subject
 
@@ -425,7 +426,12 @@ def compare(
     if len(kinds) > 1:
         raise typer.BadParameter("give one of --regex, --grammar, --schema")
     kind = kinds[0] if kinds else None
-    subject = read_subject(language, kind, start=start, flavor=cast(Any, flavor), flags=flags, search=search)
+    if kind is None and is_type_name(language):
+        subject = type_subject(language)
+    else:
+        subject = read_subject(
+            language, kind, start=start, flavor=cast(Any, flavor), flags=flags, search=search
+        )
     raise typer.Exit(
         run_compare(
             subject,

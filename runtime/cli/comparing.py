@@ -8,9 +8,11 @@ from pathlib import Path
 
 from rich.table import Table
 
+from stackmask.grammar.grammar import Grammar
 from stackmask.grammar.source.diagnostics import StackmaskError
 from stackmask.runtime.cli.console import cell, messages, output, show_error
 from stackmask.runtime.cli.console import show as show_text
+from stackmask.runtime.cli.grammars import import_type
 from stackmask.runtime.comparison.engines import PUSHDOWN
 from stackmask.runtime.comparison.measuring import Column, Limits
 from stackmask.runtime.comparison.result import Comparison, compare, figures
@@ -19,6 +21,21 @@ from stackmask.runtime.comparison.tokenizer import load_tokenizer
 
 EQUAL, DIFFERENT = 0, 1
 SHOWN = 200  # characters of the text
+
+
+def type_subject(name: str) -> Subject:
+    """Return what to compare for ``module:Class``: the JSON Schema that pydantic has for the type.
+
+    Raises: StackmaskError if it leads to no type, or to one without a schema.
+    """
+    found = import_type(name)
+    Grammar.of(found)  # says what is wrong with it
+    from pydantic import TypeAdapter
+
+    from stackmask.grammar.json_schema.document.typed_dicts import readable_type
+
+    adapter = found if isinstance(found, TypeAdapter) else TypeAdapter(readable_type(found))
+    return Subject("schema", json.dumps(adapter.json_schema()), origin=name)
 
 
 def run_compare(

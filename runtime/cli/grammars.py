@@ -59,9 +59,9 @@ def load_grammar(name: str, start: str | None = None, reading: Reading | None = 
         if name.lower().endswith(".json"):
             _without_start(reading, "a JSON Schema")
             return _from_schema_text(read_text(Path(name)), reading, name)
-        if not _is_file(name) and _TYPE.fullmatch(name):
+        if is_type_name(name):
             _without_start(reading, "a type")
-            return Grammar.of(_import(name), profile=reading.profile)
+            return Grammar.of(import_type(name), profile=reading.profile)
         if not _is_file(name) and name.lstrip()[:1] == "{":
             _without_start(reading, "a JSON Schema")
             return _from_schema_text(name, reading, "<schema>")
@@ -71,6 +71,11 @@ def load_grammar(name: str, start: str | None = None, reading: Reading | None = 
             _refuse_other(name)
         return Grammar.from_file(name, reading.start)
     return Grammar.bundled(name, reading.start)
+
+
+def is_type_name(name: str) -> bool:
+    """Tell whether this is ``module:Class``, and no file."""
+    return _TYPE.fullmatch(name) is not None and not _is_file(name)
 
 
 def _refuse_other(name: str) -> None:
@@ -136,7 +141,7 @@ def _from_schema_text(text: str, reading: Reading, name: str) -> Grammar:
     return Grammar.from_json_schema(schema, profile=reading.profile)
 
 
-def _import(name: str) -> Any:
+def import_type(name: str) -> Any:
     """Return what ``module:Class`` names; modules of the working folder are found, as ``python -m`` finds them."""
     module_name, _, path = name.partition(":")
     if "" not in sys.path and str(Path.cwd()) not in sys.path:

@@ -86,10 +86,12 @@ def read_subject(
 ) -> Subject:
     """Tell what an argument of the command line is, and read it.
 
-    Without ``kind``, in this order: a file, by its ending; the name of a bundled grammar; a JSON object or a name
-    that ends like a file; text with a rule (``::=``); and else a pattern.
+    Without ``kind``, in this order: a file, by its ending; a pattern between slashes; the name of a bundled grammar; a
+    JSON object or a name that ends like a file; text with a rule (``::=``); and else a pattern.
     Raises: ComparisonError, GrammarFileError if there is no such file, or nothing tells what it is.
     """
+    if kind is None and len(argument) > 2 and argument[0] == argument[-1] == "/" and not _is_file(argument):
+        kind, argument = "regex", argument[1:-1]  # as other commands have it
     kind = kind or _kind_of(argument)
     if kind == "regex":
         return Subject("regex", argument, flavor=flavor, flags=flags, search=search)

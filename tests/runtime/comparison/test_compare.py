@@ -14,6 +14,7 @@ from typer.testing import CliRunner
 
 import stackmask as sm
 from stackmask.runtime.cli.app import app
+from stackmask.runtime.cli.comparing import type_subject
 from stackmask.runtime.comparison import ComparisonError, Limits, Subject, compare, read_subject
 from stackmask.runtime.comparison.engines import FSM, PUSHDOWN
 from stackmask.runtime.comparison.measuring import _how_it_ended
@@ -49,6 +50,7 @@ def assert_refused(result: Any, message: str) -> None:
         ("a.json|b", "regex"),
         (r"[a-z]+\.json", "regex"),
         ("{3}", "regex"),
+        ("/a+/", "regex"),
         ('{"type": "string"}', "schema"),
         ('root ::= "a"', "grammar"),
         ("json", "grammar"),
@@ -68,6 +70,24 @@ def test_files_are_told_apart_by_their_ending(tmp_path: Path) -> None:
     with pytest.raises(ComparisonError, match="say what it is with --grammar or --schema"):
         read_subject(str(other))
     assert read_subject(str(other), "grammar").source == 'root ::= "c"'
+
+
+def test_a_pattern_may_stand_between_slashes() -> None:
+    assert read_subject("/a/b/") == Subject("regex", "a/b")
+    assert read_subject("//") == Subject("regex", "//")
+    assert read_subject("/a/", "regex") == Subject("regex", "/a/")
+
+
+def test_a_type_is_its_schema(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "shapes_to_compare.py").write_text(
+        "import typing\nclass Point(typing.TypedDict):\n    x: int\n"
+    )
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(tmp_path)
+    subject = type_subject("shapes_to_compare:Point")
+    assert subject.title == "shapes_to_compare:Point" and subject.schema()["required"] == ["x"]
+    refused = call("shapes_to_compare:Line", "--no-peers")
+    assert refused.exit_code == 2 and "has no Line; its classes: Point" in refused.stderr
 
 
 def test_kind_can_be_forced() -> None:
