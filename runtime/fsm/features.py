@@ -56,8 +56,10 @@ def _without_key_captures(body: Expr) -> Expr:
 def _obstacle(expr: Expr) -> str:
     match expr:
         case ir.Capture(_, "key"):
-            return "an open object, whose undeclared keys must differ (additionalProperties: false "
-            "closes it, repeated_keys=True lets them repeat)"
+            return (
+                "an open object, whose undeclared keys must differ (additionalProperties: false closes it, "
+                "repeated_keys=True lets them repeat)"
+            )
         case ir.Capture(_, "push"):
             return "a capture (@push)"
         case ir.Capture(_, ir.TokenLimit()):
