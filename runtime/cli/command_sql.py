@@ -53,9 +53,10 @@ def run_sql(question: str, db: str | None, model_name: str | None, how: Asking) 
     change = asked_change(question)
     status = _ask(question, db, model_name, how, notes)
     if change is not None:
-        other = ": what is shown answers another question" if status == ANSWERED else ""
+        other = "; if so, what is shown answers another one" if status == ANSWERED else ""
         notes.insert(
-            0, f"only reading is possible, and nothing was changed; the question asks to {change}{other}"
+            0,
+            f"only reading is possible: nothing was changed. The question seems to ask for a change ({change}){other}",
         )
     for note in notes:
         show_error(f"note: {note}")

@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 from stackmask.runtime.cli.app import app
 from stackmask.runtime.cli.changes import asked_change
 
-NOTE = "note: only reading is possible, and nothing was changed; the question asks to "
+NOTE = "note: only reading is possible: nothing was changed. The question seems to ask for a change "
 
 
 @pytest.mark.parametrize(
@@ -72,13 +72,13 @@ def test_other_questions_are_not_taken_for_one(question: str) -> None:
 def test_the_note_comes_after_the_answer(form: str) -> None:
     result = call("Delete all customers", "--rows", "2", "--format", form)
     assert result.exit_code == 0 and "Ada" in result.stdout and NOTE not in result.stdout
-    assert f"{NOTE}delete: what is shown answers another question\n" in result.stderr
+    assert f"{NOTE}(delete); if so, what is shown answers another one\n" in result.stderr
     assert result.output.index("Ada") < result.output.index(NOTE)
 
 
 def test_the_note_beside_an_answer_that_was_cut_off() -> None:
     result = call("Delete all customers", "--max-new-tokens", "1")
-    assert result.exit_code == 1 and f"{NOTE}delete\n" in result.stderr
+    assert result.exit_code == 1 and f"{NOTE}(delete)\n" in result.stderr
 
 
 def test_no_note_beside_other_questions() -> None:
