@@ -401,6 +401,20 @@ async def campaign(name: str, server: Server, options: argparse.Namespace) -> di
     return await Campaign(server, options.seed, options.requests, at_once).run(options.minutes)
 
 
+def engine_counts(server: Server) -> dict[str, float]:
+    """Return what vLLM's engine counted; nothing of one that has died."""
+    try:
+        gauges = server.gauges()
+    except httpx.HTTPError:
+        return {}
+    return {
+        "tokens": gauges["vllm:generation_tokens_total"],
+        "drafted_tokens": gauges["vllm:spec_decode_num_draft_tokens_total"],
+        "accepted_drafted_tokens": gauges["vllm:spec_decode_num_accepted_tokens_total"],
+        "preemptions": gauges["vllm:num_preemptions_total"],
+    }
+
+
 def run_one(name: str, options: argparse.Namespace, work: Path) -> dict[str, Any]:
     """Start a server, send it what it is to answer, and end it."""
     tokenizer = tokenizer_of("gpt2-50k", MARKS)
@@ -414,12 +428,8 @@ def run_one(name: str, options: argparse.Namespace, work: Path) -> dict[str, Any
         started = server.wait()
         print(f"{name}: up after {started:.0f} s", flush=True)
         result = asyncio.run(campaign(name, server, options))
-        if name != SERVE and result["engine_alive"]:
-            gauges = server.gauges()
-            result["tokens"] = gauges["vllm:generation_tokens_total"]
-            result["drafted_tokens"] = gauges["vllm:spec_decode_num_draft_tokens_total"]
-            result["accepted_drafted_tokens"] = gauges["vllm:spec_decode_num_accepted_tokens_total"]
-            result["preemptions"] = gauges["vllm:num_preemptions_total"]
+        if name != SERVE:
+            result |= engine_counts(server)
     finally:
         server.stop()
         if options.logs:
