@@ -297,7 +297,8 @@ def main() -> None:
     for name, value in result.items():
         print(name, *(value.items() if isinstance(value, dict) else value), sep="\n  ")
     if given.write:
-        command = "VLLM_PYTHON benchmarks/serving_vllm_tests.py --offline --write"
+        offline = "--offline " if given.offline else ""
+        command = f"VLLM_PYTHON benchmarks/serving_vllm_tests.py {offline}--write"
         xgrammar = metadata.version("xgrammar")
         print(write_result("serving_vllm_tests", command, result, vllm=version, xgrammar=xgrammar))
 
