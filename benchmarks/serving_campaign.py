@@ -121,7 +121,7 @@ class Server:
             command = [sys.executable, "-c", program, "serve", "--model", str(model), "--port", str(port)]
             command += ["--style", "hermes", "--name", "tiny"]
         else:
-            command = [sys.executable, "-m", "vllm.entrypoints.openai.api_server", "--model", str(model)]
+            command = [sys.executable, "-m", "vllm.entrypoints.cli.main", "serve", str(model)]
             command += ["--served-model-name", "tiny", "--host", "127.0.0.1", "--port", str(port)]
             command += ["--max-model-len", "1024", "--max-num-seqs", "64", "--dtype", "float32"]
             command += ["--gpu-memory-utilization", "0.15", "--enable-auto-tool-choice"]

@@ -196,7 +196,31 @@ def embedded() -> Iterator[Figure]:
         yield Figure(page, row, "do not run", museum[name]["does_not_run"])
 
 
-CHECKED = (readme, json_grammar, jump_loops, audit, two_modes, embedded)
+def serving() -> Iterator[Figure]:
+    page, tests, section = "docs/serving/vllm.md", result("serving_vllm_tests"), "## vLLM's own tests"
+    files = {
+        "`test_structured_output_manager.py`": ("test_structured_output_manager",),
+        "`test_structural_tag_registry.py`": ("test_structural_tag_registry",),
+        "`test_abstract_parser.py`": ("test_abstract_parser", "TestToolChoice_Plus_ResponseFormat"),
+        "`test_backend_xgrammar_lark.py`": ("test_backend_xgrammar_lark",),
+        "`test_backend_xgrammar_stop_tokens.py`": ("test_backend_xgrammar_stop_tokens",),
+        "`test_validation.py`": ("test_validation",),
+    }
+    for row, names in files.items():
+        for column, engine in (("XGrammar", "xgrammar"), ("stackmask", "stackmask")):
+            passed = sum(tests[engine][name].get("passed", 0) for name in names)
+            yield Figure(page, row, column, passed, 0, section)
+    for name, found in result("serving_campaign")["configurations"].items():
+        where, counts = "docs/serving/serve.md" if name == "serve" else page, found["counts"]
+        yield Figure(where, name, "requests", found["rounds"] * 500, 0, "Asked for")
+        yield Figure(where, name, "valid", counts["honest: valid"], 0, "Asked for")
+        yield Figure(where, name, "cut at `max_tokens`", counts.get("honest: cut", 0), 0, "Asked for")
+        yield Figure(where, name, "at fault", len(found["faults"]), 0, "Asked for")
+        yield Figure(where, name, "left in the server", found["requests_left_in_the_server"], 0, "Asked for")
+        yield Figure(where, name, "MB after the last round", found["memory_mb_after_each_round"][-1], 0, "Asked for")
+
+
+CHECKED = (readme, json_grammar, jump_loops, audit, two_modes, embedded, serving)
 
 
 @pytest.mark.parametrize("figures", CHECKED, ids=lambda each: each.__name__)
