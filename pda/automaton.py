@@ -28,7 +28,9 @@ class Automaton:
         self.store = store
         info = store.info
         if info.single_bytes != ALL_BYTES:  # else there is nothing to look for in the rules
-            check_bytes({rule.name: rule.body for rule in rules.rules.values()}, info.single_bytes, info.silent)
+            check_bytes(
+                {rule.name: rule.body for rule in rules.rules.values()}, info.single_bytes, info.silent
+            )
         self.lowered: Lowered = lower(rules, store.tables, strip_first_space=info.strip_first_space)
         self.start_state: int = store.semantics.start(rules.initial, self.lowered.stacked)
         if not store.space.is_live(self.lowered.start, self.start_state):  # mutant: no-text

@@ -6,7 +6,7 @@ stay one rule, so that they are lowered once.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Mapping
+from collections.abc import Callable, Hashable, Iterable
 from dataclasses import replace
 from functools import partial
 from typing import Any, Final, NamedTuple, TypeVar

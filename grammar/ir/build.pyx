@@ -295,7 +295,7 @@ def referred(body):
 
 
 def effects_of(rules):
-    """Return whether some rule restricts what may follow, tests the semantic state or keys, may change that state."""
+    """Return whether some rule restricts what may follow, tests the semantic state or keys, may change it."""
     cdef int flags = 0
     for rule in rules.values():
         flags |= (<Expression?>(<Rule?>rule).body).flags

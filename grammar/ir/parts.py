@@ -65,7 +65,7 @@ class PartFacts:
     __slots__ = ("_meant", "depends", "keeps_state", "lowered", "restricts", "rules", "start")
 
     def __init__(self, rules: Mapping[str, Rule], start: str) -> None:
-        self.rules = rules.all() if isinstance(rules, PartedRules) else rules
+        self.rules = rules if type(rules) is dict else dict(rules.items())
         self.start = start
         self.restricts, self.depends, self.keeps_state = effects_of(self.rules)
         self.lowered: tuple[int, int, int, int | None, bool, bool] | None = None

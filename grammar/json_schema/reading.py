@@ -9,7 +9,7 @@ from threading import Lock
 from typing import Any, Final, NamedTuple
 from urllib.parse import urldefrag
 
-from stackmask.grammar.ir import RuleSet
+from stackmask.grammar.ir import Rule, RuleSet
 from stackmask.grammar.json_schema.algebra.algebra import Algebra
 from stackmask.grammar.json_schema.document.drafts import BY_URI, DRAFTS, UNDECLARED, Draft
 from stackmask.grammar.json_schema.document.errors import SchemaError, UnsupportedSchemaError
@@ -20,10 +20,11 @@ from stackmask.grammar.json_schema.sets.string_sets import TextsTooLarge
 from stackmask.grammar.json_schema.write.lowering import START, Lowering
 from stackmask.grammar.json_schema.write.plain_leaves import read_leaf
 from stackmask.grammar.json_schema.write.plain_schemas import PlainSchemas
+from stackmask.grammar.json_schema.write.spellings import respelled_alone
 from stackmask.grammar.json_schema.write.whitespace import Whitespace
 from stackmask.grammar.source.work import ENDLESS, Work, counted, spend_units
 
-PLAIN_DRAFTS: Final = (UNDECLARED, *DRAFTS)
+PLAIN_DRAFTS: Final = frozenset(map(id, (UNDECLARED, *DRAFTS)))
 MAX_KNOWN: Final = 256  # schemas that are remembered as a whole
 MAX_KNOWN_BYTES: Final = 4096  # of one
 MAX_KNOWN_PARTS: Final = 2000
@@ -31,8 +32,8 @@ MAX_KNOWN_PARTS: Final = 2000
 MAX_KNOWN_UNITS: Final = 8_000_000  # of all that are remembered
 MAX_KNOWN_UNITS_EACH: Final = 500_000
 MAX_BLANKS: Final = 16  # kinds of blanks whose pieces of schemas are remembered
-# by the address of the blanks, which are held, and whether numbers are plain
-_PLAIN: Final[dict[tuple[int, bool], PlainSchemas]] = {}
+# by the address of the blanks, which are held, whether numbers are plain, and the spelling of strings
+_PLAIN: Final[dict[tuple[int, bool, str], PlainSchemas]] = {}
 
 
 class Asked(NamedTuple):
@@ -101,16 +102,7 @@ def read_plainly(schema: Any, asked: Asked, copy: bytes | None = None) -> tuple[
     The whole reader writes the notes of the report when they are first asked for, from a copy that is made here, or
     that ``key_of`` made.
     """
-    if type(schema) is not dict or not schema:  # an empty one is `true`
-        return None
-    draft = _draft_of(schema, asked.draft)
-    # the pieces know drafts by their address
-    if not any(draft is known for known in PLAIN_DRAFTS) or is_larger([schema, None]):
-        return None
-    assert draft is not None
-    found = _plain_schemas(asked.blanks, asked.plain_numbers).rules(
-        schema, draft, asked.assert_formats, asked.any_order
-    )
+    found = plain_rules(schema, asked, "any")
     if found is None:
         return None
     rules, shares = found
@@ -122,6 +114,22 @@ def read_plainly(schema: Any, asked: Asked, copy: bytes | None = None) -> tuple[
     report = Report(partial(_noted, copy, asked))
     report.source = Copied(copy)
     return RuleSet(rules, START), report
+
+
+def plain_rules(schema: Any, asked: Asked, spelling: str) -> tuple[dict[str, Rule], bool] | None:
+    """Return the rules of a plain schema, in a spelling of strings, and whether an object may stand in it twice.
+
+    ``spelling``: "any" writes plain numbers as the whole reader does before they are respelled. None: it is not plain, or wrong.
+    """
+    if type(schema) is not dict or not schema:  # an empty one is `true`
+        return None
+    draft = _draft_of(schema, asked.draft)
+    # the pieces know drafts by their address
+    if id(draft) not in PLAIN_DRAFTS or is_larger([schema, None]):
+        return None
+    assert draft is not None
+    pieces = _plain_schemas(asked.blanks, asked.plain_numbers, spelling)
+    return pieces.rules(schema, draft, asked.assert_formats, asked.any_order)
 
 
 def _noted(copy: bytes, asked: Asked) -> Report:
@@ -148,13 +156,14 @@ def _known_draft(uri: str) -> Draft | None:
     return BY_URI.get(urldefrag(uri.strip())[0])
 
 
-def _plain_schemas(blanks: Whitespace, plain_numbers: bool) -> PlainSchemas:
-    key = (id(blanks), plain_numbers)
+def _plain_schemas(blanks: Whitespace, plain_numbers: bool, spelling: str) -> PlainSchemas:
+    key = (id(blanks), plain_numbers, spelling)
     found = _PLAIN.get(key)
     if found is None:
         if len(_PLAIN) >= MAX_BLANKS:
             _PLAIN.clear()
-        made = PlainSchemas(blanks, plain_numbers, partial(read_leaf, plain_numbers))
+        narrow = None if spelling == "any" else partial(respelled_alone, spelling, plain_numbers)
+        made = PlainSchemas(blanks, plain_numbers, narrow, partial(read_leaf, plain_numbers, narrow))
         found = _PLAIN[key] = made
     return found
 

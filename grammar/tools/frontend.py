@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from stackmask.grammar.grammar import Grammar
+from stackmask.grammar.source.gc_pause import without_collection
 from stackmask.grammar.tools.styles import ToolStyle
 from stackmask.grammar.tools.turn import Turn
 
@@ -36,8 +37,11 @@ def grammar(
     """
 
     def read() -> Grammar:
-        turn = Turn(style, tools, tool_choice, reasoning, response_format, parallel, strict, opened, profile)
-        later = turn.check()
+        with without_collection():  # all that is made is kept, and none of it leads back to itself
+            turn = Turn(
+                style, tools, tool_choice, reasoning, response_format, parallel, strict, opened, profile
+            )
+            later = turn.check()
         made = Grammar._with_markers(lambda names: Grammar._merged(turn.rules(names)), later=later)
         made.report = turn.report
         return made

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import marshal
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Mapping
 from threading import Lock
 from typing import Any, Final
 
+from stackmask.grammar.json_schema.document.schema_size import is_plain_json
 from stackmask.grammar.source.work import input_limit, spend
 from stackmask.grammar.tools.errors import ToolError
 from stackmask.grammar.tools.tool import Tool
@@ -35,11 +35,15 @@ class KnownTools:
 
     def of(self, source: dict[str, Any], make: Callable[[Any], Tool]) -> Tool:
         """Return the tool of a dict; ``make`` reads one that did not come before. Raises: as that."""
+        longest = min(MAX_BYTES // 50, input_limit() // LONGEST_ESCAPE)
+        # `marshal` would take all else that has a buffer, such as numbers of NumPy, for bytes
+        if not is_plain_json(source, longest):
+            return make(source)
         try:
             key = marshal.dumps(source, PLAIN_FORMAT)
-        except ValueError:  # it holds what no JSON has, or leads back to itself
+        except ValueError:  # it nests too deeply
             return make(source)
-        if len(key) > min(MAX_BYTES // 50, input_limit() // LONGEST_ESCAPE):
+        if len(key) > longest:
             return make(source)  # to be looked at as a whole
         with self._lock:
             found = self._tools.get(key)
@@ -47,11 +51,6 @@ class KnownTools:
                 self._tools.move_to_end(key)
                 return found
         copy = marshal.loads(key)
-        try:
-            json.dumps(copy)
-        except (TypeError, ValueError, RecursionError):
-            # bytes: `marshal` takes all that has a buffer, such as numbers of NumPy, for them
-            return make(source)
         found = make(copy)
         with self._lock:
             if key not in self._tools:

@@ -292,9 +292,7 @@ class Tool:
         return self.grammar.for_vocabulary(markers.names).normalize()
 
 
-def rules_key(
-    style: str, markers: Markers, whitespace: Any = None, *, profile: str, blanks: str
-) -> RulesKey:
+def rules_key(style: str, markers: Markers, whitespace: Any = None, *, profile: str, blanks: str) -> RulesKey:
     """Return what the rules of a tool's arguments depend on beside the tool."""
     given = "" if whitespace is None else repr(whitespace)
     return style, blanks if style == "json" else markers.names, given, profile

@@ -98,8 +98,7 @@ class Turn:
 
     def check(self) -> bool:
         """Read the tools, and tell whether nothing but their parameters could be wrong. Raises: ToolError, SchemaError."""
-        with without_collection():
-            self._read_tools(Markers(frozenset()))
+        self._read_tools(Markers(frozenset()))
         return (
             self.answer is None
             and is_built_in(self.style)

@@ -84,6 +84,41 @@ cpdef bint has_own_parts(dict value, Py_ssize_t most) except -1:
     return True
 
 
+cpdef bint is_plain_json(object value, Py_ssize_t most) except -1:
+    """Tell whether a value, written out, has at most so many parts, all of them what `json.loads` makes.
+
+    Cost: linear in these; no recursion. Nothing is changed or freed meanwhile, so that parts are not held.
+    """
+    cdef vector[PyObject*] todo
+    cdef PyObject* item
+    cdef PyObject* name
+    cdef PyObject* part
+    cdef Py_ssize_t at, i
+    cdef object held, kind
+    todo.push_back(<PyObject*>value)
+    while not todo.empty():
+        item = todo.back()
+        todo.pop_back()
+        held = <object>item
+        most -= 1
+        if most < 0:
+            return False
+        if PyDict_CheckExact(held):
+            at = 0
+            while PyDict_Next(held, &at, &name, &part):
+                if not PyUnicode_CheckExact(<object>name):
+                    return False
+                todo.push_back(part)
+        elif PyList_CheckExact(held):
+            for i in range(len(<list>held)):
+                todo.push_back(<PyObject*>(<list>held)[i])
+        elif not PyUnicode_CheckExact(held) and held is not None:
+            kind = type(held)
+            if kind is not int and kind is not bool and kind is not float:
+                return False
+    return True
+
+
 cpdef bint is_larger(object value, Py_ssize_t most=2_000_000) except -1:
     """Tell whether a value, written out, has more than so many parts.
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, Final, cast
 
 from stackmask.grammar.ir import Choice, Expr
@@ -28,6 +29,7 @@ _OF_WORDS: Final = frozenset(("type", "enum"))
 
 def read_leaf(
     plain_numbers: bool,
+    narrow: Callable[[Expr], Expr] | None,
     said: tuple[Any, ...],
     schema: dict[str, Any],
     draft: Draft,
@@ -36,14 +38,15 @@ def read_leaf(
 ) -> tuple[Expr | None, int]:
     """Return the expression of a scalar value, None where there is no such, and the units that this took.
 
-    ``said``: what the schema says, as the reader of schemas remembers it if ``keep`` is set.
+    ``narrow``: returns an expression in the spelling that is asked for. ``said``: what the schema says, as the reader of schemas remembers it if ``keep`` is set.
     """
 
     def read() -> Expr | None:
         # plain numbers are written in another way than that which is remembered
         key = leaf_key(said, draft, assert_formats) if keep and not plain_numbers else None
-        known = known_expr(key)
-        return known or _words(schema, draft) or _leaf(schema, draft, assert_formats, key, plain_numbers)
+        found = known_expr(key) or _words(schema, draft)
+        found = found or _leaf(schema, draft, assert_formats, key, plain_numbers)
+        return found if found is None or narrow is None else narrow(found)
 
     return measured(read)
 

@@ -8,9 +8,9 @@ from stackmask.grammar.json_schema.write.whitespace import Whitespace
 MAX_KEPT: int
 
 class PlainSchemas:
-    """The pieces of plain schemas for one kind of blanks and numbers. Threads may share it.
+    """The pieces of plain schemas for one kind of blanks and spelling. Threads may share it.
 
-    ``read_leaf``: returns the expression of a scalar value, or None, and the units that it took. It is given what
+    ``narrow``: returns an expression in this spelling; None for every spelling. ``read_leaf``: returns the expression of a scalar value, or None, and the units that it took. It is given what
     the schema says, the schema, its draft, whether formats count, and whether to remember it.
     """
 
@@ -18,6 +18,7 @@ class PlainSchemas:
         self,
         whitespace: Whitespace,
         plain_numbers: bool,
+        narrow: Callable[[Expr], Expr] | None,
         read_leaf: Callable[[tuple[Any, ...], dict[str, Any], Draft, bool, bool], tuple[Expr | None, int]],
     ) -> None: ...
     def rules(

@@ -55,13 +55,10 @@ cdef frozenset NO_STATE = frozenset()
 cdef object MISSING = object()
 cdef object OPEN = Literal(b"{"), CLOSE = Literal(b"}")
 cdef object MAY_CLOSE = KeyTest("close"), MAY_GO_ON = KeyTest("continue"), UNDECLARED = KeyTest("undeclared")
-cdef object ANY_KEY = Capture(ANY_STRING, "key")
 cdef object NO_SLOTS = KeySpec(0, open=True)
 cdef list REFERENCES = [RuleRef(f"value{i}") for i in range(1, 257)]
 cdef list SLOTS = [Slot(i) for i in range(64)]
-cdef object A_VALUE = VALUE, AN_ARRAY = ANY_ARRAY, AN_OBJECT = ANY_OBJECT, A_STRING = ANY_STRING
-cdef object A_NUMBER = ANY_NUMBER, AN_INTEGER = ANY_INTEGER, A_WHOLE = ANY_WHOLE
-cdef object A_PLAIN_INTEGER = PLAIN_INTEGER
+cdef object A_VALUE = VALUE, AN_ARRAY = ANY_ARRAY, AN_OBJECT = ANY_OBJECT
 cdef object NULL_WORD = JSON_WORDS[0][1], TRUE_WORD = JSON_WORDS[1][1], FALSE_WORD = JSON_WORDS[2][1]
 cdef Py_ssize_t LONGEST_CHAIN = MAX_CHAIN, LARGEST_LEAF = MAX_CONTENT
 
@@ -72,14 +69,16 @@ cdef object choice(list options):
 
 @cython.final
 cdef class PlainSchemas:
-    """The pieces of plain schemas for one kind of blanks and numbers. Threads may share it.
+    """The pieces of plain schemas for one kind of blanks and spelling. Threads may share it.
 
-    ``read_leaf``: returns the expression of a scalar value, or None, and the units that it took. It is given
-    what the schema says, the schema, its draft, whether formats count, and whether to remember it.
+    ``narrow``: returns an expression in this spelling; None for every spelling. ``read_leaf``: returns the
+    expression of a scalar value, or None, and the units that it took. It is given what the schema says, the
+    schema, its draft, whether formats count, and whether to remember it.
     """
 
-    cdef object whitespace, read_leaf
+    cdef object whitespace, narrow, read_leaf
     cdef bint plain_numbers
+    cdef object a_string, a_number, an_integer, a_whole, string_body, any_key
     cdef object begin, end, empty, may_end, may_be_empty
     cdef dict any_value     # its rules by name
     cdef dict leaves        # (what it says, its draft, whether formats count) -> (expression, units)
@@ -87,16 +86,26 @@ cdef class PlainSchemas:
     cdef dict slots         # the same and the slot -> key, slot, colon, value
     cdef dict items         # as `write_item` keeps them
 
-    def __init__(self, whitespace, bint plain_numbers, read_leaf):
+    def __init__(self, whitespace, bint plain_numbers, narrow, read_leaf):
         ws = self.whitespace = whitespace
         self.plain_numbers = plain_numbers
+        self.narrow = narrow
+        self.a_string = self.written(ANY_STRING)
+        self.a_number = self.written(ANY_NUMBER)
+        self.an_integer = self.written(PLAIN_INTEGER if plain_numbers else ANY_INTEGER)
+        self.a_whole = self.written(PLAIN_INTEGER if plain_numbers else ANY_WHOLE)
+        self.string_body = self.written(ANY_STRING_BODY)
+        self.any_key = Capture(self.a_string, "key")
         self.read_leaf = read_leaf
         self.begin = ws.begin(OPEN)
         self.end = sequence(ws.end(CLOSE))
         self.empty = sequence((ws.empty, CLOSE))
         self.may_end = sequence((MAY_CLOSE, *ws.end(CLOSE)))
         self.may_be_empty = sequence((MAY_CLOSE, ws.empty, CLOSE))
-        self.any_value = prelude(ws, (NULL_WORD, TRUE_WORD, FALSE_WORD))
+        self.any_value = {
+            name: Rule(name, self.written(rule.body))
+            for name, rule in prelude(ws, (NULL_WORD, TRUE_WORD, FALSE_WORD)).items()
+        }
         self.leaves = {}
         self.members = {}
         self.slots = {}
@@ -115,19 +124,21 @@ cdef class PlainSchemas:
             return None
         return None if rules is None else (rules, reading.shares)
 
-    cdef object leaf(self, tuple said, dict schema, object draft, bint assert_formats, Py_ssize_t size):
-        """Return what a scalar value may be, by what its schema says; None where that takes rules."""
-        cdef object key = (said, <Py_ssize_t><void*>draft, assert_formats)
-        cdef object found = self.leaves.get(key)
-        if found is None:
-            found = self.read_leaf(said, schema, draft, assert_formats, size <= LARGEST_LEAF)
-            if size <= LARGEST_LEAF:
-                if len(self.leaves) >= MAX_KEPT:
-                    self.leaves = {}
-                self.leaves[key] = found
-        else:
-            spend_units((<tuple>found)[1])
-        return (<tuple>found)[0]
+    cdef object written(self, object expr):
+        """Return an expression in this spelling."""
+        return expr if self.narrow is None else self.narrow(expr)
+
+    cdef object leaf(self, tuple key, dict schema, object draft, Py_ssize_t size):
+        """Return what a scalar value that was not met before may be; None where that takes rules.
+
+        ``key``: what its schema says, the address of the draft, and whether formats count.
+        """
+        cdef tuple found = self.read_leaf(key[0], schema, draft, key[2], size <= LARGEST_LEAF)
+        if size <= LARGEST_LEAF:
+            if len(self.leaves) >= MAX_KEPT:
+                self.leaves = {}
+            self.leaves[key] = found
+        return found[0]
 
     cdef object member(self, object name, object value):
         """Return a member: key, colon, value. It holds the value, whose address stays its own."""
@@ -137,7 +148,9 @@ cdef class PlainSchemas:
             if len(self.members) >= MAX_KEPT:
                 self.members = {}
                 self.items = {}
-            found = self.members[key] = sequence((spelled(name), self.whitespace.member, value))
+            found = self.members[key] = sequence(
+                (self.written(spelled(name)), self.whitespace.member, value)
+            )
         return found
 
     cdef object slot(self, object name, object value, Py_ssize_t index):
@@ -148,7 +161,9 @@ cdef class PlainSchemas:
             if len(self.slots) >= MAX_KEPT:
                 self.slots = {}
             slot = SLOTS[index] if index < 64 else Slot(index)
-            found = self.slots[key] = sequence((spelled(name), slot, self.whitespace.member, value))
+            found = self.slots[key] = sequence(
+                (self.written(spelled(name)), slot, self.whitespace.member, value)
+            )
         return found
 
 
@@ -323,15 +338,20 @@ cdef class _Reading:
 
     cdef object portable(self, dict schema, tuple said):
         """Return the expression of a schema that says this alone."""
-        cdef PlainShape shape = shape_of(schema, self.keywords)
-        cdef Py_ssize_t size = self.contents.size
-        cdef object found
-        if shape is None:
-            return None
-        if not shape.kinds & (ARRAY_BIT | OBJECT_BIT) or shape.of_values:
-            found = self.pieces.leaf(said, schema, self.draft, self.assert_formats, size)
+        cdef PlainShape shape
+        cdef tuple key = (said, <Py_ssize_t><void*>self.draft, self.assert_formats)
+        cdef object found = self.pieces.leaves.get(key)
+        if found is not None:
+            spend_units((<tuple>found)[1])
+            found = (<tuple>found)[0]
         else:
-            found = self.structured(schema)
+            shape = shape_of(schema, self.keywords)
+            if shape is None:
+                return None
+            if not shape.kinds & (ARRAY_BIT | OBJECT_BIT) or shape.of_values:
+                found = self.pieces.leaf(key, schema, self.draft, self.contents.size)
+            else:
+                found = self.structured(schema)
         if found is not None and self.keyed:
             self.saying[said] = found
         return found
@@ -368,13 +388,11 @@ cdef class _Reading:
             options.append(FALSE_WORD)
         if bits & NUMBER_BIT:
             if not shape.whole:
-                options.append(A_NUMBER)
-            elif self.pieces.plain_numbers:
-                options.append(A_PLAIN_INTEGER)
+                options.append(self.pieces.a_number)
             else:
-                options.append(A_WHOLE if self.draft.exclusive_flags else AN_INTEGER)
+                options.append(self.pieces.a_whole if self.draft.exclusive_flags else self.pieces.an_integer)
         if bits & STRING_BIT:
-            options.append(A_STRING)
+            options.append(self.pieces.a_string)
         for found in (
             self.array_of(shape, needs) if bits & ARRAY_BIT else MISSING,
             self.object_of(shape, needs) if bits & OBJECT_BIT else MISSING,
@@ -479,11 +497,11 @@ cdef class _Reading:
         if value is None:
             return None
         if not properties:
-            key = ANY_KEY
+            key = self.pieces.any_key
         else:
             spellings = literals(properties)
             words = spellings[0] if len(spellings) == 1 else Choice(spellings)
-            body = Intersection((ANY_STRING_BODY, Complement(words)))
+            body = Intersection((self.pieces.string_body, Complement(words)))
             key = Capture(sequence((QUOTE, body, QUOTE)), "key")
         return sequence((UNDECLARED, key, self.pieces.whitespace.member, value))
 

@@ -1,4 +1,4 @@
-"""Plain objects have the rules that the whole reader writes, but for sequences within sequences."""
+"""Schemas of tools have the rules that the whole reader writes, but for sequences within sequences."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 from stackmask.grammar import ir
 from stackmask.grammar.ir.build import rebuild, sequence
 from stackmask.grammar.json_schema.document.errors import SchemaError
-from stackmask.grammar.json_schema.frontend import _plain_objects, schema_rules, tool_rules
+from stackmask.grammar.json_schema.frontend import schema_rules, tool_rules
 
 BLANKS = r"[ \n\t\r]*"
 LEAVES: tuple[Any, ...] = (
@@ -72,8 +72,8 @@ def whole(schema: Any, profile: str = "exact") -> ir.RuleSet:
     return schema_rules(schema, spelling="plain", whitespace={"pattern": BLANKS})[0]
 
 
-def plain(schema: Any, profile: str = "exact") -> ir.RuleSet | None:
-    return _plain_objects(profile, BLANKS if profile == "exact" else "").rules(schema)
+def plain(schema: Any, profile: str = "exact") -> ir.RuleSet:
+    return tool_rules(schema, profile, BLANKS if profile == "exact" else "")
 
 
 @pytest.mark.parametrize("profile", ["exact", "model"])
@@ -84,7 +84,6 @@ def test_they_are_the_rules_of_the_whole_reader(seed: int, profile: str) -> None
         schema = random_object(rng, 3)
         expected = whole(schema, profile)
         found = plain(schema, profile)
-        assert found is not None, schema
         assert list(found.rules) == list(expected.rules)
         assert (found.start, found.initial, found.sources) == (expected.start, expected.initial, ())
         assert flat_rules(found) == flat_rules(expected), schema
@@ -113,10 +112,10 @@ OTHERS: tuple[Any, ...] = (
 )
 
 
+@pytest.mark.parametrize("profile", ["exact", "model"])
 @pytest.mark.parametrize("schema", OTHERS)
-def test_others_are_left_to_the_whole_reader(schema: Any) -> None:
-    assert plain(schema) is None
-    assert flat_rules(tool_rules(schema, "exact", BLANKS)) == flat_rules(whole(schema))
+def test_others_have_the_rules_of_the_whole_reader(schema: Any, profile: str) -> None:
+    assert flat_rules(plain(schema, profile)) == flat_rules(whole(schema, profile))
 
 
 @pytest.mark.parametrize(

@@ -12,9 +12,12 @@ from typing import Any
 import pytest
 
 import stackmask as sm
+from stackmask.grammar import ir
+from stackmask.grammar.ir.build import rebuild, sequence
 from stackmask.grammar.json_schema.document.drafts import BY_NAME
 from stackmask.grammar.json_schema.document.errors import SchemaError
 from stackmask.grammar.json_schema.document.report import Report
+from stackmask.grammar.json_schema.frontend import schema_rules, tool_rules
 from stackmask.grammar.json_schema.nodes import leaf_cache
 from stackmask.grammar.json_schema.reading import (
     MAX_KNOWN,
@@ -131,6 +134,33 @@ def test_they_have_the_rules_and_the_report_of_the_whole_reader() -> None:
         assert found[0] == rules, schema
         assert found[1].notes == report.notes, schema
     assert plain > 200
+
+
+@pytest.mark.parametrize(("profile", "blanks"), [("exact", r"[ \n\t\r]*"), ("model", "")])
+def test_those_of_tools_are_spelled_as_the_whole_reader_spells_them(profile: str, blanks: str) -> None:
+    for seed in range(200):
+        schema = random_schema(random.Random(f"plain schema of a tool {seed}"))
+        expected: Any = (
+            {"profile": "model"} if not blanks else {"spelling": "plain", "whitespace": {"pattern": blanks}}
+        )
+        try:
+            rules = schema_rules(schema, **expected)[0]
+        except SchemaError as error:
+            with pytest.raises(type(error)):
+                tool_rules(schema, profile, blanks)
+            continue
+        found = tool_rules(schema, profile, blanks)
+        assert list(found.rules) == list(rules.rules), schema
+        assert (found.start, found.initial) == (rules.start, rules.initial)
+        for name, rule in rules.rules.items():
+            assert flat(found.rules[name].body) == flat(rule.body), schema
+
+
+def flat(expr: ir.Expr) -> ir.Expr:
+    """Return an expression without sequences in sequences."""
+    if isinstance(expr, ir.Sequence):
+        return sequence(map(flat, expr.items))
+    return rebuild(expr, tuple(map(flat, ir.children(expr))))
 
 
 def test_one_keyword_that_is_not_plain_is_left_to_the_whole_reader() -> None:
