@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from decimal import Decimal
 from typing import Any
 
@@ -11,6 +12,8 @@ import pytest
 import stackmask as sm
 from stackmask import tools
 from stackmask.grammar.compose.merge import Merged
+from stackmask.grammar.ir import RuleSet
+from stackmask.grammar.ir.parts import PartedRules
 from stackmask.grammar.tools import frontend, known_tools
 from stackmask.grammar.tools.known_tools import KnownTools
 from stackmask.grammar.tools.turn import Turn
@@ -69,6 +72,22 @@ def test_a_tool_in_another_order_and_beside_others_means_the_same() -> None:
             kept, fresh = (compiler.compile(tools.grammar("qwen_3", these)) for these in (chosen, again))
             assert kept.grammar.dump() == fresh.grammar.dump()
             assert kept is fresh
+
+
+def test_rules_of_tools_are_put_under_names_of_the_turn_only_when_asked_for() -> None:
+    given = [tools.Tool.of(tool(name, q={"type": "string"}, other={})) for name in ("a", "b")]
+    compiler = sm.Compiler(MARKED)
+    for chosen in (given, given[::-1]):
+        grammar = tools.grammar("qwen_3", chosen).for_vocabulary(MARKED.special_names)
+        compiled = compiler.compile(grammar)
+        assert isinstance(grammar.rules.rules, PartedRules)
+        assert grammar.rules.rules._all is None
+        written = RuleSet(grammar.rules.rules.all(), grammar.rules.start, grammar.rules.initial)
+        assert {"a/root", "b/root", "json"} <= written.rules.keys()
+        assert compiler.compile(sm.Grammar(written, normalized=written)) is compiled
+        again = pickle.loads(pickle.dumps(grammar.rules))
+        assert again == grammar.rules
+        assert type(again.rules) is dict
 
 
 def test_a_dict_that_comes_again_is_the_tool_of_before() -> None:
