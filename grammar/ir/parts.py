@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, ItemsView, Iterator, Mapping, ValuesView
 
 from stackmask.grammar.ir.build import effects_of
-from stackmask.grammar.ir.expressions import Expression, Rule, RuleRef, Scope
+from stackmask.grammar.ir.expressions import Rule, RuleRef, Scope
 
 
 class PartedRules(Mapping[str, Rule]):
@@ -69,12 +69,12 @@ class PartFacts:
         self.start = start
         self.restricts, self.depends, self.keeps_state = effects_of(self.rules)
         self.lowered: tuple[int, int, int, int | None, bool, bool] | None = None
-        self._meant: tuple[str, Expression] = ("", RuleRef(start))
+        self._meant: tuple[str, RuleRef | Scope] = ("", RuleRef(start))
 
     def __reduce__(self) -> tuple[type[PartFacts], tuple[Mapping[str, Rule], str]]:
         return PartFacts, (self.rules, self.start)
 
-    def meaning(self, name: str) -> Expression:
+    def meaning(self, name: str) -> RuleRef | Scope:
         """Return what means the part where its start rule has this name: the same object each time it comes again."""
         known = self._meant
         if known[0] != name:

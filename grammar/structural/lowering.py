@@ -209,11 +209,11 @@ class FormatLowering:
                     tags += [self._rule(call) for _, call in calls]
             else:
                 tags.append(self._tag(tag)[0])
-        tag = choice(tags)
+        found = choice(tags)
         if not fields.flag("stop_after_first"):
-            more = sequence((self.markers.expr(fields.text("separator")), tag))
-            tag = sequence((tag, repeat(more, 0, None)))
-        return tag if fields.flag("at_least_one") else repeat(tag, 0, 1)
+            more = sequence((self.markers.expr(fields.text("separator")), found))
+            found = sequence((found, repeat(more, 0, None)))
+        return found if fields.flag("at_least_one") else repeat(found, 0, 1)
 
     # -- triggers --------------------------------------------------------------------------------------
 
