@@ -361,13 +361,15 @@ class Campaign:
         }
 
     async def emptied(self) -> float:
-        """Wait until the server has no request; return how many it still has after a minute."""
+        """Wait until the server has no request; return how many it has after a minute, or -1 if that is not known."""
         left = -1.0
         for _ in range(30):
             try:
                 gauges = self.server.gauges()
             except httpx.HTTPError:
                 return -1.0
+            if "vllm:num_requests_running" not in gauges:
+                return -1.0  # it does not tell
             left = gauges["vllm:num_requests_running"] + gauges["vllm:num_requests_waiting"]
             if left == 0:
                 break

@@ -216,8 +216,13 @@ def serving() -> Iterator[Figure]:
         yield Figure(where, name, "valid", counts["honest: valid"], 0, "Asked for")
         yield Figure(where, name, "cut at `max_tokens`", counts.get("honest: cut", 0), 0, "Asked for")
         yield Figure(where, name, "at fault", len(found["faults"]), 0, "Asked for")
-        yield Figure(where, name, "left in the server", found["requests_left_in_the_server"], 0, "Asked for")
-        yield Figure(where, name, "MB after the last round", found["memory_mb_after_each_round"][-1], 0, "Asked for")
+        if name != "serve":  # whose metrics do not tell
+            yield Figure(
+                where, name, "left in the server", found["requests_left_in_the_server"], 0, "Asked for"
+            )
+        yield Figure(
+            where, name, "MB after the last round", found["memory_mb_after_each_round"][-1], 0, "Asked for"
+        )
 
 
 CHECKED = (readme, json_grammar, jump_loops, audit, two_modes, embedded, serving)
