@@ -4,7 +4,7 @@ from libcpp.vector cimport vector
 
 from stackmask.pda.completion.term_costs cimport TermCosts
 from stackmask.pda.context.semantic_states cimport Semantics
-from stackmask.pda.ids cimport ConfigId, FrameId, KeysId, SpecId, TermId, TestId
+from stackmask.pda.ids cimport CallId, ConfigId, FrameId, KeysId, SpecId, TermId, TestId
 from stackmask.pda.memory.hash_tables cimport KeyMap
 from stackmask.pda.stack.configuration_draft cimport Member
 from stackmask.pda.stack.configurations cimport ConfigSpace
@@ -24,7 +24,9 @@ cdef class Estimates:
     cdef TermStore terms
     cdef Semantics semantics
     cdef TermCosts costs
-    cdef int32_t version                # of the costs that these estimates are made of
+    cdef bint prepared                  # what the objects of the grammar need is known
+    cdef vector[CallId] objects         # calls of the objects of the grammar
+    cdef KeyMap bodies                  # spec -> the body of its objects
     cdef KeyMap frame_index             # frame << 32 | key state -> index in frame_found
     cdef vector[int32_t] frame_found    # bytes
     cdef KeyMap keyed_index             # term << 32 | key state -> index in keyed_found
@@ -32,13 +34,15 @@ cdef class Estimates:
     cdef vector[uint8_t] keyed_stage    # of keyed_found
     cdef vector[int32_t] missing_first  # by key state: bytes of the next key that the object needs
     cdef vector[int32_t] missing_all    # ... and of all of them; UNKNOWN where nobody asked
-    cdef vector[TermId] bodies          # by spec: the body of its objects, or EMPTY
     cdef bint relaxed                   # any key that may come is taken
     cdef vector[uint64_t] frame_stack
     cdef vector[uint64_t] term_stack
     cdef KeyMap representatives         # what terms need to know of a key state -> one of these states
 
+    cdef bint survey(self, TermId start) except -1 nogil
     cdef int prepare(self) except -1 nogil
+    cdef int draft(self, vector[CallId]& objects) except -1 nogil
+    cdef int use_body(self, CallId call) except -1 nogil
     cdef int forget(self) except -1 nogil
     cdef int32_t of_config(self, ConfigId config) except -1 nogil
     cdef int32_t of_member(self, Member m) except -1 nogil
@@ -49,7 +53,7 @@ cdef class Estimates:
     cdef bint is_wanted(self, KeysId keys, TestId test) noexcept nogil
     cdef int32_t more_keys(self, KeysId keys) except -1 nogil
     cdef int32_t of_missing(self, KeysId keys) except -1 nogil
-    cdef TermId body_of(self, SpecId spec) except -1 nogil
+    cdef TermId body_of(self, SpecId spec) noexcept nogil
     cdef Tested keyed(self, TermId t, KeysId keys) except * nogil
     cdef bint ready(self, TermId t, KeysId keys, Tested* out) except -1 nogil
     cdef uint64_t term_key(self, TermId t, KeysId keys) noexcept nogil

@@ -58,12 +58,14 @@ cdef class Estimates:
         self.terms = family.terms
         self.semantics = semantics
         self.costs = costs
-        self.relaxed = False
+        self.relaxed = self.prepared = False
+        map_init(&self.bodies)
         map_init(&self.frame_index)
         map_init(&self.keyed_index)
         map_init(&self.representatives)
 
     def __dealloc__(self):
+        map_free(&self.bodies)
         map_free(&self.frame_index)
         map_free(&self.keyed_index)
         map_free(&self.representatives)
@@ -71,33 +73,72 @@ cdef class Estimates:
     cdef size_t nbytes(self) noexcept nogil:
         """Return about how many bytes the results take."""
         cdef size_t held = self.frame_index.mask + self.keyed_index.mask + self.representatives.mask
+        held += self.bodies.mask
         held *= 16
         held += 4 * (self.frame_found.capacity() + 2 * self.missing_all.capacity())
         return held + (sizeof(Tested) + 1) * self.keyed_found.capacity()
 
-    cdef int prepare(self) except -1 nogil:
-        """Find what the objects of new specs need, before what contains them is asked for.
+    cdef bint survey(self, TermId start) except -1 nogil:
+        """Find the objects of the grammar that begins with ``start``. Return whether it calls resolvers."""
+        return self.costs.survey(start, self.objects)
 
-        Objects lie in objects, so the costs of terms are found anew until nothing changes, or a few times.
+    cdef int prepare(self) except -1 nogil:
+        """Find what the objects of the grammar need, before what contains them is asked for.
+
+        What other grammars of the store have found is taken as it is. Their other objects are not looked at:
+        this request does not pay for them. If the work ends early, nothing is kept. Cost: once for a grammar.
         """
-        cdef size_t spec
+        cdef vector[CallId] unsettled
+        cdef size_t i
+        cdef bint done = False
+        if self.prepared:
+            return 0
+        for i in range(self.objects.size()):
+            if not self.costs.is_settled(self.objects[i]):
+                unsettled.push_back(self.objects[i])
+        self.costs.begin_drafts()
+        try:
+            self.draft(unsettled)
+            # objects with the same keys have one spec: inside of one of them, the first counts for all
+            for i in range(self.objects.size(), 0, -1):
+                self.use_body(self.objects[i - 1])
+            self.costs.settle(unsettled)
+            done = True
+        finally:
+            if not done:
+                self.costs.abandon(unsettled)
+                self.forget()
+        self.prepared = True
+        return 0
+
+    cdef int draft(self, vector[CallId]& objects) except -1 nogil:
+        """State what objects need: they lie in each other, so until nothing changes, or a few times."""
+        cdef size_t i
         cdef int32_t k, needed
+        cdef CallId call
         cdef bint changed
         for k in range(ROUNDS):
-            if self.costs.spec_bytes.size() == self.semantics.keys.specs.size():
-                break
             changed = False
             self.forget()
-            for spec in range(self.semantics.keys.specs.size()):
-                needed = self.of_missing(self.semantics.keys.fresh(<SpecId><int32_t>spec))
-                changed = self.costs.state_spec(<SpecId><int32_t>spec, needed) or changed
-            if not changed or k == ROUNDS - 1:
-                self.costs.close_specs(self.semantics.keys.specs.size())
-            if changed:
-                self.costs.forget()
-        if self.version != self.costs.version:
+            for i in range(objects.size(), 0, -1):
+                # those found last lie in the others
+                call = objects[i - 1]
+                self.use_body(call)
+                needed = self.of_missing(self.semantics.keys.fresh(self.terms.call_table[call].spec))
+                changed = self.costs.state_object(call, needed) or changed
+            if not changed:
+                break
+            self.costs.forget()
+        self.forget()
+        return 0
+
+    cdef int use_body(self, CallId call) except -1 nogil:
+        """Take the body of an object as that of its spec."""
+        cdef SpecId spec = self.terms.call_table[call].spec
+        cdef TermId body = self.terms.rule_body[self.terms.call_table[call].rule]
+        if self.body_of(spec) != body:
+            map_put(&self.bodies, <uint64_t>spec, <int32_t>body)
             self.forget()
-            self.version = self.costs.version
         return 0
 
     cdef int forget(self) except -1 nogil:
@@ -309,20 +350,10 @@ cdef class Estimates:
             self.missing_all[chain[i - 1]] = bytes
         return bytes
 
-    cdef TermId body_of(self, SpecId spec) except -1 nogil:
+    cdef TermId body_of(self, SpecId spec) noexcept nogil:
         """Return the body of the objects of a spec; EMPTY if there is none."""
-        cdef size_t i
-        if spec == NO_SPEC:
-            return EMPTY
-        if self.bodies.size() <= <size_t>spec or self.bodies[spec] == EMPTY:
-            self.bodies.resize(self.semantics.keys.specs.size(), EMPTY)
-            self.terms.meter.spend(self.terms.call_table.size())
-            for i in range(self.terms.call_table.size()):
-                if self.terms.call_table[i].action == ACTION_KEYED:
-                    self.bodies[self.terms.call_table[i].spec] = self.terms.rule_body[
-                        self.terms.call_table[i].rule
-                    ]
-        return self.bodies[spec]
+        cdef int32_t body = map_get(&self.bodies, <uint64_t>spec)
+        return EMPTY if spec == NO_SPEC or body == NO_VALUE else <TermId>body
 
     cdef Tested keyed(self, TermId t, KeysId keys) except * nogil:
         """Return the bytes of a term that tests keys, by those of its parts."""

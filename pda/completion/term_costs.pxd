@@ -1,8 +1,8 @@
 # The fewest bytes of terms and rules. See term_costs.pyx.
-from libc.stdint cimport int32_t, uint64_t
+from libc.stdint cimport int32_t, uint8_t, uint64_t
 from libcpp.vector cimport vector
 
-from stackmask.pda.ids cimport RuleId, SpecId, TermId
+from stackmask.pda.ids cimport CallId, RuleId, TermId
 from stackmask.pda.memory.growing_array cimport Growing
 from stackmask.pda.memory.hash_tables cimport KeyMap
 from stackmask.pda.terms.term_store cimport TermStore
@@ -27,9 +27,11 @@ cdef class TermCosts:
     cdef TermStore terms
     cdef Growing[Cost] of_term          # by term; 0 where it is not known
     cdef vector[Cost] of_rule           # by rule; likewise
-    cdef vector[int32_t] spec_bytes        # by spec: bytes that the required keys of an object add
-    cdef vector[int32_t] drafted        # the same, before all is known
-    cdef int32_t version                # grows when costs are forgotten
+    cdef vector[int32_t] drafted        # by call of an object: bytes that its required keys add
+    cdef vector[uint8_t] settled        # by call: whether that is known for good
+    cdef bint drafting                  # costs that are found go by what may still change
+    cdef vector[TermId] unsettled_terms # whose costs do
+    cdef vector[RuleId] unsettled_rules
     # one solution
     cdef vector[TermId] order           # terms to solve, what they consist of first
     cdef vector[RuleId] open_rules      # rules to solve
@@ -39,13 +41,16 @@ cdef class TermCosts:
     cdef vector[Cost] rule_found        # of `open_rules`
     cdef vector[uint64_t] stack
 
-    cdef bint state_spec(self, SpecId spec, int32_t bytes) except -1 nogil
-    cdef int close_specs(self, size_t count) except -1 nogil
-    cdef int forget(self) except -1 nogil
+    cdef bint is_settled(self, CallId call) noexcept nogil
+    cdef int begin_drafts(self) except -1 nogil
+    cdef bint state_object(self, CallId call, int32_t bytes) except -1 nogil
+    cdef int forget(self) noexcept nogil
+    cdef int settle(self, vector[CallId]& objects) noexcept nogil
+    cdef int abandon(self, vector[CallId]& objects) noexcept nogil
     cdef int32_t least(self, TermId t) except -1 nogil
     cdef Cost cost_of(self, TermId t) except * nogil
     cdef int solve(self, TermId t) except -1 nogil
-    cdef bint resolves(self, TermId t) except -1 nogil
+    cdef bint survey(self, TermId t, vector[CallId]& objects) except -1 nogil
     cdef int collect(self, TermId t) except -1 nogil
     cdef int push_parts(self, TermId t) except -1 nogil
     cdef int push(self, TermId t) except -1 nogil

@@ -8,7 +8,6 @@ from below, and exact for context-free grammars. Terms with ``&`` or ``!`` are s
 cimport cython
 
 from stackmask.pda.ids cimport ACTION_KEYED, MapId
-from stackmask.pda.memory.checked_vectors cimport copy_items
 from stackmask.pda.memory.hash_tables cimport NO_VALUE, map_free, map_get, map_init, map_put, map_reset
 from stackmask.pda.terms.term_table cimport (
     CALL_RESOLVER,
@@ -46,7 +45,7 @@ cdef class TermCosts:
 
     def __cinit__(self, TermStore terms not None):
         self.terms = terms
-        self.version = 0
+        self.drafting = False
         map_init(&self.place)
         map_init(&self.rule_place)
 
@@ -63,26 +62,56 @@ cdef class TermCosts:
         self.terms.meter.settle()
         return self.nbytes()
 
-    cdef bint state_spec(self, SpecId spec, int32_t bytes) except -1 nogil:
-        """Say what the required keys of an object add. Return whether that is new."""
-        if self.drafted.size() <= <size_t>spec:
-            self.drafted.resize(spec + 1, 0)
-        if self.drafted[spec] == bytes:
-            return False
-        self.drafted[spec] = bytes
-        return True
+    # -- what objects need -------------------------------------------------------------------------
 
-    cdef int close_specs(self, size_t count) except -1 nogil:
-        """Say that all specs are stated."""
-        self.drafted.resize(count, 0)
-        copy_items(self.spec_bytes, self.drafted)
+    cdef bint is_settled(self, CallId call) noexcept nogil:
+        """Tell whether it is known for good what the required keys of an object add."""
+        return <size_t>call < self.settled.size() and self.settled[call]
+
+    cdef int begin_drafts(self) except -1 nogil:
+        """Remember the costs found from now on, until ``settle`` or ``abandon``: they go by drafts."""
+        self.drafting = True
+        self.unsettled_terms.clear()
+        self.unsettled_rules.clear()
         return 0
 
-    cdef int forget(self) except -1 nogil:
-        """Forget all costs: what objects need has changed."""
-        self.of_term.clear()
-        self.of_rule.clear()
-        self.version += 1
+    cdef bint state_object(self, CallId call, int32_t bytes) except -1 nogil:
+        """Say what the required keys of an object add. Return whether that is new."""
+        if self.drafted.size() <= <size_t>call:
+            self.drafted.resize(<size_t>call + 1, 0)
+            self.settled.resize(<size_t>call + 1, False)
+        if self.drafted[call] == bytes:
+            return False
+        self.drafted[call] = bytes
+        return True
+
+    cdef int forget(self) noexcept nogil:
+        """Forget the costs that go by drafts: what objects need has changed."""
+        cdef size_t i
+        for i in range(self.unsettled_terms.size()):
+            self.of_term[self.unsettled_terms[i]].least = 0
+        for i in range(self.unsettled_rules.size()):
+            self.of_rule[self.unsettled_rules[i]].least = 0
+        self.unsettled_terms.clear()
+        self.unsettled_rules.clear()
+        return 0
+
+    cdef int settle(self, vector[CallId]& objects) noexcept nogil:
+        """Say that what was stated of these objects holds for good, and the costs that go by it."""
+        cdef size_t i
+        for i in range(objects.size()):
+            self.settled[objects[i]] = True
+        self.drafting = False
+        return 0
+
+    cdef int abandon(self, vector[CallId]& objects) noexcept nogil:
+        """Forget what was stated of these objects, and the costs that went by it."""
+        cdef size_t i
+        self.forget()
+        for i in range(objects.size()):
+            if <size_t>objects[i] < self.drafted.size():
+                self.drafted[objects[i]] = 0
+        self.drafting = False
         return 0
 
     cdef int32_t least(self, TermId t) except -1 nogil:
@@ -137,20 +166,28 @@ cdef class TermCosts:
         if self.of_term.size() < self.terms.terms.size():
             # searches have made new terms
             self.of_term.resize(self.terms.terms.size())
+        if self.drafting:
+            # before they are kept: what is kept is in the lists
+            for i in range(self.order.size()):
+                self.unsettled_terms.push_back(self.order[i])
+            for i in range(self.open_rules.size()):
+                self.unsettled_rules.push_back(self.open_rules[i])
         for i in range(self.order.size()):
             self.of_term[self.order[i]] = self.found[i]
         for i in range(self.open_rules.size()):
             self.of_rule[self.open_rules[i]] = self.rule_found[i]
         return 0
 
-    cdef bint resolves(self, TermId t) except -1 nogil:
-        """Tell whether a term, or what it calls, calls a resolver."""
-        cdef KeyMap seen
+    cdef bint survey(self, TermId t, vector[CallId]& objects) except -1 nogil:
+        """List the calls of objects in a term and what it calls. Return whether a resolver is called there."""
+        cdef KeyMap seen, listed
         cdef vector[TermId] todo
         cdef Term u
         cdef Call call
         cdef int32_t k
+        cdef bint resolves = False
         map_init(&seen)
+        map_init(&listed)
         try:
             todo.push_back(t)
             while not todo.empty():
@@ -172,12 +209,16 @@ cdef class TermCosts:
                 elif u.kind == K_CALL:
                     call = self.terms.call_table[u.call.id]
                     if call.kind == CALL_RESOLVER:
-                        return True
+                        resolves = True
                     if call.kind == CALL_RULE:
                         todo.push_back(self.terms.rule_body[call.rule])
+                        if call.action == ACTION_KEYED and map_get(&listed, u.call.id) == NO_VALUE:
+                            map_put(&listed, u.call.id, 1)
+                            objects.push_back(u.call.id)
         finally:
             map_free(&seen)
-        return False
+            map_free(&listed)
+        return resolves
 
     cdef int collect(self, TermId t) except -1 nogil:
         """List what a term consists of, parts first; bodies of rules come before their calls if they can."""
@@ -296,10 +337,10 @@ cdef class TermCosts:
         found = self.of_rule[call.rule] if at == NO_VALUE else self.rule_found[at]
         if u.call.nonempty:
             found.least = found.least_filled
-        if call.action == ACTION_KEYED and <size_t>call.spec < self.drafted.size():
+        if call.action == ACTION_KEYED and <size_t>u.call.id < self.drafted.size():
             return cost(
-                joined(found.least - 1, self.drafted[call.spec]),
-                joined(found.least_filled - 1, self.drafted[call.spec]),
+                joined(found.least - 1, self.drafted[u.call.id]),
+                joined(found.least_filled - 1, self.drafted[u.call.id]),
             )
         return found
 

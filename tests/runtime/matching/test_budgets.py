@@ -219,3 +219,50 @@ def test_memory_is_counted() -> None:
     matcher = compiler.compile(sm.Grammar.from_ebnf('root ::= "a"')).matcher()
     compiler._lanes._lanes[0].forget(False)
     assert compiler.stats()["stores"][0]["bytes"]["families"] < before
+
+
+def wide(count: int, prefix: str) -> dict[str, Any]:
+    names = [f"{prefix}{k}" for k in range(count)]
+    return {"type": "object", "properties": {name: {"type": "integer"} for name in names}, "required": names}
+
+
+def budgeted_work(compiler: sm.Compiler, schema: dict[str, Any]) -> int:
+    """Return the work of a mask under a budget, and what its shortest end takes."""
+    matcher = compiler.compile(sm.Grammar.from_json_schema(schema, property_order="any")).matcher()
+    mask = sm.allocate_token_bitmask(1, VOCABULARY.size)
+    before = matcher.account.left
+    matcher.fill_next_token_bitmask(mask, budget=500)
+    matcher.needs_at_least()
+    return int(before - matcher.account.left)
+
+
+def test_nobody_pays_for_the_objects_of_others() -> None:
+    alone = budgeted_work(sm.Compiler(VOCABULARY), ORDER)
+    limited = sm.Compiler(VOCABULARY)
+    # a request that meets its limit leaves its objects behind, unfinished
+    hostile = limited.compile(sm.Grammar.from_json_schema(wide(3000, "key"), property_order="any")).matcher()
+    with pytest.raises(sm.BudgetError):
+        hostile.fill_next_token_bitmask(sm.allocate_token_bitmask(1, VOCABULARY.size), budget=100_000)
+        hostile.needs_at_least()
+    for _ in range(3):
+        assert budgeted_work(limited, ORDER) <= alone
+    # what others finished is known; it is not looked at again
+    served = sm.Compiler(VOCABULARY)
+    for number in range(8):
+        budgeted_work(served, wide(40, f"k{number}_"))
+    assert budgeted_work(served, ORDER) <= alone
+
+
+def test_ends_do_not_depend_on_whose_objects_came_before() -> None:
+    """Equal parts of grammars are shared, and with them what their objects need."""
+    outer = {"type": "object", "properties": {"a": ORDER, "b": wide(5, "b")}, "required": ["b", "a"]}
+    compilers = [sm.Compiler(VOCABULARY) for _ in range(3)]
+    orders = ([ORDER, outer], [outer, ORDER], [wide(5, "b"), outer])
+    ends = set()
+    for compiler, schemas in zip(compilers, orders, strict=True):
+        for schema in schemas:
+            matcher = compiler.compile(sm.Grammar.from_json_schema(schema, property_order="any")).matcher()
+            found = matcher.shortest_completion()
+            if schema is outer:
+                ends.add((found.text, found.tokens, matcher.needs_at_least()))
+    assert len(ends) == 1
