@@ -114,10 +114,10 @@ cdef class Estimates:
     cdef int draft(self, vector[CallId]& objects) except -1 nogil:
         """State what objects need: they lie in each other, so until nothing changes, or a few times."""
         cdef size_t i
-        cdef int32_t k, needed
+        cdef int32_t _round, needed
         cdef CallId call
         cdef bint changed
-        for k in range(ROUNDS):
+        for _round in range(ROUNDS):
             changed = False
             self.forget()
             for i in range(objects.size(), 0, -1):

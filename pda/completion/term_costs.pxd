@@ -30,7 +30,7 @@ cdef class TermCosts:
     cdef vector[int32_t] drafted        # by call of an object: bytes that its required keys add
     cdef vector[uint8_t] settled        # by call: whether that is known for good
     cdef bint drafting                  # costs that are found go by what may still change
-    cdef vector[TermId] unsettled_terms # whose costs do
+    cdef vector[TermId] unsettled_terms  # whose costs do
     cdef vector[RuleId] unsettled_rules
     # one solution
     cdef vector[TermId] order           # terms to solve, what they consist of first

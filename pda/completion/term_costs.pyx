@@ -179,7 +179,7 @@ cdef class TermCosts:
         return 0
 
     cdef bint survey(self, TermId t, vector[CallId]& objects) except -1 nogil:
-        """List the calls of objects in a term and what it calls. Return whether a resolver is called there."""
+        """List the calls of objects in a term and what it calls. Return whether it calls a resolver."""
         cdef KeyMap seen, listed
         cdef vector[TermId] todo
         cdef Term u
