@@ -115,9 +115,10 @@ class Fields:
 
     def text(self, field: str) -> str:
         """Return a string."""
-        return self._checked_text(field, self.value(field))
+        return self.checked_text(field, self.value(field))
 
-    def _checked_text(self, field: str, found: Any) -> str:
+    def checked_text(self, field: str, found: Any) -> str:
+        """Return what was found there, a string of characters."""
         if not isinstance(found, str):
             raise self.wrong(field, f"a string is needed, not {kind_of(found)}")
         try:
@@ -128,7 +129,7 @@ class Fields:
 
     def texts(self, field: str, *, least: int = 0) -> list[str]:
         """Return a list of strings that are not empty."""
-        found = [self._checked_text(f"{field}/{i}", item) for i, item in enumerate(self.items(field))]
+        found = [self.checked_text(f"{field}/{i}", item) for i, item in enumerate(self.items(field))]
         for index, item in enumerate(found):
             if not item:
                 raise self.wrong(f"{field}/{index}", "the empty string is everywhere")

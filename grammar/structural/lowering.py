@@ -149,8 +149,7 @@ class FormatLowering:
         if not isinstance(value, list | tuple) or not value:
             raise tag.wrong("end", "a string, a list of strings or a token is needed")
         for index, end in enumerate(value):
-            if not isinstance(end, str):
-                raise tag.wrong(f"end/{index}", "a string is needed")
+            tag.checked_text(f"end/{index}", end)
         return tuple(dict.fromkeys(value))
 
     def _after_begin(self, tag: Fields, outer: Ends = ()) -> tuple[Expr, bool]:
@@ -301,6 +300,7 @@ class FormatLowering:
         for index, (word, content) in enumerate(_pairs(fields)):
             if not isinstance(word, str) or not word:
                 raise fields.wrong(f"rules/{index}/0", "a string that is not empty is needed")
+            fields.checked_text(f"rules/{index}/0", word)
             rest = self.format(fields.inner(f"rules/{index}/1", content))
             branches.setdefault(word, []).append(rest)
         return {word: self._rule(choice(rests)) for word, rests in branches.items()}
@@ -365,6 +365,7 @@ def _pairs(fields: Fields) -> list[tuple[Any, Any]]:
 
 def _token_of(fields: Fields, place: str, value: Any) -> TokenTerminal:
     if isinstance(value, str) and value:
+        fields.checked_text(place, value)
         return TokenTerminal((value,), (), False)
     if isinstance(value, int) and not isinstance(value, bool) and value >= 0:
         return TokenTerminal((), ((value, value),), False)
