@@ -13,6 +13,3 @@ class KeyStates:
     def __new__(cls, terms: TermStore, max_states: int = ...) -> KeyStates: ...
     def add_spec(self, spec: KeySpec) -> int:
         """Return the number of a spec, which can be satisfied."""
-
-    def counts(self) -> dict[str, int]:
-        """Return sizes: key states, sets of tests that terms need."""

@@ -276,8 +276,3 @@ cdef class KeyStates:
         cdef size_t held = sizeof(Spec) * self.specs.size() + sizeof(KeyState) * self.states.size()
         held += 8 * (self.words.size() + self.state_index.mask) + 4 * self.view_of.size()
         return held + self.key_sets.nbytes() + self.needs.nbytes()
-
-    def counts(self):
-        """Return sizes: key states, sets of tests that terms need."""
-        self.needs.terms.meter.settle()
-        return {"key_states": self.states.size() - 2, "key_needs": self.needs.sets.size()}

@@ -216,7 +216,3 @@ cdef class ForcedRuns(Crossings):
         if run.kind == RUN_TOKEN:
             return text, whole, run.kind, run.token, run.after
         return text, whole, run.kind, -1, run.end
-
-    def stats(self):
-        """Return the number of runs, of places and of bytes that are remembered."""
-        return self.runs.size(), self.places.size(), self.data.size()

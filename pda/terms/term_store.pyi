@@ -63,12 +63,6 @@ class TermBuilder:
     def repeat(self, item: int, low: int, high: int | None) -> int:
         """Return the term ``low`` to ``high`` times; None for no upper bound."""
 
-    def intersection(self, items: Sequence[int]) -> int:
-        """Return what all terms hold. Raises: ValueError if one is not regular."""
-
-    def complement(self, item: int) -> int:
-        """Return every byte string that the term does not hold. Raises: ValueError if it is not regular."""
-
     def token(self, token_class: int) -> int:
         """Return one special token of the class."""
 

@@ -154,21 +154,6 @@ cdef class TermBuilder:
         """Return the term ``low`` to ``high`` times; None for no upper bound."""
         return self.terms.make.mk_rep(self.terms, item, low, UNBOUNDED if high is None else high)
 
-    def intersection(self, items):
-        """Return the intersection of the terms, which are regular."""
-        cdef vector[TermId] operands
-        for item in items:
-            if self.terms.terms[<TermId>item].flags & F_IMPURE:
-                raise ValueError("`&` needs regular terms")
-            operands.push_back(item)
-        return self.terms.make.mk_and(self.terms, operands)
-
-    def complement(self, TermId item):
-        """Return every byte string that the regular term does not hold."""
-        if self.terms.terms[item].flags & F_IMPURE:
-            raise ValueError("`!` needs a regular term")
-        return self.terms.make.mk_not(self.terms, item)
-
     def token(self, TokenClassId token_class):
         """Return one special token of the class."""
         return intern_token(self.terms, token_class)

@@ -12,10 +12,6 @@ class Paths:
         """The states that are left when singular paths are merged into one edge."""
 
     @property
-    def segments(self) -> int:
-        """The number of strings that paths were merged into."""
-
-    @property
     def nbytes(self) -> int:
         """The size of the arrays."""
 

@@ -92,11 +92,6 @@ cdef class Paths:
         return text, state
 
     @property
-    def segments(self):
-        """The number of strings that paths were merged into."""
-        return self.past.size()
-
-    @property
     def nbytes(self):
         """The size of the arrays."""
         return self.text.size() + 4 * (self.begin.size() + self.past.size() + self.after.size())

@@ -217,3 +217,47 @@ def test_bytes_that_must_come() -> None:
         assert matcher.find_jump_forward_string() == ""
         assert not matcher.must_stop()
         assert matcher.accept_string(b"\xa9\xc3\xa8x") and matcher.must_stop()
+
+
+def test_there_is_no_token_budget() -> None:
+    matcher = FINITE.matcher()
+    mask = sm.allocate_token_bitmask(1, VOCABULARY.size)
+    for call in (
+        matcher.shortest_completion,
+        matcher.needs_at_least,
+        lambda: matcher.fill_next_token_bitmask(mask, budget=9),
+    ):
+        with pytest.raises(sm.MatcherError, match="no token budget"):
+            call()
+    assert matcher.accept_string("{")
+
+
+def test_states_that_there_are_not() -> None:
+    dfa, index = FINITE.dfa, FINITE.index
+    for state in (-1, dfa.states):
+        with pytest.raises(IndexError, match="no state"):
+            dfa.next_state(state, 32)
+        with pytest.raises(IndexError, match="no state"):
+            dfa.is_accepting(state)
+        with pytest.raises(IndexError, match="no state"):
+            index.next_state(state, 0)
+        with pytest.raises(IndexError, match="no state"):
+            index.allowed_tokens(state)
+    with pytest.raises(IndexError, match="symbol"):
+        dfa.next_state(0, 256 + dfa.specials)
+    with pytest.raises(IndexError, match="no token"):
+        index.next_state(0, VOCABULARY.size)
+    # the special token comes after the closing brace
+    places = [state for state in range(dfa.states) if dfa.next_state(state, 256) >= 0]
+    assert [index.next_state(state, TOOL) for state in places] == [
+        dfa.next_state(state, 256) for state in places
+    ]
+    assert places
+
+
+def test_an_empty_mask_is_an_error_where_no_token_ends_a_text() -> None:
+    vocabulary = sm.Vocabulary([b"a", b"b", None], stop_ids=[])
+    matcher = sm.fsm.compile(sm.Grammar.from_ebnf('root ::= "ab"'), vocabulary).matcher()
+    assert matcher.accept_string("ab")
+    with pytest.raises(sm.MatcherError, match="no token"):
+        matcher.fill_next_token_bitmask(sm.allocate_token_bitmask(1, vocabulary.size))
