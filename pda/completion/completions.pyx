@@ -55,7 +55,7 @@ cdef class Completions:
         self.texts = trie.character_groups.token_bytes
         self.estimates = Estimates(family, semantics, costs)
         self.search = TextSearch(self.estimates)
-        self.resolves = self.estimates.survey(start)
+        self.resolves = costs.survey(start, self.estimates.objects)
         map_init(&self.index)
         map_init(&self.met)
         for listed, number in token_classes.items():

@@ -25,7 +25,7 @@ cdef class Estimates:
     cdef Semantics semantics
     cdef TermCosts costs
     cdef bint prepared                  # what the objects of the grammar need is known
-    cdef vector[CallId] objects         # calls of the objects of the grammar
+    cdef vector[CallId] objects         # calls of the objects of the grammar, given by the owner
     cdef KeyMap bodies                  # spec -> the body of its objects
     cdef KeyMap frame_index             # frame << 32 | key state -> index in frame_found
     cdef vector[int32_t] frame_found    # bytes
@@ -39,7 +39,6 @@ cdef class Estimates:
     cdef vector[uint64_t] term_stack
     cdef KeyMap representatives         # what terms need to know of a key state -> one of these states
 
-    cdef bint survey(self, TermId start) except -1 nogil
     cdef int prepare(self) except -1 nogil
     cdef int draft(self, vector[CallId]& objects) except -1 nogil
     cdef int use_body(self, CallId call) except -1 nogil

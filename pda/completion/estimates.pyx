@@ -78,10 +78,6 @@ cdef class Estimates:
         held += 4 * (self.frame_found.capacity() + 2 * self.missing_all.capacity())
         return held + (sizeof(Tested) + 1) * self.keyed_found.capacity()
 
-    cdef bint survey(self, TermId start) except -1 nogil:
-        """Find the objects of the grammar that begins with ``start``. Return whether it calls resolvers."""
-        return self.costs.survey(start, self.objects)
-
     cdef int prepare(self) except -1 nogil:
         """Find what the objects of the grammar need, before what contains them is asked for.
 
