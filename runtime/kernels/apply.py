@@ -116,6 +116,8 @@ def check_masked(logits: Any, bitmask: Any, vocab_size: int | None) -> int:
         have, want = (" x ".join(map(str, a.shape[:-1])) for a in (logits, bitmask))
         raise BitmaskError(f"logits has {have} rows, but bitmask has {want}")
     for name, array in (("logits", logits), ("bitmask", bitmask)):
+        if not isinstance(array, np.ndarray) and str(array.layout) != "torch.strided":
+            raise BitmaskError(f"{name} has layout {array.layout}, must be a dense tensor")
         step = _strides(array)[-1]
         if step != 1 and array.shape[-1] > 1:
             raise BitmaskError(

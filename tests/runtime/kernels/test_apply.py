@@ -252,6 +252,12 @@ BAD: dict[str, tuple[Any, Any, dict[str, Any], str]] = {
         {},
         "logits has stride 2 in its last dimension, must have 1",
     ),
+    "sparse words": (
+        ones(1, 32),
+        ones(1, 1, dtype=torch.int32).to_sparse(),
+        {},
+        "bitmask has layout torch.sparse_coo",
+    ),
     "words apart": (
         ones(2, 40),
         torch.zeros(2, 4, dtype=torch.int32)[:, ::2],
