@@ -18,6 +18,12 @@ cdef struct Tested:
     int32_t tested          # the fewest whose first test holds; tests after that are not looked at
 
 
+cdef struct Missing:
+    # of a key state, in bytes
+    int32_t first           # the next key that the object needs
+    int32_t all             # all of them; UNKNOWN where nobody asked
+
+
 cdef class Estimates:
     # owner: Completions, of one family
     cdef ConfigSpace family
@@ -32,8 +38,8 @@ cdef class Estimates:
     cdef KeyMap keyed_index             # term << 32 | key state -> index in keyed_found
     cdef vector[Tested] keyed_found
     cdef vector[uint8_t] keyed_stage    # of keyed_found
-    cdef vector[int32_t] missing_first  # by key state: bytes of the next key that the object needs
-    cdef vector[int32_t] missing_all    # ... and of all of them; UNKNOWN where nobody asked
+    cdef KeyMap missing_index           # key state -> index in missing_found
+    cdef vector[Missing] missing_found
     cdef bint relaxed                   # any key that may come is taken
     cdef vector[uint64_t] frame_stack
     cdef vector[uint64_t] term_stack

@@ -46,7 +46,22 @@ cdef enum:
     UNKNOWN = -1
     PART_WORK = 10          # units of a part that is looked up: mostly it is in no cache
     PART_BYTES = 32         # of a part that is kept
+    OBJECT_WORK = 32        # units of an object that is looked at: estimates may have to be forgotten for it
     ROUNDS = 5              # objects in objects whose keys are counted
+
+
+cdef Missing* missing_of(Estimates estimates, KeysId keys) except NULL nogil:
+    """Return the record of a key state, to be read or written before the next one is asked for."""
+    cdef int32_t at = map_get(&estimates.missing_index, <uint64_t>keys)
+    cdef Missing nothing
+    if at == NO_VALUE:
+        at = <int32_t>estimates.missing_found.size()
+        nothing.first = 0
+        nothing.all = UNKNOWN
+        # in this order: memory may run out between the two
+        estimates.missing_found.push_back(nothing)
+        map_put(&estimates.missing_index, <uint64_t>keys, at)
+    return &estimates.missing_found[at]
 
 
 @cython.final
@@ -60,12 +75,14 @@ cdef class Estimates:
         self.costs = costs
         self.relaxed = self.prepared = False
         map_init(&self.bodies)
+        map_init(&self.missing_index)
         map_init(&self.frame_index)
         map_init(&self.keyed_index)
         map_init(&self.representatives)
 
     def __dealloc__(self):
         map_free(&self.bodies)
+        map_free(&self.missing_index)
         map_free(&self.frame_index)
         map_free(&self.keyed_index)
         map_free(&self.representatives)
@@ -73,9 +90,9 @@ cdef class Estimates:
     cdef size_t nbytes(self) noexcept nogil:
         """Return about how many bytes the results take."""
         cdef size_t held = self.frame_index.mask + self.keyed_index.mask + self.representatives.mask
-        held += self.bodies.mask
+        held += self.bodies.mask + self.missing_index.mask
         held *= 16
-        held += 4 * (self.frame_found.capacity() + 2 * self.missing_all.capacity())
+        held += 4 * self.frame_found.capacity() + sizeof(Missing) * self.missing_found.capacity()
         return held + (sizeof(Tested) + 1) * self.keyed_found.capacity()
 
     cdef int prepare(self) except -1 nogil:
@@ -119,6 +136,7 @@ cdef class Estimates:
             for i in range(objects.size(), 0, -1):
                 # those found last lie in the others
                 call = objects[i - 1]
+                self.terms.meter.spend(OBJECT_WORK)
                 self.use_body(call)
                 needed = self.of_missing(self.semantics.keys.fresh(self.terms.call_table[call].spec))
                 changed = self.costs.state_object(call, needed) or changed
@@ -144,8 +162,8 @@ cdef class Estimates:
         self.keyed_found.clear()
         self.keyed_stage.clear()
         self.frame_found.clear()
-        self.missing_all.clear()
-        self.missing_first.clear()
+        map_reset(&self.missing_index)
+        self.missing_found.clear()
         return 0
 
     cdef int32_t of_config(self, ConfigId config) except -1 nogil:
@@ -296,7 +314,7 @@ cdef class Estimates:
     cdef int32_t more_keys(self, KeysId keys) except -1 nogil:
         """Return the bytes of the keys that an object still needs after the next one."""
         cdef int32_t all = self.of_missing(keys)
-        return all - self.missing_first[keys] if all < NO_END else 0
+        return all - missing_of(self, keys).first if all < NO_END else 0
 
     cdef int32_t of_missing(self, KeysId keys) except -1 nogil:
         """Return the bytes of all keys that an object still needs, with values. Cost: a look-up, once."""
@@ -308,29 +326,26 @@ cdef class Estimates:
         cdef TestId test
         cdef Tested found
         while True:
-            if self.missing_first.size() <= <size_t>keys:
-                self.missing_first.resize(self.semantics.keys.states.size(), 0)
-                self.missing_all.resize(self.semantics.keys.states.size(), UNKNOWN)
-            if self.missing_all[keys] != UNKNOWN:
-                bytes = self.missing_all[keys]
+            if missing_of(self, keys).all != UNKNOWN:
+                bytes = missing_of(self, keys).all
                 break
             body = self.body_of(self.semantics.keys.states[keys].spec)
             state = &self.semantics.keys.states[keys]
             if body == EMPTY or (
                 not state.missing and state.count >= self.semantics.keys.specs[state.spec].min_count
             ):
-                self.missing_all[keys] = 0
+                missing_of(self, keys).all = 0
                 break
             self.relaxed = False
             found = self.keyed(body, keys)
             base = self.costs.least(body)
             first = max(found.tested - base, 1) if found.tested < NO_END else 1
-            self.missing_first[keys] = first
+            missing_of(self, keys).first = first
             state = &self.semantics.keys.states[keys]
             if not state.missing:
                 # names that are not declared get longer, since each is another one
                 bytes = (first + 1) * (self.semantics.keys.specs[state.spec].min_count - state.count)
-                self.missing_all[keys] = min(bytes, <int32_t>NO_END - 1)
+                missing_of(self, keys).all = min(bytes, <int32_t>NO_END - 1)
                 break
             chain.push_back(keys)
             test = TEST_SLOT
@@ -342,8 +357,8 @@ cdef class Estimates:
                 break
             keys = self.semantics.keys.take(keys, slot_of(test))
         for i in range(chain.size(), 0, -1):
-            bytes = min(bytes + self.missing_first[chain[i - 1]], <int32_t>NO_END - 1)
-            self.missing_all[chain[i - 1]] = bytes
+            bytes = min(bytes + missing_of(self, chain[i - 1]).first, <int32_t>NO_END - 1)
+            missing_of(self, chain[i - 1]).all = bytes
         return bytes
 
     cdef TermId body_of(self, SpecId spec) noexcept nogil:
