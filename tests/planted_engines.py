@@ -211,6 +211,7 @@ PLANTED: dict[str, tuple[str, Callable[[Vocabulary], Any]]] = {
 }
 
 hangs = Hanging
+no_formats = schema_fault(without("format"))  # a habit, no fault
 
 
 def __getattr__(name: str) -> Callable[[Vocabulary], Any]:

@@ -17,7 +17,7 @@ from stackmask.runtime.audit.child import Asked, WorkerFault
 from stackmask.runtime.audit.closing import Closed, Followed
 from stackmask.runtime.audit.engines import OURS
 from stackmask.runtime.audit.findings import CaseResult, EngineRecord, Finding, Kind
-from stackmask.runtime.audit.judges import Verdict
+from stackmask.runtime.audit.judges import OPTIONAL, Verdict
 from stackmask.runtime.audit.texts import declared_order, mutants, same_value, ways_to_write
 
 if TYPE_CHECKING:
@@ -230,9 +230,7 @@ class _CaseRun:
         ids, at = closed.ids, len(closed.ids)
         if closed.ending == "ended":
             verdict = self.verdict(self.vocabulary.decode(ids))
-            if verdict.valid is False:
-                proof = "a whole invalid text is accepted"
-                self.note(name, "under", verdict.category, proof, ids, at, source, verdict)
+            self.note_accepted(name, ids, at, source, verdict)
             return verdict
         if closed.ending == "dead":
             self.note(name, "under", "dead end", "its own mask allows nothing more", ids, at, source)
@@ -267,10 +265,20 @@ class _CaseRun:
             if verdict.valid is True and not accepted:
                 at = len(ids) if followed.refused is None else followed.refused
                 self.over(name, ids, at, source, verdict)
-            elif verdict.valid is False and accepted:
-                proof = "a whole invalid text is accepted"
-                self.note(name, "under", verdict.category, proof, ids, len(ids), source, verdict)
+            elif accepted:
+                self.note_accepted(name, ids, len(ids), source, verdict)
         self.compare(ids, found)
+
+    def note_accepted(self, name: str, ids: list[int], at: int, source: str, verdict: Verdict) -> bool:
+        """Note a whole text that an engine accepts, if it is invalid or a program may refuse it; tell whether it is so."""
+        if verdict.valid is False:
+            proof = "a whole invalid text is accepted"
+        elif verdict.valid is None and verdict.category in OPTIONAL:
+            proof = "a whole text is accepted that others may refuse"
+        else:
+            return False
+        self.note(name, "under", verdict.category, proof, ids, at, source, verdict)
+        return True
 
     def compare(self, ids: list[int], found: dict[str, Followed]) -> None:
         """Compare each engine's masks with the reference's, and judge some of the differences of each direction."""
@@ -321,15 +329,14 @@ class _CaseRun:
         for place in np.flatnonzero(ends[0] & ~ends[1]).tolist()[:1]:
             before = ids[:place]
             verdict = self.verdict(self.vocabulary.decode(before))
-            self.count(allower, forbidder, verdict.valid is not None)
             source = f"difference of {allower} and {forbidder}"
+            decided = True
             if verdict.valid:
                 self.over(forbidder, before, place, source, verdict)
-            elif verdict.valid is False:
-                proof = "a whole invalid text is accepted"
-                self.note(allower, "under", verdict.category, proof, before, place, source, verdict)
-            else:
+            elif not self.note_accepted(allower, before, place, source, verdict):
+                decided = False
                 self.note(allower, "undecided", verdict.category, "", before, place, source, verdict)
+            self.count(allower, forbidder, decided)
 
     def count(self, allower: str, forbidder: str, decided: bool) -> None:
         """Count a difference that was judged, for both of its engines."""
@@ -349,14 +356,16 @@ class _CaseRun:
         if self.cannot_begin(ids):
             self.note(allower, "under", "no beginning", "no text of the language begins so", ids, at, source)
             return True
-        wrong: tuple[str, str, list[int], Verdict | None] | None = None
+        dead: list[int] | None = None
+        ends: dict[bool | None, tuple[list[int], Verdict]] = {}  # the first whole text of each verdict
         reason = "no end was found"
         for seed in range(self.settings.tries):
             # the shortest end is the same each time: only some tokens before it lead to another text
             wander = 6 * seed if allower == OURS else 0
             closed: Closed | None = self.ask(allower, "close", ids, seed, wander)
             if closed is None:
-                return wrong is not None
+                reason = "the engine failed"
+                break
             if closed.ending == "ended":
                 verdict = self.verdict(self.vocabulary.decode(closed.ids))
                 if verdict.valid:
@@ -364,15 +373,14 @@ class _CaseRun:
                     if category in HABITS:
                         self.learn(allower, forbidder, token)
                     return True
-                if verdict.valid is False:
-                    proof = "a whole invalid text is accepted"
-                    wrong = wrong or (verdict.category, proof, closed.ids, verdict)
-                    if allower == OURS:
+                if verdict.valid is False or verdict.category in OPTIONAL:
+                    ends.setdefault(verdict.valid, (closed.ids, verdict))
+                    if verdict.valid is False and allower == OURS:
                         break
                 else:
                     reason = verdict.category
             elif closed.ending == "dead":
-                wrong = wrong or ("dead end", "its own mask allows nothing more", closed.ids, None)
+                dead = dead or closed.ids
             elif closed.ending == "refused":
                 self.note(
                     allower,
@@ -384,9 +392,12 @@ class _CaseRun:
                     source,
                 )
                 return True
-        if wrong is not None:
-            self.note(allower, "under", wrong[0], wrong[1], wrong[2], at, source, wrong[3])
+        if dead is not None and False not in ends:
+            self.note(allower, "under", "dead end", "its own mask allows nothing more", dead, at, source)
             return True
+        for valid in (False, None):
+            if valid in ends:
+                return self.note_accepted(allower, ends[valid][0], at, source, ends[valid][1])
         self.note(allower, "undecided", reason, "", ids, at, source)
         return False
 

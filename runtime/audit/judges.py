@@ -20,6 +20,10 @@ from stackmask.runtime.audit.cases import Language
 from stackmask.runtime.audit.json_reader import begins_json
 
 MAX_SAID = 160  # characters of what a validator says
+FORMAT = "only a format forbids it"
+NAME_TWICE = "a name comes twice"
+# Why a text has no verdict although its meaning is known: JSON and its schemas leave it to each program whether it is taken.
+OPTIONAL = (FORMAT, NAME_TWICE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +64,7 @@ def read_value(text: bytes) -> Any:
     def whole(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         found = dict(pairs)
         if len(found) < len(pairs):
-            raise _Undecided("a name comes twice")
+            raise _Undecided(NAME_TWICE)
         return found
 
     def number(digits: str) -> float:
@@ -95,8 +99,8 @@ def read_value(text: bytes) -> Any:
 class SchemaJudge:
     """``jsonschema`` and, where it is installed, ``jsonschema-rs``, which is another implementation with other regexes.
 
-    Formats: a text that only a format forbids is undecided, since validators know different formats and the
-    specification lets them ignore all of them.
+    Formats: a text that only a format forbids has no verdict, since the specification lets validators ignore formats. Where
+    both validators, told to look at formats, refuse it, the category is ``FORMAT``; else they disagree about the format.
     """
 
     def __init__(self, source: str) -> None:
@@ -146,8 +150,12 @@ class SchemaJudge:
             return Verdict(None, "the validators disagree", says)
         if first is not None:
             return Verdict(False, _keyword(first), says)
-        formats = self.strict.is_valid(value) and (self.fast is None or self.fast[1].is_valid(value))
-        return Verdict(True, "", says) if formats else Verdict(None, "only a format forbids it", says)
+        formats = {self.strict.is_valid(value)}
+        if self.fast is not None:
+            formats.add(self.fast[1].is_valid(value))
+        if formats == {True}:
+            return Verdict(True, "", says)
+        return Verdict(None, FORMAT if formats == {False} else "the validators disagree about a format", says)
 
     def may_begin(self, text: bytes) -> bool | None:
         """Say whether any JSON begins so; what the schema says of it is not looked at."""

@@ -7,9 +7,10 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from stackmask.runtime.audit.findings import CaseResult, EngineRecord, Finding
+from stackmask.runtime.audit.judges import FORMAT, NAME_TWICE, OPTIONAL
 from stackmask.runtime.audit.run import Audit
 
-HABITS: Final = ("blanks", "order", "spelling", "tokens")
+HABITS: Final = ("blanks", "order", "spelling", "tokens")  # of an engine that forbids a valid text
 MEANINGS: Final = {
     "over: value": "a valid value cannot be written",
     "over: order": "only with properties in declared order",
@@ -22,6 +23,8 @@ MEANINGS: Final = {
     "fault: error state": "the engine says that it fails",
     "fault: wrong mask": "wrong width or type, or it refuses what its mask allows",
     "under: no JSON": "a whole text that is no JSON",
+    f"under: {FORMAT}": "formats are not enforced, which the specification permits",
+    f"under: {NAME_TWICE}": "a key may come again, which JSON permits",
 }
 SEVERE: Final = 3  # how much more a proven error counts in the order of the worst than a habit of writing
 
@@ -62,7 +65,9 @@ class EngineSummary:
 def is_proven_error(key: str) -> bool:
     """Tell whether a kind and category is an error, and no habit of writing: the value, the language or the engine suffers."""
     kind, _, category = key.partition(": ")
-    return kind in ("under", "fault") or (kind == "over" and category not in HABITS)
+    return kind == "fault" or (
+        category not in HABITS if kind == "over" else kind == "under" and category not in OPTIONAL
+    )
 
 
 def summarise(audit: Audit) -> list[EngineSummary]:

@@ -13,7 +13,7 @@ import pytest
 from stackmask.runtime.audit.cases import Language
 from stackmask.runtime.audit.json_reader import JsonReader, begins_json
 from stackmask.runtime.audit.judge_grammar import GrammarJudge
-from stackmask.runtime.audit.judges import SchemaJudge, Unjudgeable, make_judge
+from stackmask.runtime.audit.judges import FORMAT, SchemaJudge, Unjudgeable, make_judge
 
 pytest.importorskip("jsonschema")
 
@@ -48,10 +48,10 @@ def test_constants_that_are_no_json_are_invalid() -> None:
     assert schema_judge(True).judge(b"[NaN]").valid is False
 
 
-def test_what_only_a_format_forbids_is_undecided() -> None:
+def test_what_only_a_format_forbids_has_no_verdict() -> None:
     judge = schema_judge({"type": "string", "format": "ipv4"})
     assert judge.judge(b'"127.0.0.1"').valid is True
-    assert judge.judge(b'"nowhere"').category == "only a format forbids it"
+    assert (judge.judge(b'"nowhere"').valid, judge.judge(b'"nowhere"').category) == (None, FORMAT)
 
 
 class Yes:
@@ -69,6 +69,12 @@ def test_two_validators_that_disagree_have_no_verdict() -> None:
     judge.fast = (Yes(), Yes())
     assert (judge.judge(b"1").valid, judge.judge(b"1").category) == (None, "the validators disagree")
     assert judge.judge(b'"a"').valid is True
+
+
+def test_two_validators_that_disagree_about_a_format_have_no_verdict() -> None:
+    judge = schema_judge({"type": "string", "format": "ipv4"})
+    judge.fast = (Yes(), Yes())
+    assert judge.judge(b'"nowhere"').category == "the validators disagree about a format"
 
 
 def test_a_reference_to_elsewhere_is_not_fetched() -> None:

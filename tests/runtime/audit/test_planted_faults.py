@@ -12,6 +12,7 @@ from stackmask.runtime.audit.auditor import Auditor, Settings
 from stackmask.runtime.audit.cases import Case, Language
 from stackmask.runtime.audit.child import Child, Here
 from stackmask.runtime.audit.findings import CaseResult
+from stackmask.runtime.audit.judges import FORMAT
 from stackmask.runtime.audit.summary import is_proven_error
 from stackmask.runtime.comparison.tokenizer import Greedy, Tokenizer
 from stackmask.runtime.vocabulary.vocabulary import Vocabulary
@@ -76,6 +77,19 @@ def test_a_planted_fault_is_found(name: str) -> None:
     assert not any(map(is_proven_error, result.engines["stackmask"].counts))
     for finding in result.findings:
         assert finding.kind in ("fault", "undecided") or finding.proof
+
+
+def test_formats_that_are_not_enforced_are_decided_and_no_error() -> None:
+    schema = {"type": "string", "format": "ipv4"}
+    case = Case("format", Language("schema", json.dumps(schema)), ('"1.2.3.4"', '"nowhere"'))
+    name = "planted_engines:no_formats"
+    engines = {each: Here("engine", each, TOKENS) for each in ("stackmask", name)}
+    result = Auditor(TOKENS, engines, Here("judge"), SETTINGS).audit(case)
+    record = result.engines[name]
+    assert record.counts[f"under: {FORMAT}"] > 1
+    assert record.judged == record.decided > 0
+    assert not any(map(is_proven_error, record.counts))
+    assert not result.engines["stackmask"].counts
 
 
 def test_an_engine_that_hangs_is_named_and_the_audit_goes_on() -> None:
