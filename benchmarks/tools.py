@@ -6,7 +6,8 @@ The tools are made by rule, of the size that function-calling benchmarks have: a
 enumerated or nested. ``from_dicts``: tools that nobody saw before; ``again``: the same ones, as dicts that come with another
 request, in another order; ``prepared``: ``Tool`` objects that an earlier grammar had. Each figure is the median of several
 sets of tools on one compiler that has seen other ones. A turn is a sentence and two calls, in the style qwen_3; a long one is
-some 500 words with four calls, and its masks are those of a new compiler, first visits counted.
+some 500 words with four calls of tools that nobody saw before, first visits counted: on one compiler that has seen another
+turn, and on a new one for each turn, where what all turns share is made too.
 
 Where XGrammar is installed, it has the same tools in the same process, set by set in turns: from its structural tag of
 the same model to its first mask, on one thread, with its cache. Times to a first mask are of the processor.
@@ -121,19 +122,25 @@ def along_turns(compiler: Any, tokenizer: Any, mask: Any, turns: int) -> dict[st
     return {name: round(1e6 * statistics.mean(found), 2) for name, found in seconds.items()}
 
 
-def along_long_turns(vocabulary: Any, tokenizer: Any, turns: int) -> dict[str, Any]:
-    """Return the mean µs of a mask over long turns, each on a compiler that has seen nothing: in free text and in calls.
+def along_long_turns(vocabulary: Any, tokenizer: Any, turns: int, *, shared: bool) -> dict[str, Any]:
+    """Return the mean µs of a mask over long turns, in free text and in calls.
 
     A turn is some 500 words with calls of four tools between them; what is first visited counts, compiling does not.
+    ``shared``: all turns are on one compiler, and the first one is not counted.
     """
     import stackmask as sm
 
     mask = sm.allocate_token_bitmask(1, vocabulary.size)
     spent: dict[str, list[float]] = {"text": [], "call": []}
-    for seed in range(turns):
+    compiler = sm.Compiler(vocabulary)
+    for seed in range(-1 if shared else 0, turns):
+        if seed == 0:
+            spent = {part: [] for part in spent}
+        if not shared:
+            compiler = sm.Compiler(vocabulary)
         rng = random.Random(seed)
         tools = made_tools(20, 2000 + seed)
-        compiled = sm.Compiler(vocabulary).compile(sm.tools.grammar(STYLE, tools, reasoning="off"))
+        compiled = compiler.compile(sm.tools.grammar(STYLE, tools, reasoning="off"))
         matcher = compiled.matcher()
         pieces = []
         for number in range(4):
@@ -210,8 +217,9 @@ def main() -> None:
         print(f"{size} tools: {figures}")
     result["masks_us"] = along_turns(compiler, tokenizer, mask, 10)
     print(result["masks_us"])
-    result["long_turns_us"] = along_long_turns(vocabulary, tokenizer, 10)
-    print(result["long_turns_us"])
+    for name, shared in (("long_turns_us", True), ("long_turns_new_compiler_us", False)):
+        result[name] = along_long_turns(vocabulary, tokenizer, 10, shared=shared)
+        print(name, result[name])
     if arguments.write:
         versions = {} if other is None else {"xgrammar": metadata.version("xgrammar")}
         write_result("tools", "python benchmarks/tools.py --data PATH --write", result, **versions)
