@@ -30,6 +30,8 @@ MOST_TOKENS: Final = 4_000  # of a text
 ENOUGH_OF_A_HABIT: Final = 2
 HABITS: Final = ("blanks", "spelling", "tokens")  # the value can be written, in another way
 WANDERING: Final = (3, 24)  # tokens by chance in a sample
+# for each try to end a text: tokens that are guessed, tokens by chance, both before a shortest end
+OTHER_ENDS: Final = ((0, 0), (60, 0), (0, 12))
 
 
 @dataclass(frozen=True, slots=True)
@@ -360,9 +362,9 @@ class _CaseRun:
         ends: dict[bool | None, tuple[list[int], Verdict]] = {}  # the first whole text of each verdict
         reason = "no end was found"
         for seed in range(self.settings.tries):
-            # the shortest end is the same each time: only some tokens before it lead to another text
-            wander = 6 * seed if allower == OURS else 0
-            closed: Closed | None = self.ask(allower, "close", ids, seed, wander)
+            # the shortest end is the same each time: another way there, or tokens before it, lead to another text
+            guess, wander = OTHER_ENDS[seed % len(OTHER_ENDS)] if allower == OURS else (0, 0)
+            closed: Closed | None = self.ask(allower, "close", ids, seed, wander, guess)
             if closed is None:
                 reason = "the engine failed"
                 break

@@ -106,10 +106,11 @@ class Walker:
         """Tell whether a mask allows a stop token."""
         return any(_has(mask, int(stop)) for stop in self.stops)
 
-    def close(self, ids: list[int], seed: int, wander: int, json: bool) -> Closed:
+    def close(self, ids: list[int], seed: int, wander: int, guess: int, json: bool) -> Closed:
         """Follow tokens, then take some by chance, then go to the end as fast as can be guessed, or as the engine knows.
 
-        ``seed`` 0 always takes what closes; others vary. Cost: a mask for each token, at most 120 after those by chance.
+        ``seed`` 0 always takes what closes; others vary. ``guess``: so many tokens are guessed before the engine is asked.
+        Cost: a mask for each token, at most 120 after those by chance.
         """
         engine = self.engine
         engine.begin()
@@ -122,7 +123,7 @@ class Walker:
         found = list(ids)
         rng = random.Random(seed)
         for step in range(wander + MAX_CLOSING):
-            if step - wander in ASKS:  # where there is none, looking for it takes long
+            if step - wander - guess in ASKS:  # where there is none, looking for it takes long
                 known = engine.shortest_end()
                 if known is not None:
                     return Closed("ended", found + known)
