@@ -1,6 +1,6 @@
 """A batch over transformers on two Ray actors: each loads the model once, and takes compiled grammars with its work.
 
-    pip install "stackmask[hf]" ray
+    pip install ".[hf]" ray          # from a clone of stackmask
     python examples/ray_batch.py
 
 A compiled grammar travels by its source; an actor that gets many of one vocabulary makes one compiler for them. Here the
