@@ -30,8 +30,9 @@ MOST_TOKENS: Final = 4_000  # of a text
 ENOUGH_OF_A_HABIT: Final = 2
 HABITS: Final = ("blanks", "spelling", "tokens")  # the value can be written, in another way
 WANDERING: Final = (3, 24)  # tokens by chance in a sample
-# for each try to end a text: tokens that are guessed, tokens by chance, both before a shortest end
-OTHER_ENDS: Final = ((0, 0), (60, 0), (0, 12))
+# for each try to end a text: whether a shortest end is taken with other digits (0000 is a year for some judges only), and
+# tokens by chance before it
+OTHER_ENDS: Final = ((False, 0), (True, 0), (True, 12))
 
 
 @dataclass(frozen=True, slots=True)
@@ -362,9 +363,9 @@ class _CaseRun:
         ends: dict[bool | None, tuple[list[int], Verdict]] = {}  # the first whole text of each verdict
         reason = "no end was found"
         for seed in range(self.settings.tries):
-            # the shortest end is the same each time: another way there, or tokens before it, lead to another text
-            guess, wander = OTHER_ENDS[seed % len(OTHER_ENDS)] if allower == OURS else (0, 0)
-            closed: Closed | None = self.ask(allower, "close", ids, seed, wander, guess)
+            # the shortest end is the same each time: other digits, or tokens before it, make another text
+            vary, wander = OTHER_ENDS[seed % len(OTHER_ENDS)] if allower == OURS else (False, 0)
+            closed: Closed | None = self.ask(allower, "close", ids, seed, wander, vary)
             if closed is None:
                 reason = "the engine failed"
                 break

@@ -106,10 +106,10 @@ class Walker:
         """Tell whether a mask allows a stop token."""
         return any(_has(mask, int(stop)) for stop in self.stops)
 
-    def close(self, ids: list[int], seed: int, wander: int, guess: int, json: bool) -> Closed:
+    def close(self, ids: list[int], seed: int, wander: int, vary: bool, json: bool) -> Closed:
         """Follow tokens, then take some by chance, then go to the end as fast as can be guessed, or as the engine knows.
 
-        ``seed`` 0 always takes what closes; others vary. ``guess``: so many tokens are guessed before the engine is asked.
+        ``seed`` 0 always takes what closes; others vary. ``vary``: a shortest end is taken with other digits.
         Cost: a mask for each token, at most 120 after those by chance.
         """
         engine = self.engine
@@ -123,14 +123,21 @@ class Walker:
         found = list(ids)
         rng = random.Random(seed)
         for step in range(wander + MAX_CLOSING):
-            if step - wander - guess in ASKS:  # where there is none, looking for it takes long
+            known: list[int] | None = None
+            # where there is none, looking for it takes long
+            if step - wander in ASKS or (vary and step >= wander):
                 known = engine.shortest_end()
-                if known is not None:
+                vary = vary and known is not None
+                if known is not None and not vary:
                     return Closed("ended", found + known)
             mask = engine.mask()
             if step >= wander and self.may_end(mask):
                 return Closed("ended", found)
-            chosen = self._choose(mask, reader, rng, seed, step < wander)
+            chosen = (
+                self._other_digits(known[0], mask, rng)
+                if known
+                else self._choose(mask, reader, rng, seed, step < wander)
+            )
             if chosen is None:
                 return Closed("ended" if self.may_end(mask) else "dead", found)
             self._accept(chosen)
@@ -152,6 +159,17 @@ class Walker:
             if len(options):
                 return int(options[rng.randrange(len(options))])
         return None
+
+    def _other_digits(self, token: int, mask: Words, rng: random.Random) -> int:
+        """Return an allowed token of as many digits, by chance; of other texts the token itself."""
+        text = self._spelled(token)
+        if not text.isdigit():
+            return token
+        written = (b"%0*d" % (len(text), number) for number in range(10 ** min(len(text), 4)))
+        same = [
+            other for digits in written if (other := self.ids.get(digits)) is not None and _has(mask, other)
+        ]
+        return rng.choice(same) if same else token
 
     def _accept(self, token: int) -> None:
         if not self.engine.accept(token):

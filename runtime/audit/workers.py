@@ -36,9 +36,9 @@ class EngineWorker:
         """Follow tokens: see ``Walker.follow``."""
         return self.walker.follow(ids, keep)
 
-    def close(self, ids: list[int], seed: int, wander: int, guess: int = 0) -> Closed:
+    def close(self, ids: list[int], seed: int, wander: int, vary: bool = False) -> Closed:
         """Go to an end: see ``Walker.close``."""
-        return self.walker.close(ids, seed, wander, guess, self.is_json)
+        return self.walker.close(ids, seed, wander, vary, self.is_json)
 
 
 class JudgeWorker:

@@ -9,8 +9,10 @@ from typing import Any
 
 import pytest
 
-from stackmask.runtime.audit.cases import AuditError, read_cases, sample
+from stackmask.runtime.audit.cases import AuditError, Language, read_cases, sample
 from stackmask.runtime.audit.texts import declared_order, mutants, same_value, target, ways_to_write
+from stackmask.runtime.audit.workers import EngineWorker
+from stackmask.runtime.comparison.tokenizer import load_tokenizer
 
 SCHEMA: dict[str, Any] = {
     "$defs": {"p": {"properties": {"x": {}, "y": {}}}},
@@ -58,6 +60,18 @@ def test_mutants_are_the_same_for_the_same_seed_and_differ_from_the_text() -> No
     assert made == mutants(text, 12, 3, is_json=True) != mutants(text, 12, 4, is_json=True)
     assert text not in made and len(made) == len(set(made)) == 12
     assert len(mutants("", 2, 0, is_json=False)) <= 2
+
+
+def test_a_shortest_end_is_taken_with_other_digits_too() -> None:
+    worker = EngineWorker("stackmask", load_tokenizer(None))
+    date = {"type": "string", "format": "date"}
+    schema = {"type": "object", "properties": {"at": date}, "required": ["at"]}
+    assert worker.compile(Language("schema", json.dumps(schema))) is None
+    closed = [worker.close([], seed, 0, vary) for seed, vary in ((0, False), (1, True), (2, True))]
+    texts = [worker.walker.vocabulary.decode(each.ids) for each in closed]
+    assert [each.ending for each in closed] == ["ended"] * 3
+    assert len(set(texts)) == 3, texts
+    assert len({len(text) for text in texts}) == 1, texts
 
 
 def test_cases_of_a_file(tmp_path: Path) -> None:
