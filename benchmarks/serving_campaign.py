@@ -155,17 +155,21 @@ class Server:
         """Tell whether all of its first processes run."""
         return all(process.poll() is None for process in self.processes)
 
-    def resident(self) -> float:
-        """Return the MB that its processes hold, shared pages counted once for each."""
+    def resident(self) -> collections.Counter[str]:
+        """Return the MB that its processes hold by what they are, shared pages counted once for each."""
         sessions = {process.pid for process in self.processes}
-        total = 0
+        held: collections.Counter[str] = collections.Counter()
         for entry in Path("/proc").iterdir():
             try:
                 if entry.name.isdigit() and os.getsid(int(entry.name)) in sessions:
-                    total += int((entry / "statm").read_text().split()[1])
+                    title = (entry / "cmdline").read_text().replace("\0", " ")
+                    found = re.match(r"VLLM::(\w+)", title)
+                    name = found[1] if found else "server" if int(entry.name) in sessions else "helpers"
+                    pages = int((entry / "statm").read_text().split()[1])
+                    held[name] += round(pages * os.sysconf("SC_PAGE_SIZE") / 1e6)
             except (OSError, IndexError):
                 continue  # it has ended meanwhile
-        return total * os.sysconf("SC_PAGE_SIZE") / 1e6
+        return held
 
     def gauges(self) -> dict[str, float]:
         """Return its metrics by name, summed over labels."""
@@ -326,21 +330,20 @@ class Campaign:
     async def watch(self) -> None:
         """Note memory now and then."""
         for _ in itertools.count():
-            self.memory.append((round(time.monotonic() - self.begun), round(self.server.resident())))
+            self.memory.append((round(time.monotonic() - self.begun), self.server.resident().total()))
             await asyncio.sleep(10)
 
     async def run(self, minutes: float) -> dict[str, Any]:
         """Send rounds until the minutes are over, one at least; return what is to be kept."""
         watching = asyncio.create_task(self.watch())
-        ends: list[float] = []
+        ends: list[collections.Counter[str]] = []
         limits = httpx.Limits(max_connections=None)
         async with httpx.AsyncClient(timeout=SECONDS, limits=limits) as client:
             while not ends or time.monotonic() - self.begun < 60 * minutes:
                 await self.round(client)
-                ends.append(round(self.server.resident()))
-                print(
-                    f"{time.monotonic() - self.begun:.0f} s, {ends[-1]} MB, {dict(self.counts)}", flush=True
-                )
+                ends.append(self.server.resident())
+                passed = time.monotonic() - self.begun
+                print(f"{passed:.0f} s, {dict(ends[-1])} MB, {dict(self.counts)}", flush=True)
                 if not self.server.alive():
                     break
         watching.cancel()
@@ -355,7 +358,8 @@ class Campaign:
             "faults": self.faults[:50],
             "requests_left_in_the_server": left,
             "engine_alive": self.server.alive(),
-            "memory_mb_after_each_round": ends,
+            "memory_mb_after_each_round": [held.total() for held in ends],
+            "memory_mb_by_process": {name: [held[name] for held in ends] for name in sorted(ends[0])},
             "memory_mb_by_second": self.memory[::every],
             "valid_by_request": {name: dict(found) for name, found in sorted(self.by_request.items())},
         }
