@@ -368,7 +368,8 @@ class Campaign:
         """Send rounds until the minutes are over, one at least; return what is to be kept."""
         watching = asyncio.create_task(self.watch())
         ends: list[collections.Counter[str]] = []
-        limits = httpx.Limits(max_connections=None)
+        # connections are not used again: servers close them after some seconds, maybe while a request is sent
+        limits = httpx.Limits(max_connections=None, max_keepalive_connections=0)
         async with httpx.AsyncClient(timeout=SECONDS, limits=limits) as client:
             while not ends or time.monotonic() - self.begun < 60 * minutes:
                 await self.round(client)
