@@ -470,12 +470,12 @@ def run_one(name: str, options: argparse.Namespace, work: Path) -> dict[str, Any
         result = asyncio.run(campaign(name, server, options))
         if name != SERVE:
             result |= engine_counts(server)
+        log = server.log.read_text(errors="replace")  # before it is ended, which is logged as a failure too
+        result["engine_failures_logged"] = log.count("EngineDeadError") + log.count("EngineCore encountered")
     finally:
         server.stop()
         if options.logs:
             shutil.copy(server.log, options.logs)
-    log = server.log.read_text(errors="replace")
-    result["engine_failures_logged"] = log.count("EngineDeadError") + log.count("EngineCore encountered")
     return {"start_seconds": round(started, 1), **checkout_state(), **result}
 
 
