@@ -47,6 +47,12 @@ SECONDS = 420  # a request's; the machine is small, and all are sent at once
 START_SECONDS = 300
 DRAFTS = '{"method": "ngram", "num_speculative_tokens": 4, "prompt_lookup_max": 3, "prompt_lookup_min": 1}'
 NODES = ("--nnodes", "2", "--master-addr", "127.0.0.1", "--master-port", "29577")
+# prefill and decode apart: two servers, of which the second computes prompts and hands them to the first in files
+APART: Final = "prefill and decode"
+TRANSFER = (
+    '{"kv_connector": "ExampleConnector", "kv_role": "kv_both",'
+    ' "kv_connector_extra_config": {"shared_storage_path": "FOLDER"}}'
+)
 TWO: Final = {"VLLM_CPU_OMP_THREADS_BIND": "0|1"}
 # of vLLM: arguments, and variables of the environment
 CONFIGURATIONS: dict[str, tuple[tuple[str, ...], dict[str, str]]] = {
@@ -65,6 +71,13 @@ CONFIGURATIONS: dict[str, tuple[tuple[str, ...], dict[str, str]]] = {
     "two nodes TP 2": (
         ("--tensor-parallel-size", "2", "--distributed-executor-backend", "mp", *NODES),
         {"VLLM_HOST_IP": "127.0.0.1", "GLOO_SOCKET_IFNAME": "lo"},
+    ),
+    APART: (
+        (
+            *("--kv-transfer-config", TRANSFER, "--no-enable-prefix-caching", "--block-size", "32"),
+            *("--max-num-batched-tokens", "16384"),  # that connector takes no prompts in pieces
+        ),
+        {},
     ),
 }
 SERVE = "serve"  # this package's own server, where 4 are answered at a time, and 64 may wait
@@ -103,6 +116,7 @@ class Server:
 
     def __init__(self, name: str, model: Path, work: Path, backend: str) -> None:
         self.url = f"http://127.0.0.1:{(port := free_port())}"
+        self.prefill: str | None = None  # where prompts go first
         self.log = work / f"{name.replace(' ', '_')}.log"
         arguments, variables = CONFIGURATIONS.get(name, ((), {}))
         environment = {
@@ -127,8 +141,11 @@ class Server:
             command += ["--gpu-memory-utilization", "0.15", "--enable-auto-tool-choice"]
             command += ["--tool-call-parser", "hermes", "--structured-outputs-config.backend", backend]
             command += [] if name.startswith("PP") else ["--enforce-eager"]
-            command += arguments
+            command += [argument.replace("FOLDER", str(work / "transfer")) for argument in arguments]
         nodes = [["--node-rank", "0"], ["--node-rank", "1", "--headless"]] if "nodes" in name else [[]]
+        if name == APART:
+            self.prefill = f"http://127.0.0.1:{(other := free_port())}"
+            nodes.append(["--port", str(other)])
         self.processes = []
         for number, node in enumerate(nodes):
             if len(nodes) > 1:
@@ -145,32 +162,40 @@ class Server:
         begun = time.monotonic()
         while time.monotonic() - begun < START_SECONDS and self.alive():
             try:
-                if httpx.get(f"{self.url}/health", timeout=5).status_code == 200:
+                if all(httpx.get(f"{url}/health", timeout=5).status_code == 200 for url in self.urls()):
                     return time.monotonic() - begun
             except httpx.HTTPError:
                 time.sleep(1)
         raise RuntimeError(f"the server did not start:\n{self.log.read_text()[-3000:]}")
 
+    def urls(self) -> list[str]:
+        """Return where it answers."""
+        return [self.url] if self.prefill is None else [self.url, self.prefill]
+
     def alive(self) -> bool:
         """Tell whether all of its first processes run."""
         return all(process.poll() is None for process in self.processes)
 
-    def resident(self) -> float:
-        """Return the MB that its processes hold, shared pages counted once for each."""
+    def resident(self) -> collections.Counter[str]:
+        """Return the MB that its processes hold by what they are, shared pages counted once for each."""
         sessions = {process.pid for process in self.processes}
-        total = 0
+        held: collections.Counter[str] = collections.Counter()
         for entry in Path("/proc").iterdir():
             try:
                 if entry.name.isdigit() and os.getsid(int(entry.name)) in sessions:
-                    total += int((entry / "statm").read_text().split()[1])
+                    title = (entry / "cmdline").read_text().replace("\0", " ")
+                    found = re.match(r"VLLM::(\w+)", title)
+                    name = found[1] if found else "server" if int(entry.name) in sessions else "helpers"
+                    pages = int((entry / "statm").read_text().split()[1])
+                    held[name] += round(pages * os.sysconf("SC_PAGE_SIZE") / 1e6)
             except (OSError, IndexError):
                 continue  # it has ended meanwhile
-        return total * os.sysconf("SC_PAGE_SIZE") / 1e6
+        return held
 
     def gauges(self) -> dict[str, float]:
         """Return its metrics by name, summed over labels."""
         sums: dict[str, float] = collections.defaultdict(float)
-        text = httpx.get(f"{self.url}/metrics", timeout=60).text
+        text = "\n".join(httpx.get(f"{url}/metrics", timeout=60).text for url in self.urls())
         for name, value in re.findall(r"^([a-z_:]+)(?:\{.*\})? ([-+.e\d]+)$", text, re.MULTILINE):
             sums[name] += float(value)
         return sums
@@ -204,6 +229,7 @@ class Campaign:
         self.memory: list[tuple[float, float]] = []
         self.begun = time.monotonic()
         self.longest = 0.0
+        self.prompts = 0
 
     def fault(self, what: str, name: str, detail: Any) -> None:
         """Note a fault."""
@@ -214,9 +240,13 @@ class Campaign:
 
     def body(self, fields: dict[str, Any], stream: bool) -> dict[str, Any]:
         """Return a chat request."""
+        prompt = self.random.choice(PROMPTS)
+        if self.server.prefill is not None:  # a prompt of some blocks that no other request has
+            self.prompts += 1
+            prompt = f"{self.prompts}. " + " ".join([prompt] * 20)
         return {
             "model": "tiny",
-            "messages": [{"role": "user", "content": self.random.choice(PROMPTS)}],
+            "messages": [{"role": "user", "content": prompt}],
             "max_tokens": MAX_TOKENS,
             "temperature": 1.0,
             "seed": self.random.randrange(1 << 30),
@@ -227,6 +257,11 @@ class Campaign:
     async def answer(self, client: httpx.AsyncClient, body: dict[str, Any], leave_after: int = -1) -> Any:
         """Return status, message and reason of an answer; a client that leaves has none of the latter."""
         path = f"{self.server.url}/v1/chat/completions"
+        if self.server.prefill is not None:
+            first = {**body, "max_tokens": 1, "stream": False}
+            got = await client.post(f"{self.server.prefill}/v1/chat/completions", json=first)
+            if got.status_code != 200:
+                return got.status_code, got.text, None
         if not body["stream"]:
             got = await client.post(path, json=body)
             if got.status_code != 200:
@@ -326,21 +361,21 @@ class Campaign:
     async def watch(self) -> None:
         """Note memory now and then."""
         for _ in itertools.count():
-            self.memory.append((round(time.monotonic() - self.begun), round(self.server.resident())))
+            self.memory.append((round(time.monotonic() - self.begun), self.server.resident().total()))
             await asyncio.sleep(10)
 
     async def run(self, minutes: float) -> dict[str, Any]:
         """Send rounds until the minutes are over, one at least; return what is to be kept."""
         watching = asyncio.create_task(self.watch())
-        ends: list[float] = []
-        limits = httpx.Limits(max_connections=None)
+        ends: list[collections.Counter[str]] = []
+        # connections are not used again: servers close them after some seconds, maybe while a request is sent
+        limits = httpx.Limits(max_connections=None, max_keepalive_connections=0)
         async with httpx.AsyncClient(timeout=SECONDS, limits=limits) as client:
             while not ends or time.monotonic() - self.begun < 60 * minutes:
                 await self.round(client)
-                ends.append(round(self.server.resident()))
-                print(
-                    f"{time.monotonic() - self.begun:.0f} s, {ends[-1]} MB, {dict(self.counts)}", flush=True
-                )
+                ends.append(self.server.resident())
+                passed = time.monotonic() - self.begun
+                print(f"{passed:.0f} s, {dict(ends[-1])} MB, {dict(self.counts)}", flush=True)
                 if not self.server.alive():
                     break
         watching.cancel()
@@ -355,7 +390,8 @@ class Campaign:
             "faults": self.faults[:50],
             "requests_left_in_the_server": left,
             "engine_alive": self.server.alive(),
-            "memory_mb_after_each_round": ends,
+            "memory_mb_after_each_round": [held.total() for held in ends],
+            "memory_mb_by_process": {name: [held[name] for held in ends] for name in sorted(ends[0])},
             "memory_mb_by_second": self.memory[::every],
             "valid_by_request": {name: dict(found) for name, found in sorted(self.by_request.items())},
         }
@@ -414,6 +450,8 @@ def engine_counts(server: Server) -> dict[str, float]:
         "drafted_tokens": gauges["vllm:spec_decode_num_draft_tokens_total"],
         "accepted_drafted_tokens": gauges["vllm:spec_decode_num_accepted_tokens_total"],
         "preemptions": gauges["vllm:num_preemptions_total"],
+        "prompt_tokens": gauges["vllm:prompt_tokens_total"],
+        "prompt_tokens_of_another_server": gauges["vllm:external_prefix_cache_hits_total"],
     }
 
 
@@ -432,12 +470,12 @@ def run_one(name: str, options: argparse.Namespace, work: Path) -> dict[str, Any
         result = asyncio.run(campaign(name, server, options))
         if name != SERVE:
             result |= engine_counts(server)
+        log = server.log.read_text(errors="replace")  # before it is ended, which is logged as a failure too
+        result["engine_failures_logged"] = log.count("EngineDeadError") + log.count("EngineCore encountered")
     finally:
         server.stop()
         if options.logs:
             shutil.copy(server.log, options.logs)
-    log = server.log.read_text(errors="replace")
-    result["engine_failures_logged"] = log.count("EngineDeadError") + log.count("EngineCore encountered")
     return {"start_seconds": round(started, 1), **checkout_state(), **result}
 
 

@@ -96,7 +96,8 @@ REGEXES: Final = (
     r"(\([0-9]{3}\) )?[0-9]{3}-[0-9]{4}",
     r"[\[{]\d{1,3}(, \d{1,3}){0,4}[}\]]",
     r"(?:a|b(?!c)|cc){2,8}d",
-    r"[^\x00-\x7F]{1,3}|é?ü{1,2}",
+    # not U+FFFD: decoders of servers take it for the start of a character, and wait for more
+    r"[^\x00-\x7F\uFFFD]{1,3}|é?ü{1,2}",
     r"v\d{1,2}\.\d{1,2}(\.\d{1,2})?(-(alpha|beta)\d)?",
     r"\"[^\"\\]{0,9}\"(:\d{1,4})?",
 )

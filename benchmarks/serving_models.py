@@ -1,7 +1,8 @@
 """Tiny models for whole engines of servers, in the form of a Hugging Face cache: real tokenizers, made-up weights.
 
 Each draws every token from one distribution, in which what ends texts is likely: quotes, brackets, the end of a thought
-and the stop token. Random weights wander until ``max_tokens`` instead, and nothing would be judged.
+and the stop token. Random weights wander until ``max_tokens`` instead, and nothing would be judged. After some tokens the
+distribution may be another one, so that a model says what a test expects.
 """
 
 from __future__ import annotations
@@ -24,6 +25,14 @@ CLOSERS: Final = ('"', "}", "]", '"}', '"]', '"]}', "}}")
 JOINERS: Final = (",", ":", "{", "[", '":', '","')
 STRANGE: Final = -4.0
 NEVER: Final = -25.0
+# for vLLM's tests that generate: what is likely, and what is after some tokens, as the tokenizers name them
+LIKELY: Final = {'"': 13.0, "1": 12.0}
+AFTER: Final = {
+    "1": {"@": 13.0, ",": 12.9, "}": 12.9, "]": 12.9, ".": 12.8, "1": 0.0},
+    ".": {"com": 14.0},
+}
+AFTER_QWEN: Final = {**AFTER, "Ġstart": {"hello": 15.0}}
+AFTER_LLAMA: Final = {**AFTER, "Ġ": {"12": 16.0}, "12": {",": 16.0}, ",": {"742": 16.0}}
 
 
 def tokenizer_of(name: str, marks: tuple[str, ...] = ()) -> Any:
@@ -78,9 +87,17 @@ def logits_of(tokenizer: Any, width: int, likely: dict[str, float]) -> Any:
 
 
 def make_model(
-    hub: Path, repository: str, tokenizer: Any, likely: dict[str, float] | None = None, size: int = 32
+    hub: Path,
+    repository: str,
+    tokenizer: Any,
+    likely: dict[str, float] | None = None,
+    size: int = 32,
+    after: dict[str, dict[str, float]] | None = None,
 ) -> Path:
-    """Write a model into a cache under the name of a repository; return its folder."""
+    """Write a model into a cache under the name of a repository; return its folder.
+
+    ``after``: tokens, fewer than ``size``, and the logits that are others after them.
+    """
     import torch
     from transformers import AutoConfig, AutoModelForCausalLM, GenerationConfig
 
@@ -104,12 +121,21 @@ def make_model(
         tie_word_embeddings=False,
     )
     model = AutoModelForCausalLM.from_config(config).float()
+    usual = logits_of(tokenizer, width, likely or {})
     with torch.no_grad():
         for name, weights in model.named_parameters():
             weights.fill_(1.0 if "norm" in name else 0.0)
-        model.get_input_embeddings().weight[:, 0] = 1.0
+        inputs, outputs = model.get_input_embeddings().weight, model.get_output_embeddings().weight
         # the last norm makes the one value sqrt(size)
-        model.get_output_embeddings().weight[:, 0] = logits_of(tokenizer, width, likely or {}) / size**0.5
+        inputs[:, 0] = 1.0
+        outputs[:, 0] = usual / size**0.5
+        for place, (text, changed) in enumerate((after or {}).items(), start=1):
+            inputs[tokenizer.convert_tokens_to_ids(text), 0] = 0.0
+            inputs[tokenizer.convert_tokens_to_ids(text), place] = 1.0
+            logits = usual.clone()
+            for following, value in changed.items():
+                logits[tokenizer.convert_tokens_to_ids(following)] = value
+            outputs[:, place] = logits / size**0.5
     model.generation_config = GenerationConfig(eos_token_id=tokenizer.eos_token_id)
     model.save_pretrained(snapshot)
     tokenizer.save_pretrained(str(snapshot))
@@ -118,13 +144,13 @@ def make_model(
 
 def upstream_models(hub: Path) -> Path:
     """Make the models that vLLM's tests ask for, each of its own tokenizer."""
-    for repositories, name in (
-        (("gpt2", "openai-community/gpt2", "facebook/opt-125m"), "gpt2-50k"),
-        (("Qwen/Qwen3-0.6B", "Qwen/Qwen3-1.7B", "Qwen/Qwen2.5-1.5B-Instruct"), "qwen3-151k"),
-        (("meta-llama/Meta-Llama-3.1-8B-Instruct",), "llama3-128k"),
+    for repositories, name, after in (
+        (("gpt2", "openai-community/gpt2", "facebook/opt-125m"), "gpt2-50k", AFTER),
+        (("Qwen/Qwen3-0.6B", "Qwen/Qwen3-1.7B", "Qwen/Qwen2.5-1.5B-Instruct"), "qwen3-151k", AFTER_QWEN),
+        (("meta-llama/Meta-Llama-3.1-8B-Instruct",), "llama3-128k", AFTER_LLAMA),
     ):
         tokenizer = tokenizer_of(name)
         for repository in repositories:
-            likely = {"</think>": 14.5} if "Qwen3-" in repository else None
-            make_model(hub, repository, tokenizer, likely)
+            likely = {**LIKELY, "</think>": 14.5} if "Qwen3-" in repository else LIKELY
+            make_model(hub, repository, tokenizer, likely, after=after)
     return hub

@@ -76,6 +76,8 @@ def _allow_name() -> None:
     if validator is not None:
         validator.func = validated
     rebuild_dataclass(cls, force=True)
+    # it has a copy of that check, and tries it on the configuration that it is given
+    rebuild_dataclass(importlib.import_module("vllm.config").VllmConfig, force=True)
 
 
 def _validating(original: Any) -> Any:

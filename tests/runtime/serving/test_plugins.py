@@ -9,7 +9,7 @@ from concurrent.futures import Future
 from dataclasses import replace
 from enum import Enum
 from types import ModuleType, SimpleNamespace
-from typing import Any
+from typing import Any, Literal
 from unittest.mock import Mock
 
 import pytest
@@ -128,6 +128,43 @@ def test_vllm_follows_a_request(servers: None) -> None:
     grammar.reset()
     assert grammar.validate_tokens([97]) == [97]
     backend.destroy()
+
+
+def test_vllm_takes_the_name_with_options_that_it_keeps_for_others(
+    servers: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pydantic = pytest.importorskip("pydantic")
+
+    @pydantic.dataclasses.dataclass
+    class Outputs:
+        backend: Literal["auto", "xgrammar"] = "auto"
+        disable_any_whitespace: bool = False
+
+        @pydantic.model_validator(mode="after")
+        def _validate_structured_output_config(self) -> Any:
+            if self.disable_any_whitespace and self.backend != "xgrammar":
+                raise ValueError("only with xgrammar")
+            return self
+
+    Outputs.__annotations__["backend"] = Literal["auto", "xgrammar"]
+
+    @pydantic.dataclasses.dataclass
+    class Whole:
+        outputs: Any
+
+    Whole.__annotations__["outputs"] = Whole.__dataclass_fields__["outputs"].type = Outputs
+    pydantic.dataclasses.rebuild_dataclass(Whole, force=True)
+    inner = module("structured_outputs", StructuredOutputsConfig=Outputs)
+    outer = module("config", structured_outputs=inner, VllmConfig=Whole)
+    monkeypatch.setitem(sys.modules, "vllm.config", outer)
+    monkeypatch.setitem(sys.modules, "vllm.config.structured_outputs", inner)
+    loaded("vllm_plugin")._allow_name()
+    given = Outputs(backend="stackmask", disable_any_whitespace=True)
+    assert Whole(outputs=given).outputs is given
+    with pytest.raises(ValueError, match="only with xgrammar"):
+        Outputs(backend="auto", disable_any_whitespace=True)
+    with pytest.raises(ValueError, match="auto, xgrammar, stackmask"):
+        Outputs(backend="nobody")
 
 
 def test_vllm_fills_a_step_in_one_call(servers: None) -> None:
