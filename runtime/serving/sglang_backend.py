@@ -17,7 +17,7 @@ from stackmask.grammar.source.diagnostics import StackmaskError
 from stackmask.runtime.kernels.bitmask import apply_token_bitmask_inplace
 from stackmask.runtime.matching.compiler import CompiledGrammar, Compiler
 from stackmask.runtime.serving.guarded import GuardedMatcher, fill_batch
-from stackmask.runtime.serving.requests import Options, grammar_of
+from stackmask.runtime.serving.requests import Options, grammar_of, parsed_json
 from stackmask.runtime.vocabulary.vocabulary import Vocabulary
 
 ANY_JSON = "$$ANY$$"  # what SGLang asks for where a request wants JSON of any schema
@@ -100,6 +100,21 @@ def governing(grammar: Any) -> StackmaskGrammar | None:
     return grammar if type(grammar) is StackmaskGrammar else None
 
 
+def with_schemas(tag: Any) -> Any:
+    """Allow every value, in place, where a structural tag has null for a schema: of tools without parameters."""
+    work = [tag]
+    while work:
+        value = work.pop()
+        if isinstance(value, list):
+            work.extend(value)
+        elif isinstance(value, dict):
+            for name in ("json_schema", "schema"):
+                if name in value and value[name] is None:
+                    value[name] = {}
+            work.extend(inner for name, inner in value.items() if name not in ("json_schema", "schema"))
+    return tag
+
+
 class StackmaskBackend(BaseGrammarBackend):
     """One for each scheduler: a compiler for the model's vocabulary.
 
@@ -157,8 +172,10 @@ class StackmaskBackend(BaseGrammarBackend):
         """Compile a structural tag, of either format."""
         return self._compiled("structural_tag", key_string)
 
-    def _compiled(self, kind: str, text: str) -> Any:
+    def _compiled(self, kind: str, text: Any) -> Any:
         try:
+            if kind == "structural_tag":
+                text = with_schemas(parsed_json(text, "the structural tag"))
             return StackmaskGrammar(self.compiler.compile(grammar_of(kind, text, self.options)))
         except (StackmaskError, ValueError, TypeError) as error:
             return InvalidGrammarObject(f"stackmask: {error}")
