@@ -361,7 +361,7 @@ def engine_counts(server: Server) -> dict[str, float]:
 
 def run_one(name: str, options: argparse.Namespace, work: Path) -> dict[str, Any]:
     """Start a server, send it what it is to answer, and end it."""
-    tokenizer = tokenizer_of("gpt2-50k", MARKS)
+    tokenizer = tokenizer_of("gpt2-50k", MARKS, readable=name in SGLANG)
     likely = {"end": 8.0, "</think>": NEVER, "<tool_call>": 9.0}
     if "reasoning" in name:
         # an end, or a call in the middle of a thought, leaves nothing to judge: vLLM 0.32 answers the latter with 500

@@ -5,7 +5,7 @@ Run it with the Python of an environment that has SGLang, openai and httpx; ``./
     SGLANG_PYTHON benchmarks/serving_sglang_tests.py [--rounds N] [--write]
 
 The kits come with SGLang and are imported from there. They ask a server for texts of a JSON Schema, a grammar, a pattern or
-a JSON object, and for thoughts and answers apart; the latter of a server with a reasoning parser that keeps thoughts strict.
+a JSON object, and servers with a reasoning parser also for thoughts and answers apart.
 The models are tiny and made up (``serving_models``), with the tokenizer of GPT-2 from STACKMASK_DATA, so a case may fail
 because a text that means nothing goes on until its 128 tokens are over: what counts is whether it does with both engines.
 Most cases sample, so each server answers all of them several times.
@@ -36,8 +36,16 @@ class Kits(NamedTuple):
     classes: tuple[tuple[str, str], ...]
     likely: dict[str, float]
     arguments: tuple[str, ...] = ()
+    backends: tuple[str, ...] = ("xgrammar", "stackmask")
 
 
+THINKING = (
+    ("reasoning_kit", "ReasoningTokenUsageMixin"),
+    ("reasoning_kit", "SeparateReasoningMixin"),
+    ("json_constrained_kit", "JSONConstrainedMixin"),
+    ("json_mode_kit", "JSONModeMixin"),
+)
+THINKS = {"end": 8.0, "</think>": 11.5, "<tool_call>": NEVER}
 GROUPS = {
     "structured outputs": Kits(
         (
@@ -48,15 +56,10 @@ GROUPS = {
         ),
         {"end": 14.0, "</think>": NEVER, "<tool_call>": NEVER},
     ),
+    "reasoning": Kits(THINKING, THINKS, ("--reasoning-parser", "qwen3")),
+    # without a GPU SGLang's own adapter of XGrammar raises where thoughts are filtered, and the server dies
     "strict reasoning": Kits(
-        (
-            ("reasoning_kit", "ReasoningTokenUsageMixin"),
-            ("reasoning_kit", "SeparateReasoningMixin"),
-            ("json_constrained_kit", "JSONConstrainedMixin"),
-            ("json_mode_kit", "JSONModeMixin"),
-        ),
-        {"end": 8.0, "</think>": 11.5, "<tool_call>": NEVER},
-        ("--reasoning-parser", "qwen3", "--enable-strict-thinking"),
+        THINKING, THINKS, ("--reasoning-parser", "qwen3", "--enable-strict-thinking"), ("stackmask",)
     ),
 }
 
@@ -84,7 +87,9 @@ def suites(group: Kits, server: Server, model: Path) -> list[tuple[str, unittest
 
 def run_group(label: str, group: Kits, backend: str, rounds: int, work: Path) -> dict[str, int]:
     """Ask one server all that its kits ask, in rounds; return how many times each case passed."""
-    model = make_model(work / f"hub-{label}", "tiny", tokenizer_of("gpt2-50k", MARKS), group.likely)
+    model = make_model(
+        work / f"hub-{label}", "tiny", tokenizer_of("gpt2-50k", MARKS, readable=True), group.likely
+    )
     server = sglang_server(model, work, f"{backend} {label}", backend, group.arguments)
     passed: dict[str, int] = {}
     try:
@@ -121,18 +126,21 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         for label, group in GROUPS.items():
             if given.only in (None, label):
-                for backend, passed in found.items():
-                    passed |= run_group(label, group, backend, given.rounds, Path(folder))
+                for backend in group.backends:
+                    found[backend] |= run_group(label, group, backend, given.rounds, Path(folder))
     theirs, ours = found["xgrammar"], found["stackmask"]
     rounds = given.rounds
+    both = [case for case in ours if case in theirs]
     result: dict[str, Any] = {
         "rounds": rounds,
-        "cases": len(ours),
-        "always_pass": {name: sum(n == rounds for n in passed.values()) for name, passed in found.items()},
-        "passes_in_all_rounds_with_xgrammar_only": [c for c in ours if theirs[c] == rounds > ours[c]],
-        "passes_in_all_rounds_with_stackmask_only": [c for c in ours if ours[c] == rounds > theirs[c]],
-        "fails_with_both": [c for c in ours if ours[c] < rounds and theirs[c] < rounds],
-        "rounds_passed": {case: [theirs[case], ours[case]] for case in ours},
+        "cases_of_both": len(both),
+        "always_pass_of_these": {
+            name: sum(passed[case] == rounds for case in both) for name, passed in found.items()
+        },
+        "always_pass_with_xgrammar_only": [c for c in both if theirs[c] == rounds > ours[c]],
+        "always_pass_with_stackmask_only": [c for c in both if ours[c] == rounds > theirs[c]],
+        "fail_with_both": [c for c in both if ours[c] < rounds and theirs[c] < rounds],
+        "rounds_passed": found,
     }
     for name, value in result.items():
         print(name, value)
