@@ -291,8 +291,14 @@ def hostile() -> list[tuple[str, dict[str, Any]]]:
 
 
 def for_sglang(fields: dict[str, Any]) -> dict[str, Any]:
-    """Return the fields of a request as SGLang names them; choices are a pattern there."""
+    """Return the fields of a request as SGLang names them; choices are a pattern there.
+
+    A tool that is named stands alone: SGLang asks its backends for a call of any tool, and does not look what comes.
+    """
     made = {name: value for name, value in fields.items() if name != "structured_outputs"}
+    if isinstance(choice := made.get("tool_choice"), dict):
+        named = choice["function"]["name"]
+        made["tools"] = [tool for tool in made["tools"] if tool["function"]["name"] == named]
     for name, value in fields.get("structured_outputs", {}).items():
         if name in ("regex", "grammar"):
             made["ebnf" if name == "grammar" else name] = value

@@ -33,7 +33,8 @@ class ReasoningBackend(ReasonerGrammarBackend):
 
 def _as_ours(made: Any) -> ReasoningGrammar:
     made.__class__ = ReasoningGrammar  # SGLang names its class where it makes one
-    return made
+    grammar: ReasoningGrammar = made
+    return grammar
 
 
 def with_reasoning(backend: StackmaskBackend, tokenizer: Any, parser: str, strict: bool) -> Any:
