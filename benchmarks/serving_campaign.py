@@ -3,6 +3,7 @@
 Run it with the Python of an environment that has the server, jsonschema and httpx; ``./dev build`` must have been run:
 
     VLLM_PYTHON benchmarks/serving_campaign.py [--only NAME,…] [--minutes M] [--write]
+    SGLANG_PYTHON benchmarks/serving_campaign.py --only SGLang [--write]
     SERVE_PYTHON benchmarks/serving_campaign.py --only serve [--write]
 
 Each round sends 500 requests at once: the 60 of ``serving_campaign_requests``, 5% hostile ones, 5% whose client goes away
@@ -19,13 +20,8 @@ import asyncio
 import collections
 import itertools
 import json
-import os
 import random
-import re
 import shutil
-import signal
-import socket
-import subprocess
 import sys
 import tempfile
 import time
@@ -35,16 +31,15 @@ from typing import Any, Final
 
 import httpx
 import serving_campaign_requests as asked
-import tomllib
-from record import REPO, RESULTS, checkout_state, write_result
+from record import RESULTS, checkout_state, write_result
 from serving_models import MARKS, NEVER, make_model, tokenizer_of
+from serving_servers import Server, free_port, sglang_server
 
 REQUESTS = 500
 HOSTILE = CANCELLED = 0.05
 STREAMED = 0.25
 MAX_TOKENS = 200
-SECONDS = 420  # a request's; the machine is small, and all are sent at once
-START_SECONDS = 300
+SECONDS = 1200  # a request's; the machine is small and may be busy, and all are sent at once
 DRAFTS = '{"method": "ngram", "num_speculative_tokens": 4, "prompt_lookup_max": 3, "prompt_lookup_min": 1}'
 NODES = ("--nnodes", "2", "--master-addr", "127.0.0.1", "--master-port", "29577")
 # prefill and decode apart: two servers, of which the second computes prompts and hands them to the first in files
@@ -80,8 +75,22 @@ CONFIGURATIONS: dict[str, tuple[tuple[str, ...], dict[str, str]]] = {
         {},
     ),
 }
+# of SGLang
+TOOLS = ("--tool-call-parser", "qwen25")
+SGLANG: dict[str, tuple[str, ...]] = {
+    "SGLang": TOOLS,
+    "SGLang strict reasoning": (*TOOLS, "--reasoning-parser", "qwen3", "--enable-strict-thinking"),
+    "SGLang TP 2": (*TOOLS, "--tp-size", "2"),
+}
 SERVE = "serve"  # this package's own server, where 4 are answered at a time, and 64 may wait
 AT_ONCE = {SERVE: 64}
+WAITING = (  # metrics of the requests that a server has
+    "vllm:num_requests_running",
+    "vllm:num_requests_waiting",
+    "sglang:num_running_reqs",
+    "sglang:num_queue_reqs",
+    "sglang:num_grammar_queue_reqs",
+)
 PROMPTS = (
     "How many?",
     'Say it as JSON, such as {"a": true, "b": 1}.',
@@ -90,139 +99,57 @@ PROMPTS = (
 )
 
 
-def installed(folder: Path) -> list[str]:
-    """Make the entry points of this checkout known in a folder; return what belongs on PYTHONPATH."""
-    project = tomllib.loads((REPO / "pyproject.toml").read_text())["project"]
-    made = folder / "stackmask-0.dist-info"
-    made.mkdir(parents=True)
-    (made / "METADATA").write_text("Metadata-Version: 2.1\nName: stackmask\nVersion: 0\n")
-    points = "".join(
-        f"[{group}]\n" + "".join(f"{name} = {target}\n" for name, target in entries.items())
-        for group, entries in project["entry-points"].items()
-    )
-    (made / "entry_points.txt").write_text(points)
-    return [str(REPO / "build" / "view"), str(folder)]
-
-
-def free_port() -> int:
-    """Return a port that nobody listens at."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        return int(free.getsockname()[1])
-
-
-class Server:
-    """A server in processes of its own, and what they take."""
-
-    def __init__(self, name: str, model: Path, work: Path, backend: str) -> None:
-        self.url = f"http://127.0.0.1:{(port := free_port())}"
-        self.prefill: str | None = None  # where prompts go first
-        self.log = work / f"{name.replace(' ', '_')}.log"
-        arguments, variables = CONFIGURATIONS.get(name, ((), {}))
-        environment = {
-            **os.environ,
-            "VLLM_NO_USAGE_STATS": "1",
-            "HF_HUB_OFFLINE": "1",
-            "VLLM_CPU_KVCACHE_SPACE": "1",
-            "VLLM_CPU_OMP_THREADS_BIND": "0",
-            "PYTHONPATH": os.pathsep.join(installed(work / f"entry-{port}")),
-            **variables,
-        }
-        for compiler in ("CC", "CXX"):  # torch takes no command of several words
-            environment.pop(compiler, None)
-        if name == SERVE:
-            program = "from stackmask.runtime.cli import main; main()"
-            command = [sys.executable, "-c", program, "serve", "--model", str(model), "--port", str(port)]
-            command += ["--style", "hermes", "--name", "tiny"]
-        else:
-            command = [sys.executable, "-m", "vllm.entrypoints.cli.main", "serve", str(model)]
-            command += ["--served-model-name", "tiny", "--host", "127.0.0.1", "--port", str(port)]
-            command += ["--max-model-len", "1024", "--max-num-seqs", "64", "--dtype", "float32"]
-            command += ["--gpu-memory-utilization", "0.15", "--enable-auto-tool-choice"]
-            command += ["--tool-call-parser", "hermes", "--structured-outputs-config.backend", backend]
-            command += [] if name.startswith("PP") else ["--enforce-eager"]
-            command += [argument.replace("FOLDER", str(work / "transfer")) for argument in arguments]
-        nodes = [["--node-rank", "0"], ["--node-rank", "1", "--headless"]] if "nodes" in name else [[]]
-        if name == APART:
-            self.prefill = f"http://127.0.0.1:{(other := free_port())}"
-            nodes.append(["--port", str(other)])
-        self.processes = []
-        for number, node in enumerate(nodes):
-            if len(nodes) > 1:
-                environment["VLLM_CPU_OMP_THREADS_BIND"] = str(number)
-            with self.log.open("ab") as log:
-                self.processes.append(
-                    subprocess.Popen(
-                        [*command, *node], env=environment, stdout=log, stderr=log, start_new_session=True
-                    )
-                )
-
-    def wait(self) -> float:
-        """Wait until it answers; return the seconds. Raises: RuntimeError with the end of the log."""
-        begun = time.monotonic()
-        while time.monotonic() - begun < START_SECONDS and self.alive():
-            try:
-                if all(httpx.get(f"{url}/health", timeout=5).status_code == 200 for url in self.urls()):
-                    return time.monotonic() - begun
-            except httpx.HTTPError:
-                time.sleep(1)
-        raise RuntimeError(f"the server did not start:\n{self.log.read_text()[-3000:]}")
-
-    def urls(self) -> list[str]:
-        """Return where it answers."""
-        return [self.url] if self.prefill is None else [self.url, self.prefill]
-
-    def alive(self) -> bool:
-        """Tell whether all of its first processes run."""
-        return all(process.poll() is None for process in self.processes)
-
-    def resident(self) -> collections.Counter[str]:
-        """Return the MB that its processes hold by what they are, shared pages counted once for each."""
-        sessions = {process.pid for process in self.processes}
-        held: collections.Counter[str] = collections.Counter()
-        for entry in Path("/proc").iterdir():
-            try:
-                if entry.name.isdigit() and os.getsid(int(entry.name)) in sessions:
-                    title = (entry / "cmdline").read_text().replace("\0", " ")
-                    found = re.match(r"VLLM::(\w+)", title)
-                    name = found[1] if found else "server" if int(entry.name) in sessions else "helpers"
-                    pages = int((entry / "statm").read_text().split()[1])
-                    held[name] += round(pages * os.sysconf("SC_PAGE_SIZE") / 1e6)
-            except (OSError, IndexError):
-                continue  # it has ended meanwhile
-        return held
-
-    def gauges(self) -> dict[str, float]:
-        """Return its metrics by name, summed over labels."""
-        sums: dict[str, float] = collections.defaultdict(float)
-        text = "\n".join(httpx.get(f"{url}/metrics", timeout=60).text for url in self.urls())
-        for name, value in re.findall(r"^([a-z_:]+)(?:\{.*\})? ([-+.e\d]+)$", text, re.MULTILINE):
-            sums[name] += float(value)
-        return sums
-
-    def stop(self) -> None:
-        """End all of its processes."""
-        for ask, seconds in ((signal.SIGINT, 15.0), (signal.SIGKILL, 15.0)):
-            for process in self.processes:
-                try:
-                    os.killpg(process.pid, ask)
-                except ProcessLookupError:
-                    continue
-            for process in self.processes:
-                try:
-                    process.wait(seconds)
-                except subprocess.TimeoutExpired:
-                    continue
+def start_server(name: str, model: Path, work: Path, backend: str) -> Server:
+    """Start the server of a configuration."""
+    arguments, variables = CONFIGURATIONS.get(name, ((), {}))
+    if name in SGLANG:
+        own = {"SGLANG_CPU_OMP_THREADS_BIND": "0|1"} if "TP" in name else {}
+        return sglang_server(model, work, name, backend, SGLANG[name], **own)
+    port = free_port()
+    if name == SERVE:
+        program = "from stackmask.runtime.cli import main; main()"
+        command = [sys.executable, "-c", program, "serve", "--model", str(model), "--port", str(port)]
+        return Server([([*command, "--style", "hermes", "--name", "tiny"], {})], port, work, name)
+    command = [sys.executable, "-m", "vllm.entrypoints.cli.main", "serve", str(model)]
+    command += ["--served-model-name", "tiny", "--host", "127.0.0.1", "--port", str(port)]
+    command += ["--max-model-len", "1024", "--max-num-seqs", "64", "--dtype", "float32"]
+    command += ["--gpu-memory-utilization", "0.15", "--enable-auto-tool-choice"]
+    command += ["--tool-call-parser", "hermes", "--structured-outputs-config.backend", backend]
+    command += [] if name.startswith("PP") else ["--enforce-eager"]
+    command += [argument.replace("FOLDER", str(work / "transfer")) for argument in arguments]
+    own = {
+        "VLLM_NO_USAGE_STATS": "1",
+        "VLLM_CPU_KVCACHE_SPACE": "1",
+        "VLLM_CPU_OMP_THREADS_BIND": "0",
+        **variables,
+    }
+    nodes: list[list[str]] = [[]]
+    other = None
+    if "nodes" in name:
+        nodes = [["--node-rank", "0"], ["--node-rank", "1", "--headless"]]
+    if name == APART:
+        other = free_port()
+        nodes.append(["--port", str(other)])
+    commands = []
+    for number, node in enumerate(nodes):
+        bound = {"VLLM_CPU_OMP_THREADS_BIND": str(number)} if len(nodes) > 1 else {}
+        commands.append(([*command, *node], {**own, **bound}))
+    return Server(commands, port, work, name, prefill=other)
 
 
 class Campaign:
     """What is sent to one server, and what came back."""
 
-    def __init__(self, server: Server, seed: int, requests: int, at_once: int) -> None:
+    def __init__(
+        self, server: Server, seed: int, requests: int, at_once: int, is_sglang: bool = False
+    ) -> None:
         self.server, self.requests = server, requests
         self.places = asyncio.Semaphore(at_once)
         self.random = random.Random(seed)
         self.honest, self.hostile = asked.honest(), asked.hostile()
+        if is_sglang:
+            self.honest = [one._replace(fields=asked.for_sglang(one.fields)) for one in self.honest]
+            self.hostile = [(name, asked.for_sglang(fields)) for name, fields in self.hostile]
         self.counts: collections.Counter[str] = collections.Counter()
         self.by_request: dict[str, collections.Counter[str]] = collections.defaultdict(collections.Counter)
         self.faults: list[str] = []
@@ -404,9 +331,10 @@ class Campaign:
                 gauges = self.server.gauges()
             except httpx.HTTPError:
                 return -1.0
-            if "vllm:num_requests_running" not in gauges:
+            found = [gauges[name] for name in WAITING if name in gauges]
+            if not found:
                 return -1.0  # it does not tell
-            left = gauges["vllm:num_requests_running"] + gauges["vllm:num_requests_waiting"]
+            left = sum(found)
             if left == 0:
                 break
             await asyncio.sleep(2)
@@ -436,7 +364,9 @@ def thought(message: dict[str, Any]) -> bool:
 async def campaign(name: str, server: Server, options: argparse.Namespace) -> dict[str, Any]:
     """Send a server its requests."""
     at_once = AT_ONCE.get(name, options.requests)
-    return await Campaign(server, options.seed, options.requests, at_once).run(options.minutes)
+    return await Campaign(server, options.seed, options.requests, at_once, name in SGLANG).run(
+        options.minutes
+    )
 
 
 def engine_counts(server: Server) -> dict[str, float]:
@@ -457,18 +387,18 @@ def engine_counts(server: Server) -> dict[str, float]:
 
 def run_one(name: str, options: argparse.Namespace, work: Path) -> dict[str, Any]:
     """Start a server, send it what it is to answer, and end it."""
-    tokenizer = tokenizer_of("gpt2-50k", MARKS)
+    tokenizer = tokenizer_of("gpt2-50k", MARKS, readable=name in SGLANG)
     likely = {"end": 8.0, "</think>": NEVER, "<tool_call>": 9.0}
     if "reasoning" in name:
         # an end, or a call in the middle of a thought, leaves nothing to judge: vLLM 0.32 answers the latter with 500
         likely = {"end": 2.0, "</think>": 11.5, "<tool_call>": NEVER}
     model = make_model(work / f"hub-{name}", "tiny", tokenizer, likely)
-    server = Server(name, model, work, options.backend)
+    server = start_server(name, model, work, options.backend)
     try:
         started = server.wait()
         print(f"{name}: up after {started:.0f} s", flush=True)
         result = asyncio.run(campaign(name, server, options))
-        if name != SERVE:
+        if name in CONFIGURATIONS:
             result |= engine_counts(server)
         log = server.log.read_text(errors="replace")  # before it is ended, which is logged as a failure too
         result["engine_failures_logged"] = log.count("EngineDeadError") + log.count("EngineCore encountered")
@@ -484,7 +414,7 @@ def write(name: str, result: dict[str, Any]) -> None:
     path = RESULTS / "serving_campaign.json"
     known = json.loads(path.read_text()) if path.exists() else {}
     versions = {key: value for key, value in known.get("versions", {}).items() if key != "stackmask"}
-    for package in ("vllm", "torch", "transformers"):
+    for package in ("vllm", "sglang", "torch", "transformers"):
         try:
             versions[package] = metadata.version(package)
         except metadata.PackageNotFoundError:

@@ -289,3 +289,32 @@ def hostile() -> list[tuple[str, dict[str, Any]]]:
             continue
         found.append((request.name, {"structured_outputs": fields}))
     return found
+
+
+def for_sglang(fields: dict[str, Any]) -> dict[str, Any]:
+    """Return the fields of a request as SGLang names them; choices are a pattern there.
+
+    A tool that is named stands alone: SGLang asks its backends for a call of any tool, and does not look what comes.
+    """
+    made = {name: value for name, value in fields.items() if name != "structured_outputs"}
+    if isinstance(choice := made.get("tool_choice"), dict):
+        named = choice["function"]["name"]
+        made["tools"] = [tool for tool in made["tools"] if tool["function"]["name"] == named]
+    for name, value in fields.get("structured_outputs", {}).items():
+        if name in ("regex", "grammar"):
+            made["ebnf" if name == "grammar" else name] = value
+        elif name == "choice":
+            made["regex"] = "|".join(map(re.escape, value))
+        else:
+            try:
+                read = json.loads(value)
+            except (ValueError, RecursionError):
+                read = {"type": value[:100]}  # its protocol takes no text; this is malformed in another way
+            if name == "json":
+                made["response_format"] = {
+                    "type": "json_schema",
+                    "json_schema": {"name": "asked", "schema": read, "strict": True},
+                }
+            elif isinstance(read, dict):
+                made["response_format"] = {**read, "type": "structural_tag"}
+    return made

@@ -35,8 +35,11 @@ AFTER_QWEN: Final = {**AFTER, "Ġstart": {"hello": 15.0}}
 AFTER_LLAMA: Final = {**AFTER, "Ġ": {"12": 16.0}, "12": {",": 16.0}, ",": {"742": 16.0}}
 
 
-def tokenizer_of(name: str, marks: tuple[str, ...] = ()) -> Any:
-    """Read a tokenizer of STACKMASK_DATA, with tokens added that it lacks."""
+def tokenizer_of(name: str, marks: tuple[str, ...] = (), *, readable: bool = False) -> Any:
+    """Read a tokenizer of STACKMASK_DATA, with tokens added that it lacks.
+
+    ``readable``: marks of thoughts and calls stay in texts, as with real models; SGLang's parsers look for them there.
+    """
     from tokenizers import Tokenizer
     from transformers import PreTrainedTokenizerFast
 
@@ -53,7 +56,8 @@ def tokenizer_of(name: str, marks: tuple[str, ...] = ()) -> Any:
         config = {"eos_token": "<|endoftext|>", "bos_token": "<|endoftext|>"}
     tokenizer = PreTrainedTokenizerFast(tokenizer_object=read, **config)
     missing = [mark for mark in marks if mark not in tokenizer.get_vocab()]
-    tokenizer.add_tokens(missing, special_tokens=True)
+    for mark in missing:
+        tokenizer.add_tokens([mark], special_tokens=mark.startswith("<|") or not readable)
     if marks or not tokenizer.chat_template:
         tokenizer.chat_template = CHATML
     return tokenizer

@@ -98,7 +98,10 @@ def _format_of(tag: Any) -> tuple[Any, str]:
                 raise StructuralTagError(f"/structures/{index}/schema", str(error)) from None
             content = {"type": "json_schema", "json_schema": schema}
             tags.append({"begin": item["begin"], "content": content, "end": item["end"]})
-        return {"type": "triggered_tags", "triggers": tag.get("triggers", []), "tags": tags}, ""
+        made = {"type": "triggered_tags", "triggers": tag.get("triggers", []), "tags": tags}
+        if "at_least_one" in tag:  # SGLang asks for it where a tool is required
+            made["at_least_one"] = tag["at_least_one"]
+        return made, ""
     if tag.get("type", "structural_tag") != "structural_tag":
         raise StructuralTagError("/type", f"`structural_tag` is needed, not {tag['type']!r:.60}")
     if "format" not in tag:

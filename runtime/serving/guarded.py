@@ -93,6 +93,16 @@ class GuardedMatcher:
                 self.fail(error)
         self.fill_stops(mask, row)
 
+    def fill_tree(self, tokens: Sequence[int], parents: Sequence[int], mask: Any) -> bool:
+        """Write the masks along a tree of drafts, as ``Matcher.fill_draft_bitmask`` does; False if they cannot be made."""
+        if self.failure is None:
+            try:
+                self.matcher.fill_draft_bitmask(tokens, parents, mask)
+                return True
+            except Exception as error:  # noqa: BLE001 - nothing may reach the engine
+                self.fail(error)
+        return False
+
     def _fill_within(self, room: int, mask: Any, row: int) -> bool:
         """Write the mask under the budget that is left. Return False where the text has none, from then on too."""
         left = room - self.matcher.accept_calls

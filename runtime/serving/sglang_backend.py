@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+import numpy as np
 import torch
 from sglang.srt.constrained.base_grammar_backend import (
     BaseGrammarBackend,
@@ -16,7 +17,7 @@ from stackmask.grammar.source.diagnostics import StackmaskError
 from stackmask.runtime.kernels.bitmask import apply_token_bitmask_inplace
 from stackmask.runtime.matching.compiler import CompiledGrammar, Compiler
 from stackmask.runtime.serving.guarded import GuardedMatcher, fill_batch
-from stackmask.runtime.serving.requests import Options, grammar_of
+from stackmask.runtime.serving.requests import Options, grammar_of, parsed_json
 from stackmask.runtime.vocabulary.vocabulary import Vocabulary
 
 ANY_JSON = "$$ANY$$"  # what SGLang asks for where a request wants JSON of any schema
@@ -29,13 +30,14 @@ class StackmaskGrammar(BaseGrammarObject):
         super().__init__()
         self.compiled = compiled
         self.guarded = GuardedMatcher(compiled.matcher(), compiled.vocabulary.stop_ids)
+        self.is_looking_ahead = False  # SGLang tries drafts, and catches no error of theirs
 
     def accept_token(self, token: int) -> None:
         """Advance. Raises: ValueError if the token may not come next, with what was expected; SGLang asks for it."""
         if self.is_terminated():
             return
         self.current_token = token
-        if not self.guarded.accept(token):
+        if not self.guarded.accept(token) and not (self.is_looking_ahead and self.guarded.failure):
             raise ValueError(self.guarded.failure or self.guarded.matcher.refusal)
 
     def rollback(self, k: int) -> None:
@@ -46,7 +48,8 @@ class StackmaskGrammar(BaseGrammarObject):
         """Tell whether the output has ended."""
         return self.guarded.is_terminated()
 
-    def allocate_vocab_mask(self, vocab_size: int, batch_size: int, device: Any) -> torch.Tensor:
+    @staticmethod
+    def allocate_vocab_mask(vocab_size: int, batch_size: int, device: Any) -> torch.Tensor:
         """Return rows that allow every token."""
         return torch.full((batch_size, (vocab_size + 31) // 32), -1, dtype=torch.int32)
 
@@ -56,13 +59,16 @@ class StackmaskGrammar(BaseGrammarObject):
 
     @staticmethod
     def fill_vocab_mask_batched(entries: Sequence[Any], vocab_mask: torch.Tensor) -> None:
-        """Write the masks of a step in one call; those that SGLang has wrapped fill their rows themselves."""
-        own = [entry for entry in entries if type(entry.grammar) is StackmaskGrammar]
-        fill_batch([entry.grammar.guarded for entry in own], vocab_mask, [entry.row for entry in own])
-        if len(own) < len(entries):
-            for entry in entries:
-                if type(entry.grammar) is not StackmaskGrammar:
-                    entry.grammar.fill_vocab_mask(vocab_mask, entry.row)
+        """Write the masks of a step in one call, but for those of requests that still think."""
+        own, rows = [], []
+        for entry in entries:
+            grammar = governing(entry.grammar)
+            if grammar is None:
+                entry.grammar.fill_vocab_mask(vocab_mask, entry.row)
+            else:
+                own.append(grammar.guarded)
+                rows.append(entry.row)
+        fill_batch(own, vocab_mask, rows)
 
     @staticmethod
     def reset_vocab_mask(vocab_mask: torch.Tensor) -> None:
@@ -84,6 +90,31 @@ class StackmaskGrammar(BaseGrammarObject):
         return StackmaskGrammar(self.compiled)
 
 
+def governing(grammar: Any) -> StackmaskGrammar | None:
+    """Return the grammar of ours that alone says what comes next, from here on, in one that SGLang may have wrapped.
+
+    None where there is none: while a request thinks, the wrapper says what may come.
+    """
+    if getattr(grammar, "tokens_after_end", -1) >= 0:  # a wrapper counts tokens once the thoughts have ended
+        grammar = grammar.grammar
+    return grammar if type(grammar) is StackmaskGrammar else None
+
+
+def with_schemas(tag: Any) -> Any:
+    """Allow every value, in place, where a structural tag has null for a schema: of tools without parameters."""
+    work = [tag]
+    while work:
+        value = work.pop()
+        if isinstance(value, list):
+            work.extend(value)
+        elif isinstance(value, dict):
+            for name in ("json_schema", "schema"):
+                if name in value and value[name] is None:
+                    value[name] = {}
+            work.extend(inner for name, inner in value.items() if name not in ("json_schema", "schema"))
+    return tag
+
+
 class StackmaskBackend(BaseGrammarBackend):
     """One for each scheduler: a compiler for the model's vocabulary.
 
@@ -97,6 +128,33 @@ class StackmaskBackend(BaseGrammarBackend):
         stops = tuple(sorted(eos_token_ids)) if eos_token_ids else None
         self.options = Options().for_request(compact=compact)
         self.compiler = Compiler(Vocabulary.from_huggingface(tokenizer, size=vocab_size, stop_ids=stops))
+
+    # what is asked of it where a request has thoughts to be kept in bounds, and no grammar
+    allocate_vocab_mask = staticmethod(StackmaskGrammar.allocate_vocab_mask)
+    move_vocab_mask = staticmethod(StackmaskGrammar.move_vocab_mask)
+    apply_vocab_mask = staticmethod(StackmaskGrammar.apply_vocab_mask)
+
+    @property
+    def is_support_token_filter(self) -> bool:
+        """Tell that tokens can be filtered, as ``--enable-strict-thinking`` needs it."""
+        return True
+
+    @staticmethod
+    def set_token_filter(
+        vocab_mask: torch.Tensor,
+        token_ids: Iterable[int],
+        batch_idx: int,
+        is_allowed: bool = True,
+        reset_vocab_mask: bool = True,
+    ) -> None:
+        """Allow or forbid tokens in a row; with ``reset_vocab_mask`` all others become the opposite."""
+        row = vocab_mask[batch_idx].numpy()
+        if reset_vocab_mask:
+            row[:] = 0 if is_allowed else -1
+        words = row.view(np.uint32)
+        for token in token_ids:
+            bit = np.uint32(1 << (token & 31))
+            words[token >> 5] = words[token >> 5] | bit if is_allowed else words[token >> 5] & ~bit
 
     def dispatch_json(self, key_string: str) -> Any:
         """Compile a JSON Schema, or any JSON value."""
@@ -114,8 +172,10 @@ class StackmaskBackend(BaseGrammarBackend):
         """Compile a structural tag, of either format."""
         return self._compiled("structural_tag", key_string)
 
-    def _compiled(self, kind: str, text: str) -> Any:
+    def _compiled(self, kind: str, text: Any) -> Any:
         try:
+            if kind == "structural_tag":
+                text = with_schemas(parsed_json(text, "the structural tag"))
             return StackmaskGrammar(self.compiler.compile(grammar_of(kind, text, self.options)))
         except (StackmaskError, ValueError, TypeError) as error:
             return InvalidGrammarObject(f"stackmask: {error}")

@@ -31,8 +31,23 @@ def register() -> None:
 
 
 def make_backend(server_args: Any, tokenizer: Any, vocab_size: int, eos_token_ids: Any) -> Any:
-    """Make the backend of a scheduler; each rank has one."""
+    """Make the backend of a scheduler; each rank has one.
+
+    SGLang wraps its own backends where a model thinks before it answers, and leaves that to others: so do we.
+    """
+    from sglang.srt.runtime_context import get_serving
+
     from stackmask.runtime.serving.sglang_backend import StackmaskBackend
 
-    compact = bool(getattr(server_args, "constrained_json_disable_any_whitespace", False))
-    return StackmaskBackend(tokenizer, vocab_size, eos_token_ids, compact=compact)
+    serving = get_serving()
+    if getattr(server_args, "speculative_algorithm", None):
+        from stackmask.runtime.serving.sglang_drafts import fill_trees_natively
+
+        fill_trees_natively()
+    compact = bool(serving.constrained_json_disable_any_whitespace)
+    backend = StackmaskBackend(tokenizer, vocab_size, eos_token_ids, compact=compact)
+    if not serving.reasoning_parser:
+        return backend
+    from stackmask.runtime.serving.sglang_reasoning import with_reasoning
+
+    return with_reasoning(backend, tokenizer, serving.reasoning_parser, serving.enable_strict_thinking)

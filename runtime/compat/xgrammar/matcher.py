@@ -12,6 +12,7 @@ from stackmask.runtime.compat.xgrammar.compiler import CompiledGrammar
 from stackmask.runtime.compat.xgrammar.errors import XGrammarError, runtime_errors
 from stackmask.runtime.kernels.bitmask import allocate_token_bitmask
 from stackmask.runtime.matching.batch import fill_next_token_bitmask
+from stackmask.runtime.matching.draft_trees import parents_first
 from stackmask.runtime.matching.mask_buffer import EmptyMaskError
 from stackmask.runtime.matching.matcher import Matcher
 
@@ -112,7 +113,8 @@ class GrammarMatcher:
                 f"the tree has {len(children)}, {len(siblings)} and {len(tokens)} nodes, and the bitmask "
                 f"{token_bitmask.shape[0]} rows: one row for each node is needed"
             )
-        order, parents = _parents_first(children, siblings)
+        with runtime_errors():
+            order, parents = parents_first(children, siblings)
         size = self.native.compiled.vocabulary.size
         rows = allocate_token_bitmask(len(order), size)
         with runtime_errors():
@@ -256,25 +258,3 @@ class BatchGrammarMatcher:
 def _check_counts(name: str, count: int, other: str, others: int) -> None:
     if count != others:
         raise XGrammarError(f"there are {count} {name} and {others} {other}: one for each is needed")
-
-
-def _parents_first(children: list[int], siblings: list[int]) -> tuple[list[int], list[int]]:
-    """Return the nodes that can be reached from node 0, and for each the place of its parent's draft token.
-
-    Places count from node 0 as -1, as ``Matcher.fill_draft_bitmask`` has it. Raises: XGrammarError for a number that is
-    no node, or a node that is met twice.
-    """
-    order, parents = [0], [-1]
-    seen = {0}
-    at = 0
-    while at < len(order):
-        child = children[order[at]] if children else -1
-        while child != -1:
-            if not 0 <= child < len(children) or child in seen:
-                raise XGrammarError(f"node {child} is met twice, or there is none of this number")
-            seen.add(child)
-            order.append(child)
-            parents.append(at - 1)
-            child = siblings[child]
-        at += 1
-    return order, parents

@@ -192,6 +192,12 @@ def test_the_older_shape() -> None:
     matcher = ByteMatcher(sm.Grammar.from_structural_tag(shape))
     assert matcher.matches("a<f>1</f>b")
     assert not matcher.matches("a<f>x</f>b")
+    for required in (False, True):
+        matcher = ByteMatcher(sm.Grammar.from_structural_tag({**shape, "at_least_one": required}))
+        assert matcher.matches("<f>1</f>b")
+        assert matcher.matches("b") is not required
+    with pytest.raises(sm.StructuralTagError, match="at_least_one"):
+        sm.Grammar.from_structural_tag({**shape, "at_least_one": 1}).normalize()
 
 
 @pytest.mark.parametrize(

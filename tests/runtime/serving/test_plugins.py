@@ -381,6 +381,20 @@ def test_sglang_dispatches(servers: None) -> None:
         made.accept_token(END)
         assert made.is_terminated()
     assert "undefined rule" in backend.dispatch_ebnf("root ::= nope").message
+    assert "no JSON" in backend.dispatch_structural_tag("{").message
+
+
+def test_sglang_requires_tools_and_needs_no_parameters_of_theirs(servers: None) -> None:
+    backend = loaded("sglang_backend").StackmaskBackend(Tokenizer(), 260, None)
+    structure = '{"begin": "<f>", "schema": null, "end": "</f>"}'
+    for required in ("true", "false"):
+        tag = f'{{"structures": [{structure}], "triggers": ["<f>"], "at_least_one": {required}}}'
+        made = backend.dispatch_structural_tag(tag).guarded.matcher
+        assert made.is_accepting() is (required == "false")
+        assert made.accept_string('<f>{"a": 1}</f>') and made.is_accepting()
+    content = '{"type": "json_schema", "json_schema": null}'
+    made = backend.dispatch_structural_tag(f'{{"type": "structural_tag", "format": {content}}}')
+    assert made.guarded.matcher.accept_string("[1]")
 
 
 def test_futures_carry_errors_to_vllm(servers: None) -> None:

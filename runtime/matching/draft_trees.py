@@ -1,0 +1,27 @@
+"""Trees of draft tokens as servers and XGrammar write them: the first child and the next sibling of each node."""
+
+from __future__ import annotations
+
+from stackmask.runtime.matching.mask_buffer import MatcherError
+
+
+def parents_first(children: list[int], siblings: list[int]) -> tuple[list[int], list[int]]:
+    """Return the nodes that can be reached from node 0, and for each the place of its parent's draft token.
+
+    Places count from node 0 as -1, as ``Matcher.fill_draft_bitmask`` has it. Raises: MatcherError for a number that is
+    no node, or a node that is met twice.
+    """
+    order, parents = [0], [-1]
+    seen = {0}
+    at = 0
+    while at < len(order):
+        child = children[order[at]] if children else -1
+        while child != -1:
+            if not 0 <= child < len(children) or child in seen:
+                raise MatcherError(f"node {child} is met twice, or there is none of this number")
+            seen.add(child)
+            order.append(child)
+            parents.append(at - 1)
+            child = siblings[child]
+        at += 1
+    return order, parents
