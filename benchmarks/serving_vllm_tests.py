@@ -105,7 +105,7 @@ REPLACED = (
     (r'^    backend: StructuredOutputsBackend = "xgrammar",$', '    backend: str = "NAME",'),
     (r'StructuredOutputsConfig\(backend="xgrammar"\)', 'StructuredOutputsConfig(backend="NAME")'),
     # offline: the first model of each kind, with the backend
-    (r'^(    \("(?:Qwen|meta-llama)/[^"]*", )"xgrammar", ', r'\1"NAME", '),
+    (r'^( +\("(?:Qwen|meta-llama)/[^"]*", )"xgrammar", ', r'\1"NAME", '),
     (r'^(            )"xgrammar",$', r'\1"NAME",'),
     (r'^(            backend=)"(?:xgrammar|guidance)",$', r'\1"NAME",'),
     (r'generate_with_backend\("guidance"\)', 'generate_with_backend("NAME")'),
