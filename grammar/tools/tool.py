@@ -41,6 +41,7 @@ _OTHERS: Final = (
 _SEEN: Final = frozenset((*_KEYS, *_OTHERS))  # others are looked at for a misspelt key, which takes longer
 PRIMITIVES: Final = frozenset({"null", "boolean", "integer", "number", "string", "array"})
 RulesKey: TypeAlias = tuple[str, str | frozenset[str], str, str]
+_DECIDING: Final = frozenset({"name", "parameters", "strict", "function", "grammar", "input", "is_text"})
 _KNOWN: Final = 16  # rule sets that a tool keeps: one for each style and vocabulary
 
 
@@ -84,6 +85,9 @@ class Tool:
     kept_calls: Kept
     """What grammars have kept of its calls, so that later ones cost less."""
 
+    _rules: dict[RulesKey, RuleSet]
+    _others: dict[bool, Tool]  # by what they are in place of this one's `strict`
+
     def __init__(
         self,
         name: str,
@@ -96,22 +100,30 @@ class Tool:
         if not isinstance(name, str) or NAME.fullmatch(name) is None:
             problem = f"{name!r:.60} is no name of a tool: up to 128 letters, digits and `_`, `.`, `-`, `/`"
             raise ToolError("/name", problem)
-        self.name = name
-        self.description = description
-        self.parameters = parameters
-        self.strict = strict
-        self.function = None
         if grammar is not None and not isinstance(grammar, Grammar):
             raise ToolError("/grammar", f"a Grammar, not {type(grammar).__name__}: `Grammar.of` makes one")
-        self.grammar = grammar
-        self.input = "input"
-        self.is_text = False
-        self.has_pattern = False
-        if grammar is not None and parameters is None:
-            self.parameters = _of_text(self.input)
-        self._rules: dict[RulesKey, RuleSet] = {}
-        self._others: dict[bool, Tool] = {}  # by what they are in place of this one's `strict`
-        self.kept_calls = {}
+        vars(self).update(  # at once: none of these changes what was read before
+            name=name,
+            description=description,
+            parameters=_of_text("input") if grammar is not None and parameters is None else parameters,
+            strict=strict,
+            function=None,
+            grammar=grammar,
+            input="input",
+            is_text=False,
+            has_pattern=False,
+        )
+        self._forget()
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        """Set a field; what was read of the tool is read anew if it may say something else then, also of a copy."""
+        object.__setattr__(self, name, value)
+        if name in _DECIDING:
+            self._forget()
+
+    def _forget(self) -> None:
+        """Forget what was read of this tool; copies of it keep what they know."""
+        vars(self).update(_rules={}, _others={}, kept_calls={})
 
     @classmethod
     def of(cls, source: Any) -> Tool:
@@ -182,9 +194,6 @@ class Tool:
         if tool is None:
             tool = copy(self)
             tool.strict = strict
-            tool._rules = {}
-            tool._others = {}
-            tool.kept_calls = {}
             self._others[strict] = tool
         return tool
 

@@ -52,7 +52,7 @@ cdef class WorkAccount:
         self.memory_left = self.memory
         self.terms_left = self.max_terms
         self.states_left = self.max_states
-        self.most_per_call = 0
+        self.most_per_call = self.allowance // 4 * 3  # also where it is more than the store allows
         self.is_cancelled = False
         self.patience = PATIENCE
         self.moved = False
@@ -95,6 +95,7 @@ cdef class WorkAccount:
         cdef int64_t spent = min(self.allowance - self.left, other.allowance - other.left)
         self.allowance = max(self.allowance, other.allowance)
         self.left = self.allowance - spent
+        self.most_per_call = max(self.most_per_call, other.most_per_call)
         self.memory_left = max(self.memory_left, other.memory_left)
         self.terms_left = max(self.terms_left, other.terms_left)
         self.states_left = max(self.states_left, other.states_left)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+from copy import copy
 from decimal import Decimal
 from typing import Any
 
@@ -72,6 +73,28 @@ def test_a_tool_in_another_order_and_beside_others_means_the_same() -> None:
             kept, fresh = (compiler.compile(tools.grammar("qwen_3", these)) for these in (chosen, again))
             assert kept.grammar.dump() == fresh.grammar.dump()
             assert kept is fresh
+
+
+def test_a_tool_that_is_changed_is_read_anew_and_so_is_a_copy_of_it() -> None:
+    def accepts(given: list[tools.Tool], name: str, arguments: str) -> bool:
+        grammar = tools.grammar("hermes", given, tool_choice="required", reasoning="off")
+        return grammar.accepts(f'<tool_call>\n{{"name": "{name}", "arguments": {arguments}}}\n</tool_call>')
+
+    one = tools.Tool("one", {"type": "object", "required": ["a"]})
+    assert accepts([one], "one", '{"a": 1}')
+    other = copy(one)
+    other.name = "other"
+    for _ in range(3):
+        assert accepts([one, other], "one", '{"a": 1}')
+        assert accepts([one, other], "other", '{"a": 1}')
+    assert not accepts([other], "one", '{"a": 1}')
+    other.parameters = {"type": "object", "required": ["b"]}
+    assert accepts([one, other], "other", '{"b": 1}')
+    assert not accepts([one, other], "other", '{"a": 1}')
+    assert not accepts([one, other], "one", '{"b": 1}')
+    other.strict = False
+    assert accepts([one, other], "other", "{}")
+    assert not accepts([one.with_strict(True), other], "one", "{}")
 
 
 def test_rules_of_tools_are_put_under_names_of_the_turn_only_when_asked_for() -> None:

@@ -46,12 +46,24 @@ def test_a_request_without_units_is_refused_by_name() -> None:
 
 def test_one_call_may_not_use_all() -> None:
     lock = StoreLock(WorkMeter(max_call=700))
-    account = WorkAccount(1000)
+    account = WorkAccount(900)
     lock.enter(account)
     with pytest.raises(BudgetError, match="max_work"):
         lock.meter.charge(701)
     lock.leave(True)
-    assert account.left == 299
+    assert account.left == 199
+
+
+def test_a_call_of_a_request_with_a_larger_limit_may_use_three_quarters_of_that() -> None:
+    lock = StoreLock(WorkMeter(max_call=700))
+    account = WorkAccount(100_000)
+    lock.enter(account)
+    lock.meter.charge(74_000)
+    lock.leave(True)
+    lock.enter(account)
+    with pytest.raises(BudgetError, match="100,000"):
+        lock.meter.charge(27_000)
+    lock.leave(True)
 
 
 def test_a_cancelled_request_ends_at_the_next_check() -> None:
