@@ -7,10 +7,12 @@ from typing import Final
 
 from stackmask.grammar.ir import (
     Capture,
+    Choice,
     Expr,
     Keyed,
     KeySpec,
     KeyTest,
+    Repeat,
     RuleRef,
     RuleSet,
     Sequence,
@@ -43,12 +45,11 @@ def check_keys(ruleset: RuleSet) -> None:
     problems = [_problem(why, expr.span) for expr in keyed if (why := _spec_problem(expr.spec))]
     ends = rule_ends(ruleset)
     placed: set[int] = set()
-    for expr in parts:
-        if isinstance(expr, Sequence) and any(isinstance(item, Slot | KeyTest) for item in expr.items):
-            for item, follows in _tests_in(expr, ends):
-                placed.add(id(item))
-                if not follows:
-                    problems.append(_problem("what follows it in its sequence can be empty", item.span))
+    for rule in ruleset.rules.values():
+        for test, follows in _tests_in(rule.body, ends):
+            placed.add(id(test))
+            if not follows:
+                problems.append(_problem("what follows it in its sequence can be empty", test.span))
     problems += [
         _problem("it is not an item of a sequence", expr.span) for expr in tests if id(expr) not in placed
     ]
@@ -89,15 +90,32 @@ def key_level(expr: Expr, levels: Mapping[str, int]) -> int:
     return level
 
 
-def _tests_in(expr: Sequence, ends: Mapping[str, Ends]) -> list[tuple[Expr, bool]]:
-    """Return the tests among the items, each with whether something that is not nullable follows it."""
+def _tests_in(body: Expr, ends: Mapping[str, Ends]) -> list[tuple[Expr, bool]]:
+    """Return the tests among the items of sequences, each with whether something that is not nullable follows it.
+
+    What follows a choice or a repetition follows its last item too; what follows a rule or an object does not count.
+    """
     found: list[tuple[Expr, bool]] = []
-    follows = False
-    for item in reversed(expr.items):
-        if isinstance(item, Slot | KeyTest):
-            found.append((item, follows))
+    todo: list[tuple[Expr, bool]] = [(body, False)]
+    seen: set[tuple[int, bool]] = set()
+    while todo:
+        expr, follows = todo.pop()
+        if (id(expr), follows) in seen:
+            continue
+        seen.add((id(expr), follows))
+        if isinstance(expr, Sequence):
+            for item in reversed(expr.items):
+                if isinstance(item, Slot | KeyTest):
+                    found.append((item, follows))
+                else:
+                    todo.append((item, follows))
+                    follows = follows or not ends_of(item, ends)
         else:
-            follows = follows or not ends_of(item, ends)
+            # a repetition of nothing has no place of its own for a test
+            follows = follows and (
+                isinstance(expr, Choice) or (isinstance(expr, Repeat) and not ends_of(expr.item, ends))
+            )
+            todo += [(child, follows) for child in children(expr)]
     return found
 
 

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import random
+from typing import Any
 
+import numpy as np
 import pytest
 from byte_matcher import ByteMatcher
 
@@ -163,3 +166,53 @@ def test_strings_that_reach_into_each_other() -> None:
         assert any_overlap(marks) == expected, marks
         seen.add(expected)
     assert seen == {True, False}
+
+
+DISTINCT: tuple[dict[str, Any], ...] = (
+    {"type": "array", "uniqueItems": True, "items": {"enum": ["a", "ab", 1, None]}},
+    {"type": "array", "uniqueItems": True, "items": {"type": "boolean"}, "minItems": 1},
+    {
+        "type": "object",
+        "properties": {
+            "u": {"type": "array", "uniqueItems": True, "items": {"enum": [1, 10, 2]}, "maxItems": 2},
+            "n": {"anyOf": [{"$ref": "#"}, {"type": "null"}]},
+        },
+        "required": ["u"],
+        "additionalProperties": False,
+    },
+)
+
+
+@pytest.mark.parametrize("number", range(len(DISTINCT)))
+@pytest.mark.parametrize("how", ["name", "json", "restricted"])
+def test_distinct_items_mean_the_same_inside_of_other_rules(number: int, how: str) -> None:
+    schema = DISTINCT[number]
+    plain = sm.Grammar.from_json_schema(schema)
+    composed = {
+        "name": lambda: sm.Grammar.from_ebnf('root ::= "x" p', grammars={"p": plain}),
+        "json": lambda: sm.Grammar.from_ebnf(f'root ::= "x" %json {json.dumps(schema)}'),
+        "restricted": lambda: sm.Grammar.from_ebnf('root ::= "x" !>> [a-c]') + plain,
+    }[how]()
+    vocabulary = sm.Vocabulary(
+        [*(bytes([byte]) for byte in range(256)), b'", "', b"true,", None], stop_ids=[258]
+    )
+    alone, inside = (sm.Compiler(vocabulary).compile(grammar) for grammar in (plain, composed))
+    masks = [sm.allocate_token_bitmask(1, vocabulary.size) for _ in range(2)]
+    rng, compared = random.Random(f"{number} {how}"), 0
+    for _ in range(40):
+        pair = (alone.matcher(), inside.matcher())
+        assert pair[1].accept_string("x")
+        for _ in range(60):
+            for matcher, mask in zip(pair, masks, strict=True):
+                matcher.fill_next_token_bitmask(mask)
+            assert (masks[0] == masks[1]).all()
+            compared += 1
+            allowed = np.flatnonzero(np.unpackbits(masks[0].view(np.uint8), bitorder="little"))
+            close = [
+                token for token in allowed.tolist() if token == 258 or (token < 256 and chr(token) in '"]},:')
+            ]
+            token = rng.choice(close if close and rng.random() < 0.5 else allowed.tolist())
+            if token == 258:
+                break
+            assert all(matcher.accept_token(token) for matcher in pair)
+    assert compared > 200
