@@ -152,7 +152,7 @@ class _Reader:
         """Parse a statement. Raises: SQLError with the place."""
         import sqlglot
         from sqlglot import exp
-        from sqlglot.errors import ParseError
+        from sqlglot.errors import ParseError, TokenError
 
         start, end = tokens[0].start, tokens[-1].end + 1
         sql = self.text[start:end]
@@ -171,7 +171,7 @@ class _Reader:
             at = start + _offset(sql, first["line"] or 1, (first["col"] or 1) - max(1, len(word)))
             message = str(first["description"]).rstrip(".")
             raise ddl_error(self.text, at, len(word), message[:1].lower() + message[1:]) from None
-        except _PARSER_FAULTS:
+        except (TokenError, *_PARSER_FAULTS):  # of a part of the text: it was cut into tokens as a whole before
             raise self.error("this statement is not understood") from None
         finally:
             logger.setLevel(level)
