@@ -190,7 +190,7 @@ def test_a_dump_of_psql() -> None:
         ),
         ("CREATE TABLE s.a (x int); DROP SCHEMA s CASCADE", "column 27", "a schema with tables"),
         ("CREATE SCHEMA s CREATE TABLE t (a int)", "line 1, column 1", "CREATE SCHEMA"),
-        ('CREATE TABLE ""`z` $', "line 1, column 1", "not understood"),
+        ('CREATE TABLE ""`z` $;\n', "line 1, column 1", "not understood"),
         ('CREATE TABLE t (a VARCHAR("" INTEGER))', "line 1, column 1", "not understood"),
         ("CREATE TABLE t (a int DEFAULT " + "(" * 3000 + "1", "line 1, column 1", "not understood"),
     ],
