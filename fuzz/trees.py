@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import random
 from collections.abc import Callable, Sequence
+from copy import deepcopy
 from typing import Any
 
 from fuzz.mutators import TextMutator, mutate_input
@@ -45,7 +46,10 @@ class TreeMutator:
         return mutate_input(data, source, self.texts)
 
     def changed(self, tree: Any, source: random.Random) -> Any:
-        """Return a tree that differs in one place, which is changed in the tree itself."""
+        """Return a tree that differs in one place, which is changed in the tree itself.
+
+        Values are copied: one that is given again, into what came of it before, would make a circle.
+        """
         places: list[tuple[Any, Any]] = []
         todo = [tree]
         while todo:
@@ -58,12 +62,12 @@ class TreeMutator:
                 todo.append(node[key])
         way = source.random()
         if not places or way < 0.05:
-            return self.value(source) if way < 0.02 else self.around(tree, source)
+            return deepcopy(self.value(source)) if way < 0.02 else self.around(tree, source)
         node, key = source.choice(places)
         if way < 0.3:
-            node[key] = self.value(source)
+            node[key] = deepcopy(self.value(source))
         elif way < 0.45 and isinstance(node, dict):
-            node[source.choice(self.words)] = self.value(source)
+            node[source.choice(self.words)] = deepcopy(self.value(source))
         elif way < 0.55 and isinstance(node, dict):
             node[source.choice(self.words)] = node.pop(key)
         elif way < 0.65:
