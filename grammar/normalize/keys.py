@@ -25,9 +25,11 @@ from stackmask.grammar.normalize.graph import solve
 from stackmask.grammar.normalize.memo import facts
 from stackmask.grammar.normalize.nullable import Ends, ends_of, rule_ends
 from stackmask.grammar.source.diagnostics import Diagnostic, GrammarError
+from stackmask.grammar.source.work import spend
 
 NO_KEYS: Final = -1
-_KINDS: Final = frozenset({Slot, KeyTest, Keyed, Capture})
+_TESTS: Final = frozenset({Slot, KeyTest})
+_KINDS: Final = _TESTS | {Keyed, Capture}
 
 
 def check_keys(ruleset: RuleSet) -> None:
@@ -93,28 +95,30 @@ def key_level(expr: Expr, levels: Mapping[str, int]) -> int:
 def _tests_in(body: Expr, ends: Mapping[str, Ends]) -> list[tuple[Expr, bool]]:
     """Return the tests among the items of sequences, each with whether something that is not nullable follows it.
 
-    What follows a choice or a repetition follows its last item too; what follows a rule or an object does not count.
+    What follows a choice or a repetition follows its last item too, if the sequence there consumes something itself: tests
+    alone would be a way through it that nothing but them decides. What follows a rule or an object does not count.
     """
     found: list[tuple[Expr, bool]] = []
     todo: list[tuple[Expr, bool]] = [(body, False)]
     seen: set[tuple[int, bool]] = set()
     while todo:
         expr, follows = todo.pop()
-        if (id(expr), follows) in seen:
+        if (id(expr), follows) in seen or facts(expr).kinds.isdisjoint(_TESTS):
             continue
         seen.add((id(expr), follows))
         if isinstance(expr, Sequence):
+            spend(len(expr.items))
+            consumes = any(
+                not isinstance(item, Slot | KeyTest) and not ends_of(item, ends) for item in expr.items
+            )
             for item in reversed(expr.items):
                 if isinstance(item, Slot | KeyTest):
-                    found.append((item, follows))
+                    found.append((item, follows and consumes))
                 else:
                     todo.append((item, follows))
                     follows = follows or not ends_of(item, ends)
         else:
-            # a repetition of nothing has no place of its own for a test
-            follows = follows and (
-                isinstance(expr, Choice) or (isinstance(expr, Repeat) and not ends_of(expr.item, ends))
-            )
+            follows = follows and isinstance(expr, Choice | Repeat)
             todo += [(child, follows) for child in children(expr)]
     return found
 

@@ -3,8 +3,8 @@
 The *ends* of an expression are the ways to derive ε: each a mask of bytes that may not come next (0: ε
 without a restriction). Only minimal masks are kept, so ``{0}`` is plain nullability and the empty set is
 "not nullable". Tests of object keys have no width and no ends: what follows them always consumes something
-(``keys`` checks it), so the whole does not depend on them; but what follows can be called before anything is
-consumed.
+(``keys`` checks it, and that their own sequence does), so the whole does not depend on them; but what follows can be
+called before anything is consumed.
 """
 
 from __future__ import annotations

@@ -48,6 +48,8 @@ _KNOWN: Final = 16  # rule sets that a tool keeps: one for each style and vocabu
 class Tool:
     """A tool that a model may call. What was read of its schema is kept, so that later grammars cost less.
 
+    A field that is set is read anew. A dict of ``parameters`` that is changed in place is not: set it, or make another tool.
+
     ``parameters``: the JSON Schema of the arguments, which are an object; None allows any. ``strict=False``: any object
     is allowed too, and the report of the grammar says so. ``function``: what ``run`` calls, where one was given.
     ``grammar``: of the only argument, which is text, in styles whose arguments are "text"; ``input`` is its name.

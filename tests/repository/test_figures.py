@@ -231,14 +231,14 @@ def serving() -> Iterator[Figure]:
 
 def sglang_kits() -> Iterator[Figure]:
     tests = result("serving_sglang_tests")
+    page, section = PAGES_OF_SERVERS["SGLang"], "## SGLang's own tests"
     for column, engine in (("XGrammar", "xgrammar"), ("stackmask", "stackmask")):
-        passed = Counter(
-            case.partition(":")[0]
-            for case, rounds in tests["rounds_passed"][engine].items()
-            if rounds == tests["rounds"]
-        )
-        for row, count in passed.items():
-            yield Figure(PAGES_OF_SERVERS["SGLang"], row, column, count, 0, "## SGLang's own tests")
+        rounds_passed = tests["rounds_passed"][engine]
+        for row, count in Counter(case.partition(":")[0] for case in rounds_passed).items():
+            yield Figure(page, row, "cases", count, 0, section)
+        always = (case for case, rounds in rounds_passed.items() if rounds == tests["rounds"])
+        for row, count in Counter(case.partition(":")[0] for case in always).items():
+            yield Figure(page, row, column, count, 0, section)
 
 
 CHECKED = (readme, json_grammar, jump_loops, audit, two_modes, embedded, serving, sglang_kits)
@@ -253,7 +253,7 @@ def test_figures_are_those_of_the_results(figures: Any) -> None:
         checked += 1
         if cell == "–" or not is_rounded(cell, figure.number, figure.value):
             wrong.append(f"{figure.page}: {figure.row} / {figure.column}: {cell!r}, not {figure.value:.6g}")
-    assert checked >= 5
+    assert checked > 5
     assert wrong == []
 
 

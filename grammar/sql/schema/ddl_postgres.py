@@ -171,10 +171,8 @@ class _Reader:
             at = start + _offset(sql, first["line"] or 1, (first["col"] or 1) - max(1, len(word)))
             message = str(first["description"]).rstrip(".")
             raise ddl_error(self.text, at, len(word), message[:1].lower() + message[1:]) from None
-        except (
-            TokenError,
-            *_PARSER_FAULTS,
-        ):  # of a part of the text: it was cut into tokens as a whole before
+        except (TokenError, *_PARSER_FAULTS):
+            # the whole text was cut into tokens before, but a part alone may not be
             raise self.error("this statement is not understood") from None
         finally:
             logger.setLevel(level)
