@@ -1,11 +1,12 @@
 """Generations from models that never want to stop, under budgets: do all of them end whole, and in time?
 
-    python benchmarks/budgets.py --data PATH_TO_DATA_PACK --seconds 600 --tables 20000
+    python benchmarks/budgets.py --data PATH_TO_DATA_PACK --seconds 6000 --tables 20000 --rounds 11
 
 Four models (random tokens, one that loves blanks, one that loves digits, one that opens brackets) follow masks under budgets
 from the minimum up, over MaskBench's schemas, the bundled grammars, and SQL with scopes and schemas where values and keys are captured. None takes a stop token as
-long as anything else is allowed. What is counted: texts that did not end, texts over budget, grammars whose start has no completion,
-places where a budget was refused, and limits that were met. ``--tables``: so many random context-free cases, over
+long as anything else is allowed. Each text is judged by what shares no code with the engine: two validators for schemas, the language's own
+parser for the bundled grammars, the databases' parsers for SQL. What is counted: texts that did not end, texts over budget, grammars whose start has no completion,
+places where a budget was refused, limits that were met, and texts that ended whole but sooner because of one. ``--tables``: so many random context-free cases, over
 three to eight tokens, compare the number of tokens with tables that share no code with the engine (``tests/oracle/fewest_tokens.py``).
 """
 
@@ -18,6 +19,7 @@ import lzma
 import os
 import random
 import time
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -49,29 +51,43 @@ SEMANTIC = {
 TABLES = {"customers": ["id", "name", "city"], "orders": ["id", "customer_id", "total"]}
 
 
+def schema_judge(schema: Any) -> Any:
+    """Return a function from a text to whether two validators of JSON Schema call it valid; None: they cannot say."""
+    from stackmask.runtime.audit.judges import SchemaJudge, Unjudgeable
+
+    try:
+        judge = SchemaJudge(json.dumps(schema))
+    except Unjudgeable:
+        return lambda text: None
+    return lambda text: judge.judge(text).valid
+
+
 def grammars(data: Path, rng: random.Random) -> Any:
-    """Yield (kind, grammar): in turns schemas, and the others again and again."""
+    """Yield (kind, grammar, judge): in turns schemas, and the others again and again."""
+    from judges import JUDGES
+
     import stackmask as sm
 
     with lzma.open(data / "maskbench_dev.jsonl.xz", "rt") as lines:
         schemas = [json.loads(line)["schema"] for line in lines]
     rng.shuffle(schemas)
     others = [
-        (name, sm.Grammar.bundled(name))
+        (name, sm.Grammar.bundled(name), lambda text, name=name: JUDGES[name](text).accepted)
         for name in ("json", "sql", "xml", "lua", "csv", "regex", "indented", "sqlite")
     ]
     others += [
-        (name, sm.Grammar.from_json_schema(schema, property_order="any")) for name, schema in SEMANTIC.items()
+        (name, sm.Grammar.from_json_schema(schema, property_order="any"), schema_judge(schema))
+        for name, schema in SEMANTIC.items()
     ]
-    others += [(f"scoped {d}", sm.Grammar.from_sql(d, schema=TABLES)) for d in ("sqlite", "postgres")]
+    for dialect in ("sqlite", "postgres"):
+        grammar = sm.Grammar.from_sql(dialect, schema=TABLES)
+        others.append((f"scoped {dialect}", grammar, lambda text, name=dialect: JUDGES[name](text).accepted))
     for i, schema in enumerate(schemas):
         try:
-            yield (
-                "schema",
-                sm.Grammar.from_json_schema(schema, property_order="any" if i % 4 == 0 else "schema"),
-            )
+            grammar = sm.Grammar.from_json_schema(schema, property_order="any" if i % 4 == 0 else "schema")
         except sm.StackmaskError:
             continue
+        yield "schema", grammar, schema_judge(schema)
         if i % 5 == 0:
             yield others[i // 5 % len(others)]
 
@@ -87,6 +103,7 @@ class Models:
                 firsts[token] = text[0]
         self.liked = {name: np.isin(firsts, list(letters)) for name, letters in FAVOURITES.items()}
         self.stops = list(vocabulary.stop_ids)
+        self.texts = [text or b"" for text in vocabulary.token_bytes]
 
     def choose(self, mask: Any, model: str, rng: np.random.Generator) -> int:
         bits = np.unpackbits(mask.view(np.uint8), bitorder="little").astype(bool)
@@ -99,8 +116,8 @@ class Models:
         return int(rng.choice(found))
 
 
-def generate(compiled: Any, models: Models, model: str, extra: int, mask: Any, rng: Any) -> str:
-    """Return how one generation ended."""
+def generate(compiled: Any, models: Models, model: str, extra: int, mask: Any, rng: Any) -> tuple[str, bytes]:
+    """Return how one generation ended, and its text."""
     import stackmask as sm
     from stackmask.runtime.matching.budgets import CompletionError
 
@@ -108,24 +125,28 @@ def generate(compiled: Any, models: Models, model: str, extra: int, mask: Any, r
     try:
         needed = matcher.needs_at_least()
     except CompletionError:
-        return "no completion at the start"
+        return "no completion at the start", b""
     except sm.BudgetError:
-        return "a limit was met"
-    for left in range(needed + extra, 0, -1):
-        try:
-            matcher.fill_next_token_bitmask(mask, 0, budget=left)
-        except CompletionError:
-            return "a budget was refused"
-        except sm.BudgetError:
-            return "a limit was met"
-        token = models.choose(mask[0], model, rng)
-        if token < 0:
-            return "an empty mask"
-        if not matcher.accept_token(token):
-            return "a token was refused"
-        if matcher.is_terminated():
-            return "whole, in time"
-    return "over budget"
+        return "a limit was met", b""
+    text = b""
+    with warnings.catch_warnings(record=True) as met:
+        warnings.simplefilter("always", RuntimeWarning)
+        for left in range(needed + extra, 0, -1):
+            try:
+                matcher.fill_next_token_bitmask(mask, 0, budget=left)
+            except CompletionError:
+                return "a budget was refused", text
+            except sm.BudgetError:
+                return "a limit was met", text
+            token = models.choose(mask[0], model, rng)
+            if token < 0:
+                return "an empty mask", text
+            if not matcher.accept_token(token):
+                return "a token was refused", text
+            if matcher.is_terminated():
+                return "whole, in time, shorter at a limit" if met else "whole, in time", text
+            text += models.texts[token]
+    return "over budget", text
 
 
 def compare_tables(count: int) -> dict[str, int]:
@@ -168,6 +189,7 @@ def main() -> None:
     parser.add_argument("--data", type=Path, default=os.environ.get("STACKMASK_DATA", "../shared/data"))
     parser.add_argument("--seconds", type=float, default=600)
     parser.add_argument("--tables", type=int, default=20_000)
+    parser.add_argument("--rounds", type=int, default=1, help="generations of each model under each grammar")
     parser.add_argument("--seed", type=int, default=0)
     args = parser.parse_args()
     import stackmask as sm
@@ -182,9 +204,10 @@ def main() -> None:
     models = Models(vocabulary)
     mask = sm.allocate_token_bitmask(1, vocabulary.size)
     ends: dict[str, collections.Counter[str]] = collections.defaultdict(collections.Counter)
+    verdicts: dict[str, collections.Counter[str]] = collections.defaultdict(collections.Counter)
     count = schemas = 0
     begin = time.monotonic()
-    for kind, grammar in grammars(Path(args.data), rng):
+    for kind, grammar, judge in grammars(Path(args.data), rng):
         if time.monotonic() - begin > args.seconds:
             break
         try:
@@ -192,20 +215,30 @@ def main() -> None:
         except sm.StackmaskError:
             continue
         schemas += kind == "schema"
-        for model in FAVOURITES:
-            ends[kind][generate(compiled, models, model, rng.choice(EXTRA), mask, draws)] += 1
+        for model in [*FAVOURITES] * args.rounds:
+            end, text = generate(compiled, models, model, rng.choice(EXTRA), mask, draws)
+            ends[kind][end] += 1
             count += 1
+            if not end.startswith("whole"):
+                continue
+            verdict = {True: "valid", False: "invalid", None: "not judged"}[judge(text)]
+            verdicts[kind][verdict] += 1
+            if verdict == "invalid":
+                print(f"invalid: {kind}, {model}: {text[:1000]!r}", flush=True)
+        if schemas % 100 == 0 and kind == "schema":
+            print(f"{count} generations, {schemas} schemas, {time.monotonic() - begin:.0f} s", flush=True)
     result = {
         "generations": count,
         "schemas": schemas,
         "tables": tables,
         "ends": {k: dict(v) for k, v in ends.items()},
+        "verdicts": {k: dict(v) for k, v in verdicts.items()},
         "cpu": cpu_model(),
     }
     print(count, "generations,", schemas, "schemas")
     for kind, found in sorted(ends.items()):
-        print(f"{kind:18}", dict(found))
-    command = f"python benchmarks/budgets.py --data PATH_TO_DATA_PACK --seconds {args.seconds} --tables {args.tables} --seed {args.seed}"
+        print(f"{kind:18}", dict(found), dict(verdicts[kind]))
+    command = f"python benchmarks/budgets.py --data PATH_TO_DATA_PACK --seconds {args.seconds} --tables {args.tables} --rounds {args.rounds} --seed {args.seed}"
     write_result("budgets", command, result)
 
 

@@ -200,7 +200,9 @@ cdef class BudgetMasks:
         if not fork.complete:
             refill(self.scratch, self.width, 0)
             self.completions.terms.meter.spend(self.width // 8)
-            if self.goes_by_shape(config):
+            # a successor needs at least one token less: nearer to the end, no shape has enough
+            needed = self.completions.known(config).fewest
+            if self.goes_by_shape(config) and CAPTURE_ROOM + 2 * (needed - 1) <= room:
                 self.list_by_shape(config, room)
             self.keep_listed(config, room, self.forks[self.fork_at(config)], words)
         return 0

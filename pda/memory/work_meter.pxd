@@ -16,6 +16,7 @@ cdef extern from "Python.h" nogil:
 cdef enum:
     CHECK_EVERY = 100_000       # units, about a millisecond
     FIRST_CHECK = 20_000        # a call that takes longer lets go of the interpreter's lock, if it may
+    RESERVE = 8                 # this part of what a request may do and keep is left for its end
 
 
 cdef struct Pause:
@@ -64,6 +65,8 @@ cdef class WorkMeter:
     cdef void pause(self, Pause* before) noexcept
     cdef void resume(self, Pause* before) noexcept
     cdef int settle(self) except -1
+    cdef bint keep_reserve(self) noexcept
+    cdef void open_reserve(self) noexcept
 
     cdef inline void open(self, WorkAccount account) noexcept:
         # begin a call; without an account, its work is not limited

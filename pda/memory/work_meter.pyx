@@ -227,6 +227,25 @@ cdef class WorkMeter:
         atomic_write(self.readers, self.readers - 1)
         return 0
 
+    cdef bint keep_reserve(self) noexcept:
+        """Hold back some of what the request may do and keep. False if it has only that left.
+
+        The caller must open the reserve again. A few units more are no matter.
+        """
+        cdef WorkAccount account = self.account
+        if account is None:
+            return True
+        self.call_left = min(self.call_left, account.left - account.allowance // RESERVE)
+        account.memory_left -= account.memory // RESERVE
+        return self.call_left > 0 and account.memory_left >= 0
+
+    cdef void open_reserve(self) noexcept:
+        """Let the call go on with what was held back, and with its time on the clock anew."""
+        if self.account is not None:
+            self.call_left = self.account.left
+            self.account.memory_left += self.account.memory // RESERVE
+            self.timed = False
+
     cdef void forget_call(self) noexcept:
         """Forget a call whose thread does not exist, in a forked process."""
         self.may_release = self.running = False

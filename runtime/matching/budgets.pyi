@@ -36,7 +36,10 @@ class FamilyBudgets:
         """Return about how many bytes are held."""
 
 def fill_within(matcher: Matcher, budget: int, address: int) -> None:
-    """Write the mask at the place of a matcher under a budget to an address. Hold the lock of its store."""
+    """Write the mask at the place of a matcher under a budget to an address. Hold the lock of its store.
+
+    Where a limit of the request is met, only what a short end begins with stays allowed, with a RuntimeWarning.
+    """
 
 def count_needed(matcher: Matcher) -> int:
     """Return the fewest tokens to the end, stop token included; 0 after a stop token. Hold the lock."""

@@ -6,14 +6,18 @@ from libc.string cimport memset
 
 from stackmask.pda.completion.budget_masks cimport BudgetMasks
 from stackmask.pda.completion.completions cimport NOT_FOUND, Completions
+from stackmask.pda.ids cimport NO_TOKEN, TokenId
+from stackmask.pda.memory.work_meter cimport WorkMeter
 from stackmask.pda.stack.configurations cimport ConfigSpace
 from stackmask.runtime.matching.matcher cimport Matcher, fill_row, tools_of
 from stackmask.runtime.matching.moving cimport enter
 
+import warnings
 from dataclasses import dataclass
 from operator import index
 
 from stackmask.pda.completion.term_costs import TermCosts
+from stackmask.pda.errors import BudgetError
 from stackmask.runtime.matching.mask_buffer import MatcherError
 
 
@@ -101,23 +105,48 @@ cdef int stop_tokens(Matcher matcher) noexcept:
 
 
 def fill_within(Matcher matcher not None, budget, uintptr_t address):
-    """Write the mask at the place of a matcher under a budget to an address. Hold the lock of its store."""
+    """Write the mask at the place of a matcher under a budget to an address. Hold the lock of its store.
+
+    Where a limit of the request is met, only what a short end begins with stays allowed, with a RuntimeWarning.
+    """
     cdef uint32_t* words = <uint32_t*>address
-    cdef int32_t config = matcher.history.back(), left = as_budget(budget), room, needed, steps = NOT_FOUND
-    cdef size_t i
+    cdef int32_t left = as_budget(budget)
     cdef BudgetMasks masks
+    cdef WorkMeter meter
     if matcher.terminated:
         memset(words, 0, 4 * <size_t>matcher.masks.width)
         return
     masks = masks_of(matcher)
-    room = left - 1 - stop_tokens(matcher)
+    meter = matcher.family.terms.meter
+    limit = None
+    try:
+        if meter.keep_reserve():
+            cut_row(matcher, masks, left, words)
+            return
+    except BudgetError as error:
+        limit = error
+    finally:
+        meter.open_reserve()
+    if allow_witness(matcher, masks, left, words):
+        reason = limit or "the limits of the request are nearly met"
+        warnings.warn(f"{reason}; from here on only a short end of the text is allowed", RuntimeWarning, 1)
+    elif limit is not None:
+        raise limit
+    else:
+        cut_row(matcher, masks, left, words)
+
+
+cdef int cut_row(Matcher matcher, BudgetMasks masks, int32_t left, uint32_t* words) except -1:
+    """Write the mask at the place of a matcher under a budget of ``left`` tokens."""
+    cdef int32_t config = matcher.history.back(), needed
+    cdef int32_t room = left - 1 - stop_tokens(matcher)
     if masks.spares_all(config, room):
         fill_row(matcher, config, False, words)
-        return
+        return 0
     if room >= 0 and masks.restore(config, room, words):
-        return
+        return 0
     # its witness serves the successors, too
-    if masks.completions.few(config, &steps) + stop_tokens(matcher) > left:
+    if not ends_within(matcher, masks, left):
         needed = fewest_tokens(matcher, masks)
         if needed > left:
             raise CompletionError(
@@ -128,10 +157,41 @@ def fill_within(Matcher matcher not None, budget, uintptr_t address):
     fill_row(matcher, config, False, words)
     masks.cut(config, max(room, -1), words)
     if matcher.family.configs[config].accepting:
-        for i in range(matcher.stops.size()):
-            words[matcher.stops[i] >> 5] |= <uint32_t>1 << (matcher.stops[i] & 31)
+        allow_stops(matcher, words)
     if room >= 0:
         masks.keep_row(config, room, words)
+    return 0
+
+
+cdef bint ends_within(Matcher matcher, BudgetMasks masks, int32_t left) except -1:
+    """Tell whether an end within so many tokens is known, or found by a search for the shortest text."""
+    cdef int32_t steps = NOT_FOUND, config = matcher.history.back()
+    left -= stop_tokens(matcher)
+    return masks.completions.known(config).fewest <= left or masks.completions.few(config, &steps) <= left
+
+
+cdef bint allow_witness(Matcher matcher, BudgetMasks masks, int32_t left, uint32_t* words) except -1:
+    """Write a mask that allows what a shortest end begins with. False if no end in time is found."""
+    cdef TokenId token
+    try:
+        if not ends_within(matcher, masks, left):
+            return False
+    except BudgetError:
+        return False
+    memset(words, 0, 4 * <size_t>matcher.masks.width)
+    token = masks.completions.known(matcher.history.back()).token
+    if token == NO_TOKEN:
+        allow_stops(matcher, words)
+    else:
+        words[token >> 5] |= <uint32_t>1 << (token & 31)
+    return True
+
+
+cdef void allow_stops(Matcher matcher, uint32_t* words) noexcept:
+    """Add the stop tokens to a mask."""
+    cdef size_t i
+    for i in range(matcher.stops.size()):
+        words[matcher.stops[i] >> 5] |= <uint32_t>1 << (matcher.stops[i] & 31)
 
 
 cdef int fewest_tokens(Matcher matcher, BudgetMasks masks) except -1:

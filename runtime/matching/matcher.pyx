@@ -430,7 +430,7 @@ cdef class Matcher(JumpCalls):
         Cost: an or of the masks of the current states once they are known; no copies.
         After a stop token nothing is allowed.
         ``budget``: the tokens that are left, stop token included: those after which the text can end in time
-            stay allowed.
+            stay allowed. Where a limit of the request is met, only a short end does (RuntimeWarning).
         Raises: EmptyMaskError where nothing is allowed, and no stop token is known; CompletionError.
         """
         cdef Rows rows

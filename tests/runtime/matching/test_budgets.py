@@ -207,6 +207,34 @@ def test_special_tokens_are_counted() -> None:
     assert (found.text, found.tokens) == (b"ab", (97, 257, 98))
 
 
+@pytest.mark.filterwarnings("ignore:.*only a short end of the text is allowed:RuntimeWarning")
+@pytest.mark.parametrize("schema", [{"type": "array", "uniqueItems": True, "minItems": 4}, ORDER])
+@pytest.mark.parametrize(
+    "limit",
+    [
+        {"max_work": 2_000_000},
+        {"max_memory": 1 << 20},
+        {"max_memory": 4 << 20},
+        {"max_semantic_states": 1_000},
+        {"max_semantic_states": 10_000},
+    ],
+)
+def test_a_text_ends_whole_where_a_limit_is_met(schema: Any, limit: dict[str, int]) -> None:
+    compiler = sm.Compiler(VOCABULARY, limits=sm.Limits(**limit))
+    matcher = compiler.compile(sm.Grammar.from_json_schema(schema, property_order="any")).matcher()
+    follow(matcher, matcher.needs_at_least() + 300, random.Random(1), b'"a[{')
+    assert matcher.is_terminated()
+
+
+def test_a_mask_that_a_limit_cuts_short_warns() -> None:
+    compiler = sm.Compiler(VOCABULARY, limits=sm.Limits(max_memory=1 << 20))
+    schema = {"type": "array", "uniqueItems": True, "minItems": 4}
+    matcher = compiler.compile(sm.Grammar.from_json_schema(schema)).matcher()
+    with pytest.warns(RuntimeWarning, match="max_memory.*only a short end of the text is allowed"):
+        follow(matcher, matcher.needs_at_least() + 300, random.Random(1), b'"a[{')
+    assert matcher.is_terminated()
+
+
 def test_memory_is_counted() -> None:
     compiler = sm.Compiler(VOCABULARY)
     matcher = compiler.compile(sm.Grammar.bundled("json")).matcher()
