@@ -216,9 +216,10 @@ class _CaseRun:
         for _ in range(self.settings.samples):
             seed, wander = self.rng.randrange(1, 1 << 30), self.rng.randint(*WANDERING)
             closed: Closed | None = None
-            for tokens in (wander, wander // 4, 0):  # where no end is found, a shorter way may have one
+            # where no end is found, a shorter way may have one; where a text has no verdict, none of its places has
+            for tokens in (wander, wander // 4, 0):
                 closed = self.ask(name, "close", [], seed, tokens)
-                if closed is None or closed.ending != "open":
+                if closed is None or (closed.ending != "open" and not self.is_undecided(closed)):
                     break
             if closed is None:
                 break
@@ -227,6 +228,13 @@ class _CaseRun:
                 text = self.vocabulary.decode(closed.ids)
                 found.append(text.decode("utf-8", "replace"))
         return found
+
+    def is_undecided(self, closed: Closed) -> bool:
+        """Tell whether the judges have no verdict on a whole text, for a reason that is not counted apart."""
+        if closed.ending != "ended":
+            return False
+        verdict = self.verdict(self.vocabulary.decode(closed.ids))
+        return verdict.valid is None and verdict.category not in OPTIONAL
 
     def judge_own(self, name: str, closed: Closed, source: str) -> Verdict | None:
         """Judge where an engine's own masks led; note what is wrong, and return the verdict on a whole text."""
