@@ -64,8 +64,8 @@ NARROWINGS: Final[Mapping[str, str]] = MappingProxyType(
         " U+FFFF, no two hyphens in a row, and its name at most four labels; labels from right to left keep below"
         " U+0900 and stand beside labels of ASCII only; a katakana middle dot stands beside a Japanese character; a"
         " non-joiner without a virama stands between common Arabic letters",
-        "idn-email": "a domain beyond ASCII is narrowed as idn-hostname is",
-        "regex": "groups at most eight deep, no back-references, at most one named group, no quantified groups beside names or"
+        "idn-email": "a domain beyond ASCII is narrowed as idn-hostname is, but may be decomposed",
+        "regex": "groups at most eight deep, at most one named group, back-references only to one that a letter names, no quantified groups beside names or"
         " look-around, common ranges and bounds only",
     }
 )

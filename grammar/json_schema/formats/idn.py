@@ -83,8 +83,11 @@ def _candidates() -> Iterator[int]:
 
 
 @cache
-def valid_characters() -> ir.CharClass:
-    """Return PVALID beyond ASCII. Source: RFC 5892, 3. Cost: the first call looks at 80,000 characters, 0.1 s."""
+def valid_characters(*, composed: bool = True) -> ir.CharClass:
+    """Return PVALID beyond ASCII. ``composed``: without what composes with a character before it.
+
+    Source: RFC 5892, 3. Cost: the first call looks at 80,000 characters, 0.1 s.
+    """
     found = []
     for code in _candidates():
         char = chr(code)
@@ -94,7 +97,9 @@ def valid_characters() -> ir.CharClass:
                 found.append(code)
     # the second halves of composed characters: without them, and with marks in order, a text is composed (NFC)
     halves = {
-        int(parts[1], 16) for code in found if len(parts := unicodedata.decomposition(chr(code)).split()) == 2
+        int(parts[1], 16)
+        for code in found
+        if composed and len(parts := unicodedata.decomposition(chr(code)).split()) == 2
     }
     kept = (set(found) | set(_VALID)) - set(_CONTEXT) - set(_INVALID) - halves
     stable = (r for r in charclass.negate(_assigned_gaps()) if any(a <= r[0] <= b for a, b in _STABLE))
@@ -141,8 +146,9 @@ class _Characters:
 
 
 @cache
-def _characters() -> _Characters:
-    codes = [code for first, last in valid_characters().ranges for code in range(first, last + 1)]
+def _characters(*, composed: bool = True) -> _Characters:
+    ranges = valid_characters(composed=composed).ranges
+    codes = [code for first, last in ranges for code in range(first, last + 1)]
     bidi: dict[str, list[int]] = {}
     for code in codes:
         bidi.setdefault(unicodedata.bidirectional(chr(code)), []).append(code)
@@ -156,14 +162,14 @@ def _characters() -> _Characters:
     )
 
 
-def _left_to_right_label() -> ir.Expr:
+def _left_to_right_label(*, composed: bool) -> ir.Expr:
     """Return labels in which nothing is written from right to left.
 
     They are rows of units: a character with the context that it needs (RFC 5892, A), with single hyphens between.
     """
-    known = _characters()
+    known = _characters(composed=composed)
     right_to_left = [known.bidi[name] for name in ("R", "AL", "AN") if name in known.bidi]
-    valid = _without(union(valid_characters(), chars("a-z0-9")), *right_to_left)
+    valid = _without(union(valid_characters(composed=composed), chars("a-z0-9")), *right_to_left)
     greek = _common(valid, _GREEK)
     plain = _without(valid, greek, chars("l"), known.combining, _JAPANESE)
     joined = seq(_common(known.viramas, valid), opt(chars("\u200c\u200d")))
@@ -217,10 +223,13 @@ def _ascii_label(first: ir.CharClass) -> ir.Expr:
 
 
 @cache
-def idn_hostname() -> ir.Expr:
-    """Return host names with characters beyond ASCII; see the narrowings above."""
+def idn_hostname(*, composed: bool = True) -> ir.Expr:
+    """Return host names with characters beyond ASCII; see the narrowings above.
+
+    ``composed``: labels from left to right are in the composed form (NFC). Mail servers take others too.
+    """
     basic = _ascii_label(LETTER_DIGIT)
-    plain = alt(basic, _left_to_right_label())
+    plain = alt(basic, _left_to_right_label(composed=composed))
     mixed = alt(_ascii_label(LETTER), _right_to_left_label())
     names = alt(
         seq(basic, rep(seq(SEPARATOR, basic))),

@@ -4,7 +4,8 @@ Parentheses nest without bound, so the set of all patterns is not regular; this 
 that are valid with and without the ``u`` flag. Narrowings, each of which only leaves patterns out:
 
 - groups nest at most ``MAX_NESTING`` deep;
-- no back-references (they need a group that is there), at most one named group;
+- at most one named group; back-references (which need a group that is there) only to it, after it, and if its
+  name is one letter;
 - in a pattern with a named group or look-around no group has a quantifier (look-around must not have one);
 - ranges in classes, and the bounds of ``{m,n}``, whose order a few digits or letters decide;
 - properties by their short names.
@@ -13,6 +14,7 @@ that are valid with and without the ``u`` flag. Narrowings, each of which only l
 from __future__ import annotations
 
 from functools import cache
+from string import ascii_letters
 from typing import Final
 
 from stackmask.grammar import ir
@@ -101,8 +103,12 @@ def regex() -> ir.Expr:
     item = alt(seq(single, rep(quantifier, 0, 1)), assertion, "|")
     # groups with quantifiers; or names and looks, whose closing parentheses are not told apart from the others
     quantified = rep(alt(item, seq("(", opt("?:")), seq(")", rep(quantifier, 0, 1))))
-    looking = rep(alt(item, seq("(", opt("?", alt(":", seq(opt("<"), chars("=!"))))), ")"))
-    named = seq("(?<", chars("A-Za-z_$"), rep(chars("A-Za-z0-9_$")), ">", looking)
+    brackets = alt(seq("(", opt("?", alt(":", seq(opt("<"), chars("=!"))))), ")")
+    looking = rep(alt(item, brackets))
+    named = [seq("(?<", chars("A-Za-z_$"), rep(chars("A-Za-z0-9_$")), ">", looking)]
+    for letter in ascii_letters:
+        reference = seq(f"\\k<{letter}>", rep(quantifier, 0, 1))
+        named.append(seq(f"(?<{letter}>", rep(alt(item, brackets, reference))))
     # parentheses in pairs: escapes and classes hide theirs
     other = alt(
         ir.CharClass(charclass.negate((ord(c), ord(c)) for c in "()[\\")),
@@ -116,4 +122,4 @@ def regex() -> ir.Expr:
     paired = rep(other)
     for _ in range(MAX_NESTING):
         paired = rep(alt(other, seq("(", paired, ")")))
-    return ir.Intersection((alt(quantified, seq(looking, opt(named))), paired))
+    return ir.Intersection((alt(quantified, seq(looking, opt(alt(*named)))), paired))

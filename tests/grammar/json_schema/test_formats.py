@@ -306,6 +306,8 @@ def test_mail():
     assert not read("x@[IPv6:1:2:3:4:5:6:7::]")  # in mail `::` stands for two groups at least
     international = accepts("idn-email")
     assert international("ä@b") and international("a@ä.b") and not international("a@ä-")
+    assert international("a@cafe\u0301.b") and not international("a@\u0301.b")
+    assert not accepts("idn-hostname")("cafe\u0301.b")
 
 
 def test_resources():
@@ -392,11 +394,11 @@ def test_patterns():
     read = accepts("regex")
     for text in (
         "", "^[a-z]+$", "a|b", "(a(b(c)))*", "(?<n>a)b", "(?=a)b", "(?<!a)b", "[^]", "[]", "\\cA", "\\u00e9", "a{2,5}?",
-        "^(?=.*[A-Z])(?=.*\\d)[A-Za-z\\d]{8,}$", "\\p{Lu}\\P{L}", "[\\w.-]+@[\\w-]+", "[^)(]*", "\\[(a)", "{".replace("{", "a{3}"),
+        "^(?=.*[A-Z])(?=.*\\d)[A-Za-z\\d]{8,}$", "\\p{Lu}\\P{L}", "[\\w.-]+@[\\w-]+", "[^)(]*", "(?<n>a)(b)\\k<n>{2}", "\\[(a)", "{".replace("{", "a{3}"),
     ):  # fmt: skip
         assert read(text), text
     for text in (
         "(", ")", "(a", "a)", "[a", "*", "a**", "a{3,2}", "{", "}", "]", "\\", "\\a", "\\1", "(?P<n>a)", "(?i)a", "(?#a)b",
-        "(?<n>a)(?<n>b)", "(?=a)*", "(?<1>a)", "[z-a]", "\\u00", "\\x1", "\\c1", "\\k<n>", "(?", "(?a)", "[(]) ".strip() + ")",
+        "(?<n>a)(?<n>b)", "(?=a)*", "(?<1>a)", "[z-a]", "\\u00", "\\x1", "\\c1", "\\k<n>", "(?<n>a)\\k<m>", "(?", "(?a)", "[(]) ".strip() + ")",
     ):  # fmt: skip
         assert not read(text), text
