@@ -8,7 +8,7 @@ What was found is kept: the successors, and the rows that were cut. Far from the
 cimport cython
 from libc.string cimport memcpy
 
-from stackmask.pda.completion.completions cimport Completion
+from stackmask.pda.completion.completions cimport BY_HASTE, Completion
 from stackmask.pda.ids cimport NO_TOKEN
 from stackmask.pda.memory.checked_vectors cimport refill
 from stackmask.pda.memory.hash_tables cimport NO_VALUE, map_free, map_get, map_init, map_put, map_reset
@@ -188,7 +188,7 @@ cdef class BudgetMasks:
         for g in range(fork.first, fork.first + fork.count):
             needed = self.completions.known(self.groups[g].next).fewest
             if needed > room:
-                needed = self.completions.few(self.groups[g].next, &steps)
+                needed = self.completions.few(self.groups[g].next, &steps, BY_HASTE)
             most = max(most, needed)
             if needed > room and fork.complete:  # mutant: enough-room
                 self.completions.terms.meter.spend(1 + self.groups[g].count // 4)
@@ -215,7 +215,7 @@ cdef class BudgetMasks:
         if not fork.measured:
             steps = SHAPE_STEPS
         for g in range(fork.first, fork.first + fork.count):
-            needed = self.completions.few(self.groups[g].next, &steps)
+            needed = self.completions.few(self.groups[g].next, &steps, BY_HASTE)
             most = max(most, needed)
             if CAPTURE_ROOM + 2 * needed > room:
                 continue

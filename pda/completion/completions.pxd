@@ -17,8 +17,9 @@ cdef enum:
 
 cdef enum Effort:
     BY_OTHERS = 0           # as the end of another witness
-    BY_TEXT = 1             # by a search for the shortest text
-    BY_TOKENS = 2           # and one for fewer tokens
+    BY_HASTE = 1            # by a search for some short text
+    BY_TEXT = 2             # by one for the shortest text
+    BY_TOKENS = 3           # and one for fewer tokens
 
 
 cdef struct Completion:
@@ -72,10 +73,10 @@ cdef class Completions:
     cdef KeyMap met                     # configuration -> 1
 
     cdef int32_t fewest(self, ConfigId config) except -1 nogil
-    cdef int32_t few(self, ConfigId config, int32_t* steps) except -1 nogil
+    cdef int32_t few(self, ConfigId config, int32_t* steps, Effort effort=*) except -1 nogil
     cdef Completion known(self, ConfigId config) noexcept nogil
     cdef int enter(self, ConfigId config, Completion found) except -1 nogil
-    cdef int find_text(self, ConfigId config, int32_t* steps) except -1 nogil
+    cdef int find_text(self, ConfigId config, int32_t* steps, bint hastily) except -1 nogil
     cdef int append_known(self, ConfigId config) except -1 nogil
     cdef TokenId token_of(self, SymbolId symbol) noexcept nogil
     cdef SymbolId symbol_of(self, TokenId token) noexcept nogil

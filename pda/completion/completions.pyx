@@ -93,21 +93,22 @@ cdef class Completions:
             self.enter(config, found)
         return found.fewest
 
-    cdef int32_t few(self, ConfigId config, int32_t* steps) except -1 nogil:
+    cdef int32_t few(self, ConfigId config, int32_t* steps, Effort effort=BY_TEXT) except -1 nogil:
         """Return the tokens of a shortest text of a configuration, or fewer where they are known.
 
-        ``steps``: those that the search may take; what it takes is subtracted.
+        ``steps``: those that the search may take; what it takes is subtracted. ``effort``: BY_HASTE takes a text that is
+        found in fewer steps, and may not be a shortest one.
         """
         cdef Completion found = self.known(config)
         cdef bint enough
-        if self.family.configs[config].accepting or found.searched != BY_OTHERS or steps[0] <= 0:
+        if self.family.configs[config].accepting or found.searched >= effort or steps[0] <= 0:
             return found.fewest
         self.estimates.prepare()
-        self.find_text(config, steps)
+        self.find_text(config, steps, effort == BY_HASTE)
         enough = steps[0] > 0
         found = self.known(config)
         if found.fewest < NOT_FOUND or enough:
-            found.searched = BY_TEXT
+            found.searched = effort
             self.enter(config, found)
         return found.fewest
 
@@ -152,11 +153,11 @@ cdef class Completions:
 
     # -- the shortest text -------------------------------------------------------------------------
 
-    cdef int find_text(self, ConfigId config, int32_t* steps) except -1 nogil:
-        """Find a shortest text of a configuration, and keep its cut into tokens as a witness."""
+    cdef int find_text(self, ConfigId config, int32_t* steps, bint hastily) except -1 nogil:
+        """Find a text of a configuration, a shortest one if not ``hastily``, and keep its cut as a witness."""
         cdef ConfigId end
         self.symbols.clear()
-        end = self.search.find(config, self.symbols, steps)
+        end = self.search.find(config, self.symbols, steps, hastily)
         if end == DEAD:
             return 0
         self.append_known(end)

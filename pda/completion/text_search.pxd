@@ -43,7 +43,7 @@ cdef class TextSearch:
     cdef int32_t weight                 # of the estimate
 
     cdef int note_known(self, ConfigId config, int32_t length) except -1 nogil
-    cdef ConfigId find(self, ConfigId config, vector[SymbolId]& out, int32_t* steps) except -3 nogil
+    cdef ConfigId find(self, ConfigId config, vector[SymbolId]& out, int32_t* steps, bint hastily) except -3 nogil
     cdef int32_t run(self, ConfigId config, int32_t* steps) except -2 nogil
     cdef bint is_alike(self, ConfigId config) except -1 nogil
     cdef int visit(self, ConfigId config, int32_t before, SymbolId symbol, int32_t length) except -1 nogil

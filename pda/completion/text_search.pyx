@@ -68,10 +68,11 @@ cdef class TextSearch:
         map_put(&self.known, config, length)
         return 0
 
-    cdef ConfigId find(self, ConfigId config, vector[SymbolId]& out, int32_t* steps) except -3 nogil:
+    cdef ConfigId find(self, ConfigId config, vector[SymbolId]& out, int32_t* steps, bint hastily) except -3 nogil:
         """Append the symbols from a configuration to one that may end, or whose end is known.
 
-        ``steps``: those that may be taken; what is taken is subtracted.
+        ``steps``: those that may be taken; what is taken is subtracted. ``hastily``: what is left counts more from the
+        first step on, so that a text is found sooner, which may be longer.
         Returns: the configuration where they lead; DEAD if none was found within the bounds.
         """
         cdef int32_t index, stage, allowed, granted, left = self.estimates.of_config(config)
@@ -81,7 +82,7 @@ cdef class TextSearch:
         left = min(left, <int32_t>MOST_EXACT_STEPS)
         most[0] = min(EXACT_STEPS + STEPS_FOR_A_BYTE * left, <int32_t>MOST_EXACT_STEPS)
         for stage in range(4):
-            self.weight = weights[stage]
+            self.weight = WEIGHTED if hastily else weights[stage]
             self.leaves_out = stage == 1 or stage == 2
             granted = allowed = min(most[stage], steps[0])
             index = self.run(config, &allowed)
@@ -103,12 +104,12 @@ cdef class TextSearch:
         cdef int32_t index
         cdef ConfigId next
         cdef Proposal now
+        cdef priority_queue[pair[uint64_t, int32_t]] nothing
         self.reached.clear()
         self.proposals.clear()
         map_reset(&self.seen)
         map_reset(&self.alike)
-        while not self.queue.empty():
-            self.queue.pop()
+        self.queue.swap(nothing)  # to take out one by one would take longer than to put in
         map_put(&self.seen, config, 1)
         self.visit(config, -1, 0, 0)
         while not self.queue.empty() and steps[0] > 0:

@@ -6,6 +6,7 @@ cdef extern from "<queue>" namespace "std" nogil:
         T& top()
         void push(T&) except +
         void pop()
+        void swap(priority_queue[T]&)
 
 
 cdef extern from * nogil:
