@@ -257,6 +257,12 @@ def test_figures_are_those_of_the_results(figures: Any) -> None:
     assert wrong == []
 
 
+@pytest.mark.parametrize("name", ["maskbench_ratio", "engine", "density"])
+def test_tables_that_a_benchmark_writes_stand_in_the_page(name: str) -> None:
+    page = (REPO / "docs" / "performance.md").read_text(encoding="utf-8")
+    assert [line for line in result(name)["table"] if line not in page] == []
+
+
 def test_the_prose_of_the_readme() -> None:
     text = " ".join((REPO / "README.md").read_text(encoding="utf-8").split())
     held_out = result("embedded_accuracy")["held_out"]
