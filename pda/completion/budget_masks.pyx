@@ -8,7 +8,7 @@ What was found is kept: the successors, and the rows that were cut. Far from the
 cimport cython
 from libc.string cimport memcpy
 
-from stackmask.pda.completion.completions cimport BY_HASTE, Completion
+from stackmask.pda.completion.completions cimport BY_HASTE, BY_TEXT, Completion, Effort
 from stackmask.pda.ids cimport NO_TOKEN
 from stackmask.pda.memory.checked_vectors cimport refill
 from stackmask.pda.memory.hash_tables cimport NO_VALUE, map_free, map_get, map_init, map_put, map_reset
@@ -183,12 +183,14 @@ cdef class BudgetMasks:
         cdef Fork fork
         cdef int32_t at, g, t, needed, most = 0, steps = MOST_STEPS
         cdef TokenId token
+        # in captures too many places are new for each to get a search for a shortest text
+        cdef Effort effort = BY_HASTE if self.completions.family.configs[config].capturing else BY_TEXT
         at = self.fork_at(config)
         fork = self.forks[at]
         for g in range(fork.first, fork.first + fork.count):
             needed = self.completions.known(self.groups[g].next).fewest
             if needed > room:
-                needed = self.completions.few(self.groups[g].next, &steps, BY_HASTE)
+                needed = self.completions.few(self.groups[g].next, &steps, effort)
             most = max(most, needed)
             if needed > room and fork.complete:  # mutant: enough-room
                 self.completions.terms.meter.spend(1 + self.groups[g].count // 4)

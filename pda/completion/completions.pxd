@@ -67,6 +67,7 @@ cdef class Completions:
     cdef vector[TokenId] cut
     cdef vector[int32_t] least          # tokens to the end of the text, by where they begin
     cdef vector[TokenId] choice         # the first of them
+    cdef vector[ConfigId] places        # by how many symbols lead there
     cdef vector[Visit] visits
     cdef vector[Successor] successors
     cdef vector[Way] ways
@@ -82,6 +83,7 @@ cdef class Completions:
     cdef SymbolId symbol_of(self, TokenId token) noexcept nogil
     cdef bint cut_text(self) except -1 nogil
     cdef int keep_witness(self, ConfigId config) except -1 nogil
+    cdef int keep_places(self, ConfigId config) except -1 nogil
     cdef ConfigId after(self, ConfigId config, TokenId token) except -3 nogil
     cdef bint collect(self, ConfigId config, int64_t* effort, int64_t price) except -1 nogil
     cdef int collect_special(self, ConfigId config) except -1 nogil

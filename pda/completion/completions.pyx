@@ -29,6 +29,7 @@ cdef enum:
     MANY_UNITS = 3_000_000
     MOST_IN_CAPTURES = 250  # of these inside of captures, where each is a new configuration
     MOST_SYMBOLS = 1 << 20  # of a shortest text
+    MOST_PLACES = 1 << 12   # of one whose places are all noted
 
 
 @cython.final
@@ -163,6 +164,8 @@ cdef class Completions:
         self.append_known(end)
         if self.symbols.size() <= MOST_SYMBOLS and self.cut_text():
             self.keep_witness(config)
+            if self.symbols.size() <= MOST_PLACES and self.class_numbers.empty() and not self.family.graph.counts:
+                self.keep_places(config)
         return 0
 
     cdef int append_known(self, ConfigId config) except -1 nogil:
@@ -267,6 +270,37 @@ cdef class Completions:
                 now.searched = old.searched
                 self.enter(config, now)
             now.next = config
+        return 0
+
+    cdef int keep_places(self, ConfigId config) except -1 nogil:
+        """Note the rest of ``symbols`` for each place on their way: where another text meets it, a search may stop.
+
+        Not in captures, where no other text comes to the same place.
+        """
+        cdef Completion now, old
+        cdef size_t i, n = self.symbols.size()
+        cdef int32_t length
+        self.places.clear()
+        for i in range(n + 1):
+            if config <= DEAD:
+                return 0
+            self.places.push_back(config)
+            if i < n:
+                config = self.family.step(config, self.symbols[i])
+        for i in range(n, 0, -1):
+            config = self.places[i - 1]
+            now.token = self.choice[i - 1]
+            if now.token == NO_TOKEN or self.family.configs[config].capturing:
+                continue
+            length = <int32_t>self.texts.length(now.token)
+            now.next = self.places[i - 1 + length]
+            old = self.known(now.next)
+            now.fewest = old.fewest + 1
+            now.length = old.length + length
+            old = self.known(config)
+            if now.fewest < old.fewest:
+                now.searched = old.searched
+                self.enter(config, now)
         return 0
 
     cdef ConfigId after(self, ConfigId config, TokenId token) except -3 nogil:

@@ -157,7 +157,7 @@ cdef class TextSearch:
         return self.propose_steps(<int32_t>self.reached.size() - 1)
 
     cdef int propose(self, int32_t index, SymbolId symbol, int32_t estimate) except -1 nogil:
-        """Queue a step. The shortest text comes first; of equal ones what is nearest to its end."""
+        """Queue a step. The shortest text comes first; of equal ones one that is known, then what is nearest to its end."""
         cdef Proposal step
         cdef pair[uint64_t, int32_t] entry
         cdef uint64_t whole = <uint64_t>self.reached[index].length
@@ -167,7 +167,7 @@ cdef class TextSearch:
         self.terms.meter.spend(PROPOSAL_WORK)
         step.index = index
         step.symbol = symbol
-        entry.first = ~((whole << 29) | <uint64_t>estimate)
+        entry.first = ~((whole << 29) | (0 if <int32_t>symbol == ENDS else <uint64_t>estimate))
         if self.weight == IN_DEPTH:
             entry.first = (<uint64_t>index << 32) | <uint64_t>(NO_END - estimate)
         entry.second = <int32_t>self.proposals.size()

@@ -139,6 +139,40 @@ def test_a_large_budget_changes_no_bit() -> None:
             assert (np.asarray(mask[0]) == np.asarray(mask[1])).all()
 
 
+@pytest.mark.parametrize("spare", [0, 3, 12, 40])
+def test_a_token_after_which_the_text_can_end_in_time_is_allowed(spare: int) -> None:
+    sheet = {
+        "type": "object",
+        "properties": {
+            "name": {"type": "string", "maxLength": 40},
+            "home": {"enum": ["The Marshes", "Upper Town", "The Isles"]},
+            "staff": {
+                "type": "object",
+                "properties": {"wood": {"type": "string"}, "core": {"enum": [1, None]}},
+                "additionalProperties": False,
+            },
+        },
+        "required": ["name", "home", "staff"],
+        "additionalProperties": False,
+    }
+    matcher = sm.Compiler(VOCABULARY).compile(sm.Grammar.from_json_schema(sheet)).matcher()
+    mask = sm.allocate_token_bitmask(2, VOCABULARY.size)
+    for text in ('{"name":', '"', "Ad", '","home":', '"Upp', 'er Town","staff":{', '"wood":"x', '","'):
+        assert matcher.accept_string(text)
+        budget = matcher.needs_at_least() + spare
+        matcher.fill_next_token_bitmask(mask, 0)
+        matcher.fill_next_token_bitmask(mask, 1, budget=budget)
+        for token in range(STOP):
+            allowed, kept = ((int(row[token >> 5]) >> (token & 31)) & 1 for row in np.asarray(mask))
+            after = matcher.fork()
+            assert bool(allowed) == after.accept_token(token)
+            left = budget - 1 - after.needs_at_least() if allowed else -1
+            assert left >= 0 if kept else left < 2, (
+                text,
+                TOKENS[token],
+            )  # a search by tokens finds fewer than the mask
+
+
 def test_masks_under_a_budget_come_back_equal() -> None:
     first = compiled("required").matcher()
     again = first.fork()
