@@ -117,7 +117,7 @@ def run(model: Any, tokenizer: Any, compiler: sm.Compiler, way: str, document: D
     prompt = tokenizer(PROMPT, return_tensors="pt")
     start = prompt["input_ids"].shape[1]
     follow = Follow(tokenizer, ids, start, compiler.vocabulary.stop_ids[0])
-    room = len(ids) + 8
+    room = 2 * len(ids) + 100  # far from the end: near it a budget leaves out tokens in captures
     compiled = None
     if way != "free":
         compiled = compile_for(compiler, grammar if isinstance(grammar, str) else json.dumps(grammar))
