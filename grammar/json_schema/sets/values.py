@@ -14,6 +14,7 @@ from stackmask.grammar.json_schema.document.schema_size import MAX_WRITTEN, is_l
 from stackmask.grammar.source.work import spend
 
 MAX_VALUE_NESTING: Final = 200  # of `const` and `enum` values
+MAX_DIGITS: Final = 4000  # of a number that is kept as one: Python reads no longer ones
 
 NULL: Final = 1
 TRUE: Final = 2
@@ -53,6 +54,38 @@ def exact(value: Any, where: Where, keyword: str) -> Fraction | int:
     raise SchemaError(where, keyword, f"must be a number, not {shown(value)}")
 
 
+class FarNumber(tuple[Any, ...]):
+    """A number of a text with more digits, or a larger exponent, than are kept as a number: its sign, digits, exponent."""
+
+    __slots__ = ()
+
+
+def read_number(text: str) -> int | Fraction | FarNumber:
+    """Return a number of a JSON text, of any size. Cost: linear in the text, up to `MAX_EXPONENT`."""
+    mantissa, _, exponent = text.lower().partition("e")
+    whole, _, fraction = mantissa.lstrip("-").partition(".")
+    digits = (whole + fraction).lstrip("0").rstrip("0")
+    if not digits:
+        return 0
+    size = 0  # of the exponent, read in parts: Python reads no longer numbers
+    unsigned = exponent.lstrip("+-")
+    for at in range(0, len(unsigned), MAX_DIGITS):
+        part = unsigned[at : at + MAX_DIGITS]
+        size = size * 10 ** len(part) + int(part)
+    zeros = len(whole + fraction) - len((whole + fraction).rstrip("0"))
+    power = (-size if exponent.startswith("-") else size) + zeros - len(fraction)
+    sign = -1 if text.startswith("-") else 1
+    if len(digits) > MAX_DIGITS or abs(power + len(digits) - 1) > MAX_EXPONENT:
+        return FarNumber((sign, digits, power))
+    value = sign * int(digits)
+    return value * 10**power if power >= 0 else Fraction(value, 10**-power)
+
+
+def read_value(text: bytes) -> Hashable:
+    """Return the key of a JSON text by its value, as `canonical` does."""
+    return canonical(json.loads(text, parse_float=read_number, parse_int=read_number))
+
+
 def shown(value: Any) -> str:
     """Return a value for a message."""
     if isinstance(value, dict | list):
@@ -88,6 +121,8 @@ def canonical(value: Any, where: Where = "", keyword: str = "", depth: int = 0) 
     spend(2)
     if depth > MAX_VALUE_NESTING:
         raise SchemaError(where, keyword, f"the value is nested more than {MAX_VALUE_NESTING} levels deep")
+    if isinstance(value, Fraction | FarNumber):  # of a text
+        return value
     kind = type_of(value, where, keyword)
     if kind == NUMBER:
         return exact(value, where, keyword)

@@ -8,9 +8,7 @@ have: a text that would end in a used value can always be made longer.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Hashable
-from decimal import Decimal
 from typing import Any, Final
 
 from stackmask.grammar import ir
@@ -22,7 +20,7 @@ from stackmask.grammar.json_schema.sets.key_languages import count_keys, hidden_
 from stackmask.grammar.json_schema.sets.numbers import INTEGERS, NumberSet, UnsupportedNumber, finite
 from stackmask.grammar.json_schema.sets.string_sets import ALL, finite_words, text_expr
 from stackmask.grammar.json_schema.sets.used_values import NONE_USED, UsedValues
-from stackmask.grammar.json_schema.sets.values import FALSE, NULL, TRUE, canonical
+from stackmask.grammar.json_schema.sets.values import FALSE, NULL, TRUE, read_value
 from stackmask.grammar.json_schema.text.strings import lift, literal, string
 from stackmask.grammar.json_schema.write.array_expr import array_expr
 from stackmask.grammar.json_schema.write.interfaces import ValueWriter
@@ -64,7 +62,7 @@ def may_repeat(used: Hashable, begun: bytes) -> bool:
 def add_value(used: Hashable, text: bytes) -> Hashable | None:
     """Add the value of a JSON text; None if it was used before. Cost: linear in the text."""
     assert isinstance(used, UsedValues)
-    return used.adding(canonical(json.loads(text, parse_float=Decimal)))
+    return used.adding(read_value(text))
 
 
 @ir.never_forbids

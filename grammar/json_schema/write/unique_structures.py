@@ -7,9 +7,7 @@ be made longer are compared where they end.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Hashable
-from decimal import Decimal
 from typing import Any, Final
 
 from stackmask.grammar import ir
@@ -21,7 +19,7 @@ from stackmask.grammar.json_schema.nodes.state_values import Value
 from stackmask.grammar.json_schema.sets.numbers import UnsupportedNumber
 from stackmask.grammar.json_schema.sets.string_sets import ALL, spelled
 from stackmask.grammar.json_schema.sets.used_values import NONE_USED
-from stackmask.grammar.json_schema.sets.values import canonical
+from stackmask.grammar.json_schema.sets.values import read_value
 from stackmask.grammar.json_schema.write.indentation import OfDepth
 from stackmask.grammar.json_schema.write.interfaces import ValueWriter
 from stackmask.grammar.json_schema.write.numbers.number_spellings import number_expr
@@ -88,7 +86,7 @@ class AtKey:
 
 def take(frame: Hashable, text: bytes) -> Hashable | None:
     """Return the frame after a value; None if it is forbidden. Cost: linear in the text."""
-    value = canonical(json.loads(text, parse_float=Decimal))
+    value = read_value(text)
     assert isinstance(frame, ObjectFrame | ArrayFrame)
     return None if value in forbidden(frame) else frame.after(value)
 

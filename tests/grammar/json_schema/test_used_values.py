@@ -9,10 +9,12 @@ from decimal import Decimal
 from typing import Any
 
 import pytest
+from json_schema_engine import COMPILER
 
+import stackmask as sm
 from stackmask.grammar.json_schema.sets import used_values
 from stackmask.grammar.json_schema.sets.used_values import NONE_USED, UsedValues
-from stackmask.grammar.json_schema.sets.values import canonical
+from stackmask.grammar.json_schema.sets.values import canonical, read_value
 from stackmask.grammar.json_schema.write.unique import add_value, begin_set, may_repeat
 
 MODULUS = 2**61 - 1  # of Python's hashes of numbers
@@ -135,3 +137,47 @@ def test_what_may_repeat_is_never_missed() -> None:
     assert begin_set((), b"[") == NONE_USED
     assert not may_repeat(NONE_USED, b"1")
     assert not may_repeat(frozenset({1}), b"1")
+
+
+def test_numbers_of_texts_are_read_by_value() -> None:
+    rng = random.Random(3)
+    for _ in range(2000):
+        digits = "".join(rng.choices("0123456789", k=rng.randint(1, 6)))
+        text = rng.choice(("", "-")) + str(int(digits)) + rng.choice(("", ".0", ".50", ".007"))
+        text += rng.choice(("", "e3", "E-4", "e+12", "e00"))
+        assert read_value(text.encode()) == value_of(text), text
+
+
+def test_numbers_of_any_size_are_told_apart() -> None:
+    same = [
+        ["0", "-0", "0E+14120", "0.000e-99999999999999999999"],
+        ["1e20000", "10e19999", "0.1E+20001", "1" + "0" * 20000],
+        ["1e99999999999999999999", "10e99999999999999999998"],
+        ["-1e20000"],
+        ["1e-20000", "0." + "0" * 19999 + "1"],
+        ["1" * 5000, "1" * 5000 + ".0"],
+        ["1" * 5001],
+        ["1e" + "9" * 5000],
+        ["1e-" + "9" * 5000],
+    ]
+    keys = [{read_value(text.encode()) for text in texts} for texts in same]
+    assert all(len(each) == 1 for each in keys)
+    assert len(set().union(*keys)) == len(same)
+    used = NONE_USED
+    for texts in same:
+        for number, text in enumerate(texts):
+            added = add_value(used, f"[{text}]".encode())
+            assert (added is None) == (number > 0)
+            used = used if added is None else added  # type: ignore[assignment]
+
+
+def test_a_number_with_a_large_exponent_ends_no_request() -> None:
+    schema = {"type": "array", "uniqueItems": True, "items": {"type": ["array", "number"]}}
+    compiled = COMPILER.compile(sm.Grammar.from_json_schema(schema))
+    for text, valid in (
+        ("[[0E+14120],[0]]", False),
+        ("[[1E+14120],[10E+14119]]", False),
+        ("[[1E+14120],[1E+14121]]", True),
+    ):
+        matcher = compiled.matcher()
+        assert (matcher.accept_string(text) and matcher.is_accepting()) == valid
