@@ -16,7 +16,7 @@ cdef enum:
 
 
 cdef enum Effort:
-    BY_OTHERS = 0           # as the end of another witness
+    BY_OTHERS = 0           # as the end of another witness, or of another text
     BY_HASTE = 1            # by a search for some short text
     BY_TEXT = 2             # by one for the shortest text
     BY_TOKENS = 3           # and one for fewer tokens

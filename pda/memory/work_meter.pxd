@@ -44,6 +44,7 @@ cdef class WorkMeter:
     cdef int64_t granted        # units from the last check to the next one
     cdef int64_t call_left      # units that the call under way may still do
     cdef int64_t max_call       # of one call
+    cdef int64_t kept           # bytes that the call under way leaves for the end of the request
     cdef double max_seconds     # of one call
     cdef double since           # when the first check of the call was
     cdef double looked          # when signals were last looked at
@@ -102,7 +103,7 @@ cdef class WorkMeter:
         """Count bytes that stay as long as the store, or the family of matchers."""
         if self.account is not None:
             self.account.memory_left -= n
-            if self.account.memory_left < 0:
+            if self.account.memory_left < self.kept:
                 self.refuse_memory(n)
         return 0
 

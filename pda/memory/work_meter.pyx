@@ -129,6 +129,7 @@ cdef class WorkMeter:
         self.credit = self.granted = 0
         self.looked = 0.0
         self.readers = 0
+        self.kept = 0
         self.may_release = self.running = False
         self.open(None)
 
@@ -228,22 +229,22 @@ cdef class WorkMeter:
         return 0
 
     cdef bint keep_reserve(self) noexcept:
-        """Hold back some of what the request may do and keep. False if it has only that left.
+        """Hold back some of the request's work and memory. False if it has only that left.
 
-        The caller must open the reserve again. A few units more are no matter.
+        The caller must open the reserve again. The units up to the next check are not looked at.
         """
         cdef WorkAccount account = self.account
         if account is None:
             return True
         self.call_left = min(self.call_left, account.left - account.allowance // RESERVE)
-        account.memory_left -= account.memory // RESERVE
-        return self.call_left > 0 and account.memory_left >= 0
+        self.kept = account.memory // RESERVE
+        return self.call_left > 0 and account.memory_left >= self.kept
 
     cdef void open_reserve(self) noexcept:
         """Let the call go on with what was held back, and with its time on the clock anew."""
+        self.kept = 0
         if self.account is not None:
-            self.call_left = self.account.left
-            self.account.memory_left += self.account.memory // RESERVE
+            self.call_left = min(self.account.left, self.account.allowance // RESERVE)
             self.timed = False
 
     cdef void forget_call(self) noexcept:

@@ -96,7 +96,7 @@ cdef int as_budget(object budget) except -1:
         ) from None
     if isinstance(budget, bool) or tokens < 1:
         raise MatcherError(f"budget is {budget}: it counts the stop token, so it must be 1 or more")
-    return min(tokens, NOT_FOUND)
+    return min(tokens, NOT_FOUND - 1)
 
 
 cdef int stop_tokens(Matcher matcher) noexcept:

@@ -175,16 +175,17 @@ def _left_to_right_label(*, composed: bool) -> ir.Expr:
     joined = seq(_common(known.viramas, valid), opt(chars("\u200c\u200d")))
     mark = _without(_common(known.combining, valid), known.nuktas, known.viramas)
     marks = opt(alt(mark, joined, seq(_common(known.nuktas, valid), opt(joined))))
-    dotted = seq("l", rep(seq("\xb7", "l")))
+    # the letters around a middle dot must stay `l`, so no mark may compose with them
+    dotted = seq("l", rep(seq("\xb7", "l"), 1), rep(_common(mark, valid_characters()), 0, 1))
     numeral = seq(rep("\u0375"), greek)
     japanese = _common(valid, _JAPANESE)
     # a katakana middle dot needs a Japanese character; here beside it
     dots = rep("\u30fb")
     kana = alt(seq(japanese, dots), seq("\u30fb", dots, japanese, dots))
-    start = alt(_without(plain, known.marks), dotted, numeral, kana)
-    unit = seq(opt("-"), alt(plain, dotted, numeral, kana), marks)
+    start = alt(_without(plain, known.marks), "l", numeral, kana)
+    unit = seq(opt("-"), alt(dotted, seq(alt(plain, "l", numeral, kana), marks)))
     lengths = alt(rep(ir.CharClass(((0, LOW_END - 1),)), 1, MAX_LOW), rep(ir.ANY_CHAR, 1, MAX_ANY))
-    return ir.Intersection((seq(start, marks, rep(unit)), lengths))
+    return ir.Intersection((seq(alt(dotted, seq(start, marks)), rep(unit)), lengths))
 
 
 def _right_to_left_label() -> ir.Expr:

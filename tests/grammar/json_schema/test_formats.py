@@ -308,6 +308,9 @@ def test_mail():
     assert international("ä@b") and international("a@ä.b") and not international("a@ä-")
     assert international("a@cafe\u0301.b") and not international("a@\u0301.b")
     assert not accepts("idn-hostname")("cafe\u0301.b")
+    assert international("a@l·l.b") and not any(
+        international(f"a@l·l{mark}.b") for mark in "\u0301\u0327\u0323"
+    )
 
 
 def test_resources():

@@ -218,6 +218,14 @@ def test_what_is_no_budget_is_refused(budget: Any) -> None:
         compiled("json").matcher().fill_next_token_bitmask(mask, budget=budget)
 
 
+def test_a_budget_beyond_all_numbers_is_one() -> None:
+    matcher = compiled("object").matcher()
+    mask = sm.allocate_token_bitmask(1, VOCABULARY.size)
+    for budget in ((1 << 28) - 1, 1 << 28, 1 << 80):
+        matcher.fill_next_token_bitmask(mask, budget=budget)
+        assert mask.any()
+
+
 def test_after_the_end_nothing_is_needed() -> None:
     matcher = compiled("json").matcher()
     assert matcher.accept_string("0")
