@@ -149,6 +149,8 @@ class SchemaJudge:
         if len(verdicts) == 2:  # mutant: one-validator
             return Verdict(None, "the validators disagree", says)
         if first is not None:
+            if self.strict.is_valid(value) and (self.fast is None or self.fast[1].is_valid(value)):
+                return Verdict(None, "only a format allows it", says)  # as with `oneOf`, or under `not`
             return Verdict(False, _keyword(first), says)
         formats = {self.strict.is_valid(value)}
         if self.fast is not None:

@@ -54,6 +54,13 @@ def test_what_only_a_format_forbids_has_no_verdict() -> None:
     assert (judge.judge(b'"nowhere"').valid, judge.judge(b'"nowhere"').category) == (None, FORMAT)
 
 
+def test_what_only_a_format_allows_has_no_verdict() -> None:
+    judge = schema_judge({"type": "string", "oneOf": [{"format": "ipv4"}, {"enum": ["."]}]})
+    assert judge.judge(b'"127.0.0.1"').valid is True
+    assert (judge.judge(b'"."').valid, judge.judge(b'"."').category) == (None, "only a format allows it")
+    assert judge.judge(b"1").valid is False
+
+
 class Yes:
     """A validator that takes everything."""
 
