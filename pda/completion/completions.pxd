@@ -61,13 +61,11 @@ cdef class Completions:
     # special tokens of the grammar
     cdef vector[TokenClassId] class_numbers
     cdef vector[vector[TokenId]] class_tokens   # by place in class_numbers, ascending
-    cdef vector[ConfigId] class_steps           # scratch: where each class leads
     # scratch
     cdef vector[SymbolId] symbols
     cdef vector[TokenId] cut
     cdef vector[int32_t] least          # tokens to the end of the text, by where they begin
     cdef vector[TokenId] choice         # the first of them
-    cdef vector[ConfigId] places        # by how many symbols lead there
     cdef vector[Visit] visits
     cdef vector[Successor] successors
     cdef vector[Way] ways

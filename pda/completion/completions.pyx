@@ -277,23 +277,23 @@ cdef class Completions:
 
         Not in captures, where no other text comes to the same place.
         """
+        cdef vector[ConfigId] places
         cdef Completion now, old
         cdef size_t i, n = self.symbols.size()
         cdef int32_t length
-        self.places.clear()
         for i in range(n + 1):
             if config <= DEAD:
                 return 0
-            self.places.push_back(config)
+            places.push_back(config)
             if i < n:
                 config = self.family.step(config, self.symbols[i])
         for i in range(n, 0, -1):
-            config = self.places[i - 1]
+            config = places[i - 1]
             now.token = self.choice[i - 1]
             if now.token == NO_TOKEN or self.family.configs[config].capturing:
                 continue
             length = <int32_t>self.texts.length(now.token)
-            now.next = self.places[i - 1 + length]
+            now.next = places[i - 1 + length]
             old = self.known(now.next)
             now.fewest = old.fewest + 1
             now.length = old.length + length
