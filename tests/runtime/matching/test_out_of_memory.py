@@ -156,6 +156,13 @@ STEPS = """
     import numpy as np
     import stackmask as sm
 
+    # a stack that cannot grow under the limit is a segmentation fault, not a MemoryError: it grows before
+    deep = []
+    sys.setrecursionlimit(12_000)
+    for _ in range(10_000):
+        deep = [deep]
+    repr(deep)
+
     def pages():
         return int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize()
 
