@@ -191,6 +191,7 @@ def main() -> None:
     parser.add_argument("--tables", type=int, default=20_000)
     parser.add_argument("--rounds", type=int, default=1, help="generations of each model under each grammar")
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--save", default="budgets", help="the name of the result file")
     args = parser.parse_args()
     import stackmask as sm
 
@@ -238,8 +239,8 @@ def main() -> None:
     print(count, "generations,", schemas, "schemas")
     for kind, found in sorted(ends.items()):
         print(f"{kind:18}", dict(found), dict(verdicts[kind]))
-    command = f"python benchmarks/budgets.py --data PATH_TO_DATA_PACK --seconds {args.seconds} --tables {args.tables} --rounds {args.rounds} --seed {args.seed}"
-    write_result("budgets", command, result)
+    command = f"python benchmarks/budgets.py --data PATH_TO_DATA_PACK --seconds {args.seconds} --tables {args.tables} --rounds {args.rounds} --seed {args.seed} --save {args.save}"
+    write_result(args.save, command, result)
 
 
 if __name__ == "__main__":

@@ -281,6 +281,7 @@ cdef class Completions:
         cdef Completion now, old
         cdef size_t i, n = self.symbols.size()
         cdef int32_t length
+        self.terms.meter.spend(4 * <int64_t>n)
         for i in range(n + 1):
             if config <= DEAD:
                 return 0

@@ -21,6 +21,7 @@ from stackmask.runtime.audit.json_reader import begins_json
 
 MAX_SAID = 160  # characters of what a validator says
 FORMAT = "only a format forbids it"
+FORMAT_ALLOWS = "only a format allows it"
 NAME_TWICE = "a name comes twice"
 # Why a text has no verdict although its meaning is known: JSON and its schemas leave it to each program whether it is taken.
 OPTIONAL = (FORMAT, NAME_TWICE)
@@ -150,7 +151,7 @@ class SchemaJudge:
             return Verdict(None, "the validators disagree", says)
         if first is not None:
             if self.strict.is_valid(value) and (self.fast is None or self.fast[1].is_valid(value)):
-                return Verdict(None, "only a format allows it", says)  # as with `oneOf`, or under `not`
+                return Verdict(None, FORMAT_ALLOWS, says)  # as with `oneOf`, or under `not`
             return Verdict(False, _keyword(first), says)
         formats = {self.strict.is_valid(value)}
         if self.fast is not None:

@@ -65,8 +65,8 @@ NARROWINGS: Final[Mapping[str, str]] = MappingProxyType(
         " U+0900 and stand beside labels of ASCII only; a katakana middle dot stands beside a Japanese character; a"
         " non-joiner without a virama stands between common Arabic letters",
         "idn-email": "a domain beyond ASCII is narrowed as idn-hostname is, but may be decomposed",
-        "regex": "groups at most eight deep, at most one named group, back-references only to one that a letter names, no quantified groups beside names or"
-        " look-around, common ranges and bounds only",
+        "regex": "groups at most eight deep, at most one named group, back-references only to one that a letter names,"
+        " no quantified groups beside names or look-around, common ranges and bounds only",
     }
 )
 """What the expression of a format leaves out, where it leaves out anything."""

@@ -12,7 +12,7 @@ Narrowings, each of which only leaves names out:
 - characters beyond U+FFFF are left out; a katakana middle dot stands beside a Japanese character or another dot;
 - a zero width non-joiner that stands after no virama needs Arabic letters that join on both sides around it;
 - of combining marks only one follows a character (and a virama a nukta), and none that composes with one before
-  it: so labels are in the composed form (NFC), as they must be.
+  it: so labels are in the composed form (NFC), as they must be; domains of idn-email need not be.
 """
 
 from __future__ import annotations
@@ -227,7 +227,8 @@ def _ascii_label(first: ir.CharClass) -> ir.Expr:
 def idn_hostname(*, composed: bool = True) -> ir.Expr:
     """Return host names with characters beyond ASCII; see the narrowings above.
 
-    ``composed``: labels from left to right are in the composed form (NFC). Mail servers take others too.
+    ``composed``: labels from left to right are in the composed form (NFC), as those of host names must be. Composing
+    shortens a label, so that the bound on its Punycode holds for others too.
     """
     basic = _ascii_label(LETTER_DIGIT)
     plain = alt(basic, _left_to_right_label(composed=composed))

@@ -39,8 +39,8 @@ def email() -> ir.Expr:
 def idn_email() -> ir.Expr:
     """Return Mailbox with characters beyond ASCII in the local part and in the labels of the domain.
 
-    A domain with such characters is an idn-hostname, but need not be in the composed form (NFC), which the official
-    suite asks for: programs bring it into that form before they look it up. Source: RFC 6531, 3.3.
+    A domain with such characters is an idn-hostname, but may be in a form that is not composed (NFC): the official
+    suite calls such a domain valid. Source: RFC 6531, 3.3.
     """
     from stackmask.grammar.json_schema.formats.idn import (
         idn_hostname,

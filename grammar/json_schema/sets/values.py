@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Hashable
-from decimal import Decimal
+from decimal import MAX_EMAX, MIN_EMIN, Context, Decimal
 from fractions import Fraction
 from typing import Any, Final
 
-from stackmask.grammar.json_schema.document.errors import SchemaError, Where
+from stackmask.grammar.json_schema.document.errors import SchemaError, UnsupportedSchemaError, Where
 from stackmask.grammar.json_schema.document.loading import MAX_EXPONENT
 from stackmask.grammar.json_schema.document.schema_size import MAX_WRITTEN, is_larger
 from stackmask.grammar.source.work import spend
@@ -61,29 +61,40 @@ class FarNumber(tuple[Any, ...]):
 
 
 def read_number(text: str) -> int | Fraction | FarNumber:
-    """Return a number of a JSON text, of any size. Cost: linear in the text, up to `MAX_EXPONENT`."""
+    """Return a number of a JSON text, of any size.
+
+    Cost: linear in the text; powers of ten up to `MAX_EXPONENT`, and numbers of up to `MAX_DIGITS` digits, are made.
+    """
     mantissa, _, exponent = text.lower().partition("e")
     whole, _, fraction = mantissa.lstrip("-").partition(".")
-    digits = (whole + fraction).lstrip("0").rstrip("0")
+    written = whole + fraction
+    kept = written.rstrip("0")
+    digits = kept.lstrip("0")
     if not digits:
         return 0
-    size = 0  # of the exponent, read in parts: Python reads no longer numbers
-    unsigned = exponent.lstrip("+-")
-    for at in range(0, len(unsigned), MAX_DIGITS):
-        part = unsigned[at : at + MAX_DIGITS]
-        size = size * 10 ** len(part) + int(part)
-    zeros = len(whole + fraction) - len((whole + fraction).rstrip("0"))
-    power = (-size if exponent.startswith("-") else size) + zeros - len(fraction)
+    # Python's integers read no more than 4,300 digits, and that in quadratic time; decimals read any number in linear time
+    size = Decimal(exponent or 0)
+    exact_sum = Context(prec=len(exponent) + len(text) + 20, Emax=MAX_EMAX, Emin=MIN_EMIN)
+    power = exact_sum.add(size, len(written) - len(kept) - len(fraction))
     sign = -1 if text.startswith("-") else 1
-    if len(digits) > MAX_DIGITS or abs(power + len(digits) - 1) > MAX_EXPONENT:
-        return FarNumber((sign, digits, power))
-    value = sign * int(digits)
-    return value * 10**power if power >= 0 else Fraction(value, 10**-power)
+    if len(digits) > MAX_DIGITS or exact_sum.add(power, len(digits) - 1).copy_abs() > MAX_EXPONENT:
+        return FarNumber((sign, digits, f"{power:f}"))
+    value, places = sign * int(digits), int(power)
+    return value * 10**places if places >= 0 else Fraction(value, 10**-places)
 
 
 def read_value(text: bytes) -> Hashable:
-    """Return the key of a JSON text by its value, as `canonical` does."""
-    return canonical(json.loads(text, parse_float=read_number, parse_int=read_number))
+    """Return the key of a JSON text by its value, as `canonical` does.
+
+    Raises: UnsupportedSchemaError beyond `MAX_VALUE_NESTING` levels.
+    """
+    try:
+        return canonical(json.loads(text, parse_float=read_number, parse_int=read_number))
+    except (SchemaError, RecursionError):  # of Python's own reader, some levels further
+        reason = (
+            f"an item is nested more than {MAX_VALUE_NESTING} levels deep, too deep to compare it with others"
+        )
+        raise UnsupportedSchemaError("", "uniqueItems", reason) from None
 
 
 def shown(value: Any) -> str:
@@ -121,7 +132,7 @@ def canonical(value: Any, where: Where = "", keyword: str = "", depth: int = 0) 
     spend(2)
     if depth > MAX_VALUE_NESTING:
         raise SchemaError(where, keyword, f"the value is nested more than {MAX_VALUE_NESTING} levels deep")
-    if isinstance(value, Fraction | FarNumber):  # of a text
+    if isinstance(value, Fraction | FarNumber):  # of a text, where numbers are read by `read_number`
         return value
     kind = type_of(value, where, keyword)
     if kind == NUMBER:

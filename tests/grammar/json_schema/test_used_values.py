@@ -159,6 +159,9 @@ def test_numbers_of_any_size_are_told_apart() -> None:
         ["1" * 5001],
         ["1e" + "9" * 5000],
         ["1e-" + "9" * 5000],
+        ["1e" + "9" * 4000 + "0", "10e" + "9" * 3999 + "89", "1e+00" + "9" * 4000 + "0"],
+        ["1e" + "9" * 1_000_000],
+        ["1" * 1_000_000, "1" * 1_000_000 + "e0"],
     ]
     keys = [{read_value(text.encode()) for text in texts} for texts in same]
     assert all(len(each) == 1 for each in keys)
@@ -181,3 +184,15 @@ def test_a_number_with_a_large_exponent_ends_no_request() -> None:
     ):
         matcher = compiled.matcher()
         assert (matcher.accept_string(text) and matcher.is_accepting()) == valid
+
+
+@pytest.mark.parametrize("depth", [201, 5_000, 50_000])
+@pytest.mark.parametrize(("opening", "closing"), [("[", "]"), ('{"k":', "}")])
+def test_an_item_nested_too_deep_is_a_named_error(depth: int, opening: str, closing: str) -> None:
+    schema = {"type": "array", "uniqueItems": True}
+    matcher = COMPILER.compile(sm.Grammar.from_json_schema(schema)).matcher()
+    with pytest.raises(
+        sm.UnsupportedSchemaError, match="`uniqueItems`: an item is nested more than 200 levels"
+    ):
+        matcher.accept_string("[" + opening * depth + "1" + closing * depth)
+    assert matcher.accept_string("[" + opening * 190 + "1" + closing * 190 + "]") and matcher.is_accepting()
