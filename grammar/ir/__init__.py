@@ -29,7 +29,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias, TypeVar
 from typing import Literal as _L
 
 from stackmask.grammar.ir.expressions import (
@@ -126,6 +126,27 @@ new value, or to None to forbid the return; see :func:`never_forbids`. It must b
 
 Resolver: TypeAlias = _L["top"] | Callable[[Hashable], "Expr"]
 """``"top"`` means exactly the text on top of the stack; a callable maps the value to a regular expression."""
+
+
+class Owed(NamedTuple):
+    """What a value knows of the rest of its text, beyond the grammar: see :class:`KnowsRest`."""
+
+    size: int
+    """About how many bytes the text needs that the grammar alone does not ask for."""
+    text: str
+    """How the text may go on from here to meet that need, or to get nearer to it; it need not be allowed everywhere."""
+    in_name: bool
+    """Whether what was read of the open capture is a part of it."""
+
+
+class KnowsRest(Protocol):
+    """A value, as actions make them, that guides the search for a short end of the text.
+
+    It is only a guide: what the search finds is a text of the grammar, whatever it was told.
+    """
+
+    def owed(self, begun: str | None) -> Owed:
+        """Return what the text needs. ``begun``: what the innermost open capture has read; None if none keeps all of it."""
 
 
 class KeySyntax(NamedTuple):

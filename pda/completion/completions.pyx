@@ -97,8 +97,8 @@ cdef class Completions:
     cdef int32_t few(self, ConfigId config, int32_t* steps, Effort effort=BY_TEXT) except -1 nogil:
         """Return the tokens of a shortest text of a configuration, or fewer where they are known.
 
-        ``steps``: those that the search may take; what it takes is subtracted. ``effort``: BY_HASTE takes a text that is
-        found in fewer steps, and may not be a shortest one.
+        ``steps``: those that the search may take; what it takes is subtracted. ``effort``: BY_HASTE takes a
+        text that is found in fewer steps, and may not be a shortest one.
         """
         cdef Completion found = self.known(config)
         cdef bint enough
@@ -155,7 +155,7 @@ cdef class Completions:
     # -- the shortest text -------------------------------------------------------------------------
 
     cdef int find_text(self, ConfigId config, int32_t* steps, bint hastily) except -1 nogil:
-        """Find a text of a configuration, a shortest one if not ``hastily``, and keep its cut as a witness."""
+        """Find a text of a configuration, a shortest one if not ``hastily``; keep its cut as a witness."""
         cdef ConfigId end
         self.symbols.clear()
         end = self.search.find(config, self.symbols, steps, hastily)
@@ -164,7 +164,11 @@ cdef class Completions:
         self.append_known(end)
         if self.symbols.size() <= MOST_SYMBOLS and self.cut_text():
             self.keep_witness(config)
-            if self.symbols.size() <= MOST_PLACES and self.class_numbers.empty() and not self.family.graph.counts:
+            if (
+                self.symbols.size() <= MOST_PLACES
+                and self.class_numbers.empty()
+                and not self.family.graph.counts
+            ):
                 self.keep_places(config)
         return 0
 
@@ -273,9 +277,10 @@ cdef class Completions:
         return 0
 
     cdef int keep_places(self, ConfigId config) except -1 nogil:
-        """Note the rest of ``symbols`` for each place on their way: where another text meets it, a search may stop.
+        """Note the rest of ``symbols`` for each place on their way.
 
-        Not in captures, where no other text comes to the same place.
+        Where another text meets it, a search may stop. Not in captures, where no other text comes to the same
+        place.
         """
         cdef vector[ConfigId] places
         cdef Completion now, old

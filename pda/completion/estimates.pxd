@@ -3,6 +3,7 @@ from libc.stdint cimport int32_t, uint8_t, uint64_t
 from libcpp.vector cimport vector
 
 from stackmask.pda.completion.term_costs cimport TermCosts
+from stackmask.pda.context.callables cimport Owed
 from stackmask.pda.context.semantic_states cimport Semantics
 from stackmask.pda.ids cimport CallId, ConfigId, FrameId, KeysId, SpecId, TermId, TestId
 from stackmask.pda.memory.hash_tables cimport KeyMap
@@ -22,6 +23,9 @@ cdef struct Missing:
     # of a key state, in bytes
     int32_t first           # the next key that the object needs
     int32_t all             # all of them; UNKNOWN where nobody asked
+
+
+cdef int32_t with_owed(int32_t left, Owed owed) noexcept nogil
 
 
 cdef class Estimates:

@@ -6,13 +6,16 @@ object whose keys are tested, the first required key that is missing comes next,
 needs, then its end. Which order keys come in does not change how many bytes they take.
 
 For context-free grammars the estimate is exact. It is a guess where follow restrictions, actions and
-resolvers decide; searches only go by it.
+resolvers decide; searches only go by it. A value of a semantic state may say how many bytes the text still
+needs for its sake: its method ``owed``.
 """
 
 cimport cython
 from libc.stdint cimport int32_t, uint32_t, uint64_t
 
 from stackmask.pda.completion.term_costs cimport NO_END, joined
+from stackmask.pda.context.callables cimport Owed
+from stackmask.pda.context.semantic_states cimport Semantics, owed_at
 from stackmask.pda.context.key_needs cimport (
     TEST_CLOSE,
     TEST_CONTINUE,
@@ -48,6 +51,11 @@ cdef enum:
     PART_BYTES = 32         # of a part that is kept
     OBJECT_WORK = 32        # units of an object that is looked at: estimates may have to be forgotten for it
     ROUNDS = 5              # objects in objects whose keys are counted
+
+
+cdef int32_t with_owed(int32_t left, Owed owed) noexcept nogil:
+    """Return the bytes with those that a value needs; both know the rest of a name that was begun."""
+    return max(left, owed.bytes) if owed.in_name else joined(left, owed.bytes)
 
 
 cdef Missing* missing_of(Estimates estimates, KeysId keys) except NULL nogil:
@@ -179,7 +187,10 @@ cdef class Estimates:
     cdef int32_t of_member(self, Member m) except -1 nogil:
         """Return the bytes of a member: of its local state, and of the frames."""
         cdef KeysId keys = self.semantics.keys_at(m.sem)
-        return joined(self.of_state(m.state, keys), self.of_frame(m.frame, keys))
+        cdef int32_t left = joined(self.of_state(m.state, keys), self.of_frame(m.frame, keys))
+        cdef Owed owed
+        owed_at(self.semantics, m.sem, &owed)
+        return with_owed(left, owed)
 
     cdef int32_t of_state(self, TermId state, KeysId keys) except -1 nogil:
         """Return the bytes of a local state where an object has these keys."""

@@ -4,6 +4,7 @@ from libcpp.pair cimport pair
 from libcpp.vector cimport vector
 
 from stackmask.pda.completion.estimates cimport Estimates
+from stackmask.pda.context.callables cimport Owed
 from stackmask.pda.ids cimport ConfigId, SymbolId, TermId
 from stackmask.pda.memory.checked_vectors cimport priority_queue
 from stackmask.pda.memory.hash_tables cimport KeyMap
@@ -39,16 +40,25 @@ cdef class TextSearch:
     cdef KeyMap seen                    # configuration -> 1
     cdef int32_t[256] best              # estimates by byte, of one configuration
     cdef KeyMap alike                   # hash of local states and an estimate -> places visited with them
+    cdef bint owes                      # a value that was met says what its text needs
+    cdef int32_t samples                # bytes of a class that are tried inside of a capture, of such values
+    cdef int32_t end_index              # of the shortest end that is known, or -1
+    cdef uint64_t end_length
+    cdef bint hinted                    # a text that a value proposed could be read
     cdef bint leaves_out                # places that are like enough others
     cdef int32_t weight                 # of the estimate
 
     cdef int note_known(self, ConfigId config, int32_t length) except -1 nogil
-    cdef ConfigId find(self, ConfigId config, vector[SymbolId]& out, int32_t* steps, bint hastily) except -3 nogil
+    cdef ConfigId find(
+        self, ConfigId config, vector[SymbolId]& out, int32_t* steps, bint hastily
+    ) except -3 nogil
     cdef int32_t run(self, ConfigId config, int32_t* steps) except -2 nogil
     cdef bint is_alike(self, ConfigId config) except -1 nogil
     cdef int visit(self, ConfigId config, int32_t before, SymbolId symbol, int32_t length) except -1 nogil
     cdef int propose(self, int32_t index, SymbolId symbol, int32_t estimate) except -1 nogil
     cdef int propose_steps(self, int32_t index) except -1 nogil
+    cdef int propose_owed(self, int32_t index) except -1 nogil
+    cdef int follow(self, int32_t index, Owed owed) except -1 nogil
     cdef int rate_bytes(self, Member m, bint each) except -1 nogil
     cdef int propose_tokens(self, int32_t index, Member m) except -1 nogil
     cdef size_t nbytes(self) noexcept nogil

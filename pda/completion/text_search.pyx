@@ -11,9 +11,12 @@ up.
 """
 
 cimport cython
-from libc.stdint cimport uint32_t
+from libc.stdint cimport uint8_t, uint32_t
 
+from stackmask.pda.completion.estimates cimport with_owed
 from stackmask.pda.completion.term_costs cimport NO_END, joined
+from stackmask.pda.context.callables cimport Owed
+from stackmask.pda.context.semantic_states cimport owed_at
 from stackmask.pda.ids cimport KeysId, MapId
 from stackmask.pda.memory.hash_tables cimport NO_VALUE, map_free, map_get, map_init, map_put, map_reset, mix
 from stackmask.pda.stack.configuration_table cimport DEAD
@@ -33,6 +36,8 @@ cdef enum:
     WEIGHTED = 3
     # steps that are taken at most
     MOST_ALIKE = 8          # places with equal local states and estimates, once they are left out
+    FEW_STEPS = 2_000       # with captures, of one byte of each class
+    HINTED_STEPS = 300      # once a text was found that a value proposed
     NOVEL_STEPS = 3_000
     EXACT_STEPS = 200       # and for each byte that seems to be left
     STEPS_FOR_A_BYTE = 4
@@ -68,22 +73,27 @@ cdef class TextSearch:
         map_put(&self.known, config, length)
         return 0
 
-    cdef ConfigId find(self, ConfigId config, vector[SymbolId]& out, int32_t* steps, bint hastily) except -3 nogil:
+    cdef ConfigId find(
+        self, ConfigId config, vector[SymbolId]& out, int32_t* steps, bint hastily
+    ) except -3 nogil:
         """Append the symbols from a configuration to one that may end, or whose end is known.
 
-        ``steps``: those that may be taken; what is taken is subtracted. ``hastily``: what is left counts more from the
-        first step on, so that a text is found sooner, which may be longer.
+        ``steps``: those that may be taken; what is taken is subtracted. ``hastily``: what is left counts more
+        from the first step on, so that a text is found sooner, which may be longer.
         Returns: the configuration where they lead; DEAD if none was found within the bounds.
         """
         cdef int32_t index, stage, allowed, granted, left = self.estimates.of_config(config)
         cdef size_t first = out.size()
-        cdef int32_t[4] weights = [EXACT, EXACT, IN_DEPTH, WEIGHTED]
-        cdef int32_t[4] most = [EXACT_STEPS, NOVEL_STEPS, DEPTH_STEPS, WEIGHTED_STEPS]
+        cdef int32_t[6] weights = [EXACT, EXACT, EXACT, EXACT, IN_DEPTH, WEIGHTED]
+        cdef int32_t[6] most = [0, FEW_STEPS, 0, NOVEL_STEPS, DEPTH_STEPS, WEIGHTED_STEPS]
         left = min(left, <int32_t>MOST_EXACT_STEPS)
-        most[0] = min(EXACT_STEPS + STEPS_FOR_A_BYTE * left, <int32_t>MOST_EXACT_STEPS)
-        for stage in range(4):
+        most[0] = most[2] = min(EXACT_STEPS + STEPS_FOR_A_BYTE * left, <int32_t>MOST_EXACT_STEPS)
+        for stage in range(6):
+            if (stage == 1 or stage == 2) and not self.owes:
+                continue  # the same again
             self.weight = WEIGHTED if hastily else weights[stage]
-            self.leaves_out = stage == 1 or stage == 2
+            self.samples = 1 if stage < 2 else SAMPLES
+            self.leaves_out = stage == 1 or stage == 3 or stage == 4
             granted = allowed = min(most[stage], steps[0])
             index = self.run(config, &allowed)
             steps[0] -= granted - allowed
@@ -94,14 +104,14 @@ cdef class TextSearch:
                     out[first + self.reached[index].length - 1] = self.reached[index].symbol
                     index = self.reached[index].before
                 return config
-            if (self.queue.empty() and not self.leaves_out) or steps[0] <= 0:
+            if (self.queue.empty() and not self.leaves_out and not self.owes) or steps[0] <= 0:
                 # all there is was visited
                 break
         return DEAD
 
     cdef int32_t run(self, ConfigId config, int32_t* steps) except -2 nogil:
         """Search, and return the index of the place that may end; -1 if none was found in so many steps."""
-        cdef int32_t index
+        cdef int32_t index, more = HINTED_STEPS
         cdef ConfigId next
         cdef Proposal now
         cdef priority_queue[pair[uint64_t, int32_t]] nothing
@@ -109,10 +119,14 @@ cdef class TextSearch:
         self.proposals.clear()
         map_reset(&self.seen)
         map_reset(&self.alike)
+        self.owes = self.hinted = False
+        self.end_index = -1
         self.queue.swap(nothing)  # to take out one by one would take longer than to put in
         map_put(&self.seen, config, 1)
         self.visit(config, -1, 0, 0)
-        while not self.queue.empty() and steps[0] > 0:
+        while not self.queue.empty() and steps[0] > 0 and more > 0:
+            if self.hinted and self.end_index >= 0:
+                more -= 1
             now = self.proposals[self.queue.top().second]
             self.queue.pop()
             if <int32_t>now.symbol == ENDS:
@@ -127,7 +141,7 @@ cdef class TextSearch:
             if self.leaves_out and self.is_alike(next):
                 continue
             self.visit(next, index, now.symbol, self.reached[index].length + 1)
-        return -1
+        return self.end_index if self.hinted else -1
 
     cdef bint is_alike(self, ConfigId config) except -1 nogil:
         """Tell whether enough places with the same local states and the same estimate were visited."""
@@ -143,7 +157,7 @@ cdef class TextSearch:
     cdef int visit(self, ConfigId config, int32_t before, SymbolId symbol, int32_t length) except -1 nogil:
         """Enter a configuration, and propose the steps from it."""
         cdef Reached at
-        cdef int32_t known
+        cdef int32_t known, index
         at.config = config
         at.before = before
         at.symbol = symbol
@@ -154,10 +168,15 @@ cdef class TextSearch:
         known = map_get(&self.known, config)
         if known != NO_VALUE:
             self.propose(<int32_t>self.reached.size() - 1, <SymbolId>ENDS, known)
-        return self.propose_steps(<int32_t>self.reached.size() - 1)
+        index = <int32_t>self.reached.size() - 1
+        self.propose_steps(index)
+        return self.propose_owed(index)
 
     cdef int propose(self, int32_t index, SymbolId symbol, int32_t estimate) except -1 nogil:
-        """Queue a step. The shortest text comes first; of equal ones one that is known, then what is nearest to its end."""
+        """Queue a step.
+
+        The shortest text comes first; of equal ones one that is known, then what is nearest to its end.
+        """
         cdef Proposal step
         cdef pair[uint64_t, int32_t] entry
         cdef uint64_t whole = <uint64_t>self.reached[index].length
@@ -165,6 +184,9 @@ cdef class TextSearch:
         if estimate >= NO_END:
             return 0
         self.terms.meter.spend(PROPOSAL_WORK)
+        if <int32_t>symbol == ENDS and (self.end_index < 0 or whole < self.end_length):
+            self.end_index = index
+            self.end_length = whole
         step.index = index
         step.symbol = symbol
         entry.first = ~((whole << 29) | (0 if <int32_t>symbol == ENDS else <uint64_t>estimate))
@@ -193,14 +215,54 @@ cdef class TextSearch:
                 self.propose(index, <SymbolId>i, joined(self.best[i], 1))
         return 0
 
+    cdef int propose_owed(self, int32_t index) except -1 nogil:
+        """Propose what values say that comes next, as far as it can be read: all of it at once."""
+        cdef ConfigId config = self.reached[index].config
+        cdef int32_t i, first = self.family.configs[config].first, last = -1
+        cdef Owed owed
+        for i in range(first, first + self.family.configs[config].count):
+            owed_at(self.estimates.semantics, self.family.members[i].sem, &owed)
+            if owed.count and owed.first != last:
+                last = owed.first
+                self.follow(index, owed)
+        return 0
+
+    cdef int follow(self, int32_t index, Owed owed) except -1 nogil:
+        """Read a text from a configuration on, and propose its last step."""
+        cdef size_t before = self.reached.size()
+        cdef Reached at = self.reached[index]
+        cdef ConfigId config = at.config
+        cdef int32_t k, place = index
+        cdef uint8_t* text = &self.estimates.semantics.callables.owed_text[owed.first]
+        for k in range(owed.count):
+            self.terms.meter.spend(STEP_WORK)
+            config = self.family.step(config, text[k])
+            if config <= DEAD:
+                self.reached.resize(before)
+                return 0
+            if k + 1 < owed.count:
+                at.before = place
+                at.config = config
+                at.symbol = text[k]
+                at.length += 1
+                place = <int32_t>self.reached.size()
+                self.reached.push_back(at)
+        self.hinted = True
+        return self.propose(place, text[owed.count - 1], self.estimates.of_config(config))
+
     cdef int rate_bytes(self, Member m, bint each) except -1 nogil:
         """Estimate what is left after the bytes that a member may read. ``each``: several of a class."""
         cdef KeysId keys = self.estimates.semantics.keys_at(m.sem)
-        cdef int32_t under = self.estimates.of_frame(m.frame, keys), k, byte, left, count
+        cdef int32_t under = self.estimates.of_frame(m.frame, keys), k, byte, left, count, most = SAMPLES
+        cdef Owed owed
         cdef TermId d
         cdef MapId map
         if under >= NO_END:
             return 0
+        owed_at(self.estimates.semantics, m.sem, &owed)
+        if owed.bytes:
+            self.owes = True
+            most = self.samples
         map = self.terms.classes_of(m.state)
         count = self.terms.classes.maps[map].count
         self.terms.meter.spend(count * (RATE_WORK + SAMPLE_WORK if each else RATE_WORK))
@@ -210,15 +272,15 @@ cdef class TextSearch:
             if d == EMPTY:
                 continue
             left = joined(self.estimates.of_state(d, keys), under)
+            left = with_owed(left, owed)
             self.best[byte] = min(self.best[byte], left)
             if each and left < NO_END:
                 count = 1
-                for byte in range(byte + 1, 256):
+                while count < most and byte < 255:
+                    byte += 1
                     if self.terms.classes.maps[map].of[byte] == k:
                         self.best[byte] = min(self.best[byte], left)
                         count += 1
-                        if count == SAMPLES:
-                            break
         return 0
 
     cdef int propose_tokens(self, int32_t index, Member m) except -1 nogil:

@@ -17,6 +17,14 @@ cdef enum:
     ACT_UPDATE = 3  # a callable that never forbids
 
 
+cdef struct Owed:
+    # what a value says that its text still needs
+    int32_t bytes
+    bint in_name            # the open capture reads some of them
+    int32_t first           # in owed_text: how the text may go on
+    int32_t count
+
+
 cdef class Callables:
     cdef TermTable terms
     cdef CaptureTexts texts
@@ -31,6 +39,9 @@ cdef class Callables:
     cdef KeyMap pairs                   # value << 32 | text -> pair
     cdef KeyMap ended                   # pair << 32 | action -> value after a callable, or FORBIDDEN
     cdef KeyMap known_sure              # value << 32 | text of a capture -> no action can forbid its end
+    cdef KeyMap owed_index              # value << 32 | text of the open capture -> index in owed_found
+    cdef vector[Owed] owed_found
+    cdef vector[uint8_t] owed_text
     cdef dict numbers                   # (what, entry) -> its number in actions or resolvers
 
     cdef ValueId call(
@@ -41,6 +52,8 @@ cdef class Callables:
     ) except -3 with gil
     cdef TermId resolve(self, ValueId value, ResolverId resolver) except -3 nogil
     cdef TermId ask_resolver(self, ValueId value, ResolverId resolver) except -3 with gil
+    cdef int owed(self, ValueId value, TextId text, Owed* out) except -1 nogil
+    cdef int ask_owed(self, ValueId value, TextId text, Owed* out) except -1 with gil
     cdef int is_sure(self, ValueId value, TextId text) except -1 nogil
     cdef int ask_all(self, ValueId value, TextId text) except -1 with gil
     cdef size_t nbytes(self) noexcept nogil

@@ -6,14 +6,21 @@ arguments.
 """
 
 cimport cython
-from libc.stdint cimport uint64_t
+from libc.stdint cimport uint32_t, uint64_t
 
 from stackmask.pda.context.capture_texts cimport FIRST_TEXT
 from stackmask.pda.context.semantic_values cimport VALUE_LINK, VALUE_SYMBOL
+from stackmask.pda.ids cimport NO_TEXT
 from stackmask.pda.memory.work_meter cimport Pause
 from stackmask.pda.memory.hash_tables cimport NO_VALUE, map_clear, map_free, map_get, map_init, map_put
 
+from stackmask.grammar import ir
 from stackmask.pda.errors import ResolverError
+
+cdef enum:
+    # bytes
+    MOST_OWED = 1 << 20
+    MOST_OWED_TEXT = 1 << 10
 
 
 @cython.final
@@ -31,6 +38,7 @@ cdef class Callables:
         map_init(&self.pairs)
         map_init(&self.ended)
         map_init(&self.known_sure)
+        map_init(&self.owed_index)
         self.terms = terms
         self.texts = texts
         self.values = values
@@ -44,6 +52,7 @@ cdef class Callables:
         map_free(&self.pairs)
         map_free(&self.ended)
         map_free(&self.known_sure)
+        map_free(&self.owed_index)
 
     def add_action(self, action):
         """Return the number of an action: ``"push"``, ``"key"`` or a callable."""
@@ -180,6 +189,42 @@ cdef class Callables:
         finally:
             self.terms.meter.resume(&pause)
 
+    cdef int owed(self, ValueId value, TextId text, Owed* out) except -1 nogil:
+        """Give what a value says that is still needed, where an open capture has read a text, or NO_TEXT."""
+        cdef uint64_t key = (<uint64_t>value << 32) | <uint32_t>text
+        cdef int32_t at = map_get(&self.owed_index, key)
+        if at != NO_VALUE:
+            out[0] = self.owed_found[at]
+            return 0
+        self.ask_owed(value, text, out)
+        self.owed_found.push_back(out[0])
+        map_put(&self.owed_index, key, <int32_t>self.owed_found.size() - 1)
+        return 0
+
+    cdef int ask_owed(self, ValueId value, TextId text, Owed* out) except -1 with gil:
+        """Ask a value for what it still needs; most have nothing to say."""
+        cdef Pause pause
+        out.bytes = out.count = out.in_name = 0
+        out.first = <int32_t>self.owed_text.size()
+        question = getattr(self.values.objects[value], "owed", None)
+        if not callable(question):
+            return 0
+        self.terms.meter.pause(&pause)
+        try:
+            answer = question(None if text == NO_TEXT else self.texts.text_of(text).decode(errors="ignore"))
+            if not isinstance(answer, ir.Owed):
+                name = type(self.values.objects[value]).__name__
+                raise ResolverError(f"{name}.owed answers {answer!r:.60}, not an Owed")
+            out.bytes = min(max(answer.size, 0), MOST_OWED)
+            out.in_name = answer.in_name
+            for byte in answer.text.encode()[:MOST_OWED_TEXT]:
+                self.owed_text.push_back(byte)
+                out.count += 1
+            return 0
+        finally:
+            self.terms.meter.resume(&pause)
+
     cdef size_t nbytes(self) noexcept nogil:
         """Return about how many bytes the kept answers take."""
-        return 12 * (self.resolved.mask + self.pairs.mask + self.ended.mask + self.known_sure.mask)
+        cdef size_t entries = self.resolved.mask + self.pairs.mask + self.ended.mask
+        return 12 * (entries + self.known_sure.mask + self.owed_index.mask)

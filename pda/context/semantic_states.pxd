@@ -2,7 +2,7 @@
 from libc.stdint cimport int32_t, uint8_t, uint64_t
 from libcpp.vector cimport vector
 
-from stackmask.pda.context.callables cimport Callables
+from stackmask.pda.context.callables cimport Callables, Owed
 from stackmask.pda.context.capture_texts cimport CaptureTexts
 from stackmask.pda.context.key_text cimport KeyText
 from stackmask.pda.context.object_keys cimport KeyStates
@@ -65,3 +65,6 @@ cdef class Semantics:
     cdef SemId test(self, SemId sem, TestId test) except -3 nogil
     cdef int lives(self, SemId sem, TermId term) except -3 nogil
     cdef TextId key_value(self, TextId text) except -3 nogil
+
+
+cdef int owed_at(Semantics semantics, SemId sem, Owed* out) except -1 nogil

@@ -33,6 +33,7 @@ from stackmask.pda.context.callables cimport (
     FORBIDDEN,
     NEEDS_STATE,
     Callables,
+    Owed,
 )
 from stackmask.pda.context.capture_texts cimport FIRST_TEXT, KEY_OF_MORE, KEY_OF_NONE, CaptureTexts
 from stackmask.pda.context.key_needs cimport is_slot, slot_of
@@ -440,3 +441,14 @@ cdef class Semantics:
         if keys == KEYS_UNKNOWN:
             return NEEDS_STATE
         return self.keys.lives(keys, self.keys.needs.needs_at(term))
+
+
+cdef int owed_at(Semantics semantics, SemId sem, Owed* out) except -1 nogil:
+    """Give what the value of a state says that the text still needs."""
+    cdef TextId text = semantics.sems[sem].text
+    cdef ValueId value = semantics.sems[semantics.root(sem)].value
+    # where nothing is owed without a text there is nothing to ask
+    semantics.callables.owed(value, NO_TEXT, out)
+    if out.bytes and semantics.in_capture(sem) and semantics.texts.left[text] == UNBOUNDED:
+        semantics.callables.owed(value, text, out)
+    return 0

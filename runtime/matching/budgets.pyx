@@ -107,7 +107,8 @@ cdef int stop_tokens(Matcher matcher) noexcept:
 def fill_within(Matcher matcher not None, budget, uintptr_t address):
     """Write the mask at the place of a matcher under a budget to an address. Hold the lock of its store.
 
-    Where a limit of the request is met, only what a short end begins with stays allowed, with a RuntimeWarning.
+    Where a limit of the request is met, only what a short end begins with stays allowed, with a
+    RuntimeWarning.
     """
     cdef uint32_t* words = <uint32_t*>address
     cdef int32_t left = as_budget(budget)

@@ -16,6 +16,8 @@ from collections.abc import Hashable, Iterator
 from functools import lru_cache
 from typing import Final, NamedTuple, TypeAlias
 
+from stackmask.grammar.ir import Owed
+from stackmask.grammar.sql.scope.shared.owed import owed
 from stackmask.grammar.sql.scope.shared.relations import Catalog, Relation
 
 MAX_DEPTH: Final = (
@@ -211,6 +213,10 @@ class Query(NamedTuple):
                 names.add(query.defined.name)
             query = query.up
         return frozenset(names)
+
+    def owed(self, begun: str | None) -> Owed:
+        """Return what FROM and GROUP BY still need, where a name was begun: see `owed.py`."""
+        return owed(self, begun)
 
     def has_star(self) -> bool:
         """Tell whether a star was selected."""
