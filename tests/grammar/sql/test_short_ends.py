@@ -39,6 +39,7 @@ def matcher(dialect: str, text: str) -> sm.Matcher:
         ("SELECT a.name, b.total FROM customers AS ", len("a,orders b")),
         ("SELECT SUM(total", len(") FROM orders")),
         ("SELECT name, (SELECT MAX(o.total", len(") FROM orders o) FROM customers")),
+        ("SELECT c.id FROM customers c JOIN (SELECT city", len(" FROM customers)")),
         ("SELECT id FROM orders UNION SELECT id, ", None),
         ("SELECT id, total FROM orders UNION SELECT id", len(",0 FROM orders")),
         ("SELECT x. FROM", None),

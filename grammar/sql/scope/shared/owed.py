@@ -6,6 +6,7 @@ column of ``customers`` was selected, nor that ``T2`` is the only name that the 
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import lru_cache
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -152,19 +153,22 @@ def _missing_groups(scope: Query) -> tuple[str, ...]:
 
 def _is_outside(scope: Query, alias: str) -> bool:
     """Tell whether a query around has a table of this name, and may supply it."""
-    up = scope.up
-    while up is not None and alias not in scope.needs.own_tables:
-        if up.source(alias) is not None:
-            return True
-        up = up.up
-    return False
+    return alias not in scope.needs.own_tables and any(up.source(alias) is not None for up in _around(scope))
 
 
 def _has_column(scope: Query, name: str) -> bool:
     """Tell whether a table of a query around has this column, and may supply it."""
-    up = scope.up
-    while up is not None and name not in scope.needs.own:
-        if name in up.usable():
-            return True
-        up = up.up
-    return False
+    return name not in scope.needs.own and any(name in up.usable() for up in _around(scope))
+
+
+def _around(scope: Query) -> Iterator[Query]:
+    """Yield the queries around whose tables can be seen: a query in FROM does not see what stands beside it."""
+    current: Query | None = scope
+    while current is not None:
+        while current is not None and current.kind == "derived":
+            current = current.up
+        if current is None or current.kind in ("cte", "root"):
+            return
+        current = current.up
+        if current is not None:
+            yield current
