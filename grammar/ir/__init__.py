@@ -145,7 +145,7 @@ class KnowsRest(Protocol):
     It is only a guide: what the search finds is a text of the grammar, whatever it was told.
     """
 
-    def owed(self, begun: str | None) -> Owed:
+    def __owed__(self, begun: str | None) -> Owed:
         """Return what the text needs. ``begun``: what the innermost open capture has read; None if none keeps all of it."""
 
 

@@ -42,9 +42,10 @@ cdef class TextSearch:
     cdef KeyMap alike                   # hash of local states and an estimate -> places visited with them
     cdef bint owes                      # a value that was met says what its text needs
     cdef int32_t samples                # bytes of a class that are tried inside of a capture, of such values
-    cdef int32_t end_index              # of the shortest end that is known, or -1
-    cdef uint64_t end_length
-    cdef bint hinted                    # a text that a value proposed could be read
+    cdef int32_t end_index              # of the best end that was proposed, or -1
+    cdef uint64_t end_length            # its bytes, with what is left of it by the weight
+    cdef bint hinted                    # a text that a value proposed could be read, wherever it leads
+    cdef int32_t* steps                 # that are left
     cdef bint leaves_out                # places that are like enough others
     cdef int32_t weight                 # of the estimate
 
@@ -54,6 +55,8 @@ cdef class TextSearch:
     ) except -3 nogil
     cdef int32_t run(self, ConfigId config, int32_t* steps) except -2 nogil
     cdef bint is_alike(self, ConfigId config) except -1 nogil
+    cdef int32_t count_alike(self, ConfigId config, uint64_t h) except -1 nogil
+    cdef bint is_new(self, ConfigId config, Owed owed) except -1 nogil
     cdef int visit(self, ConfigId config, int32_t before, SymbolId symbol, int32_t length) except -1 nogil
     cdef int propose(self, int32_t index, SymbolId symbol, int32_t estimate) except -1 nogil
     cdef int propose_steps(self, int32_t index) except -1 nogil

@@ -8,10 +8,14 @@ they are not, the search may be large. After some steps it is repeated with plac
 others: equal local states and estimates, whatever was written. Then it goes on in depth, by the step that
 looks shortest, which finds a longer text soon; then in breadth, with weight on the estimates; then it gives
 up.
+
+Where a value of a semantic state says what its text needs (``grammar.ir.Owed``), that text is tried as a
+whole, of each class of bytes in a name only one is tried at first, and the search ends some steps after it
+has met an end.
 """
 
 cimport cython
-from libc.stdint cimport uint8_t, uint32_t
+from libc.stdint cimport uint32_t
 
 from stackmask.pda.completion.estimates cimport with_owed
 from stackmask.pda.completion.term_costs cimport NO_END, joined
@@ -36,7 +40,11 @@ cdef enum:
     WEIGHTED = 3
     # steps that are taken at most
     MOST_ALIKE = 8          # places with equal local states and estimates, once they are left out
-    FEW_STEPS = 2_000       # with captures, of one byte of each class
+    STAGES = 6
+    FEW_STEPS = 2_000
+    MOST_OWED_STEPS = 5_000     # of a stage where values say what their texts need
+    MOST_FOLLOWED = 2       # places with equal local states where the same text is tried
+    BYTES_OF_A_STEP = 8     # of such a text
     HINTED_STEPS = 300      # once a text was found that a value proposed
     NOVEL_STEPS = 3_000
     EXACT_STEPS = 200       # and for each byte that seems to be left
@@ -44,6 +52,24 @@ cdef enum:
     MOST_EXACT_STEPS = 4_000
     DEPTH_STEPS = 20_000
     WEIGHTED_STEPS = 50_000
+
+
+cdef struct Stage:
+    # one search of those that follow each other
+    int32_t most            # steps; 0: as many as an exact search may take
+    int32_t weight
+    int32_t samples         # bytes of a class that are tried inside of a capture
+    bint leaves_out         # places that are like enough others
+    bint only_owed          # only where a value says what its text needs
+
+cdef Stage[6] STAGE = [
+    Stage(0, EXACT, 1, False, False),
+    Stage(FEW_STEPS, EXACT, 1, True, True),
+    Stage(0, EXACT, SAMPLES, False, True),
+    Stage(NOVEL_STEPS, EXACT, SAMPLES, True, False),
+    Stage(DEPTH_STEPS, IN_DEPTH, SAMPLES, True, False),
+    Stage(WEIGHTED_STEPS, WEIGHTED, SAMPLES, False, False),
+]
 
 
 @cython.final
@@ -84,17 +110,21 @@ cdef class TextSearch:
         """
         cdef int32_t index, stage, allowed, granted, left = self.estimates.of_config(config)
         cdef size_t first = out.size()
-        cdef int32_t[6] weights = [EXACT, EXACT, EXACT, EXACT, IN_DEPTH, WEIGHTED]
-        cdef int32_t[6] most = [0, FEW_STEPS, 0, NOVEL_STEPS, DEPTH_STEPS, WEIGHTED_STEPS]
+        cdef int32_t exact
+        cdef Stage now
         left = min(left, <int32_t>MOST_EXACT_STEPS)
-        most[0] = most[2] = min(EXACT_STEPS + STEPS_FOR_A_BYTE * left, <int32_t>MOST_EXACT_STEPS)
-        for stage in range(6):
-            if (stage == 1 or stage == 2) and not self.owes:
-                continue  # the same again
-            self.weight = WEIGHTED if hastily else weights[stage]
-            self.samples = 1 if stage < 2 else SAMPLES
-            self.leaves_out = stage == 1 or stage == 3 or stage == 4
-            granted = allowed = min(most[stage], steps[0])
+        exact = min(EXACT_STEPS + STEPS_FOR_A_BYTE * left, <int32_t>MOST_EXACT_STEPS)
+        for stage in range(STAGES):
+            now = STAGE[stage]
+            if now.only_owed and not self.owes:
+                continue
+            self.weight = WEIGHTED if hastily else now.weight
+            self.samples = now.samples
+            self.leaves_out = now.leaves_out
+            allowed = now.most or exact
+            if self.owes:
+                allowed = min(allowed, <int32_t>MOST_OWED_STEPS)
+            granted = allowed = min(allowed, steps[0])
             index = self.run(config, &allowed)
             steps[0] -= granted - allowed
             if index >= 0:
@@ -115,6 +145,7 @@ cdef class TextSearch:
         cdef ConfigId next
         cdef Proposal now
         cdef priority_queue[pair[uint64_t, int32_t]] nothing
+        self.steps = steps
         self.reached.clear()
         self.proposals.clear()
         map_reset(&self.seen)
@@ -145,14 +176,17 @@ cdef class TextSearch:
 
     cdef bint is_alike(self, ConfigId config) except -1 nogil:
         """Tell whether enough places with the same local states and the same estimate were visited."""
+        return self.count_alike(config, mix(71, <uint32_t>self.estimates.of_config(config))) > MOST_ALIKE
+
+    cdef int32_t count_alike(self, ConfigId config, uint64_t h) except -1 nogil:
+        """Count one more place with the same local states and hash, and return how many there were."""
         cdef int32_t i, first = self.family.configs[config].first, count
-        cdef uint64_t h = mix(71, <uint32_t>self.estimates.of_config(config))
         for i in range(first, first + self.family.configs[config].count):
             h = mix(h, <uint32_t>self.family.members[i].state)
         count = map_get(&self.alike, h)
         count = 1 if count == NO_VALUE else count + 1
         map_put(&self.alike, h, count)
-        return count > MOST_ALIKE
+        return count
 
     cdef int visit(self, ConfigId config, int32_t before, SymbolId symbol, int32_t length) except -1 nogil:
         """Enter a configuration, and propose the steps from it."""
@@ -222,10 +256,14 @@ cdef class TextSearch:
         cdef Owed owed
         for i in range(first, first + self.family.configs[config].count):
             owed_at(self.estimates.semantics, self.family.members[i].sem, &owed)
-            if owed.count and owed.first != last:
+            if owed.count and owed.first != last and self.is_new(config, owed):
                 last = owed.first
                 self.follow(index, owed)
         return 0
+
+    cdef bint is_new(self, ConfigId config, Owed owed) except -1 nogil:
+        """Tell whether the text was not tried yet at some places with the same local states."""
+        return self.count_alike(config, mix(73, <uint32_t>owed.first)) <= MOST_FOLLOWED
 
     cdef int follow(self, int32_t index, Owed owed) except -1 nogil:
         """Read a text from a configuration on, and propose its last step."""
@@ -233,22 +271,27 @@ cdef class TextSearch:
         cdef Reached at = self.reached[index]
         cdef ConfigId config = at.config
         cdef int32_t k, place = index
-        cdef uint8_t* text = &self.estimates.semantics.callables.owed_text[owed.first]
+        cdef SymbolId symbol = 0
         for k in range(owed.count):
-            self.terms.meter.spend(STEP_WORK)
-            config = self.family.step(config, text[k])
-            if config <= DEAD:
-                self.reached.resize(before)
-                return 0
-            if k + 1 < owed.count:
+            if k:
                 at.before = place
                 at.config = config
-                at.symbol = text[k]
+                at.symbol = symbol
                 at.length += 1
                 place = <int32_t>self.reached.size()
                 self.reached.push_back(at)
+            self.terms.meter.spend(STEP_WORK)
+            # by its index: the texts may move while values are asked
+            symbol = self.estimates.semantics.callables.owed_text[owed.first + k]
+            config = self.family.step(config, symbol)
+            if config <= DEAD:
+                self.reached.resize(before)
+                break
+        self.steps[0] -= 1 + (k + 1) // BYTES_OF_A_STEP
+        if config <= DEAD:
+            return 0
         self.hinted = True
-        return self.propose(place, text[owed.count - 1], self.estimates.of_config(config))
+        return self.propose(place, symbol, joined(self.estimates.of_config(config), 1))
 
     cdef int rate_bytes(self, Member m, bint each) except -1 nogil:
         """Estimate what is left after the bytes that a member may read. ``each``: several of a class."""

@@ -42,6 +42,7 @@ cdef class Callables:
     cdef KeyMap owed_index              # value << 32 | text of the open capture -> index in owed_found
     cdef vector[Owed] owed_found
     cdef vector[uint8_t] owed_text
+    cdef dict owed_places               # text -> its first byte in owed_text
     cdef dict numbers                   # (what, entry) -> its number in actions or resolvers
 
     cdef ValueId call(
@@ -54,6 +55,8 @@ cdef class Callables:
     cdef TermId ask_resolver(self, ValueId value, ResolverId resolver) except -3 with gil
     cdef int owed(self, ValueId value, TextId text, Owed* out) except -1 nogil
     cdef int ask_owed(self, ValueId value, TextId text, Owed* out) except -1 with gil
+    cdef tuple checked_owed(self, object answer)
+    cdef int32_t enter_owed(self, bytes data) except -1
     cdef int is_sure(self, ValueId value, TextId text) except -1 nogil
     cdef int ask_all(self, ValueId value, TextId text) except -1 with gil
     cdef size_t nbytes(self) noexcept nogil

@@ -15,12 +15,15 @@ from stackmask.pda.memory.work_meter cimport Pause
 from stackmask.pda.memory.hash_tables cimport NO_VALUE, map_clear, map_free, map_get, map_init, map_put
 
 from stackmask.grammar import ir
-from stackmask.pda.errors import ResolverError
+from stackmask.pda.errors import BudgetError, ResolverError
 
 cdef enum:
     # bytes
     MOST_OWED = 1 << 20
-    MOST_OWED_TEXT = 1 << 10
+    MOST_OWED_TEXT = 1 << 10    # characters
+    MOST_OWED_TEXTS = 1 << 28
+    OWED_BYTES = 200            # of an answer, beside its text
+    OWED_WORK = 2_000           # units of a question
 
 
 @cython.final
@@ -46,6 +49,7 @@ cdef class Callables:
         self.actions = []
         self.resolvers = []
         self.numbers = {}
+        self.owed_places = {}
 
     def __dealloc__(self):
         map_free(&self.resolved)
@@ -204,27 +208,49 @@ cdef class Callables:
     cdef int ask_owed(self, ValueId value, TextId text, Owed* out) except -1 with gil:
         """Ask a value for what it still needs; most have nothing to say."""
         cdef Pause pause
-        out.bytes = out.count = out.in_name = 0
-        out.first = <int32_t>self.owed_text.size()
-        question = getattr(self.values.objects[value], "owed", None)
-        if not callable(question):
+        known = self.values.objects[value]
+        out.bytes = out.first = out.count = out.in_name = 0
+        question = getattr(type(known), "__owed__", None)
+        if question is None:
             return 0
+        begun = None if text == NO_TEXT else self.texts.text_of(text).decode(errors="ignore")
         self.terms.meter.pause(&pause)
         try:
-            answer = question(None if text == NO_TEXT else self.texts.text_of(text).decode(errors="ignore"))
-            if not isinstance(answer, ir.Owed):
-                name = type(self.values.objects[value]).__name__
-                raise ResolverError(f"{name}.owed answers {answer!r:.60}, not an Owed")
-            out.bytes = min(max(answer.size, 0), MOST_OWED)
-            out.in_name = answer.in_name
-            for byte in answer.text.encode()[:MOST_OWED_TEXT]:
-                self.owed_text.push_back(byte)
-                out.count += 1
-            return 0
+            answer = self.checked_owed(question(known, begun))
+        except Exception as error:
+            raise ResolverError(f"{type(known).__name__}.__owed__ failed: {error!r:.200}") from error
         finally:
             self.terms.meter.resume(&pause)
+        self.terms.meter.spend(OWED_WORK)
+        out.bytes, data, out.in_name = answer
+        out.first = self.enter_owed(data)
+        out.count = <int32_t>len(data)
+        return 0
+
+    cdef tuple checked_owed(self, answer):
+        """Return the bytes, the text, and whether it is of a name. Raises: TypeError for another answer."""
+        if not isinstance(answer, ir.Owed):
+            raise TypeError(f"{answer!r:.60} is not an Owed")
+        if not isinstance(answer.size, int) or not isinstance(answer.text, str):
+            raise TypeError(f"{answer!r:.60}: size is no int, or text no str")
+        data = answer.text[:MOST_OWED_TEXT].encode(errors="replace")
+        return min(max(answer.size, 0), MOST_OWED), data, answer.in_name is True
+
+    cdef int32_t enter_owed(self, bytes data) except -1:
+        """Return where a text is in ``owed_text``; equal texts are there once."""
+        found = self.owed_places.get(data)
+        if found is None:
+            found = <int32_t>self.owed_text.size()
+            if found > MOST_OWED_TEXTS:
+                raise BudgetError("max_semantic_states", MOST_OWED_TEXTS, "bytes of what values need")
+            self.terms.meter.hold(OWED_BYTES + len(data))
+            for byte in data:
+                self.owed_text.push_back(byte)
+            self.owed_places[data] = found
+        return found
 
     cdef size_t nbytes(self) noexcept nogil:
         """Return about how many bytes the kept answers take."""
         cdef size_t entries = self.resolved.mask + self.pairs.mask + self.ended.mask
-        return 12 * (entries + self.known_sure.mask + self.owed_index.mask)
+        entries += self.known_sure.mask + self.owed_index.mask
+        return 12 * entries + sizeof(Owed) * self.owed_found.capacity() + self.owed_text.capacity()

@@ -17,10 +17,16 @@ from stackmask.grammar.json_schema.nodes.forms import ArrayForm
 from stackmask.grammar.json_schema.nodes.nodes import State
 from stackmask.grammar.json_schema.nodes.state_values import Value
 from stackmask.grammar.json_schema.sets.key_languages import count_keys, hidden_words
-from stackmask.grammar.json_schema.sets.numbers import INTEGERS, NumberSet, UnsupportedNumber, finite
+from stackmask.grammar.json_schema.sets.numbers import (
+    INTEGERS,
+    MAX_EXPONENT,
+    NumberSet,
+    UnsupportedNumber,
+    finite,
+)
 from stackmask.grammar.json_schema.sets.string_sets import ALL, finite_words, text_expr
 from stackmask.grammar.json_schema.sets.used_values import NONE_USED, UsedValues
-from stackmask.grammar.json_schema.sets.values import FALSE, NULL, TRUE, read_value
+from stackmask.grammar.json_schema.sets.values import FALSE, NULL, TRUE, FarNumber, read_value
 from stackmask.grammar.json_schema.text.strings import lift, literal, string
 from stackmask.grammar.json_schema.write.array_expr import array_expr
 from stackmask.grammar.json_schema.write.interfaces import ValueWriter
@@ -36,6 +42,8 @@ _MAY_GO_ON: Final = ir.KeyTest("continue")
 _UNDECLARED: Final = ir.KeyTest("undeclared")
 _CONSTANTS: Final = ((NULL, b"null"), (TRUE, b"true"), (FALSE, b"false"))
 
+# texts of a number that is left, after one with so many digits that it cannot be left out
+_SHORT: Final = ir.Repeat(ir.CharClass(((0x20, 0x7E),)), 1, MAX_EXPONENT)
 _PLAIN: Final = "integers are digits alone, and other numbers have no exponent"
 
 
@@ -189,6 +197,17 @@ def _keyed(ws: Any, options: list[ir.Expr], spec: ir.KeySpec) -> ir.Expr:
     return ir.Keyed(ir.Sequence((ws.begin(_OPEN), ir.Choice((some, none)))), spec)
 
 
+def is_near(number: Any) -> bool:
+    """Tell whether a used number can be left out of a set of numbers."""
+    if isinstance(number, FarNumber):
+        return False
+    try:
+        finite([number])
+    except UnsupportedNumber:
+        return False
+    return True
+
+
 class LeftOver:
     """A resolver: the scalar values of a schema that were not used yet, in every spelling.
 
@@ -214,10 +233,13 @@ class LeftOver:
         options: list[ir.Expr] = [
             ir.Literal(word) for bit, word in _CONSTANTS if value.mask & bit and ("", bit) not in used
         ]
-        taken = [item for item in used if not isinstance(item, str | tuple)]
+        counted = [item for item in used if isinstance(item, FarNumber) or not isinstance(item, str | tuple)]
+        taken = [item for item in counted if is_near(item)]
         numbers = value.number - finite(taken) if taken else value.number
         if not numbers.is_empty():
-            options.append(self.spelled(numbers, taken))
+            spelled = self.spelled(numbers, taken)
+            # numbers too long to be left out of a set: no other one is as long
+            options.append(spelled if len(taken) == len(counted) else ir.Intersection((spelled, _SHORT)))
         if self.body is not None:
             words = tuple(literal(word) for word in sorted(item for item in used if isinstance(item, str)))
             body = self.body

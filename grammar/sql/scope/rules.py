@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import Final, TypeAlias
 
@@ -15,6 +16,7 @@ from stackmask.grammar.ir import (
     Dynamic,
     Expr,
     Literal,
+    RuleRef,
     RuleSet,
     follows_restrictions,
 )
@@ -24,13 +26,13 @@ from stackmask.grammar.source.files import read_text
 from stackmask.grammar.source.work import spend, uncounted
 from stackmask.grammar.sql.calls.blanks import Blanks, blank_rules
 from stackmask.grammar.sql.calls.calls import WORD_END, numbers_up_to, seq, without_empty
-from stackmask.grammar.sql.calls.functions import Arity, Functions
+from stackmask.grammar.sql.calls.functions import Arity, Functions, names_pattern
 from stackmask.grammar.sql.scope.postgres.all_actions import PLACES as POSTGRES_PLACES
 from stackmask.grammar.sql.scope.postgres.functions import call_rules as postgres_call_rules
 from stackmask.grammar.sql.scope.postgres.names import PostgresWords
 from stackmask.grammar.sql.scope.postgres.resolvers import resolvers as postgres_resolvers
 from stackmask.grammar.sql.scope.shared.actions import Places
-from stackmask.grammar.sql.scope.shared.names import Words
+from stackmask.grammar.sql.scope.shared.names import Words, written_out
 from stackmask.grammar.sql.scope.shared.relations import Catalog
 from stackmask.grammar.sql.scope.shared.state import Query
 from stackmask.grammar.sql.scope.sqlite.all_actions import PLACES
@@ -50,12 +52,16 @@ class Dialect:
     places: Places
     resolvers: Callable[[RuleSet], dict[str, Resolver]]
     calls: Callable[[Functions], dict[str, Expr]]
+    keywords: str  # the rule of the words that are no names of tables
 
 
 DIALECTS: Final = {
-    "sqlite": Dialect(PLACES, lambda base: resolvers(Words.of(base)), call_rules),
+    "sqlite": Dialect(PLACES, lambda base: resolvers(Words.of(base)), call_rules, "sqlite.reserved"),
     "postgres": Dialect(
-        POSTGRES_PLACES, lambda base: postgres_resolvers(PostgresWords.of(base)), postgres_call_rules
+        POSTGRES_PLACES,
+        lambda base: postgres_resolvers(PostgresWords.of(base)),
+        postgres_call_rules,
+        "NO_NAME",
     ),
 }
 
@@ -79,6 +85,7 @@ def scoped_rules(
     names = sum(len(names) for groups in functions.by_kind.values() for names in groups.values())
     spend(2_000 + 100 * names + (4 * len(escape) if escape else 0))
     written, ready = _shared(catalog.dialect, listed, max_limit, allow_comments, escape, blanks)
+    catalog.is_keyword = partial(_is_keyword, catalog.dialect)
     start = Query(catalog, None, "root")
     return replace(written, initial=start), replace(ready, initial=start)
 
@@ -125,6 +132,17 @@ def _calls(name: str, listed: Listed) -> dict[str, Expr]:
     by_kind, unlisted, types = listed
     groups = {kind: dict(entries) for kind, entries in by_kind}
     return DIALECTS[name].calls(Functions(groups, unlisted, types))
+
+
+def _is_keyword(dialect: str, name: str) -> bool:
+    return _keywords(dialect).fullmatch(name) is not None
+
+
+@lru_cache(maxsize=4)
+@uncounted
+def _keywords(dialect: str) -> re.Pattern[str]:
+    bodies = {rule: body.body for rule, body in _rules(dialect, False).rules.items()}
+    return names_pattern(written_out(RuleRef(DIALECTS[dialect].keywords), bodies), {})
 
 
 @lru_cache(maxsize=4)

@@ -42,3 +42,14 @@ def test_spellings_that_are_left_out_are_in_the_report(items: object, left_out: 
     assert not COMPILER.compile(grammar).matcher().accept_string(left_out)
     assert grammar.report is not None
     assert "uniqueItems" in [note.keyword for note in grammar.report.narrowed]
+
+
+@pytest.mark.parametrize("long", ["7" * 600, "7" * 5000, "-" + "7" * 600])
+def test_numbers_too_long_to_be_left_out_of_a_set(long: str) -> None:
+    items = {"anyOf": [{"type": "integer"}, {"enum": ["x", "y", "z"]}]}
+    grammar = sm.Grammar.from_json_schema({"type": "array", "items": items, "uniqueItems": True})
+    matcher = COMPILER.compile(grammar).matcher()
+    assert matcher.accept_string(f"[{long},")
+    for other in ("7", '"x"', "-7"):
+        assert matcher.fork().accept_string(f"{other}]")
+    assert not matcher.fork().accept_string(f"{long}]")

@@ -82,7 +82,7 @@ class Value(NamedTuple):
     letters: int
     claim: str
 
-    def owed(self, begun: str | None) -> ir.Owed:
+    def __owed__(self, begun: str | None) -> ir.Owed:
         return ir.Owed(len(self.claim), self.claim, bool(begun))
 
 
@@ -103,10 +103,10 @@ def grammar_of(initial: Any) -> sm.Grammar:
 
 def test_what_a_value_claims_must_be_owed() -> None:
     class Other(Value):
-        def owed(self, begun: str | None) -> Any:
+        def __owed__(self, begun: str | None) -> Any:
             return 3
 
-    with pytest.raises(sm.StackmaskError, match="answers 3"):
+    with pytest.raises(sm.StackmaskError, match="3 is not an Owed"):
         sm.Compiler(VOCABULARY).compile(grammar_of(Other(0, ""))).matcher().shortest_completion()
 
 

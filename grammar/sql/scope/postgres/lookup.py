@@ -150,7 +150,8 @@ def seen_members(query: Query) -> dict[str, str]:
             needed = scope.needs.of_table(alias) or frozenset()
             for relation in _candidates(scope, alias)[1]:
                 if needed <= relation.usable_names:
-                    found = relation.usable | found
+                    for name, spelled in relation.usable.items():
+                        found.setdefault(name, spelled)
             continue
         for source in tables_seen(scope):
             if source.alias == alias:

@@ -101,11 +101,16 @@ class Relation:
         return self.names == self.usable_names
 
 
+def _never(_name: str) -> bool:
+    return False
+
+
 class Catalog:
     """The tables that a query may use. Two catalogs are different values, whatever they hold.
 
     ``relations``: those that a name without a schema means. ``schemas``: all that have a schema, by it.
-    ``new_names``: SELECT may name tables and columns that only FROM makes.
+    ``new_names``: SELECT may name tables and columns that only FROM makes. ``is_keyword``: tells of a folded name whether
+    it must be written in quotes.
     """
 
     def __init__(
@@ -117,6 +122,7 @@ class Catalog:
     ) -> None:
         self.new_names = new_names
         self.dialect = dialect
+        self.is_keyword: Callable[[str], bool] = _never
         self.relations = {relation.name: relation for relation in relations}
         self.schemas = {name: dict(tables) for name, tables in (schemas or {}).items()}
         listed = set(self.relations.values())

@@ -214,7 +214,7 @@ class Query(NamedTuple):
             query = query.up
         return frozenset(names)
 
-    def owed(self, begun: str | None) -> Owed:
+    def __owed__(self, begun: str | None) -> Owed:
         """Return what FROM and GROUP BY still need, where a name was begun: see `owed.py`."""
         return owed(self, begun)
 
