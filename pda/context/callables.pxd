@@ -56,7 +56,7 @@ cdef class Callables:
     cdef int owed(self, ValueId value, TextId text, Owed* out) except -1 nogil
     cdef int ask_owed(self, ValueId value, TextId text, Owed* out) except -1 with gil
     cdef tuple checked_owed(self, object answer)
-    cdef int32_t enter_owed(self, bytes data) except -1
+    cdef int32_t enter_owed(self, bytes data) except -2
     cdef int is_sure(self, ValueId value, TextId text) except -1 nogil
     cdef int ask_all(self, ValueId value, TextId text) except -1 with gil
     cdef size_t nbytes(self) noexcept nogil

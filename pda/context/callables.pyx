@@ -15,7 +15,7 @@ from stackmask.pda.memory.work_meter cimport Pause
 from stackmask.pda.memory.hash_tables cimport NO_VALUE, map_clear, map_free, map_get, map_init, map_put
 
 from stackmask.grammar import ir
-from stackmask.pda.errors import BudgetError, ResolverError
+from stackmask.pda.errors import ResolverError
 
 cdef enum:
     # bytes
@@ -224,7 +224,8 @@ cdef class Callables:
         self.terms.meter.spend(OWED_WORK)
         out.bytes, data, out.in_name = answer
         out.first = self.enter_owed(data)
-        out.count = <int32_t>len(data)
+        if out.first >= 0:
+            out.count = <int32_t>len(data)
         return 0
 
     cdef tuple checked_owed(self, answer):
@@ -236,13 +237,13 @@ cdef class Callables:
         data = answer.text[:MOST_OWED_TEXT].encode(errors="replace")
         return min(max(answer.size, 0), MOST_OWED), data, answer.in_name is True
 
-    cdef int32_t enter_owed(self, bytes data) except -1:
-        """Return where a text is in ``owed_text``; equal texts are there once."""
+    cdef int32_t enter_owed(self, bytes data) except -2:
+        """Return where a text is in ``owed_text``, once for equal ones; -1 without room: it is a mere guide."""
         found = self.owed_places.get(data)
         if found is None:
             found = <int32_t>self.owed_text.size()
             if found > MOST_OWED_TEXTS:
-                raise BudgetError("max_semantic_states", MOST_OWED_TEXTS, "bytes of what values need")
+                return -1
             self.terms.meter.hold(OWED_BYTES + len(data))
             for byte in data:
                 self.owed_text.push_back(byte)
