@@ -238,7 +238,7 @@ cdef class Callables:
         return min(max(answer.size, 0), MOST_OWED), data, answer.in_name is True
 
     cdef int32_t enter_owed(self, bytes data) except -2:
-        """Return where a text is in ``owed_text``, once for equal ones; -1 without room: it is a mere guide."""
+        """Return where a text is in ``owed_text``, once for equal ones; -1 if there is no room."""
         found = self.owed_places.get(data)
         if found is None:
             found = <int32_t>self.owed_text.size()
