@@ -23,6 +23,23 @@ cdef struct SelfLoop:
     int32_t length          # so many of these characters surely lead back to it, but for a count
     Characters accepted     # characters of which some member accepts every run of up to `high`
     int32_t high            # ... characters
+    bint is_searched        # `kept` is final
+    Characters kept         # characters that lead to configurations like this one, though not to one alone,
+    int32_t kept_length     # ... for so many characters
+
+
+cdef struct Lead:
+    # where a configuration leads
+    ConfigId next
+    Characters by           # ... by these characters
+
+
+cdef struct Leads:
+    # all that a configuration leads to
+    ConfigId config
+    size_t first            # in a list of `Lead`
+    size_t last
+    Characters alive        # the characters that lead on at all
 
 
 cdef enum:
@@ -37,6 +54,9 @@ cdef class SubtreeAcceptance(MaskPart):
     cdef Growing[int32_t] loop_at   # configuration -> 1 + index in `loops`; 0: not known
     cdef Growing[uint8_t] queries   # configuration -> queries before its loop is computed
     cdef Growing[SelfLoop] loops    # the loops computed so far
+    # scratch of one search for `kept`
+    cdef vector[Leads] met
+    cdef vector[Lead] leads
 
     cdef int classify(self, ConfigId config, SummaryId summary) except -1 nogil
     cdef SelfLoop* loop_of(self, ConfigId config) noexcept nogil
@@ -44,8 +64,15 @@ cdef class SubtreeAcceptance(MaskPart):
     cdef int find_loop(self, ConfigId config) except -1 nogil
     cdef int32_t find_length(self, ConfigId config, int32_t want) except -1 nogil
     cdef bint is_narrower(self, const SelfLoop& loop_of, const SelfLoop& other) noexcept nogil
-    cdef bint are_alike(self, ConfigId a, ConfigId b) noexcept nogil
-    cdef bint leads_to(self, ConfigId next, ConfigId config, int32_t state, ConfigId target) except -1 nogil
+    cdef bint are_alike(self, ConfigId a, ConfigId b, const Characters& all) noexcept nogil
+    cdef bint follows(self, GuardId guard, const Characters& all) noexcept nogil
+    cdef ConfigId completed(self, ConfigId config, int32_t state, ConfigId target) except -3 nogil
+    cdef int find_kept(self, ConfigId config) except -1 nogil
+    cdef int choose_kept(self, ConfigId config, Characters* kept) except -1 nogil
+    cdef int32_t count_kept(
+        self, ConfigId config, const Characters& kept, vector[ConfigId]& reached, vector[size_t]& levels
+    ) except -1 nogil
+    cdef size_t leads_of(self, ConfigId config) except? 0x55555555 nogil
     cdef bint may_follow(self, Nodes n, NodeId node, GuardId guard) noexcept nogil
     cdef bint allows(self, uint64_t guards, uint8_t byte) noexcept nogil
     cdef int note_readers(self, PlaceId place, uint64_t guards, vector[PlaceId]& readers) except -1 nogil

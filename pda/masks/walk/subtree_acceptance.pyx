@@ -1,20 +1,21 @@
 # distutils: language = c++
 """Subtrees of the vocabulary whose tokens need not be walked one by one.
 
-There are two cases. In a *self-loop* configuration, all characters of the subtree lead back to the
+There are three cases. In a *self-loop* configuration, all characters of the subtree lead back to the
 configuration, or to one that differs only in a count whose bound is out of reach. Then all tokens of the
-subtree are allowed, and every place in it returns alike. Or one *member* accepts all strings of these
-characters, as in an alternative X* continuation. Then all tokens of the subtree are allowed, whatever the
-other members do.
+subtree are allowed, and every place in it returns alike. So it is where the characters lead to several
+configurations, but all of these are alike, as in a text before a pattern that is searched for. Or one *member*
+accepts all strings of these characters, as in an alternative X* continuation. Then all tokens of the subtree are
+allowed, whatever the other members do.
 """
 
 cimport cython
-from libc.stdint cimport uint8_t, uint64_t
+from libc.stdint cimport int8_t, uint8_t, uint64_t
 from libc.string cimport memset
 
 from stackmask.pda.ids cimport MapId
 from stackmask.pda.masks.shared.part cimport MaskContext, MaskPart
-from stackmask.pda.text.utf8 cimport utf8_step
+from stackmask.pda.text.utf8 cimport utf8_steps
 from stackmask.pda.vocabulary.subtree_summary cimport SubtreeSummary
 from stackmask.pda.stack.configuration_table cimport DEAD, NEVER_A_ROW, NO_ROW_YET, Config, Member, leads_on
 from stackmask.pda.terms.term_table cimport ANY_BYTE
@@ -27,6 +28,51 @@ cdef enum:
     LOOK_AHEAD = 16         # characters that find_length reads beyond the length of the query
     QUERIES = 3           # the loop of a configuration is computed at this query
     MANY_CHARACTERS = 8     # a loop needs at least so many ASCII characters
+    MANY_QUERIES = 48       # unanswered ones, after which `kept` is searched for
+    MOST_MET = 64           # configurations of such a search
+    MOST_LEVELS = 24        # characters that it looks ahead
+    WORTH_SHARING = 8       # characters for which it is told to the configurations that it met
+
+cdef extern from *:
+    int __builtin_popcountll(unsigned long long bits) nogil
+
+
+cdef bint holds(const Characters& all, const Characters& some) noexcept nogil:
+    # Tell whether all characters of one class are in another.
+    return not (
+        some.ascii[0] & ~all.ascii[0] or some.ascii[1] & ~all.ascii[1] or some.leads & ~all.leads
+    )
+
+
+cdef bint share(const Characters& a, const Characters& b) noexcept nogil:
+    # Tell whether two classes share a character.
+    return (a.ascii[0] & b.ascii[0] or a.ascii[1] & b.ascii[1] or a.leads & b.leads) != 0
+
+
+cdef Characters both(const Characters& a, const Characters& b) noexcept nogil:
+    # Return the characters of two classes.
+    cdef Characters all
+    all.ascii[0] = a.ascii[0] | b.ascii[0]
+    all.ascii[1] = a.ascii[1] | b.ascii[1]
+    all.leads = a.leads | b.leads
+    return all
+
+
+cdef int32_t size_of(const Characters& all) noexcept nogil:
+    # Return about how many characters a class has.
+    return (
+        __builtin_popcountll(all.ascii[0])
+        + __builtin_popcountll(all.ascii[1])
+        + __builtin_popcountll(all.leads)
+    )
+
+
+cdef bint contains(const vector[ConfigId]& list, ConfigId config) noexcept nogil:
+    cdef size_t k
+    for k in range(list.size()):
+        if list[k] == config:
+            return True
+    return False
 
 
 @cython.final
@@ -71,11 +117,18 @@ cdef class SubtreeAcceptance(MaskPart):
         loop_of = self.loop_of(config)
         if at.height <= loop_of.high and is_within(at, loop_of.accepted):
             return ALL_ALLOWED
-        if not is_within(at, loop_of.all):
-            return DESCEND
-        if at.height <= loop_of.length or (
-            not loop_of.closed and at.height <= self.find_length(config, at.height)
+        if is_within(at, loop_of.all) and (
+            at.height <= loop_of.length
+            or (not loop_of.closed and at.height <= self.find_length(config, at.height))
         ):
+            return SAME_STATE
+        if not self.loop_of(config).is_searched:
+            if self.queries[config] < MANY_QUERIES:
+                self.queries[config] += 1
+                return DESCEND
+            self.find_kept(config)
+        loop_of = self.loop_of(config)
+        if at.height <= loop_of.kept_length and is_within(at, loop_of.kept):
             return SAME_STATE
         return DESCEND
 
@@ -114,6 +167,7 @@ cdef class SubtreeAcceptance(MaskPart):
         cdef ConfigId targets[256]  # by class of bytes: the next configuration
         cdef ConfigId met[8]        # by state of UTF-8: the configuration compared last
         cdef bint leads[8]
+        cdef const int8_t* steps = utf8_steps()
         memset(&found, 0, sizeof(SelfLoop))
         found.closed = True
         found.next = DEAD
@@ -151,13 +205,13 @@ cdef class SubtreeAcceptance(MaskPart):
             for k in range(8):
                 met[k] = DEAD
             for b in range(0xC0, 0x100):
-                state = utf8_step(0, <uint8_t>b)
+                state = steps[b]
                 target = self.space.step(config, b) if state > 0 else DEAD
                 if not leads_on(target):
                     continue
                 if met[state] != target:
                     met[state] = target
-                    leads[state] = self.leads_to(found.next, config, state, target)
+                    leads[state] = self.completed(config, state, target) == found.next
                 if leads[state]:
                     found.all.leads |= <uint64_t>1 << (b - 0xC0)
         if <size_t>config >= self.loop_at.size():
@@ -183,7 +237,7 @@ cdef class SubtreeAcceptance(MaskPart):
         cdef int32_t k = 0
         loop_of.closed = True
         while True:
-            if at.next == DEAD or not self.are_alike(config, at.next):
+            if at.next == DEAD or not self.are_alike(config, at.next, loop_of.all):
                 break
             k += 1
             if k >= want + LOOK_AHEAD:
@@ -203,44 +257,61 @@ cdef class SubtreeAcceptance(MaskPart):
 
     cdef bint is_narrower(self, const SelfLoop& loop_of, const SelfLoop& other) noexcept nogil:
         """Tell whether some character of one loop is missing in another."""
-        return (
-            loop_of.all.ascii[0] & ~other.all.ascii[0] != 0
-            or loop_of.all.ascii[1] & ~other.all.ascii[1] != 0
-            or loop_of.all.leads & ~other.all.leads != 0
-        )
+        return not holds(other.all, loop_of.all)
 
-    cdef bint are_alike(self, ConfigId a, ConfigId b) noexcept nogil:
-        """Tell whether tokens end in two configurations alike, and both return alike."""
+    cdef bint are_alike(self, ConfigId a, ConfigId b, const Characters& all) noexcept nogil:
+        """Tell whether tokens end in two configurations alike, and both return alike before some characters."""
         cdef Config x = self.space.configs[a]
         cdef Config y = self.space.configs[b]
-        cdef int32_t k
+        cdef int32_t j = 0, k = 0
         if not x.count or x.sure != x.count or not y.count or y.sure != y.count:
             return False
-        if x.capturing or y.capturing or x.reads != y.reads:
+        if x.capturing or y.capturing or x.reads != y.reads or x.ends != y.ends:
             return False
-        if x.ends != y.ends or x.pop_count != y.pop_count:
-            return False
-        for k in range(x.pop_count):
+        while True:
+            # both in order; returns before other bytes do not matter
+            while j < x.pop_count and not self.follows(self.space.pops[x.pop_first + j].guard, all):
+                j += 1
+            while k < y.pop_count and not self.follows(self.space.pops[y.pop_first + k].guard, all):
+                k += 1
+            if j == x.pop_count or k == y.pop_count:
+                return j == x.pop_count and k == y.pop_count
             if (
-                self.space.pops[x.pop_first + k].guard != self.space.pops[y.pop_first + k].guard
-                or self.space.pops[x.pop_first + k].sem != self.space.pops[y.pop_first + k].sem
+                self.space.pops[x.pop_first + j].guard != self.space.pops[y.pop_first + k].guard
+                or self.space.pops[x.pop_first + j].sem != self.space.pops[y.pop_first + k].sem
             ):
                 return False
-        return True
+            j += 1
+            k += 1
 
-    cdef bint leads_to(self, ConfigId next, ConfigId config, int32_t state, ConfigId target) except -1 nogil:
-        """Tell whether a character that was begun in ``config`` leads to ``next``, however it is completed.
+    cdef bint follows(self, GuardId guard, const Characters& all) noexcept nogil:
+        """Tell whether a guard may allow a byte of some characters."""
+        cdef int32_t b
+        if guard == ANY_BYTE:
+            return True
+        for b in range(128):
+            if (all.ascii[b >> 6] >> (b & 63)) & 1 and self.terms.classes.guard_has(guard, <uint8_t>b):
+                return True
+        if all.leads:
+            for b in range(0x80, 0x100):
+                if self.terms.classes.guard_has(guard, <uint8_t>b):
+                    return True
+        return False
+
+    cdef ConfigId completed(self, ConfigId config, int32_t state, ConfigId target) except -3 nogil:
+        """Return what a character that was begun in ``config`` leads to, DEAD if that is not one configuration.
 
         ``state``: the state of UTF-8 after its first byte. ``target``: the configuration there. Tokens that
         end inside of the character must be allowed like those that end before it.
         """
         cdef ConfigId partner[8]
         cdef int32_t queue[8]
-        cdef int32_t head = 0, count = 1, b, s
+        cdef int32_t head = 0, count = 1, b, s, of, last_state, last_of
         cdef ConfigId t
+        cdef MapId map
+        cdef const int8_t* steps = utf8_steps()
         for s in range(8):
             partner[s] = DEAD
-        partner[0] = next
         partner[state] = target
         queue[0] = state
         while head < count:
@@ -255,21 +326,186 @@ cdef class SubtreeAcceptance(MaskPart):
                 or self.space.configs[target].ends != self.space.configs[config].ends
                 or self.space.configs[target].reads != self.space.configs[config].reads
             ):
-                return False
+                return DEAD
+            if self.space.configs[target].row == NO_ROW_YET:
+                self.space.make_row(target)
+            map = self.space.configs[target].map
+            last_state = last_of = -1
             for b in range(0x80, 0xC0):
-                s = utf8_step(state, <uint8_t>b)
-                if s < 0:
+                s = steps[256 * state + b]
+                of = self.terms.classes.maps[map].of[b]
+                if s < 0 or (s == last_state and of == last_of):
                     continue
+                last_state = s
+                last_of = of
                 t = self.space.step(target, b)
                 if not leads_on(t):
-                    return False
+                    return DEAD
                 if partner[s] == DEAD:
                     partner[s] = t
-                    queue[count] = s
-                    count += 1
+                    if s:
+                        queue[count] = s
+                        count += 1
                 elif partner[s] != t:
-                    return False
-        return True
+                    return DEAD
+        return partner[0]
+
+    cdef int find_kept(self, ConfigId config) except -1 nogil:
+        """Find characters that lead to configurations like this one, however many of them follow each other.
+
+        What is found holds for the configurations they lead to as well, for as many characters less.
+        """
+        cdef Characters kept
+        cdef SelfLoop* loop_of
+        cdef vector[ConfigId] reached
+        cdef vector[size_t] levels
+        cdef int32_t length = 0, left
+        cdef size_t level = 0, k
+        self.met.clear()
+        self.leads.clear()
+        memset(&kept, 0, sizeof(Characters))
+        if self.are_alike(config, config, kept):
+            self.choose_kept(config, &kept)
+        reached.push_back(config)
+        if not holds(self.loop_of(config).all, kept):
+            length = self.count_kept(config, kept, reached, levels)
+        for k in range(reached.size()):
+            while level < levels.size() and k >= levels[level]:
+                level += 1
+            left = length if length == NO_END else length - <int32_t>level
+            if k and left < WORTH_SHARING:
+                break
+            if self.loop_of(reached[k]) == NULL:
+                self.find_loop(reached[k])
+            loop_of = self.loop_of(reached[k])
+            if not loop_of.is_searched and left > loop_of.kept_length:
+                loop_of.kept = kept
+                loop_of.kept_length = left
+            loop_of.is_searched = True
+        return 0
+
+    cdef int choose_kept(self, ConfigId config, Characters* kept) except -1 nogil:
+        """Choose the characters, those that lead to the same configuration together, the most first.
+
+        All configurations that they lead to must go on with all of them.
+        """
+        cdef vector[size_t] chosen, left
+        cdef Characters more
+        cdef Lead lead
+        cdef size_t at = self.leads_of(config), k, best, target
+        cdef bint fits
+        for k in range(self.met[at].first, self.met[at].last):
+            left.push_back(k)
+        while not left.empty():
+            best = 0
+            for k in range(1, left.size()):
+                if size_of(self.leads[left[k]].by) > size_of(self.leads[left[best]].by):
+                    best = k
+            lead = self.leads[left[best]]
+            left[best] = left.back()
+            left.pop_back()
+            more = both(kept[0], lead.by)
+            if self.met.size() >= MOST_MET or not self.are_alike(config, lead.next, more):
+                continue
+            target = self.leads_of(lead.next)
+            fits = holds(self.met[target].alive, more)
+            for k in range(chosen.size()):
+                fits = fits and holds(self.met[chosen[k]].alive, more)
+            if fits:
+                chosen.push_back(target)
+                kept[0] = more
+        return 0
+
+    cdef int32_t count_kept(
+        self, ConfigId config, const Characters& kept, vector[ConfigId]& reached, vector[size_t]& levels
+    ) except -1 nogil:
+        """Return for how many characters all that is reached is like a configuration; NO_END: for any number.
+
+        ``reached``: begins with the configuration, gets those that the characters lead to. ``levels``: how many
+        there are after no character, after one, and so on.
+        """
+        cdef int32_t length = 0
+        cdef size_t begin = 0, end, i, j, k
+        cdef Lead lead
+        if not size_of(kept):
+            return 0
+        while length < MOST_LEVELS:
+            end = reached.size()
+            levels.push_back(end)
+            for i in range(begin, end):
+                if self.met.size() >= MOST_MET:
+                    return length
+                j = self.leads_of(reached[i])
+                if not holds(self.met[j].alive, kept):
+                    return length
+                for k in range(self.met[j].first, self.met[j].last):
+                    lead = self.leads[k]
+                    if not share(lead.by, kept):
+                        continue
+                    if not self.are_alike(config, lead.next, kept):
+                        return length
+                    if not contains(reached, lead.next):
+                        reached.push_back(lead.next)
+            length += 1
+            if reached.size() == end:
+                return NO_END
+            begin = end
+        return length
+
+    cdef size_t leads_of(self, ConfigId config) except? 0x55555555 nogil:
+        """Return the index in ``met`` of where a configuration leads, by whole characters."""
+        cdef Leads found
+        cdef Lead lead
+        cdef MapId map
+        cdef ConfigId target
+        cdef int32_t b, state
+        cdef size_t k
+        cdef ConfigId mid[8]    # by state of UTF-8: the configuration inside of a character that was met last,
+        cdef ConfigId after[8]  # ... and what it leads to
+        cdef const int8_t* steps = utf8_steps()
+        for k in range(self.met.size()):
+            if self.met[k].config == config:
+                return k
+        memset(&found, 0, sizeof(Leads))
+        found.config = config
+        found.first = self.leads.size()
+        if self.space.configs[config].row == NO_ROW_YET:
+            self.space.make_row(config)
+        if self.space.configs[config].row != NEVER_A_ROW:
+            for k in range(8):
+                mid[k] = DEAD
+            for b in range(256):
+                target = DEAD
+                if b < 0x80:
+                    target = self.space.step(config, b)
+                elif b >= 0xC0:
+                    state = steps[b]
+                    if state <= 0:
+                        continue
+                    target = self.space.step(config, b)
+                    if leads_on(target):
+                        if mid[state] != target:
+                            mid[state] = target
+                            after[state] = self.completed(config, state, target)
+                        target = after[state]
+                if not leads_on(target):
+                    continue
+                k = found.first
+                while k < self.leads.size() and self.leads[k].next != target:
+                    k += 1
+                if k == self.leads.size():
+                    memset(&lead, 0, sizeof(Lead))
+                    lead.next = target
+                    self.leads.push_back(lead)
+                if b < 0x80:
+                    self.leads[k].by.ascii[b >> 6] |= <uint64_t>1 << (b & 63)
+                else:
+                    self.leads[k].by.leads |= <uint64_t>1 << (b - 0xC0)
+        found.last = self.leads.size()
+        for k in range(found.first, found.last):
+            found.alive = both(found.alive, self.leads[k].by)
+        self.met.push_back(found)
+        return self.met.size() - 1
 
     cdef bint may_follow(self, Nodes n, NodeId node, GuardId guard) noexcept nogil:
         """Tell whether a guard allows some byte that comes after a node."""

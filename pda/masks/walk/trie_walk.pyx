@@ -239,6 +239,9 @@ cdef class TrieWalk(MaskPart):
         cdef int verdict = DESCEND
         if c == s.self_loop:
             verdict = classify_loop(&self.trie.summaries[summary], s.loop)
+            if verdict == DESCEND and not s.loop.is_searched:
+                verdict = self.acceptance.classify(c, summary)
+                s.loop = self.acceptance.loop_of(c)[0]
         else:
             config = &self.space.configs[c]
             if c == s.unconditional or (config.count and config.sure == config.count):

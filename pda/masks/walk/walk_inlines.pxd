@@ -29,7 +29,9 @@ cdef inline int classify_loop(const SubtreeSummary* summary, const SelfLoop& loo
     # characters.
     if summary.height <= loop_of.high and is_within(summary, loop_of.accepted):
         return ALL_ALLOWED
-    return SAME_STATE if is_within(summary, loop_of.all) else DESCEND
+    if is_within(summary, loop_of.all):
+        return SAME_STATE
+    return SAME_STATE if summary.height <= loop_of.kept_length and is_within(summary, loop_of.kept) else DESCEND
 
 
 cdef inline bint is_unconditional(const Config* c) noexcept nogil:

@@ -54,6 +54,30 @@ CASES = {
         ),
         "<one-(two)/three>",
     ),
+    "stays before what is searched for": (
+        regex("[a-z, ._-]*(no-image)?[.]_S[0-9]+"),
+        "words, no-imag no-image._S7",
+    ),
+    "stays, of some length, with a letter": (
+        sm.Grammar.from_json_schema({"type": "string", "pattern": "[a-zA-Z_.-]+", "minLength": 3, "maxLength": 60}),
+        '" 12, é Words"',
+    ),
+    "stays in a URI with an end": (
+        sm.Grammar.from_json_schema(
+            {"type": "string", "format": "uri", "pattern": r"^https://a[.]b/.*?(no-image)?[.]_SL[0-9]_[.]jpg$"}
+        ),
+        '"https://a.b/words%20/no-im/no-image._SL7_.jpg"',
+    ),
+    "stays, and returns once a word has come": (
+        sm.Grammar.from_ebnf(
+            'root ::= item (";" item)* end?\nitem ::= [a-z; ]* "key" [a-z ]* | [0-9]+\nend ::= [a-z;0-9]+ "!"'
+        ),
+        "some; keys here;12;a keya1!",
+    ),
+    "stays, and returns before its own letters": (
+        sm.Grammar.from_ebnf('root ::= item (" x" item)* [a-z. ]*\nitem ::= [a-z ]* "key" ([a-z ]* "fox")?'),
+        "some words key x words keys.",
+    ),
     "bounded search": (regex("(.{0,400}x)?.*"), "letters and x again"),
     "words within a length": (
         sm.Grammar.from_json_schema(
