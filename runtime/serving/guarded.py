@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -31,6 +32,14 @@ class GuardedMatcher:
         self.room: int | None = None
         self._stops = tuple(stop_ids)
         self._request_id = request_id
+
+    def prepare(self, size: int) -> None:
+        """Make the mask of the first token, of ``size`` bits, where the grammar is compiled: no step waits for it then.
+
+        What fails here fails again when the mask is asked for.
+        """
+        with suppress(Exception):
+            self.matcher.fill_next_token_bitmask(np.empty((1, (size + 31) // 32), dtype=np.int32), 0)
 
     def accept(self, token: int) -> bool:
         """Advance by a token; False if it may not come. After the end every token is taken for nothing."""

@@ -176,6 +176,8 @@ class StackmaskBackend(BaseGrammarBackend):
         try:
             if kind == "structural_tag":
                 text = with_schemas(parsed_json(text, "the structural tag"))
-            return StackmaskGrammar(self.compiler.compile(grammar_of(kind, text, self.options)))
+            made = StackmaskGrammar(self.compiler.compile(grammar_of(kind, text, self.options)))
         except (StackmaskError, ValueError, TypeError) as error:
             return InvalidGrammarObject(f"stackmask: {error}")
+        made.guarded.prepare(self.compiler.vocabulary.size)  # SGLang compiles in threads beside the scheduler
+        return made

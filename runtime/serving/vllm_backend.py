@@ -136,7 +136,9 @@ class StackmaskBackend(StructuredOutputBackend):
             matcher = compiled.matcher(stop_ids=stops)
         except (StackmaskError, ValueError, TypeError) as error:
             raise refused(error) from error
-        return StackmaskGrammar(matcher, self.vocabulary.stop_ids if stops is None else stops)
+        made = StackmaskGrammar(matcher, self.vocabulary.stop_ids if stops is None else stops)
+        made.guarded.prepare(self.vocab_size)  # vLLM compiles in threads beside the scheduler
+        return made
 
     def bound(self, grammar: Any, max_tokens: int | None) -> None:
         """Let the text of a request end within its tokens, if the options ask for that.

@@ -45,6 +45,24 @@ def test_tokens_after_the_end_are_ignored(compiled: sm.CompiledGrammar) -> None:
     assert not one.accept(ord("x"))
 
 
+def test_the_first_mask_is_made_where_the_grammar_is_compiled(compiled: sm.CompiledGrammar) -> None:
+    one = guarded(compiled)
+    one.prepare(257)
+    assert compiled.stats()["fills"] == 1
+    walks = compiled.stats()["walks"]
+    row = np.zeros((1, 9), dtype=np.int32)
+    one.fill(row, 0)
+    assert allowed(row[0]) == [ord("a")] and compiled.stats()["walks"] == walks
+
+
+def test_a_first_mask_that_fails_is_told_when_it_is_asked_for() -> None:
+    one = GuardedMatcher(Failing(), (END,), "request 1")  # type: ignore[arg-type]
+    one.prepare(257)
+    assert one.failure is None
+    one.fill(np.zeros((1, 9), dtype=np.int32), 0)
+    assert one.failure == "RuntimeError: no mask"
+
+
 def test_the_valid_prefix_does_not_move(compiled: sm.CompiledGrammar) -> None:
     one = guarded(compiled)
     assert one.valid_prefix([*b"abx"]) == [*b"ab"]
