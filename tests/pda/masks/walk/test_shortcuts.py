@@ -59,12 +59,18 @@ CASES = {
         "words, no-imag no-image._S7",
     ),
     "stays, of some length, with a letter": (
-        sm.Grammar.from_json_schema({"type": "string", "pattern": "[a-zA-Z_.-]+", "minLength": 3, "maxLength": 60}),
+        sm.Grammar.from_json_schema(
+            {"type": "string", "pattern": "[a-zA-Z_.-]+", "minLength": 3, "maxLength": 60}
+        ),
         '" 12, é Words"',
     ),
     "stays in a URI with an end": (
         sm.Grammar.from_json_schema(
-            {"type": "string", "format": "uri", "pattern": r"^https://a[.]b/.*?(no-image)?[.]_SL[0-9]_[.]jpg$"}
+            {
+                "type": "string",
+                "format": "uri",
+                "pattern": r"^https://a[.]b/.*?(no-image)?[.]_SL[0-9]_[.]jpg$",
+            }
         ),
         '"https://a.b/words%20/no-im/no-image._SL7_.jpg"',
     ),
