@@ -4,9 +4,9 @@
 There are three cases. In a *self-loop* configuration, all characters of the subtree lead back to the
 configuration, or to one that differs only in a count whose bound is out of reach. Then all tokens of the
 subtree are allowed, and every place in it returns alike. So it is where the characters lead to several
-configurations, but all of these are alike, as in a text before a pattern that is searched for. Or one *member*
-accepts all strings of these characters, as in an alternative X* continuation. Then all tokens of the subtree are
-allowed, whatever the other members do.
+configurations, but all of these are alike, as in a text before a pattern that is searched for. Or one
+*member* accepts all strings of these characters, as in an alternative X* continuation. Then all tokens of
+the subtree are allowed, whatever the other members do.
 """
 
 cimport cython
@@ -260,7 +260,7 @@ cdef class SubtreeAcceptance(MaskPart):
         return not holds(other.all, loop_of.all)
 
     cdef bint are_alike(self, ConfigId a, ConfigId b, const Characters& all) noexcept nogil:
-        """Tell whether tokens end in two configurations alike, and both return alike before some characters."""
+        """Tell whether tokens end in two configurations alike, and both return alike before characters."""
         cdef Config x = self.space.configs[a]
         cdef Config y = self.space.configs[b]
         cdef int32_t j = 0, k = 0
@@ -299,7 +299,7 @@ cdef class SubtreeAcceptance(MaskPart):
         return False
 
     cdef ConfigId completed(self, ConfigId config, int32_t state, ConfigId target) except -3 nogil:
-        """Return what a character that was begun in ``config`` leads to, DEAD if that is not one configuration.
+        """Return what a character begun in ``config`` leads to, DEAD if that is not one configuration.
 
         ``state``: the state of UTF-8 after its first byte. ``target``: the configuration there. Tokens that
         end inside of the character must be allowed like those that end before it.
@@ -419,10 +419,10 @@ cdef class SubtreeAcceptance(MaskPart):
     cdef int32_t count_kept(
         self, ConfigId config, const Characters& kept, vector[ConfigId]& reached, vector[size_t]& levels
     ) except -1 nogil:
-        """Return for how many characters all that is reached is like a configuration; NO_END: for any number.
+        """Return for how many characters all reached is like a configuration; NO_END: for any number.
 
-        ``reached``: begins with the configuration, gets those that the characters lead to. ``levels``: how many
-        there are after no character, after one, and so on.
+        ``reached``: begins with the configuration, gets those that the characters lead to.
+        ``levels``: how many there are after no character, after one, and so on.
         """
         cdef int32_t length = 0
         cdef size_t begin = 0, end, i, j, k
@@ -456,16 +456,16 @@ cdef class SubtreeAcceptance(MaskPart):
         """Return the index in ``met`` of where a configuration leads, by whole characters."""
         cdef Leads found
         cdef Lead lead
-        cdef MapId map
         cdef ConfigId target
         cdef int32_t b, state
         cdef size_t k
-        cdef ConfigId mid[8]    # by state of UTF-8: the configuration inside of a character that was met last,
+        cdef ConfigId mid[8]    # by state of UTF-8: the configuration inside of a character met last,
         cdef ConfigId after[8]  # ... and what it leads to
         cdef const int8_t* steps = utf8_steps()
         for k in range(self.met.size()):
             if self.met[k].config == config:
                 return k
+        self.terms.meter.spend(256)
         memset(&found, 0, sizeof(Leads))
         found.config = config
         found.first = self.leads.size()

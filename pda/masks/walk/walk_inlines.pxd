@@ -31,7 +31,9 @@ cdef inline int classify_loop(const SubtreeSummary* summary, const SelfLoop& loo
         return ALL_ALLOWED
     if is_within(summary, loop_of.all):
         return SAME_STATE
-    return SAME_STATE if summary.height <= loop_of.kept_length and is_within(summary, loop_of.kept) else DESCEND
+    if summary.height <= loop_of.kept_length and is_within(summary, loop_of.kept):
+        return SAME_STATE
+    return DESCEND
 
 
 cdef inline bint is_unconditional(const Config* c) noexcept nogil:

@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Hashable, Iterator
 from functools import lru_cache
-from typing import Final, NamedTuple, TypeAlias
+from typing import Any, Final, NamedTuple, TypeAlias
 
 from stackmask.grammar.ir import Owed
 from stackmask.grammar.sql.scope.shared.owed import owed
@@ -126,12 +126,8 @@ class Grouping(NamedTuple):
     expressions: frozenset[Hashable] = frozenset()
 
 
-class Query(NamedTuple):
-    """One open query.
-
-    ``kind``: root, scalar (one column: also IN), exists, derived (in FROM) or cte.
-    ``phase``: start, list (before FROM), bare (a select list without FROM), from, on, where, group, having, order, values.
-    """
+class _Fields(NamedTuple):
+    """The fields of :class:`Query`."""
 
     catalog: Catalog
     up: Query | None
@@ -165,6 +161,23 @@ class Query(NamedTuple):
     comma: int = 0  # the first table after the last comma
     log: tuple[tuple[str, ...], ...] | None = ()  # the names of the expression; None with a query in it
     calling: tuple[str, ...] | None = None  # the columns of a function in FROM
+
+
+class Query(_Fields):
+    """One open query.
+
+    ``kind``: root, scalar (one column: also IN), exists, derived (in FROM) or cte.
+    ``phase``: start, list (before FROM), bare (a select list without FROM), from, on, where, group, having, order, values.
+    """
+
+    __slots__ = ()
+
+    def _replace(self, **changes: Any) -> Query:
+        """Return the query with other values of some fields. A named tuple takes twice as long: most of an action."""
+        fields = list(self)
+        for name, value in changes.items():
+            fields[PLACE_OF[name]] = value
+        return tuple.__new__(Query, fields)
 
     def new_part(self) -> Query:
         """Return the query with a new part begun."""
@@ -223,6 +236,7 @@ class Query(NamedTuple):
         return any(item.star is not None for item in self.items)
 
 
+PLACE_OF: Final = {name: place for place, name in enumerate(Query._fields)}
 Columns: TypeAlias = tuple[tuple[Relation, frozenset[str]], ...]  # of tables, and those that were made one
 
 
