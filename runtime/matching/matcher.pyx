@@ -45,7 +45,9 @@ from stackmask.runtime.matching.mask_buffer import EmptyMaskError, MatcherError,
 from stackmask.runtime.matching.row_references import MaskRows
 
 cdef enum:
-    SHARED_BYTES = 1 << 25      # a family that holds more takes no new matchers
+    # a family that holds more bytes than this, and than its share of the cache, takes no new matchers
+    SHARED_BYTES = 1 << 25
+    SHARE = 8
     TOKEN_WORK = 100_000        # units of work that an accepted token gives back, about a millisecond
     TOKEN_MEMORY = 1024         # bytes of states that it gives back
 
@@ -179,12 +181,13 @@ cdef int start(Matcher matcher) except -1:
     store = matcher.automaton.store
     cdef TermStore terms = store.terms
     limits = store.limits
+    cdef size_t most = max(SHARED_BYTES, store.cache_bytes // SHARE)
     tokens = TokenHistory(store.info.texts)
     matcher.lock.take(matcher.account)
     try:
         family = matcher.compiled._family
         # None if there is none yet, or it is of another store, where the grammar was before
-        if family is None or family.terms is not terms or family.nbytes() > SHARED_BYTES or (
+        if family is None or family.terms is not terms or family.nbytes() > most or (
             4 * family.configs.size() > limits.max_configurations
         ):
             family = ConfigSpace(
