@@ -16,15 +16,16 @@ cdef struct Characters:
 
 
 cdef struct SelfLoop:
-    # The loop of a configuration: characters that lead back to it, or to one that differs only in a count.
+    # What is known of the characters that a configuration goes on with.
     bint closed             # `length` is final; otherwise a longer search may find more
     Characters all          # the characters that lead to `next`
     ConfigId next           # a configuration, perhaps the same one; DEAD: there is no loop
     int32_t length          # so many of these characters surely lead back to it, but for a count
+    bint is_queried         # `accepted` is known
     Characters accepted     # characters of which some member accepts every run of up to `high`
     int32_t high            # ... characters
     bint is_searched        # `kept` is final
-    Characters kept         # characters that lead to configurations like this one, though not to one alone,
+    Characters kept         # characters that lead to configurations like this one, but not to one alone,
     int32_t kept_length     # ... for so many characters
 
 
@@ -39,7 +40,7 @@ cdef struct Leads:
     ConfigId config
     size_t first            # in a list of `Lead`
     size_t last
-    Characters alive        # the characters that lead on at all
+    Characters alive        # all these characters
 
 
 cdef enum:
@@ -52,9 +53,11 @@ cdef class SubtreeAcceptance(MaskPart):
     cdef Trie trie
     cdef TokenPartition partition
     cdef Growing[int32_t] loop_at   # configuration -> 1 + index in `loops`; 0: not known
-    cdef Growing[uint8_t] queries   # configuration -> queries before its loop is computed
+    cdef Growing[uint8_t] queries   # configuration -> its queries, as far as they matter
     cdef Growing[SelfLoop] loops    # the loops computed so far
-    # scratch of one search for `kept`
+    cdef uint64_t unanswered        # queries of configurations whose `kept` is not searched for
+    cdef uint64_t paid              # so many must there be before the next search
+    # scratch of one search
     cdef vector[Leads] met
     cdef vector[Lead] leads
 
@@ -63,9 +66,7 @@ cdef class SubtreeAcceptance(MaskPart):
     cdef int find_accepting_member(self, ConfigId config) except -1 nogil
     cdef int find_loop(self, ConfigId config) except -1 nogil
     cdef int32_t find_length(self, ConfigId config, int32_t want) except -1 nogil
-    cdef bint is_narrower(self, const SelfLoop& loop_of, const SelfLoop& other) noexcept nogil
-    cdef bint are_alike(self, ConfigId a, ConfigId b, const Characters& all) noexcept nogil
-    cdef bint follows(self, GuardId guard, const Characters& all) noexcept nogil
+    cdef bint are_alike(self, ConfigId a, ConfigId b) noexcept nogil
     cdef ConfigId completed(self, ConfigId config, int32_t state, ConfigId target) except -3 nogil
     cdef int find_kept(self, ConfigId config) except -1 nogil
     cdef int choose_kept(self, ConfigId config, Characters* kept) except -1 nogil

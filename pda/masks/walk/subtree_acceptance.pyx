@@ -3,10 +3,10 @@
 
 There are three cases. In a *self-loop* configuration, all characters of the subtree lead back to the
 configuration, or to one that differs only in a count whose bound is out of reach. Then all tokens of the
-subtree are allowed, and every place in it returns alike. So it is where the characters lead to several
-configurations, but all of these are alike, as in a text before a pattern that is searched for. Or one
-*member* accepts all strings of these characters, as in an alternative X* continuation. Then all tokens of
-the subtree are allowed, whatever the other members do.
+subtree are allowed. So it is where the characters lead to several configurations that are *alike*: all of
+them go on with all of these characters, and tokens end in them alike, as in a text before a pattern that is
+searched for. Or one *member* accepts all strings of these characters, as in an alternative X* continuation.
+Then all tokens of the subtree are allowed, whatever the other members do.
 """
 
 cimport cython
@@ -28,10 +28,16 @@ cdef enum:
     LOOK_AHEAD = 16         # characters that find_length reads beyond the length of the query
     QUERIES = 3           # the loop of a configuration is computed at this query
     MANY_CHARACTERS = 8     # a loop needs at least so many ASCII characters
-    MANY_QUERIES = 48       # unanswered ones, after which `kept` is searched for
-    MOST_MET = 64           # configurations of such a search
+    # the search for the characters that a configuration keeps
+    UNANSWERED = 48         # queries before it
+    MOST_MET = 64           # configurations that it looks at
     MOST_LEVELS = 24        # characters that it looks ahead
-    WORTH_SHARING = 8       # characters for which it is told to the configurations that it met
+    WORTH_SHARING = 8       # characters for which what it found is told to the configurations that it met
+    LOOK_QUERIES = 64       # what to look at a configuration costs, in unanswered queries,
+    IN_VAIN = 4             # ... and so many times more if nothing was found
+    LOOK_WORK = 1000        # ... and in units of work
+
+cdef size_t TOO_MANY = <size_t>-1
 
 cdef extern from *:
     int __builtin_popcountll(unsigned long long bits) nogil
@@ -88,19 +94,22 @@ cdef class SubtreeAcceptance(MaskPart):
         self.loop_at.clear()
         self.queries.clear()
         self.loops.clear()
+        self.unanswered = self.paid = 0
         return MaskPart.drop(self)
 
     cdef size_t nbytes(self) noexcept nogil:
         """Return the bytes held here."""
         cdef size_t held = 5 * self.loop_at.size() + sizeof(SelfLoop) * self.loops.size()
-        return held
+        return held + sizeof(Leads) * self.met.capacity() + sizeof(Lead) * self.leads.capacity()
 
     cdef int classify(self, ConfigId config, SummaryId summary) except -1 nogil:
         """Classify a subtree, given by the index of its summary, for a configuration.
 
-        SAME_STATE: every string of the subtree leads back to this configuration, or to one that differs only
-        in a count. ALL_ALLOWED: one member accepts all strings of the subtree. DESCEND: neither is known. The
-        loop is computed at the third query, since most configurations are queried once.
+        SAME_STATE: every string of the subtree leads to configurations like this one. ALL_ALLOWED: one
+        member accepts all strings of the subtree. DESCEND: neither is known. The loop is computed at the
+        third query, since most configurations are queried once, and the characters kept after many that had
+        no answer. A search for these must be paid by such queries, of any configurations, so that it takes
+        no longer than the walks.
         """
         cdef SubtreeSummary* at = &self.trie.summaries[summary]
         cdef SelfLoop* loop_of
@@ -112,6 +121,8 @@ cdef class SubtreeAcceptance(MaskPart):
             if self.queries[config] < QUERIES:
                 return DESCEND
             self.find_loop(config)
+        if not self.loop_of(config).is_queried:
+            self.loop_of(config).is_queried = True
             if self.context.layers.accepted_subtrees:
                 self.find_accepting_member(config)
         loop_of = self.loop_of(config)
@@ -123,10 +134,12 @@ cdef class SubtreeAcceptance(MaskPart):
         ):
             return SAME_STATE
         if not self.loop_of(config).is_searched:
-            if self.queries[config] < MANY_QUERIES:
+            self.unanswered += 1
+            if self.queries[config] < UNANSWERED:
                 self.queries[config] += 1
-                return DESCEND
-            self.find_kept(config)
+            elif self.unanswered >= self.paid:
+                self.loop_of(config).is_searched = True
+                self.find_kept(config)
         loop_of = self.loop_of(config)
         if at.height <= loop_of.kept_length and is_within(at, loop_of.kept):
             return SAME_STATE
@@ -237,7 +250,7 @@ cdef class SubtreeAcceptance(MaskPart):
         cdef int32_t k = 0
         loop_of.closed = True
         while True:
-            if at.next == DEAD or not self.are_alike(config, at.next, loop_of.all):
+            if at.next == DEAD or not self.are_alike(config, at.next):
                 break
             k += 1
             if k >= want + LOOK_AHEAD:
@@ -246,57 +259,38 @@ cdef class SubtreeAcceptance(MaskPart):
             if self.loop_of(at.next) == NULL:
                 self.find_loop(at.next)
             if self.loop_of(at.next).next == at.next:
-                k = NO_END if not self.is_narrower(loop_of, self.loop_of(at.next)[0]) else k
+                k = NO_END if holds(self.loop_of(at.next).all, loop_of.all) else k
                 break
             at = self.loop_of(at.next)[0]
-            if self.is_narrower(loop_of, at):
+            if not holds(at.all, loop_of.all):
                 break
         loop_of.length = k
         self.loop_of(config)[0] = loop_of
         return k
 
-    cdef bint is_narrower(self, const SelfLoop& loop_of, const SelfLoop& other) noexcept nogil:
-        """Tell whether some character of one loop is missing in another."""
-        return not holds(other.all, loop_of.all)
+    cdef bint are_alike(self, ConfigId a, ConfigId b) noexcept nogil:
+        """Tell whether tokens end in two configurations alike.
 
-    cdef bint are_alike(self, ConfigId a, ConfigId b, const Characters& all) noexcept nogil:
-        """Tell whether tokens end in two configurations alike, and both return alike before characters."""
+        Where they may end whatever the stack is, returns allow no more of them. Else both must return alike.
+        """
         cdef Config x = self.space.configs[a]
         cdef Config y = self.space.configs[b]
-        cdef int32_t j = 0, k = 0
+        cdef int32_t k
         if not x.count or x.sure != x.count or not y.count or y.sure != y.count:
             return False
         if x.capturing or y.capturing or x.reads != y.reads or x.ends != y.ends:
             return False
-        while True:
-            # both in order; returns before other bytes do not matter
-            while j < x.pop_count and not self.follows(self.space.pops[x.pop_first + j].guard, all):
-                j += 1
-            while k < y.pop_count and not self.follows(self.space.pops[y.pop_first + k].guard, all):
-                k += 1
-            if j == x.pop_count or k == y.pop_count:
-                return j == x.pop_count and k == y.pop_count
+        if x.ends & 1:
+            return True
+        if x.pop_count != y.pop_count:
+            return False
+        for k in range(x.pop_count):
             if (
-                self.space.pops[x.pop_first + j].guard != self.space.pops[y.pop_first + k].guard
-                or self.space.pops[x.pop_first + j].sem != self.space.pops[y.pop_first + k].sem
+                self.space.pops[x.pop_first + k].guard != self.space.pops[y.pop_first + k].guard
+                or self.space.pops[x.pop_first + k].sem != self.space.pops[y.pop_first + k].sem
             ):
                 return False
-            j += 1
-            k += 1
-
-    cdef bint follows(self, GuardId guard, const Characters& all) noexcept nogil:
-        """Tell whether a guard may allow a byte of some characters."""
-        cdef int32_t b
-        if guard == ANY_BYTE:
-            return True
-        for b in range(128):
-            if (all.ascii[b >> 6] >> (b & 63)) & 1 and self.terms.classes.guard_has(guard, <uint8_t>b):
-                return True
-        if all.leads:
-            for b in range(0x80, 0x100):
-                if self.terms.classes.guard_has(guard, <uint8_t>b):
-                    return True
-        return False
+        return True
 
     cdef ConfigId completed(self, ConfigId config, int32_t state, ConfigId target) except -3 nogil:
         """Return what a character begun in ``config`` leads to, DEAD if that is not one configuration.
@@ -360,15 +354,17 @@ cdef class SubtreeAcceptance(MaskPart):
         cdef vector[ConfigId] reached
         cdef vector[size_t] levels
         cdef int32_t length = 0, left
-        cdef size_t level = 0, k
+        cdef size_t level = 0, k, looks
         self.met.clear()
         self.leads.clear()
         memset(&kept, 0, sizeof(Characters))
-        if self.are_alike(config, config, kept):
+        if self.are_alike(config, config):
             self.choose_kept(config, &kept)
         reached.push_back(config)
         if not holds(self.loop_of(config).all, kept):
             length = self.count_kept(config, kept, reached, levels)
+        looks = LOOK_QUERIES * self.met.size()
+        self.paid = self.unanswered + (looks if length >= WORTH_SHARING else IN_VAIN * looks)
         for k in range(reached.size()):
             while level < levels.size() and k >= levels[level]:
                 level += 1
@@ -378,7 +374,7 @@ cdef class SubtreeAcceptance(MaskPart):
             if self.loop_of(reached[k]) == NULL:
                 self.find_loop(reached[k])
             loop_of = self.loop_of(reached[k])
-            if not loop_of.is_searched and left > loop_of.kept_length:
+            if left > loop_of.kept_length:
                 loop_of.kept = kept
                 loop_of.kept_length = left
             loop_of.is_searched = True
@@ -404,10 +400,12 @@ cdef class SubtreeAcceptance(MaskPart):
             lead = self.leads[left[best]]
             left[best] = left.back()
             left.pop_back()
-            more = both(kept[0], lead.by)
-            if self.met.size() >= MOST_MET or not self.are_alike(config, lead.next, more):
+            if not self.are_alike(config, lead.next):
                 continue
             target = self.leads_of(lead.next)
+            if target == TOO_MANY:
+                break
+            more = both(kept[0], lead.by)
             fits = holds(self.met[target].alive, more)
             for k in range(chosen.size()):
                 fits = fits and holds(self.met[chosen[k]].alive, more)
@@ -427,25 +425,20 @@ cdef class SubtreeAcceptance(MaskPart):
         cdef int32_t length = 0
         cdef size_t begin = 0, end, i, j, k
         cdef Lead lead
-        if not size_of(kept):
-            return 0
         while length < MOST_LEVELS:
             end = reached.size()
             levels.push_back(end)
             for i in range(begin, end):
-                if self.met.size() >= MOST_MET:
-                    return length
                 j = self.leads_of(reached[i])
-                if not holds(self.met[j].alive, kept):
+                if j == TOO_MANY or not holds(self.met[j].alive, kept):
                     return length
                 for k in range(self.met[j].first, self.met[j].last):
                     lead = self.leads[k]
-                    if not share(lead.by, kept):
+                    if not share(lead.by, kept) or contains(reached, lead.next):
                         continue
-                    if not self.are_alike(config, lead.next, kept):
+                    if reached.size() == MOST_MET or not self.are_alike(config, lead.next):
                         return length
-                    if not contains(reached, lead.next):
-                        reached.push_back(lead.next)
+                    reached.push_back(lead.next)
             length += 1
             if reached.size() == end:
                 return NO_END
@@ -453,7 +446,10 @@ cdef class SubtreeAcceptance(MaskPart):
         return length
 
     cdef size_t leads_of(self, ConfigId config) except? 0x55555555 nogil:
-        """Return the index in ``met`` of where a configuration leads, by whole characters."""
+        """Return the index in ``met`` of where a configuration leads, or TOO_MANY.
+
+        Characters after whose bytes there is not one configuration are left out: see ``completed``.
+        """
         cdef Leads found
         cdef Lead lead
         cdef ConfigId target
@@ -465,7 +461,9 @@ cdef class SubtreeAcceptance(MaskPart):
         for k in range(self.met.size()):
             if self.met[k].config == config:
                 return k
-        self.terms.meter.spend(256)
+        if self.met.size() == MOST_MET:
+            return TOO_MANY
+        self.terms.meter.spend(LOOK_WORK)
         memset(&found, 0, sizeof(Leads))
         found.config = config
         found.first = self.leads.size()

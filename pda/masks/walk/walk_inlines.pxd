@@ -25,8 +25,7 @@ cdef inline bint is_within(const SubtreeSummary* summary, const Characters& all)
 
 
 cdef inline int classify_loop(const SubtreeSummary* summary, const SelfLoop& loop_of) noexcept nogil:
-    # ``SubtreeAcceptance.classify`` for a self-loop configuration without a bound on the number of
-    # characters.
+    # ``SubtreeAcceptance.classify`` where the loop has no bound on the number of characters.
     if summary.height <= loop_of.high and is_within(summary, loop_of.accepted):
         return ALL_ALLOWED
     if is_within(summary, loop_of.all):
