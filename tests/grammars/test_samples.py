@@ -91,3 +91,12 @@ def test_parts_of_the_json_grammar_can_be_imported() -> None:
     }.items():  # fmt: skip
         matcher = compiled.matcher()
         assert bool(matcher.accept_string(data) and matcher.is_accepting()) == expected, data
+
+
+@pytest.mark.parametrize("name", ["postgres", "sqlite"])
+@pytest.mark.parametrize("text", [b"SELECT 1 /* \0 */", b"SELECT 1 -- \0\n", b"SELECT '\0'"])
+def test_no_null_character(name: str, text: bytes) -> None:
+    """Databases take none, in comments neither."""
+    assert not JUDGES[name](text).accepted
+    assert not engine(name)(text)
+    assert engine(name)(text.replace(b"\0", b"x"))
