@@ -47,7 +47,7 @@ from stackmask.runtime.matching.row_references import MaskRows
 cdef enum:
     # a family that holds more bytes than this, and than its share of the cache, takes no new matchers
     SHARED_BYTES = 1 << 25
-    SHARE = 8
+    SHARE = 4
     TOKEN_WORK = 100_000        # units of work that an accepted token gives back, about a millisecond
     TOKEN_MEMORY = 1024         # bytes of states that it gives back
 
