@@ -18,6 +18,7 @@ cdef class TokenBytes:
     cdef readonly int32_t longest       # bytes of the longest token
     cdef readonly int32_t present       # number of ids that are text
     cdef readonly int32_t spelled       # number of ids with at least one byte
+    cdef object known_single            # the answer of single_bytes, once it was asked
     cdef object __weakref__
 
     cdef inline bint is_absent(self, TokenId i) noexcept nogil:

@@ -205,9 +205,14 @@ cdef class TokenBytes:
         return block
 
     def single_bytes(self):
-        """Return the bytes that are tokens of their own, as an integer with one bit per byte."""
+        """Return the bytes that are tokens of their own, as an integer with one bit per byte.
+
+        Cost: a pass over all tokens the first time, since each compiler and each finite automaton asks.
+        """
         cdef TokenId i
         cdef uint8_t[256] seen
+        if self.known_single is not None:
+            return self.known_single
         memset(seen, 0, 256)
         for i in range(self.size):
             if self.length(i) == 1:
@@ -216,6 +221,7 @@ cdef class TokenBytes:
         for i in range(256):
             if seen[i]:
                 mask |= (<object>1) << i
+        self.known_single = mask
         return mask
 
 
