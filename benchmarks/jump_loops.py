@@ -49,10 +49,7 @@ class Follow(LogitsProcessor):  # type: ignore[misc]
 
     def __init__(self, tokenizer: Any, ids: list[int], prompt: int, stop: int) -> None:
         self.prompt = prompt
-        spelled = [tokenizer.decode([i]).encode() for i in range(len(tokenizer))]
-        self.tokens = {text: token for token, text in enumerate(spelled)}
-        self.lengths = list(map(len, spelled))
-        self.text = b"".join(map(spelled.__getitem__, ids))
+        self.lengths = [len(tokenizer.decode([i]).encode()) for i in range(len(tokenizer))]
         self.at: dict[int, int] = {}
         place = 0
         for token in ids:
@@ -62,13 +59,6 @@ class Follow(LogitsProcessor):  # type: ignore[misc]
 
     def __call__(self, input_ids: Any, scores: torch.Tensor) -> torch.Tensor:
         place = sum(map(self.lengths.__getitem__, input_ids[0, self.prompt :].tolist()))
-        if place not in self.at:  # the tokens of a jump may end inside of one of the document's
-            end = min(ends for ends in self.at if ends > place)
-            self.at[place] = next(
-                self.tokens[self.text[place:k]]
-                for k in range(end, place, -1)
-                if self.text[place:k] in self.tokens
-            )
         scores[:, self.at[place]] += 1e6
         return scores
 
