@@ -2,10 +2,11 @@
 from libc.stdint cimport int32_t, uint8_t, uint64_t
 from libcpp.vector cimport vector
 
+from stackmask.pda.completion.key_repetitions cimport KeyRepetitions
 from stackmask.pda.completion.term_costs cimport TermCosts
 from stackmask.pda.context.callables cimport Owed
 from stackmask.pda.context.semantic_states cimport Semantics
-from stackmask.pda.ids cimport CallId, ConfigId, FrameId, KeysId, SpecId, TermId, TestId
+from stackmask.pda.ids cimport CallId, ConfigId, FrameId, KeysId, TermId, TestId
 from stackmask.pda.memory.hash_tables cimport KeyMap
 from stackmask.pda.stack.configuration_draft cimport Member
 from stackmask.pda.stack.configurations cimport ConfigSpace
@@ -20,7 +21,7 @@ cdef struct Tested:
 
 
 cdef struct Missing:
-    # of a key state, in bytes
+    # of a key state where further keys come, in bytes, with what is before them
     int32_t first           # the next key that the object needs
     int32_t all             # all of them; UNKNOWN where nobody asked
 
@@ -36,13 +37,13 @@ cdef class Estimates:
     cdef TermCosts costs
     cdef bint prepared                  # what the objects of the grammar need is known
     cdef vector[CallId] objects         # calls of the objects of the grammar, given by the owner
-    cdef KeyMap bodies                  # spec -> the body of its objects
+    cdef KeyRepetitions repetitions
     cdef KeyMap frame_index             # frame << 32 | key state -> index in frame_found
     cdef vector[int32_t] frame_found    # bytes
     cdef KeyMap keyed_index             # term << 32 | key state -> index in keyed_found
     cdef vector[Tested] keyed_found
     cdef vector[uint8_t] keyed_stage    # of keyed_found
-    cdef KeyMap missing_index           # key state -> index in missing_found
+    cdef KeyMap missing_index           # repetition << 32 | key state -> index in missing_found
     cdef vector[Missing] missing_found
     cdef bint relaxed                   # any key that may come is taken
     cdef vector[uint64_t] frame_stack
@@ -51,7 +52,7 @@ cdef class Estimates:
 
     cdef int prepare(self) except -1 nogil
     cdef int draft(self, vector[CallId]& objects) except -1 nogil
-    cdef int use_body(self, CallId call) except -1 nogil
+    cdef int32_t of_object(self, CallId call) except -1 nogil
     cdef int forget(self) except -1 nogil
     cdef int32_t of_config(self, ConfigId config) except -1 nogil
     cdef int32_t of_member(self, Member m) except -1 nogil
@@ -60,10 +61,10 @@ cdef class Estimates:
     cdef KeysId keys_after(self, int32_t edge, KeysId keys) except -1 nogil
     cdef uint64_t frame_key(self, FrameId frame, KeysId keys) noexcept nogil
     cdef bint is_wanted(self, KeysId keys, TestId test) noexcept nogil
-    cdef int32_t more_keys(self, KeysId keys) except -1 nogil
-    cdef int32_t of_missing(self, KeysId keys) except -1 nogil
-    cdef TermId body_of(self, SpecId spec) noexcept nogil
-    cdef Tested keyed(self, TermId t, KeysId keys) except * nogil
+    cdef bint needs_keys(self, KeysId keys) noexcept nogil
+    cdef int32_t more_keys(self, TermId state, KeysId keys) except -1 nogil
+    cdef int32_t of_missing(self, TermId more, KeysId keys) except -1 nogil
+    cdef int keyed(self, TermId t, KeysId keys, Tested* out) except -1 nogil
     cdef bint ready(self, TermId t, KeysId keys, Tested* out) except -1 nogil
     cdef uint64_t term_key(self, TermId t, KeysId keys) noexcept nogil
     cdef bint part(self, TermId t, KeysId keys, Tested* out) except -1 nogil

@@ -3,7 +3,8 @@
 
 The local state, and the return states of the frames under it, need the fewest bytes of their terms. Inside an
 object whose keys are tested, the first required key that is missing comes next, then what else the object
-needs, then its end. Which order keys come in does not change how many bytes they take.
+needs, then its end. Which order keys come in does not change how many bytes they take. What a further key
+takes is told by the repetition of keys in the state itself, since objects of other keys may share key states.
 
 For context-free grammars the estimate is exact. It is a guess where follow restrictions, actions and
 resolvers decide; searches only go by it. A value of a semantic state may say how many bytes the text still
@@ -13,6 +14,7 @@ needs for its sake: its method ``owed``.
 cimport cython
 from libc.stdint cimport int32_t, uint32_t, uint64_t
 
+from stackmask.pda.completion.key_repetitions cimport is_part
 from stackmask.pda.completion.term_costs cimport NO_END, joined
 from stackmask.pda.context.callables cimport Owed
 from stackmask.pda.context.semantic_states cimport Semantics, owed_at
@@ -25,7 +27,7 @@ from stackmask.pda.context.key_needs cimport (
     slot_of,
 )
 from stackmask.pda.context.object_keys cimport KEYS_UNKNOWN, KeyState
-from stackmask.pda.ids cimport ACTION_KEYED, NO_SPEC, NO_TEST
+from stackmask.pda.ids cimport NO_TEST
 from stackmask.pda.memory.byte_sets cimport has_bit
 from stackmask.pda.memory.hash_tables cimport NO_VALUE, map_free, map_get, map_init, map_put, map_reset
 from stackmask.pda.stack.frames cimport BOTTOM_CONTINUATION, Edge
@@ -58,9 +60,10 @@ cdef int32_t with_owed(int32_t left, Owed owed) noexcept nogil:
     return max(left, owed.bytes) if owed.in_name else joined(left, owed.bytes)
 
 
-cdef Missing* missing_of(Estimates estimates, KeysId keys) except NULL nogil:
-    """Return the record of a key state, to be read or written before the next one is asked for."""
-    cdef int32_t at = map_get(&estimates.missing_index, <uint64_t>keys)
+cdef Missing* missing_of(Estimates estimates, TermId more, KeysId keys) except NULL nogil:
+    """Return the record of a key state before further keys: use it before the next one is asked for."""
+    cdef uint64_t key = (<uint64_t>more << 32) | <uint64_t>keys
+    cdef int32_t at = map_get(&estimates.missing_index, key)
     cdef Missing nothing
     if at == NO_VALUE:
         at = <int32_t>estimates.missing_found.size()
@@ -68,7 +71,7 @@ cdef Missing* missing_of(Estimates estimates, KeysId keys) except NULL nogil:
         nothing.all = UNKNOWN
         # in this order: memory may run out between the two
         estimates.missing_found.push_back(nothing)
-        map_put(&estimates.missing_index, <uint64_t>keys, at)
+        map_put(&estimates.missing_index, key, at)
     return &estimates.missing_found[at]
 
 
@@ -81,15 +84,14 @@ cdef class Estimates:
         self.terms = family.terms
         self.semantics = semantics
         self.costs = costs
+        self.repetitions = KeyRepetitions(self.terms)
         self.relaxed = self.prepared = False
-        map_init(&self.bodies)
         map_init(&self.missing_index)
         map_init(&self.frame_index)
         map_init(&self.keyed_index)
         map_init(&self.representatives)
 
     def __dealloc__(self):
-        map_free(&self.bodies)
         map_free(&self.missing_index)
         map_free(&self.frame_index)
         map_free(&self.keyed_index)
@@ -98,8 +100,9 @@ cdef class Estimates:
     cdef size_t nbytes(self) noexcept nogil:
         """Return about how many bytes the results take."""
         cdef size_t held = self.frame_index.mask + self.keyed_index.mask + self.representatives.mask
-        held += self.bodies.mask + self.missing_index.mask
+        held += self.missing_index.mask
         held *= 16
+        held += self.repetitions.nbytes()
         held += 4 * self.frame_found.capacity() + sizeof(Missing) * self.missing_found.capacity()
         return held + (sizeof(Tested) + 1) * self.keyed_found.capacity()
 
@@ -120,9 +123,6 @@ cdef class Estimates:
         self.costs.begin_drafts()
         try:
             self.draft(unsettled)
-            # objects with the same keys have one spec: inside of one of them, the first counts for all
-            for i in range(self.objects.size(), 0, -1):
-                self.use_body(self.objects[i - 1])
             self.costs.settle(unsettled)
             done = True
         finally:
@@ -135,7 +135,7 @@ cdef class Estimates:
     cdef int draft(self, vector[CallId]& objects) except -1 nogil:
         """State what objects need: they lie in each other, so until nothing changes, or a few times."""
         cdef size_t i
-        cdef int32_t _round, needed
+        cdef int32_t _round
         cdef CallId call
         cdef bint changed
         for _round in range(ROUNDS):
@@ -145,23 +145,26 @@ cdef class Estimates:
                 # those found last lie in the others
                 call = objects[i - 1]
                 self.terms.meter.spend(OBJECT_WORK)
-                self.use_body(call)
-                needed = self.of_missing(self.semantics.keys.fresh(self.terms.call_table[call].spec))
-                changed = self.costs.state_object(call, needed) or changed
+                changed = self.costs.state_object(call, self.of_object(call)) or changed
             if not changed:
                 break
             self.costs.forget()
         self.forget()
         return 0
 
-    cdef int use_body(self, CallId call) except -1 nogil:
-        """Take the body of an object as that of its spec."""
-        cdef SpecId spec = self.terms.call_table[call].spec
+    cdef int32_t of_object(self, CallId call) except -1 nogil:
+        """Return what the keys that an object needs add to its body."""
+        cdef KeysId keys = self.semantics.keys.fresh(self.terms.call_table[call].spec)
         cdef TermId body = self.terms.rule_body[self.terms.call_table[call].rule]
-        if self.body_of(spec) != body:
-            map_put(&self.bodies, <uint64_t>spec, <int32_t>body)
-            self.forget()
-        return 0
+        cdef Tested found
+        cdef int32_t first = 1
+        if not self.needs_keys(keys):
+            return 0
+        self.relaxed = False
+        self.keyed(body, keys, &found)
+        if found.tested < NO_END:
+            first = max(first, found.tested - self.costs.least(body))
+        return min(joined(first, self.more_keys(body, keys)), <int32_t>NO_END - 1)
 
     cdef int forget(self) except -1 nogil:
         """Forget all estimates: costs have changed."""
@@ -198,14 +201,14 @@ cdef class Estimates:
         if not self.terms.terms[state].flags & F_KEYS:
             return self.costs.least(state)
         self.relaxed = False
-        found = self.keyed(state, keys)
+        self.keyed(state, keys, &found)
         if found.untested >= NO_END and found.tested >= NO_END:
             # the name of a key that a shortest end would not have has begun
             self.relaxed = True
-            found = self.keyed(state, keys)
+            self.keyed(state, keys, &found)
             self.relaxed = False
-            return joined(found.tested, self.of_missing(keys))
-        return min(found.untested, joined(found.tested, self.more_keys(keys)))
+            return joined(found.tested, self.of_missing(self.repetitions.of_state(state), keys))
+        return min(found.untested, joined(found.tested, self.more_keys(state, keys)))
 
     # -- frames ------------------------------------------------------------------------------------
 
@@ -322,41 +325,43 @@ cdef class Estimates:
             found = keys
         return found
 
-    cdef int32_t more_keys(self, KeysId keys) except -1 nogil:
-        """Return the bytes of the keys that an object still needs after the next one."""
-        cdef int32_t all = self.of_missing(keys)
-        return all - missing_of(self, keys).first if all < NO_END else 0
+    cdef bint needs_keys(self, KeysId keys) noexcept nogil:
+        """Tell whether an object needs more keys."""
+        cdef KeyState* state = &self.semantics.keys.states[keys]
+        return state.missing != 0 or state.count < self.semantics.keys.specs[state.spec].min_count
 
-    cdef int32_t of_missing(self, KeysId keys) except -1 nogil:
-        """Return the bytes of all keys that an object still needs, with values. Cost: a look-up, once."""
+    cdef int32_t more_keys(self, TermId state, KeysId keys) except -1 nogil:
+        """Return the bytes of the keys that an object still needs after the next one."""
+        cdef TermId more = self.repetitions.of_state(state)
+        cdef int32_t all = self.of_missing(more, keys)
+        return all - missing_of(self, more, keys).first if all < NO_END else 0
+
+    cdef int32_t of_missing(self, TermId more, KeysId keys) except -1 nogil:
+        """Return the bytes of all keys that an object still needs, with values and what is between them.
+
+        ``more``: the repetition of further keys, or EMPTY. Cost: a look-up, once it is known.
+        """
         cdef vector[KeysId] chain
         cdef KeyState* state
-        cdef int32_t bytes = 0, base, first
-        cdef TermId body
+        cdef int32_t bytes = 0, first
         cdef size_t i
         cdef TestId test
         cdef Tested found
         while True:
-            if missing_of(self, keys).all != UNKNOWN:
-                bytes = missing_of(self, keys).all
+            if missing_of(self, more, keys).all != UNKNOWN:
+                bytes = missing_of(self, more, keys).all
                 break
-            body = self.body_of(self.semantics.keys.states[keys].spec)
-            state = &self.semantics.keys.states[keys]
-            if body == EMPTY or (
-                not state.missing and state.count >= self.semantics.keys.specs[state.spec].min_count
-            ):
-                missing_of(self, keys).all = 0
+            if more == EMPTY or not self.needs_keys(keys):
+                missing_of(self, more, keys).all = 0
                 break
             self.relaxed = False
-            found = self.keyed(body, keys)
-            base = self.costs.least(body)
-            first = max(found.tested - base, 1) if found.tested < NO_END else 1
-            missing_of(self, keys).first = first
+            self.keyed(more, keys, &found)
+            first = max(found.tested, 1) if found.tested < NO_END else 1
+            missing_of(self, more, keys).first = first
             state = &self.semantics.keys.states[keys]
             if not state.missing:
-                # names that are not declared get longer, since each is another one
-                bytes = (first + 1) * (self.semantics.keys.specs[state.spec].min_count - state.count)
-                missing_of(self, keys).all = min(bytes, <int32_t>NO_END - 1)
+                bytes = first * (self.semantics.keys.specs[state.spec].min_count - state.count)
+                bytes = missing_of(self, more, keys).all = min(bytes, <int32_t>NO_END - 1)
                 break
             chain.push_back(keys)
             test = TEST_SLOT
@@ -368,25 +373,19 @@ cdef class Estimates:
                 break
             keys = self.semantics.keys.take(keys, slot_of(test))
         for i in range(chain.size(), 0, -1):
-            bytes = min(bytes + missing_of(self, chain[i - 1]).first, <int32_t>NO_END - 1)
-            missing_of(self, chain[i - 1]).all = bytes
+            bytes = min(bytes + missing_of(self, more, chain[i - 1]).first, <int32_t>NO_END - 1)
+            missing_of(self, more, chain[i - 1]).all = bytes
         return bytes
 
-    cdef TermId body_of(self, SpecId spec) noexcept nogil:
-        """Return the body of the objects of a spec; EMPTY if there is none."""
-        cdef int32_t body = map_get(&self.bodies, <uint64_t>spec)
-        return EMPTY if spec == NO_SPEC or body == NO_VALUE else <TermId>body
-
-    cdef Tested keyed(self, TermId t, KeysId keys) except * nogil:
-        """Return the bytes of a term that tests keys, by those of its parts."""
+    cdef int keyed(self, TermId t, KeysId keys, Tested* out) except -1 nogil:
+        """Give the bytes of a term that tests keys, by those of its parts."""
         cdef int32_t at
-        cdef Tested found
         cdef TermId here
         cdef bint done = False
         self.term_stack.clear()
         keys = self.representative(keys)
-        if self.part(t, keys, &found):
-            return found
+        if self.part(t, keys, out):
+            return 0
         try:
             while not self.term_stack.empty():
                 here = <TermId><int32_t>self.term_stack.back()
@@ -394,9 +393,9 @@ cdef class Estimates:
                 at = map_get(&self.keyed_index, self.term_key(here, keys))
                 if self.keyed_stage[at] != KNOWN:
                     self.keyed_stage[at] = BEGUN
-                    if not self.ready(here, keys, &found):
+                    if not self.ready(here, keys, out):
                         continue
-                    self.keyed_found[at] = found
+                    self.keyed_found[at] = out[0]
                     self.keyed_stage[at] = KNOWN
                 self.term_stack.pop_back()
             done = True
@@ -404,8 +403,8 @@ cdef class Estimates:
             if not done:
                 # what was begun is not known
                 self.forget()
-        self.part(t, keys, &found)
-        return found
+        self.part(t, keys, out)
+        return 0
 
     cdef uint64_t term_key(self, TermId t, KeysId keys) noexcept nogil:
         """Return the key of a term in the table."""
@@ -477,7 +476,7 @@ cdef class Estimates:
             elif self.is_wanted(keys, call.test):
                 out.tested = 0
             return True
-        if call.kind == CALL_RULE and call.action != ACTION_KEYED:
+        if is_part(call):
             return self.part(self.terms.rule_body[call.rule], keys, out)
         out.untested = self.costs.least(self.terms.rule_body[call.rule]) if call.kind == CALL_RULE else 1
         return True
