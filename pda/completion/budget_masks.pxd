@@ -3,7 +3,7 @@ from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
 from libcpp.vector cimport vector
 
 from stackmask.pda.completion.capture_shapes cimport CaptureShapes
-from stackmask.pda.completion.completions cimport Completions
+from stackmask.pda.completion.completions cimport Completions, Visit
 from stackmask.pda.ids cimport ConfigId, TokenId
 from stackmask.pda.memory.growing_array cimport Growing
 from stackmask.pda.memory.hash_tables cimport KeyMap
@@ -12,6 +12,7 @@ from stackmask.pda.memory.hash_tables cimport KeyMap
 cdef struct Successors:
     # the tokens that lead to one configuration
     ConfigId next
+    bint by_shape           # `next` stands for others that differ in what was captured
     int32_t first           # tokens[first:first + count]
     int32_t count
 
@@ -21,7 +22,11 @@ cdef struct Fork:
     int32_t first           # groups[first:first + count]
     int32_t count
     int32_t most            # tokens that the worst successor needs, as far as it is known
-    bint measured           # whether `most` is known
+    int32_t most_by_shape   # of those that stand for others, what the worst must leave
+    int32_t first_entry     # entries[first_entry:first_entry + entry_count]
+    int32_t entry_count
+    bint measured           # whether `most` and `most_by_shape` are known
+    bint searched           # searches have looked for ends of its successors
     bint complete           # all tokens are in the groups
 
 
@@ -29,10 +34,12 @@ cdef class BudgetMasks:
     cdef Completions completions
     cdef int32_t width                  # words of a row
     cdef CaptureShapes shapes
-    cdef KeyMap fork_of                 # configuration, or OF_SHAPE + shape -> index in forks
+    # configuration, or OF_SHAPE + shape, also with PLACES; NEAR + configuration -> index in forks
+    cdef KeyMap fork_of
     cdef vector[Fork] forks
     cdef Growing[Successors] groups
     cdef Growing[TokenId] tokens
+    cdef Growing[Visit] entries         # where tokens enter a capture
     cdef KeyMap row_of                  # configuration << 32 | room -> index of its row
     cdef Growing[uint32_t] rows
     # scratch
@@ -43,13 +50,18 @@ cdef class BudgetMasks:
 
     cdef int forget(self) except -1 nogil
     cdef int32_t fork_at(self, ConfigId config) except -1 nogil
-    cdef int32_t fork_of_shape(self, ConfigId config) except -1 nogil
+    cdef int32_t places_at(self, ConfigId config) except -1 nogil
+    cdef int32_t near_fork_at(self, ConfigId config, Fork fork) except -1 nogil
     cdef int32_t keep_fork(self, uint64_t key, bint complete) except -1 nogil
-    cdef bint goes_by_shape(self, ConfigId config) noexcept nogil
+    cdef uint64_t key_of(self, ConfigId config) except? 0 nogil
+    cdef int32_t asked_of(self, int32_t needed, ConfigId config) noexcept nogil
     cdef bint spares_all(self, ConfigId config, int32_t room) except -1 nogil
     cdef bint restore(self, ConfigId config, int32_t room, uint32_t* words) noexcept nogil
     cdef int keep_row(self, ConfigId config, int32_t room, const uint32_t* words) except -1 nogil
     cdef int cut(self, ConfigId config, int32_t room, uint32_t* words) except -1 nogil
-    cdef int list_by_shape(self, ConfigId config, int32_t room) except -1 nogil
-    cdef int keep_listed(self, ConfigId config, int32_t room, Fork fork, uint32_t* words) except -1 nogil
+    cdef bint leaves_enough(self, Fork fork, ConfigId config, int32_t room) noexcept nogil
+    cdef int32_t search(self, ConfigId config, int32_t room, int32_t* steps) except -1 nogil
+    cdef bint measure(self, ConfigId config, int32_t at, int32_t room) except -1 nogil
+    cdef int keep_sure(self, ConfigId config, int32_t room, Fork fork, uint32_t* words) except -1 nogil
+    cdef int keep_group(self, Successors group) except -1 nogil
     cdef size_t nbytes(self) noexcept nogil

@@ -2,31 +2,39 @@
 """Masks under a budget: a token stays allowed if the text can end within the tokens that are left after it.
 
 All tokens that lead to one configuration have one answer, so a configuration asks once for each successor.
-What was found is kept: the successors, and the rows that were cut. Far from the end a bound decides.
+What was found is kept: the successors, and the rows that were cut. Away from the end only the places are
+listed to which tokens lead; the tokens themselves are listed where some of them are cut.
 """
 
 cimport cython
 from libc.string cimport memcpy
 
-from stackmask.pda.completion.completions cimport BY_HASTE, BY_TEXT, Completion, Effort
+from stackmask.pda.completion.completions cimport BY_HASTE, NOT_FOUND, Completion, Successor
 from stackmask.pda.ids cimport NO_TOKEN
 from stackmask.pda.memory.checked_vectors cimport refill
 from stackmask.pda.memory.hash_tables cimport NO_VALUE, map_free, map_get, map_init, map_put, map_reset
 from stackmask.pda.stack.configuration_table cimport DEAD
+from stackmask.pda.terms.term_table cimport token_symbol
 
 cdef enum:
-    MORE_VISITS = 20_000        # nodes visited to list successors, beside those of the trie
+    MORE_VISITS = 20_000        # nodes visited to list successors in captures, beside those of the trie
     MOST_IN_CAPTURES = 100      # of these in captures, where each is a new configuration
     CAPTURE_ROOM = 48           # tokens beside twice the need: away from the end, in a capture
     MOST_STEPS = 500            # of all searches of one mask
-    SHAPE_STEPS = 10_000        # of those for the shapes that follow one
-    MOST_SHAPE_STEPS = 1_000    # between shapes, while successors are listed
-    MOST_SHAPES = 4_096
+    FIRST_STEPS = 3_000         # of those of the first mask at a place
+    FIRST_SHAPE_STEPS = 10_000  # of those for shapes
+    SEARCH_STEPS = 1_000        # of one search
+    MOST_SHAPE_STEPS = 4_000    # between shapes, while successors are listed
+    MOST_SHAPES = 1 << 16
     MOST_ROW_BYTES = 1 << 25    # of rows that are kept
     MOST_TOKENS = 1 << 22       # in the groups that are kept
+    MOST_ENTRIES = 1 << 20
 
 
-cdef uint64_t OF_SHAPE = <uint64_t>1 << 40  # in keys of `fork_of`
+# in keys of `fork_of`
+cdef uint64_t OF_SHAPE = <uint64_t>1 << 40
+cdef uint64_t NEAR = <uint64_t>1 << 41
+cdef uint64_t PLACES = <uint64_t>1 << 42
 
 
 @cython.final
@@ -49,7 +57,7 @@ cdef class BudgetMasks:
     cdef size_t nbytes(self) noexcept nogil:
         """Return about how many bytes are held."""
         cdef size_t held = 4 * (self.rows.size() + self.tokens.size()) + self.shapes.nbytes()
-        return held + sizeof(Successors) * self.groups.size()
+        return held + sizeof(Successors) * self.groups.size() + sizeof(Visit) * self.entries.size()
 
     cdef int forget(self) except -1 nogil:
         """Forget the successors of all configurations."""
@@ -58,38 +66,87 @@ cdef class BudgetMasks:
         self.forks.clear()
         self.groups.clear()
         self.tokens.clear()
+        self.entries.clear()
         return 0
 
-    cdef int32_t fork_at(self, ConfigId config) except -1 nogil:
-        """Return the index of what may follow a configuration; listed at the first time."""
-        cdef int32_t at = map_get(&self.fork_of, config)
-        cdef int64_t effort = self.completions.trie.nodes + MORE_VISITS
-        cdef bint complete
-        if at != NO_VALUE:
-            return at
-        if self.tokens.size() > MOST_TOKENS:
-            self.forget()
-        complete = self.completions.collect(config, &effort, 1 + effort // MOST_IN_CAPTURES)
-        return self.keep_fork(config, complete)
+    cdef uint64_t key_of(self, ConfigId config) except? 0 nogil:
+        """Return the key of a configuration in ``fork_of``: those of one shape have one."""
+        if self.completions.family.configs[config].capturing:
+            return OF_SHAPE | <uint64_t>self.shapes.shape_of(config)
+        return <uint64_t>config
 
-    cdef int32_t fork_of_shape(self, ConfigId config) except -1 nogil:
-        """Return the same for the shape of a configuration in a capture."""
-        cdef int64_t effort = self.completions.trie.nodes + MORE_VISITS
-        cdef int32_t shape, at
+    cdef int32_t fork_at(self, ConfigId config) except -1 nogil:
+        """Return the index of what may follow a configuration; listed at the first time.
+
+        Cost of the first time: a step for each node of the trie that is alive.
+        """
+        cdef int32_t at = map_get(&self.fork_of, self.key_of(config)), steps = MOST_SHAPE_STEPS
         cdef bint complete
-        if self.tokens.size() > MOST_TOKENS or self.shapes.configs.size() > MOST_SHAPES:
-            self.forget()
-        shape = self.shapes.shape_of(config)
-        at = map_get(&self.fork_of, OF_SHAPE | <uint64_t>shape)
         if at != NO_VALUE:
             return at
-        complete = self.shapes.collect(
-            self.completions.trie, shape, self.completions.successors, &effort, 1 + effort // MOST_SHAPE_STEPS
+        if (
+            self.tokens.size() > MOST_TOKENS
+            or self.entries.size() > MOST_ENTRIES
+            or self.shapes.shapes.size() > MOST_SHAPES
+        ):
+            self.forget()
+        complete = self.shapes.list_tokens(
+            self.completions.trie, config, self.completions.successors, &steps, False
         )
         if not self.completions.class_numbers.empty():
-            self.completions.collect_special(self.shapes.configs[shape])
+            self.completions.collect_special(config, self.completions.family.configs[config].capturing)
         self.completions.end_tokens()
-        return self.keep_fork(OF_SHAPE | <uint64_t>shape, complete)
+        at = self.keep_fork(self.key_of(config), complete)
+        self.forks[at].first_entry = <int32_t>self.entries.size()
+        self.forks[at].entry_count = <int32_t>self.shapes.entries.size()
+        self.entries.append(self.shapes.entries.begin(), self.shapes.entries.end())
+        return at
+
+    cdef int32_t places_at(self, ConfigId config) except -1 nogil:
+        """Return the index of the places after the tokens that may come next, without the tokens.
+
+        Cost of the first time: a step for each node of the trie that is alive, but for subtrees in which all
+        characters lead back.
+        """
+        cdef int32_t at = map_get(&self.fork_of, PLACES | self.key_of(config)), steps = MOST_SHAPE_STEPS
+        cdef bint complete
+        cdef size_t c
+        cdef Successor found
+        if at != NO_VALUE:
+            return at
+        complete = self.shapes.list_tokens(
+            self.completions.trie, config, self.completions.successors, &steps, True
+        )
+        found.token = NO_TOKEN
+        found.by_shape = self.completions.family.configs[config].capturing
+        for c in range(self.completions.class_numbers.size()):
+            found.next = self.completions.family.step(config, token_symbol(self.completions.class_numbers[c]))
+            if found.next > DEAD:
+                self.completions.successors.push_back(found)
+        self.completions.end_tokens()
+        return self.keep_fork(PLACES | self.key_of(config), complete)
+
+    cdef int32_t near_fork_at(self, ConfigId config, Fork fork) except -1 nogil:
+        """Return the index of some tens of the shortest tokens that enter a capture, each with its place."""
+        cdef int32_t at = map_get(&self.fork_of, NEAR | <uint64_t>config), e
+        cdef int64_t effort = self.completions.trie.nodes + MORE_VISITS
+        cdef Visit entry
+        if at != NO_VALUE:
+            return at
+        self.completions.visits.clear()
+        self.completions.successors.clear()
+        if self.completions.family.configs[config].capturing:
+            entry.node = 0
+            entry.config = config
+            self.completions.visits.push_back(entry)
+        else:
+            for e in range(fork.first_entry, fork.first_entry + fork.entry_count):
+                entry = self.entries[e]
+                self.completions.visits.push_back(entry)
+                self.completions.add_tokens(entry.node, entry.config)
+        self.completions.collect_visits(&effort, 1 + effort // MOST_IN_CAPTURES)
+        self.completions.end_tokens()
+        return self.keep_fork(NEAR | <uint64_t>config, False)
 
     cdef int32_t keep_fork(self, uint64_t key, bint complete) except -1 nogil:
         """Keep the successors that were listed, those that lead to one configuration together."""
@@ -97,21 +154,25 @@ cdef class BudgetMasks:
         cdef size_t i
         cdef Fork fork
         cdef Successors group
+        cdef Successor found
         fork.complete = complete
-        fork.most = 0
-        fork.measured = False
+        fork.most = fork.most_by_shape = fork.first_entry = fork.entry_count = 0
+        fork.measured = fork.searched = False
         fork.first = <int32_t>self.groups.size()
         self.completions.terms.meter.spend(1 + self.completions.successors.size() // 4)
         map_reset(&self.group_of)
         self.chosen.clear()
         group.next = DEAD
+        group.by_shape = False
         for i in range(self.completions.successors.size()):
-            if self.completions.successors[i].next != group.next:
-                group.next = self.completions.successors[i].next
-                g = map_get(&self.group_of, group.next)
+            found = self.completions.successors[i]
+            if found.next != group.next or found.by_shape != group.by_shape:
+                group.next = found.next
+                group.by_shape = found.by_shape
+                g = map_get(&self.group_of, (<uint64_t>group.next << 1) | group.by_shape)
                 if g == NO_VALUE:
                     g = <int32_t>self.groups.size()
-                    map_put(&self.group_of, group.next, g)
+                    map_put(&self.group_of, (<uint64_t>group.next << 1) | group.by_shape, g)
                     group.first = group.count = 0
                     self.groups.push_back(group)
             self.groups[g].count += 1
@@ -134,27 +195,38 @@ cdef class BudgetMasks:
         self.forks.push_back(fork)
         return at
 
-    cdef bint goes_by_shape(self, ConfigId config) noexcept nogil:
-        """Tell whether tokens lead to as many configurations as there are captured texts."""
-        return self.completions.family.configs[config].capturing and not self.completions.resolves
-
     # -- rows --------------------------------------------------------------------------------------
 
-    cdef bint spares_all(self, ConfigId config, int32_t room) except -1 nogil:
-        """Tell whether every token leaves enough, if ``room`` tokens may follow it. Cost: a look-up.
+    cdef int32_t asked_of(self, int32_t needed, ConfigId config) noexcept nogil:
+        """Return how many tokens must be left after a token whose shape needs so many.
 
-        Inside of a capture each token leads elsewhere, and away from the end the shape decides.
+        Where resolvers read captured texts, what ``config`` needs counts as well: a tag that is long is long
+        when it is closed.
         """
-        cdef int32_t at
-        if self.goes_by_shape(config):
-            at = map_get(&self.fork_of, OF_SHAPE | <uint64_t>self.shapes.shape_of(config))
-            if at != NO_VALUE and self.forks[at].complete and self.forks[at].measured:
-                if CAPTURE_ROOM + 2 * self.forks[at].most <= room:
-                    return True
-        at = map_get(&self.fork_of, config)
-        if at == NO_VALUE or not self.forks[at].complete or not self.forks[at].measured:
+        if self.completions.resolves:
+            needed = max(needed, self.completions.known(config).fewest)
+        return min(CAPTURE_ROOM + 2 * <int64_t>needed, NOT_FOUND)
+
+    cdef bint leaves_enough(self, Fork fork, ConfigId config, int32_t room) noexcept nogil:
+        """Tell whether all tokens that go through a capture leave enough.
+
+        Those that are missing in the list are taken to need no more than twice what is asked of the others.
+        """
+        cdef int64_t asked
+        if fork.complete and fork.most_by_shape < 0:
+            return True
+        asked = self.asked_of(max(fork.most_by_shape, 0), config)
+        return (asked if fork.complete else 2 * asked) <= room
+
+    cdef bint spares_all(self, ConfigId config, int32_t room) except -1 nogil:
+        """Tell whether every token leaves enough, if ``room`` tokens may follow it. Cost: a look-up."""
+        cdef uint64_t key = self.key_of(config)
+        cdef int32_t at = map_get(&self.fork_of, PLACES | key)
+        if at == NO_VALUE:
+            at = map_get(&self.fork_of, key)
+        if at == NO_VALUE or not self.forks[at].measured or self.forks[at].most > room:
             return False
-        return self.forks[at].most <= room
+        return self.leaves_enough(self.forks[at], config, room)
 
     cdef bint restore(self, ConfigId config, int32_t room, uint32_t* words) noexcept nogil:
         """Write a row that was kept. Return False if there is none."""
@@ -178,70 +250,100 @@ cdef class BudgetMasks:
     cdef int cut(self, ConfigId config, int32_t room, uint32_t* words) except -1 nogil:
         """Clear tokens after which the text cannot end within ``room`` tokens, the stop token not counted.
 
-        ``words``: the mask without a budget. Cost: an end for each successor that has none yet, once.
+        ``words``: the mask without a budget. An end of ``config`` must be known. Cost: an end for each
+        successor that has none yet, once.
         """
+        cdef int32_t at = self.places_at(config), g, t, needed
         cdef Fork fork
-        cdef int32_t at, g, t, needed, most = 0, steps = MOST_STEPS
         cdef TokenId token
-        # in captures too many places are new for each to get a search for a shortest text
-        cdef Effort effort = BY_HASTE if self.completions.family.configs[config].capturing else BY_TEXT
+        if self.measure(config, at, room) and self.forks[at].most <= room:
+            return 0
         at = self.fork_at(config)
+        if not self.measure(config, at, room):
+            return self.keep_sure(config, room, self.forks[at], words)
         fork = self.forks[at]
         for g in range(fork.first, fork.first + fork.count):
-            needed = self.completions.known(self.groups[g].next).fewest
-            if needed > room:
-                needed = self.completions.few(self.groups[g].next, &steps, effort)
-            most = max(most, needed)
-            if needed > room and fork.complete:  # mutant: enough-room
-                self.completions.terms.meter.spend(1 + self.groups[g].count // 4)
-                for t in range(self.groups[g].first, self.groups[g].first + self.groups[g].count):
-                    token = self.tokens[t]
-                    words[token >> 5] &= ~(<uint32_t>1 << (token & 31))
-        self.forks[at].most = most
-        self.forks[at].measured = True
-        if not fork.complete:
-            refill(self.scratch, self.width, 0)
-            self.completions.terms.meter.spend(self.width // 8)
-            # a successor needs at least one token less: nearer to the end, no shape has enough
-            needed = self.completions.known(config).fewest
-            if self.goes_by_shape(config) and CAPTURE_ROOM + 2 * (needed - 1) <= room:
-                self.list_by_shape(config, room)
-            self.keep_listed(config, room, self.forks[self.fork_at(config)], words)
-        return 0
-
-    cdef int list_by_shape(self, ConfigId config, int32_t room) except -1 nogil:
-        """List in ``scratch`` the tokens after whose shape far more tokens are left than it needs."""
-        cdef int32_t at = self.fork_of_shape(config), g, t, needed, most = 0, steps = 0
-        cdef Fork fork = self.forks[at]
-        cdef TokenId token
-        if not fork.measured:
-            steps = SHAPE_STEPS
-        for g in range(fork.first, fork.first + fork.count):
-            needed = self.completions.few(self.groups[g].next, &steps, BY_HASTE)
-            most = max(most, needed)
-            if CAPTURE_ROOM + 2 * needed > room:
+            needed = 0 if self.groups[g].by_shape else self.completions.known(self.groups[g].next).fewest
+            if needed <= room:  # mutant: enough-room
                 continue
             self.completions.terms.meter.spend(1 + self.groups[g].count // 4)
             for t in range(self.groups[g].first, self.groups[g].first + self.groups[g].count):
                 token = self.tokens[t]
-                self.scratch[token >> 5] |= <uint32_t>1 << (token & 31)
-        self.forks[at].most = most
-        self.forks[at].measured = True
+                words[token >> 5] &= ~(<uint32_t>1 << (token & 31))
         return 0
 
-    cdef int keep_listed(self, ConfigId config, int32_t room, Fork fork, uint32_t* words) except -1 nogil:
-        """Keep of the allowed tokens those in ``scratch``, and those that are known to end in time."""
-        cdef int32_t g, t
-        cdef TokenId token
-        cdef Completion witness = self.completions.known(config)
+    cdef int32_t search(self, ConfigId config, int32_t room, int32_t* steps) except -1 nogil:
+        """Return how many tokens a successor needs, by a short text, or else by the shortest."""
+        cdef int32_t needed, given, left
+        given = left = min(steps[0], <int32_t>SEARCH_STEPS)
+        needed = self.completions.few(config, &left, BY_HASTE)
+        if needed > room:
+            needed = self.completions.few(config, &left)
+        steps[0] -= given - left
+        return needed
+
+    cdef bint measure(self, ConfigId config, int32_t at, int32_t room) except -1 nogil:
+        """Find what successors need. Tell whether all that go through a capture leave enough."""
+        cdef Fork fork = self.forks[at]
+        cdef int32_t g, needed
+        cdef int32_t steps = MOST_STEPS if fork.searched else FIRST_STEPS
+        cdef int32_t shape_steps = MOST_STEPS if fork.searched else FIRST_SHAPE_STEPS
+        self.completions.estimates.prepare()
+        fork.most = 0
+        fork.most_by_shape = -1
         for g in range(fork.first, fork.first + fork.count):
-            if self.completions.known(self.groups[g].next).fewest > room:
-                continue
-            for t in range(self.groups[g].first, self.groups[g].first + self.groups[g].count):
-                token = self.tokens[t]
-                self.scratch[token >> 5] |= <uint32_t>1 << (token & 31)
-        if witness.token != NO_TOKEN and witness.fewest <= room + 1:
-            self.scratch[witness.token >> 5] |= <uint32_t>1 << (witness.token & 31)
-        for t in range(self.width):
-            words[t] &= self.scratch[t]
+            needed = self.completions.known(self.groups[g].next).fewest
+            if self.groups[g].by_shape:
+                if needed >= NOT_FOUND:
+                    # a byte takes at most a token
+                    needed = self.completions.estimates.of_config(self.groups[g].next)
+                    if self.asked_of(needed, config) > room:
+                        needed = self.search(self.groups[g].next, room, &shape_steps)
+                        fork.searched = True
+                fork.most_by_shape = max(fork.most_by_shape, needed)
+            else:
+                if needed > room:
+                    needed = self.search(self.groups[g].next, room, &steps)
+                    fork.searched = True
+                fork.most = max(fork.most, needed)
+        fork.measured = True
+        self.forks[at] = fork
+        return self.leaves_enough(fork, config, room)
+
+    cdef int keep_sure(self, ConfigId config, int32_t room, Fork fork, uint32_t* words) except -1 nogil:
+        """Keep of the allowed tokens those that leave enough; in captures some are asked one by one."""
+        cdef int32_t g, needed, steps = MOST_STEPS
+        cdef size_t w
+        cdef Completion witness = self.completions.known(config)
+        refill(self.scratch, self.width, 0)
+        self.completions.terms.meter.spend(self.width // 8)
+        for g in range(fork.first, fork.first + fork.count):
+            needed = self.completions.known(self.groups[g].next).fewest
+            if self.groups[g].by_shape:
+                needed = self.asked_of(needed, config)
+            if needed <= room:
+                self.keep_group(self.groups[g])
+        # a successor needs at least one token less
+        if witness.fewest <= room + 1:
+            fork = self.forks[self.near_fork_at(config, fork)]
+            for g in range(fork.first, fork.first + fork.count):
+                needed = self.completions.known(self.groups[g].next).fewest
+                if needed > room:
+                    needed = self.completions.few(self.groups[g].next, &steps, BY_HASTE)
+                if needed <= room:
+                    self.keep_group(self.groups[g])
+            if witness.token != NO_TOKEN:
+                self.scratch[witness.token >> 5] |= <uint32_t>1 << (witness.token & 31)
+        for w in range(<size_t>self.width):
+            words[w] &= self.scratch[w]
+        return 0
+
+    cdef int keep_group(self, Successors group) except -1 nogil:
+        """Add tokens to ``scratch``."""
+        cdef int32_t t
+        cdef TokenId token
+        self.completions.terms.meter.spend(1 + group.count // 4)
+        for t in range(group.first, group.first + group.count):
+            token = self.tokens[t]
+            self.scratch[token >> 5] |= <uint32_t>1 << (token & 31)
         return 0

@@ -1,10 +1,10 @@
 # Configurations that differ only in captured texts, as one. See capture_shapes.pyx.
-from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
+from libc.stdint cimport int32_t, uint8_t, uint64_t
 from libcpp.vector cimport vector
 
-from stackmask.pda.completion.completions cimport Successor
+from stackmask.pda.completion.completions cimport Successor, Visit
 from stackmask.pda.context.semantic_states cimport Semantics
-from stackmask.pda.ids cimport ConfigId, NodeId
+from stackmask.pda.ids cimport ConfigId, MapId, NodeId
 from stackmask.pda.memory.hash_tables cimport KeyMap
 from stackmask.pda.stack.configurations cimport ConfigSpace
 from stackmask.pda.vocabulary.token_trie cimport Trie
@@ -13,9 +13,25 @@ cdef enum:
     NO_SHAPE = -1           # nothing comes after a byte
 
 
+cdef struct Shape:
+    ConfigId config         # the first one that was met
+    MapId map               # the classes of bytes that it distinguishes
+    int32_t first           # steps[first:first + classes of the map]
+
+
 cdef struct ShapeVisit:
     NodeId node
-    int32_t shape
+    ConfigId config         # outside of captures, or that of the shape
+    int32_t shape           # NO_SHAPE outside of captures
+
+
+cdef struct Loop:
+    # the characters that lead a place back to itself
+    uint64_t ascii[2]
+    uint64_t leads          # first bytes from 0xC0 on of longer ones
+    int32_t first           # inside[first:first + count]: the places inside of longer ones
+    int32_t count
+    uint64_t walk           # the last one that listed these
 
 
 cdef class CaptureShapes:
@@ -23,15 +39,34 @@ cdef class CaptureShapes:
     cdef ConfigSpace family
     cdef Semantics semantics
     cdef KeyMap index                   # hash of what a shape has -> shape
-    cdef vector[ConfigId] configs       # by shape: the first configuration that was met
-    cdef vector[int32_t] steps          # by shape and byte: the shape after it, NO_SHAPE or NOT_STEPPED
+    cdef vector[Shape] shapes
+    # by shape and class of bytes: the shape after it, NO_SHAPE or NOT_STEPPED
+    cdef vector[int32_t] steps
+    cdef KeyMap loop_index              # place -> index in `loops`
+    cdef vector[Loop] loops
+    cdef vector[ShapeVisit] inside
+    cdef vector[Visit] entries          # of the last list: where tokens enter a capture
+    # scratch
     cdef vector[ShapeVisit] visits
+    cdef vector[ShapeVisit] partial
+    cdef KeyMap met                     # places that are listed -> 1
+    cdef uint64_t last_key              # of the place that was listed last
+    cdef uint64_t walk                  # the number of the list
 
-    cdef uint64_t hash_of(self, ConfigId config) except * nogil
+    cdef uint64_t hash_of(self, ConfigId config) except? 0 nogil
     cdef int32_t shape_of(self, ConfigId config) except -3 nogil
-    cdef int32_t after(self, int32_t shape, uint8_t byte, int64_t* effort, int64_t price) except -3 nogil
-    cdef bint collect(
-        self, Trie trie, int32_t shape, vector[Successor]& out, int64_t* effort, int64_t price
+    cdef int32_t after(self, int32_t shape, uint8_t byte, int32_t* steps) except -3 nogil
+    cdef int place_of(self, ConfigId config, ShapeVisit* out) except -1 nogil
+    cdef int follow(self, ShapeVisit at, uint8_t byte, int32_t* steps, ShapeVisit* out) except -1 nogil
+    cdef int32_t loop_at(self, ShapeVisit at, int32_t* steps) except -1 nogil
+    cdef bint returns(self, ShapeVisit at, uint8_t lead, int32_t* steps) except -1 nogil
+    cdef int add_place(self, ShapeVisit at, vector[Successor]& out) except -1 nogil
+    cdef bint skips(
+        self, Trie trie, ShapeVisit at, vector[Successor]& out, int32_t* steps
+    ) except -1 nogil
+    cdef int list_entry(self, NodeId node, ConfigId config) except -1 nogil
+    cdef bint list_tokens(
+        self, Trie trie, ConfigId config, vector[Successor]& out, int32_t* steps, bint places
     ) except -1 nogil
     cdef int forget(self) except -1 nogil
     cdef size_t nbytes(self) noexcept nogil

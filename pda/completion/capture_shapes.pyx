@@ -1,24 +1,34 @@
 # distutils: language = c++
-"""Configurations that differ only in captured texts, as one shape.
+"""Where tokens lead, with configurations that differ only in captured texts as one shape.
 
 Inside of a capture each byte leads to another configuration, since what was captured is a part of it. What
 is left to write hardly depends on it. A shape has the local states, the frames and the semantic state
 without the captured texts and the undeclared keys of the object, and stands for all configurations that have
-these. The first one that was met says where bytes lead and what is needed. That is no proof for the others,
-whose text may be one that is forbidden.
+these. The first one that was met says where bytes lead and what is needed: bytes that its states do not tell
+apart lead to one shape. That is no proof for the others, whose text may be one that is forbidden.
+
+A *place* is a configuration, or in captures a shape.
 """
 
 cimport cython
 from libc.stdint cimport uint32_t
 
 from stackmask.pda.context.object_keys cimport KEYS_UNKNOWN
-from stackmask.pda.ids cimport KeysId, SemId
+from stackmask.pda.ids cimport NO_SUMMARY, NO_TOKEN, KeysId, SemId
 from stackmask.pda.memory.hash_tables cimport NO_VALUE, map_free, map_get, map_init, map_put, map_reset, mix
 from stackmask.pda.stack.configuration_draft cimport Member
 from stackmask.pda.stack.configuration_table cimport DEAD
+from stackmask.pda.terms.term_table cimport MAP_ONE
+from stackmask.pda.vocabulary.subtree_summary cimport SubtreeSummary
 
 cdef enum:
     NOT_STEPPED = -2
+    LOOP_WORK = 512         # units of a place that is asked which characters lead back
+    MOST_INSIDE = 24        # places inside of the characters that begin with one byte
+
+
+cdef inline uint64_t place_key(const ShapeVisit& at) noexcept nogil:
+    return (<uint64_t>at.config << 1) | <uint64_t>(at.shape != NO_SHAPE)
 
 
 @cython.final
@@ -29,22 +39,31 @@ cdef class CaptureShapes:
         self.family = family
         self.semantics = semantics
         map_init(&self.index)
+        map_init(&self.loop_index)
+        map_init(&self.met)
 
     def __dealloc__(self):
         map_free(&self.index)
+        map_free(&self.loop_index)
+        map_free(&self.met)
 
     cdef size_t nbytes(self) noexcept nogil:
         """Return about how many bytes are held."""
-        return 4 * (self.steps.capacity() + self.configs.capacity()) + 12 * self.index.mask
+        cdef size_t held = 4 * self.steps.capacity() + sizeof(Shape) * self.shapes.capacity()
+        held += sizeof(Loop) * self.loops.capacity() + sizeof(ShapeVisit) * self.inside.capacity()
+        return held + 12 * (self.index.mask + self.loop_index.mask)
 
     cdef int forget(self) except -1 nogil:
         """Forget all shapes."""
         map_reset(&self.index)
-        self.configs.clear()
+        map_reset(&self.loop_index)
+        self.loops.clear()
+        self.inside.clear()
+        self.shapes.clear()
         self.steps.clear()
         return 0
 
-    cdef uint64_t hash_of(self, ConfigId config) except * nogil:
+    cdef uint64_t hash_of(self, ConfigId config) except? 0 nogil:
         """Return a hash of all that a shape has."""
         cdef int32_t i, first = self.family.configs[config].first, count = self.family.configs[config].count
         cdef uint64_t h = mix(73, <uint32_t>self.family.configs[config].accepting)
@@ -68,57 +87,209 @@ cdef class CaptureShapes:
     cdef int32_t shape_of(self, ConfigId config) except -3 nogil:
         """Return the shape of a configuration, a new one if it has none."""
         cdef uint64_t h = self.hash_of(config)
-        cdef int32_t shape = map_get(&self.index, h)
-        if shape == NO_VALUE:
-            shape = <int32_t>self.configs.size()
-            self.steps.resize(self.steps.size() + 256, NOT_STEPPED)
-            self.configs.push_back(config)
-            map_put(&self.index, h, shape)
-        return shape
+        cdef int32_t i, first, found = map_get(&self.index, h)
+        cdef Shape shape
+        if found == NO_VALUE:
+            found = <int32_t>self.shapes.size()
+            shape.config = config
+            shape.map = MAP_ONE
+            first = self.family.configs[config].first
+            for i in range(first, first + self.family.configs[config].count):
+                shape.map = self.family.terms.classes.map_meet(
+                    shape.map, self.family.terms.classes_of(self.family.members[i].state)
+                )
+            shape.first = <int32_t>self.steps.size()
+            i = self.family.terms.classes.maps[shape.map].count
+            self.steps.resize(self.steps.size() + i, NOT_STEPPED)
+            self.shapes.push_back(shape)
+            map_put(&self.index, h, found)
+        return found
 
-    cdef int32_t after(self, int32_t shape, uint8_t byte, int64_t* effort, int64_t price) except -3 nogil:
-        """Return the shape after a byte, or NO_SHAPE. A step that was not taken before costs ``price``."""
-        cdef size_t at = 256 * <size_t>shape + byte
+    cdef int32_t after(self, int32_t shape, uint8_t byte, int32_t* steps) except -3 nogil:
+        """Return the shape after a byte, or NO_SHAPE. ``steps`` counts down those not taken before."""
+        cdef size_t at = self.shapes[shape].first
         cdef ConfigId next
+        at += self.family.terms.classes.maps[self.shapes[shape].map].of[byte]
         if self.steps[at] == NOT_STEPPED:
-            effort[0] -= price
-            next = self.family.step(self.configs[shape], byte)
+            steps[0] -= 1
+            next = self.family.step(self.shapes[shape].config, byte)
             shape = NO_SHAPE if next <= DEAD else self.shape_of(next)
             self.steps[at] = shape
         return self.steps[at]
 
-    cdef bint collect(
-        self, Trie trie, int32_t shape, vector[Successor]& out, int64_t* effort, int64_t price
-    ) except -1 nogil:
-        """List tokens and where they lead: to the configuration of a shape. False if ``effort`` ran out.
+    cdef int place_of(self, ConfigId config, ShapeVisit* out) except -1 nogil:
+        """Give a configuration as a place: in captures, that of its shape."""
+        out.config = config
+        out.shape = NO_SHAPE
+        if config > DEAD and self.family.configs[config].capturing:
+            out.shape = self.shape_of(config)
+            out.config = self.shapes[out.shape].config
+        return 0
 
-        Cost: a look-up for each node of the trie that is alive, and for each step between shapes ``price``.
+    cdef int follow(self, ShapeVisit at, uint8_t byte, int32_t* steps, ShapeVisit* out) except -1 nogil:
+        """Give the place after a byte; its configuration is DEAD if there is none."""
+        if at.shape == NO_SHAPE:
+            return self.place_of(self.family.step(at.config, byte), out)
+        out.shape = self.after(at.shape, byte, steps)
+        out.config = <int32_t>DEAD if out.shape == NO_SHAPE else self.shapes[out.shape].config
+        return 0
+
+    # -- subtrees in which all characters lead back --------------------------------------------------
+
+    cdef int32_t loop_at(self, ShapeVisit at, int32_t* steps) except -1 nogil:
+        """Return the index of the characters that lead a place back to itself; found at the first time."""
+        cdef uint64_t key = place_key(at)
+        cdef int32_t found = map_get(&self.loop_index, key), byte
+        cdef ShapeVisit next
+        cdef Loop loop
+        if found != NO_VALUE:
+            return found
+        self.family.terms.meter.spend(LOOP_WORK)
+        loop.ascii[0] = loop.ascii[1] = loop.leads = loop.walk = 0
+        self.partial.clear()
+        for byte in range(0x80):
+            self.follow(at, <uint8_t>byte, steps, &next)
+            if next.config == at.config and next.shape == at.shape:
+                loop.ascii[byte >> 6] |= <uint64_t>1 << (byte & 63)
+        if loop.ascii[0] | loop.ascii[1]:
+            for byte in range(0xC2, 0xF5):
+                if self.returns(at, <uint8_t>byte, steps):
+                    loop.leads |= <uint64_t>1 << (byte - 0xC0)
+        loop.first = <int32_t>self.inside.size()
+        loop.count = <int32_t>self.partial.size()
+        self.inside.insert(self.inside.end(), self.partial.begin(), self.partial.end())
+        found = <int32_t>self.loops.size()
+        self.loops.push_back(loop)
+        map_put(&self.loop_index, key, found)
+        return found
+
+    cdef bint returns(self, ShapeVisit at, uint8_t lead, int32_t* steps) except -1 nogil:
+        """Tell whether each character that begins so leads back or nowhere.
+
+        Adds the places inside of such characters to ``partial``.
+        """
+        cdef size_t next = self.partial.size(), first = next, last, i
+        cdef int32_t byte, left = 3 if lead >= 0xF0 else (2 if lead >= 0xE0 else 1)
+        cdef ShapeVisit inner
+        self.follow(at, lead, steps, &inner)
+        if inner.config <= DEAD:
+            return True
+        self.partial.push_back(inner)
+        while left:
+            left -= 1
+            last = self.partial.size()
+            while next < last:
+                for byte in range(0x80, 0xC0):
+                    self.follow(self.partial[next], <uint8_t>byte, steps, &inner)
+                    if inner.config <= DEAD or (inner.config == at.config and inner.shape == at.shape):
+                        continue
+                    if not left or self.partial.size() - first >= MOST_INSIDE:
+                        self.partial.resize(first)
+                        return False
+                    i = last
+                    while i < self.partial.size() and (
+                        self.partial[i].config != inner.config or self.partial[i].shape != inner.shape
+                    ):
+                        i += 1
+                    if i == self.partial.size():
+                        self.partial.push_back(inner)
+                next += 1
+        return True
+
+    cdef int add_place(self, ShapeVisit at, vector[Successor]& out) except -1 nogil:
+        """List a place, if it is not listed yet."""
+        cdef Successor found
+        if place_key(at) == self.last_key or map_get(&self.met, place_key(at)) != NO_VALUE:
+            return 0
+        self.last_key = place_key(at)
+        map_put(&self.met, self.last_key, 1)
+        found.token = NO_TOKEN
+        found.next = at.config
+        found.by_shape = at.shape != NO_SHAPE
+        out.push_back(found)
+        return 0
+
+    cdef bint skips(self, Trie trie, ShapeVisit at, vector[Successor]& out, int32_t* steps) except -1 nogil:
+        """Tell whether all characters under a node lead its place back to itself.
+
+        If so, list where the tokens under it end.
+        """
+        cdef SubtreeSummary* under
+        cdef Loop* loop
+        cdef int32_t i
+        if trie.summary_of[at.node] == NO_SUMMARY:
+            return False
+        i = self.loop_at(at, steps)
+        loop = &self.loops[i]
+        under = &trie.summaries[trie.summary_of[at.node]]
+        if under.ascii[0] & ~loop.ascii[0] | under.ascii[1] & ~loop.ascii[1] | under.leads & ~loop.leads:
+            return False
+        self.add_place(at, out)
+        if under.leads and loop.walk != self.walk:
+            loop.walk = self.walk
+            for i in range(loop.first, loop.first + loop.count):
+                self.add_place(self.inside[i], out)
+        return True
+
+    # -- lists ---------------------------------------------------------------------------------------
+
+    cdef int list_entry(self, NodeId node, ConfigId config) except -1 nogil:
+        """Note where tokens enter a capture, with the configuration itself."""
+        cdef Visit entry
+        entry.node = node
+        entry.config = config
+        self.entries.push_back(entry)
+        return 0
+
+    cdef bint list_tokens(
+        self, Trie trie, ConfigId config, vector[Successor]& out, int32_t* steps, bint places
+    ) except -1 nogil:
+        """List the tokens that may come next and where they lead.
+
+        Those that go through a capture lead to the configuration of a shape. ``steps``: those between shapes
+        that may be taken. Returns False if they ran out: then tokens that go through a capture are missing.
+        ``places``: list only where tokens lead, and perhaps some more places. Cost: a step for each node of
+        the trie that is alive; of places, but for the subtrees in which all characters lead back.
         """
         cdef ShapeVisit at, below
         cdef size_t next = 0
         cdef int32_t kid, t
         cdef Successor found
+        cdef bint complete = True
         out.clear()
+        self.entries.clear()
         self.visits.clear()
+        map_reset(&self.met)
+        self.last_key = ~<uint64_t>0
+        self.walk += 1
         at.node = 0
-        at.shape = shape
+        self.place_of(config, &at)
+        if at.shape != NO_SHAPE:
+            self.list_entry(0, config)
         self.visits.push_back(at)
         while next < self.visits.size():
             at = self.visits[next]
             next += 1
             self.family.terms.meter.spend(2 + trie.kid_first[at.node + 1] - trie.kid_first[at.node])
-            if effort[0] <= 0:
-                return False
+            if steps[0] <= 0 and at.shape != NO_SHAPE:
+                complete = False
+                continue
             for kid in range(trie.kid_first[at.node], trie.kid_first[at.node + 1]):
-                below.shape = self.after(at.shape, trie.kid_byte[kid], effort, price)
-                if below.shape == NO_SHAPE:
+                self.follow(at, trie.kid_byte[kid], steps, &below)
+                if below.config <= DEAD:
                     continue
-                effort[0] -= 1
                 below.node = trie.kid_node[kid]
-                found.next = self.configs[below.shape]
-                for t in range(trie.token_first[below.node], trie.token_first[below.node + 1]):
-                    found.token = trie.tokens[t]
-                    out.push_back(found)
+                if at.shape == NO_SHAPE and below.shape != NO_SHAPE:
+                    self.list_entry(below.node, self.family.step(at.config, trie.kid_byte[kid]))
+                if not places:
+                    found.next = below.config
+                    found.by_shape = below.shape != NO_SHAPE
+                    for t in range(trie.token_first[below.node], trie.token_first[below.node + 1]):
+                        found.token = trie.tokens[t]
+                        out.push_back(found)
+                elif trie.token_first[below.node] < trie.token_first[below.node + 1]:
+                    self.add_place(below, out)
                 if trie.kid_first[below.node] < trie.kid_first[below.node + 1]:
-                    self.visits.push_back(below)
-        return True
+                    if not places or not self.skips(trie, below, out, steps):
+                        self.visits.push_back(below)
+        return complete

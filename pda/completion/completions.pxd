@@ -34,6 +34,7 @@ cdef struct Completion:
 cdef struct Successor:
     TokenId token
     ConfigId next
+    bint by_shape           # `next` stands for the place that the token leads to, see `CaptureShapes`
 
 
 cdef struct Way:
@@ -84,9 +85,9 @@ cdef class Completions:
     cdef int keep_places(self, ConfigId config) except -1 nogil
     cdef ConfigId after(self, ConfigId config, TokenId token) except -3 nogil
     cdef bint collect(self, ConfigId config, int64_t* effort, int64_t price) except -1 nogil
-    cdef int collect_special(self, ConfigId config) except -1 nogil
+    cdef bint collect_visits(self, int64_t* effort, int64_t price) except -1 nogil
+    cdef int add_tokens(self, NodeId node, ConfigId next) except -1 nogil
+    cdef int collect_special(self, ConfigId config, bint by_shape=*) except -1 nogil
     cdef int shorten(self, ConfigId config) except -1 nogil
     cdef int end_tokens(self) except -1 nogil
-    cdef int64_t spent(self) noexcept nogil
-    cdef int64_t allowance(self) noexcept nogil
     cdef size_t nbytes(self) noexcept nogil

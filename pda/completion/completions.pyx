@@ -32,6 +32,16 @@ cdef enum:
     MOST_PLACES = 1 << 12   # of one whose places are all noted
 
 
+cdef int64_t spent(TermStore terms) noexcept nogil:
+    """Return the units of work of a store so far."""
+    return terms.meter.done + terms.meter.granted - terms.meter.credit
+
+
+cdef int64_t allowance(Trie trie) noexcept nogil:
+    """Return how many nodes a search by tokens may visit."""
+    return MANY_VISITS if trie.nodes < SMALL_TRIE else FEW_VISITS
+
+
 @cython.final
 cdef class Completions:
     """The shortest ends in one family. Hold the lock of the store to use it.
@@ -56,7 +66,7 @@ cdef class Completions:
         self.texts = trie.character_groups.token_bytes
         self.estimates = Estimates(family, semantics, costs)
         self.search = TextSearch(self.estimates)
-        self.resolves = costs.survey(start, self.estimates.objects)
+        self.resolves = self.search.far_off = costs.survey(start, self.estimates.objects)
         map_init(&self.index)
         map_init(&self.met)
         for listed, number in token_classes.items():
@@ -343,43 +353,55 @@ cdef class Completions:
         ``effort``: nodes to visit; in captures, where each makes a configuration, one counts ``price``.
         Cost: a step for each node of the trie that is alive.
         """
+        cdef Visit root
+        cdef bint done
+        self.visits.clear()
+        root.node = 0
+        root.config = config
+        self.visits.push_back(root)
+        self.successors.clear()
+        done = self.collect_visits(effort, price)
+        if not self.class_numbers.empty():
+            self.collect_special(config)
+        self.end_tokens()
+        return done
+
+    cdef bint collect_visits(self, int64_t* effort, int64_t price) except -1 nogil:
+        """List the tokens below the nodes in ``visits``, which begin at their configurations."""
         cdef Visit at, below
         cdef size_t next = 0
-        cdef int32_t kid, t
+        cdef int32_t kid
         cdef NodeId node
-        cdef Successor found
-        cdef bint done = True
-        self.successors.clear()
-        self.visits.clear()
-        at.node = 0
-        at.config = config
-        self.visits.push_back(at)
         while next < self.visits.size():
             at = self.visits[next]
             next += 1
             self.terms.meter.spend(2 + self.trie.kid_first[at.node + 1] - self.trie.kid_first[at.node])
             if effort[0] <= 0:
-                done = False
-                break
+                return False
             for kid in range(self.trie.kid_first[at.node], self.trie.kid_first[at.node + 1]):
                 below.config = self.family.step(at.config, self.trie.kid_byte[kid])
                 if below.config <= DEAD:
                     continue
                 effort[0] -= price if self.family.configs[below.config].capturing else 1
                 node = self.trie.kid_node[kid]
-                found.next = below.config
-                for t in range(self.trie.token_first[node], self.trie.token_first[node + 1]):
-                    found.token = self.trie.tokens[t]
-                    self.successors.push_back(found)
+                self.add_tokens(node, below.config)
                 if self.trie.kid_first[node] < self.trie.kid_first[node + 1]:
                     below.node = node
                     self.visits.push_back(below)
-        if not self.class_numbers.empty():
-            self.collect_special(config)
-        self.end_tokens()
-        return done
+        return True
 
-    cdef int collect_special(self, ConfigId config) except -1 nogil:
+    cdef int add_tokens(self, NodeId node, ConfigId next) except -1 nogil:
+        """List the tokens that end at a node."""
+        cdef int32_t t
+        cdef Successor found
+        found.next = next
+        found.by_shape = False
+        for t in range(self.trie.token_first[node], self.trie.token_first[node + 1]):
+            found.token = self.trie.tokens[t]
+            self.successors.push_back(found)
+        return 0
+
+    cdef int collect_special(self, ConfigId config, bint by_shape=False) except -1 nogil:
         """Add the special tokens that may come next to the list; those that are text too lead to both."""
         cdef size_t c, i, before = self.successors.size()
         cdef ConfigId next
@@ -399,6 +421,7 @@ cdef class Completions:
                 for i in range(self.class_tokens[c].size()):
                     found.token = self.class_tokens[c][i]
                     found.next = next
+                    found.by_shape = by_shape
                     at = map_get(&listed, found.token)
                     if at != NO_VALUE:
                         self.successors[at].next = self.family.union_of(self.successors[at].next, next)
@@ -417,21 +440,13 @@ cdef class Completions:
                 self.successors[i].next = self.family.end_token(self.successors[i].next)
         return 0
 
-    cdef int64_t spent(self) noexcept nogil:
-        """Return the units of work of the store so far."""
-        return self.terms.meter.done + self.terms.meter.granted - self.terms.meter.credit
-
-    cdef int64_t allowance(self) noexcept nogil:
-        """Return how many nodes a search by tokens may visit."""
-        return MANY_VISITS if self.trie.nodes < SMALL_TRIE else FEW_VISITS
-
     cdef int shorten(self, ConfigId config) except -1 nogil:
         """Look in breadth for an end of fewer tokens than the one that is known, and keep its witness."""
         cdef int32_t bound = self.known(config).fewest, depth = 0, place = -1, left
         cdef int32_t longest = self.trie.max_depth
         cdef size_t level_end, i, k
         cdef int64_t last_unit
-        cdef int64_t effort = self.allowance(), price = effort // MOST_IN_CAPTURES
+        cdef int64_t effort = allowance(self.trie), price = effort // MOST_IN_CAPTURES
         cdef Way way
         cdef Successor step
         cdef Completion known
@@ -448,12 +463,12 @@ cdef class Completions:
         way.token = NO_TOKEN
         self.ways.push_back(way)
         i = 0
-        last_unit = self.spent() + (MANY_UNITS if self.trie.nodes < SMALL_TRIE else FEW_UNITS)
+        last_unit = spent(self.terms) + (MANY_UNITS if self.trie.nodes < SMALL_TRIE else FEW_UNITS)
         while complete and i < self.ways.size() and depth + 1 < bound:
             level_end = self.ways.size()
             depth += 1
             while complete and i < level_end and depth < bound:
-                complete = self.collect(self.ways[i].config, &effort, price) and self.spent() < last_unit
+                complete = self.collect(self.ways[i].config, &effort, price) and spent(self.terms) < last_unit
                 for k in range(self.successors.size()):
                     step = self.successors[k]
                     if map_get(&self.met, step.next) != NO_VALUE:

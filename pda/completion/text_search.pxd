@@ -48,6 +48,8 @@ cdef class TextSearch:
     cdef int32_t* steps                 # that are left
     cdef bint leaves_out                # places that are like enough others
     cdef int32_t weight                 # of the estimate
+    cdef bint hastily                   # a short text is enough
+    cdef bint far_off                   # estimates may be, since resolvers decide
 
     cdef int note_known(self, ConfigId config, int32_t length) except -1 nogil
     cdef ConfigId find(

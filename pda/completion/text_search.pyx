@@ -15,7 +15,7 @@ has met an end.
 """
 
 cimport cython
-from libc.stdint cimport uint32_t
+from libc.stdint cimport int64_t, uint32_t
 
 from stackmask.pda.completion.estimates cimport with_owed
 from stackmask.pda.completion.term_costs cimport NO_END, joined
@@ -52,6 +52,7 @@ cdef enum:
     MOST_EXACT_STEPS = 4_000
     DEPTH_STEPS = 20_000
     WEIGHTED_STEPS = 50_000
+    MORE_SYMBOLS = 16       # in haste, a known end is taken that is so much longer than twice its estimate
 
 
 cdef struct Stage:
@@ -112,6 +113,7 @@ cdef class TextSearch:
         cdef size_t first = out.size()
         cdef int32_t exact
         cdef Stage now
+        self.hastily = hastily
         left = min(left, <int32_t>MOST_EXACT_STEPS)
         exact = min(EXACT_STEPS + STEPS_FOR_A_BYTE * left, <int32_t>MOST_EXACT_STEPS)
         for stage in range(STAGES):
@@ -191,7 +193,7 @@ cdef class TextSearch:
     cdef int visit(self, ConfigId config, int32_t before, SymbolId symbol, int32_t length) except -1 nogil:
         """Enter a configuration, and propose the steps from it."""
         cdef Reached at
-        cdef int32_t known, index
+        cdef int32_t known, index, left
         at.config = config
         at.before = before
         at.symbol = symbol
@@ -201,6 +203,10 @@ cdef class TextSearch:
             return self.propose(<int32_t>self.reached.size() - 1, <SymbolId>ENDS, 0)
         known = map_get(&self.known, config)
         if known != NO_VALUE:
+            if self.hastily:
+                left = self.estimates.of_config(config)
+                if self.far_off or known <= <int64_t>MORE_SYMBOLS + 2 * <int64_t>left:
+                    known = 0  # it is taken at once
             self.propose(<int32_t>self.reached.size() - 1, <SymbolId>ENDS, known)
         index = <int32_t>self.reached.size() - 1
         self.propose_steps(index)

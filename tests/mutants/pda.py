@@ -174,8 +174,8 @@ ROWS = (
     Mutant(
         "enough-room",
         "pda/completion",
-        "needed > room",
-        "needed > room + 1",
+        "needed <= room",
+        "needed <= room + 1",
         "Under a budget, a token is allowed only if the text can end within the tokens that are left after it.",
         ("tests/runtime/matching/test_budgets.py",),
     ),

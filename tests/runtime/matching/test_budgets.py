@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import itertools
 import random
 from typing import Any
 
 import numpy as np
 import pytest
+from datapack import needs_datapack
 from oracle.fewest_tokens import fewest_tokens, random_case, written
 
 import stackmask as sm
@@ -139,6 +141,81 @@ def test_a_large_budget_changes_no_bit() -> None:
             assert (np.asarray(mask[0]) == np.asarray(mask[1])).all()
 
 
+MANY_TOKENS = [*TOKENS, *map(bytes, itertools.product(b'abcdemnorst ",:{}[]<>/=0.', repeat=3))]
+MANY = sm.Vocabulary([*dict.fromkeys(MANY_TOKENS), None], stop_ids=[len(set(MANY_TOKENS))])
+NAMED = {
+    "type": "object",
+    "properties": {"name": {"type": "string"}, "number": {"type": "integer"}, "parts": {"type": "array"}},
+    "required": ["name"],
+}
+FAR: dict[str, tuple[Any, str]] = {
+    "undeclared keys": (sm.Grammar.from_json_schema(NAMED), '{"name": "a b", "other": {"e": [1]}, "nu": 3}'),
+    "any order": (
+        sm.Grammar.from_json_schema(NAMED, property_order="any"),
+        '{"parts": [], "no": 1, "name": "a b"}',
+    ),
+    "unique items": (
+        sm.Grammar.from_json_schema({"type": "array", "uniqueItems": True, "items": {"type": "string"}}),
+        '["abc", "dem"]',
+    ),
+    "unique objects": (
+        sm.Grammar.from_json_schema({"type": "array", "uniqueItems": True, "items": {"type": "object"}}),
+        '[{"abc": 1}, {"dem": [0, {}]}]',
+    ),
+    "tags": (sm.Grammar.bundled("xml"), "<note><amen a='x'>some text<b/></amen></note>"),
+    "names of SQL": (
+        sm.Grammar.from_sql("sqlite", schema={"men": ["name", "id"]}),
+        "SELECT t.name AS n FROM men AS t WHERE t.id > 0",
+    ),
+}
+
+
+def follow_far(vocabulary: sm.Vocabulary, name: str) -> None:
+    """Compare masks under a large budget with those without one, after each byte of a text."""
+    grammar, text = FAR[name]
+    matcher = sm.Compiler(vocabulary).compile(grammar).matcher()
+    mask = sm.allocate_token_bitmask(2, vocabulary.size)
+    for byte in text.encode():
+        matcher.fill_next_token_bitmask(mask, 0)
+        matcher.fill_next_token_bitmask(mask, 1, budget=4_000)
+        assert (np.asarray(mask[0]) == np.asarray(mask[1])).all()
+        assert matcher.accept_string(bytes([byte]))
+
+
+@pytest.mark.parametrize("name", FAR)
+def test_far_from_the_end_captures_leave_no_token_out(name: str) -> None:
+    follow_far(MANY, name)
+
+
+@needs_datapack
+@pytest.mark.parametrize("name", ["undeclared keys", "any order"])
+def test_so_it_is_with_a_real_vocabulary(name: str) -> None:
+    from exactness.documents import load_tokenizer
+
+    _, vocabulary = load_tokenizer("gpt2-50k")
+    follow_far(vocabulary, name)
+
+
+def test_objects_in_objects_end_with_their_own_keys() -> None:
+    """Their key states are equal, and what their keys take is not."""
+    text = {"type": "string"}
+    inner = [
+        {"type": "object", "properties": dict.fromkeys(names, text), "required": names}
+        for names in (["cd", "ef"], ["ijklmnop", "q"])
+    ]
+    schema = {"type": "object", "properties": {"ab": inner[0], "gh": inner[1]}, "required": ["ab", "gh"]}
+    matcher = (
+        sm.Compiler(VOCABULARY).compile(sm.Grammar.from_json_schema(schema, property_order="any")).matcher()
+    )
+    assert matcher.accept_string('{"x')
+    end = b'":0,"ab":{"cd":"","ef":""},"gh":{"ijklmnop":"","q":""}}'
+    assert len(matcher.shortest_completion().text) <= len(end)
+    before = matcher.account.left
+    assert matcher.accept_string('":0,"y')
+    matcher.shortest_completion()
+    assert before - matcher.account.left < 200_000
+
+
 @pytest.mark.parametrize("spare", [0, 3, 12, 40])
 def test_a_token_after_which_the_text_can_end_in_time_is_allowed(spare: int) -> None:
     sheet = {
@@ -255,8 +332,8 @@ def test_special_tokens_are_counted() -> None:
     "limit",
     [
         {"max_work": 2_000_000},
+        {"max_memory": 1 << 18},
         {"max_memory": 1 << 20},
-        {"max_memory": 4 << 20},
         {"max_semantic_states": 1_000},
         {"max_semantic_states": 10_000},
     ],
@@ -269,7 +346,7 @@ def test_a_text_ends_whole_where_a_limit_is_met(schema: Any, limit: dict[str, in
 
 
 def test_a_mask_that_a_limit_cuts_short_warns() -> None:
-    compiler = sm.Compiler(VOCABULARY, limits=sm.Limits(max_memory=1 << 20))
+    compiler = sm.Compiler(VOCABULARY, limits=sm.Limits(max_memory=1 << 17))
     schema = {"type": "array", "uniqueItems": True, "minItems": 4}
     matcher = compiler.compile(sm.Grammar.from_json_schema(schema)).matcher()
     with pytest.warns(RuntimeWarning, match="max_memory.*only a short end of the text is allowed"):
