@@ -3,7 +3,7 @@ from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
 from libcpp.vector cimport vector
 
 from stackmask.pda.completion.capture_shapes cimport CaptureShapes
-from stackmask.pda.completion.completions cimport Completions, Visit
+from stackmask.pda.completion.completions cimport Completions
 from stackmask.pda.ids cimport ConfigId, TokenId
 from stackmask.pda.memory.growing_array cimport Growing
 from stackmask.pda.memory.hash_tables cimport KeyMap
@@ -23,23 +23,19 @@ cdef struct Fork:
     int32_t count
     int32_t most            # tokens that the worst successor needs, as far as it is known
     int32_t most_by_shape   # of those that stand for others, what the worst must leave
-    int32_t first_entry     # entries[first_entry:first_entry + entry_count]
-    int32_t entry_count
     bint measured           # whether `most` and `most_by_shape` are known
     bint searched           # searches have looked for ends of its successors
-    bint complete           # all tokens are in the groups
+    bint complete           # all places are in the groups
 
 
 cdef class BudgetMasks:
     cdef Completions completions
     cdef int32_t width                  # words of a row
     cdef CaptureShapes shapes
-    # configuration, or OF_SHAPE + shape, also with PLACES; NEAR + configuration -> index in forks
-    cdef KeyMap fork_of
+    cdef KeyMap fork_of                 # configuration, or OF_SHAPE or NEAR and one -> index in forks
     cdef vector[Fork] forks
     cdef Growing[Successors] groups
     cdef Growing[TokenId] tokens
-    cdef Growing[Visit] entries         # where tokens enter a capture
     cdef KeyMap row_of                  # configuration << 32 | room -> index of its row
     cdef Growing[uint32_t] rows
     # scratch
@@ -49,9 +45,9 @@ cdef class BudgetMasks:
     cdef vector[TokenId] placed         # tokens of one fork, by group
 
     cdef int forget(self) except -1 nogil
-    cdef int32_t fork_at(self, ConfigId config) except -1 nogil
+    cdef ConfigId after_special(self, ConfigId config, size_t c) except -3 nogil
     cdef int32_t places_at(self, ConfigId config) except -1 nogil
-    cdef int32_t near_fork_at(self, ConfigId config, Fork fork) except -1 nogil
+    cdef int32_t near_fork_at(self, ConfigId config) except -1 nogil
     cdef int32_t keep_fork(self, uint64_t key, bint complete) except -1 nogil
     cdef uint64_t key_of(self, ConfigId config) except? 0 nogil
     cdef int32_t asked_of(self, int32_t needed, ConfigId config) noexcept nogil
@@ -62,6 +58,7 @@ cdef class BudgetMasks:
     cdef bint leaves_enough(self, Fork fork, ConfigId config, int32_t room) noexcept nogil
     cdef int32_t search(self, ConfigId config, int32_t room, int32_t* steps) except -1 nogil
     cdef bint measure(self, ConfigId config, int32_t at, int32_t room) except -1 nogil
-    cdef int keep_sure(self, ConfigId config, int32_t room, Fork fork, uint32_t* words) except -1 nogil
-    cdef int keep_group(self, Successors group) except -1 nogil
+    cdef int rate_places(self, ConfigId config, Fork fork, int32_t room) except -1 nogil
+    cdef int mark_special(self, ConfigId config) except -1 nogil
+    cdef int mark_near(self, ConfigId config, int32_t room) except -1 nogil
     cdef size_t nbytes(self) noexcept nogil

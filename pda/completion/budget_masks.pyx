@@ -3,13 +3,13 @@
 
 All tokens that lead to one configuration have one answer, so a configuration asks once for each successor.
 What was found is kept: the successors, and the rows that were cut. Away from the end only the places are
-listed to which tokens lead; the tokens themselves are listed where some of them are cut.
+listed to which tokens lead; tokens are looked at where some of them are cut.
 """
 
 cimport cython
 from libc.string cimport memcpy
 
-from stackmask.pda.completion.completions cimport BY_HASTE, NOT_FOUND, Completion, Successor
+from stackmask.pda.completion.completions cimport BY_HASTE, NOT_FOUND, Completion, Successor, Visit
 from stackmask.pda.ids cimport NO_TOKEN
 from stackmask.pda.memory.checked_vectors cimport refill
 from stackmask.pda.memory.hash_tables cimport NO_VALUE, map_free, map_get, map_init, map_put, map_reset
@@ -27,14 +27,12 @@ cdef enum:
     MOST_SHAPE_STEPS = 4_000    # between shapes, while successors are listed
     MOST_SHAPES = 1 << 16
     MOST_ROW_BYTES = 1 << 25    # of rows that are kept
-    MOST_TOKENS = 1 << 22       # in the groups that are kept
-    MOST_ENTRIES = 1 << 20
+    MOST_GROUPS = 1 << 18       # of successors that are kept
 
 
 # in keys of `fork_of`
 cdef uint64_t OF_SHAPE = <uint64_t>1 << 40
 cdef uint64_t NEAR = <uint64_t>1 << 41
-cdef uint64_t PLACES = <uint64_t>1 << 42
 
 
 @cython.final
@@ -57,7 +55,7 @@ cdef class BudgetMasks:
     cdef size_t nbytes(self) noexcept nogil:
         """Return about how many bytes are held."""
         cdef size_t held = 4 * (self.rows.size() + self.tokens.size()) + self.shapes.nbytes()
-        return held + sizeof(Successors) * self.groups.size() + sizeof(Visit) * self.entries.size()
+        return held + sizeof(Successors) * self.groups.size()
 
     cdef int forget(self) except -1 nogil:
         """Forget the successors of all configurations."""
@@ -66,7 +64,6 @@ cdef class BudgetMasks:
         self.forks.clear()
         self.groups.clear()
         self.tokens.clear()
-        self.entries.clear()
         return 0
 
     cdef uint64_t key_of(self, ConfigId config) except? 0 nogil:
@@ -75,74 +72,51 @@ cdef class BudgetMasks:
             return OF_SHAPE | <uint64_t>self.shapes.shape_of(config)
         return <uint64_t>config
 
-    cdef int32_t fork_at(self, ConfigId config) except -1 nogil:
-        """Return the index of what may follow a configuration; listed at the first time.
-
-        Cost of the first time: a step for each node of the trie that is alive.
-        """
-        cdef int32_t at = map_get(&self.fork_of, self.key_of(config)), steps = MOST_SHAPE_STEPS
-        cdef bint complete
-        if at != NO_VALUE:
-            return at
-        if (
-            self.tokens.size() > MOST_TOKENS
-            or self.entries.size() > MOST_ENTRIES
-            or self.shapes.shapes.size() > MOST_SHAPES
-        ):
-            self.forget()
-        complete = self.shapes.list_tokens(
-            self.completions.trie, config, self.completions.successors, &steps, False
-        )
-        if not self.completions.class_numbers.empty():
-            self.completions.collect_special(config, self.completions.family.configs[config].capturing)
-        self.completions.end_tokens()
-        at = self.keep_fork(self.key_of(config), complete)
-        self.forks[at].first_entry = <int32_t>self.entries.size()
-        self.forks[at].entry_count = <int32_t>self.shapes.entries.size()
-        self.entries.append(self.shapes.entries.begin(), self.shapes.entries.end())
-        return at
-
     cdef int32_t places_at(self, ConfigId config) except -1 nogil:
-        """Return the index of the places after the tokens that may come next, without the tokens.
+        """Return the index of the places after the tokens that may come next; listed at the first time.
 
         Cost of the first time: a step for each node of the trie that is alive, but for subtrees in which all
         characters lead back.
         """
-        cdef int32_t at = map_get(&self.fork_of, PLACES | self.key_of(config)), steps = MOST_SHAPE_STEPS
+        cdef int32_t at = map_get(&self.fork_of, self.key_of(config)), steps = MOST_SHAPE_STEPS
         cdef bint complete
         cdef size_t c
         cdef Successor found
         if at != NO_VALUE:
             return at
-        complete = self.shapes.list_tokens(
-            self.completions.trie, config, self.completions.successors, &steps, True
-        )
+        if self.groups.size() > MOST_GROUPS or self.shapes.shapes.size() > MOST_SHAPES:
+            self.forget()
+        complete = self.shapes.list_places(self.completions.trie, config, self.completions.successors, &steps)
         found.token = NO_TOKEN
         found.by_shape = self.completions.family.configs[config].capturing
         for c in range(self.completions.class_numbers.size()):
-            found.next = self.completions.family.step(config, token_symbol(self.completions.class_numbers[c]))
+            found.next = self.after_special(config, c)
             if found.next > DEAD:
                 self.completions.successors.push_back(found)
         self.completions.end_tokens()
-        return self.keep_fork(PLACES | self.key_of(config), complete)
+        return self.keep_fork(self.key_of(config), complete)
 
-    cdef int32_t near_fork_at(self, ConfigId config, Fork fork) except -1 nogil:
-        """Return the index of some tens of the shortest tokens that enter a capture, each with its place."""
-        cdef int32_t at = map_get(&self.fork_of, NEAR | <uint64_t>config), e
+    cdef ConfigId after_special(self, ConfigId config, size_t c) except -3 nogil:
+        """Return the configuration after the special tokens of a class, before the token ends."""
+        return self.completions.family.step(config, token_symbol(self.completions.class_numbers[c]))
+
+    cdef int32_t near_fork_at(self, ConfigId config) except -1 nogil:
+        """Return the index of some tens of the shortest tokens that enter a capture, each with its place.
+
+        Call it after ``CaptureShapes.mark_tokens``, which finds where they enter.
+        """
+        cdef int32_t at = map_get(&self.fork_of, NEAR | <uint64_t>config)
         cdef int64_t effort = self.completions.trie.nodes + MORE_VISITS
+        cdef size_t e
         cdef Visit entry
         if at != NO_VALUE:
             return at
         self.completions.visits.clear()
         self.completions.successors.clear()
-        if self.completions.family.configs[config].capturing:
-            entry.node = 0
-            entry.config = config
+        for e in range(self.shapes.entries.size()):
+            entry = self.shapes.entries[e]
             self.completions.visits.push_back(entry)
-        else:
-            for e in range(fork.first_entry, fork.first_entry + fork.entry_count):
-                entry = self.entries[e]
-                self.completions.visits.push_back(entry)
+            if entry.node:
                 self.completions.add_tokens(entry.node, entry.config)
         self.completions.collect_visits(&effort, 1 + effort // MOST_IN_CAPTURES)
         self.completions.end_tokens()
@@ -156,7 +130,7 @@ cdef class BudgetMasks:
         cdef Successors group
         cdef Successor found
         fork.complete = complete
-        fork.most = fork.most_by_shape = fork.first_entry = fork.entry_count = 0
+        fork.most = fork.most_by_shape = 0
         fork.measured = fork.searched = False
         fork.first = <int32_t>self.groups.size()
         self.completions.terms.meter.spend(1 + self.completions.successors.size() // 4)
@@ -220,10 +194,7 @@ cdef class BudgetMasks:
 
     cdef bint spares_all(self, ConfigId config, int32_t room) except -1 nogil:
         """Tell whether every token leaves enough, if ``room`` tokens may follow it. Cost: a look-up."""
-        cdef uint64_t key = self.key_of(config)
-        cdef int32_t at = map_get(&self.fork_of, PLACES | key)
-        if at == NO_VALUE:
-            at = map_get(&self.fork_of, key)
+        cdef int32_t at = map_get(&self.fork_of, self.key_of(config))
         if at == NO_VALUE or not self.forks[at].measured or self.forks[at].most > room:
             return False
         return self.leaves_enough(self.forks[at], config, room)
@@ -251,25 +222,76 @@ cdef class BudgetMasks:
         """Clear tokens after which the text cannot end within ``room`` tokens, the stop token not counted.
 
         ``words``: the mask without a budget. An end of ``config`` must be known. Cost: an end for each
-        successor that has none yet, once.
+        successor that has none yet, once; where tokens are cut, a step for each node of the trie that is
+        alive, but for subtrees in which all characters lead back.
         """
-        cdef int32_t at = self.places_at(config), g, t, needed
-        cdef Fork fork
-        cdef TokenId token
-        if self.measure(config, at, room) and self.forks[at].most <= room:
+        cdef int32_t at = self.places_at(config)
+        cdef bint enough = self.measure(config, at, room)
+        cdef size_t w
+        if enough and self.forks[at].most <= room:
             return 0
-        at = self.fork_at(config)
-        if not self.measure(config, at, room):
-            return self.keep_sure(config, room, self.forks[at], words)
-        fork = self.forks[at]
+        refill(self.scratch, self.width, 0)
+        self.completions.terms.meter.spend(self.width // 8)
+        self.rate_places(config, self.forks[at], room)
+        self.shapes.mark_tokens(self.completions.trie, config, enough, &self.scratch[0])
+        self.mark_special(config)
+        if not enough:
+            self.mark_near(config, room)
+        for w in range(<size_t>self.width):
+            words[w] &= self.scratch[w]
+        return 0
+
+    cdef int rate_places(self, ConfigId config, Fork fork, int32_t room) except -1 nogil:
+        """Say of each place of a fork whether it leaves enough."""
+        cdef int32_t g, needed
+        cdef bint keep
+        map_reset(&self.shapes.kept)
         for g in range(fork.first, fork.first + fork.count):
-            needed = 0 if self.groups[g].by_shape else self.completions.known(self.groups[g].next).fewest
-            if needed <= room:  # mutant: enough-room
+            needed = self.completions.known(self.groups[g].next).fewest
+            if self.groups[g].by_shape:
+                if needed >= NOT_FOUND:
+                    needed = self.completions.estimates.of_config(self.groups[g].next)
+                needed = self.asked_of(needed, config)
+            keep = needed <= room  # mutant: enough-room
+            self.shapes.rate(self.groups[g].next, self.groups[g].by_shape, keep)
+        return 0
+
+    cdef int mark_special(self, ConfigId config) except -1 nogil:
+        """Mark the special tokens that are kept."""
+        cdef size_t c, i
+        cdef ConfigId next
+        cdef TokenId token
+        for c in range(self.completions.class_numbers.size()):
+            next = self.after_special(config, c)
+            if next <= DEAD:
                 continue
-            self.completions.terms.meter.spend(1 + self.groups[g].count // 4)
-            for t in range(self.groups[g].first, self.groups[g].first + self.groups[g].count):
-                token = self.tokens[t]
-                words[token >> 5] &= ~(<uint32_t>1 << (token & 31))
+            next = self.completions.family.end_token(next)
+            if self.shapes.keeps(next, self.completions.family.configs[config].capturing, False):
+                for i in range(self.completions.class_tokens[c].size()):
+                    token = self.completions.class_tokens[c][i]
+                    self.scratch[token >> 5] |= <uint32_t>1 << (token & 31)
+        return 0
+
+    cdef int mark_near(self, ConfigId config, int32_t room) except -1 nogil:
+        """Mark some of the tokens that go through a capture, asked one by one, and that of the witness."""
+        cdef int32_t g, t, needed, steps = MOST_STEPS
+        cdef TokenId token
+        cdef Fork fork
+        cdef Completion witness = self.completions.known(config)
+        if witness.fewest > room + 1:  # a successor needs at least one token less
+            return 0
+        fork = self.forks[self.near_fork_at(config)]
+        for g in range(fork.first, fork.first + fork.count):
+            needed = self.completions.known(self.groups[g].next).fewest
+            if needed > room:
+                needed = self.completions.few(self.groups[g].next, &steps, BY_HASTE)
+            if needed <= room:
+                self.completions.terms.meter.spend(1 + self.groups[g].count // 4)
+                for t in range(self.groups[g].first, self.groups[g].first + self.groups[g].count):
+                    token = self.tokens[t]
+                    self.scratch[token >> 5] |= <uint32_t>1 << (token & 31)
+        if witness.token != NO_TOKEN:
+            self.scratch[witness.token >> 5] |= <uint32_t>1 << (witness.token & 31)
         return 0
 
     cdef int32_t search(self, ConfigId config, int32_t room, int32_t* steps) except -1 nogil:
@@ -309,41 +331,3 @@ cdef class BudgetMasks:
         fork.measured = True
         self.forks[at] = fork
         return self.leaves_enough(fork, config, room)
-
-    cdef int keep_sure(self, ConfigId config, int32_t room, Fork fork, uint32_t* words) except -1 nogil:
-        """Keep of the allowed tokens those that leave enough; in captures some are asked one by one."""
-        cdef int32_t g, needed, steps = MOST_STEPS
-        cdef size_t w
-        cdef Completion witness = self.completions.known(config)
-        refill(self.scratch, self.width, 0)
-        self.completions.terms.meter.spend(self.width // 8)
-        for g in range(fork.first, fork.first + fork.count):
-            needed = self.completions.known(self.groups[g].next).fewest
-            if self.groups[g].by_shape:
-                needed = self.asked_of(needed, config)
-            if needed <= room:
-                self.keep_group(self.groups[g])
-        # a successor needs at least one token less
-        if witness.fewest <= room + 1:
-            fork = self.forks[self.near_fork_at(config, fork)]
-            for g in range(fork.first, fork.first + fork.count):
-                needed = self.completions.known(self.groups[g].next).fewest
-                if needed > room:
-                    needed = self.completions.few(self.groups[g].next, &steps, BY_HASTE)
-                if needed <= room:
-                    self.keep_group(self.groups[g])
-            if witness.token != NO_TOKEN:
-                self.scratch[witness.token >> 5] |= <uint32_t>1 << (witness.token & 31)
-        for w in range(<size_t>self.width):
-            words[w] &= self.scratch[w]
-        return 0
-
-    cdef int keep_group(self, Successors group) except -1 nogil:
-        """Add tokens to ``scratch``."""
-        cdef int32_t t
-        cdef TokenId token
-        self.completions.terms.meter.spend(1 + group.count // 4)
-        for t in range(group.first, group.first + group.count):
-            token = self.tokens[t]
-            self.scratch[token >> 5] |= <uint32_t>1 << (token & 31)
-        return 0

@@ -1,5 +1,5 @@
 # Configurations that differ only in captured texts, as one. See capture_shapes.pyx.
-from libc.stdint cimport int32_t, uint8_t, uint64_t
+from libc.stdint cimport int32_t, uint8_t, uint32_t, uint64_t
 from libcpp.vector cimport vector
 
 from stackmask.pda.completion.completions cimport Successor, Visit
@@ -45,10 +45,12 @@ cdef class CaptureShapes:
     cdef KeyMap loop_index              # place -> index in `loops`
     cdef vector[Loop] loops
     cdef vector[ShapeVisit] inside
-    cdef vector[Visit] entries          # of the last list: where tokens enter a capture
+    cdef KeyMap kept                    # place -> whether tokens that lead there are kept
+    cdef vector[Visit] entries          # where tokens enter a capture, of the last walk that marked tokens
     # scratch
     cdef vector[ShapeVisit] visits
     cdef vector[ShapeVisit] partial
+    cdef vector[NodeId] path
     cdef KeyMap met                     # places that are listed -> 1
     cdef uint64_t last_key              # of the place that was listed last
     cdef uint64_t walk                  # the number of the list
@@ -61,12 +63,19 @@ cdef class CaptureShapes:
     cdef int32_t loop_at(self, ShapeVisit at, int32_t* steps) except -1 nogil
     cdef bint returns(self, ShapeVisit at, uint8_t lead, int32_t* steps) except -1 nogil
     cdef int add_place(self, ShapeVisit at, vector[Successor]& out) except -1 nogil
-    cdef bint skips(
-        self, Trie trie, ShapeVisit at, vector[Successor]& out, int32_t* steps
-    ) except -1 nogil
+    cdef Loop* loop_under(self, Trie trie, ShapeVisit at, int32_t* steps) except? NULL nogil
+    cdef bint has_longer(self, Trie trie, NodeId node) noexcept nogil
     cdef int list_entry(self, NodeId node, ConfigId config) except -1 nogil
-    cdef bint list_tokens(
-        self, Trie trie, ConfigId config, vector[Successor]& out, int32_t* steps, bint places
+    cdef int begin_walk(self, ConfigId config) except -1 nogil
+    cdef bint list_places(
+        self, Trie trie, ConfigId config, vector[Successor]& out, int32_t* steps
     ) except -1 nogil
+    cdef int rate(self, ConfigId config, bint by_shape, bint keep) except -1 nogil
+    cdef bint keeps(self, ConfigId config, bint by_shape, bint others) noexcept nogil
+    cdef bint keeps_token(self, ShapeVisit at, bint others) except -1 nogil
+    cdef int mark_incomplete(
+        self, Trie trie, ShapeVisit at, bint others, uint32_t* words
+    ) except -1 nogil
+    cdef int mark_tokens(self, Trie trie, ConfigId config, bint others, uint32_t* words) except -1 nogil
     cdef int forget(self) except -1 nogil
     cdef size_t nbytes(self) noexcept nogil

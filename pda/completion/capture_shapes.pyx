@@ -11,7 +11,9 @@ A *place* is a configuration, or in captures a shape.
 """
 
 cimport cython
+from cython.operator cimport dereference, preincrement
 from libc.stdint cimport uint32_t
+from libcpp.algorithm cimport lower_bound
 
 from stackmask.pda.context.object_keys cimport KEYS_UNKNOWN
 from stackmask.pda.ids cimport NO_SUMMARY, NO_TOKEN, KeysId, SemId
@@ -24,11 +26,26 @@ from stackmask.pda.vocabulary.subtree_summary cimport SubtreeSummary
 cdef enum:
     NOT_STEPPED = -2
     LOOP_WORK = 512         # units of a place that is asked which characters lead back
+    MOST_MARK_STEPS = 4_000  # between shapes, while tokens are marked; most were taken before
     MOST_INSIDE = 24        # places inside of the characters that begin with one byte
 
 
+cdef inline uint64_t key_of(ConfigId config, bint by_shape) noexcept nogil:
+    return (<uint64_t>config << 1) | <uint64_t>by_shape
+
+
 cdef inline uint64_t place_key(const ShapeVisit& at) noexcept nogil:
-    return (<uint64_t>at.config << 1) | <uint64_t>(at.shape != NO_SHAPE)
+    return key_of(at.config, at.shape != NO_SHAPE)
+
+
+cdef inline int mark_range(Trie trie, NodeId first, NodeId end, uint32_t* words, bint keep) except -1 nogil:
+    """Add the tokens of some nodes to a mask, or take them out."""
+    cdef int32_t t
+    cdef uint32_t bit
+    for t in range(trie.token_first[first], trie.token_first[end]):
+        bit = <uint32_t>1 << (trie.tokens[t] & 31)
+        words[trie.tokens[t] >> 5] = (words[trie.tokens[t] >> 5] & ~bit) | (bit if keep else 0)
+    return 0
 
 
 @cython.final
@@ -41,11 +58,13 @@ cdef class CaptureShapes:
         map_init(&self.index)
         map_init(&self.loop_index)
         map_init(&self.met)
+        map_init(&self.kept)
 
     def __dealloc__(self):
         map_free(&self.index)
         map_free(&self.loop_index)
         map_free(&self.met)
+        map_free(&self.kept)
 
     cdef size_t nbytes(self) noexcept nogil:
         """Return about how many bytes are held."""
@@ -209,29 +228,21 @@ cdef class CaptureShapes:
         out.push_back(found)
         return 0
 
-    cdef bint skips(self, Trie trie, ShapeVisit at, vector[Successor]& out, int32_t* steps) except -1 nogil:
-        """Tell whether all characters under a node lead its place back to itself.
-
-        If so, list where the tokens under it end.
-        """
+    cdef Loop* loop_under(self, Trie trie, ShapeVisit at, int32_t* steps) except? NULL nogil:
+        """Return the loop of a place if all characters under its node lead it back to itself, else NULL."""
         cdef SubtreeSummary* under
         cdef Loop* loop
-        cdef int32_t i
         if trie.summary_of[at.node] == NO_SUMMARY:
-            return False
-        i = self.loop_at(at, steps)
-        loop = &self.loops[i]
+            return NULL
+        loop = &self.loops[self.loop_at(at, steps)]
         under = &trie.summaries[trie.summary_of[at.node]]
         if under.ascii[0] & ~loop.ascii[0] | under.ascii[1] & ~loop.ascii[1] | under.leads & ~loop.leads:
-            return False
-        self.add_place(at, out)
-        if under.leads and loop.walk != self.walk:
-            loop.walk = self.walk
-            for i in range(loop.first, loop.first + loop.count):
-                self.add_place(self.inside[i], out)
-        return True
+            return NULL
+        return loop
 
-    # -- lists ---------------------------------------------------------------------------------------
+    cdef bint has_longer(self, Trie trie, NodeId node) noexcept nogil:
+        """Tell whether characters of several bytes are under a node: then tokens may end inside of one."""
+        return trie.summaries[trie.summary_of[node]].leads != 0
 
     cdef int list_entry(self, NodeId node, ConfigId config) except -1 nogil:
         """Note where tokens enter a capture, with the configuration itself."""
@@ -241,32 +252,37 @@ cdef class CaptureShapes:
         self.entries.push_back(entry)
         return 0
 
-    cdef bint list_tokens(
-        self, Trie trie, ConfigId config, vector[Successor]& out, int32_t* steps, bint places
-    ) except -1 nogil:
-        """List the tokens that may come next and where they lead.
-
-        Those that go through a capture lead to the configuration of a shape. ``steps``: those between shapes
-        that may be taken. Returns False if they ran out: then tokens that go through a capture are missing.
-        ``places``: list only where tokens lead, and perhaps some more places. Cost: a step for each node of
-        the trie that is alive; of places, but for the subtrees in which all characters lead back.
-        """
-        cdef ShapeVisit at, below
-        cdef size_t next = 0
-        cdef int32_t kid, t
-        cdef Successor found
-        cdef bint complete = True
-        out.clear()
+    cdef int begin_walk(self, ConfigId config) except -1 nogil:
+        """Begin with the place of a configuration, at the root of the trie."""
+        cdef ShapeVisit at
         self.entries.clear()
         self.visits.clear()
-        map_reset(&self.met)
-        self.last_key = ~<uint64_t>0
-        self.walk += 1
         at.node = 0
         self.place_of(config, &at)
         if at.shape != NO_SHAPE:
             self.list_entry(0, config)
         self.visits.push_back(at)
+        return 0
+
+    cdef bint list_places(
+        self, Trie trie, ConfigId config, vector[Successor]& out, int32_t* steps
+    ) except -1 nogil:
+        """List the places to which tokens lead, and perhaps some more that are on their way.
+
+        ``steps``: those between shapes that may be taken. Returns False if they ran out: then places of
+        tokens that go through a capture are missing. Cost: a step for each node of the trie that is alive,
+        but for subtrees in which all characters lead back.
+        """
+        cdef ShapeVisit at, below
+        cdef size_t next = 0
+        cdef int32_t kid, i
+        cdef Loop* loop
+        cdef bint complete = True
+        out.clear()
+        map_reset(&self.met)
+        self.last_key = ~<uint64_t>0
+        self.walk += 1
+        self.begin_walk(config)
         while next < self.visits.size():
             at = self.visits[next]
             next += 1
@@ -279,17 +295,95 @@ cdef class CaptureShapes:
                 if below.config <= DEAD:
                     continue
                 below.node = trie.kid_node[kid]
+                if trie.token_first[below.node] < trie.token_first[below.node + 1]:
+                    self.add_place(below, out)
+                if trie.kid_first[below.node] == trie.kid_first[below.node + 1]:
+                    continue
+                loop = self.loop_under(trie, below, steps)
+                if loop == NULL:
+                    self.visits.push_back(below)
+                    continue
+                self.add_place(below, out)
+                if loop.walk != self.walk and self.has_longer(trie, below.node):
+                    loop.walk = self.walk
+                    for i in range(loop.first, loop.first + loop.count):
+                        self.add_place(self.inside[i], out)
+        return complete
+
+    # -- which tokens are kept -------------------------------------------------------------------------
+
+    cdef int rate(self, ConfigId config, bint by_shape, bint keep) except -1 nogil:
+        """Say whether tokens that lead to a place are kept."""
+        map_put(&self.kept, key_of(config, by_shape), 1 if keep else 0)
+        return 0
+
+    cdef bint keeps(self, ConfigId config, bint by_shape, bint others) noexcept nogil:
+        """Tell whether tokens that lead to a place are kept; ``others``: by a shape that was not rated."""
+        cdef int32_t found = map_get(&self.kept, key_of(config, by_shape))
+        return found == 1 or (found == NO_VALUE and by_shape and others)
+
+    cdef bint keeps_token(self, ShapeVisit at, bint others) except -1 nogil:
+        """Tell whether a token that ends at a place is kept."""
+        return self.keeps(self.family.end_token(at.config), at.shape != NO_SHAPE, others)
+
+    cdef int mark_incomplete(self, Trie trie, ShapeVisit at, bint others, uint32_t* words) except -1 nogil:
+        """Mark the tokens under the node of a place that end inside of a character; whole ones lead back."""
+        cdef vector[NodeId].iterator next
+        cdef NodeId node
+        cdef ShapeVisit place
+        cdef int32_t depth, steps = MOST_MARK_STEPS
+        cdef bint keep
+        next = lower_bound(trie.incomplete.begin(), trie.incomplete.end(), at.node)
+        while next != trie.incomplete.end() and dereference(next) < trie.end[at.node]:
+            node = dereference(next)
+            preincrement(next)
+            self.path.clear()
+            self.path.push_back(node)
+            while trie.byte[self.path.back()] < 0xC0:
+                self.path.push_back(trie.parent[self.path.back()])
+            place = at
+            for depth in range(<int32_t>self.path.size() - 1, -1, -1):
+                if place.config > DEAD:
+                    self.follow(place, trie.byte[self.path[depth]], &steps, &place)
+            keep = place.config > DEAD and self.keeps_token(place, others)
+            mark_range(trie, node, node + 1, words, keep)
+        return 0
+
+    cdef int mark_tokens(self, Trie trie, ConfigId config, bint others, uint32_t* words) except -1 nogil:
+        """Add to ``words`` the tokens that are kept, and list where tokens enter a capture.
+
+        ``others``: those by a shape that was not rated are kept. Cost: a step for each node of the trie that
+        is alive, but for subtrees in which all characters lead back, and for each token that is kept.
+        """
+        cdef ShapeVisit at, below
+        cdef size_t next = 0
+        cdef int32_t kid, steps = MOST_MARK_STEPS
+        cdef Loop* loop
+        cdef bint keep
+        self.begin_walk(config)
+        while next < self.visits.size():
+            at = self.visits[next]
+            next += 1
+            self.family.terms.meter.spend(2 + trie.kid_first[at.node + 1] - trie.kid_first[at.node])
+            if steps <= 0 and at.shape != NO_SHAPE:
+                continue
+            for kid in range(trie.kid_first[at.node], trie.kid_first[at.node + 1]):
+                self.follow(at, trie.kid_byte[kid], &steps, &below)
+                if below.config <= DEAD:
+                    continue
+                below.node = trie.kid_node[kid]
                 if at.shape == NO_SHAPE and below.shape != NO_SHAPE:
                     self.list_entry(below.node, self.family.step(at.config, trie.kid_byte[kid]))
-                if not places:
-                    found.next = below.config
-                    found.by_shape = below.shape != NO_SHAPE
-                    for t in range(trie.token_first[below.node], trie.token_first[below.node + 1]):
-                        found.token = trie.tokens[t]
-                        out.push_back(found)
-                elif trie.token_first[below.node] < trie.token_first[below.node + 1]:
-                    self.add_place(below, out)
-                if trie.kid_first[below.node] < trie.kid_first[below.node + 1]:
-                    if not places or not self.skips(trie, below, out, steps):
-                        self.visits.push_back(below)
-        return complete
+                keep = self.keeps_token(below, others)
+                mark_range(trie, below.node, below.node + 1, words, keep)
+                if trie.kid_first[below.node] == trie.kid_first[below.node + 1]:
+                    continue
+                loop = self.loop_under(trie, below, &steps)
+                if loop == NULL:
+                    self.visits.push_back(below)
+                    continue
+                if keep:
+                    mark_range(trie, below.node, trie.end[below.node], words, True)
+                if self.has_longer(trie, below.node):
+                    self.mark_incomplete(trie, below, others, words)
+        return 0

@@ -25,4 +25,5 @@ cdef int summarize_subtrees(
     vector[SummaryId]& summary_of,
     vector[SubtreeSummary]& summaries,
     vector[uint16_t]& characters,
+    vector[NodeId]& incomplete,
 ) except -1 nogil

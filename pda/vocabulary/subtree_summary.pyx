@@ -36,11 +36,12 @@ cdef int summarize_subtrees(
     vector[SummaryId]& summary_of,
     vector[SubtreeSummary]& summaries,
     vector[uint16_t]& characters,
+    vector[NodeId]& incomplete,
 ) except -1 nogil:
     """Summarize the subtrees of a trie. Cost: a few nanoseconds a node.
 
     ``summary_of``: node -> index in ``summaries``, or NO_SUMMARY. ``characters``: of each token, in the order
-    of the trie; an incomplete one counts.
+    of the trie; an incomplete one counts. ``incomplete``: nodes whose tokens end inside of a character.
     """
     cdef vector[Open] path          # by depth: only open nodes are kept, since most subtrees get no summary
     cdef NodeId i
@@ -67,6 +68,8 @@ cdef int summarize_subtrees(
         needed = parent.characters + (state >= 0)
         for t in range(token_first[i], token_first[i + 1]):
             characters[t] = <uint16_t>min(needed, MANY_CHARACTERS)
+        if state > 0 and token_first[i] < token_first[i + 1]:
+            incomplete.push_back(i)
         if i + 1 == nodes or depth[i + 1] <= d:
             add_byte(&parent.found, byte[i])  # a leaf, as most nodes are
             parent.height = max(parent.height, needed)

@@ -38,6 +38,7 @@ cdef class Trie:
     cdef vector[SummaryId] summary_of
     cdef vector[SubtreeSummary] summaries
     cdef vector[uint16_t] characters    # of each token, in the order of `tokens`; an incomplete one counts
+    cdef vector[NodeId] incomplete      # nodes whose tokens end inside of a character, ascending
     cdef CharacterGroups character_groups      # the tokens by the sorts of their characters
     cdef readonly int32_t nodes
     cdef readonly int32_t token_count

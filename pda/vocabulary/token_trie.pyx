@@ -218,6 +218,7 @@ cdef class Trie:
                 self.summary_of,
                 self.summaries,
                 self.characters,
+                self.incomplete,
             )
         self.character_groups = CharacterGroups(token_bytes)
         with nogil:
