@@ -26,6 +26,7 @@ cdef enum:
     SEARCH_STEPS = 1_000        # of one search
     MOST_SHAPE_STEPS = 4_000    # between shapes, while successors are listed
     MOST_SHAPES = 1 << 16
+    MOST_INNER_PLACES = 1 << 20     # inside of longer characters, of loops that are kept
     MOST_ROW_BYTES = 1 << 25    # of rows that are kept
     MOST_GROUPS = 1 << 18       # of successors that are kept
 
@@ -84,7 +85,11 @@ cdef class BudgetMasks:
         cdef Successor found
         if at != NO_VALUE:
             return at
-        if self.groups.size() > MOST_GROUPS or self.shapes.shapes.size() > MOST_SHAPES:
+        if (
+            self.groups.size() > MOST_GROUPS
+            or self.shapes.shapes.size() > MOST_SHAPES
+            or self.shapes.inside.size() > MOST_INNER_PLACES
+        ):
             self.forget()
         complete = self.shapes.list_places(self.completions.trie, config, self.completions.successors, &steps)
         found.token = NO_TOKEN
