@@ -176,7 +176,8 @@ cdef class CaptureShapes:
                     loop.leads |= <uint64_t>1 << (byte - 0xC0)
         loop.first = <int32_t>self.inside.size()
         loop.count = <int32_t>self.partial.size()
-        self.inside.insert(self.inside.end(), self.partial.begin(), self.partial.end())
+        for byte in range(loop.count):
+            self.inside.push_back(self.partial[byte])
         found = <int32_t>self.loops.size()
         self.loops.push_back(loop)
         map_put(&self.loop_index, key, found)
@@ -203,7 +204,8 @@ cdef class CaptureShapes:
                     if inner.config <= DEAD or (inner.config == at.config and inner.shape == at.shape):
                         continue
                     if not left or self.partial.size() - first >= MOST_INSIDE:
-                        self.partial.resize(first)
+                        while self.partial.size() > first:
+                            self.partial.pop_back()
                         return False
                     i = last
                     while i < self.partial.size() and (

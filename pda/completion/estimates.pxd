@@ -2,16 +2,15 @@
 from libc.stdint cimport int32_t, uint8_t, uint64_t
 from libcpp.vector cimport vector
 
-from stackmask.pda.completion.key_repetitions cimport KeyRepetitions
 from stackmask.pda.completion.term_costs cimport TermCosts
 from stackmask.pda.context.callables cimport Owed
 from stackmask.pda.context.semantic_states cimport Semantics
-from stackmask.pda.ids cimport CallId, ConfigId, FrameId, KeysId, TermId, TestId
+from stackmask.pda.ids cimport ACTION_KEYED, CallId, ConfigId, FrameId, KeysId, TermId, TestId
 from stackmask.pda.memory.hash_tables cimport KeyMap
 from stackmask.pda.stack.configuration_draft cimport Member
 from stackmask.pda.stack.configurations cimport ConfigSpace
 from stackmask.pda.terms.term_store cimport TermStore
-from stackmask.pda.terms.term_table cimport Term
+from stackmask.pda.terms.term_table cimport CALL_RULE, Call, Term
 
 
 cdef struct Tested:
@@ -27,6 +26,21 @@ cdef struct Missing:
 
 
 cdef int32_t with_owed(int32_t left, Owed owed) noexcept nogil
+
+
+cdef inline bint is_part(const Call& call) noexcept nogil:
+    # Tell whether a call is of a rule that tests keys of the same object.
+    return call.kind == CALL_RULE and call.action != ACTION_KEYED
+
+
+cdef class KeyRepetitions:
+    # owner: Estimates
+    cdef TermStore terms
+    cdef KeyMap index                   # state of an object -> its repetition, or EMPTY
+    cdef vector[TermId] queue           # scratch
+
+    cdef TermId of_state(self, TermId state) except -1 nogil
+    cdef size_t nbytes(self) noexcept nogil
 
 
 cdef class Estimates:

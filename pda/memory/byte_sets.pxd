@@ -49,4 +49,17 @@ cdef inline uint64_t range_word(int32_t word, int32_t low, int32_t high) noexcep
     return (~<uint64_t>0 << (low if low > 0 else 0)) & (~<uint64_t>0 >> (64 - high if high < 64 else 0))
 
 
-cdef int list_bits(vector[uint64_t]& words, size_t most, vector[int32_t]& out) except -1 nogil
+cdef inline int list_bits(vector[uint64_t]& words, size_t most, vector[int32_t]& out) except -1 nogil:
+    """Append the members of a set in order, until the list has ``most``."""
+    cdef size_t i
+    cdef uint64_t word
+    cdef int32_t member
+    for i in range(words.size()):
+        word = words[i]
+        member = <int32_t>(64 * i)
+        while word and out.size() < most:
+            if word & 1:
+                out.push_back(member)
+            word >>= 1
+            member += 1
+    return 0
