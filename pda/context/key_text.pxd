@@ -1,4 +1,7 @@
-# How keys of objects are written. See key_text.pyx.
+# How keys of objects are written: which byte quotes a key, and how its characters may be spelled.
+#
+# The automaton distinguishes keys by their values, and finds their spellings in the tokens. A front end says
+# how keys are written (``grammar.ir.KeySyntax``); nothing else of the automaton knows.
 from libc.stdint cimport uint8_t
 from libcpp cimport bool
 from libcpp.vector cimport vector
@@ -13,9 +16,6 @@ cdef struct KeyText:
     uint8_t escape          # begins another spelling of a character
     uint8_t least           # bytes below this one are always spelled with an escape
     ReadKey read
-
-
-cdef KeyText key_text(syntax) except *
 
 
 cdef inline bint is_plain(const KeyText& syntax, uint8_t byte) noexcept nogil:

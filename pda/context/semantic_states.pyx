@@ -37,7 +37,8 @@ from stackmask.pda.context.callables cimport (
 )
 from stackmask.pda.context.capture_texts cimport FIRST_TEXT, KEY_OF_MORE, KEY_OF_NONE, CaptureTexts
 from stackmask.pda.context.key_needs cimport is_slot, slot_of
-from stackmask.pda.context.key_text cimport is_plain, key_text
+from stackmask.pda.context.key_text cimport KeyText, is_plain
+from stackmask.pda.text.json_strings cimport json_unescape
 from stackmask.pda.context.object_keys cimport KEYS_NONE, KEYS_UNKNOWN, NOT_KNOWN, NOT_NOW
 from stackmask.pda.context.semantic_values cimport VALUE_SYMBOL, SemanticValues
 from stackmask.pda.memory.hash_tables cimport Probe, ids_free, ids_init, ids_next, ids_probe, ids_put, mix
@@ -58,6 +59,27 @@ cdef inline bint ends_in_half(vector[uint8_t]& value) noexcept nogil:
     """Tell whether a value ends in half of a surrogate pair."""
     cdef size_t size = value.size()
     return size >= 3 and value[size - 3] == 0xED and value[size - 2] >= 0xA0
+
+
+cdef bint no_key(const uint8_t* text, size_t size, vector[uint8_t]& out) except -1 nogil:
+    return False
+
+
+cdef KeyText key_text(syntax) except *:
+    """Return a ``KeySyntax`` for the engine; ``None``: there are no keys.
+
+    Raises: ValueError if the spelling has no reader.
+    """
+    cdef KeyText found
+    found.known = syntax is not None
+    found.quote = found.escape = found.least = 0
+    found.read = no_key
+    if syntax is not None:
+        found.quote, found.escape, found.least = syntax.quote[0], syntax.escape[0], syntax.least
+        if syntax.spelling != "json":
+            raise ValueError(f"there is no reader of keys that are spelled as {syntax.spelling!r}")
+        found.read = json_unescape
+    return found
 
 
 @cython.final
