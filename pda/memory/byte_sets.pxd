@@ -53,13 +53,13 @@ cdef inline int list_bits(vector[uint64_t]& words, size_t most, vector[int32_t]&
     """Append the members of a set in order, until the list has ``most``."""
     cdef size_t i
     cdef uint64_t word
-    cdef int32_t member
+    cdef int32_t found
     for i in range(words.size()):
         word = words[i]
-        member = <int32_t>(64 * i)
+        found = <int32_t>(64 * i)
         while word and out.size() < most:
             if word & 1:
-                out.push_back(member)
+                out.push_back(found)
             word >>= 1
-            member += 1
+            found += 1
     return 0
