@@ -2,8 +2,8 @@
 from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
 from libcpp.vector cimport vector
 
-from stackmask.pda.completion.capture_shapes cimport CaptureShapes
 from stackmask.pda.completion.completions cimport Completions
+from stackmask.pda.completion.token_places cimport TokenPlaces
 from stackmask.pda.ids cimport ConfigId, TokenId
 from stackmask.pda.memory.growing_array cimport Growing
 from stackmask.pda.memory.hash_tables cimport KeyMap
@@ -31,7 +31,7 @@ cdef struct Fork:
 cdef class BudgetMasks:
     cdef Completions completions
     cdef int32_t width                  # words of a row
-    cdef CaptureShapes shapes
+    cdef TokenPlaces places
     cdef KeyMap fork_of                 # configuration, or OF_SHAPE or NEAR and one -> index in forks
     cdef vector[Fork] forks
     cdef Growing[Successors] groups

@@ -25,8 +25,6 @@ cdef enum:
     FIRST_SHAPE_STEPS = 10_000  # of those for shapes
     SEARCH_STEPS = 1_000        # of one search
     MOST_SHAPE_STEPS = 4_000    # between shapes, while successors are listed
-    MOST_SHAPES = 1 << 16
-    MOST_INNER_PLACES = 1 << 20     # inside of longer characters, of loops that are kept
     MOST_ROW_BYTES = 1 << 25    # of rows that are kept
     MOST_GROUPS = 1 << 18       # of successors that are kept
 
@@ -43,7 +41,7 @@ cdef class BudgetMasks:
     def __cinit__(self, Completions completions not None, int32_t width):
         self.completions = completions
         self.width = width
-        self.shapes = CaptureShapes(completions.family, completions.estimates.semantics)
+        self.places = TokenPlaces(completions.family, completions.estimates.semantics, completions.trie)
         map_init(&self.fork_of)
         map_init(&self.row_of)
         map_init(&self.group_of)
@@ -55,13 +53,14 @@ cdef class BudgetMasks:
 
     cdef size_t nbytes(self) noexcept nogil:
         """Return about how many bytes are held."""
-        cdef size_t held = 4 * (self.rows.size() + self.tokens.size()) + self.shapes.nbytes()
-        return held + sizeof(Successors) * self.groups.size()
+        cdef size_t held = 4 * (self.rows.size() + self.tokens.size()) + self.places.nbytes()
+        held += sizeof(Successors) * self.groups.size() + sizeof(Fork) * self.forks.capacity()
+        return held + 12 * (self.fork_of.mask + self.row_of.mask + self.group_of.mask + 3)
 
     cdef int forget(self) except -1 nogil:
         """Forget the successors of all configurations."""
         map_reset(&self.fork_of)
-        self.shapes.forget()
+        self.places.forget()
         self.forks.clear()
         self.groups.clear()
         self.tokens.clear()
@@ -70,7 +69,7 @@ cdef class BudgetMasks:
     cdef uint64_t key_of(self, ConfigId config) except? 0 nogil:
         """Return the key of a configuration in ``fork_of``: those of one shape have one."""
         if self.completions.family.configs[config].capturing:
-            return OF_SHAPE | <uint64_t>self.shapes.shape_of(config)
+            return OF_SHAPE | <uint64_t>self.places.shapes.shape_of(config)
         return <uint64_t>config
 
     cdef int32_t places_at(self, ConfigId config) except -1 nogil:
@@ -79,19 +78,16 @@ cdef class BudgetMasks:
         Cost of the first time: a step for each node of the trie that is alive, but for subtrees in which all
         characters lead back.
         """
-        cdef int32_t at = map_get(&self.fork_of, self.key_of(config)), steps = MOST_SHAPE_STEPS
+        cdef int32_t at, steps = MOST_SHAPE_STEPS
         cdef bint complete
         cdef size_t c
         cdef Successor found
+        if self.groups.size() > MOST_GROUPS or self.places.is_full():
+            self.forget()
+        at = map_get(&self.fork_of, self.key_of(config))
         if at != NO_VALUE:
             return at
-        if (
-            self.groups.size() > MOST_GROUPS
-            or self.shapes.shapes.size() > MOST_SHAPES
-            or self.shapes.inside.size() > MOST_INNER_PLACES
-        ):
-            self.forget()
-        complete = self.shapes.list_places(self.completions.trie, config, self.completions.successors, &steps)
+        complete = self.places.list_places(config, self.completions.successors, &steps)
         found.token = NO_TOKEN
         found.by_shape = self.completions.family.configs[config].capturing
         for c in range(self.completions.class_numbers.size()):
@@ -108,7 +104,7 @@ cdef class BudgetMasks:
     cdef int32_t near_fork_at(self, ConfigId config) except -1 nogil:
         """Return the index of some tens of the shortest tokens that enter a capture, each with its place.
 
-        Call it after ``CaptureShapes.mark_tokens``, which finds where they enter.
+        Call it after ``TokenPlaces.mark_tokens``, which finds where they enter.
         """
         cdef int32_t at = map_get(&self.fork_of, NEAR | <uint64_t>config)
         cdef int64_t effort = self.completions.trie.nodes + MORE_VISITS
@@ -118,8 +114,8 @@ cdef class BudgetMasks:
             return at
         self.completions.visits.clear()
         self.completions.successors.clear()
-        for e in range(self.shapes.entries.size()):
-            entry = self.shapes.entries[e]
+        for e in range(self.places.entries.size()):
+            entry = self.places.entries[e]
             self.completions.visits.push_back(entry)
             if entry.node:
                 self.completions.add_tokens(entry.node, entry.config)
@@ -238,7 +234,7 @@ cdef class BudgetMasks:
         refill(self.scratch, self.width, 0)
         self.completions.terms.meter.spend(self.width // 8)
         self.rate_places(config, self.forks[at], room)
-        self.shapes.mark_tokens(self.completions.trie, config, enough, &self.scratch[0])
+        self.places.mark_tokens(config, enough, &self.scratch[0])
         self.mark_special(config)
         if not enough:
             self.mark_near(config, room)
@@ -250,7 +246,7 @@ cdef class BudgetMasks:
         """Say of each place of a fork whether it leaves enough."""
         cdef int32_t g, needed
         cdef bint keep
-        map_reset(&self.shapes.kept)
+        map_reset(&self.places.kept)
         for g in range(fork.first, fork.first + fork.count):
             needed = self.completions.known(self.groups[g].next).fewest
             if self.groups[g].by_shape:
@@ -258,7 +254,7 @@ cdef class BudgetMasks:
                     needed = self.completions.estimates.of_config(self.groups[g].next)
                 needed = self.asked_of(needed, config)
             keep = needed <= room  # mutant: enough-room
-            self.shapes.rate(self.groups[g].next, self.groups[g].by_shape, keep)
+            self.places.rate(self.groups[g].next, self.groups[g].by_shape, keep)
         return 0
 
     cdef int mark_special(self, ConfigId config) except -1 nogil:
@@ -271,7 +267,8 @@ cdef class BudgetMasks:
             if next <= DEAD:
                 continue
             next = self.completions.family.end_token(next)
-            if self.shapes.keeps(next, self.completions.family.configs[config].capturing, False):
+            if self.places.keeps(next, self.completions.family.configs[config].capturing, False):
+                self.completions.terms.meter.spend(1 + self.completions.class_tokens[c].size() // 4)
                 for i in range(self.completions.class_tokens[c].size()):
                     token = self.completions.class_tokens[c][i]
                     self.scratch[token >> 5] |= <uint32_t>1 << (token & 31)

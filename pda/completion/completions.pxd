@@ -87,7 +87,7 @@ cdef class Completions:
     cdef bint collect(self, ConfigId config, int64_t* effort, int64_t price) except -1 nogil
     cdef bint collect_visits(self, int64_t* effort, int64_t price) except -1 nogil
     cdef int add_tokens(self, NodeId node, ConfigId next) except -1 nogil
-    cdef int collect_special(self, ConfigId config, bint by_shape=*) except -1 nogil
+    cdef int collect_special(self, ConfigId config) except -1 nogil
     cdef int shorten(self, ConfigId config) except -1 nogil
     cdef int end_tokens(self) except -1 nogil
     cdef size_t nbytes(self) noexcept nogil

@@ -401,7 +401,7 @@ cdef class Completions:
             self.successors.push_back(found)
         return 0
 
-    cdef int collect_special(self, ConfigId config, bint by_shape=False) except -1 nogil:
+    cdef int collect_special(self, ConfigId config) except -1 nogil:
         """Add the special tokens that may come next to the list; those that are text too lead to both."""
         cdef size_t c, i, before = self.successors.size()
         cdef ConfigId next
@@ -421,7 +421,7 @@ cdef class Completions:
                 for i in range(self.class_tokens[c].size()):
                     found.token = self.class_tokens[c][i]
                     found.next = next
-                    found.by_shape = by_shape
+                    found.by_shape = False
                     at = map_get(&listed, found.token)
                     if at != NO_VALUE:
                         self.successors[at].next = self.family.union_of(self.successors[at].next, next)
@@ -433,11 +433,15 @@ cdef class Completions:
         return 0
 
     cdef int end_tokens(self) except -1 nogil:
-        """Let the listed tokens end where their bytes led."""
-        cdef size_t i
-        if self.family.graph.counts:
-            for i in range(self.successors.size()):
-                self.successors[i].next = self.family.end_token(self.successors[i].next)
+        """Let the listed tokens end where their bytes led, and take out those that may not end there."""
+        cdef size_t i, kept = 0
+        if not self.family.graph.counts:
+            return 0
+        for i in range(self.successors.size()):
+            self.successors[kept] = self.successors[i]
+            self.successors[kept].next = self.family.end_token(self.successors[i].next)
+            kept += self.successors[kept].next > DEAD
+        self.successors.resize(kept)
         return 0
 
     cdef int shorten(self, ConfigId config) except -1 nogil:

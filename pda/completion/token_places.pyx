@@ -28,24 +28,17 @@ cdef enum:
     LOOP_WORK = 512         # units of a place that is asked which characters lead back
     MOST_MARK_STEPS = 4_000  # between shapes, while tokens are marked; most were taken before
     MOST_INSIDE = 24        # places inside of the characters that begin with one byte
+    MOST_SHAPES = 1 << 16   # that are kept, as well as the others below
+    MOST_LOOPS = 1 << 16
+    MOST_INNER_PLACES = 1 << 20
 
 
 cdef inline uint64_t key_of(ConfigId config, bint by_shape) noexcept nogil:
     return (<uint64_t>config << 1) | <uint64_t>by_shape
 
 
-cdef inline uint64_t place_key(const ShapeVisit& at) noexcept nogil:
+cdef inline uint64_t place_key(const PlaceVisit& at) noexcept nogil:
     return key_of(at.config, at.shape != NO_SHAPE)
-
-
-cdef inline int mark_range(Trie trie, NodeId first, NodeId end, uint32_t* words, bint keep) except -1 nogil:
-    """Add the tokens of some nodes to a mask, or take them out."""
-    cdef int32_t t
-    cdef uint32_t bit
-    for t in range(trie.token_first[first], trie.token_first[end]):
-        bit = <uint32_t>1 << (trie.tokens[t] & 31)
-        words[trie.tokens[t] >> 5] = (words[trie.tokens[t] >> 5] & ~bit) | (bit if keep else 0)
-    return 0
 
 
 @cython.final
@@ -56,28 +49,17 @@ cdef class CaptureShapes:
         self.family = family
         self.semantics = semantics
         map_init(&self.index)
-        map_init(&self.loop_index)
-        map_init(&self.met)
-        map_init(&self.kept)
 
     def __dealloc__(self):
         map_free(&self.index)
-        map_free(&self.loop_index)
-        map_free(&self.met)
-        map_free(&self.kept)
 
     cdef size_t nbytes(self) noexcept nogil:
         """Return about how many bytes are held."""
-        cdef size_t held = 4 * self.steps.capacity() + sizeof(Shape) * self.shapes.capacity()
-        held += sizeof(Loop) * self.loops.capacity() + sizeof(ShapeVisit) * self.inside.capacity()
-        return held + 12 * (self.index.mask + self.loop_index.mask)
+        return 4 * self.steps.capacity() + sizeof(Shape) * self.shapes.capacity() + 12 * (self.index.mask + 1)
 
     cdef int forget(self) except -1 nogil:
         """Forget all shapes."""
         map_reset(&self.index)
-        map_reset(&self.loop_index)
-        self.loops.clear()
-        self.inside.clear()
         self.shapes.clear()
         self.steps.clear()
         return 0
@@ -136,30 +118,69 @@ cdef class CaptureShapes:
             self.steps[at] = shape
         return self.steps[at]
 
-    cdef int place_of(self, ConfigId config, ShapeVisit* out) except -1 nogil:
+
+@cython.final
+cdef class TokenPlaces:
+    """The places of one family. Hold the lock of the store to use it."""
+
+    def __cinit__(self, ConfigSpace family not None, Semantics semantics not None, Trie trie not None):
+        self.family = family
+        self.trie = trie
+        self.shapes = CaptureShapes(family, semantics)
+        map_init(&self.loop_index)
+        map_init(&self.met)
+        map_init(&self.kept)
+
+    def __dealloc__(self):
+        map_free(&self.loop_index)
+        map_free(&self.met)
+        map_free(&self.kept)
+
+    cdef size_t nbytes(self) noexcept nogil:
+        """Return about how many bytes are held."""
+        cdef size_t held = sizeof(Loop) * self.loops.capacity() + sizeof(PlaceVisit) * self.inside.capacity()
+        return held + self.shapes.nbytes() + 12 * (self.loop_index.mask + self.met.mask + self.kept.mask + 3)
+
+    cdef bint is_full(self) noexcept nogil:
+        """Tell whether so much is kept that all should be forgotten."""
+        return (
+            self.shapes.shapes.size() > MOST_SHAPES
+            or self.loops.size() > MOST_LOOPS
+            or self.inside.size() > MOST_INNER_PLACES
+        )
+
+    cdef int forget(self) except -1 nogil:
+        """Forget all shapes, and which characters lead back."""
+        self.shapes.forget()
+        map_reset(&self.loop_index)
+        self.loops.clear()
+        self.inside.clear()
+        return 0
+
+    cdef int place_of(self, ConfigId config, PlaceVisit* out) except -1 nogil:
         """Give a configuration as a place: in captures, that of its shape."""
         out.config = config
         out.shape = NO_SHAPE
         if config > DEAD and self.family.configs[config].capturing:
-            out.shape = self.shape_of(config)
-            out.config = self.shapes[out.shape].config
+            out.shape = self.shapes.shape_of(config)
+            out.config = self.shapes.shapes[out.shape].config
         return 0
 
-    cdef int follow(self, ShapeVisit at, uint8_t byte, int32_t* steps, ShapeVisit* out) except -1 nogil:
+    cdef int follow(self, PlaceVisit at, uint8_t byte, int32_t* steps, PlaceVisit* out) except -1 nogil:
         """Give the place after a byte; its configuration is DEAD if there is none."""
         if at.shape == NO_SHAPE:
             return self.place_of(self.family.step(at.config, byte), out)
-        out.shape = self.after(at.shape, byte, steps)
-        out.config = <int32_t>DEAD if out.shape == NO_SHAPE else self.shapes[out.shape].config
+        out.shape = self.shapes.after(at.shape, byte, steps)
+        out.config = <int32_t>DEAD if out.shape == NO_SHAPE else self.shapes.shapes[out.shape].config
         return 0
 
     # -- subtrees in which all characters lead back --------------------------------------------------
 
-    cdef int32_t loop_at(self, ShapeVisit at, int32_t* steps) except -1 nogil:
+    cdef int32_t loop_at(self, PlaceVisit at, int32_t* steps) except -1 nogil:
         """Return the index of the characters that lead a place back to itself; found at the first time."""
         cdef uint64_t key = place_key(at)
         cdef int32_t found = map_get(&self.loop_index, key), byte
-        cdef ShapeVisit next
+        cdef PlaceVisit next
         cdef Loop loop
         if found != NO_VALUE:
             return found
@@ -183,14 +204,14 @@ cdef class CaptureShapes:
         map_put(&self.loop_index, key, found)
         return found
 
-    cdef bint returns(self, ShapeVisit at, uint8_t lead, int32_t* steps) except -1 nogil:
+    cdef bint returns(self, PlaceVisit at, uint8_t lead, int32_t* steps) except -1 nogil:
         """Tell whether each character that begins so leads back or nowhere.
 
         Adds the places inside of such characters to ``partial``.
         """
         cdef size_t next = self.partial.size(), first = next, last, i
         cdef int32_t byte, left = 3 if lead >= 0xF0 else (2 if lead >= 0xE0 else 1)
-        cdef ShapeVisit inner
+        cdef PlaceVisit inner
         self.follow(at, lead, steps, &inner)
         if inner.config <= DEAD:
             return True
@@ -199,6 +220,7 @@ cdef class CaptureShapes:
             left -= 1
             last = self.partial.size()
             while next < last:
+                self.family.terms.meter.spend(64)
                 for byte in range(0x80, 0xC0):
                     self.follow(self.partial[next], <uint8_t>byte, steps, &inner)
                     if inner.config <= DEAD or (inner.config == at.config and inner.shape == at.shape):
@@ -217,7 +239,7 @@ cdef class CaptureShapes:
                 next += 1
         return True
 
-    cdef int add_place(self, ShapeVisit at, vector[Successor]& out) except -1 nogil:
+    cdef int add_place(self, PlaceVisit at, vector[Successor]& out) except -1 nogil:
         """List a place, if it is not listed yet."""
         cdef Successor found
         if place_key(at) == self.last_key or map_get(&self.met, place_key(at)) != NO_VALUE:
@@ -230,21 +252,21 @@ cdef class CaptureShapes:
         out.push_back(found)
         return 0
 
-    cdef Loop* loop_under(self, Trie trie, ShapeVisit at, int32_t* steps) except? NULL nogil:
+    cdef Loop* loop_under(self, PlaceVisit at, int32_t* steps) except? NULL nogil:
         """Return the loop of a place if all characters under its node lead it back to itself, else NULL."""
         cdef SubtreeSummary* under
         cdef Loop* loop
-        if trie.summary_of[at.node] == NO_SUMMARY:
+        if self.trie.summary_of[at.node] == NO_SUMMARY:
             return NULL
         loop = &self.loops[self.loop_at(at, steps)]
-        under = &trie.summaries[trie.summary_of[at.node]]
+        under = &self.trie.summaries[self.trie.summary_of[at.node]]
         if under.ascii[0] & ~loop.ascii[0] | under.ascii[1] & ~loop.ascii[1] | under.leads & ~loop.leads:
             return NULL
         return loop
 
-    cdef bint has_longer(self, Trie trie, NodeId node) noexcept nogil:
+    cdef bint has_longer(self, NodeId node) noexcept nogil:
         """Tell whether characters of several bytes are under a node: then tokens may end inside of one."""
-        return trie.summaries[trie.summary_of[node]].leads != 0
+        return self.trie.summaries[self.trie.summary_of[node]].leads != 0
 
     cdef int list_entry(self, NodeId node, ConfigId config) except -1 nogil:
         """Note where tokens enter a capture, with the configuration itself."""
@@ -255,8 +277,8 @@ cdef class CaptureShapes:
         return 0
 
     cdef int begin_walk(self, ConfigId config) except -1 nogil:
-        """Begin with the place of a configuration, at the root of the trie."""
-        cdef ShapeVisit at
+        """Begin with the place of a configuration, at the root of the self.trie."""
+        cdef PlaceVisit at
         self.entries.clear()
         self.visits.clear()
         at.node = 0
@@ -266,16 +288,14 @@ cdef class CaptureShapes:
         self.visits.push_back(at)
         return 0
 
-    cdef bint list_places(
-        self, Trie trie, ConfigId config, vector[Successor]& out, int32_t* steps
-    ) except -1 nogil:
+    cdef bint list_places(self, ConfigId config, vector[Successor]& out, int32_t* steps) except -1 nogil:
         """List the places to which tokens lead, and perhaps some more that are on their way.
 
         ``steps``: those between shapes that may be taken. Returns False if they ran out: then places of
         tokens that go through a capture are missing. Cost: a step for each node of the trie that is alive,
         but for subtrees in which all characters lead back.
         """
-        cdef ShapeVisit at, below
+        cdef PlaceVisit at, below
         cdef size_t next = 0
         cdef int32_t kid, i
         cdef Loop* loop
@@ -288,25 +308,25 @@ cdef class CaptureShapes:
         while next < self.visits.size():
             at = self.visits[next]
             next += 1
-            self.family.terms.meter.spend(2 + trie.kid_first[at.node + 1] - trie.kid_first[at.node])
+            self.family.terms.meter.spend(2 + self.trie.kid_first[at.node + 1] - self.trie.kid_first[at.node])
             if steps[0] <= 0 and at.shape != NO_SHAPE:
                 complete = False
                 continue
-            for kid in range(trie.kid_first[at.node], trie.kid_first[at.node + 1]):
-                self.follow(at, trie.kid_byte[kid], steps, &below)
+            for kid in range(self.trie.kid_first[at.node], self.trie.kid_first[at.node + 1]):
+                self.follow(at, self.trie.kid_byte[kid], steps, &below)
                 if below.config <= DEAD:
                     continue
-                below.node = trie.kid_node[kid]
-                if trie.token_first[below.node] < trie.token_first[below.node + 1]:
+                below.node = self.trie.kid_node[kid]
+                if self.trie.token_first[below.node] < self.trie.token_first[below.node + 1]:
                     self.add_place(below, out)
-                if trie.kid_first[below.node] == trie.kid_first[below.node + 1]:
+                if self.trie.kid_first[below.node] == self.trie.kid_first[below.node + 1]:
                     continue
-                loop = self.loop_under(trie, below, steps)
+                loop = self.loop_under(below, steps)
                 if loop == NULL:
                     self.visits.push_back(below)
                     continue
                 self.add_place(below, out)
-                if loop.walk != self.walk and self.has_longer(trie, below.node):
+                if loop.walk != self.walk and self.has_longer(below.node):
                     loop.walk = self.walk
                     for i in range(loop.first, loop.first + loop.count):
                         self.add_place(self.inside[i], out)
@@ -324,40 +344,51 @@ cdef class CaptureShapes:
         cdef int32_t found = map_get(&self.kept, key_of(config, by_shape))
         return found == 1 or (found == NO_VALUE and by_shape and others)
 
-    cdef bint keeps_token(self, ShapeVisit at, bint others) except -1 nogil:
+    cdef bint keeps_token(self, PlaceVisit at, bint others) except -1 nogil:
         """Tell whether a token that ends at a place is kept."""
         return self.keeps(self.family.end_token(at.config), at.shape != NO_SHAPE, others)
 
-    cdef int mark_incomplete(self, Trie trie, ShapeVisit at, bint others, uint32_t* words) except -1 nogil:
+    cdef int mark_range(self, NodeId first, NodeId end, uint32_t* words, bint keep) except -1 nogil:
+        """Add the tokens of some nodes to a mask, or take them out."""
+        cdef int32_t t, last = self.trie.token_first[end]
+        cdef uint32_t bit
+        self.family.terms.meter.spend((last - self.trie.token_first[first]) // 4)
+        for t in range(self.trie.token_first[first], last):
+            bit = <uint32_t>1 << (self.trie.tokens[t] & 31)
+            words[self.trie.tokens[t] >> 5] = (words[self.trie.tokens[t] >> 5] & ~bit) | (bit if keep else 0)
+        return 0
+
+    cdef int mark_incomplete(self, PlaceVisit at, bint others, uint32_t* words) except -1 nogil:
         """Mark the tokens under the node of a place that end inside of a character; whole ones lead back."""
         cdef vector[NodeId].iterator next
         cdef NodeId node
-        cdef ShapeVisit place
+        cdef PlaceVisit place
         cdef int32_t depth, steps = MOST_MARK_STEPS
         cdef bint keep
-        next = lower_bound(trie.incomplete.begin(), trie.incomplete.end(), at.node)
-        while next != trie.incomplete.end() and dereference(next) < trie.end[at.node]:
+        next = lower_bound(self.trie.incomplete.begin(), self.trie.incomplete.end(), at.node)
+        while next != self.trie.incomplete.end() and dereference(next) < self.trie.end[at.node]:
             node = dereference(next)
             preincrement(next)
             self.path.clear()
             self.path.push_back(node)
-            while trie.byte[self.path.back()] < 0xC0:
-                self.path.push_back(trie.parent[self.path.back()])
+            self.family.terms.meter.spend(4)
+            while self.trie.byte[self.path.back()] < 0xC0:
+                self.path.push_back(self.trie.parent[self.path.back()])
             place = at
             for depth in range(<int32_t>self.path.size() - 1, -1, -1):
                 if place.config > DEAD:
-                    self.follow(place, trie.byte[self.path[depth]], &steps, &place)
+                    self.follow(place, self.trie.byte[self.path[depth]], &steps, &place)
             keep = place.config > DEAD and self.keeps_token(place, others)
-            mark_range(trie, node, node + 1, words, keep)
+            self.mark_range(node, node + 1, words, keep)
         return 0
 
-    cdef int mark_tokens(self, Trie trie, ConfigId config, bint others, uint32_t* words) except -1 nogil:
+    cdef int mark_tokens(self, ConfigId config, bint others, uint32_t* words) except -1 nogil:
         """Add to ``words`` the tokens that are kept, and list where tokens enter a capture.
 
         ``others``: those by a shape that was not rated are kept. Cost: a step for each node of the trie that
         is alive, but for subtrees in which all characters lead back, and for each token that is kept.
         """
-        cdef ShapeVisit at, below
+        cdef PlaceVisit at, below
         cdef size_t next = 0
         cdef int32_t kid, steps = MOST_MARK_STEPS
         cdef Loop* loop
@@ -366,26 +397,26 @@ cdef class CaptureShapes:
         while next < self.visits.size():
             at = self.visits[next]
             next += 1
-            self.family.terms.meter.spend(2 + trie.kid_first[at.node + 1] - trie.kid_first[at.node])
+            self.family.terms.meter.spend(2 + self.trie.kid_first[at.node + 1] - self.trie.kid_first[at.node])
             if steps <= 0 and at.shape != NO_SHAPE:
                 continue
-            for kid in range(trie.kid_first[at.node], trie.kid_first[at.node + 1]):
-                self.follow(at, trie.kid_byte[kid], &steps, &below)
+            for kid in range(self.trie.kid_first[at.node], self.trie.kid_first[at.node + 1]):
+                self.follow(at, self.trie.kid_byte[kid], &steps, &below)
                 if below.config <= DEAD:
                     continue
-                below.node = trie.kid_node[kid]
+                below.node = self.trie.kid_node[kid]
                 if at.shape == NO_SHAPE and below.shape != NO_SHAPE:
-                    self.list_entry(below.node, self.family.step(at.config, trie.kid_byte[kid]))
+                    self.list_entry(below.node, self.family.step(at.config, self.trie.kid_byte[kid]))
                 keep = self.keeps_token(below, others)
-                mark_range(trie, below.node, below.node + 1, words, keep)
-                if trie.kid_first[below.node] == trie.kid_first[below.node + 1]:
+                self.mark_range(below.node, below.node + 1, words, keep)
+                if self.trie.kid_first[below.node] == self.trie.kid_first[below.node + 1]:
                     continue
-                loop = self.loop_under(trie, below, &steps)
+                loop = self.loop_under(below, &steps)
                 if loop == NULL:
                     self.visits.push_back(below)
                     continue
                 if keep:
-                    mark_range(trie, below.node, trie.end[below.node], words, True)
-                if self.has_longer(trie, below.node):
-                    self.mark_incomplete(trie, below, others, words)
+                    self.mark_range(below.node, self.trie.end[below.node], words, True)
+                if self.has_longer(below.node):
+                    self.mark_incomplete(below, others, words)
         return 0

@@ -1,4 +1,4 @@
-# Configurations that differ only in captured texts, as one. See capture_shapes.pyx.
+# Where tokens lead, with configurations that differ only in captured texts as one. See token_places.pyx.
 from libc.stdint cimport int32_t, uint8_t, uint32_t, uint64_t
 from libcpp.vector cimport vector
 
@@ -19,7 +19,7 @@ cdef struct Shape:
     int32_t first           # steps[first:first + classes of the map]
 
 
-cdef struct ShapeVisit:
+cdef struct PlaceVisit:
     NodeId node
     ConfigId config         # outside of captures, or that of the shape
     int32_t shape           # NO_SHAPE outside of captures
@@ -35,47 +35,55 @@ cdef struct Loop:
 
 
 cdef class CaptureShapes:
-    # owner: BudgetMasks
+    # owner: TokenPlaces
     cdef ConfigSpace family
     cdef Semantics semantics
     cdef KeyMap index                   # hash of what a shape has -> shape
     cdef vector[Shape] shapes
     # by shape and class of bytes: the shape after it, NO_SHAPE or NOT_STEPPED
     cdef vector[int32_t] steps
+
+    cdef uint64_t hash_of(self, ConfigId config) except? 0 nogil
+    cdef int32_t shape_of(self, ConfigId config) except -3 nogil
+    cdef int32_t after(self, int32_t shape, uint8_t byte, int32_t* steps) except -3 nogil
+    cdef int forget(self) except -1 nogil
+    cdef size_t nbytes(self) noexcept nogil
+
+
+cdef class TokenPlaces:
+    # owner: BudgetMasks
+    cdef ConfigSpace family
+    cdef Trie trie
+    cdef CaptureShapes shapes
     cdef KeyMap loop_index              # place -> index in `loops`
     cdef vector[Loop] loops
-    cdef vector[ShapeVisit] inside
+    cdef vector[PlaceVisit] inside
     cdef KeyMap kept                    # place -> whether tokens that lead there are kept
     cdef vector[Visit] entries          # where tokens enter a capture, of the last walk that marked tokens
     # scratch
-    cdef vector[ShapeVisit] visits
-    cdef vector[ShapeVisit] partial
+    cdef vector[PlaceVisit] visits
+    cdef vector[PlaceVisit] partial
     cdef vector[NodeId] path
     cdef KeyMap met                     # places that are listed -> 1
     cdef uint64_t last_key              # of the place that was listed last
     cdef uint64_t walk                  # the number of the list
 
-    cdef uint64_t hash_of(self, ConfigId config) except? 0 nogil
-    cdef int32_t shape_of(self, ConfigId config) except -3 nogil
-    cdef int32_t after(self, int32_t shape, uint8_t byte, int32_t* steps) except -3 nogil
-    cdef int place_of(self, ConfigId config, ShapeVisit* out) except -1 nogil
-    cdef int follow(self, ShapeVisit at, uint8_t byte, int32_t* steps, ShapeVisit* out) except -1 nogil
-    cdef int32_t loop_at(self, ShapeVisit at, int32_t* steps) except -1 nogil
-    cdef bint returns(self, ShapeVisit at, uint8_t lead, int32_t* steps) except -1 nogil
-    cdef int add_place(self, ShapeVisit at, vector[Successor]& out) except -1 nogil
-    cdef Loop* loop_under(self, Trie trie, ShapeVisit at, int32_t* steps) except? NULL nogil
-    cdef bint has_longer(self, Trie trie, NodeId node) noexcept nogil
+    cdef bint is_full(self) noexcept nogil
+    cdef int place_of(self, ConfigId config, PlaceVisit* out) except -1 nogil
+    cdef int follow(self, PlaceVisit at, uint8_t byte, int32_t* steps, PlaceVisit* out) except -1 nogil
+    cdef int32_t loop_at(self, PlaceVisit at, int32_t* steps) except -1 nogil
+    cdef bint returns(self, PlaceVisit at, uint8_t lead, int32_t* steps) except -1 nogil
+    cdef int add_place(self, PlaceVisit at, vector[Successor]& out) except -1 nogil
+    cdef Loop* loop_under(self, PlaceVisit at, int32_t* steps) except? NULL nogil
+    cdef bint has_longer(self, NodeId node) noexcept nogil
     cdef int list_entry(self, NodeId node, ConfigId config) except -1 nogil
     cdef int begin_walk(self, ConfigId config) except -1 nogil
-    cdef bint list_places(
-        self, Trie trie, ConfigId config, vector[Successor]& out, int32_t* steps
-    ) except -1 nogil
+    cdef bint list_places(self, ConfigId config, vector[Successor]& out, int32_t* steps) except -1 nogil
     cdef int rate(self, ConfigId config, bint by_shape, bint keep) except -1 nogil
     cdef bint keeps(self, ConfigId config, bint by_shape, bint others) noexcept nogil
-    cdef bint keeps_token(self, ShapeVisit at, bint others) except -1 nogil
-    cdef int mark_incomplete(
-        self, Trie trie, ShapeVisit at, bint others, uint32_t* words
-    ) except -1 nogil
-    cdef int mark_tokens(self, Trie trie, ConfigId config, bint others, uint32_t* words) except -1 nogil
+    cdef bint keeps_token(self, PlaceVisit at, bint others) except -1 nogil
+    cdef int mark_range(self, NodeId first, NodeId end, uint32_t* words, bint keep) except -1 nogil
+    cdef int mark_incomplete(self, PlaceVisit at, bint others, uint32_t* words) except -1 nogil
+    cdef int mark_tokens(self, ConfigId config, bint others, uint32_t* words) except -1 nogil
     cdef int forget(self) except -1 nogil
     cdef size_t nbytes(self) noexcept nogil
