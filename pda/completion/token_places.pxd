@@ -25,13 +25,22 @@ cdef struct PlaceVisit:
     int32_t shape           # NO_SHAPE outside of captures
 
 
-cdef struct Loop:
-    # the characters that lead a place back to itself
-    uint64_t ascii[2]
-    uint64_t leads          # first bytes from 0xC0 on of longer ones
-    int32_t first           # inside[first:first + count]: the places inside of longer ones
-    int32_t count
+cdef struct Advance:
+    # where most characters lead from a place
+    PlaceVisit next         # DEAD if they lead nowhere
+    uint64_t ascii[2]       # those that lead there
+    uint64_t asked          # first bytes from 0xC0 on of longer ones, which were asked
+    uint64_t leads          # ... of these: those whose characters lead there or nowhere
+    PlaceVisit inner        # the place after the last one that was asked
+    int32_t inner_left      # ... how many bytes may come after it
+    bint inner_leads        # ... and whether its characters lead there or nowhere
+    int32_t inside          # index of one of the places inside of longer characters, or -1
     uint64_t walk           # the last one that listed these
+
+
+cdef struct InnerPlace:
+    PlaceVisit at
+    int32_t after           # index of the next one of its place, or -1
 
 
 cdef class CaptureShapes:
@@ -55,14 +64,15 @@ cdef class TokenPlaces:
     cdef ConfigSpace family
     cdef Trie trie
     cdef CaptureShapes shapes
-    cdef KeyMap loop_index              # place -> index in `loops`
-    cdef vector[Loop] loops
-    cdef vector[PlaceVisit] inside
+    cdef KeyMap advance_index           # place -> index in `advances`
+    cdef vector[Advance] advances
+    cdef vector[InnerPlace] inside
     cdef KeyMap kept                    # place -> whether tokens that lead there are kept
     cdef vector[Visit] entries          # where tokens enter a capture, of the last walk that marked tokens
     # scratch
     cdef vector[PlaceVisit] visits
     cdef vector[PlaceVisit] partial
+    cdef vector[PlaceVisit] chain       # by number of characters: the place after them, or after the last
     cdef vector[NodeId] path
     cdef KeyMap met                     # places that are listed -> 1
     cdef uint64_t last_key              # of the place that was listed last
@@ -71,11 +81,14 @@ cdef class TokenPlaces:
     cdef bint is_full(self) noexcept nogil
     cdef int place_of(self, ConfigId config, PlaceVisit* out) except -1 nogil
     cdef int follow(self, PlaceVisit at, uint8_t byte, int32_t* steps, PlaceVisit* out) except -1 nogil
-    cdef int32_t loop_at(self, PlaceVisit at, int32_t* steps) except -1 nogil
-    cdef bint returns(self, PlaceVisit at, uint8_t lead, int32_t* steps) except -1 nogil
+    cdef int32_t advance_at(self, PlaceVisit at, int32_t* steps) except -1 nogil
+    cdef bint leads_there(
+        self, PlaceVisit at, int32_t left, PlaceVisit there, int32_t* steps
+    ) except -1 nogil
+    cdef int ask_lead(self, int32_t index, PlaceVisit at, uint8_t lead, int32_t* steps) except -1 nogil
     cdef int add_place(self, PlaceVisit at, vector[Successor]& out) except -1 nogil
-    cdef Loop* loop_under(self, PlaceVisit at, int32_t* steps) except? NULL nogil
-    cdef bint has_longer(self, NodeId node) noexcept nogil
+    cdef bint chain_under(self, PlaceVisit at, int32_t* steps) except -1 nogil
+    cdef int add_chain(self, NodeId under, vector[Successor]& out) except -1 nogil
     cdef int list_entry(self, NodeId node, ConfigId config) except -1 nogil
     cdef int begin_walk(self, ConfigId config) except -1 nogil
     cdef bint list_places(self, ConfigId config, vector[Successor]& out, int32_t* steps) except -1 nogil
@@ -83,7 +96,8 @@ cdef class TokenPlaces:
     cdef bint keeps(self, ConfigId config, bint by_shape, bint others) noexcept nogil
     cdef bint keeps_token(self, PlaceVisit at, bint others) except -1 nogil
     cdef int mark_range(self, NodeId first, NodeId end, uint32_t* words, bint keep) except -1 nogil
-    cdef int mark_incomplete(self, PlaceVisit at, bint others, uint32_t* words) except -1 nogil
+    cdef int mark_incomplete(self, NodeId under, bint others, uint32_t* words) except -1 nogil
+    cdef int mark_chain(self, NodeId under, bint others, uint32_t* words) except -1 nogil
     cdef int mark_tokens(self, ConfigId config, bint others, uint32_t* words) except -1 nogil
     cdef int forget(self) except -1 nogil
     cdef size_t nbytes(self) noexcept nogil

@@ -25,11 +25,11 @@ from stackmask.pda.vocabulary.subtree_summary cimport SubtreeSummary
 
 cdef enum:
     NOT_STEPPED = -2
-    LOOP_WORK = 512         # units of a place that is asked which characters lead back
+    ADVANCE_WORK = 256      # units of a place that is asked where most characters lead
     MOST_MARK_STEPS = 4_000  # between shapes, while tokens are marked; most were taken before
     MOST_INSIDE = 24        # places inside of the characters that begin with one byte
     MOST_SHAPES = 1 << 16   # that are kept, as well as the others below
-    MOST_LOOPS = 1 << 16
+    MOST_ADVANCES = 1 << 16
     MOST_INNER_PLACES = 1 << 20
 
 
@@ -39,6 +39,10 @@ cdef inline uint64_t key_of(ConfigId config, bint by_shape) noexcept nogil:
 
 cdef inline uint64_t place_key(const PlaceVisit& at) noexcept nogil:
     return key_of(at.config, at.shape != NO_SHAPE)
+
+
+cdef inline bint is_same(const PlaceVisit& a, const PlaceVisit& b) noexcept nogil:
+    return a.config == b.config and a.shape == b.shape
 
 
 @cython.final
@@ -127,33 +131,34 @@ cdef class TokenPlaces:
         self.family = family
         self.trie = trie
         self.shapes = CaptureShapes(family, semantics)
-        map_init(&self.loop_index)
+        map_init(&self.advance_index)
         map_init(&self.met)
         map_init(&self.kept)
 
     def __dealloc__(self):
-        map_free(&self.loop_index)
+        map_free(&self.advance_index)
         map_free(&self.met)
         map_free(&self.kept)
 
     cdef size_t nbytes(self) noexcept nogil:
         """Return about how many bytes are held."""
-        cdef size_t held = sizeof(Loop) * self.loops.capacity() + sizeof(PlaceVisit) * self.inside.capacity()
-        return held + self.shapes.nbytes() + 12 * (self.loop_index.mask + self.met.mask + self.kept.mask + 3)
+        cdef size_t slots = self.advance_index.mask + self.met.mask + self.kept.mask + 3
+        cdef size_t held = self.shapes.nbytes() + 12 * slots
+        return held + sizeof(Advance) * self.advances.capacity() + sizeof(InnerPlace) * self.inside.capacity()
 
     cdef bint is_full(self) noexcept nogil:
         """Tell whether so much is kept that all should be forgotten."""
         return (
             self.shapes.shapes.size() > MOST_SHAPES
-            or self.loops.size() > MOST_LOOPS
+            or self.advances.size() > MOST_ADVANCES
             or self.inside.size() > MOST_INNER_PLACES
         )
 
     cdef int forget(self) except -1 nogil:
-        """Forget all shapes, and which characters lead back."""
+        """Forget all shapes, and where characters lead."""
         self.shapes.forget()
-        map_reset(&self.loop_index)
-        self.loops.clear()
+        map_reset(&self.advance_index)
+        self.advances.clear()
         self.inside.clear()
         return 0
 
@@ -174,48 +179,53 @@ cdef class TokenPlaces:
         out.config = <int32_t>DEAD if out.shape == NO_SHAPE else self.shapes.shapes[out.shape].config
         return 0
 
-    # -- subtrees in which all characters lead back --------------------------------------------------
+    # -- subtrees in which the number of characters decides -------------------------------------------
 
-    cdef int32_t loop_at(self, PlaceVisit at, int32_t* steps) except -1 nogil:
-        """Return the index of the characters that lead a place back to itself; found at the first time."""
+    cdef int32_t advance_at(self, PlaceVisit at, int32_t* steps) except -1 nogil:
+        """Return the index of where most characters lead from a place; found at the first time."""
         cdef uint64_t key = place_key(at)
-        cdef int32_t found = map_get(&self.loop_index, key), byte
-        cdef PlaceVisit next
-        cdef Loop loop
+        cdef int32_t found = map_get(&self.advance_index, key), byte, most = 0
+        cdef PlaceVisit[0x80] after
+        cdef int32_t[0x80] count
+        cdef int32_t first
+        cdef Advance advance
         if found != NO_VALUE:
             return found
-        self.family.terms.meter.spend(LOOP_WORK)
-        loop.ascii[0] = loop.ascii[1] = loop.leads = loop.walk = 0
-        self.partial.clear()
+        self.family.terms.meter.spend(ADVANCE_WORK)
         for byte in range(0x80):
-            self.follow(at, <uint8_t>byte, steps, &next)
-            if next.config == at.config and next.shape == at.shape:
-                loop.ascii[byte >> 6] |= <uint64_t>1 << (byte & 63)
-        if loop.ascii[0] | loop.ascii[1]:
-            for byte in range(0xC2, 0xF5):
-                if self.returns(at, <uint8_t>byte, steps):
-                    loop.leads |= <uint64_t>1 << (byte - 0xC0)
-        loop.first = <int32_t>self.inside.size()
-        loop.count = <int32_t>self.partial.size()
-        for byte in range(loop.count):
-            self.inside.push_back(self.partial[byte])
-        found = <int32_t>self.loops.size()
-        self.loops.push_back(loop)
-        map_put(&self.loop_index, key, found)
+            self.follow(at, <uint8_t>byte, steps, &after[byte])
+            count[byte] = 0
+            first = most if is_same(after[byte], after[most]) else 0
+            while not is_same(after[byte], after[first]):
+                first += 1
+            count[first] += 1
+            if count[first] > count[most]:
+                most = first
+        advance.next = after[most]
+        advance.ascii[0] = advance.ascii[1] = advance.asked = advance.leads = advance.walk = 0
+        advance.inner_left = advance.inside = -1
+        advance.inner_leads = False
+        advance.inner = advance.next
+        for byte in range(0x80):
+            if is_same(after[byte], advance.next):
+                advance.ascii[byte >> 6] |= <uint64_t>1 << (byte & 63)
+        found = <int32_t>self.advances.size()
+        self.advances.push_back(advance)
+        map_put(&self.advance_index, key, found)
         return found
 
-    cdef bint returns(self, PlaceVisit at, uint8_t lead, int32_t* steps) except -1 nogil:
-        """Tell whether each character that begins so leads back or nowhere.
+    cdef bint leads_there(
+        self, PlaceVisit at, int32_t left, PlaceVisit there, int32_t* steps
+    ) except -1 nogil:
+        """Tell whether each character leads there or nowhere, of whose bytes ``left`` come after a place.
 
-        Adds the places inside of such characters to ``partial``.
+        Lists it and the other places inside of such characters in ``partial``.
         """
-        cdef size_t next = self.partial.size(), first = next, last, i
-        cdef int32_t byte, left = 3 if lead >= 0xF0 else (2 if lead >= 0xE0 else 1)
+        cdef size_t next = 0, last, i
+        cdef int32_t byte
         cdef PlaceVisit inner
-        self.follow(at, lead, steps, &inner)
-        if inner.config <= DEAD:
-            return True
-        self.partial.push_back(inner)
+        self.partial.clear()
+        self.partial.push_back(at)
         while left:
             left -= 1
             last = self.partial.size()
@@ -223,20 +233,84 @@ cdef class TokenPlaces:
                 self.family.terms.meter.spend(64)
                 for byte in range(0x80, 0xC0):
                     self.follow(self.partial[next], <uint8_t>byte, steps, &inner)
-                    if inner.config <= DEAD or (inner.config == at.config and inner.shape == at.shape):
+                    if inner.config <= DEAD or is_same(inner, there):
                         continue
-                    if not left or self.partial.size() - first >= MOST_INSIDE:
-                        while self.partial.size() > first:
-                            self.partial.pop_back()
+                    if not left or self.partial.size() >= MOST_INSIDE:
                         return False
                     i = last
-                    while i < self.partial.size() and (
-                        self.partial[i].config != inner.config or self.partial[i].shape != inner.shape
-                    ):
+                    while i < self.partial.size() and not is_same(self.partial[i], inner):
                         i += 1
                     if i == self.partial.size():
                         self.partial.push_back(inner)
                 next += 1
+        return True
+
+    cdef int ask_lead(self, int32_t index, PlaceVisit at, uint8_t lead, int32_t* steps) except -1 nogil:
+        """Find whether characters that begin so lead where most do; keeps the places inside of them."""
+        cdef Advance advance = self.advances[index]
+        cdef uint64_t bit = <uint64_t>1 << (lead - 0xC0)
+        cdef int32_t left = 3 if lead >= 0xF0 else (2 if lead >= 0xE0 else 1)
+        cdef size_t i
+        cdef PlaceVisit inner
+        cdef InnerPlace inside
+        self.follow(at, lead, steps, &inner)
+        if inner.config <= DEAD:
+            advance.leads |= bit
+        elif advance.inner_left == left and is_same(inner, advance.inner):
+            if advance.inner_leads:  # as the one before it
+                advance.leads |= bit
+        else:
+            advance.inner = inner
+            advance.inner_left = left
+            advance.inner_leads = self.leads_there(inner, left, advance.next, steps)
+            if advance.inner_leads:
+                advance.leads |= bit
+                advance.walk = 0
+                for i in range(self.partial.size()):
+                    inside.at = self.partial[i]
+                    inside.after = advance.inside
+                    advance.inside = <int32_t>self.inside.size()
+                    self.inside.push_back(inside)
+        advance.asked |= bit
+        self.advances[index] = advance
+        return 0
+
+    cdef bint chain_under(self, PlaceVisit at, int32_t* steps) except -1 nogil:
+        """Tell whether the number of characters under the node of a place decides where they lead.
+
+        If so, ``chain`` has the places. Cost: a step for each, and some more where a place is new.
+        """
+        cdef SubtreeSummary under
+        cdef Advance* advance
+        cdef uint64_t ask
+        cdef int32_t index, lead
+        if self.trie.summary_of[at.node] == NO_SUMMARY:
+            return False
+        under = self.trie.summaries[self.trie.summary_of[at.node]]
+        self.chain.clear()
+        self.chain.push_back(at)
+        while self.chain.size() <= under.height:
+            self.family.terms.meter.spend(4)
+            index = self.advance_at(self.chain.back(), steps)
+            advance = &self.advances[index]
+            if under.ascii[0] & ~advance.ascii[0] or under.ascii[1] & ~advance.ascii[1]:
+                return False
+            ask = under.leads & ~advance.asked
+            lead = 0xC0
+            while ask:
+                if ask & 1:
+                    self.ask_lead(index, self.chain.back(), <uint8_t>lead, steps)
+                ask >>= 1
+                lead += 1
+            if under.leads & ~advance.leads:
+                return False
+            if is_same(advance.next, self.chain.back()):
+                break
+            if at.shape == NO_SHAPE and advance.next.shape != NO_SHAPE:
+                return False  # entries to captures are listed
+            self.chain.push_back(advance.next)
+            if self.chain.back().config <= DEAD:
+                break
         return True
 
     cdef int add_place(self, PlaceVisit at, vector[Successor]& out) except -1 nogil:
@@ -252,21 +326,23 @@ cdef class TokenPlaces:
         out.push_back(found)
         return 0
 
-    cdef Loop* loop_under(self, PlaceVisit at, int32_t* steps) except? NULL nogil:
-        """Return the loop of a place if all characters under its node lead it back to itself, else NULL."""
-        cdef SubtreeSummary* under
-        cdef Loop* loop
-        if self.trie.summary_of[at.node] == NO_SUMMARY:
-            return NULL
-        loop = &self.loops[self.loop_at(at, steps)]
-        under = &self.trie.summaries[self.trie.summary_of[at.node]]
-        if under.ascii[0] & ~loop.ascii[0] | under.ascii[1] & ~loop.ascii[1] | under.leads & ~loop.leads:
-            return NULL
-        return loop
-
-    cdef bint has_longer(self, NodeId node) noexcept nogil:
-        """Tell whether characters of several bytes are under a node: then tokens may end inside of one."""
-        return self.trie.summaries[self.trie.summary_of[node]].leads != 0
+    cdef int add_chain(self, NodeId under, vector[Successor]& out) except -1 nogil:
+        """List the places of ``chain``, and those inside of longer characters."""
+        cdef bint longer = self.trie.summaries[self.trie.summary_of[under]].leads != 0
+        cdef size_t i
+        cdef int32_t index, inner
+        for i in range(self.chain.size()):
+            if self.chain[i].config <= DEAD:
+                continue
+            self.add_place(self.chain[i], out)
+            index = map_get(&self.advance_index, place_key(self.chain[i])) if longer else NO_VALUE
+            if index != NO_VALUE and self.advances[index].walk != self.walk:
+                self.advances[index].walk = self.walk
+                inner = self.advances[index].inside
+                while inner >= 0:
+                    self.add_place(self.inside[inner].at, out)
+                    inner = self.inside[inner].after
+        return 0
 
     cdef int list_entry(self, NodeId node, ConfigId config) except -1 nogil:
         """Note where tokens enter a capture, with the configuration itself."""
@@ -277,7 +353,7 @@ cdef class TokenPlaces:
         return 0
 
     cdef int begin_walk(self, ConfigId config) except -1 nogil:
-        """Begin with the place of a configuration, at the root of the self.trie."""
+        """Begin with the place of a configuration, at the root of the trie."""
         cdef PlaceVisit at
         self.entries.clear()
         self.visits.clear()
@@ -293,12 +369,11 @@ cdef class TokenPlaces:
 
         ``steps``: those between shapes that may be taken. Returns False if they ran out: then places of
         tokens that go through a capture are missing. Cost: a step for each node of the trie that is alive,
-        but for subtrees in which all characters lead back.
+        but for subtrees in which the number of characters decides.
         """
         cdef PlaceVisit at, below
         cdef size_t next = 0
-        cdef int32_t kid, i
-        cdef Loop* loop
+        cdef int32_t kid
         cdef bint complete = True
         out.clear()
         map_reset(&self.met)
@@ -321,15 +396,10 @@ cdef class TokenPlaces:
                     self.add_place(below, out)
                 if self.trie.kid_first[below.node] == self.trie.kid_first[below.node + 1]:
                     continue
-                loop = self.loop_under(below, steps)
-                if loop == NULL:
+                if self.chain_under(below, steps):
+                    self.add_chain(below.node, out)
+                else:
                     self.visits.push_back(below)
-                    continue
-                self.add_place(below, out)
-                if loop.walk != self.walk and self.has_longer(below.node):
-                    loop.walk = self.walk
-                    for i in range(loop.first, loop.first + loop.count):
-                        self.add_place(self.inside[i], out)
         return complete
 
     # -- which tokens are kept -------------------------------------------------------------------------
@@ -358,15 +428,16 @@ cdef class TokenPlaces:
             words[self.trie.tokens[t] >> 5] = (words[self.trie.tokens[t] >> 5] & ~bit) | (bit if keep else 0)
         return 0
 
-    cdef int mark_incomplete(self, PlaceVisit at, bint others, uint32_t* words) except -1 nogil:
-        """Mark the tokens under the node of a place that end inside of a character; whole ones lead back."""
+    cdef int mark_incomplete(self, NodeId under, bint others, uint32_t* words) except -1 nogil:
+        """Mark the tokens under the node of ``chain`` that end inside of a character."""
+        cdef int32_t before = self.trie.summaries[self.trie.summary_of[under]].characters
         cdef vector[NodeId].iterator next
         cdef NodeId node
         cdef PlaceVisit place
         cdef int32_t depth, steps = MOST_MARK_STEPS
         cdef bint keep
-        next = lower_bound(self.trie.incomplete.begin(), self.trie.incomplete.end(), at.node)
-        while next != self.trie.incomplete.end() and dereference(next) < self.trie.end[at.node]:
+        next = lower_bound(self.trie.incomplete.begin(), self.trie.incomplete.end(), under)
+        while next != self.trie.incomplete.end() and dereference(next) < self.trie.end[under]:
             node = dereference(next)
             preincrement(next)
             self.path.clear()
@@ -374,7 +445,8 @@ cdef class TokenPlaces:
             self.family.terms.meter.spend(4)
             while self.trie.byte[self.path.back()] < 0xC0:
                 self.path.push_back(self.trie.parent[self.path.back()])
-            place = at
+            depth = self.trie.characters[self.trie.token_first[node]] - before - 1
+            place = self.chain[min(<size_t>depth, self.chain.size() - 1)]
             for depth in range(<int32_t>self.path.size() - 1, -1, -1):
                 if place.config > DEAD:
                     self.follow(place, self.trie.byte[self.path[depth]], &steps, &place)
@@ -382,16 +454,36 @@ cdef class TokenPlaces:
             self.mark_range(node, node + 1, words, keep)
         return 0
 
+    cdef int mark_chain(self, NodeId under, bint others, uint32_t* words) except -1 nogil:
+        """Mark the tokens under the node of ``chain``; how many characters they have says where they lead."""
+        cdef int32_t before = self.trie.summaries[self.trie.summary_of[under]].characters
+        cdef int32_t t, last = self.trie.token_first[self.trie.end[under]]
+        cdef size_t i, kept = 0
+        for i in range(self.chain.size()):
+            self.chain[i].node = self.chain[i].config > DEAD and self.keeps_token(self.chain[i], others)
+            kept += self.chain[i].node
+        if kept == self.chain.size():
+            self.mark_range(under + 1, self.trie.end[under], words, True)
+        elif kept:
+            self.family.terms.meter.spend((last - self.trie.token_first[under + 1]) // 4)
+            for t in range(self.trie.token_first[under + 1], last):
+                i = <size_t>(self.trie.characters[t] - before)  # mutant: counted-characters
+                i = min(i, self.chain.size() - 1)
+                if self.chain[i].node:
+                    words[self.trie.tokens[t] >> 5] |= <uint32_t>1 << (self.trie.tokens[t] & 31)
+        if self.trie.summaries[self.trie.summary_of[under]].leads:
+            self.mark_incomplete(under, others, words)
+        return 0
+
     cdef int mark_tokens(self, ConfigId config, bint others, uint32_t* words) except -1 nogil:
         """Add to ``words`` the tokens that are kept, and list where tokens enter a capture.
 
         ``others``: those by a shape that was not rated are kept. Cost: a step for each node of the trie that
-        is alive, but for subtrees in which all characters lead back, and for each token that is kept.
+        is alive, but for subtrees in which the number of characters decides, and for each token that is kept.
         """
         cdef PlaceVisit at, below
         cdef size_t next = 0
         cdef int32_t kid, steps = MOST_MARK_STEPS
-        cdef Loop* loop
         cdef bint keep
         self.begin_walk(config)
         while next < self.visits.size():
@@ -411,12 +503,8 @@ cdef class TokenPlaces:
                 self.mark_range(below.node, below.node + 1, words, keep)
                 if self.trie.kid_first[below.node] == self.trie.kid_first[below.node + 1]:
                     continue
-                loop = self.loop_under(below, &steps)
-                if loop == NULL:
+                if self.chain_under(below, &steps):
+                    self.mark_chain(below.node, others, words)
+                else:
                     self.visits.push_back(below)
-                    continue
-                if keep:
-                    self.mark_range(below.node, self.trie.end[below.node], words, True)
-                if self.has_longer(below.node):
-                    self.mark_incomplete(below, others, words)
         return 0

@@ -180,6 +180,14 @@ ROWS = (
         ("tests/runtime/matching/test_budgets.py",),
     ),
     Mutant(
+        "counted-characters",
+        "pda/completion",
+        "characters[t] - before",
+        "characters[t] - before + 1",
+        "Under a budget, the number of a token's characters says where it leads, where all of them lead on in one way.",
+        ("tests/runtime/matching/test_budgets.py",),
+    ),
+    Mutant(
         "lone-token",
         "pda/forced",
         "found or ",

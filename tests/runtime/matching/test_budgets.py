@@ -250,6 +250,36 @@ def test_a_token_after_which_the_text_can_end_in_time_is_allowed(spare: int) -> 
             )  # a search by tokens finds fewer than the mask
 
 
+COUNTED = {
+    "as many brackets": ('root ::= [a-eé€😀] root "]" | "."', "a"),
+    "at most six": ('root ::= "." [a-eé€😀]{0,6} "."', "."),
+    "at least three": ('root ::= "." [a-eé€😀]{3,} "].]"', "."),
+    "some without a bracket": ('root ::= [a-cé-ë€-₯😀] root "]" | [de] root | "."', "a"),
+}
+
+
+@pytest.mark.parametrize("name", COUNTED)
+@pytest.mark.parametrize("spare", [0, 1, 2, 3, 5, 9])
+def test_tokens_whose_number_of_characters_decides(name: str, spare: int) -> None:
+    """Tokens of many lengths, some of which end inside of a character."""
+    rng = random.Random(spare)
+    words = ["".join(rng.choices("abcde€é😀", k=rng.randint(2, 9))) for _ in range(400)]
+    cut = {word.encode()[:-1] for word in words[:200]}
+    tokens = [*(bytes([b]) for b in range(256)), *sorted({word.encode() for word in words} | cut)]
+    vocabulary = sm.Vocabulary([*tokens, None], stop_ids=[len(tokens)])
+    grammar, first = COUNTED[name]
+    matcher = sm.Compiler(vocabulary).compile(sm.Grammar.from_ebnf(grammar)).matcher()
+    mask = sm.allocate_token_bitmask(1, vocabulary.size)
+    for text in (first, "b", "é"):
+        assert matcher.accept_string(text)
+        budget = matcher.needs_at_least() + spare
+        matcher.fill_next_token_bitmask(mask, 0, budget=budget)
+        for token, spelled in enumerate(tokens):
+            after = matcher.fork()
+            kept = after.accept_token(token) and after.needs_at_least() < budget
+            assert bool((int(mask[0][token >> 5]) >> (token & 31)) & 1) == kept, (text, spelled)
+
+
 def test_masks_under_a_budget_come_back_equal() -> None:
     first = compiled("required").matcher()
     again = first.fork()
