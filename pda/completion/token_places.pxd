@@ -26,11 +26,13 @@ cdef struct PlaceVisit:
 
 
 cdef struct Advance:
-    # where most characters lead from a place
-    PlaceVisit next         # DEAD if they lead nowhere
+    # where most characters lead from a place, of those that lead anywhere
+    PlaceVisit next         # DEAD if none does
     uint64_t ascii[2]       # those that lead there
+    uint64_t dead[2]        # those that lead nowhere
     uint64_t asked          # first bytes from 0xC0 on of longer ones, which were asked
     uint64_t leads          # ... of these: those whose characters lead there or nowhere
+    uint64_t dead_leads     # ... those that lead nowhere themselves
     PlaceVisit inner        # the place after the last one that was asked
     int32_t inner_left      # ... how many bytes may come after it
     bint inner_leads        # ... and whether its characters lead there or nowhere

@@ -13,6 +13,7 @@ A *place* is a configuration, or in captures a shape.
 cimport cython
 from cython.operator cimport dereference, preincrement
 from libc.stdint cimport uint32_t
+from libc.string cimport memset
 from libcpp.algorithm cimport lower_bound
 
 from stackmask.pda.context.object_keys cimport KEYS_UNKNOWN
@@ -43,6 +44,10 @@ cdef inline uint64_t place_key(const PlaceVisit& at) noexcept nogil:
 
 cdef inline bint is_same(const PlaceVisit& a, const PlaceVisit& b) noexcept nogil:
     return a.config == b.config and a.shape == b.shape
+
+
+cdef inline bint is_within(const uint64_t* some, const uint64_t* all) noexcept nogil:
+    return not (some[0] & ~all[0] or some[1] & ~all[1])
 
 
 @cython.final
@@ -195,19 +200,21 @@ cdef class TokenPlaces:
         for byte in range(0x80):
             self.follow(at, <uint8_t>byte, steps, &after[byte])
             count[byte] = 0
+            if after[byte].config <= DEAD:
+                continue
             first = most if is_same(after[byte], after[most]) else 0
             while not is_same(after[byte], after[first]):
                 first += 1
             count[first] += 1
             if count[first] > count[most]:
                 most = first
+        memset(&advance, 0, sizeof(Advance))
         advance.next = after[most]
-        advance.ascii[0] = advance.ascii[1] = advance.asked = advance.leads = advance.walk = 0
         advance.inner_left = advance.inside = -1
-        advance.inner_leads = False
-        advance.inner = advance.next
         for byte in range(0x80):
-            if is_same(after[byte], advance.next):
+            if after[byte].config <= DEAD:
+                advance.dead[byte >> 6] |= <uint64_t>1 << (byte & 63)
+            elif is_same(after[byte], advance.next):
                 advance.ascii[byte >> 6] |= <uint64_t>1 << (byte & 63)
         found = <int32_t>self.advances.size()
         self.advances.push_back(advance)
@@ -256,6 +263,7 @@ cdef class TokenPlaces:
         self.follow(at, lead, steps, &inner)
         if inner.config <= DEAD:
             advance.leads |= bit
+            advance.dead_leads |= bit
         elif advance.inner_left == left and is_same(inner, advance.inner):
             if advance.inner_leads:  # as the one before it
                 advance.leads |= bit
@@ -284,6 +292,7 @@ cdef class TokenPlaces:
         cdef Advance* advance
         cdef uint64_t ask
         cdef int32_t index, lead
+        cdef bint ends, goes_on
         if self.trie.summary_of[at.node] == NO_SUMMARY:
             return False
         under = self.trie.summaries[self.trie.summary_of[at.node]]
@@ -293,7 +302,9 @@ cdef class TokenPlaces:
             self.family.terms.meter.spend(4)
             index = self.advance_at(self.chain.back(), steps)
             advance = &self.advances[index]
-            if under.ascii[0] & ~advance.ascii[0] or under.ascii[1] & ~advance.ascii[1]:
+            ends = is_within(under.ascii, advance.dead)
+            goes_on = is_within(under.ascii, advance.ascii)
+            if not (ends or goes_on):
                 return False
             ask = under.leads & ~advance.asked
             lead = 0xC0
@@ -302,15 +313,17 @@ cdef class TokenPlaces:
                     self.ask_lead(index, self.chain.back(), <uint8_t>lead, steps)
                 ask >>= 1
                 lead += 1
-            if under.leads & ~advance.leads:
+            if ends and not under.leads & ~advance.dead_leads:
+                self.chain.push_back(advance.next)
+                self.chain.back().config = <int32_t>DEAD
+                break
+            if not goes_on or under.leads & ~advance.leads:
                 return False
             if is_same(advance.next, self.chain.back()):
                 break
             if at.shape == NO_SHAPE and advance.next.shape != NO_SHAPE:
                 return False  # entries to captures are listed
             self.chain.push_back(advance.next)
-            if self.chain.back().config <= DEAD:
-                break
         return True
 
     cdef int add_place(self, PlaceVisit at, vector[Successor]& out) except -1 nogil:
