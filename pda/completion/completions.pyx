@@ -188,6 +188,7 @@ cdef class Completions:
         cdef const uint8_t* text
         cdef uint32_t k
         while at.token != NO_TOKEN:
+            self.terms.meter.spend(2 + self.texts.length(at.token) // 4)
             text = self.texts.blob + self.texts.start[at.token]
             if self.texts.length(at.token):
                 for k in range(self.texts.length(at.token)):
@@ -221,6 +222,7 @@ cdef class Completions:
         cdef size_t n = self.symbols.size(), i, k
         cdef NodeId node
         cdef int32_t kid, stop
+        cdef int64_t looked_at
         self.terms.meter.spend(16 + 8 * <int64_t>n)
         refill(self.least, n + 1, NOT_FOUND)
         refill(self.choice, n + 1, NO_TOKEN)
@@ -233,11 +235,14 @@ cdef class Completions:
                     self.least[k] = self.least[k + 1] + 1
                 continue
             node = 0
+            looked_at = 0
             while k < n and is_byte(self.symbols[k]):
                 kid = self.trie.kid_first[node]
+                looked_at -= kid
                 stop = self.trie.kid_first[node + 1]
                 while kid < stop and self.trie.kid_byte[kid] != <uint8_t>self.symbols[k]:
                     kid += 1
+                looked_at += kid
                 if kid == stop:
                     break
                 node = self.trie.kid_node[kid]
@@ -246,6 +251,7 @@ cdef class Completions:
                     if self.least[k] + 1 < self.least[i - 1]:
                         self.least[i - 1] = self.least[k] + 1
                         self.choice[i - 1] = self.trie.tokens[self.trie.token_first[node]]
+            self.terms.meter.spend(<int64_t>(k + 1 - i) + looked_at // 16)
         self.cut.clear()
         i = 0
         while i < n and self.choice[i] != NO_TOKEN:

@@ -12,7 +12,7 @@ needs for its sake: its method ``owed``.
 """
 
 cimport cython
-from libc.stdint cimport int32_t, uint32_t, uint64_t
+from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
 
 from stackmask.pda.completion.term_costs cimport NO_END, joined
 from stackmask.pda.context.callables cimport Owed
@@ -399,7 +399,7 @@ cdef class Estimates:
         """
         cdef vector[KeysId] chain
         cdef KeyState* state
-        cdef int32_t bytes = 0, first
+        cdef int32_t bytes = 0, first, left
         cdef size_t i
         cdef TestId test
         cdef Tested found
@@ -416,8 +416,9 @@ cdef class Estimates:
             missing_of(self, more, keys).first = first
             state = &self.semantics.keys.states[keys]
             if not state.missing:
-                bytes = first * (self.semantics.keys.specs[state.spec].min_count - state.count)
-                bytes = missing_of(self, more, keys).all = min(bytes, <int32_t>NO_END - 1)
+                left = self.semantics.keys.specs[state.spec].min_count - state.count
+                bytes = <int32_t>min(<int64_t>first * left, <int64_t>NO_END - 1)
+                missing_of(self, more, keys).all = bytes
                 break
             chain.push_back(keys)
             test = TEST_SLOT

@@ -413,6 +413,26 @@ def budgeted_work(compiler: sm.Compiler, schema: dict[str, Any]) -> int:
     return int(before - matcher.account.left)
 
 
+@pytest.mark.parametrize("count", [1 << 20, 429_496_730, 858_993_459, 858_993_460, 1_000_000_000])
+def test_objects_that_need_more_than_can_be_written(count: int) -> None:
+    """What they need is more than a number of 32 bits, and nothing that begins them can end."""
+    values = {"type": "string", "minLength": 4_090}
+    schema = {
+        "anyOf": [{"const": "x"}, {"type": "object", "minProperties": count, "additionalProperties": values}]
+    }
+    matcher = sm.Compiler(VOCABULARY).compile(sm.Grammar.from_json_schema(schema)).matcher()
+    assert matcher.shortest_completion().text == b'"x"'
+    mask = sm.allocate_token_bitmask(1, VOCABULARY.size)
+    for budget in (100, 5_000, 200_000):
+        matcher.fill_next_token_bitmask(mask, 0, budget=budget)
+        assert not any(
+            (int(mask[0][t >> 5]) >> (t & 31)) & 1 for t in range(STOP) if TOKENS[t].startswith(b"{")
+        )
+    assert matcher.accept_string("{")
+    with pytest.raises(CompletionError):
+        matcher.needs_at_least()
+
+
 def test_nobody_pays_for_the_objects_of_others() -> None:
     alone = budgeted_work(sm.Compiler(VOCABULARY), ORDER)
     limited = sm.Compiler(VOCABULARY)
