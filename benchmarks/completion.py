@@ -88,7 +88,8 @@ def main() -> None:
 
     tokenizer = load_tokenizer(Path(args.data) / "tokenizers" / "llama3-128k")
     vocabulary = sm.Vocabulary.from_huggingface(tokenizer)
-    compiler = sm.Compiler(vocabulary)
+    # so many masks at each place are more than a request may work
+    compiler = sm.Compiler(vocabulary, limits=sm.Limits(max_work=10**10))
     mask = sm.allocate_token_bitmask(1, vocabulary.size)
     times: dict[str, list[float]] = collections.defaultdict(list)
     schemas = missing = errors = left_out = 0

@@ -188,7 +188,7 @@ cdef class Completions:
         cdef const uint8_t* text
         cdef uint32_t k
         while at.token != NO_TOKEN:
-            self.terms.meter.spend(2 + self.texts.length(at.token) // 4)
+            self.terms.meter.spend(1 + self.texts.length(at.token) // 8)
             text = self.texts.blob + self.texts.start[at.token]
             if self.texts.length(at.token):
                 for k in range(self.texts.length(at.token)):
@@ -251,7 +251,7 @@ cdef class Completions:
                     if self.least[k] + 1 < self.least[i - 1]:
                         self.least[i - 1] = self.least[k] + 1
                         self.choice[i - 1] = self.trie.tokens[self.trie.token_first[node]]
-            self.terms.meter.spend(<int64_t>(k + 1 - i) + looked_at // 16)
+            self.terms.meter.spend((<int64_t>(k + 1 - i) + looked_at // 16) // 2)
         self.cut.clear()
         i = 0
         while i < n and self.choice[i] != NO_TOKEN:

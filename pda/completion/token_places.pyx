@@ -435,7 +435,7 @@ cdef class TokenPlaces:
         """Add the tokens of some nodes to a mask, or take them out."""
         cdef int32_t t, last = self.trie.token_first[end]
         cdef uint32_t bit
-        self.family.terms.meter.spend((last - self.trie.token_first[first]) // 4)
+        self.family.terms.meter.spend((last - self.trie.token_first[first]) // 8)
         for t in range(self.trie.token_first[first], last):
             bit = <uint32_t>1 << (self.trie.tokens[t] & 31)
             words[self.trie.tokens[t] >> 5] = (words[self.trie.tokens[t] >> 5] & ~bit) | (bit if keep else 0)
@@ -478,7 +478,7 @@ cdef class TokenPlaces:
         if kept == self.chain.size():
             self.mark_range(under + 1, self.trie.end[under], words, True)
         elif kept:
-            self.family.terms.meter.spend((last - self.trie.token_first[under + 1]) // 4)
+            self.family.terms.meter.spend((last - self.trie.token_first[under + 1]) // 8)
             for t in range(self.trie.token_first[under + 1], last):
                 i = <size_t>(self.trie.characters[t] - before)  # mutant: counted-characters
                 i = min(i, self.chain.size() - 1)
