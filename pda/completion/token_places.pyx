@@ -472,6 +472,7 @@ cdef class TokenPlaces:
         cdef int32_t before = self.trie.summaries[self.trie.summary_of[under]].characters
         cdef int32_t t, last = self.trie.token_first[self.trie.end[under]]
         cdef size_t i, kept = 0
+        # a place of the chain has no node of its own: the field holds whether its tokens are kept
         for i in range(self.chain.size()):
             self.chain[i].node = self.chain[i].config > DEAD and self.keeps_token(self.chain[i], others)
             kept += self.chain[i].node
