@@ -71,6 +71,7 @@ class Lanes:
         # its ``lane`` is a weak reference to the one that the thread goes to: threads at rest keep no store alive
         self._thread = threading.local()
         self._until_weighed = WEIGHED
+        self._is_full = False  # when it was weighed last: then the next request weighs again
         self._collected = float("-inf")  # when garbage was collected last
         self.generation = 1
 
@@ -151,7 +152,8 @@ class Lanes:
         stores = self.stores()
         for store in stores:
             store.limit_masks(max(most - pinned, most // MASKS_SHARE) // len(stores))
-        if pinned > most:
+        self._is_full = pinned > most
+        if self._is_full:
             raise BudgetError(
                 "cache_bytes",
                 most,
@@ -182,14 +184,11 @@ class Lanes:
         return lane
 
     def _tidy(self) -> None:
-        for k, lane in enumerate(self._lanes):
-            if lane.store.is_spent():
-                # the old one goes with the last matcher that uses it
-                lane.forget(True)
-                lane.store.set_budget(self._cache_bytes // RETIRED_SHARE)
-                self._refuse_if_full()
-                self._lanes[k] = self._lane(self._cache_bytes // len(self._lanes))
-                self.generation += 1
+        spent = [k for k, lane in enumerate(self._lanes) if lane.store.is_spent()]
+        for k in spent:
+            self._replace(k)
+        if spent or self._is_full:
+            self._refuse_if_full()
         used = [
             lane
             for k, lane in enumerate(self._lanes)
@@ -198,6 +197,13 @@ class Lanes:
         if len(used) < len(self._lanes):
             self._lanes = used
             self._share_out()
+
+    def _replace(self, k: int) -> None:
+        """Put a new store in the place of one; the old one goes with the last matcher that uses it."""
+        self._lanes[k].forget(True)
+        self._lanes[k].store.set_budget(self._cache_bytes // RETIRED_SHARE)
+        self._lanes[k] = self._lane(self._cache_bytes // len(self._lanes))
+        self.generation += 1
 
     def _share_out(self) -> None:
         for lane in self._lanes:

@@ -198,3 +198,23 @@ def test_statistics_say_who_holds_memory() -> None:
     assert store["bytes"]["families"] == compiled.stats()["family_bytes"] > 0
     assert compiled.stats()["compile_memory"] > 0
     assert compiled.stats()["compile_work"] > 0
+
+
+def test_one_request_that_held_more_than_the_cache_keeps_nobody_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(lanes, "LEAST_HELD", 1)
+    compiler = sm.Compiler(letters(), cache_bytes=300_000)
+    tags = sm.Grammar.from_ebnf('root ::= "<" @push([ab]+) ">" root* "</" @top ">"')
+    for number in range(3):
+        # each text that is captured is a semantic state, and these belong to the store
+        greedy = compiler.compile(tags).matcher()
+        for opened in range(30):
+            assert follow(greedy, b"<%s>" % texts(100 * number + opened, 50)) == 52
+        for other in range(2):
+            with pytest.raises(BudgetError, match="live requests"):
+                compiler.compile(net(other))
+        assert follow(greedy, b"<ab>") == 4  # it still goes on
+        del greedy
+        gc.collect()
+        for other in range(2):
+            # and others come once it has ended
+            assert follow(compiler.compile(net(other)).matcher(), b"ab") == 2
