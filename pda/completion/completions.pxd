@@ -1,5 +1,5 @@
 # The shortest ends of configurations, as tokens. See completions.pyx.
-from libc.stdint cimport int32_t, int64_t
+from libc.stdint cimport int32_t, int64_t, uint8_t
 from libcpp.vector cimport vector
 
 from stackmask.pda.completion.estimates cimport Estimates
@@ -62,8 +62,10 @@ cdef class Completions:
     # special tokens of the grammar
     cdef vector[TokenClassId] class_numbers
     cdef vector[vector[TokenId]] class_tokens   # by place in class_numbers, ascending
+    cdef vector[uint8_t] class_has_text         # whether some of them have a text, too
     # scratch
     cdef vector[SymbolId] symbols
+    cdef vector[TokenId] tail           # the tokens after them
     cdef vector[TokenId] cut
     cdef vector[int32_t] least          # tokens to the end of the text, by where they begin
     cdef vector[TokenId] choice         # the first of them
@@ -79,7 +81,9 @@ cdef class Completions:
     cdef int find_text(self, ConfigId config, int32_t* steps, bint hastily) except -1 nogil
     cdef int append_known(self, ConfigId config) except -1 nogil
     cdef TokenId token_of(self, SymbolId symbol) noexcept nogil
-    cdef SymbolId symbol_of(self, TokenId token) noexcept nogil
+    cdef bint is_in_class(self, TokenId token, size_t c) noexcept nogil
+    cdef bint is_special(self, TokenId token) noexcept nogil
+    cdef bint may_be_both(self, ConfigId config) except -1 nogil
     cdef bint cut_text(self) except -1 nogil
     cdef int keep_witness(self, ConfigId config) except -1 nogil
     cdef int keep_places(self, ConfigId config) except -1 nogil

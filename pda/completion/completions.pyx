@@ -9,7 +9,7 @@ falls. So a text that follows its witness ends in time, whatever it was before.
 
 cimport cython
 from libc.stdint cimport uint8_t, uint32_t
-from libcpp.algorithm cimport reverse
+from libcpp.algorithm cimport binary_search, reverse
 
 from stackmask.pda.context.semantic_states cimport Semantics
 from stackmask.pda.completion.term_costs cimport NO_END, TermCosts
@@ -75,6 +75,7 @@ cdef class Completions:
                 ids.push_back(token)
             self.class_numbers.push_back(number)
             self.class_tokens.push_back(ids)
+            self.class_has_text.push_back(any(self.texts.get(token) for token in listed))
 
     def __dealloc__(self):
         map_free(&self.index)
@@ -158,6 +159,7 @@ cdef class Completions:
             return None
         at = self.known(config)
         while at.token != NO_TOKEN:
+            self.terms.meter.spend(4)
             tokens.append(int(at.token))
             at = self.known(at.next)
         return b"".join(self.texts.get(token) or b"" for token in tokens), tokens
@@ -168,6 +170,7 @@ cdef class Completions:
         """Find a text of a configuration, a shortest one if not ``hastily``; keep its cut as a witness."""
         cdef ConfigId end
         self.symbols.clear()
+        self.tail.clear()
         end = self.search.find(config, self.symbols, steps, hastily)
         if end == DEAD:
             return 0
@@ -183,18 +186,21 @@ cdef class Completions:
         return 0
 
     cdef int append_known(self, ConfigId config) except -1 nogil:
-        """Append the symbols of the witness of a configuration."""
+        """Append the symbols of the witness of a configuration.
+
+        Special tokens and what follows them stay tokens: one that has a text may have been read as either.
+        """
         cdef Completion at = self.known(config)
         cdef const uint8_t* text
         cdef uint32_t k
         while at.token != NO_TOKEN:
             self.terms.meter.spend(1 + self.texts.length(at.token) // 8)
-            text = self.texts.blob + self.texts.start[at.token]
-            if self.texts.length(at.token):
+            if self.tail.empty() and not self.is_special(at.token):
+                text = self.texts.blob + self.texts.start[at.token]
                 for k in range(self.texts.length(at.token)):
                     self.symbols.push_back(<SymbolId>text[k])
             else:
-                self.symbols.push_back(self.symbol_of(at.token))
+                self.tail.push_back(at.token)
             at = self.known(at.next)
         return 0
 
@@ -206,13 +212,28 @@ cdef class Completions:
                 return self.class_tokens[k][0]
         return NO_TOKEN
 
-    cdef SymbolId symbol_of(self, TokenId token) noexcept nogil:
-        """Return the class of special tokens that a token was taken from."""
-        cdef size_t k
-        for k in range(self.class_numbers.size()):
-            if self.class_tokens[k][0] == token:
-                return token_symbol(self.class_numbers[k])
-        return token_symbol(0)
+    cdef bint is_in_class(self, TokenId token, size_t c) noexcept nogil:
+        """Tell whether a token is one of a class of special tokens."""
+        return binary_search(self.class_tokens[c].begin(), self.class_tokens[c].end(), token)
+
+    cdef bint is_special(self, TokenId token) noexcept nogil:
+        """Tell whether a token may be read as a special one."""
+        cdef size_t c
+        for c in range(self.class_numbers.size()):
+            if self.is_in_class(token, c):
+                return True
+        return False
+
+    cdef bint may_be_both(self, ConfigId config) except -1 nogil:
+        """Tell whether special tokens may come next that have a text, too."""
+        cdef size_t c
+        for c in range(self.class_numbers.size()):
+            if (
+                self.class_has_text[c]
+                and self.family.step(config, token_symbol(self.class_numbers[c])) > DEAD
+            ):
+                return True
+        return False
 
     cdef bint cut_text(self) except -1 nogil:
         """Cut the symbols into the fewest tokens; False if the vocabulary cannot spell them.
@@ -257,6 +278,7 @@ cdef class Completions:
         while i < n and self.choice[i] != NO_TOKEN:
             self.cut.push_back(self.choice[i])
             i += self.texts.length(self.choice[i]) if is_byte(self.symbols[i]) else 1
+        self.cut.insert(self.cut.end(), self.tail.begin(), self.tail.end())
         return i == n
 
     cdef int keep_witness(self, ConfigId config) except -1 nogil:
@@ -265,6 +287,7 @@ cdef class Completions:
         cdef Completion now, old
         cdef size_t i, n = self.cut.size()
         cdef int32_t tokens, length
+        self.terms.meter.spend(16 * <int64_t>n)
         for i in range(n):
             places.push_back(config)
             config = self.after(config, self.cut[i])
@@ -330,7 +353,7 @@ cdef class Completions:
         cdef ConfigId next = DEAD, other
         cdef const uint8_t* text = self.texts.blob + self.texts.start[token]
         cdef uint32_t k
-        cdef size_t c, low, high, middle
+        cdef size_t c
         if token < self.texts.size and self.texts.length(token):
             next = config
             for k in range(self.texts.length(token)):
@@ -338,15 +361,7 @@ cdef class Completions:
                 if next == DEAD:
                     break
         for c in range(self.class_numbers.size()):
-            low = 0
-            high = self.class_tokens[c].size()
-            while low < high:
-                middle = (low + high) // 2
-                if self.class_tokens[c][middle] < token:
-                    low = middle + 1
-                else:
-                    high = middle
-            if low < self.class_tokens[c].size() and self.class_tokens[c][low] == token:
+            if self.is_in_class(token, c):
                 other = self.family.step(config, token_symbol(self.class_numbers[c]))
                 next = self.family.union_of(next, other)
         return self.family.end_token(next)

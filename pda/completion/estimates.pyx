@@ -424,6 +424,7 @@ cdef class Estimates:
             test = TEST_SLOT
             while not self.is_wanted(keys, test):
                 test = <TestId>(<int32_t>test + 1)
+                self.terms.meter.spend(1)
                 if test >= 64 * self.semantics.keys.specs[state.spec].words:
                     break
             if not self.is_wanted(keys, test):

@@ -37,6 +37,7 @@ cdef enum:
     # how what is left counts beside what was written
     EXACT = 1
     IN_DEPTH = 0            # the place that was reached last goes on first
+    IDLE_LATER = 8          # places: so many later ones go on before an idle step
     WEIGHTED = 3
     # steps that are taken at most
     MOST_ALIKE = 8          # places with equal local states and estimates, once they are left out
@@ -68,7 +69,7 @@ cdef Stage[6] STAGE = [
     Stage(FEW_STEPS, EXACT, 1, True, True),
     Stage(0, EXACT, SAMPLES, False, True),
     Stage(NOVEL_STEPS, EXACT, SAMPLES, True, False),
-    Stage(DEPTH_STEPS, IN_DEPTH, SAMPLES, True, False),
+    Stage(DEPTH_STEPS, IN_DEPTH, SAMPLES, False, False),
     Stage(WEIGHTED_STEPS, WEIGHTED, SAMPLES, False, False),
 ]
 
@@ -231,7 +232,9 @@ cdef class TextSearch:
         step.symbol = symbol
         entry.first = ~((whole << 29) | (0 if <int32_t>symbol == ENDS else <uint64_t>estimate))
         if self.weight == IN_DEPTH:
-            entry.first = (<uint64_t>index << 32) | <uint64_t>(NO_END - estimate)
+            # after an idle step, as a blank is, as much is left as before it
+            entry.first = <uint64_t>(index + (0 if estimate == self.idle else IDLE_LATER)) << 32
+            entry.first |= <uint64_t>(NO_END - estimate)
         entry.second = <int32_t>self.proposals.size()
         self.proposals.push_back(step)
         self.queue.push(entry)
@@ -243,6 +246,7 @@ cdef class TextSearch:
         cdef int32_t i, first = self.family.configs[config].first
         cdef Member m
         self.terms.meter.spend(VISIT_WORK)
+        self.idle = joined(self.estimates.of_config(config), 1) if self.weight == IN_DEPTH else -1
         for i in range(256):
             self.best[i] = NO_END
         for i in range(first, first + self.family.configs[config].count):

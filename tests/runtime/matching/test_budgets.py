@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import json
 import random
 from typing import Any
 
@@ -463,3 +464,36 @@ def test_ends_do_not_depend_on_whose_objects_came_before() -> None:
             if schema is outer:
                 ends.add((found.text, found.tokens, matcher.needs_at_least()))
     assert len(ends) == 1
+
+
+UNLIKE: dict[str, tuple[Any, int]] = {
+    # the items, and about how many bytes one takes
+    "numbers": ({"type": "object", "properties": {"id": {"type": "integer"}}, "required": ["id"]}, 10),
+    "flags": (
+        {
+            "type": "object",
+            "properties": {"on": {"type": "boolean"}, "n": {"type": "integer"}, "text": {"type": "string"}},
+            "required": ["on", "n", "text"],
+        },
+        35,
+    ),
+    "pairs": ({"type": "array", "items": {"type": "integer"}, "minItems": 2, "maxItems": 3}, 10),
+}
+
+
+@pytest.mark.parametrize("name", UNLIKE)
+@pytest.mark.parametrize("whitespace", ["any", "compact"])
+def test_an_end_of_many_unlike_items_is_found_and_is_short(name: str, whitespace: str) -> None:
+    items, size = UNLIKE[name]
+    if items["type"] == "object":
+        items = {**items, "additionalProperties": False}
+    schema = {"type": "array", "uniqueItems": True, "minItems": 12, "items": items}
+    made = COMPILER.compile(sm.Grammar.from_json_schema(schema, whitespace=whitespace))
+    matcher = made.matcher()
+    text = matcher.shortest_completion().text
+    # a blank may stand at each of a hundred places: hardly any is written
+    assert len(text) < 12 * size + 100
+    assert len({str(item) for item in json.loads(text)}) == 12
+    # a model that writes blanks wherever it may still ends in time
+    budget = matcher.needs_at_least() + 40
+    assert follow(matcher, budget, random.Random(1), b" \t\n") <= budget
