@@ -232,9 +232,11 @@ cdef class TextSearch:
         step.symbol = symbol
         entry.first = ~((whole << 29) | (0 if <int32_t>symbol == ENDS else <uint64_t>estimate))
         if self.weight == IN_DEPTH:
-            # after an idle step, as a blank is, as much is left as before it
-            entry.first = <uint64_t>(index + (0 if estimate == self.idle else IDLE_LATER)) << 32
-            entry.first |= <uint64_t>(NO_END - estimate)
+            # after an idle step as much is left as before it; of these, what is no blank comes first
+            if estimate == self.idle:
+                entry.first = (<uint64_t>index << 32) | <uint32_t>symbol
+            else:
+                entry.first = (<uint64_t>(index + IDLE_LATER) << 32) | <uint64_t>(NO_END - estimate)
         entry.second = <int32_t>self.proposals.size()
         self.proposals.push_back(step)
         self.queue.push(entry)
