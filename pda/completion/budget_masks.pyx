@@ -74,8 +74,10 @@ cdef class BudgetMasks:
 
         Where a token is text and special at once, it leads to both places, and each token is listed.
         """
-        if self.completions.may_be_both(config):
-            return BY_TOKEN | <uint64_t>config
+        cdef size_t c
+        for c in range(self.completions.classes.size()):
+            if self.completions.classes[c].has_text and self.after_special(config, c) > DEAD:
+                return BY_TOKEN | <uint64_t>config
         if self.completions.family.configs[config].capturing:
             return OF_SHAPE | <uint64_t>self.places.shapes.shape_of(config)
         return <uint64_t>config
@@ -108,7 +110,7 @@ cdef class BudgetMasks:
         complete = self.places.list_places(config, self.completions.successors, &steps)
         found.token = NO_TOKEN
         found.by_shape = self.completions.family.configs[config].capturing
-        for c in range(self.completions.class_numbers.size()):
+        for c in range(self.completions.classes.size()):
             found.next = self.after_special(config, c)
             if found.next > DEAD:
                 self.completions.successors.push_back(found)
@@ -117,7 +119,7 @@ cdef class BudgetMasks:
 
     cdef ConfigId after_special(self, ConfigId config, size_t c) except -3 nogil:
         """Return the configuration after the special tokens of a class, before the token ends."""
-        return self.completions.family.step(config, token_symbol(self.completions.class_numbers[c]))
+        return self.completions.family.step(config, token_symbol(self.completions.classes[c].number))
 
     cdef int32_t near_fork_at(self, ConfigId config) except -1 nogil:
         """Return the index of some tens of the shortest tokens that enter a capture, each with its place.
@@ -284,15 +286,15 @@ cdef class BudgetMasks:
         cdef size_t c, i
         cdef ConfigId next
         cdef TokenId token
-        for c in range(self.completions.class_numbers.size()):
+        for c in range(self.completions.classes.size()):
             next = self.after_special(config, c)
             if next <= DEAD:
                 continue
             next = self.completions.family.end_token(next)
             if self.places.keeps(next, self.completions.family.configs[config].capturing, False):
-                self.completions.terms.meter.spend(1 + self.completions.class_tokens[c].size() // 4)
-                for i in range(self.completions.class_tokens[c].size()):
-                    token = self.completions.class_tokens[c][i]
+                self.completions.terms.meter.spend(1 + self.completions.classes[c].tokens.size() // 4)
+                for i in range(self.completions.classes[c].tokens.size()):
+                    token = self.completions.classes[c].tokens[i]
                     self.scratch[token >> 5] |= <uint32_t>1 << (token & 31)
         return 0
 

@@ -1,5 +1,5 @@
 # The shortest ends of configurations, as tokens. See completions.pyx.
-from libc.stdint cimport int32_t, int64_t, uint8_t
+from libc.stdint cimport int32_t, int64_t
 from libcpp.vector cimport vector
 
 from stackmask.pda.completion.estimates cimport Estimates
@@ -10,6 +10,34 @@ from stackmask.pda.stack.configurations cimport ConfigSpace
 from stackmask.pda.terms.term_store cimport TermStore
 from stackmask.pda.vocabulary.token_bytes cimport TokenBytes
 from stackmask.pda.vocabulary.token_trie cimport Trie
+
+cdef extern from * nogil:
+    """
+    #ifndef STACKMASK_SPECIAL_CLASS
+    #define STACKMASK_SPECIAL_CLASS
+    #include <algorithm>
+    #include <vector>
+    #include "ids.h"
+
+    namespace stackmask {
+
+    struct SpecialClass {
+        TokenClassId number;
+        bool has_text;
+        std::vector<TokenId> tokens;
+        bool holds(TokenId token) const { return std::binary_search(tokens.begin(), tokens.end(), token); }
+    };
+
+    }  // namespace stackmask
+    #endif
+    """
+    # a class of special tokens of the grammar
+    cppclass SpecialClass "stackmask::SpecialClass":
+        TokenClassId number
+        bint has_text           # some of them have a text, too
+        vector[TokenId] tokens  # ascending
+        bint holds(TokenId token)
+
 
 cdef enum:
     NOT_FOUND = 1 << 28     # in place of a number of tokens: no end was found
@@ -60,9 +88,7 @@ cdef class Completions:
     cdef KeyMap index                   # configuration -> index in `found`
     cdef vector[Completion] found
     # special tokens of the grammar
-    cdef vector[TokenClassId] class_numbers
-    cdef vector[vector[TokenId]] class_tokens   # by place in class_numbers, ascending
-    cdef vector[uint8_t] class_has_text         # whether some of them have a text, too
+    cdef vector[SpecialClass] classes
     # scratch
     cdef vector[SymbolId] symbols
     cdef vector[TokenId] tail           # the tokens after them
@@ -81,9 +107,7 @@ cdef class Completions:
     cdef int find_text(self, ConfigId config, int32_t* steps, bint hastily) except -1 nogil
     cdef int append_known(self, ConfigId config) except -1 nogil
     cdef TokenId token_of(self, SymbolId symbol) noexcept nogil
-    cdef bint is_in_class(self, TokenId token, size_t c) noexcept nogil
     cdef bint is_special(self, TokenId token) noexcept nogil
-    cdef bint may_be_both(self, ConfigId config) except -1 nogil
     cdef bint cut_text(self) except -1 nogil
     cdef int keep_witness(self, ConfigId config) except -1 nogil
     cdef int keep_places(self, ConfigId config) except -1 nogil

@@ -9,7 +9,7 @@ falls. So a text that follows its witness ends in time, whatever it was before.
 
 cimport cython
 from libc.stdint cimport uint8_t, uint32_t
-from libcpp.algorithm cimport binary_search, reverse
+from libcpp.algorithm cimport reverse
 
 from stackmask.pda.context.semantic_states cimport Semantics
 from stackmask.pda.completion.term_costs cimport NO_END, TermCosts
@@ -60,6 +60,7 @@ cdef class Completions:
         TermId start,
     ):
         cdef vector[TokenId] ids
+        cdef SpecialClass special
         self.family = family
         self.terms = family.terms
         self.trie = trie
@@ -73,9 +74,10 @@ cdef class Completions:
             ids.clear()
             for token in sorted(listed):
                 ids.push_back(token)
-            self.class_numbers.push_back(number)
-            self.class_tokens.push_back(ids)
-            self.class_has_text.push_back(any(self.texts.get(token) for token in listed))
+            special.number = number
+            special.has_text = any(self.texts.get(token) for token in listed)
+            special.tokens = ids
+            self.classes.push_back(special)
 
     def __dealloc__(self):
         map_free(&self.index)
@@ -179,7 +181,7 @@ cdef class Completions:
             self.keep_witness(config)
             if (
                 self.symbols.size() <= MOST_PLACES
-                and self.class_numbers.empty()
+                and self.classes.empty()
                 and not self.family.graph.counts
             ):
                 self.keep_places(config)
@@ -207,31 +209,16 @@ cdef class Completions:
     cdef TokenId token_of(self, SymbolId symbol) noexcept nogil:
         """Return a token of a class of special tokens; NO_TOKEN if the grammar does not have the class."""
         cdef size_t k
-        for k in range(self.class_numbers.size()):
-            if self.class_numbers[k] == token_class_of(symbol):
-                return self.class_tokens[k][0]
+        for k in range(self.classes.size()):
+            if self.classes[k].number == token_class_of(symbol):
+                return self.classes[k].tokens[0]
         return NO_TOKEN
-
-    cdef bint is_in_class(self, TokenId token, size_t c) noexcept nogil:
-        """Tell whether a token is one of a class of special tokens."""
-        return binary_search(self.class_tokens[c].begin(), self.class_tokens[c].end(), token)
 
     cdef bint is_special(self, TokenId token) noexcept nogil:
         """Tell whether a token may be read as a special one."""
         cdef size_t c
-        for c in range(self.class_numbers.size()):
-            if self.is_in_class(token, c):
-                return True
-        return False
-
-    cdef bint may_be_both(self, ConfigId config) except -1 nogil:
-        """Tell whether special tokens may come next that have a text, too."""
-        cdef size_t c
-        for c in range(self.class_numbers.size()):
-            if (
-                self.class_has_text[c]
-                and self.family.step(config, token_symbol(self.class_numbers[c])) > DEAD
-            ):
+        for c in range(self.classes.size()):
+            if self.classes[c].holds(token):
                 return True
         return False
 
@@ -360,9 +347,9 @@ cdef class Completions:
                 next = self.family.step(next, text[k])
                 if next == DEAD:
                     break
-        for c in range(self.class_numbers.size()):
-            if self.is_in_class(token, c):
-                other = self.family.step(config, token_symbol(self.class_numbers[c]))
+        for c in range(self.classes.size()):
+            if self.classes[c].holds(token):
+                other = self.family.step(config, token_symbol(self.classes[c].number))
                 next = self.family.union_of(next, other)
         return self.family.end_token(next)
 
@@ -382,7 +369,7 @@ cdef class Completions:
         self.visits.push_back(root)
         self.successors.clear()
         done = self.collect_visits(effort, price)
-        if not self.class_numbers.empty():
+        if not self.classes.empty():
             self.collect_special(config)
         self.end_tokens()
         return done
@@ -431,16 +418,16 @@ cdef class Completions:
         cdef int32_t at
         map_init(&listed)
         try:
-            for c in range(self.class_numbers.size()):
-                next = self.family.step(config, token_symbol(self.class_numbers[c]))
+            for c in range(self.classes.size()):
+                next = self.family.step(config, token_symbol(self.classes[c].number))
                 if next <= DEAD:
                     continue
                 if not listed.count:
                     for i in range(before):
                         map_put(&listed, self.successors[i].token, <int32_t>i)
-                self.terms.meter.spend(4 * self.class_tokens[c].size())
-                for i in range(self.class_tokens[c].size()):
-                    found.token = self.class_tokens[c][i]
+                self.terms.meter.spend(4 * self.classes[c].tokens.size())
+                for i in range(self.classes[c].tokens.size()):
+                    found.token = self.classes[c].tokens[i]
                     found.next = next
                     found.by_shape = False
                     at = map_get(&listed, found.token)
