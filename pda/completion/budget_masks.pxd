@@ -26,7 +26,6 @@ cdef struct Fork:
     bint measured           # whether `most` and `most_by_shape` are known
     bint searched           # searches have looked for ends of its successors
     bint complete           # all places are in the groups
-    bint by_token           # the groups have the tokens themselves, not only places
 
 
 cdef class BudgetMasks:
@@ -61,6 +60,5 @@ cdef class BudgetMasks:
     cdef bint measure(self, ConfigId config, int32_t at, int32_t room) except -1 nogil
     cdef int rate_places(self, ConfigId config, Fork fork, int32_t room) except -1 nogil
     cdef int mark_special(self, ConfigId config) except -1 nogil
-    cdef int mark_near(self, ConfigId config, int32_t room, bint by_token) except -1 nogil
-    cdef int mark_listed(self, Fork fork, int32_t room, bint keep) except -1 nogil
+    cdef int mark_near(self, ConfigId config, int32_t room) except -1 nogil
     cdef size_t nbytes(self) noexcept nogil

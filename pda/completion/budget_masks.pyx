@@ -30,11 +30,9 @@ cdef enum:
     MOST_TOKENS = 1 << 22       # ... of their tokens
 
 
-cdef uint32_t ALL = <uint32_t>0xFFFFFFFF  # of a word of a row
 # in keys of `fork_of`
 cdef uint64_t OF_SHAPE = <uint64_t>1 << 40
 cdef uint64_t NEAR = <uint64_t>1 << 41
-cdef uint64_t BY_TOKEN = <uint64_t>1 << 42
 
 
 @cython.final
@@ -70,14 +68,7 @@ cdef class BudgetMasks:
         return 0
 
     cdef uint64_t key_of(self, ConfigId config) except? 0 nogil:
-        """Return the key of a configuration in ``fork_of``: those of one shape have one.
-
-        Where a token is text and special at once, it leads to both places, and each token is listed.
-        """
-        cdef size_t c
-        for c in range(self.completions.classes.size()):
-            if self.completions.classes[c].has_text and self.after_special(config, c) > DEAD:
-                return BY_TOKEN | <uint64_t>config
+        """Return the key of a configuration in ``fork_of``: those of one shape have one."""
         if self.completions.family.configs[config].capturing:
             return OF_SHAPE | <uint64_t>self.places.shapes.shape_of(config)
         return <uint64_t>config
@@ -89,8 +80,6 @@ cdef class BudgetMasks:
         characters lead back.
         """
         cdef int32_t at, steps = MOST_SHAPE_STEPS
-        cdef uint64_t key = self.key_of(config)
-        cdef int64_t effort
         cdef bint complete
         cdef size_t c
         cdef Successor found
@@ -100,13 +89,9 @@ cdef class BudgetMasks:
             or self.places.is_full()
         ):
             self.forget()
-        at = map_get(&self.fork_of, key)
+        at = map_get(&self.fork_of, self.key_of(config))
         if at != NO_VALUE:
             return at
-        if key & BY_TOKEN:
-            effort = self.completions.trie.nodes + MORE_VISITS
-            complete = self.completions.collect(config, &effort, 1 + effort // MOST_IN_CAPTURES)
-            return self.keep_fork(key, complete)
         complete = self.places.list_places(config, self.completions.successors, &steps)
         found.token = NO_TOKEN
         found.by_shape = self.completions.family.configs[config].capturing
@@ -151,7 +136,6 @@ cdef class BudgetMasks:
         cdef Successors group
         cdef Successor found
         fork.complete = complete
-        fork.by_token = key & BY_TOKEN != 0
         fork.most = fork.most_by_shape = 0
         fork.measured = fork.searched = False
         fork.first = <int32_t>self.groups.size()
@@ -252,16 +236,13 @@ cdef class BudgetMasks:
         cdef size_t w
         if enough and self.forks[at].most <= room:
             return 0
-        refill(self.scratch, self.width, ALL if enough and self.forks[at].by_token else <uint32_t>0)
+        refill(self.scratch, self.width, 0)
         self.completions.terms.meter.spend(self.width // 8)
-        if self.forks[at].by_token:
-            self.mark_listed(self.forks[at], room, not enough)
-        else:
-            self.rate_places(config, self.forks[at], room)
-            self.places.mark_tokens(config, enough, &self.scratch[0])
-            self.mark_special(config)
+        self.rate_places(config, self.forks[at], room)
+        self.places.mark_tokens(config, enough, &self.scratch[0])
+        self.mark_special(config)
         if not enough:
-            self.mark_near(config, room, self.forks[at].by_token)
+            self.mark_near(config, room)
         for w in range(<size_t>self.width):
             words[w] &= self.scratch[w]
         return 0
@@ -298,37 +279,26 @@ cdef class BudgetMasks:
                     self.scratch[token >> 5] |= <uint32_t>1 << (token & 31)
         return 0
 
-    cdef int mark_near(self, ConfigId config, int32_t room, bint by_token) except -1 nogil:
+    cdef int mark_near(self, ConfigId config, int32_t room) except -1 nogil:
         """Mark some of the tokens that go through a capture, asked one by one, and that of the witness."""
-        cdef int32_t g, steps = MOST_STEPS
+        cdef int32_t g, t, needed, steps = MOST_STEPS
+        cdef TokenId token
         cdef Fork fork
         cdef Completion witness = self.completions.known(config)
         if witness.fewest > room + 1:  # a successor needs at least one token less
             return 0
-        if not by_token:
-            fork = self.forks[self.near_fork_at(config)]
-            for g in range(fork.first, fork.first + fork.count):
-                if self.completions.known(self.groups[g].next).fewest > room:
-                    self.completions.few(self.groups[g].next, &steps, BY_HASTE)
-            self.mark_listed(fork, room, True)
+        fork = self.forks[self.near_fork_at(config)]
+        for g in range(fork.first, fork.first + fork.count):
+            needed = self.completions.known(self.groups[g].next).fewest
+            if needed > room:
+                needed = self.completions.few(self.groups[g].next, &steps, BY_HASTE)
+            if needed <= room:
+                self.completions.terms.meter.spend(1 + self.groups[g].count // 4)
+                for t in range(self.groups[g].first, self.groups[g].first + self.groups[g].count):
+                    token = self.tokens[t]
+                    self.scratch[token >> 5] |= <uint32_t>1 << (token & 31)
         if witness.token != NO_TOKEN:
             self.scratch[witness.token >> 5] |= <uint32_t>1 << (witness.token & 31)
-        return 0
-
-    cdef int mark_listed(self, Fork fork, int32_t room, bint keep) except -1 nogil:
-        """Mark the listed tokens that leave enough; if not ``keep``, take out those that do not."""
-        cdef int32_t g, t
-        cdef TokenId token
-        for g in range(fork.first, fork.first + fork.count):
-            if (self.completions.known(self.groups[g].next).fewest <= room) != keep:
-                continue
-            self.completions.terms.meter.spend(1 + self.groups[g].count // 4)
-            for t in range(self.groups[g].first, self.groups[g].first + self.groups[g].count):
-                token = self.tokens[t]
-                if keep:
-                    self.scratch[token >> 5] |= <uint32_t>1 << (token & 31)
-                else:
-                    self.scratch[token >> 5] &= ~(<uint32_t>1 << (token & 31))
         return 0
 
     cdef int32_t search(self, ConfigId config, int32_t room, int32_t* steps) except -1 nogil:
@@ -365,8 +335,6 @@ cdef class BudgetMasks:
                     needed = self.search(self.groups[g].next, room, &steps)
                     fork.searched = True
                 fork.most = max(fork.most, needed)
-                if fork.by_token and not fork.complete:
-                    fork.most_by_shape = fork.most
         fork.measured = True
         self.forks[at] = fork
         return self.leaves_enough(fork, config, room)

@@ -23,7 +23,6 @@ cdef extern from * nogil:
 
     struct SpecialClass {
         TokenClassId number;
-        bool has_text;
         std::vector<TokenId> tokens;
         bool holds(TokenId token) const { return std::binary_search(tokens.begin(), tokens.end(), token); }
     };
@@ -34,7 +33,6 @@ cdef extern from * nogil:
     # a class of special tokens of the grammar
     cppclass SpecialClass "stackmask::SpecialClass":
         TokenClassId number
-        bint has_text           # some of them have a text, too
         vector[TokenId] tokens  # ascending
         bint holds(TokenId token)
 
@@ -107,7 +105,7 @@ cdef class Completions:
     cdef int find_text(self, ConfigId config, int32_t* steps, bint hastily) except -1 nogil
     cdef int append_known(self, ConfigId config) except -1 nogil
     cdef TokenId token_of(self, SymbolId symbol) noexcept nogil
-    cdef bint is_special(self, TokenId token) noexcept nogil
+    cdef bint is_special(self, ConfigId config, TokenId token) except -1 nogil
     cdef bint cut_text(self) except -1 nogil
     cdef int keep_witness(self, ConfigId config) except -1 nogil
     cdef int keep_places(self, ConfigId config) except -1 nogil

@@ -75,7 +75,6 @@ cdef class Completions:
             for token in sorted(listed):
                 ids.push_back(token)
             special.number = number
-            special.has_text = any(self.texts.get(token) for token in listed)
             special.tokens = ids
             self.classes.push_back(special)
 
@@ -197,13 +196,14 @@ cdef class Completions:
         cdef uint32_t k
         while at.token != NO_TOKEN:
             self.terms.meter.spend(1 + self.texts.length(at.token) // 8)
-            if self.tail.empty() and not self.is_special(at.token):
+            if self.tail.empty() and not self.is_special(config, at.token):
                 text = self.texts.blob + self.texts.start[at.token]
                 for k in range(self.texts.length(at.token)):
                     self.symbols.push_back(<SymbolId>text[k])
             else:
                 self.tail.push_back(at.token)
-            at = self.known(at.next)
+            config = at.next
+            at = self.known(config)
         return 0
 
     cdef TokenId token_of(self, SymbolId symbol) noexcept nogil:
@@ -214,12 +214,13 @@ cdef class Completions:
                 return self.classes[k].tokens[0]
         return NO_TOKEN
 
-    cdef bint is_special(self, TokenId token) noexcept nogil:
-        """Tell whether a token may be read as a special one."""
+    cdef bint is_special(self, ConfigId config, TokenId token) except -1 nogil:
+        """Tell whether a token may be read as a special one after a configuration."""
         cdef size_t c
         for c in range(self.classes.size()):
             if self.classes[c].holds(token):
-                return True
+                if self.family.step(config, token_symbol(self.classes[c].number)) > DEAD:
+                    return True
         return False
 
     cdef bint cut_text(self) except -1 nogil:

@@ -48,7 +48,7 @@ cdef class TextSearch:
     cdef int32_t* steps                 # that are left
     cdef bint leaves_out                # places that are like enough others
     cdef int32_t weight                 # of the estimate
-    cdef int32_t idle                   # the estimate of a step that changes nothing of what is left
+    cdef int32_t idle                   # the estimate of a step after which as much is left as before
     cdef bint hastily                   # a short text is enough
     cdef bint far_off                   # estimates may be, since resolvers decide
 

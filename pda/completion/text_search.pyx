@@ -37,7 +37,7 @@ cdef enum:
     # how what is left counts beside what was written
     EXACT = 1
     IN_DEPTH = 0            # the place that was reached last goes on first
-    IDLE_LATER = 8          # places: so many later ones go on before an idle step
+    PROGRESS = 8            # ... or by a step after which less is left, from so many places before
     WEIGHTED = 3
     # steps that are taken at most
     MOST_ALIKE = 8          # places with equal local states and estimates, once they are left out
@@ -200,6 +200,7 @@ cdef class TextSearch:
         at.symbol = symbol
         at.length = length
         self.reached.push_back(at)
+        self.idle = joined(self.estimates.of_config(config), 1) if self.weight == IN_DEPTH else -1
         if self.family.configs[config].accepting:
             return self.propose(<int32_t>self.reached.size() - 1, <SymbolId>ENDS, 0)
         known = map_get(&self.known, config)
@@ -232,11 +233,9 @@ cdef class TextSearch:
         step.symbol = symbol
         entry.first = ~((whole << 29) | (0 if <int32_t>symbol == ENDS else <uint64_t>estimate))
         if self.weight == IN_DEPTH:
-            # after an idle step as much is left as before it; of these, what is no blank comes first
-            if estimate == self.idle:
-                entry.first = (<uint64_t>index << 32) | <uint32_t>symbol
-            else:
-                entry.first = (<uint64_t>(index + IDLE_LATER) << 32) | <uint64_t>(NO_END - estimate)
+            entry.first = <uint64_t>(index + (PROGRESS if estimate < self.idle else 0)) << 32
+            # of steps after which as much is left, as after a blank, what is no blank comes first
+            entry.first |= <uint32_t>symbol if estimate == self.idle else <uint64_t>(NO_END - estimate)
         entry.second = <int32_t>self.proposals.size()
         self.proposals.push_back(step)
         self.queue.push(entry)
@@ -248,7 +247,6 @@ cdef class TextSearch:
         cdef int32_t i, first = self.family.configs[config].first
         cdef Member m
         self.terms.meter.spend(VISIT_WORK)
-        self.idle = joined(self.estimates.of_config(config), 1) if self.weight == IN_DEPTH else -1
         for i in range(256):
             self.best[i] = NO_END
         for i in range(first, first + self.family.configs[config].count):

@@ -412,18 +412,19 @@ class Compiler:
     def _aside(self, compiled: CompiledGrammar, store: Store) -> CompiledGrammar | None:
         """Return a grammar compiled in another store than this one, which is at work.
 
-        None if all are, or the grammar meets a limit there.
+        None if all are, or the grammar meets a limit there, or live requests hold all memory: this one is one of them.
         """
-        with self._lock:
-            lane = self._lanes.aside(store)
-            others = {s: known for s, known in compiled._elsewhere.items() if self._lanes.of(s) is not None}
-        if lane is None:
-            return None
-        if lane.store not in others:
-            try:
-                others[lane.store] = self._compile_in(lane, compiled.grammar)
-            except BudgetError:
+        try:
+            with self._lock:
+                lane = self._lanes.aside(store)
+                elsewhere = compiled._elsewhere.items()
+                others = {other: known for other, known in elsewhere if self._lanes.of(other) is not None}
+            if lane is None:
                 return None
+            if lane.store not in others:
+                others[lane.store] = self._compile_in(lane, compiled.grammar)
+        except BudgetError:
+            return None
         found = others[lane.store]
         found._names_differ |= compiled._names_differ
         compiled._elsewhere = others

@@ -71,7 +71,6 @@ class Lanes:
         # its ``lane`` is a weak reference to the one that the thread goes to: threads at rest keep no store alive
         self._thread = threading.local()
         self._until_weighed = WEIGHED
-        self._is_full = False  # when it was weighed last: then the next request weighs again
         self._collected = float("-inf")  # when garbage was collected last
         self.generation = 1
 
@@ -152,8 +151,8 @@ class Lanes:
         stores = self.stores()
         for store in stores:
             store.limit_masks(max(most - pinned, most // MASKS_SHARE) // len(stores))
-        self._is_full = pinned > most
-        if self._is_full:
+        if pinned > most:
+            self._until_weighed = 0  # the next request weighs again
             raise BudgetError(
                 "cache_bytes",
                 most,
@@ -187,8 +186,6 @@ class Lanes:
         spent = [k for k, lane in enumerate(self._lanes) if lane.store.is_spent()]
         for k in spent:
             self._replace(k)
-        if spent or self._is_full:
-            self._refuse_if_full()
         used = [
             lane
             for k, lane in enumerate(self._lanes)
@@ -197,6 +194,8 @@ class Lanes:
         if len(used) < len(self._lanes):
             self._lanes = used
             self._share_out()
+        if spent or self._until_weighed <= 0:
+            self.admit()
 
     def _replace(self, k: int) -> None:
         """Put a new store in the place of one; the old one goes with the last matcher that uses it."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import threading
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
@@ -218,3 +219,29 @@ def test_one_request_that_held_more_than_the_cache_keeps_nobody_out(monkeypatch:
         for other in range(2):
             # and others come once it has ended
             assert follow(compiler.compile(net(other)).matcher(), b"ab") == 2
+
+
+def test_a_live_request_waits_for_its_store_where_memory_is_full(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(lanes, "LEAST_HELD", 1)
+    monkeypatch.setattr(lanes, "WEIGHED", 1)
+    compiler = sm.Compiler(letters(), cache_bytes=3_000_000)
+    live = [compiler.compile(net(0)).matcher()]
+    with pytest.raises(BudgetError, match="live requests"):
+        for number in range(1, 1000):
+            live.append(compiler.compile(net(number)).matcher())
+            follow(live[-1], texts(4, 50))
+    (store,) = compiler._lanes.stores()
+    taken, done = threading.Event(), threading.Event()
+
+    def hold() -> None:
+        with store.lock:
+            taken.set()
+            done.wait(0.1)
+
+    holder = threading.Thread(target=hold)
+    holder.start()
+    taken.wait()
+    # it would move to another store, which is not made while memory is full
+    assert live[0].accept_token(ord("a"))
+    done.set()
+    holder.join()
