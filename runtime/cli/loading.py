@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from stackmask.runtime.embedded import load_embedded
+from stackmask.runtime.embedded import load_embedded, load_embedded_tokenizer
 from stackmask.runtime.extras import require
 from stackmask.runtime.generation.errors import GenerationError
 
@@ -64,7 +64,7 @@ def load_tokenizer(name: str | None) -> Any:
     Raises: MissingExtraError without the extra ``hf``; GenerationError if there is no such model.
     """
     if name is None:
-        return load_embedded()[1]
+        return load_embedded_tokenizer()
     with require("hf"):
         from transformers import AutoTokenizer
     try:

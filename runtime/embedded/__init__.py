@@ -91,27 +91,37 @@ def load_embedded(*, reading: bool = False) -> tuple[LlamaForCausalLM, PreTraine
     Raises: MissingExtraError without the extra ``hf``; EmbeddedModelError if a file is missing.
     Cost: the import of transformers; the files themselves load in milliseconds.
     """
-    weights, configuration, vocabulary = map(
-        _file, ("reader.safetensors" if reading else "model.safetensors", "config.json", "tokenizer.json")
-    )
+    weights = _file("reader.safetensors" if reading else "model.safetensors")
+    configuration = _file("config.json")
+    tokenizer = load_embedded_tokenizer()
     with require("hf"):
         import torch
         from safetensors.torch import load_file
-        from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
+        from transformers import LlamaConfig, LlamaForCausalLM
     config = LlamaConfig(**json.loads(configuration.read_text(encoding="utf-8")))
     model = LlamaForCausalLM(config).float()  # type: ignore[no-untyped-call]
     state = {name: weight.to(torch.float32) for name, weight in load_file(weights).items()}
     # the input embedding is also the output matrix, and is stored once
     state["lm_head.weight"] = state["model.embed_tokens.weight"]
     model.load_state_dict(state)
-    tokenizer = PreTrainedTokenizerFast(  # type: ignore[no-untyped-call]
+    return model.eval(), tokenizer
+
+
+def load_embedded_tokenizer() -> PreTrainedTokenizerFast:
+    """Return the tokenizer alone, without the import of PyTorch.
+
+    Raises: as ``load_embedded``.
+    """
+    vocabulary = _file("tokenizer.json")
+    with require("hf"):
+        from transformers import PreTrainedTokenizerFast
+    return PreTrainedTokenizerFast(  # type: ignore[no-untyped-call]
         tokenizer_file=str(vocabulary),
         eos_token=END,
         pad_token=PAD,
         padding_side="left",
         clean_up_tokenization_spaces=False,
     )
-    return model.eval(), tokenizer
 
 
 def can_read() -> bool:
