@@ -41,7 +41,7 @@ cdef enum:
     WEIGHTED = 3
     # steps that are taken at most
     MOST_ALIKE = 8          # places with equal local states and estimates, once they are left out
-    STAGES = 6
+    STAGES = 7
     FEW_STEPS = 2_000
     MOST_OWED_STEPS = 5_000     # of a stage where values say what their texts need
     MOST_FOLLOWED = 2       # places with equal local states where the same text is tried
@@ -51,6 +51,7 @@ cdef enum:
     EXACT_STEPS = 200       # and for each byte that seems to be left
     STEPS_FOR_A_BYTE = 4
     MOST_EXACT_STEPS = 4_000
+    FEW_DEPTH_STEPS = 3_000
     DEPTH_STEPS = 20_000
     WEIGHTED_STEPS = 50_000
     MORE_SYMBOLS = 16       # in haste, a known end is taken that is so much longer than twice its estimate
@@ -64,11 +65,12 @@ cdef struct Stage:
     bint leaves_out         # places that are like enough others
     bint only_owed          # only where a value says what its text needs
 
-cdef Stage[6] STAGE = [
+cdef Stage[7] STAGE = [
     Stage(0, EXACT, 1, False, False),
     Stage(FEW_STEPS, EXACT, 1, True, True),
     Stage(0, EXACT, SAMPLES, False, True),
     Stage(NOVEL_STEPS, EXACT, SAMPLES, True, False),
+    Stage(FEW_DEPTH_STEPS, IN_DEPTH, SAMPLES, True, False),
     Stage(DEPTH_STEPS, IN_DEPTH, SAMPLES, False, False),
     Stage(WEIGHTED_STEPS, WEIGHTED, SAMPLES, False, False),
 ]
@@ -200,7 +202,9 @@ cdef class TextSearch:
         at.symbol = symbol
         at.length = length
         self.reached.push_back(at)
-        self.idle = joined(self.estimates.of_config(config), 1) if self.weight == IN_DEPTH else -1
+        self.idle = -1
+        if self.weight == IN_DEPTH and not self.owes:
+            self.idle = joined(self.estimates.of_config(config), 1)
         if self.family.configs[config].accepting:
             return self.propose(<int32_t>self.reached.size() - 1, <SymbolId>ENDS, 0)
         known = map_get(&self.known, config)
