@@ -202,9 +202,7 @@ cdef class TextSearch:
         at.symbol = symbol
         at.length = length
         self.reached.push_back(at)
-        self.idle = -1
-        if self.weight == IN_DEPTH and not self.owes:
-            self.idle = joined(self.estimates.of_config(config), 1)
+        self.idle = joined(self.estimates.of_config(config), 1) if self.weight == IN_DEPTH else -1
         if self.family.configs[config].accepting:
             return self.propose(<int32_t>self.reached.size() - 1, <SymbolId>ENDS, 0)
         known = map_get(&self.known, config)

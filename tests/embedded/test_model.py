@@ -43,7 +43,8 @@ def test_loads_a_small_model(loaded: tuple[Any, Any]) -> None:
 def test_importing_does_not_import_torch() -> None:
     code = (
         "import sys; sys.path[:0] = sys.argv[1:]; import stackmask.runtime.embedded as e; e.prompt_for('x'); "
-        "e.bundled_database(); assert not {'torch', 'transformers'} & set(sys.modules)"
+        "e.bundled_database(); assert not {'torch', 'transformers'} & set(sys.modules); "
+        "e.load_embedded_tokenizer(); assert 'torch' not in sys.modules"
     )
     folders = [p for p in sys.path if p]
     subprocess.run([sys.executable, "-c", code, *folders], check=True, timeout=600)
