@@ -195,7 +195,7 @@ cdef class Completions:
         cdef const uint8_t* text
         cdef uint32_t k
         while at.token != NO_TOKEN:
-            self.terms.meter.spend(1 + self.texts.length(at.token) // 8)
+            self.terms.meter.spend(1 + self.texts.length(at.token) // 8 + 2 * self.classes.size())
             if self.tail.empty() and not self.is_special(config, at.token):
                 text = self.texts.blob + self.texts.start[at.token]
                 for k in range(self.texts.length(at.token)):
@@ -275,7 +275,7 @@ cdef class Completions:
         cdef Completion now, old
         cdef size_t i, n = self.cut.size()
         cdef int32_t tokens, length
-        self.terms.meter.spend(16 * <int64_t>n)
+        self.terms.meter.spend((16 + 2 * <int64_t>self.classes.size()) * n)
         for i in range(n):
             places.push_back(config)
             config = self.after(config, self.cut[i])
