@@ -84,6 +84,13 @@ class Stackmask:
         return bool(self.matcher.accept_token(token))
 
 
+class Builtin(Stackmask):
+    """Any JSON value, in which no object has a key twice, as ``response_format: json_object`` of servers."""
+
+    def compile(self) -> None:
+        self.compiled = self.compiler.compile(self.sm.Grammar.json())
+
+
 class XGrammar:
     def __init__(self, tokenizer: Any) -> None:
         import xgrammar as xgr
@@ -131,7 +138,7 @@ class LLGuidance:
         return bool(self.matcher.consume_token(token))
 
 
-ENGINES = {"stackmask": Stackmask, "llguidance": LLGuidance, "xgrammar": XGrammar}
+ENGINES = {"stackmask": Stackmask, "builtin": Builtin, "llguidance": LLGuidance, "xgrammar": XGrammar}
 
 
 def measure(name: str, folder: str, data: str, out: Any) -> None:
@@ -210,7 +217,7 @@ def main() -> None:
         name: {key: round(statistics.median(run[key] for run in results), 3) for key in results[0]}
         for name, results in runs.items()
     }
-    versions = {name: metadata.version(name) for name in names if name != "stackmask"}
+    versions = {name: metadata.version(name) for name in names if name not in ("stackmask", "builtin")}
     command = f"python benchmarks/json_grammar.py --tokenizer {args.tokenizer} --rounds {args.rounds}"
     result = {"tokenizer": args.tokenizer, "documents": DOCUMENTS, "engines": medians}
     write_result("json_grammar", command, result, **versions)

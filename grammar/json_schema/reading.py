@@ -220,7 +220,7 @@ def key_of(schema: Any, options: tuple[Any, ...], blanks: Whitespace) -> tuple[A
 
     Nor is one in which an object stands twice: the report names the places of equal parts, but that one only once.
     """
-    if type(schema) is not dict or not has_own_parts(schema, MAX_KNOWN_PARTS):
+    if type(schema) is not bool and (type(schema) is not dict or not has_own_parts(schema, MAX_KNOWN_PARTS)):
         return None
     try:
         said = marshal.dumps(schema, 2)

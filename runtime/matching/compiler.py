@@ -6,6 +6,7 @@ import os
 import threading
 import time
 import weakref
+from array import array
 from collections.abc import Iterable
 from contextlib import suppress
 from functools import partial
@@ -15,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from stackmask.grammar.front_ends import classes_worth_preparing, key_syntax
 from stackmask.grammar.grammar import Grammar
 from stackmask.grammar.ir.dump import summary
+from stackmask.grammar.source.diagnostics import StackmaskError
 from stackmask.grammar.source.options import ELSEWHERE, ArgumentError, explains_options, whole_number
 from stackmask.pda.ahead.precompute import Precomputation
 from stackmask.pda.automaton import Automaton
@@ -39,6 +41,9 @@ if TYPE_CHECKING:
 SLICE_SECONDS = 0.005  # for which masks made ahead of time hold the lock of their store
 MOST_BUDGET = 1 << 40  # more than can be counted to; multiples of it are whole numbers of the processor
 WORTH_A_THREAD = 50_000  # tokens; the trie of fewer takes some milliseconds
+WORTH_PREPARING = 50_000  # likewise; first masks of fewer are made in microseconds
+ROOMY_BYTES = 1 << 24  # of a cache in which nobody misses what any JSON value takes, some 20 KB
+ROOMY = 1 << 16  # likewise: terms, configurations, semantic states
 MOST_STOPS = 4  # sets of stop tokens that have a compiler of their own
 PAUSE_SECONDS = 0.0001  # so that who waits for the lock is woken
 
@@ -274,12 +279,25 @@ class Compiler:
         # a method would hold the compiler, whose memory would be free at the next collection only
         self._lanes = Lanes(partial(_new_store, self._info, self.limits), cache_bytes)
         self._by_stops: dict[tuple[int, ...], Compiler] = {}  # the one used last comes last
+        if len(vocabulary.token_bytes) >= WORTH_PREPARING and self._has_room():
+            self._prepare()
 
     def __repr__(self) -> str:
         return f"<Compiler: for {self.vocabulary.size} tokens, keeps {self.cache_bytes >> 20} MB>"
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _compiler_again, (self.vocabulary, self.limits, self.cache_bytes)
+
+    def _has_room(self) -> bool:
+        """Tell whether a few states more take nothing from what the first requests may have."""
+        shared = (self.limits.max_terms, self.limits.max_configurations, self.limits.max_semantic_states)
+        return self.cache_bytes >= ROOMY_BYTES and min(shared) >= ROOMY
+
+    def _prepare(self) -> None:
+        """Make the first mask of any JSON value: servers are asked for it, and values that a schema leaves open are the same."""
+        with suppress(StackmaskError):  # whoever asks for it meets it again
+            matcher = self.compile(Grammar.json()).matcher()
+            matcher.fill_next_token_bitmask(array("i", bytes(4 * -(-self.vocabulary.size // 32))))
 
     def _with_stops(self, stop_ids: tuple[int, ...]) -> Compiler:
         """Return a compiler for the same vocabulary with other stop tokens; the last four are kept.
