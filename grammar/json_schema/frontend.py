@@ -8,7 +8,7 @@ from typing import Any, Final, NamedTuple
 
 from stackmask.grammar.ir import Expr, RuleSet
 from stackmask.grammar.ir.expressions import MAX_HASHED_DEPTH
-from stackmask.grammar.json_schema.document.drafts import BY_NAME
+from stackmask.grammar.json_schema.document.drafts import BY_NAME, Draft
 from stackmask.grammar.json_schema.document.errors import (
     SchemaError,
     UnsupportedSchemaError,
@@ -18,6 +18,7 @@ from stackmask.grammar.json_schema.document.python_types import NARROWING
 from stackmask.grammar.json_schema.document.report import Report, copied
 from stackmask.grammar.json_schema.document.schema_size import written_bytes
 from stackmask.grammar.json_schema.reading import (
+    MAX_KNOWN_BYTES,
     Asked,
     key_of,
     plain_rules,
@@ -70,6 +71,7 @@ OPTIONS: Final = (
 EXTRA_KEYS: Final = (
     "extra keys: objects of models, dataclasses and TypedDicts that ignore extra keys have none"
 )
+MOST_WRITTEN: Final = 8 * MAX_KNOWN_BYTES  # bytes of JSON text that a schema with a key takes at most
 TOO_DEEP = "conditions on one value lead too deeply into each other; state fewer of them for one place"
 
 
@@ -94,38 +96,31 @@ def schema_rules(
     ``write``: what makes the rules of the values.
     Raises: SchemaError and its subclasses.
     """
-    if draft is not None and draft not in BY_NAME:
-        raise SchemaError("", "draft", f"{draft!r} is none of 4, 6, 7, 2019-09, 2020-12")
-    if profile not in PROFILES:
-        raise SchemaError("", "profile", f"{profile!r:.60} is none of {', '.join(PROFILES)}")
-    if dialect is not None:
-        check_dialect(dialect, draft)
-    chosen = PROFILES[profile]
-    spelling = chosen.spelling if spelling is None else spelling
-    numbers = chosen.numbers if numbers is None else numbers
     of_type = type(source) is not dict and is_type(source)
-    if extra_keys == "none" and not of_type:
-        raise SchemaError(
-            "", "extra_keys", "is for Python types; a schema says `additionalProperties: false`"
-        )
-    extra_keys = chosen.extra_keys if extra_keys is None else extra_keys
-    given = (formats, property_order, on_unsupported, spelling, numbers, extra_keys)
-    for (name, known), option in zip(OPTIONS, given, strict=True):
-        if option not in known:
-            raise SchemaError("", name, f"{option!r} is none of {', '.join(known)}")
+    options = (formats, property_order, on_unsupported, spelling, numbers, extra_keys)
+    try:
+        chosen = _chosen(profile, draft, dialect, of_type, *options)
+    except TypeError:  # one that is not even hashable is wrong in the same way
+        chosen = _chosen.__wrapped__(profile, draft, dialect, of_type, *options)
+    spelling, numbers, relax = chosen.spelling, chosen.numbers, chosen.relax
     if resources is not None and not isinstance(resources, Mapping):
         raise SchemaError("", "resources", f"a dict of schemas by URI, not {type(resources).__name__}")
     blanks = Whitespace.of(chosen.whitespace if whitespace is None else whitespace)
-    relax = on_unsupported == "relax"
-    meant = None if draft is None else BY_NAME[draft]  # mutant: own-draft
-    asked = Asked(blanks, property_order == "any", numbers == "plain", meant, formats == "assert")
+    asked = Asked(blanks, property_order == "any", numbers == "plain", chosen.draft, formats == "assert")
     is_closed = False
     key = None
     try:
         enter("reading the schema")
         with without_collection():  # all that is made on the way is gone at the end
-            closing = of_type and extra_keys == "none"
-            loaded = _loaded(source, resources, closing)
+            closing = of_type and chosen.extra_keys == "none"
+            loaded = _loaded(source, closing)
+            if dialect is None and not (resources or of_type) and write is Lowering.run:
+                key = key_of(loaded, (draft, property_order, formats, relax, spelling, numbers), blanks)
+            if loaded is source or resources:
+                _check_size(loaded, resources, key is not None)
+            found = None if key is None else recall(key)
+            if found is not None:
+                return found
             if closing:
                 from stackmask.grammar.json_schema.document.declared_keys import close_objects
 
@@ -135,12 +130,6 @@ def schema_rules(
 
                 loaded, meant = read_dialect(dialect, loaded)
                 asked = asked._replace(draft=meant)
-            elif not (resources or of_type) and write is Lowering.run:
-                options = (draft, property_order, formats, relax, spelling, numbers)
-                key = key_of(loaded, options, blanks)
-                found = None if key is None else recall(key)
-                if found is not None:
-                    return found
             work = current_work()
             before = 0 if work is None else work.done
             plain = None
@@ -161,6 +150,53 @@ def schema_rules(
     if key is not None and work is not None:
         remember(key, blanks, rules, report, work.done - before)
     return rules, report
+
+
+class _Chosen(NamedTuple):
+    """The options of a schema: looked at, and with what the profile says where nobody did."""
+
+    whitespace: str
+    spelling: str
+    numbers: str
+    extra_keys: str
+    relax: bool
+    draft: Draft | None
+
+
+@lru_cache(64)  # most requests of a process have the same
+def _chosen(
+    profile: str,
+    draft: str | None,
+    dialect: str | None,
+    of_type: bool,
+    formats: str,
+    property_order: str,
+    on_unsupported: str,
+    spelling: str | None,
+    numbers: str | None,
+    extra_keys: str | None,
+) -> _Chosen:
+    """Look at the options of a schema. Raises: SchemaError if one is not what it may be."""
+    if draft is not None and draft not in BY_NAME:
+        raise SchemaError("", "draft", f"{draft!r} is none of 4, 6, 7, 2019-09, 2020-12")
+    if profile not in PROFILES:
+        raise SchemaError("", "profile", f"{profile!r:.60} is none of {', '.join(PROFILES)}")
+    if dialect is not None:
+        check_dialect(dialect, draft)
+    if extra_keys == "none" and not of_type:
+        raise SchemaError(
+            "", "extra_keys", "is for Python types; a schema says `additionalProperties: false`"
+        )
+    usual = PROFILES[profile]
+    spelling = usual.spelling if spelling is None else spelling
+    numbers = usual.numbers if numbers is None else numbers
+    extra_keys = usual.extra_keys if extra_keys is None else extra_keys
+    given = (formats, property_order, on_unsupported, spelling, numbers, extra_keys)
+    for (name, known), option in zip(OPTIONS, given, strict=True):
+        if option not in known:
+            raise SchemaError("", name, f"{option!r} is none of {', '.join(known)}")
+    meant = None if draft is None else BY_NAME[draft]  # mutant: own-draft
+    return _Chosen(usual.whitespace, spelling, numbers, extra_keys, on_unsupported == "relax", meant)
 
 
 def _note_options(report: Report, blanks: Whitespace, spelling: str, numbers: str) -> None:
@@ -208,7 +244,9 @@ def tool_rules(source: Any, profile: str, blanks: str = "") -> RuleSet:
     enter("reading the schema")
     asked, spelling = _tool_options(profile, blanks)
     with without_collection():
-        schema = _loaded(source, None, False)
+        schema = _loaded(source, False)
+        if schema is source:
+            _check_size(schema, None, False)
         found = plain_rules(schema, asked, spelling)
     if found is None:
         return _tool_reader(profile, blanks)(schema)
@@ -284,16 +322,21 @@ def python_rules(source: Any) -> tuple[RuleSet, bool]:
     return rules, not writers[-1].has_patterns
 
 
-def _loaded(source: Any, resources: Any, mark_objects: bool) -> Any:
-    """Return the schema as Python values. Raises: SchemaError; BudgetError if there are too many of these."""
+def _loaded(source: Any, mark_objects: bool) -> Any:
+    """Return the schema as Python values. Raises: SchemaError; BudgetError if a text is too long."""
     if isinstance(source, str | bytes | bytearray):
         check_text("the JSON Schema", source)
-    schema = load_schema(source, mark_objects=mark_objects)
-    if schema is source or resources:
-        most = input_limit()
-        size = written_bytes([schema, resources], most)
-        check_size("the JSON Schema", size)
-    return schema
+    return load_schema(source, mark_objects=mark_objects)
+
+
+def _check_size(schema: Any, resources: Any, is_small: bool) -> None:
+    """Refuse Python values that are larger than an input may be. ``is_small``: the schema has a key to be remembered by.
+
+    Raises: BudgetError.
+    """
+    most = input_limit()
+    if not is_small or most < MOST_WRITTEN:
+        check_size("the JSON Schema", written_bytes([schema, resources], most))
 
 
 def schema_of_kind(kind: Any) -> Any:

@@ -102,7 +102,7 @@ def read_plainly(schema: Any, asked: Asked, copy: bytes | None = None) -> tuple[
     The whole reader writes the notes of the report when they are first asked for, from a copy that is made here, or
     that ``key_of`` made.
     """
-    found = plain_rules(schema, asked, "any")
+    found = plain_rules(schema, asked, "any", copy is not None)
     if found is None:
         return None
     rules, shares = found
@@ -116,16 +116,19 @@ def read_plainly(schema: Any, asked: Asked, copy: bytes | None = None) -> tuple[
     return RuleSet(rules, START), report
 
 
-def plain_rules(schema: Any, asked: Asked, spelling: str) -> tuple[dict[str, Rule], bool] | None:
+def plain_rules(
+    schema: Any, asked: Asked, spelling: str, is_small: bool = False
+) -> tuple[dict[str, Rule], bool] | None:
     """Return the rules of a plain schema, in a spelling of strings, and whether an object may stand in it twice.
 
+    ``is_small``: it has a key to be remembered by, so its size needs no look.
     ``spelling``: "any" writes plain numbers as the whole reader does before they are respelled. None: it is not plain, or wrong.
     """
     if type(schema) is not dict or not schema:  # an empty one is `true`
         return None
     draft = _draft_of(schema, asked.draft)
     # the pieces know drafts by their address
-    if id(draft) not in PLAIN_DRAFTS or is_larger([schema, None]):
+    if id(draft) not in PLAIN_DRAFTS or (not is_small and is_larger([schema, None])):
         return None
     assert draft is not None
     pieces = _plain_schemas(asked.blanks, asked.plain_numbers, spelling)
@@ -197,19 +200,13 @@ class KnownSchemas:
         """Remember a schema, unless it took too much work."""
         if known.units > MAX_KNOWN_UNITS_EACH:
             return
+        by_key = self.by_key
         with self._lock:
-            self._forget(key)
-            while self.by_key and (
-                len(self.by_key) >= MAX_KNOWN or self.units + known.units > MAX_KNOWN_UNITS
-            ):
-                self._forget(next(iter(self.by_key)))
-            self.by_key[key] = known
-            self.units += known.units
-
-    def _forget(self, key: tuple[Any, ...]) -> None:
-        old = self.by_key.pop(key, None)
-        if old is not None:
-            self.units -= old.units
+            old = by_key.pop(key, None)
+            self.units += known.units - (0 if old is None else old.units)
+            while by_key and (len(by_key) >= MAX_KNOWN or self.units > MAX_KNOWN_UNITS):
+                self.units -= by_key.pop(next(iter(by_key))).units
+            by_key[key] = known
 
 
 _KNOWN: Final = KnownSchemas()
@@ -220,7 +217,7 @@ def key_of(schema: Any, options: tuple[Any, ...], blanks: Whitespace) -> tuple[A
 
     Nor is one in which an object stands twice: the report names the places of equal parts, but that one only once.
     """
-    if type(schema) is not bool and (type(schema) is not dict or not has_own_parts(schema, MAX_KNOWN_PARTS)):
+    if type(schema) is not bool and (type(schema) is not dict or not has_own_parts(schema, MAX_KNOWN_PARTS, MAX_KNOWN_BYTES)):
         return None
     try:
         said = marshal.dumps(schema, 2)

@@ -48,14 +48,15 @@ cdef bint is_small(object value, Py_ssize_t most) except -1:
     return True
 
 
-cpdef bint has_own_parts(dict value, Py_ssize_t most) except -1:
-    """Tell whether a value has no more than so many parts, and no list or object stands in it twice.
+cpdef bint has_own_parts(dict value, Py_ssize_t most, Py_ssize_t most_text) except -1:
+    """Tell whether a value has no more than so many parts and characters, and no list or object stands in it twice.
 
-    Cost: linear in these. Parts that are no plain lists or dicts are not looked into.
+    Cost: linear in the parts. Those that are no plain lists or dicts are not looked into.
     """
     cdef set seen = set()
     cdef vector[PyObject*] todo
     cdef PyObject* item
+    cdef PyObject* name
     cdef PyObject* part
     cdef Py_ssize_t at, i
     cdef object address
@@ -70,16 +71,22 @@ cpdef bint has_own_parts(dict value, Py_ssize_t most) except -1:
         if PyDict_CheckExact(<object>item):
             most -= len(<dict><object>item)
             at = 0
-            while PyDict_Next(<object>item, &at, NULL, &part):
-                if PyDict_CheckExact(<object>part) or PyList_CheckExact(<object>part):
+            while PyDict_Next(<object>item, &at, &name, &part):
+                if PyUnicode_CheckExact(<object>name):
+                    most_text -= PyUnicode_GET_LENGTH(<object>name)
+                if PyUnicode_CheckExact(<object>part):
+                    most_text -= PyUnicode_GET_LENGTH(<object>part)
+                elif PyDict_CheckExact(<object>part) or PyList_CheckExact(<object>part):
                     todo.push_back(part)
         else:
             most -= len(<list><object>item)
             for i in range(len(<list><object>item)):
                 part = <PyObject*>(<list><object>item)[i]
-                if PyDict_CheckExact(<object>part) or PyList_CheckExact(<object>part):
+                if PyUnicode_CheckExact(<object>part):
+                    most_text -= PyUnicode_GET_LENGTH(<object>part)
+                elif PyDict_CheckExact(<object>part) or PyList_CheckExact(<object>part):
                     todo.push_back(part)
-        if most < 0:
+        if most < 0 or most_text < 0:
             return False
     return True
 
