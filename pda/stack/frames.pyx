@@ -11,6 +11,7 @@ from libcpp.vector cimport vector
 
 from stackmask.pda.ids cimport ACTION_COUNTED, ACTION_NONE, NO_FRAME
 from stackmask.pda.terms.term_table cimport ANY_BYTE, Ends
+from stackmask.pda.memory.byte_sets cimport lowest_bit
 from stackmask.pda.memory.hash_tables cimport (
     ENTRY_BYTES,
     NO_VALUE,
@@ -176,9 +177,9 @@ cdef class FrameGraph:
                     continue
                 self.terms.ends(self.edges[e].continuation, g, &out)
                 pending = out.consumed | out.silent
-                for h in range(64):
-                    if not (pending >> h) & 1:
-                        continue
+                while pending:
+                    h = lowest_bit(pending)
+                    pending &= pending - 1
                     if self.edges[e].parent == BOTTOM:
                         bits |= <uint64_t>1 << h if self.is_walk else 1
                         continue
@@ -198,10 +199,9 @@ cdef class FrameGraph:
         """Return the guards (bits) under which the bottom is reached from here; 0 means a dead end."""
         cdef Ends out
         cdef uint64_t pending, bits = 0
-        cdef GuardId g
         self.terms.ends(state, ANY_BYTE, &out)
         pending = out.consumed | out.silent
-        for g in range(64):
-            if (pending >> g) & 1:
-                bits |= self.exits(frame, g)  # mutant: exit-guard
+        while pending:
+            bits |= self.exits(frame, lowest_bit(pending))  # mutant: exit-guard
+            pending &= pending - 1
         return bits

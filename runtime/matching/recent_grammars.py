@@ -65,11 +65,11 @@ class RecentFamilies:
             while len(self._families) > MAX_FAMILIES:
                 self._families.popitem(last=False)
             if self._new >= max(WEIGHED, len(self._families) // WEIGHED_SHARE):
+                self._new = 0
                 self._weigh()
 
     def _weigh(self) -> None:
         self._last = None
-        self._new = 0
         total = sum(family.space.nbytes_held() for family in self._families.values())
         while self._families and total > self.max_bytes:
             total -= self._families.popitem(last=False)[1].space.nbytes_held()

@@ -9,7 +9,7 @@ from typing import Final
 
 from stackmask.grammar.ir import Choice, Complement, Expr, Intersection, Literal, RuleRef, RuleSet
 from stackmask.grammar.sql.calls.functions import names_pattern
-from stackmask.grammar.sql.scope.shared.names import KEPT_SETS, LONG, SHORT, caseless, written_out
+from stackmask.grammar.sql.scope.shared.names import KEPT_SETS, LONG, SHORT, Keywords, caseless, written_out
 from stackmask.grammar.sql.scope.shared.relations import fold
 
 MAX_NAME: Final = 63  # bytes; PostgreSQL cuts longer names off
@@ -23,10 +23,10 @@ class PostgresWords:
     A lone ``u`` is none, but before a dot: with a quote or & behind it, it begins another element.
     """
 
-    column: re.Pattern[str]
-    name: re.Pattern[str]
-    label: re.Pattern[str]
-    qualifier: re.Pattern[str]
+    column: Keywords
+    name: Keywords
+    label: Keywords
+    qualifier: Keywords
     free: Expr  # any short word that may be an alias
     new_column: Expr  # any word that may be a column, a table, a column behind a dot
     new_table: Expr
@@ -41,10 +41,10 @@ class PostgresWords:
             for kind in ("COLUMN", "NAME", "LABEL", "QUALIFIER", "NEW_NAME")
         )
         return cls(
-            names_pattern(column, {}),
-            names_pattern(name, {}),
-            names_pattern(label, {}),
-            names_pattern(qualifier, {}),
+            names_pattern(column, {}).fullmatch,
+            names_pattern(name, {}).fullmatch,
+            names_pattern(label, {}).fullmatch,
+            names_pattern(qualifier, {}).fullmatch,
             Intersection((SHORT, Complement(qualifier))),
             *(Intersection((LONG, Complement(Choice((words, new))))) for words in (column, qualifier, label)),
         )
@@ -59,14 +59,14 @@ def read_name(text: bytes) -> str:
 
 
 @lru_cache(maxsize=KEPT_SETS)
-def spellings(names: frozenset[str], keywords: re.Pattern[str]) -> Expr:
+def spellings(names: frozenset[str], keywords: Keywords) -> Expr:
     """Return all ways to write the names. The same names give the same object, whose term is remembered."""
     return Choice(tuple(way for name in sorted(names) for way in _ways(name, keywords)))
 
 
 @lru_cache(maxsize=65536)
-def _ways(name: str, keywords: re.Pattern[str]) -> tuple[Expr, ...]:
+def _ways(name: str, keywords: Keywords) -> tuple[Expr, ...]:
     quoted = Literal(('"' + name.replace('"', '""') + '"').encode())
-    if WORD.fullmatch(name) and not keywords.fullmatch(name):
+    if WORD.fullmatch(name) and not keywords(name):
         return caseless(name), quoted
     return (quoted,)

@@ -71,16 +71,38 @@ def take_table(query: Query, text: bytes) -> Query | None:
 def take_alias(query: Query, text: bytes) -> Query | None:
     """Name the last table; the name must not be taken, and the table must have what was needed of that name."""
     alias = fold(text.decode())
-    last = query.sources[-1]
-    if any(source.alias == alias for source in query.sources[:-1]):
-        return None
+    *others, last = query.sources
+    for source in others:
+        if source.alias == alias:
+            return None
     needed = query.needs.of_table(alias)
     if needed is not None and not needed <= last.relation.usable_names:
         return None
-    return query._replace(sources=(*query.sources[:-1], last._replace(alias=alias, named=True)))
+    return query._replace(sources=(*others, Source(alias, last.relation, True, last.merged)))
 
 
-@lru_cache(maxsize=64)  # asked by two actions each time
+def without_name(query: Query) -> Query:
+    """Return the query with the name of the last table left out, if nothing so far was said of that name.
+
+    A mask asks what follows for each of a hundred names that a token begins, and it is the same for nearly all of them.
+    """
+    *others, last = query.sources
+    alias = last.alias
+    if not last.named or query.needs.of_table(alias) is not None:
+        return query
+    for item in query.items:
+        if item.star == alias:
+            return query
+    return query._replace(sources=(*others, Source("", last.relation, True, last.merged)))
+
+
+def with_name(query: Query, alias: str) -> Query:
+    """Return the query with a name for the last table."""
+    *others, last = query.sources
+    return query._replace(sources=(*others, Source(alias, last.relation, True, last.merged)))
+
+
+@lru_cache(maxsize=64)  # asked by two actions each time, and for many names of one table
 def end_joined(query: Query) -> Query | None:
     """Check the last table, with its name and condition."""
     last = query.sources[-1]
@@ -108,14 +130,25 @@ def end_joined(query: Query) -> Query | None:
 @reads_at_most(0)
 def end_source(query: Query, _text: bytes) -> Query | None:
     """End a table that another one follows."""
-    ended = end_joined(query)
-    return None if ended is None or star_room(ended) == 0 else ended
+    nameless = without_name(query)
+    ended = end_joined(nameless)
+    if ended is None or star_room(ended) == 0:
+        return None
+    return ended if nameless is query else with_name(ended, query.sources[-1].alias)
 
 
 @place("last_source", "last_piece")
 @reads_at_most(0)
 def end_from(query: Query, _text: bytes) -> Query | None:
     """End FROM: every need is met."""
+    nameless = without_name(query)
+    ended = _where(nameless)
+    return ended if ended is None or nameless is query else with_name(ended, query.sources[-1].alias)
+
+
+@lru_cache(maxsize=64)  # for many names of one table
+def _where(query: Query) -> Query | None:
+    """Return the query behind FROM; None if it may not end yet."""
     ended = end_joined(query)
     if ended is None or star_room(ended):
         return None
