@@ -16,7 +16,6 @@ from stackmask.pda.vocabulary.suffix_tries cimport INCLUSIVE, is_inclusive, node
 
 cdef enum:
     MANY_BELOW = 4       # so many places in the subtree of one child are replaced by the child
-    FEW_NODES = 8        # in a subtree of at most so many nodes the tokens are tried one by one
 
 
 @cython.final
@@ -110,7 +109,9 @@ cdef class PlaceTrials(MaskPart):
                 words[self.trie.tokens[t] >> 5] |= <uint32_t>1 << (self.trie.tokens[t] & 31)
         if not self.context.layers.settled_places:
             return self.trials.try_subtree(family, c, node, words)
-        if self.trie.end[node] - node <= FEW_NODES or self.keys_used.any_keys(family, c):
+        if self.trie.end[node] == node + 1:
+            return 0
+        if self.keys_used.any_keys(family, c):
             return self.trials.try_subtree(family, c, node, words)
         self.keys_used.begin()
         self.assembler.collect_under(family, c, node)
