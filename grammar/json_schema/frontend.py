@@ -71,7 +71,8 @@ OPTIONS: Final = (
 EXTRA_KEYS: Final = (
     "extra keys: objects of models, dataclasses and TypedDicts that ignore extra keys have none"
 )
-MOST_WRITTEN: Final = 8 * MAX_KNOWN_BYTES  # bytes of JSON text that a schema with a key takes at most
+# bytes that a schema with a key is counted as at most: `false`, of one byte in the key, is five and what is around it
+MOST_WRITTEN: Final = 8 * MAX_KNOWN_BYTES
 TOO_DEEP = "conditions on one value lead too deeply into each other; state fewer of them for one place"
 
 
@@ -97,11 +98,21 @@ def schema_rules(
     Raises: SchemaError and its subclasses.
     """
     of_type = type(source) is not dict and is_type(source)
-    options = (formats, property_order, on_unsupported, spelling, numbers, extra_keys)
     try:
-        chosen = _chosen(profile, draft, dialect, of_type, *options)
-    except TypeError:  # one that is not even hashable is wrong in the same way
-        chosen = _chosen.__wrapped__(profile, draft, dialect, of_type, *options)
+        chosen = _checked_options(
+            profile,
+            draft,
+            dialect,
+            of_type,
+            formats,
+            property_order,
+            on_unsupported,
+            spelling,
+            numbers,
+            extra_keys,
+        )
+    except TypeError:  # one of them cannot be hashed
+        raise SchemaError("", "", "options are strings; one of these is a list, a dict or the like") from None
     spelling, numbers, relax = chosen.spelling, chosen.numbers, chosen.relax
     if resources is not None and not isinstance(resources, Mapping):
         raise SchemaError("", "resources", f"a dict of schemas by URI, not {type(resources).__name__}")
@@ -152,8 +163,8 @@ def schema_rules(
     return rules, report
 
 
-class _Chosen(NamedTuple):
-    """The options of a schema: looked at, and with what the profile says where nobody did."""
+class _Options(NamedTuple):
+    """The options of a schema, checked, and those of the profile where nobody gave any."""
 
     whitespace: str
     spelling: str
@@ -164,7 +175,7 @@ class _Chosen(NamedTuple):
 
 
 @lru_cache(64)  # most requests of a process have the same
-def _chosen(
+def _checked_options(
     profile: str,
     draft: str | None,
     dialect: str | None,
@@ -175,8 +186,8 @@ def _chosen(
     spelling: str | None,
     numbers: str | None,
     extra_keys: str | None,
-) -> _Chosen:
-    """Look at the options of a schema. Raises: SchemaError if one is not what it may be."""
+) -> _Options:
+    """Check the options of a schema, and fill in those of the profile. Raises: SchemaError if one is not what it may be."""
     if draft is not None and draft not in BY_NAME:
         raise SchemaError("", "draft", f"{draft!r} is none of 4, 6, 7, 2019-09, 2020-12")
     if profile not in PROFILES:
@@ -196,7 +207,7 @@ def _chosen(
         if option not in known:
             raise SchemaError("", name, f"{option!r} is none of {', '.join(known)}")
     meant = None if draft is None else BY_NAME[draft]  # mutant: own-draft
-    return _Chosen(usual.whitespace, spelling, numbers, extra_keys, on_unsupported == "relax", meant)
+    return _Options(usual.whitespace, spelling, numbers, extra_keys, on_unsupported == "relax", meant)
 
 
 def _note_options(report: Report, blanks: Whitespace, spelling: str, numbers: str) -> None:
@@ -329,13 +340,14 @@ def _loaded(source: Any, mark_objects: bool) -> Any:
     return load_schema(source, mark_objects=mark_objects)
 
 
-def _check_size(schema: Any, resources: Any, is_small: bool) -> None:
-    """Refuse Python values that are larger than an input may be. ``is_small``: the schema has a key to be remembered by.
+def _check_size(schema: Any, resources: Any, has_key: bool) -> None:
+    """Refuse Python values that are larger than an input may be.
 
+    ``has_key``: the schema has a key to be remembered by, so it is small.
     Raises: BudgetError.
     """
     most = input_limit()
-    if not is_small or most < MOST_WRITTEN:
+    if not has_key or most < MOST_WRITTEN:
         check_size("the JSON Schema", written_bytes([schema, resources], most))
 
 

@@ -117,18 +117,18 @@ def read_plainly(schema: Any, asked: Asked, copy: bytes | None = None) -> tuple[
 
 
 def plain_rules(
-    schema: Any, asked: Asked, spelling: str, is_small: bool = False
+    schema: Any, asked: Asked, spelling: str, has_key: bool = False
 ) -> tuple[dict[str, Rule], bool] | None:
     """Return the rules of a plain schema, in a spelling of strings, and whether an object may stand in it twice.
 
-    ``is_small``: it has a key to be remembered by, so its size needs no look.
+    ``has_key``: to be remembered by, so it is small.
     ``spelling``: "any" writes plain numbers as the whole reader does before they are respelled. None: it is not plain, or wrong.
     """
     if type(schema) is not dict or not schema:  # an empty one is `true`
         return None
     draft = _draft_of(schema, asked.draft)
     # the pieces know drafts by their address
-    if id(draft) not in PLAIN_DRAFTS or (not is_small and is_larger([schema, None])):
+    if id(draft) not in PLAIN_DRAFTS or (not has_key and is_larger([schema, None])):
         return None
     assert draft is not None
     pieces = _plain_schemas(asked.blanks, asked.plain_numbers, spelling)
@@ -215,9 +215,12 @@ _KNOWN: Final = KnownSchemas()
 def key_of(schema: Any, options: tuple[Any, ...], blanks: Whitespace) -> tuple[Any, ...] | None:
     """Return what a schema says and what else its grammar depends on; None for one not worth remembering.
 
-    Nor is one in which an object stands twice: the report names the places of equal parts, but that one only once.
+    A large one is not, nor one that holds what is no plain JSON. Nor is one in which an object stands twice: the report names the places of equal parts, but that one only once.
     """
-    if type(schema) is not bool and (type(schema) is not dict or not has_own_parts(schema, MAX_KNOWN_PARTS, MAX_KNOWN_BYTES)):
+    if type(schema) is dict:
+        if not has_own_parts(schema, MAX_KNOWN_PARTS, MAX_KNOWN_BYTES):
+            return None
+    elif type(schema) is not bool:
         return None
     try:
         said = marshal.dumps(schema, 2)

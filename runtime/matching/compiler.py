@@ -41,9 +41,9 @@ if TYPE_CHECKING:
 SLICE_SECONDS = 0.005  # for which masks made ahead of time hold the lock of their store
 MOST_BUDGET = 1 << 40  # more than can be counted to; multiples of it are whole numbers of the processor
 WORTH_A_THREAD = 50_000  # tokens; the trie of fewer takes some milliseconds
-WORTH_PREPARING = 50_000  # likewise; first masks of fewer are made in microseconds
-ROOMY_BYTES = 1 << 24  # of a cache in which nobody misses what any JSON value takes, some 20 KB
-ROOMY = 1 << 16  # likewise: terms, configurations, semantic states
+WORTH_PREPARING = 20_000  # tokens, as models have; fewer are made for a test
+LEAST_CACHE_BYTES = 1 << 24  # of a cache in which nobody misses what any JSON value takes, some 50 KB
+LEAST_LIMIT = 1 << 16  # likewise: of terms, configurations, semantic states
 MOST_STOPS = 4  # sets of stop tokens that have a compiler of their own
 PAUSE_SECONDS = 0.0001  # so that who waits for the lock is woken
 
@@ -243,7 +243,8 @@ class Compiler:
     takes at most 256 MB and may be shared. Where it cannot be used, a warning says so once, and the compiler is good
     all the same; a file in it is checked against the tokens, so no file changes a mask.
     Cost: the first compiler of a vocabulary builds its trie, about 25 ms for 128,000 tokens, while the reader of schemas
-    is imported; compiling takes milliseconds, since states are built when first visited.
+    is imported; compiling takes milliseconds, since states are built when first visited. Where there is room, each makes
+    the first mask of any JSON value, in half a millisecond, for its first store.
     """
 
     vocabulary: Vocabulary
@@ -289,12 +290,15 @@ class Compiler:
         return _compiler_again, (self.vocabulary, self.limits, self.cache_bytes)
 
     def _has_room(self) -> bool:
-        """Tell whether a few states more take nothing from what the first requests may have."""
+        """Tell whether the states of any JSON value take nothing from what the first requests may have."""
         shared = (self.limits.max_terms, self.limits.max_configurations, self.limits.max_semantic_states)
-        return self.cache_bytes >= ROOMY_BYTES and min(shared) >= ROOMY
+        return self.cache_bytes >= LEAST_CACHE_BYTES and min(shared) >= LEAST_LIMIT
 
     def _prepare(self) -> None:
-        """Make the first mask of any JSON value: servers are asked for it, and values that a schema leaves open are the same."""
+        """Make the first mask of any JSON value.
+
+        Servers are asked for one, or for any object; values that a schema leaves open share a part of it.
+        """
         with suppress(StackmaskError):  # whoever asks for it meets it again
             matcher = self.compile(Grammar.json()).matcher()
             matcher.fill_next_token_bitmask(array("i", bytes(4 * -(-self.vocabulary.size // 32))))

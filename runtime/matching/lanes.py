@@ -183,8 +183,6 @@ class Lanes:
         return lane
 
     def _tidy(self) -> None:
-        if len(self._lanes) == 1 and self._until_weighed > 0 and not self._lanes[0].store.is_spent():
-            return
         spent = [k for k, lane in enumerate(self._lanes) if lane.store.is_spent()]
         for k in spent:
             self._replace(k)

@@ -11,8 +11,7 @@ if TYPE_CHECKING:
     from stackmask.runtime.jump_forward.jump_forward import JumpPlanner
 
 MAX_FAMILIES = 1024
-WEIGHED = 16  # weighing goes through all, so it waits for so many that are new,
-WEIGHED_SHARE = 4  # and for this share of all, so that its cost for each of them does not grow
+WEIGHED = 16  # weighing goes through all, so it waits for so many that are new
 
 Key = tuple[int, int]  # of a grammar in its store: the term of its start rule, its first semantic state
 
@@ -62,16 +61,14 @@ class RecentFamilies:
             self._families[key] = Family(space, planner)
             self._families.move_to_end(key)
             self._new += 1
-            while len(self._families) > MAX_FAMILIES:
-                self._families.popitem(last=False)
-            if self._new >= max(WEIGHED, len(self._families) // WEIGHED_SHARE):
+            if self._new >= WEIGHED:
                 self._new = 0
                 self._weigh()
 
     def _weigh(self) -> None:
         self._last = None
         total = sum(family.space.nbytes_held() for family in self._families.values())
-        while self._families and total > self.max_bytes:
+        while self._families and (len(self._families) > MAX_FAMILIES or total > self.max_bytes):
             total -= self._families.popitem(last=False)[1].space.nbytes_held()
 
     def weigh(self) -> None:

@@ -401,6 +401,14 @@ ROWS = (
         ("tests/grammar/sql/test_scope.py",),
     ),
     Mutant(
+        "said-of-name",
+        "grammar/sql/scope/sqlite",
+        "of_table(last.alias) is not None or ",
+        "",
+        "A name that was used before FROM gives it is of the table that it stands for.",
+        ("tests/grammar/sql/test_names_of_tables.py", "tests/grammar/sql/test_scope.py"),
+    ),
+    Mutant(
         "label-aggregate",
         "grammar/sql/scope/sqlite",
         "(computed or not item.aggregate)",

@@ -147,7 +147,7 @@ ROWS = (
     Mutant(
         "exit-guard",
         "pda/stack",
-        "frame, g",
+        "frame, lowest_bit(pending)",
         "frame, 0",
         "A restriction stays pending when a rule returns.",
         (

@@ -19,7 +19,8 @@ def written_bytes(value: Any, most: int) -> int:
     """Return about how many bytes a value takes as JSON text; a number above ``most`` if it is more."""
 
 def has_own_parts(value: dict[Any, Any], most: int, most_text: int) -> bool:
-    """Tell whether a value has no more than so many parts, and no list or object stands in it twice.
+    """Tell whether all of a value is plain JSON, has no more than so many parts and bytes of text, and no list or object
+    stands in it twice.
 
-    Cost: linear in these. Parts that are no plain lists or dicts are not looked into.
+    Cost: linear in the parts, up to these bounds.
     """

@@ -48,12 +48,27 @@ cdef bint is_small(object value, Py_ssize_t most) except -1:
     return True
 
 
-cpdef bint has_own_parts(dict value, Py_ssize_t most, Py_ssize_t most_text) except -1:
-    """Tell whether a value has no more than so many parts and characters, and no list or object stands in it twice.
+cdef inline Py_ssize_t length_of(object scalar) except -2:
+    """Return about how many bytes a scalar takes; -1 if it is none that JSON has."""
+    cdef object kind
+    if PyUnicode_CheckExact(scalar):
+        return PyUnicode_GET_LENGTH(scalar)
+    if scalar is None:
+        return 1
+    kind = type(scalar)
+    if kind is int:
+        return 1 + (<Py_ssize_t>scalar.bit_length() >> 3)
+    return 1 if kind is bool or kind is float else -1
 
-    Cost: linear in the parts. Those that are no plain lists or dicts are not looked into.
+
+cpdef bint has_own_parts(dict value, Py_ssize_t most, Py_ssize_t most_text) except -1:
+    """Tell whether all of a value is plain JSON, has no more than so many parts and bytes of text, and no list or object
+    stands in it twice.
+
+    Cost: linear in the parts, up to these bounds.
     """
     cdef set seen = set()
+    cdef Py_ssize_t length
     cdef vector[PyObject*] todo
     cdef PyObject* item
     cdef PyObject* name
@@ -70,23 +85,34 @@ cpdef bint has_own_parts(dict value, Py_ssize_t most, Py_ssize_t most_text) exce
         seen.add(address)
         if PyDict_CheckExact(<object>item):
             most -= len(<dict><object>item)
+            if most < 0:
+                return False
             at = 0
             while PyDict_Next(<object>item, &at, &name, &part):
-                if PyUnicode_CheckExact(<object>name):
-                    most_text -= PyUnicode_GET_LENGTH(<object>name)
-                if PyUnicode_CheckExact(<object>part):
-                    most_text -= PyUnicode_GET_LENGTH(<object>part)
-                elif PyDict_CheckExact(<object>part) or PyList_CheckExact(<object>part):
+                if not PyUnicode_CheckExact(<object>name):
+                    return False
+                most_text -= PyUnicode_GET_LENGTH(<object>name)
+                if PyDict_CheckExact(<object>part) or PyList_CheckExact(<object>part):
                     todo.push_back(part)
+                    continue
+                length = length_of(<object>part)
+                if length < 0:
+                    return False
+                most_text -= length
         else:
             most -= len(<list><object>item)
+            if most < 0:
+                return False
             for i in range(len(<list><object>item)):
                 part = <PyObject*>(<list><object>item)[i]
-                if PyUnicode_CheckExact(<object>part):
-                    most_text -= PyUnicode_GET_LENGTH(<object>part)
-                elif PyDict_CheckExact(<object>part) or PyList_CheckExact(<object>part):
+                if PyDict_CheckExact(<object>part) or PyList_CheckExact(<object>part):
                     todo.push_back(part)
-        if most < 0 or most_text < 0:
+                    continue
+                length = length_of(<object>part)
+                if length < 0:
+                    return False
+                most_text -= length
+        if most_text < 0:
             return False
     return True
 

@@ -78,22 +78,7 @@ def take_alias(query: Query, text: bytes) -> Query | None:
     needed = query.needs.of_table(alias)
     if needed is not None and not needed <= last.relation.usable_names:
         return None
-    return query._replace(sources=(*others, Source(alias, last.relation, True, last.merged)))
-
-
-def without_name(query: Query) -> Query:
-    """Return the query with the name of the last table left out, if nothing so far was said of that name.
-
-    A mask asks what follows for each of a hundred names that a token begins, and it is the same for nearly all of them.
-    """
-    *others, last = query.sources
-    alias = last.alias
-    if not last.named or query.needs.of_table(alias) is not None:
-        return query
-    for item in query.items:
-        if item.star == alias:
-            return query
-    return query._replace(sources=(*others, Source("", last.relation, True, last.merged)))
+    return with_name(query, alias)
 
 
 def with_name(query: Query, alias: str) -> Query:
@@ -102,9 +87,22 @@ def with_name(query: Query, alias: str) -> Query:
     return query._replace(sources=(*others, Source(alias, last.relation, True, last.merged)))
 
 
+def without_name(query: Query) -> Query:
+    """Return the query with "" as the name of the last table, if nothing so far was said of its name or of "".
+
+    A mask asks what follows a table for hundreds of names that a token begins, and it is the same for nearly all of them.
+    What is said of a name, also by a star of its own, is among the needs.
+    """
+    last = query.sources[-1]
+    of_table = query.needs.of_table
+    if not last.named or of_table(last.alias) is not None or of_table("") is not None:  # mutant: said-of-name
+        return query
+    return with_name(query, "")
+
+
 @lru_cache(maxsize=64)  # asked by two actions each time, and for many names of one table
 def end_joined(query: Query) -> Query | None:
-    """Check the last table, with its name and condition."""
+    """Check the last table, with its name and condition. What it does with the name is a condition of ``without_name``."""
     last = query.sources[-1]
     if not is_named(query):
         return None
@@ -142,13 +140,13 @@ def end_source(query: Query, _text: bytes) -> Query | None:
 def end_from(query: Query, _text: bytes) -> Query | None:
     """End FROM: every need is met."""
     nameless = without_name(query)
-    ended = _where(nameless)
+    ended = _after_from(nameless)
     return ended if ended is None or nameless is query else with_name(ended, query.sources[-1].alias)
 
 
 @lru_cache(maxsize=64)  # for many names of one table
-def _where(query: Query) -> Query | None:
-    """Return the query behind FROM; None if it may not end yet."""
+def _after_from(query: Query) -> Query | None:
+    """Return the query after FROM; None if it may not end yet. What it does with a name is a condition of ``without_name``."""
     ended = end_joined(query)
     if ended is None or star_room(ended):
         return None

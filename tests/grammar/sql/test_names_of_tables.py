@@ -1,0 +1,114 @@
+"""What follows a table of FROM is worked out once for all its names: masks are those of working it out for each."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import stackmask as sm
+from stackmask.grammar.sql.scope.sqlite import from_actions
+
+TABLES = {
+    "users": ["id", "name", "age"],
+    "orders": ["id", "user_id", "total"],
+    "items": ["order_id", "total", "sku"],
+}
+QUERIES = (
+    "SELECT T1.name, T2.total FROM users AS T1 JOIN orders AS T2 ON T1.id = T2.user_id WHERE T1.age > 3",
+    "SELECT a.*, b.sku FROM orders a, items b WHERE a.id = b.order_id",
+    "SELECT name FROM users u WHERE EXISTS (SELECT 1 FROM orders o WHERE o.user_id = u.id)",
+    "SELECT o.total FROM orders o WHERE o.id IN (SELECT i.order_id FROM items i WHERE i.total = o.total)",
+    "SELECT total FROM orders NATURAL JOIN items x",
+    "SELECT sku FROM orders o JOIN items i USING (total) GROUP BY i.sku",
+    "WITH c AS (SELECT id FROM users u) SELECT c.id FROM c UNION SELECT o.id FROM orders o ORDER BY 1",
+    "SELECT d.n FROM (SELECT age AS n FROM users q) d WHERE d.n > 1",
+    "SELECT * FROM users u, orders o",
+    "SELECT u.id FROM orders u",
+)
+WORDS = (
+    b" T1",
+    b" T2",
+    b"T",
+    b"T1.",
+    b" a",
+    b"a,",
+    b"a.",
+    b" u",
+    b"u.",
+    b"o.",
+    b" o)",
+    b" i",
+    b"i ",
+    b" x,",
+    b" AS",
+    b" FROM",
+)
+MORE = (
+    b" WHERE",
+    b" JOIN",
+    b" ON",
+    b" USING",
+    b" users",
+    b"users.",
+    b" q)",
+    b" d",
+    b".*",
+    b", ",
+    b" (",
+    b" b",
+    b" c.",
+    b")",
+)
+
+
+def masks_along(grammar: sm.Grammar) -> list[np.ndarray]:
+    """Return the masks at each byte of the queries, as far as they go, on a compiler of its own."""
+    tokens = [*(bytes([byte]) for byte in range(256)), *WORDS, *MORE, None]
+    compiled = sm.Compiler(sm.Vocabulary(tokens, stop_ids=[len(tokens) - 1])).compile(grammar)
+    found = []
+    for query in QUERIES:
+        matcher = compiled.matcher()
+        mask = sm.allocate_token_bitmask(1, len(tokens))
+        for byte in query.encode():
+            matcher.fill_next_token_bitmask(mask)
+            found.append(np.array(mask))
+            if not matcher.accept_token(byte):
+                found.append(np.full_like(mask, byte))  # where it ends counts, too
+                break
+        found.append(np.array(matcher.is_accepting()))
+    return found
+
+
+def test_masks_do_not_depend_on_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    grammar = sm.Grammar.from_sql("sqlite", schema=TABLES)
+    once = masks_along(grammar)
+    asked = []
+
+    def for_each(query: from_actions.Query) -> from_actions.Query:
+        asked.append(query)
+        return query
+
+    monkeypatch.setattr(from_actions, "without_name", for_each)
+    each = masks_along(grammar)
+    assert len(asked) > 100
+    assert len(once) == len(each) > 300
+    for mine, theirs in zip(once, each, strict=True):
+        assert np.array_equal(mine, theirs)
+
+
+@pytest.mark.parametrize(
+    ("query", "is_taken"),
+    [
+        ('SELECT "".x FROM t AS a WHERE 1', False),
+        ('SELECT "".* FROM t AS a WHERE 1', False),
+        ('SELECT "".x FROM "" WHERE 1', True),
+        ('SELECT "".x FROM t AS a, "" WHERE 1', True),
+        ("SELECT a.y FROM t AS a WHERE 1", True),
+        ("SELECT b.y FROM t AS a WHERE 1", False),
+    ],
+)
+def test_no_name_is_a_name_too(query: str, is_taken: bool) -> None:
+    grammar = sm.Grammar.from_sql("sqlite", schema={"": ["x"], "t": ["x", "y"]})
+    tokens = [*(bytes([byte]) for byte in range(256)), None]
+    matcher = sm.Compiler(sm.Vocabulary(tokens, stop_ids=[256])).compile(grammar).matcher()
+    assert (matcher.accept_string(query) and matcher.is_accepting()) == is_taken
