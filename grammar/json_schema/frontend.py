@@ -68,6 +68,7 @@ OPTIONS: Final = (
     ("numbers", ("any", "plain")),
     ("extra_keys", ("any", "none")),
 )
+NAMES: Final = ("profile", "draft", "dialect", *(name for name, _ in OPTIONS))
 EXTRA_KEYS: Final = (
     "extra keys: objects of models, dataclasses and TypedDicts that ignore extra keys have none"
 )
@@ -98,21 +99,24 @@ def schema_rules(
     Raises: SchemaError and its subclasses.
     """
     of_type = type(source) is not dict and is_type(source)
+    options = (
+        profile,
+        draft,
+        dialect,
+        formats,
+        property_order,
+        on_unsupported,
+        spelling,
+        numbers,
+        extra_keys,
+    )
     try:
-        chosen = _checked_options(
-            profile,
-            draft,
-            dialect,
-            of_type,
-            formats,
-            property_order,
-            on_unsupported,
-            spelling,
-            numbers,
-            extra_keys,
-        )
+        chosen = _checked_options(of_type, *options)
     except TypeError:  # one of them cannot be hashed
-        raise SchemaError("", "", "options are strings; one of these is a list, a dict or the like") from None
+        name, option = next(
+            pair for pair in zip(NAMES, options, strict=True) if not isinstance(pair[1], str | None)
+        )
+        raise SchemaError("", name, f"{option!r:.60} is no string") from None
     spelling, numbers, relax = chosen.spelling, chosen.numbers, chosen.relax
     if resources is not None and not isinstance(resources, Mapping):
         raise SchemaError("", "resources", f"a dict of schemas by URI, not {type(resources).__name__}")
@@ -176,10 +180,10 @@ class _Options(NamedTuple):
 
 @lru_cache(64)  # most requests of a process have the same
 def _checked_options(
+    of_type: bool,
     profile: str,
     draft: str | None,
     dialect: str | None,
-    of_type: bool,
     formats: str,
     property_order: str,
     on_unsupported: str,

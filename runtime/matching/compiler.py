@@ -299,9 +299,9 @@ class Compiler:
 
         Servers are asked for one, or for any object; values that a schema leaves open share a part of it.
         """
+        mask: Any = array("i", bytes(4 * -(-self.vocabulary.size // 32)))
         with suppress(StackmaskError):  # whoever asks for it meets it again
-            matcher = self.compile(Grammar.json()).matcher()
-            matcher.fill_next_token_bitmask(array("i", bytes(4 * -(-self.vocabulary.size // 32))))
+            self.compile(Grammar.json()).matcher().fill_next_token_bitmask(mask)
 
     def _with_stops(self, stop_ids: tuple[int, ...]) -> Compiler:
         """Return a compiler for the same vocabulary with other stop tokens; the last four are kept.

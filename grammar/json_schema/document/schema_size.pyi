@@ -19,8 +19,7 @@ def written_bytes(value: Any, most: int) -> int:
     """Return about how many bytes a value takes as JSON text; a number above ``most`` if it is more."""
 
 def has_own_parts(value: dict[Any, Any], most: int, most_text: int) -> bool:
-    """Tell whether all of a value is plain JSON, has no more than so many parts and bytes of text, and no list or object
-    stands in it twice.
+    """Tell whether a value is plain JSON, of so many parts and bytes of text at most, each part in one place.
 
     Cost: linear in the parts, up to these bounds.
     """

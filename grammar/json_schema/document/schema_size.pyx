@@ -62,8 +62,7 @@ cdef inline Py_ssize_t length_of(object scalar) except -2:
 
 
 cpdef bint has_own_parts(dict value, Py_ssize_t most, Py_ssize_t most_text) except -1:
-    """Tell whether all of a value is plain JSON, has no more than so many parts and bytes of text, and no list or object
-    stands in it twice.
+    """Tell whether a value is plain JSON, of so many parts and bytes of text at most, each part in one place.
 
     Cost: linear in the parts, up to these bounds.
     """
