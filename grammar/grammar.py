@@ -16,17 +16,19 @@ from stackmask.grammar.outputs import (
     Output,
     OutputError,
     choices_of,
-    kind_of,
     letters_of,
     output_of_schema,
+    reader_of,
 )
 from stackmask.grammar.source.diagnostics import Warnings
 from stackmask.grammar.source.files import find_bundled, read_text
 from stackmask.grammar.source.options import (
     ELSEWHERE,
     ArgumentError,
+    Suggesting,
     check_text_and_start,
     explains_options,
+    missing_name,
     operand,
 )
 from stackmask.grammar.source.work import Event, Work, check_text, counted, enter
@@ -40,7 +42,7 @@ if TYPE_CHECKING:
     from stackmask.grammar.lark.report import LarkReport
 
 
-class Grammar:
+class Grammar(metaclass=Suggesting):
     """An immutable grammar. Make one with a ``from_…`` method; equal rules make equal automata.
 
     All of these take ``limits``, else the default ones hold, and raise BudgetError where a text is larger
@@ -57,18 +59,24 @@ class Grammar:
     output: Output | None = None
     """How its texts become values, where that is known: of types, JSON Schemas, choices and patterns."""
 
+    _rules: RuleSet | None = None  # not made yet without a vocabulary
+    _normalized: RuleSet | None = None
     _marked: ByNames[Grammar] | None = None
     _warnings: Warnings | None = None  # None until asked
     _is_ebnf = False
     _regex: tuple[str, str, str] | None = None  # pattern, flavour and flags
     _free_text: Mapping[str, Any] | None = None
+    if not TYPE_CHECKING:
+        __getattr__ = missing_name
 
     work: int = 0
     """Units that reading it took, and making it ready, once that is done."""
 
-    def __init__(self, rules: RuleSet | None, *, normalized: RuleSet | None = None) -> None:
+    def __init__(self, rules: RuleSet | None = None, *, normalized: RuleSet | None = None) -> None:
         """Make a grammar of rules; ``normalized``: rules of the same language that need no passes any more."""
-        self._rules = rules  # None: not made yet without a vocabulary
+        if not isinstance(rules, RuleSet):
+            raise ArgumentError(f"a Grammar of {rules!r:.60} is made by Grammar.of(…), or a `from_…` method")
+        self._rules = rules
         self._normalized = normalized
 
     @classmethod
@@ -137,8 +145,8 @@ class Grammar:
         """Make the grammar of whatever a model is to write.
 
         ``source``: a Grammar (returned as it is), a type (a pydantic model, a dataclass, a TypedDict, ``Literal``,
-        ``Enum``, ``list[int]``, a union), a JSON Schema or structural tag as a dict, a ``re.Pattern`` that the whole text
-        matches, a list of strings to choose from, EBNF text, or a ``pathlib.Path`` (``.ebnf``, ``.gbnf``, ``.lark``, ``.json``).
+        ``Enum``, ``list[int]``, a union), a JSON Schema as a dict or as text, a structural tag as a dict, a ``re.Pattern``
+        that the whole text matches, a list of strings to choose from, EBNF text, or a ``pathlib.Path`` (``.ebnf``, ``.gbnf``, ``.lark``, ``.json``).
         A str is never a path. ``profile``: as in ``from_json_schema``.
         Raises: OutputError (a StackmaskError) for anything else, with what is possible; as the ``from_…`` method that it leads to.
         """
@@ -146,18 +154,11 @@ class Grammar:
             raise OutputError(f"`profile` is {profile!r:.60}, not exact or model")
         if isinstance(source, cls):
             return source
-        kind = kind_of(source)
-        if kind == "ebnf":
-            return cls.from_ebnf(source, limits=limits)
-        if kind in ("ebnf file", "lark file"):
-            return cls.from_file(source, limits=limits)
-        if kind == "structural tag":
-            return cls.from_structural_tag(source, limits=limits)
-        if kind == "choices":
-            return cls.from_choices(source, limits=limits)
-        if kind == "regex":
-            return cls.from_regex(source, limits=limits)
-        return cls.from_json_schema(source, profile=profile, limits=limits)
+        reader = reader_of(source)
+        if reader == "from_json_schema":
+            return cls.from_json_schema(source, profile=profile, limits=limits)
+        made: Grammar = getattr(cls, reader)(source, limits=limits)
+        return made
 
     @classmethod
     @explains_options(ELSEWHERE["ebnf"])
@@ -481,7 +482,7 @@ class Grammar:
         """
         from stackmask.grammar.compose.by_names import ByNames
 
-        grammar = cls(None) if later else read(frozenset())
+        grammar = cls.__new__(cls) if later else read(frozenset())
         grammar._marked = ByNames(read)
         return grammar
 

@@ -12,24 +12,34 @@ from contextlib import suppress
 from enum import Enum
 from itertools import islice
 from pathlib import Path
-from typing import Any, Final, Literal, TypeAlias, final, get_args, get_origin
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, final, get_args, get_origin
 
 from stackmask.grammar.json_schema.document.loading import is_type
 from stackmask.grammar.source.diagnostics import StackmaskError
 
-Kind: TypeAlias = Literal[
-    "ebnf", "ebnf file", "lark file", "schema", "schema file", "structural tag", "regex", "choices"
+if TYPE_CHECKING:
+    from typing_extensions import TypeVar
+
+    T = TypeVar("T", default=Any)  # of the value of a text
+    R = TypeVar("R", default=Any)  # of what the function of a tool returns
+else:
+    from typing import TypeVar
+
+    T, R = TypeVar("T"), TypeVar("R")
+
+Reader: TypeAlias = Literal[
+    "from_ebnf", "from_file", "from_json_schema", "from_structural_tag", "from_regex", "from_choices"
 ]
 
 POSSIBLE: Final = (
     "a Grammar; a type (a pydantic model, a dataclass, a TypedDict, Literal, Enum, list[int], …); a JSON Schema as a "
-    "dict; a re.Pattern; a list of strings to choose from; EBNF text; a pathlib.Path of a grammar or schema file"
+    "dict or as text; a re.Pattern; a list of strings to choose from; EBNF text; a pathlib.Path of a grammar or schema file"
 )
-SUFFIXES: Final[dict[str, Kind]] = {
-    ".ebnf": "ebnf file",
-    ".gbnf": "ebnf file",
-    ".lark": "lark file",
-    ".json": "schema file",
+SUFFIXES: Final[dict[str, Reader]] = {
+    ".ebnf": "from_file",
+    ".gbnf": "from_file",
+    ".lark": "from_file",
+    ".json": "from_json_schema",
 }
 SHOWN_PROBLEMS: Final = 5  # of a text that a type refuses
 LETTERS: Final = {re.IGNORECASE: "i", re.MULTILINE: "m", re.DOTALL: "s", re.VERBOSE: "x", re.ASCII: "a"}
@@ -181,33 +191,38 @@ def output_of_schema(schema: Any) -> Output:
     return Output("json", schema if is_output_type(schema) else None)
 
 
-def kind_of(source: Any) -> Kind:
-    """Tell which kind of grammar is to be made of this.
+def reader_of(source: Any) -> Reader:
+    """Return the method of ``Grammar`` that reads this. Text that begins with a brace is a JSON Schema, as no rule does.
 
     Raises: OutputError for anything that none can be made of, with what is possible.
     """
     if isinstance(source, str):
-        return "ebnf"
+        return "from_json_schema" if source.lstrip().startswith("{") else "from_ebnf"
     if isinstance(source, os.PathLike):
-        return _kind_of_file(Path(source))
+        return _reader_of_file(Path(source))
     if isinstance(source, re.Pattern):
-        return "regex"
+        return "from_regex"
     if isinstance(source, bool | Mapping):
         if isinstance(source, Mapping):
             if source.get("type") == "structural_tag":
-                return "structural tag"
+                return "from_structural_tag"
             _check_keywords(source)
-        return "schema"
+        return "from_json_schema"
     if is_output_type(source):
-        return "schema"
+        return "from_json_schema"
     if isinstance(source, list | tuple | set | frozenset):
         for item in source:
             if not isinstance(item, str | bytes):
+                cure = "give it without the list; a list of grammars stands beside a list of prompts"
+                if is_output_type(item):
+                    name = getattr(item, "__name__", "…")
+                    cure = f"give {name} itself, or list[{name}] for a list of them"
+                elif isinstance(item, int | float):
+                    cure = "for values of other types give typing.Literal[…], for a list of them list[…]"
                 raise OutputError(
-                    f"a list is one of strings to choose from, and {item!r:.80} is {type(item).__name__}: for values of "
-                    "other types give typing.Literal[…], for a list of them list[…]"
+                    f"a list is one of strings to choose from, and {item!r:.80} is {type(item).__name__}: {cure}"
                 )
-        return "choices"
+        return "from_choices"
     is_instance = hasattr(source, "__dataclass_fields__") or hasattr(source, "model_dump")
     cure = f"; of an object give its type, {type(source).__name__}" if is_instance else ""
     raise OutputError(
@@ -257,12 +272,12 @@ def _whole_json(text: str, **_: Any) -> Any:
     return json.loads(text)
 
 
-def _kind_of_file(path: Path) -> Kind:
-    kind = SUFFIXES.get(path.suffix.lower())  # mutant: any-case
-    if kind is None:
+def _reader_of_file(path: Path) -> Reader:
+    reader = SUFFIXES.get(path.suffix.lower())  # mutant: any-case
+    if reader is None:
         known = ", ".join(SUFFIXES)
         raise OutputError(
             f"what {path} holds cannot be told from its name: the suffixes are {known}; else read the file, and use a "
             "from_… method of Grammar"
         )
-    return kind
+    return reader

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Mapping
 from functools import wraps
-from typing import Any, Final, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any, Final, NoReturn, ParamSpec, TypeVar
 
 from stackmask.grammar.source.diagnostics import StackmaskError
 
@@ -21,6 +21,30 @@ ELSEWHERE: Final[dict[str, dict[str, str]]] = {
         "strict_mode": "`additionalProperties: false` into the schema",
         "strict": "`additionalProperties: false` into the schema",
     },
+    "Grammar": {
+        "compile": "Compiler(vocabulary).compile(grammar)",
+        "matcher": "Compiler(vocabulary).compile(grammar).matcher()",
+        "from_gbnf": "Grammar.from_ebnf(text), which reads GBNF as it is",
+        **dict.fromkeys(
+            ("from_pydantic", "from_type", "from_schema", "from_json", "from_str", "from_string"),
+            "Grammar.of(…), which takes types, schemas, patterns, choices, paths and EBNF text",
+        ),
+    },
+    "Results": dict.fromkeys(
+        (
+            "parsed",
+            "text",
+            "finished",
+            "reason",
+            "note",
+            "parse_error",
+            "token_ids",
+            "calls",
+            "content",
+            "reasoning",
+        ),
+        "`[result] = generate(…)`: there is a result for each prompt, in a list",
+    ),
     "regex": {"flavour": "`flavor`", "dialect": "`flavor`"},
     "sql": {"allow_writes": "`read_only=False`", "limit": "`max_limit`"},
     "vocabulary": {"vocab_size": "`size`", "stop_token_ids": "`stop_ids`", "eos_token_id": "`stop_ids`"},
@@ -32,6 +56,7 @@ ELSEWHERE: Final[dict[str, dict[str, str]]] = {
     },
     "generate": {
         "max_tokens": "`max_new_tokens`",
+        "max_length": "`max_new_tokens`, which does not count the prompt",
         "stop": "`stop_strings`",
         "enable_thinking": 'it into `chat_options={"enable_thinking": …}`',
         "continue_final_message": 'it into `chat_options={"continue_final_message": …}`',
@@ -48,6 +73,26 @@ Kind = TypeVar("Kind")
 
 class ArgumentError(StackmaskError, TypeError):
     """An argument of the wrong type, or one that the call does not have."""
+
+
+class MissingNameError(StackmaskError, AttributeError):
+    """A name that an object does not have, with what to write."""
+
+
+def missing_name(owner: Any, name: str) -> NoReturn:
+    """Be the ``__getattr__`` of a class: raise the error, with what to write for a name of ``ELSEWHERE``."""
+    called = (owner if isinstance(owner, type) else type(owner)).__name__
+    cure = ELSEWHERE.get(called, {}).get(name)
+    if cure is None:
+        raise AttributeError(f"{called} has no attribute {name!r}", name=name, obj=owner)
+    raise MissingNameError(f"{called} has no `{name}`; write {cure}")
+
+
+class Suggesting(type):
+    """A class that says what to write for names that it and its objects do not have."""
+
+    if not TYPE_CHECKING:
+        __getattr__ = missing_name
 
 
 def explains_options(

@@ -6,8 +6,9 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import Any, Final, Literal
+from typing import Any, Final, Generic, Literal
 
+from stackmask.grammar.outputs import R
 from stackmask.grammar.source.options import ArgumentError
 from stackmask.grammar.tools.argument_schema import ArgumentSchema
 from stackmask.grammar.tools.arguments import read_arguments
@@ -23,8 +24,8 @@ ANYTHING: Final = ArgumentSchema(True)  # of a tool that is not known
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
-    """A call of a tool: its ``name``, and its ``arguments`` as values.
+class Call(Generic[R]):
+    """A call of a tool, whose function returns an R: its ``name``, and its ``arguments`` as values.
 
     ``number``: what the style counts calls by, if it does. ``written``: the arguments as the model has written them. ``tool``: the tool that is called, if the parser knows it.
     """
@@ -44,14 +45,15 @@ class Call:
     tool: Tool | None = field(default=None, compare=False, repr=False)
     """The tool that is called; None if the parser was not given it."""
 
-    def run(self) -> Any:
+    def run(self) -> R:
         """Call the function of the tool, with arguments of the types that it declares; return what it returns.
 
         Raises: ToolError if the tool is no function, or it does not take the arguments; else what the function raises.
         """
         if self.tool is None:
             raise ToolError("", f"`{self.name}` is none of the tools that the parser was given")
-        return self.tool.run(self.arguments)
+        result: R = self.tool.run(self.arguments)
+        return result
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,5 +1,5 @@
 from collections.abc import Sequence
-from typing import NoReturn, final
+from typing import NoReturn, final, overload
 
 from stackmask.runtime.fsm.compiling import CompiledFsm
 from stackmask.runtime.jump_forward.jump_forward_calls import JumpCalls
@@ -85,11 +85,14 @@ class FsmMatcher(JumpCalls):
         Raises: MatcherError if the mask does not fit, or for a budget of tokens, which an automaton does not keep.
         """
 
+    @overload
+    def fill_draft_bitmask(self, tokens: Sequence[int], mask: Bitmask) -> list[bool]: ...
+    @overload
     def fill_draft_bitmask(self, tokens: Sequence[int], parents: Sequence[int], mask: Bitmask) -> list[bool]:
-        """Write the masks along a tree of draft tokens, without moving.
+        """Write the masks along draft tokens, without moving: ``(tokens, mask)`` for tokens in a row.
 
-        ``parents[i]`` is the index of the draft token before token i, or -1 for the current position; parents
-        come before their children. Row 0 is the mask at the current position, row i + 1 the mask after draft
+        Of a tree, ``parents[i]`` is the index of the draft token before token i, or -1 for the current position;
+        parents come before their children. Row 0 is the mask at the current position, row i + 1 the mask after draft
         token i (empty if it or one before it is refused, or if it is a stop token).
         Shapes: mask int32 (at least len(tokens) + 1, ceil(vocab / 32)).
         Returns: whether each draft token is accepted.

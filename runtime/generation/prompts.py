@@ -29,7 +29,10 @@ def as_prompts(prompts: Prompt | Sequence[Prompt]) -> list[Prompt]:
     if isinstance(prompts, str):
         return [prompts]
     if not isinstance(prompts, Sequence) or isinstance(prompts, bytes):
-        raise GenerationError(f"a prompt is text or a list of messages, not {type(prompts).__name__}")
+        given = prompts.__name__ if isinstance(prompts, type) else type(prompts).__name__
+        raise GenerationError(
+            f"a prompt is text or a list of messages, not {given}: the order is generate(model, tokenizer, prompt, grammar)"
+        )
     listed: list[Any] = list(prompts)
     if listed and all(isinstance(item, Mapping) for item in listed):
         return [listed]

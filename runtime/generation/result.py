@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
+from types import GenericAlias
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic, Literal, TypeAlias
 
+from stackmask.grammar.outputs import R, T
 from stackmask.grammar.source.notebook import code, table, words
+from stackmask.grammar.source.options import missing_name
+from stackmask.grammar.tools.tool import Tool
 
 if TYPE_CHECKING:
     from stackmask.grammar.tools.parser import Call
@@ -15,6 +19,12 @@ MOST_CALLS: Final = 20  # that a notebook shows
 
 Prompt: TypeAlias = "str | Sequence[Mapping[str, Any]]"
 """Text, or the messages of a chat (the tokenizer's chat template lays them out)."""
+
+Tools: TypeAlias = Iterable[Callable[..., R] | Tool | Mapping[str, Any]]
+"""Tools whose functions return an R."""
+
+Reason: TypeAlias = Literal["stop", "length", "interrupted"]
+"""What ended a text: a stop token, the number of tokens, or a stopping criterion or the caller."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,8 +57,8 @@ class JumpReport:
 
 
 @dataclass(frozen=True, slots=True)
-class GenerationResult:
-    """One generated text.
+class GenerationResult(Generic[T, R]):
+    """One generated text. ``GenerationResult[T, R]``: its value is a T, and running its calls gives an R.
 
     ``prompt``: as it was given. ``text``: without prompt and special tokens. ``token_ids``: without prompt, stop token and padding. ``finished``: the text is a whole sentence of the
     grammar (without a grammar: a stop token ended it). ``reason``: "stop" for a stop token, "length" when
@@ -63,53 +73,46 @@ class GenerationResult:
     ``content`` and ``calls`` are what it is made of, and ``parsed`` is the value of the content. Else ``content`` is the text.
     """
 
-    prompt: Prompt
+    prompt: Prompt = field(repr=False)
     """The prompt as it was given."""
 
     text: str
     """What was written: without prompt, stop token and special tokens; of a turn with its markers."""
 
-    token_ids: tuple[int, ...]
+    token_ids: tuple[int, ...] = field(repr=False)
     """The ids of the tokens written, without prompt, stop token and padding."""
 
     finished: bool
     """Whether the text is a whole one of the grammar; without a grammar, whether a stop token ended it."""
 
-    reason: Literal["stop", "length", "interrupted"]
+    reason: Reason
     """What ended the text: "stop" a stop token, "length" ``max_new_tokens``, "interrupted" a stopping criterion or the caller."""
 
-    jumps: JumpReport | None = None
+    jumps: JumpReport | None = field(default=None, repr=False)
     """What jump-forward has saved; None with ``jump="off"``."""
 
-    parsed: Any = field(default=None, compare=False)
+    parsed: T | None = field(default=None, compare=False)
     """The value of the text; None if there is none, and then ``parse_error`` says why."""
 
-    parse_error: str = field(default="", compare=False)
+    parse_error: str = field(default="", compare=False, repr=False)
     """Why there is no value; empty if there is one, or the grammar has no values."""
 
-    content: str = field(default="", compare=False)
+    content: str = field(default="", compare=False, repr=False)
     """Of a turn, the answer without reasoning, calls and markers; else ``text``."""
 
-    reasoning: str = field(default="", compare=False)
+    reasoning: str = field(default="", compare=False, repr=False)
     """Of a turn, the text of its reasoning; else empty."""
 
-    calls: tuple[Call, ...] = field(default=(), compare=False)
+    calls: tuple[Call[R], ...] = field(default=(), compare=False, repr=False)
     """Of a turn, its calls in order; else empty."""
 
-    closing_at: int | None = field(default=None, compare=False)
+    closing_at: int | None = field(default=None, compare=False, repr=False)
     """How many tokens were written when only closing was left of the share ``wrap_up``; None if that did not come, or was not asked for."""
 
-    @property
-    def note(self) -> str:
-        """Say in one line why the text is not finished; empty if it is."""
-        if self.finished:
-            return ""
-        count = len(self.token_ids)
-        if self.reason == "length":
-            return f"max_new_tokens was reached after {count} tokens, before the text was complete: raise it"
-        if self.reason == "stop":
-            return f"the text ended after {count} tokens outside the grammar"
-        return f"generation was interrupted after {count} tokens, before the text was complete"
+    note: str = field(default="", compare=False, repr=False)
+    """Why the text is not finished, in one line; empty if it is."""
+
+    __class_getitem__: ClassVar[Any] = classmethod(GenericAlias)  # one parameter will do
 
     def _repr_html_(self) -> str:
         is_turn = bool(self.reasoning or self.calls)
@@ -129,3 +132,10 @@ class GenerationResult:
             ),
         ]
         return table("GenerationResult", rows)
+
+
+class Results(list[Any]):
+    """The results of a call, one for each prompt; it says so where it is taken for one of them."""
+
+    if not TYPE_CHECKING:
+        __getattr__ = missing_name

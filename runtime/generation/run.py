@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack, nullcontext
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias, overload
 
 import torch
 from transformers import LogitsProcessorList, StoppingCriteriaList, StopStringCriteria
 
+from stackmask.grammar.outputs import R, T
 from stackmask.runtime.generation.arguments import as_chat_options, check_model_options, check_sources
 from stackmask.runtime.generation.endings import Finish, check_finish, check_wrap_up, watched_tokens
 from stackmask.runtime.generation.errors import GenerationError
@@ -16,7 +17,7 @@ from stackmask.runtime.generation.jumping import JumpDecoding
 from stackmask.runtime.generation.models import compiler_for
 from stackmask.runtime.generation.processor import GrammarLogitsProcessor
 from stackmask.runtime.generation.prompts import as_prompts, encode, is_one, lay_out, pad_id
-from stackmask.runtime.generation.result import GenerationResult, JumpReport, Prompt
+from stackmask.runtime.generation.result import GenerationResult, JumpReport, Prompt, Results, Tools
 from stackmask.runtime.generation.stopping import ProgressBar, StopFlag
 from stackmask.runtime.generation.text import TokenStreamer
 from stackmask.runtime.generation.turns import TurnPlan
@@ -29,6 +30,28 @@ GrammarLike: TypeAlias = Any
 
 DEFAULT_MAX_NEW_TOKENS = 256
 _OURS = frozenset({"eos_token_id", "pad_token_id", "inputs", "input_ids", "attention_mask", "streamer"})
+
+
+@overload
+def generate(
+    model: Any,
+    tokenizer: Any,
+    prompts: Prompt | Sequence[Prompt],
+    grammar: type[T] = ...,
+    *,
+    tools: Tools[R] | None = ...,
+    **options: Any,
+) -> list[GenerationResult[T, R]]: ...
+
+
+@overload
+def generate(
+    model: Any,
+    tokenizer: Any,
+    prompts: Prompt | Sequence[Prompt],
+    grammar: GrammarLike | Sequence[GrammarLike] = ...,
+    **options: Any,
+) -> list[GenerationResult]: ...
 
 
 def generate(
@@ -89,7 +112,7 @@ def generate(
     check_model_options(model, options)
     plan = plan_of(tokenizer, tools, tool_choice, reasoning, parallel, style)
     if not batch:
-        return []
+        return Results()
     grammars = grammars_of(grammar, len(batch), plan, one=is_one(prompts))
     if compiler is None:
         compiler = compiler_for(model, tokenizer) if vocabulary is None else Compiler(vocabulary)
@@ -123,10 +146,10 @@ def generate(
         )
     each = len(rows) // len(batch)
     watched = watched_tokens(wrap_up, max_new_tokens)
-    return [
+    return Results(
         result_of(batch[i // each], wanted[i // each], vocabulary, row, max_new_tokens, report, watched)
         for i, (row, report) in enumerate(zip(rows, reports, strict=True))
-    ]
+    )
 
 
 def _run(

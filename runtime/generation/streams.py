@@ -9,27 +9,32 @@ import threading
 from collections import deque
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
+from enum import Enum
 from functools import partial
-from typing import Any, Final, final, overload
+from types import GenericAlias
+from typing import Any, ClassVar, Final, Generic, TypeAlias, final, overload
 from weakref import WeakSet
 
 from transformers import StoppingCriteria, StoppingCriteriaList
 
 from stackmask.grammar.grammar import Grammar
-from stackmask.grammar.outputs import Output
+from stackmask.grammar.outputs import Output, R, T
 from stackmask.grammar.tools.errors import TurnError
 from stackmask.grammar.tools.events import Event, EventReader, Value
 from stackmask.grammar.tools.parser import ParsedTurn
 from stackmask.runtime.fsm.compiling import CompiledFsm
 from stackmask.runtime.generation.errors import GenerationError
-from stackmask.runtime.generation.prompts import lay_out
-from stackmask.runtime.generation.result import GenerationResult, Prompt
+from stackmask.runtime.generation.prompts import as_prompts, lay_out
+from stackmask.runtime.generation.result import GenerationResult, Prompt, Tools
 from stackmask.runtime.generation.run import generate, plan_of
 from stackmask.runtime.generation.stopping import StopFlag
 from stackmask.runtime.generation.wanted import MISSING
 from stackmask.runtime.matching.compiler import CompiledGrammar
 
 SECONDS_AT_EXIT: Final = 10.0  # for the steps that streams are in when the program ends
+Partial: TypeAlias = dict[str, Any] | list[Any] | str | float | Enum | None
+"""What a text has so far of its value, in plain Python values; a member of an Enum once it can be no other."""
+
 _running: Final[WeakSet[TextStream]] = WeakSet()
 
 
@@ -43,8 +48,8 @@ def _end_all() -> None:
 
 
 @final
-class TextStream(Iterator[str], AsyncIterator[str]):
-    """The text of one generation, piece by piece, for ``for`` and ``async for``; ``result`` is there at its end.
+class TextStream(Iterator[str], AsyncIterator[str], Generic[T]):
+    """The text of one generation, piece by piece, for ``for`` and ``async for``; ``result``, whose value is a T, is there at its end.
 
     Closing it (or leaving its ``with`` or ``async with`` block) early ends the generation at the next token, as cancelling the task does
     that iterates.
@@ -60,7 +65,7 @@ class TextStream(Iterator[str], AsyncIterator[str]):
         self._pieces: queue.SimpleQueue[str | None] = queue.SimpleQueue()
         self._stop = StopFlag()
         self._error: BaseException | None = None
-        self._results: list[GenerationResult] = []
+        self._results: list[GenerationResult[T]] = []
         self._wake: Callable[[], object] | None = None  # the coroutine that waits
         self._thread = threading.Thread(target=self._work, args=(run,), name="stackmask-stream", daemon=True)
         _running.add(self)
@@ -80,6 +85,9 @@ class TextStream(Iterator[str], AsyncIterator[str]):
         if wake is not None:
             with suppress(RuntimeError):  # its loop is closed
                 wake()
+
+    def __repr__(self) -> str:
+        return f"<TextStream: {self.text!r}, {'running' if self._thread.is_alive() else 'ended'}>"
 
     def __next__(self) -> str:
         piece = self._pieces.get() if self._thread.is_alive() or not self._pieces.empty() else None
@@ -115,7 +123,7 @@ class TextStream(Iterator[str], AsyncIterator[str]):
         return "".join(self._text)
 
     @property
-    def partial(self) -> Any:
+    def partial(self) -> Partial:
         """The value of what has come so far, in plain Python values; None while there is none, or no type.
 
         Cost: linear in the text. Without pydantic, only whole JSON has a value.
@@ -123,7 +131,7 @@ class TextStream(Iterator[str], AsyncIterator[str]):
         return None if self._output is None else self._output.partial(self.text)
 
     @property
-    def result(self) -> GenerationResult:
+    def result(self) -> GenerationResult[T]:
         """The whole result. Raises: GenerationError while the generation goes on, or if it failed."""
         if self._thread.is_alive() or not self._results:
             raise GenerationError("the stream has no result yet: iterate over it to its end")
@@ -139,13 +147,13 @@ class TextStream(Iterator[str], AsyncIterator[str]):
         self._stop.set()
         await asyncio.to_thread(self._thread.join)
 
-    def __enter__(self) -> TextStream:
+    def __enter__(self) -> TextStream[T]:
         return self
 
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    async def __aenter__(self) -> TextStream:
+    async def __aenter__(self) -> TextStream[T]:
         return self
 
     async def __aexit__(self, *_: object) -> None:
@@ -153,8 +161,10 @@ class TextStream(Iterator[str], AsyncIterator[str]):
 
 
 @final
-class TurnStream(Iterator[Event], AsyncIterator[Event]):
+class TurnStream(Iterator[Event], AsyncIterator[Event], Generic[T, R]):
     """The events of one turn with tools or reasoning, for ``for`` and ``async for``; ``result`` is there at its end.
+
+    Its value is a T, and running its calls gives an R.
 
     Reasoning, text and arguments come while they are written, a call once more when it is whole, and at last the value
     of the answer, if it has one. Closing ends the generation, as that of a ``TextStream``.
@@ -166,6 +176,11 @@ class TurnStream(Iterator[Event], AsyncIterator[Event]):
         self._output = output
         self._events: deque[Event] = deque()
         self._closed = False
+
+    __class_getitem__: ClassVar[Any] = classmethod(GenericAlias)  # one parameter will do
+
+    def __repr__(self) -> str:
+        return f"<TurnStream of {self._pieces!r}>"
 
     def __next__(self) -> Event:
         while not self._events:
@@ -206,13 +221,13 @@ class TurnStream(Iterator[Event], AsyncIterator[Event]):
         return self._reader.turn
 
     @property
-    def partial(self) -> Any:
+    def partial(self) -> Partial:
         """The value of the answer so far, in plain Python values; None while there is none, or no type."""
         content = self.turn.content
         return None if self._output is None or not content else self._output.partial(content)
 
     @property
-    def result(self) -> GenerationResult:
+    def result(self) -> GenerationResult[T, R]:
         """The whole result. Raises: GenerationError while the generation goes on, or if it failed."""
         return self._pieces.result
 
@@ -224,17 +239,29 @@ class TurnStream(Iterator[Event], AsyncIterator[Event]):
         """Do what ``close`` does, while other tasks go on."""
         await self._pieces.aclose()
 
-    def __enter__(self) -> TurnStream:
+    def __enter__(self) -> TurnStream[T, R]:
         return self
 
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    async def __aenter__(self) -> TurnStream:
+    async def __aenter__(self) -> TurnStream[T, R]:
         return self
 
     async def __aexit__(self, *_: object) -> None:
         await self.aclose()
+
+
+@overload
+def stream(
+    model: Any,
+    tokenizer: Any,
+    prompt: Prompt,
+    grammar: type[T] = ...,
+    *,
+    tools: Tools[R],
+    **options: Any,
+) -> TurnStream[T, R]: ...
 
 
 @overload
@@ -245,8 +272,18 @@ def stream(
 
 @overload
 def stream(
-    model: Any, tokenizer: Any, prompt: Prompt, grammar: Any = ..., *, reasoning: str, **options: Any
+    model: Any, tokenizer: Any, prompt: Prompt, grammar: type[T] = ..., *, reasoning: str, **options: Any
+) -> TurnStream[T]: ...
+
+
+@overload
+def stream(
+    model: Any, tokenizer: Any, prompt: Prompt, grammar: Any, *, reasoning: str, **options: Any
 ) -> TurnStream: ...
+
+
+@overload
+def stream(model: Any, tokenizer: Any, prompt: Prompt, grammar: type[T], **options: Any) -> TextStream[T]: ...
 
 
 @overload
@@ -278,6 +315,7 @@ def stream(
     for name in ("on_text", "stopping_criteria"):
         if name in options:
             raise GenerationError(f"{name} cannot be given to stream: use generate")
+    as_prompts(prompt)  # an order that is mixed up is told before what the grammar is
     plan = plan_of(tokenizer, tools, tool_choice, reasoning, parallel, style)
     if plan is not None:
         options |= {"tools": plan.tools, "tool_choice": tool_choice, "reasoning": plan.reasoning}
@@ -305,6 +343,24 @@ def stream(
     return TurnStream(TextStream(run), plan.events(began), output)
 
 
+@overload
+async def agenerate(
+    model: Any,
+    tokenizer: Any,
+    prompts: Prompt | Sequence[Prompt],
+    grammar: type[T] = ...,
+    *,
+    tools: Tools[R] | None = ...,
+    **options: Any,
+) -> list[GenerationResult[T, R]]: ...
+
+
+@overload
+async def agenerate(
+    model: Any, tokenizer: Any, prompts: Prompt | Sequence[Prompt], grammar: Any = ..., **options: Any
+) -> list[GenerationResult]: ...
+
+
 async def agenerate(
     model: Any,
     tokenizer: Any,
@@ -320,7 +376,9 @@ async def agenerate(
     stop = StopFlag()
     criteria = StoppingCriteriaList([*options.pop("stopping_criteria", ()), stop])
     work = asyncio.ensure_future(
-        asyncio.to_thread(generate, model, tokenizer, prompts, grammar, stopping_criteria=criteria, **options)
+        asyncio.to_thread(
+            lambda: generate(model, tokenizer, prompts, grammar, stopping_criteria=criteria, **options)
+        )
     )
     try:
         return await asyncio.shield(work)

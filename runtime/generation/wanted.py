@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 from stackmask.grammar.grammar import Grammar
 from stackmask.grammar.outputs import Output, OutputError, describe_refusal
+from stackmask.grammar.source.diagnostics import StackmaskError
 from stackmask.grammar.source.work import Event
 from stackmask.grammar.tools.parser import ParsedTurn
 from stackmask.runtime.fsm.compiling import CompiledFsm
 from stackmask.runtime.generation.endings import closing_place
 from stackmask.runtime.generation.errors import GenerationError
-from stackmask.runtime.generation.result import GenerationResult, JumpReport, Prompt
+from stackmask.runtime.generation.result import GenerationResult, JumpReport, Prompt, Reason
 from stackmask.runtime.generation.text import TextDecoder
 from stackmask.runtime.generation.turns import Began, TurnPlan, answer_value
 from stackmask.runtime.matching.compiler import CompiledGrammar, Compiler
@@ -51,19 +53,13 @@ def grammars_of(grammar: Any, prompts: int, plan: TurnPlan | None, *, one: bool)
         raise GenerationError(
             "nothing says what is to be written: give a type, a JSON Schema, a grammar or tools=[…]; None for free text"
         )
-    is_choices = (
-        one
-        and isinstance(grammar, Sequence)
-        and bool(grammar)
-        and all(isinstance(item, str) for item in grammar)
-    )
-    if is_choices and len(grammar) == 1 and "::=" in str(grammar[0]):
+    if one and isinstance(grammar, list | tuple) and len(grammar) == 1 and "::=" in str(grammar[0]):
         raise GenerationError(
             "for one prompt, a list of str is a list of choices: give the EBNF text itself, without the list"
         )
-    if not isinstance(grammar, Sequence) or isinstance(grammar, str) or is_choices:
+    if one or not isinstance(grammar, Sequence) or isinstance(grammar, str):
         return [grammar] * prompts
-    if not one and grammar and all(isinstance(item, str) and "::=" not in item for item in grammar):
+    if grammar and all(isinstance(item, str) and "::=" not in item for item in grammar):
         raise GenerationError(
             f"beside a list of prompts, a list has a grammar for each, and {grammar[0]!r:.60} is none: to choose from all of "
             "them for each prompt, give Grammar.from_choices([…])"
@@ -154,6 +150,8 @@ def result_of(
         finished = finished and matcher.is_accepting()
         if watched is not None:
             closing = closing_place(wanted.compiled.matcher(), ids, watched)
+    reason: Reason = "stop" if end is not None else "length" if len(ids) >= limit else "interrupted"
+    note = "" if finished else _note(reason, len(ids), wanted.compiled)
     plan = wanted.plan
     if plan is None:
         text = vocabulary.decode(ids).decode("utf-8", "replace")
@@ -161,18 +159,18 @@ def result_of(
         if wanted.compiled is None:
             parsed, problem = None, "free text has no value: give a type, a JSON Schema, choices or a pattern"
         else:
-            parsed, problem = _parsed(wanted.output, text, finished)
+            parsed, problem = _parsed(wanted.output, text, note)
     else:
         decoder = TextDecoder(vocabulary, plan.marker_texts(vocabulary))
         text = "".join(map(decoder.push, row[: len(ids) + is_marker])) + decoder.finish()
         turn = plan.read(text, wanted.began)
-        parsed, problem = answer_value(turn, wanted.answer) if finished else (None, UNFINISHED)
+        parsed, problem = answer_value(turn, wanted.answer) if finished else (None, UNFINISHED + note)
     return GenerationResult(
         prompt=prompt,
         text=text,
         token_ids=tuple(ids),
         finished=finished,
-        reason="stop" if end is not None else "length" if len(ids) >= limit else "interrupted",
+        reason=reason,
         jumps=jumps,
         parsed=parsed,
         parse_error=problem,
@@ -180,21 +178,35 @@ def result_of(
         reasoning=turn.reasoning,
         calls=tuple(turn.calls),
         closing_at=closing,
+        note=note,
     )
 
 
-UNFINISHED: Final = "the text is not finished"
+UNFINISHED: Final = "the text is not finished: "
 
 
-def _parsed(output: Output | None, text: str, finished: bool) -> tuple[Any, str]:
+def _note(reason: Reason, count: int, compiled: Any) -> str:
+    """Say in one line why a text is not finished."""
+    if reason == "stop":
+        return f"the text ended after {count} tokens outside the grammar"
+    if reason == "interrupted":
+        return f"generation was interrupted after {count} tokens, before the text was complete"
+    note = f"max_new_tokens was reached after {count} tokens, before the text was complete: raise it"
+    with suppress(StackmaskError):  # no end was found, or a finite-state machine, which counts no tokens
+        least = 0 if compiled is None else compiled.matcher().needs_at_least()
+        return f"{note}; the shortest text takes {least}, stop token included" if least else note
+    return note
+
+
+def _parsed(output: Output | None, text: str, note: str) -> tuple[Any, str]:
     """Return the value of a text, or None and why there is none."""
     if output is None:
         return (
             None,
             "the grammar says nothing of values: make it of a type, a JSON Schema, choices or a pattern",
         )
-    if not finished:
-        return None, UNFINISHED
+    if note:
+        return None, UNFINISHED + note
     try:
         return output.value(text), ""
     except Exception as error:  # noqa: BLE001  # a validator of the type may raise anything, and the text is there

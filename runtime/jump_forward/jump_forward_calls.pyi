@@ -2,6 +2,8 @@
 
 from collections.abc import Sequence
 
+from typing_extensions import Self
+
 from stackmask.runtime.jump_forward.jump_forward import Plan
 
 class JumpCalls:
@@ -32,5 +34,8 @@ class JumpCalls:
 
     def plan_jump(self, context_ids: Sequence[int] = (), max_rollback: int | None = None) -> Plan:
         """Do as ``find_jump_forward_tokens``, and say why where nothing is proposed."""
+
+    def __copy__(self) -> Self:
+        """Do what ``fork`` does; a matcher cannot be pickled."""
 
     def _repr_html_(self) -> str: ...

@@ -2,7 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any
+
 from stackmask.runtime.matching.mask_buffer import MatcherError
+
+
+def parents_and_mask(count: int, parents: Any, mask: Any) -> tuple[Sequence[int], Any]:
+    """Return the parents of draft tokens and the mask, which comes second where the tokens stand in a row.
+
+    Raises: MatcherError if there is not a parent for each token.
+    """
+    if mask is None:
+        parents, mask = None, parents
+    if parents is None:
+        parents = range(-1, count - 1)
+    if len(parents) != count:
+        raise MatcherError(f"{count} draft tokens, but {len(parents)} parents")
+    return parents, mask
 
 
 def parents_first(children: list[int], siblings: list[int]) -> tuple[list[int], list[int]]:

@@ -1,5 +1,5 @@
 from collections.abc import Sequence
-from typing import TypeAlias, final
+from typing import TypeAlias, final, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -104,11 +104,14 @@ class Matcher(JumpCalls):
     def mask_rows(self, max_rows: int = 4, max_tokens: int = 12) -> MaskRows:
         """Return the mask as rows that the engine keeps and tokens to flip: see ``runtime.mask_rows``."""
 
+    @overload
+    def fill_draft_bitmask(self, tokens: Sequence[int], mask: Bitmask) -> list[bool]: ...
+    @overload
     def fill_draft_bitmask(self, tokens: Sequence[int], parents: Sequence[int], mask: Bitmask) -> list[bool]:
-        """Write the masks along a tree of draft tokens, without moving.
+        """Write the masks along draft tokens, without moving: ``(tokens, mask)`` for tokens in a row.
 
-        ``parents[i]`` is the index of the draft token before token i, or -1 for the current position; parents
-        come before their children. Row 0 is the mask at the current position, row i + 1 the mask after draft
+        Of a tree, ``parents[i]`` is the index of the draft token before token i, or -1 for the current position;
+        parents come before their children. Row 0 is the mask at the current position, row i + 1 the mask after draft
         token i (empty if it or one before it is refused, or if it is a stop token).
         Shapes: mask int32 (at least len(tokens) + 1, ceil(vocab / 32)).
         Returns: whether each draft token is accepted.

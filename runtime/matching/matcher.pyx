@@ -41,6 +41,7 @@ from stackmask.runtime.matching.released cimport (
 )
 
 from stackmask.runtime.jump_forward.jump_forward import NOTHING, JumpPlanner, Plan, lone_tokens
+from stackmask.runtime.matching.draft_trees import parents_and_mask
 from stackmask.runtime.matching.mask_buffer import EmptyMaskError, MatcherError, MatcherTypeError, as_integer
 from stackmask.runtime.matching.row_references import MaskRows
 
@@ -485,19 +486,18 @@ cdef class Matcher(JumpCalls):
             self.lock.give(done)
         return found
 
-    def fill_draft_bitmask(self, tokens, parents, mask):
-        """Write the masks along a tree of draft tokens, without moving.
+    def fill_draft_bitmask(self, tokens, parents=None, mask=None):
+        """Write the masks along draft tokens, without moving: ``(tokens, mask)`` for tokens in a row.
 
-        ``parents[i]`` is the index of the draft token before token i, or -1 for the current position; parents
-        come before their children. Row 0 is the mask at the current position, row i + 1 the mask after draft
+        Of a tree, ``parents[i]`` is the index of the draft token before token i, or -1 for the current position;
+        parents come before their children. Row 0 is the mask at the current position, row i + 1 the mask after draft
         token i (empty if it or one before it is refused, or if it is a stop token).
         Shapes: mask int32 (at least len(tokens) + 1, ceil(vocab / 32)).
         Returns: a list of bools, whether each draft token is accepted.
         """
         cdef Rows rows
         cdef bint done = False
-        if len(tokens) != len(parents):
-            raise MatcherError(f"{len(tokens)} draft tokens, but {len(parents)} parents")
+        parents, mask = parents_and_mask(len(tokens), parents, mask)
         open_rows(mask, &rows)
         try:
             if rows.rows < <Py_ssize_t>len(tokens) + 1:
