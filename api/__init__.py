@@ -32,13 +32,25 @@ from stackmask.grammar.json_schema.document.errors import (
     UnsatisfiableSchemaError,
     UnsupportedSchemaError,
 )
-from stackmask.grammar.source.diagnostics import Diagnostic, GrammarError, StackmaskError
+from stackmask.grammar.outputs import OutputError
+from stackmask.grammar.source.diagnostics import (
+    CancelledError,
+    Diagnostic,
+    GrammarError,
+    GrammarFileError,
+    MissingFileError,
+    NotAFileError,
+    StackmaskError,
+)
+from stackmask.grammar.source.options import ArgumentError
 from stackmask.grammar.whole_strings import provide
 from stackmask.pda.errors import BudgetError, SpoiledError, VocabularyError
 from stackmask.pda.limits import Limits
 from stackmask.runtime.kernels.bitmask import allocate_token_bitmask, apply_token_bitmask_inplace
+from stackmask.runtime.kernels.errors import BitmaskError
 from stackmask.runtime.matching.batch import fill_next_token_bitmask
 from stackmask.runtime.matching.compiler import CompiledGrammar, Compiler
+from stackmask.runtime.matching.mask_buffer import EmptyMaskError
 from stackmask.runtime.matching.matcher import Matcher, MatcherError
 from stackmask.runtime.vocabulary.vocabulary import Vocabulary
 
@@ -58,6 +70,7 @@ if TYPE_CHECKING:
         stream,
     )
     from stackmask.runtime.generation.errors import GenerationError
+    from stackmask.runtime.matching.budgets import CompletionError
     from stackmask.runtime.matching.step import StepMask, StepResult, step
     from stackmask.runtime.strings.engine import ByteEngine
     from stackmask.runtime.strings.errors import SampleError
@@ -65,20 +78,29 @@ if TYPE_CHECKING:
 __version__ = "0.2.0"
 
 __all__ = [
+    "ArgumentError",
+    "BitmaskError",
     "BudgetError",
+    "CancelledError",
     "CompiledGrammar",
     "Compiler",
+    "CompletionError",
     "Diagnostic",
     "DialectError",
+    "EmptyMaskError",
     "GenerationError",
     "GenerationResult",
     "Grammar",
     "GrammarError",
+    "GrammarFileError",
     "GrammarLogitsProcessor",
     "JumpDecoding",
     "Limits",
     "Matcher",
     "MatcherError",
+    "MissingFileError",
+    "NotAFileError",
+    "OutputError",
     "SQLError",
     "SampleError",
     "SchemaError",
@@ -124,10 +146,11 @@ _GENERATION = frozenset(
 )
 
 _ERRORS = {
-    "GenerationError": "runtime.generation",
-    "SQLError": "grammar.sql.schema",
-    "SampleError": "runtime.strings",
-    "StructuralTagError": "grammar.structural",
+    "CompletionError": "runtime.matching.budgets",
+    "GenerationError": "runtime.generation.errors",
+    "SQLError": "grammar.sql.schema.errors",
+    "SampleError": "runtime.strings.errors",
+    "StructuralTagError": "grammar.structural.errors",
 }
 
 
@@ -146,7 +169,7 @@ def __getattr__(name: str) -> Any:
 
         return getattr(generation, name)
     if name in _ERRORS:
-        return getattr(importlib.import_module(f"stackmask.{_ERRORS[name]}.errors"), name)
+        return getattr(importlib.import_module(f"stackmask.{_ERRORS[name]}"), name)
     if name in ("StepMask", "StepResult", "step"):
         made = getattr(importlib.import_module("stackmask.runtime.matching.step"), name)
         return globals().setdefault(name, made)  # servers ask at each step

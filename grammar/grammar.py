@@ -12,18 +12,12 @@ from stackmask.grammar import ir, whole_strings
 from stackmask.grammar.front_ends import schema_reader
 from stackmask.grammar.ir import Rule, RuleSet
 from stackmask.grammar.ir.dump import dump, summary
-from stackmask.grammar.outputs import (
-    Output,
-    OutputError,
-    choices_of,
-    letters_of,
-    output_of_schema,
-    reader_of,
-)
+from stackmask.grammar.outputs import Output, OutputError, choices_of, letters_of, output_of_schema, reader_of
 from stackmask.grammar.source.diagnostics import Warnings
 from stackmask.grammar.source.files import find_bundled, read_text
 from stackmask.grammar.source.options import (
     ELSEWHERE,
+    GRAMMAR_OF,
     ArgumentError,
     Suggesting,
     check_text_and_start,
@@ -75,7 +69,8 @@ class Grammar(metaclass=Suggesting):
     def __init__(self, rules: RuleSet | None = None, *, normalized: RuleSet | None = None) -> None:
         """Make a grammar of rules; ``normalized``: rules of the same language that need no passes any more."""
         if not isinstance(rules, RuleSet):
-            raise ArgumentError(f"a Grammar of {rules!r:.60} is made by Grammar.of(…), or a `from_…` method")
+            given = getattr(rules, "__name__", type(rules).__name__)
+            raise ArgumentError(f"Grammar(…) is not called with {given}; write {GRAMMAR_OF}")
         self._rules = rules
         self._normalized = normalized
 

@@ -287,6 +287,14 @@ def report_character(text: str, start: int, problems: Collector) -> None:
             start + len(operator),
             help="rules are defined with `::=`",
         )
+    elif char == "\\" and (escape := re.compile(r"\\(?:[pP]\{\w*\}|\w)").match(text, start)):
+        problems.add(
+            "G001",
+            f"unexpected `{escape[0]}`",
+            start,
+            escape.end(),
+            help=f"write it as a class, `[{escape[0]}]`, or in a pattern, `/{escape[0]}+/`",
+        )
     elif char == ";":
         problems.add(
             "G001", "unexpected `;`", start, start + 1, help="remove it: a rule ends where the next begins"

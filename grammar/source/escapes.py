@@ -205,7 +205,7 @@ def read_class(text: str, start: int, end: int, problems: Collector, *, ignore_c
             "POSIX classes are not supported",
             start,
             end,
-            help=r"write `[a-zA-Z]`, `\d`, `\s` or `\p{L}`",
+            help=r"write `[a-zA-Z]`, `[\d]`, `[\s]` or `[\p{L}]`",
         )
     spend(2 + 2 * (end - inside))
     items = list(_class_items(text, inside, end - 1, problems))

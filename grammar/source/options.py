@@ -9,6 +9,9 @@ from typing import TYPE_CHECKING, Any, Final, NoReturn, ParamSpec, TypeVar
 
 from stackmask.grammar.source.diagnostics import StackmaskError
 
+GRAMMAR_OF: Final = (
+    "Grammar.of(…), which takes types, schemas, patterns, lists of choices, paths and EBNF text"
+)
 # options of other libraries, by what is read, and what to write here
 ELSEWHERE: Final[dict[str, dict[str, str]]] = {
     "ebnf": {"root_rule_name": "`start`", "start_rule": "`start`"},
@@ -27,7 +30,7 @@ ELSEWHERE: Final[dict[str, dict[str, str]]] = {
         "from_gbnf": "Grammar.from_ebnf(text), which reads GBNF as it is",
         **dict.fromkeys(
             ("from_pydantic", "from_type", "from_schema", "from_json", "from_str", "from_string"),
-            "Grammar.of(…), which takes types, schemas, patterns, choices, paths and EBNF text",
+            GRAMMAR_OF,
         ),
     },
     "Results": dict.fromkeys(

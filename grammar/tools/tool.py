@@ -316,9 +316,12 @@ def _parameters_of(function: Callable[..., Any], *, mark_objects: bool = False) 
     definitions: dict[str, Any] = {}
     try:
         hints = get_type_hints(function, include_extras=True)
-    except (NameError, TypeError) as error:
-        raise ToolError("", f"the type hints of `{function.__name__}` mean nothing here: {error}") from None
-    for name, parameter in inspect.signature(function).parameters.items():
+        parameters = inspect.signature(function).parameters
+    except (NameError, TypeError, ValueError) as error:
+        called = getattr(function, "__name__", type(function).__name__)
+        problem = f"no parameters with types can be read from `{called}`: {error}"
+        raise ToolError("", f"{problem}; give a function with type hints, a dict or a Tool") from None
+    for name, parameter in parameters.items():
         if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD, parameter.POSITIONAL_ONLY):
             raise ToolError(f"/{name}", f"a parameter of `{function.__name__}` that cannot be given by name")
         schema = dict(type_schema(hints[name], mark_objects=mark_objects)) if name in hints else {}

@@ -92,6 +92,9 @@ class JumpDecoding:
         self.reports = []
         self.written = []
 
+    def __repr__(self) -> str:
+        return f"<JumpDecoding of {self.grammars!r:.200}>"
+
     def __call__(
         self,
         model: Any,

@@ -98,6 +98,9 @@ class GrammarLogitsProcessor(LogitsProcessor):
         self._size = 0 if self._vocabulary is None else self._vocabulary.size
         self._stop_words = _words_of(stops, self._size)
 
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} of {self._grammars!r:.200}>"
+
     def reset(self) -> None:
         """Forget the rows: the next call's rows are prompts."""
         self._tracker.reset()

@@ -134,7 +134,7 @@ def type_schema(source: Any, *, mark_objects: bool = False) -> dict[str, Any]:
     Raises: SchemaError if pydantic is not installed or knows no schema for the type.
     """
     try:
-        from pydantic import TypeAdapter
+        from pydantic import BaseModel, TypeAdapter
         from pydantic.errors import PydanticUndefinedAnnotation, PydanticUserError
     except ImportError:
         raise SchemaError(
@@ -149,8 +149,10 @@ def type_schema(source: Any, *, mark_objects: bool = False) -> dict[str, Any]:
         else:
             adapter = source if isinstance(source, TypeAdapter) else TypeAdapter(readable_type(source))
             made = adapter.json_schema(schema_generator=generator)
-    except (PydanticUserError, PydanticUndefinedAnnotation) as error:
-        first = str(error).split("\n")[0].split(". ")[0]
+    except (PydanticUserError, PydanticUndefinedAnnotation, AttributeError) as error:
+        if isinstance(error, AttributeError) and source is not BaseModel:
+            raise
+        first = str(error).split("\n")[0].split(". ")[0].rstrip(".")
         cure = "give a pydantic model, a dataclass, a TypedDict, or a type made of those and of plain values"
         raise SchemaError("", "", f"pydantic has no schema for {source!r:.80}: {first}; {cure}") from None
     return made

@@ -17,6 +17,7 @@ from stackmask.runtime.compat.xgrammar.grammar import (
     lark_recipe,
     of_recipe,
     schema_recipe,
+    shown,
     tag_recipe,
 )
 from stackmask.runtime.compat.xgrammar.records import read_record, write_record
@@ -39,6 +40,8 @@ class CompiledGrammar:
         self.native = native
         self._grammar = grammar
         self._tokenizer_info = tokenizer_info
+
+    __repr__ = shown
 
     @property
     def grammar(self) -> Grammar:
@@ -104,6 +107,8 @@ class GrammarCompiler:
         self._lock = threading.Lock()
         self._known: OrderedDict[str, CompiledGrammar] = OrderedDict()
         self.native = self._new()
+
+    __repr__ = shown
 
     def _new(self) -> Compiler:
         cache_bytes = DEFAULT_CACHE_BYTES if self._limit < 0 else max(self._limit, 1)

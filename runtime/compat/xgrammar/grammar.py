@@ -27,6 +27,11 @@ ANY_BLANKS: Final = {"pattern": r"[ \n\t\r]*"}
 MAX_NESTING: Final = 100  # of grammars made of grammars, in a recipe
 
 
+def shown(wrapper: Any) -> str:
+    """Return what is shown of an object: what the engine's own is shown as."""
+    return f"<compat.xgrammar.{type(wrapper).__name__}: {repr(wrapper.native).partition(': ')[2]}"
+
+
 class Grammar:
     """A grammar; make one with the static methods.
 
@@ -40,6 +45,8 @@ class Grammar:
     def __init__(self, native: NativeGrammar, recipe: Recipe) -> None:
         self.native = native
         self._recipe = recipe
+
+    __repr__ = shown
 
     def __str__(self) -> str:
         """Return the rules as text: for reading, it is no EBNF."""

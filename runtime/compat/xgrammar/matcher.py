@@ -10,6 +10,7 @@ from typing import Any, Literal
 from stackmask.grammar.source.options import ArgumentError
 from stackmask.runtime.compat.xgrammar.compiler import CompiledGrammar
 from stackmask.runtime.compat.xgrammar.errors import XGrammarError, runtime_errors
+from stackmask.runtime.compat.xgrammar.grammar import shown
 from stackmask.runtime.kernels.bitmask import allocate_token_bitmask
 from stackmask.runtime.matching.batch import fill_next_token_bitmask
 from stackmask.runtime.matching.draft_trees import parents_first
@@ -162,6 +163,9 @@ class GrammarMatcher:
         other = GrammarMatcher.__new__(GrammarMatcher)
         other._set(self.native.fork(), self._stops, self._ends_early, self._temperature)
         return other
+
+    __repr__ = shown
+    __copy__ = fork
 
     @property
     def max_rollback_tokens(self) -> int:

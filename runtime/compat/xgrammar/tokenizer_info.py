@@ -78,6 +78,9 @@ class TokenizerInfo:
         self._decoded = decoded
         self._add_prefix_space = add_prefix_space
 
+    def __repr__(self) -> str:
+        return f"<compat.xgrammar.TokenizerInfo: {self.vocab_size} tokens, {self._vocab_type.name}>"
+
     @staticmethod
     def from_huggingface(
         tokenizer: Any, *, vocab_size: int | None = None, stop_token_ids: Sequence[int] | int | None = None
