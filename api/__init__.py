@@ -44,13 +44,13 @@ from stackmask.grammar.source.diagnostics import (
 )
 from stackmask.grammar.source.options import ArgumentError
 from stackmask.grammar.whole_strings import provide
-from stackmask.pda.errors import BudgetError, SpoiledError, VocabularyError
+from stackmask.pda.errors import BudgetError, ResolverError, SpoiledError, VocabularyError
 from stackmask.pda.limits import Limits
 from stackmask.runtime.kernels.bitmask import allocate_token_bitmask, apply_token_bitmask_inplace
 from stackmask.runtime.kernels.errors import BitmaskError
 from stackmask.runtime.matching.batch import fill_next_token_bitmask
 from stackmask.runtime.matching.compiler import CompiledGrammar, Compiler
-from stackmask.runtime.matching.mask_buffer import EmptyMaskError
+from stackmask.runtime.matching.mask_buffer import EmptyMaskError, MatcherTypeError
 from stackmask.runtime.matching.matcher import Matcher, MatcherError
 from stackmask.runtime.vocabulary.vocabulary import Vocabulary
 
@@ -59,6 +59,7 @@ if TYPE_CHECKING:
     from stackmask.grammar.marked_texts import tag, text
     from stackmask.grammar.sql.schema.errors import SQLError
     from stackmask.grammar.structural.errors import StructuralTagError
+    from stackmask.runtime.extras import MissingExtraError
     from stackmask.runtime.generation import (
         GenerationResult,
         GrammarLogitsProcessor,
@@ -98,9 +99,12 @@ __all__ = [
     "Limits",
     "Matcher",
     "MatcherError",
+    "MatcherTypeError",
+    "MissingExtraError",
     "MissingFileError",
     "NotAFileError",
     "OutputError",
+    "ResolverError",
     "SQLError",
     "SampleError",
     "SchemaError",
@@ -148,6 +152,7 @@ _GENERATION = frozenset(
 _ERRORS = {
     "CompletionError": "runtime.matching.budgets",
     "GenerationError": "runtime.generation.errors",
+    "MissingExtraError": "runtime.extras",
     "SQLError": "grammar.sql.schema.errors",
     "SampleError": "runtime.strings.errors",
     "StructuralTagError": "grammar.structural.errors",

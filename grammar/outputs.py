@@ -230,6 +230,11 @@ def reader_of(source: Any) -> Reader:
     )
 
 
+def is_choice(item: Any) -> bool:
+    """Return whether this is a string that can be no grammar and no schema, so that choices were meant."""
+    return isinstance(item, str) and reader_of(item) == "from_ebnf" and "::=" not in item
+
+
 def _check_keywords(schema: Mapping[Any, Any]) -> None:
     """Refuse a dict without any keyword: as a JSON Schema it would allow everything, and something was meant.
 

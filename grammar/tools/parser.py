@@ -25,9 +25,9 @@ ANYTHING: Final = ArgumentSchema(True)  # of a tool that is not known
 
 @dataclass(frozen=True, slots=True)
 class Call(Generic[R]):
-    """A call of a tool, whose function returns an R: its ``name``, and its ``arguments`` as values.
+    """A call of a tool: its ``name``, and its ``arguments`` as values.
 
-    ``number``: what the style counts calls by, if it does. ``written``: the arguments as the model has written them. ``tool``: the tool that is called, if the parser knows it.
+    Its function returns an R. ``number``: what the style counts calls by, if it does. ``written``: the arguments as the model has written them. ``tool``: the tool that is called, if the parser knows it.
     """
 
     name: str

@@ -7,6 +7,7 @@ import weakref
 from collections.abc import Sequence
 from typing import Any
 
+from stackmask.grammar.outputs import is_choice
 from stackmask.runtime.generation.errors import GenerationError
 from stackmask.runtime.matching.compiler import Compiler
 from stackmask.runtime.vocabulary.vocabulary import Vocabulary
@@ -67,7 +68,7 @@ def compile_for(grammars: Any, tokenizer: Any) -> list[Any]:
         return listed
     made: list[Any] = []
     for item in listed:
-        if is_list and isinstance(item, str) and "::=" not in item:
+        if is_list and is_choice(item):
             raise GenerationError(
                 f"{item!r:.60} is no grammar: a list has one grammar per prompt, and a str is EBNF text; for choices, "
                 "give Grammar.from_choices([…])"

@@ -49,9 +49,9 @@ def _end_all() -> None:
 
 @final
 class TextStream(Iterator[str], AsyncIterator[str], Generic[T]):
-    """The text of one generation, piece by piece, for ``for`` and ``async for``; ``result``, whose value is a T, is there at its end.
+    """The text of one generation, piece by piece, for ``for`` and ``async for``; ``result`` is there at its end.
 
-    Closing it (or leaving its ``with`` or ``async with`` block) early ends the generation at the next token, as cancelling the task does
+    Its value is a T. Closing it (or leaving its ``with`` or ``async with`` block) early ends the generation at the next token, as cancelling the task does
     that iterates.
     """
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 from stackmask.grammar.grammar import Grammar
-from stackmask.grammar.outputs import Output, OutputError, describe_refusal
+from stackmask.grammar.outputs import Output, OutputError, describe_refusal, is_choice
 from stackmask.grammar.source.diagnostics import StackmaskError
 from stackmask.grammar.source.work import Event
 from stackmask.grammar.tools.parser import ParsedTurn
@@ -59,7 +59,7 @@ def grammars_of(grammar: Any, prompts: int, plan: TurnPlan | None, *, one: bool)
         )
     if one or not isinstance(grammar, Sequence) or isinstance(grammar, str):
         return [grammar] * prompts
-    if grammar and all(isinstance(item, str) and "::=" not in item for item in grammar):
+    if grammar and all(map(is_choice, grammar)):
         raise GenerationError(
             f"beside a list of prompts, a list has a grammar for each, and {grammar[0]!r:.60} is none: to choose from all of "
             "them for each prompt, give Grammar.from_choices([…])"

@@ -6,12 +6,11 @@ from stackmask.runtime.matching.mask_buffer import MatcherError
 from stackmask.runtime.matching.matcher import Matcher
 
 class CompletionError(MatcherError):
-    """A budget that the text cannot be completed in, or a text for which no completion was found.
-
-    ``needed``: the tokens that the text needs at least, stop token included; None where no completion was found.
-    """
+    """A budget that the text cannot be completed in, or a text for which no completion was found."""
 
     needed: int | None
+    """The tokens that the text needs at least, stop token included; None where no completion was found."""
+
     def __init__(self, message: str, needed: int | None = None) -> None: ...
 
 @dataclass(frozen=True)

@@ -35,6 +35,7 @@ CLASSES = (
     ("SQLError", "grammar.sql.schema.errors", ("sql", "an unknown dialect")),
     ("OutputError", "grammar.outputs", ("types", "a number")),
     ("ArgumentError", "grammar.source.options", ("ebnf", "bytes instead of a grammar")),
+    ("MissingNameError", "grammar.source.options", ("first_words", "a matcher of a grammar")),
     ("BudgetError", "grammar.source.diagnostics", ("types", "a text longer than the limit")),
     ("CancelledError", "grammar.source.diagnostics", None),
     (

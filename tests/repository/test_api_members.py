@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import ast
+import builtins
 import importlib
 import inspect
+import re
 from pathlib import Path
 
 import pytest
@@ -90,3 +92,12 @@ def test_editors_are_offered_the_public_names_only() -> None:
     import stackmask as sm
 
     assert {*dir(sm)} == {*sm.__all__, "__doc__", "__version__"}
+
+
+def test_errors_that_texts_name_are_public() -> None:
+    homes = [importlib.import_module(name) for name in ("stackmask", "stackmask.tools", "stackmask.fsm")]
+    values = [getattr(home, name) for home in homes for name in home.__all__]
+    members = [v for kind in values if inspect.isclass(kind) for n, v in vars(kind).items() if n[0] != "_"]
+    texts = "".join(inspect.getdoc(value) or "" for value in [*values, *members])
+    public = {name for home in (*homes, builtins) for name in dir(home)}
+    assert {*re.findall(r"\b[A-Z]\w+Error\b", texts)} - public == set()

@@ -440,3 +440,9 @@ def test_work_is_the_same_in_every_process() -> None:
         )
         works.add(done.stdout)
     assert len(works) == 1
+
+
+def test_reports_are_shown_by_their_kinds() -> None:
+    schema = {"type": "integer", "deprecated": True, "minimun": 3}
+    assert repr(sm.Grammar.from_json_schema(schema).report) == "<Report: 1 unknown, 1 narrowed>"
+    assert repr(sm.Grammar.from_lark('start: "a"').report) == "<LarkReport: no notes>"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import importlib.util
 import subprocess
 import sys
@@ -425,3 +426,15 @@ def test_masks_that_do_not_fit_raise_what_xgrammar_raises() -> None:
     mask = xgr.allocate_token_bitmask(2, 64)
     with pytest.raises(RuntimeError, match="row 5"):
         xgr.apply_token_bitmask_inplace(torch.zeros((2, 64)), mask, indices=[5])
+
+
+def test_objects_are_shown_as_the_engine_shows_its_own(
+    compiler: xgr.GrammarCompiler, info: xgr.TokenizerInfo
+) -> None:
+    compiled = compiler.compile_grammar('root ::= "a" "b"')
+    matcher = xgr.GrammarMatcher(compiled)
+    shown = [repr(each).partition(": ")[0] for each in (info, compiler, compiled, compiled.grammar, matcher)]
+    names = ("TokenizerInfo", "GrammarCompiler", "CompiledGrammar", "Grammar", "GrammarMatcher")
+    assert shown == [f"<compat.xgrammar.{name}" for name in names]
+    other = copy.copy(matcher)
+    assert other.accept_string("a") and matcher.accept_string("a")

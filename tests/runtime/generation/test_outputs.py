@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import copy
 import enum
 import json
+import pickle
 import re
 import subprocess
 import sys
@@ -41,7 +43,63 @@ def test_a_type_comes_back_as_an_object(model: Any, tokenizer: Any) -> None:
 def test_what_is_not_finished_has_a_reason(model: Any, tokenizer: Any) -> None:
     (result,) = sm.generate(model, tokenizer, "Order:", Order, max_new_tokens=1, jump="off")
     assert result.parsed is None
-    assert result.parse_error == "the text is not finished"
+    assert "the shortest text takes" in result.note
+    assert result.parse_error == f"the text is not finished: {result.note}"
+
+
+def test_what_is_cut_says_how_many_tokens_are_needed(
+    model: Any, tokenizer: Any, vocab: sm.Vocabulary
+) -> None:
+    (result,) = sm.generate(model, tokenizer, "Order:", Order, max_new_tokens=5)
+    least = sm.Compiler(vocab).compile(Order).matcher().needs_at_least()
+    assert f"raise it; the shortest text takes {least}, stop token included" in result.parse_error
+    (result,) = sm.generate(model, tokenizer, "Order:", Order, max_new_tokens=least)
+    assert result.finished and result.note == ""
+    finite = sm.fsm.compile(sm.Grammar.of(["a" * 50]), vocab)  # counts no tokens
+    (result,) = sm.generate(model, tokenizer, "p", finite, max_new_tokens=2)
+    assert result.note.endswith("before the text was complete: raise it")
+
+
+def test_one_prompt_has_one_grammar(model: Any, tokenizer: Any) -> None:
+    for given in ([Order], [Order, Order], (Order,), [sm.Grammar.of(Order)], [None], [1, 2, 3]):
+        with pytest.raises(GenerationError, match="a list is one of strings to choose from"):
+            sm.generate(model, tokenizer, "Order:", given)
+    (result,) = sm.generate(model, tokenizer, ["Order:"], [Order], max_new_tokens=64)
+    assert isinstance(result.parsed, Order)
+
+
+def test_the_list_of_one_is_not_the_result(model: Any, tokenizer: Any) -> None:
+    results = sm.generate(model, tokenizer, "p", ["true"])
+    for name in ("parsed", "text", "calls"):
+        with pytest.raises(sm.StackmaskError, match=rf"no `{name}`; write `\[result\] = generate"):
+            getattr(results, name)
+    assert not hasattr(results, "parsed") and not hasattr(results, "shape")
+    assert pickle.loads(pickle.dumps(results)) == results == copy.deepcopy(results)
+
+
+def test_results_and_streams_are_shown_in_short(model: Any, tokenizer: Any) -> None:
+    stream = sm.stream(model, tokenizer, "p", ["true"])
+    assert repr(stream) in ("<TextStream: '', running>", "<TextStream: '', ended>")
+    assert list(stream) and repr(stream) == "<TextStream: 'true', ended>"
+    assert repr(stream.result) == "GenerationResult(text='true', finished=True, reason='stop', parsed='true')"
+    processor = sm.GrammarLogitsProcessor([Order] * 9, tokenizer=tokenizer)
+    assert (
+        repr(processor).startswith("<GrammarLogitsProcessor of [<CompiledGrammar: ")
+        and len(repr(processor)) < 300
+    )
+    assert repr(sm.JumpDecoding(Order, tokenizer=tokenizer)).startswith(
+        "<JumpDecoding of [<CompiledGrammar: "
+    )
+
+
+def test_the_length_with_the_prompt_is_refused(model: Any, tokenizer: Any) -> None:
+    with pytest.raises(GenerationError, match="no option `max_length`; write `max_new_tokens`"):
+        sm.generate(model, tokenizer, "Order:", Order, max_length=20)
+
+
+def test_a_schema_may_be_text(model: Any, tokenizer: Any) -> None:
+    (result,) = sm.generate(model, tokenizer, "p", ' {"enum": [1, 2]}')
+    assert result.parsed in (1, 2)
 
 
 def test_grammars_without_values_say_so(model: Any, tokenizer: Any) -> None:

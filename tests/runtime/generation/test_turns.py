@@ -209,7 +209,8 @@ def test_what_is_cut_has_what_was_whole(model: Any, chatting: Any) -> None:
     stream = sm.stream(model, chatting, CHAT, reasoning="on", max_new_tokens=12)
     events = list(stream)
     assert events and all(isinstance(event, tools.ReasoningDelta) for event in events)
-    assert not stream.result.finished and stream.result.parse_error == "the text is not finished"
+    assert not stream.result.finished and stream.result.note in stream.result.parse_error
+    assert repr(stream).startswith("<TurnStream of <TextStream: ")
     assert stream.result.reasoning == "".join(event.text for event in events)  # type: ignore[union-attr]
 
 

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
 import threading
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -107,6 +110,19 @@ def test_forks_go_their_own_ways() -> None:
     assert one.accept_calls == 0 and mask_of(one) == {ord("a"), ord("b"), ord("c")}
 
 
+@pytest.mark.parametrize("duplicate", [copy.copy, copy.deepcopy])
+def test_copies_are_forks(duplicate: Callable[[sm.Matcher], sm.Matcher]) -> None:
+    text = 'root ::= "a" ("b" | "c")'
+    for one in (compiled(text).matcher(), sm.fsm.compile(sm.Grammar.of(text), VOCABULARY).matcher()):
+        assert one.accept_string("a")
+        two = duplicate(one)  # type: ignore[arg-type]
+        assert two.accept_string("b") and one.accept_string("c") and not two.accept_string("c")
+        with pytest.raises(
+            sm.MatcherError, match=r"use fork\(\); for another process pickle `matcher.compiled`"
+        ):
+            pickle.dumps(one)
+
+
 def test_a_copy_needs_a_matcher_of_the_same_grammar() -> None:
     one = compiled('root ::= "a"').matcher()
     with pytest.raises(sm.MatcherError, match="same compiled grammar"):
@@ -138,6 +154,20 @@ def test_draft_trees_give_the_masks_of_walking_there() -> None:
         matcher.fill_draft_bitmask([a, b], [1, -1], mask)
     with pytest.raises(sm.MatcherError, match="need 3"):
         matcher.fill_draft_bitmask([a, b], [-1, 0], sm.allocate_token_bitmask(2, VOCABULARY.size))
+
+
+def test_drafts_in_a_row_need_no_parents() -> None:
+    text = 'root ::= "a" "b" "c"'
+    for matcher in (compiled(text).matcher(), sm.fsm.compile(sm.Grammar.of(text), VOCABULARY).matcher()):
+        tree, row = (sm.allocate_token_bitmask(4, VOCABULARY.size) for _ in range(2))
+        wanted = matcher.fill_draft_bitmask(b"abx", [-1, 0, 1], tree)
+        assert matcher.fill_draft_bitmask(b"abx", row) == wanted == [True, True, False]
+        assert (row == tree).all()
+        assert matcher.fill_draft_bitmask(b"abx", mask=row) == wanted
+        with pytest.raises(sm.MatcherError):
+            matcher.fill_draft_bitmask(b"abx", [-1, 0, 1])  # type: ignore[call-overload]
+        with pytest.raises(sm.MatcherError):
+            matcher.fill_draft_bitmask(b"abx")  # type: ignore[call-overload]
 
 
 def test_a_batch_in_one_call() -> None:
