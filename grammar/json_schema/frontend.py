@@ -293,14 +293,16 @@ def argument_rules(
     whitespace: Any = None,
     property_order: str = "schema",
     plain: bool = False,
+    profile: str = "exact",
 ) -> tuple[RuleSet, bool]:
     """Return the rules of an object whose members are written between markers, and whether they are in normal form.
 
     ``style``: one of ``ARGUMENT_STYLES``. ``spell``: what writes a piece of a marker; None: as text. ``excludes``:
     strings that names and strings between markers do not hold. ``plain``: as for ``ArgumentWriter.is_plain``.
+    ``profile``: of JSON; in "model", between markers stands a line break or nothing.
     Raises: SchemaError and its subclasses.
     """
-    from stackmask.grammar.json_schema.write.argument_rules import ArgumentWriter
+    from stackmask.grammar.json_schema.write.argument_rules import LINE_BREAK, ArgumentWriter
     from stackmask.grammar.json_schema.write.argument_styles import ARGUMENT_STYLES, as_text
 
     if style not in ARGUMENT_STYLES:
@@ -310,11 +312,18 @@ def argument_rules(
 
     def write(lowering: Lowering) -> RuleSet:
         chosen = ARGUMENT_STYLES[style]
-        writers.append(ArgumentWriter(lowering, chosen, spell or as_text, tuple(excludes), plain))
+        blanks = LINE_BREAK if profile == "model" else lowering.whitespace.empty
+        writers.append(ArgumentWriter(lowering, chosen, spell or as_text, tuple(excludes), blanks, plain))
         return writers[-1].run()
 
+    spelling = "plain" if profile == "exact" else None
     rules, _ = schema_rules(
-        source, whitespace=whitespace, property_order=property_order, spelling="plain", write=write
+        source,
+        whitespace=whitespace,
+        property_order=property_order,
+        spelling=spelling,
+        profile=profile,
+        write=write,
     )
     return rules, not writers[-1].has_patterns
 

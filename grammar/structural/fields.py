@@ -61,8 +61,13 @@ FORMATS: Final[dict[str, dict[str, Any]]] = {
     },
     "token_dispatch": {"rules": REQUIRED, "loop": True, "exclude_tokens": ()},
 }
-PROGRAMMED: Final = {"rules": {"name": REQUIRED, "rules": REQUIRED}}
-"""A format for programs: a function that makes the rules, given the markers of a vocabulary."""
+PROGRAMMED: Final[dict[str, dict[str, Any]]] = {
+    "rules": {"name": REQUIRED, "rules": REQUIRED},
+    "tags_with_separator": {**FORMATS["tags_with_separator"], "max": None},
+    "triggered_tags": {**FORMATS["triggered_tags"], "separator": None, "max": None},
+}
+"""Formats for programs: a function that makes the rules, given the markers of a vocabulary, and tags of which there are at most so
+many. Triggered tags with a separator stand together, and end the text."""
 
 
 class Fields:
@@ -108,7 +113,7 @@ class Fields:
 
     def value(self, field: str) -> Any:
         """Return a field as it is."""
-        found = self._values.get(field, self._known[field])
+        found = self._values.get(field, self._known.get(field))
         if found is REQUIRED:
             raise self.wrong("", f"`{self.type}` needs `{field}`")
         return found

@@ -210,9 +210,16 @@ class FormatLowering:
                 tags.append(self._tag(tag)[0])
         found = choice(tags)
         if not fields.flag("stop_after_first"):
-            more = sequence((self.markers.expr(fields.text("separator")), found))
-            found = sequence((found, repeat(more, 0, None)))
+            found = self._joined(found, found, fields)
         return found if fields.flag("at_least_one") else repeat(found, 0, 1)
+
+    def _joined(self, first: Expr, other: Expr, fields: Fields) -> Expr:
+        """Return the first tag and others after it, each after the separator; as many as there may be."""
+        most = fields.count("max", least=1)
+        if most is not None and most > 1:
+            other = self._rule(other)  # which is written that often
+        more = sequence((self.markers.expr(fields.text("separator")), other))
+        return sequence((first, repeat(more, 0, None if most is None else most - 1)))
 
     # -- triggers --------------------------------------------------------------------------------------
 
@@ -231,11 +238,9 @@ class FormatLowering:
         if not ends:  # a rule of its own too, which has some text
             last = repeat(self._rule(Intersection((SOME_TEXT, last)), "text"), 0, 1)
         end = self._any_of(ends) if ends else EPSILON
-        any_tag: Expr = EPSILON
-        if at_least_one:
-            any_tag = choice(
-                [sequence((self.markers.expr(trigger), rest)) for trigger, rest in branches.items()]
-            )
+        any_tag = choice([sequence((self.markers.expr(trigger), rest)) for trigger, rest in branches.items()])
+        if fields.value("separator") is not None:
+            called, once = self._joined(called, any_tag, fields), True
         if once and at_least_one:
             return sequence((any_tag, end))
         if once:

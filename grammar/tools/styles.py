@@ -62,6 +62,9 @@ class ToolStyle:
     is_alone: bool = False
     """Whether calls are all of a turn: other text does not begin as their section or trigger does."""
 
+    ends_with_calls: bool = False
+    """Whether parsers take what follows a call for a part of it, so that only calls follow; in the model profile always so."""
+
     blanks: str = r"[ \n\t\r]*"
     """A pattern of ECMA-262 of the blanks between parts of JSON arguments, in the exact profile."""
 
@@ -107,7 +110,10 @@ STYLES: Final[dict[str, ToolStyle]] = {
     ),
     "glm_4_7": ToolStyle((("<tool_call>{name}", "</tool_call>"),), "glm_xml", trigger=_TOOL_CALL),
     "mistral": ToolStyle(
-        (("[TOOL_CALLS]{name}[ARGS]", ""),), trigger="[TOOL_CALLS]", thinking=("[THINK]", "[/THINK]")
+        (("[TOOL_CALLS]{name}[ARGS]", ""),),
+        trigger="[TOOL_CALLS]",
+        thinking=("[THINK]", "[/THINK]"),
+        ends_with_calls=True,
     ),
     "kimi": ToolStyle(
         (("<|tool_call_begin|>functions.{name}:{id}<|tool_call_argument_begin|>", "<|tool_call_end|>"),),

@@ -254,7 +254,7 @@ class Tool:
         profile: str = "exact",
         blanks: str = ANY_BLANKS["pattern"],
     ) -> RuleSet:
-        """Return the rules of the arguments in a style. ``profile``: of those that are JSON; ``blanks``: in exact JSON.
+        """Return the rules of the arguments in a style. ``profile``: of JSON in them; ``blanks``: in exact JSON.
 
         Raises: SchemaError and its subclasses, about the schema.
         """
@@ -275,8 +275,14 @@ class Tool:
             elif style == "json":
                 found = schema_rules(self.schema, spelling="plain", whitespace=spaces)[0]
             else:
+                model = profile == "model"
                 found = argument_rules(
-                    self.schema, style=style, spell=markers.expr, whitespace=spaces, plain=True
+                    self._closed_schema() if model else self.schema,
+                    style=style,
+                    spell=markers.expr,
+                    whitespace=None if model else spaces,
+                    plain=True,
+                    profile=profile,
                 )
             if len(self._rules) >= _KNOWN:
                 self._rules.clear()

@@ -29,6 +29,9 @@ REASONING: Final = ("on", "off", "auto")
 Format = dict[str, Any]
 _BLANKS: Final[Format] = {"type": "regex", "pattern": r"[ \n]*"}
 _FEW_BLANKS: Final[Format] = {"type": "regex", "pattern": r"[ \n]{0,2}"}  # as chat templates write them
+_NUMBER: Final[Format] = {"type": "regex", "pattern": "[0-9]+"}
+_SHORT_NUMBER: Final[Format] = {"type": "regex", "pattern": "0|[1-9][0-9]{0,5}"}
+MAX_CALLS: Final = 32  # of a turn in the model profile: a model that repeats itself must stop somewhere
 
 
 class Turn:
@@ -62,7 +65,6 @@ class Turn:
         if profile not in ("exact", "model"):
             raise ToolError("/profile", f"{profile!r:.60} is none of exact, model")
         self.profile = profile
-        self.parallel = parallel
         self.report = Report()
         for index, tool in enumerate(self.tools):
             if tool.grammar is not None and self.style.arguments != TEXT and not tool.has_pattern:
@@ -72,21 +74,31 @@ class Turn:
         if strict is not None:
             self.tools = [tool.with_strict(strict) for tool in self.tools]
         self.mode, self.allowed = self._choice(tool_choice)
+        self.most_calls = None if profile == "exact" else MAX_CALLS
+        if self.mode == "one" or not parallel:
+            self.most_calls = 1
+        self.ends_with_calls = self.style.ends_with_calls or profile == "model"
         for tool in self.allowed:
             if tool.strict is False:
                 reason = "not strict: any object is allowed as arguments"
                 place = ("", "tools"), self.tools.index(tool)
                 self.report.add("relaxed", place, "strict", reason)
-        if profile == "model" and self.style.arguments == "json" and self.allowed:
-            self.report.add(
-                "narrowed",
-                "",
-                "arguments",
-                "JSON is written in the model profile, without keys that types ignore",
-            )
+        if profile == "model" and self.allowed:
+            self._note_profile()
         if self.style.arguments == PYTHON and self.allowed:
             self.report.add("narrowed", "", "arguments", PYTHON_NARROWING)
         self.answer = self._answer(response_format)
+
+    def _note_profile(self) -> None:
+        """Let the report say what the model profile leaves out of calls."""
+        if self.style.arguments not in (TEXT, PYTHON):
+            written = "JSON is" if self.style.arguments == "json" else "values are"
+            reason = f"{written} written in the model profile, without keys that types ignore"
+            self.report.add("narrowed", "", "arguments", reason)
+        at_most = "one" if self.most_calls == 1 else f"at most {self.most_calls}"
+        self.report.add(
+            "narrowed", "", "calls", f"{at_most}, with no text between them or after the last one"
+        )
 
     def rules(self, special_names: frozenset[str]) -> Merged:
         """Return the rules of the turn for a vocabulary. Raises: ToolError, SchemaError, GrammarError."""
@@ -213,7 +225,7 @@ class Turn:
                 if is_any:
                     content = {"type": "any_text"}
                 if number:
-                    digits = {"type": "regex", "pattern": "[0-9]+"}
+                    digits = _SHORT_NUMBER if self.profile == "model" else _NUMBER
                     content = _sequence(digits, _const(after.replace(NAME, tool.name)), content)
                 found.append(_tag(begin.replace(NAME, tool.name), content, end))
         return found
@@ -225,16 +237,19 @@ class Turn:
 
     def _calls(self) -> Format:
         """Return one call, or several in their section."""
-        several = self.parallel and self.mode != "one"
-        tags = {
-            "type": "tags_with_separator",
-            "tags": self._call_tags(),
-            "separator": self.style.between,
-            "at_least_one": True,
-            "stop_after_first": not several,
-        }
+        tags = self._joined(self.style.between)
         begin, end = self.style.section
         return _tag(begin, tags, end) if begin else tags
+
+    def _joined(self, separator: str) -> Format:
+        """Return as many calls as there may be."""
+        return {
+            "type": "tags_with_separator",
+            "tags": self._call_tags(),
+            "separator": separator,
+            "at_least_one": True,
+            "max": self.most_calls,
+        }
 
     @property
     def _may_skip_thoughts(self) -> bool:
@@ -271,28 +286,21 @@ class Turn:
             if style.is_alone:
                 return self._other_text(excludes)
             return {"type": "any_text", "excludes": [*excludes, style.begin]}
-        if self.mode == "one":
+        is_called = self.mode != "auto"
+        if self.mode == "one" or (is_called and (self.answer is not None or self.ends_with_calls)):
             return self._calls()
         if self.answer is not None:
-            return self._calls() if self.mode == "required" else _any_of(self._calls(), self.answer)
+            return _any_of(self._calls(), self.answer)
         if style.is_alone:
-            return (
-                self._calls()
-                if self.mode == "required"
-                else _any_of(self._calls(), self._other_text(excludes))
-            )
-        if style.section[0]:
-            tags: list[Format | Calls] = [self._calls()]
-            once = True
-        else:
-            tags = self._call_tags()
-            once = not self.parallel
+            return self._calls() if is_called else _any_of(self._calls(), self._other_text(excludes))
         return {
             "type": "triggered_tags",
             "triggers": [style.begin],
-            "tags": tags,
-            "at_least_one": self.mode == "required",
-            "stop_after_first": once,
+            "tags": [self._calls()] if style.section[0] else self._call_tags(),
+            "at_least_one": is_called,
+            "stop_after_first": bool(style.section[0]) or self.most_calls == 1,
+            "separator": style.between if self.ends_with_calls and not style.section[0] else None,
+            "max": self.most_calls,
             "excludes": excludes,
         }
 
@@ -313,23 +321,14 @@ class Turn:
         thoughts = self._thoughts()
         blocks: list[Format] = []
         if self.mode == "auto":
-            blocks.append(_any_of(content, self._glued()))
+            blocks.append(_any_of(content, self._joined(style.glue)))
         else:
-            blocks.append(content if self.mode == "none" else self._glued())
+            blocks.append(content if self.mode == "none" else self._joined(style.glue))
         if thoughts is not None:
             thoughts = thoughts["content"] if self._may_skip_thoughts else thoughts
             led = _sequence(thoughts, _const(style.glue))
             blocks.insert(0, {"type": "optional", "content": led} if self._may_skip_thoughts else led)
         return _sequence(*blocks)
-
-    def _glued(self) -> Format:
-        return {
-            "type": "tags_with_separator",
-            "tags": self._call_tags(),
-            "separator": self.style.glue,
-            "at_least_one": True,
-            "stop_after_first": not self.parallel or self.mode == "one",
-        }
 
     def _framed_in_sections(self, content: Format) -> Format:
         style = self.style
@@ -346,6 +345,8 @@ class Turn:
             blocks.append({"type": "optional", "content": self._calls()})
         else:
             free: Format = {"type": "any_text", "excludes": list(style.excludes)}
+            if self.profile == "model":  # as in the other styles, nothing is said
+                free = _const("")
             spoken = _tag(style.content[0], free, list(style.content[1]))
             blocks.append({"type": "optional", "content": spoken})
             blocks.append(self._calls())

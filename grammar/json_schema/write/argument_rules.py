@@ -19,6 +19,7 @@ from stackmask.grammar.json_schema.sets.values import FALSE, NULL, TRUE
 from stackmask.grammar.json_schema.write import argument_styles as types
 from stackmask.grammar.json_schema.write.argument_styles import ArgumentStyle
 from stackmask.grammar.json_schema.write.lowering import ANY_INTEGER, ANY_NUMBER, ANY_WHOLE, Lowering
+from stackmask.grammar.json_schema.write.numbers.number_spellings import number_expr
 from stackmask.grammar.source import charclass
 from stackmask.grammar.source.work import spend
 
@@ -40,12 +41,14 @@ _NAME: Final = ir.Sequence(
     )
 )
 _LINE_BREAK: Final = ir.Literal(b"\n")  # on each side of a value on a line of its own
+LINE_BREAK: Final = ir.Repeat(_LINE_BREAK, 0, 1)
 
 
 class ArgumentWriter:
     """Writes one object as arguments; what is JSON within is the lowering's.
 
-    ``is_plain``: no blanks stand around values, which parsers of servers take for a part of them, and integers are digits.
+    ``blanks``: between markers. ``is_plain``: no blanks stand around values, which parsers of servers take for a part of
+    them, and integers are digits.
     """
 
     def __init__(
@@ -54,6 +57,7 @@ class ArgumentWriter:
         style: ArgumentStyle,
         spell: Callable[[str], ir.Expr],
         excludes: tuple[str, ...],
+        blanks: ir.Expr,
         is_plain: bool = False,
     ) -> None:
         self.lowering = lowering
@@ -61,7 +65,7 @@ class ArgumentWriter:
         self.spell = spell
         self.excludes = excludes
         self.is_plain = is_plain
-        self.blanks = lowering.whitespace.empty
+        self.blanks = blanks
         self.named: dict[State, str] = {}  # rules of the values of nested arguments
         self.pending: list[tuple[str, State | ArrayForm]] = []
         self.has_patterns = False  # a string may then have no way to be written
@@ -229,7 +233,7 @@ class ArgumentWriter:
         lowering.uses_prelude = True
         found = [
             (types.STRING, self.text(ALL)),
-            (types.NUMBER, self.padded(ANY_NUMBER)),
+            (types.NUMBER, self.padded(number_expr(ALL_NUMBERS, plain=lowering.plain_numbers))),
             (types.BOOLEAN, self.padded(choice((ir.Literal(b"true"), ir.Literal(b"false"))))),
             (types.NULL, self.padded(ir.Literal(b"null"))),
         ]
@@ -272,12 +276,13 @@ class ArgumentWriter:
 
     def numbers(self, value: Value) -> ir.Expr:
         """Return the spellings of the numbers of a value."""
-        if value.digits is None and value.number is ALL_NUMBERS:
+        is_any = value.digits is None and not self.lowering.plain_numbers
+        if is_any and value.number is ALL_NUMBERS:
             return ANY_NUMBER
         if self.is_plain and value.digits is None and value.number & INTEGERS == value.number:
             value = copy(value)
             value.whole = True
-        if value.digits is None and value.number is INTEGERS:
+        if is_any and value.number is INTEGERS:
             return ANY_WHOLE if value.whole else ANY_INTEGER
         return self.lowering.numbers(value)
 
