@@ -63,11 +63,12 @@ FORMATS: Final[dict[str, dict[str, Any]]] = {
 }
 PROGRAMMED: Final[dict[str, dict[str, Any]]] = {
     "rules": {"name": REQUIRED, "rules": REQUIRED},
-    "tags_with_separator": {**FORMATS["tags_with_separator"], "max": None},
-    "triggered_tags": {**FORMATS["triggered_tags"], "separator": None, "max": None},
+    "tags_joined": {"tags": REQUIRED, "separators": REQUIRED, "max": None, "trailing": ""},
+    "triggered_tags": {**FORMATS["triggered_tags"], "separators": None, "max": None, "trailing": ""},
 }
-"""Formats for programs: a function that makes the rules, given the markers of a vocabulary, and tags of which there are at most so
-many. Triggered tags with a separator stand together, and end the text."""
+"""Formats for programs: a function that makes the rules, given the markers of a vocabulary, and tags with one of several strings
+between them, at most so many, after which a string may stand. So are triggered tags where separators are given: they
+stand together, and end the text."""
 
 
 class Fields:

@@ -57,6 +57,7 @@ class FormatLowering:
         simple: dict[str, Callable[[Fields], Expr]] = {
             "const_string": lambda f: self.markers.expr(f.text("value")),
             "tags_with_separator": self._tags_with_separator,
+            "tags_joined": self._tags_with_separator,
             "token": lambda f: _token(f, "token"),
             "exclude_token": lambda f: _other_token([*_token_list(f, "exclude_tokens"), *self.end_tokens]),
             "any_tokens": self._any_tokens,
@@ -209,17 +210,23 @@ class FormatLowering:
             else:
                 tags.append(self._tag(tag)[0])
         found = choice(tags)
+        if fields.type == "tags_joined":
+            return self._joined(found, found, fields)
         if not fields.flag("stop_after_first"):
-            found = self._joined(found, found, fields)
+            more = sequence((self.markers.expr(fields.text("separator")), found))
+            found = sequence((found, repeat(more, 0, None)))
         return found if fields.flag("at_least_one") else repeat(found, 0, 1)
 
     def _joined(self, first: Expr, other: Expr, fields: Fields) -> Expr:
-        """Return the first tag and others after it, each after the separator; as many as there may be."""
+        """Return the first tag and others after it, each after a separator."""
         most = fields.count("max", least=1)
-        if most is not None and most > 1:
+        if most == 1:
+            return first
+        if most is not None:
             other = self._rule(other)  # which is written that often
-        more = sequence((self.markers.expr(fields.text("separator")), other))
-        return sequence((first, repeat(more, 0, None if most is None else most - 1)))
+        more = sequence((self._any_of(tuple(fields.items("separators"))), other))
+        trailing = repeat(self.markers.expr(fields.text("trailing")), 0, 1)
+        return sequence((first, repeat(more, 0, None if most is None else most - 1), trailing))
 
     # -- triggers --------------------------------------------------------------------------------------
 
@@ -239,7 +246,7 @@ class FormatLowering:
             last = repeat(self._rule(Intersection((SOME_TEXT, last)), "text"), 0, 1)
         end = self._any_of(ends) if ends else EPSILON
         any_tag = choice([sequence((self.markers.expr(trigger), rest)) for trigger, rest in branches.items()])
-        if fields.value("separator") is not None:
+        if fields.value("separators") is not None:
             called, once = self._joined(called, any_tag, fields), True
         if once and at_least_one:
             return sequence((any_tag, end))

@@ -397,15 +397,18 @@ class TurnParser:
         return found
 
     def _after_call(self, found: list[Delta], final: bool) -> bool:
-        """Leave out what stands between two calls: it is no content."""
-        between, begin = self.style.between, self.style.begin
-        joined = between + begin
-        if not between or self._free == "between":
+        """Leave out what stands between two calls: it is no content. That may be a line break, or nothing."""
+        if self._free == "between":
             return self._go(self._free)
-        if self._text.startswith(joined, self._at):
-            return self._go("call", len(between))
-        if not final and joined.startswith(self._ahead(joined)):
-            return False
+        between, begin = self.style.between, self.style.begin
+        loose = () if between.strip() else ("", "\n")
+        for joined in (between + begin, *(blanks + begin for blanks in loose)):
+            if self._text.startswith(joined, self._at):
+                return self._go("call", len(joined) - len(begin))
+            if not final and joined.startswith(self._ahead(joined)):
+                return False
+        if final and loose and self._text[self._at :] == "\n":
+            self._at += 1  # after the last call
         return self._go(self._free)
 
 

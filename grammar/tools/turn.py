@@ -237,19 +237,21 @@ class Turn:
 
     def _calls(self) -> Format:
         """Return one call, or several in their section."""
-        tags = self._joined(self.style.between)
+        tags = self._joined(**self._between())
         begin, end = self.style.section
         return _tag(begin, tags, end) if begin else tags
 
-    def _joined(self, separator: str) -> Format:
+    def _between(self) -> Format:
+        """Return what stands between calls. In the model profile that may be a line break, in place of nothing and at the end."""
+        between = self.style.between
+        is_loose = self.profile == "model" and not (self.style.section[0] or self.style.ends_with_calls)
+        if not is_loose or between.strip():
+            return {"separators": [between]}
+        return {"separators": list(dict.fromkeys((between, "\n"))), "trailing": "\n"}
+
+    def _joined(self, **between: Any) -> Format:
         """Return as many calls as there may be."""
-        return {
-            "type": "tags_with_separator",
-            "tags": self._call_tags(),
-            "separator": separator,
-            "at_least_one": True,
-            "max": self.most_calls,
-        }
+        return {"type": "tags_joined", "tags": self._call_tags(), "max": self.most_calls, **between}
 
     @property
     def _may_skip_thoughts(self) -> bool:
@@ -293,16 +295,13 @@ class Turn:
             return _any_of(self._calls(), self.answer)
         if style.is_alone:
             return self._calls() if is_called else _any_of(self._calls(), self._other_text(excludes))
-        return {
-            "type": "triggered_tags",
-            "triggers": [style.begin],
-            "tags": [self._calls()] if style.section[0] else self._call_tags(),
-            "at_least_one": is_called,
-            "stop_after_first": bool(style.section[0]) or self.most_calls == 1,
-            "separator": style.between if self.ends_with_calls and not style.section[0] else None,
-            "max": self.most_calls,
-            "excludes": excludes,
-        }
+        found: Format = {"type": "triggered_tags", "triggers": [style.begin], "excludes": excludes}
+        if style.section[0]:
+            return {**found, "tags": [self._calls()], "at_least_one": is_called, "stop_after_first": True}
+        found["tags"] = self._call_tags()
+        if self.ends_with_calls:
+            return {**found, "max": self.most_calls, **self._between()}
+        return {**found, "at_least_one": is_called, "stop_after_first": self.most_calls == 1}
 
     def _other_text(self, excludes: list[str]) -> Format:
         """Return text that does not begin as calls do, where these are all of a turn."""
@@ -321,9 +320,9 @@ class Turn:
         thoughts = self._thoughts()
         blocks: list[Format] = []
         if self.mode == "auto":
-            blocks.append(_any_of(content, self._joined(style.glue)))
+            blocks.append(_any_of(content, self._joined(separators=[style.glue])))
         else:
-            blocks.append(content if self.mode == "none" else self._joined(style.glue))
+            blocks.append(content if self.mode == "none" else self._joined(separators=[style.glue]))
         if thoughts is not None:
             thoughts = thoughts["content"] if self._may_skip_thoughts else thoughts
             led = _sequence(thoughts, _const(style.glue))
