@@ -32,7 +32,9 @@ class Automaton:
                 {rule.name: rule.body for rule in rules.rules.values()}, info.single_bytes, info.silent
             )
         self.lowered: Lowered = lower(rules, store.tables, strip_first_space=info.strip_first_space)
-        self.start_state: int = store.semantics.start(rules.initial, self.lowered.stacked)
+        # rules that were lowered beside ones with a stack are remembered as such, also where the state is another one
+        is_stack = isinstance(rules.initial, tuple) and all(isinstance(text, bytes) for text in rules.initial)
+        self.start_state: int = store.semantics.start(rules.initial, self.lowered.stacked and is_stack)
         if not store.space.is_live(self.lowered.start, self.start_state):  # mutant: no-text
             raise GrammarError([_empty_language(rules)], rules.sources)
         self.numbers_of: dict[int, tuple[int, ...]] = {}

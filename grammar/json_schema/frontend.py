@@ -316,7 +316,12 @@ def argument_rules(
         writers.append(ArgumentWriter(lowering, chosen, spell or as_text, tuple(excludes), blanks, plain))
         return writers[-1].run()
 
-    spelling = "plain" if profile == "exact" else None
+    spelling: str | None = "plain"
+    if profile == "model":
+        spelling = None
+        whitespace = (
+            "compact" if ARGUMENT_STYLES[style].nested else None
+        )  # these have no JSON of several parts
     rules, _ = schema_rules(
         source,
         whitespace=whitespace,

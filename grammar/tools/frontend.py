@@ -31,7 +31,8 @@ def grammar(
     "off", "auto" (may be left out). ``response_format``: a JSON Schema, a dict of OpenAI or a Grammar; the answer is then in it, and
     calls are still possible. ``parallel``: several calls in a turn. ``strict``: for all tools; False allows any object
     as arguments, which ``report`` of the grammar says. ``opened``: the prompt has begun the reasoning.
-    ``profile``: of JSON in arguments and answers, as for ``Grammar.from_json_schema``; "exact" has any blanks here.
+    ``profile``: of JSON in arguments and answers, as for ``Grammar.from_json_schema``; "exact" has any blanks here, "model"
+    at most ``MAX_CALLS`` calls, which end the turn.
     ``limits``: a ``Limits``.
     Raises: ToolError with the place in the request; SchemaError for the schema of a tool or of the answer, with its place.
     """

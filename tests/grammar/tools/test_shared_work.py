@@ -203,3 +203,12 @@ def test_what_is_no_json_is_not_taken_for_bytes() -> None:
     assert known.of(limited, tools.Tool.of) is not made
     with pytest.raises(tools.ToolError, match="name"):
         known.of({**limited, "function": {**limited["function"], "name": bytearray(b"f")}}, tools.Tool.of)
+
+
+def test_a_stack_of_one_grammar_is_not_one_of_the_next() -> None:
+    compiler = sm.Compiler(PLAIN)
+    given = [tool("search", q={})]
+    compiler.compile(tools.grammar("minimax_m3", given))  # which keeps the names of other arguments
+    answer = sm.Grammar.from_json_schema({"type": "array"}, profile="model")
+    made = compiler.compile(tools.grammar("qwen_3_coder", given, reasoning="off", response_format=answer))
+    assert made.matcher().accept_string("[\n  1,\n  2\n]")
