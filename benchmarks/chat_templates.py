@@ -175,13 +175,13 @@ def check(style: str, rendered: Rendered, turn: dict[str, Any]) -> str:
 
     import stackmask as sm
 
-    grammar = sm.tools.grammar(
-        style, TOOLS, opened=rendered.opened, reasoning="on" if rendered.opened else "auto"
-    )
-    matcher = ByteMatcher(grammar)
-    text = next((text for text in _readings(style, rendered.text) if matcher.matches(text)), None)
-    if text is None:
-        return f"not in the grammar: {rendered.text!r}"
+    for profile in ("exact", "model"):
+        reasoning = "on" if rendered.opened else "auto"
+        grammar = sm.tools.grammar(style, TOOLS, opened=rendered.opened, reasoning=reasoning, profile=profile)
+        matcher = ByteMatcher(grammar)
+        text = next((text for text in _readings(style, rendered.text) if matcher.matches(text)), None)
+        if text is None:
+            return f"not in the grammar of the {profile} profile: {rendered.text!r}"
     read = sm.tools.parse(style, text, tools=TOOLS, opened=rendered.opened)
     calls = [(call.name, call.arguments) for call in read.calls]
     if calls != turn.get("calls", []):

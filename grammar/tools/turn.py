@@ -28,7 +28,7 @@ from stackmask.grammar.tools.tool import Tool, named_error, rules_key
 REASONING: Final = ("on", "off", "auto")
 Format = dict[str, Any]
 _BLANKS: Final[Format] = {"type": "regex", "pattern": r"[ \n]*"}
-_FEW_BLANKS: Final[Format] = {"type": "regex", "pattern": r"[ \n]{0,2}"}  # as chat templates write them
+_FEW_BLANKS: Final[Format] = {"type": "regex", "pattern": r"[ \n]{0,3}"}  # as chat templates write them
 _NUMBER: Final[Format] = {"type": "regex", "pattern": "[0-9]+"}
 _SHORT_NUMBER: Final[Format] = {"type": "regex", "pattern": "0|[1-9][0-9]{0,5}"}
 MAX_CALLS: Final = 32  # of a turn in the model profile: a model that repeats itself must stop somewhere

@@ -106,8 +106,12 @@ def test_what_models_write(style: str) -> None:
     text = RENDERED[style]
     begin, end = STYLES[style].thinking
     thought = f"{begin}why{end}" + ("<|start|>assistant" if style == "harmony" else "")
-    for choice, answer in itertools.product(("auto", "required"), (None, ANSWER)):
-        made = tools.grammar(style, [WEATHER, SEARCH], tool_choice=choice, response_format=answer)
+    for choice, answer, profile in itertools.product(
+        ("auto", "required"), (None, ANSWER), ("exact", "model")
+    ):
+        made = tools.grammar(
+            style, [WEATHER, SEARCH], tool_choice=choice, response_format=answer, profile=profile
+        )
         matcher = ByteMatcher(made)
         accepted = text
         if style == "kimi_k3" and answer is not None:
