@@ -157,20 +157,15 @@ def test_every_turn_ends_by_itself(style: str) -> None:
     for (choice, answer), reasoning, parallel in itertools.product(
         [("auto", None), ("auto", ANSWER), ("required", None), (ONE, None)], ("on", "off"), (True, False)
     ):
-        made = tools.grammar(
-            style,
-            TOOLS,
-            tool_choice=choice,
-            reasoning=reasoning,
-            response_format=answer,
-            parallel=parallel,
-            profile="model",
-        )
-        compiled = SMALL.compiler.compile(made)
+        options: dict[str, Any] = {"tool_choice": choice, "reasoning": reasoning, "response_format": answer}
+        options["parallel"] = parallel
+        compiled = SMALL.compiler.compile(tools.grammar(style, TOOLS, profile="model", **options))
+        exact = ByteMatcher(tools.grammar(style, TOOLS, **options))
         begun = begun_turn(how, reasoning, calls=choice == "auto" and answer is None)
         several = parallel and choice != ONE
         for order in SMALL.orders:
             text = SMALL.written(order, compiled.matcher(), begun, MOST * (MAX_CALLS if several else 1))
+            assert exact.matches(text)  # so parsers of servers read it as they read other turns
             turn = tools.parse(style, text, tools=TOOLS)
             assert turn.reasoning == ("Why?" if reasoning == "on" else "")
             assert len(turn.calls) <= (MAX_CALLS if several else 1)
@@ -248,6 +243,11 @@ def test_what_stands_between_calls(choice: str) -> None:
             if in_model:
                 turn = tools.parse(style, text, tools=[stop])
                 assert turn.content == "" and len(turn.calls) == text.count("stop")
+                parser = tools.TurnParser(style, [stop])
+                for char in text:
+                    parser.feed(char)
+                parser.close()
+                assert parser.turn == turn
         assert not takes(style, call + between + call, "model", tool_choice=choice, parallel=False)
         assert not takes(style, f"{call}\n", "model", tool_choice=choice, parallel=False)
 
