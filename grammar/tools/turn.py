@@ -13,6 +13,7 @@ from stackmask.grammar.grammar import Grammar
 from stackmask.grammar.ir import ANY_TEXT, Complement, Intersection, Literal, Rule, RuleSet, Sequence
 from stackmask.grammar.json_schema.document.report import Report
 from stackmask.grammar.json_schema.frontend import schema_rules
+from stackmask.grammar.json_schema.write.argument_styles import ARGUMENT_STYLES
 from stackmask.grammar.json_schema.write.python_arguments import NARROWING as PYTHON_NARROWING
 from stackmask.grammar.normalize import normalize
 from stackmask.grammar.source.diagnostics import StackmaskError
@@ -83,17 +84,23 @@ class Turn:
                 reason = "not strict: any object is allowed as arguments"
                 place = ("", "tools"), self.tools.index(tool)
                 self.report.add("relaxed", place, "strict", reason)
-        if profile == "model" and self.allowed:
-            self._note_profile()
+        if profile == "model" and self.style.arguments == "json" and self.allowed:
+            self.report.add(
+                "narrowed",
+                "",
+                "arguments",
+                "JSON is written in the model profile, without keys that types ignore",
+            )
         if self.style.arguments == PYTHON and self.allowed:
             self.report.add("narrowed", "", "arguments", PYTHON_NARROWING)
+        if profile == "model" and self.allowed:
+            self._note_profile()
         self.answer = self._answer(response_format)
 
     def _note_profile(self) -> None:
-        """Let the report say what the model profile leaves out of calls."""
-        if self.style.arguments not in (TEXT, PYTHON):
-            written = "JSON is" if self.style.arguments == "json" else "values are"
-            reason = f"{written} written in the model profile, without keys that types ignore"
+        """Let the report say what the model profile leaves out of calls, and of arguments between markers."""
+        if self.style.arguments in ARGUMENT_STYLES:
+            reason = "values are written in the model profile, without keys that types ignore"
             self.report.add("narrowed", "", "arguments", reason)
         at_most = "one" if self.most_calls == 1 else f"at most {self.most_calls}"
         self.report.add(
