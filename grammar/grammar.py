@@ -387,8 +387,12 @@ class Grammar(metaclass=Suggesting):
         max_limit: int | None = None,
         allow_comments: bool = False,
         escape: str | None = None,
-        blanks: Literal["any", "single"] = "any",
         new_names: bool = False,
+        double_quotes: Literal["names", "strings"] = "names",
+        without_from: bool = False,
+        profile: Literal["exact", "model"] = "exact",
+        blanks: Literal["any", "single"] | None = None,
+        keywords: Literal["any", "upper"] | None = None,
         limits: Limits | None = None,
     ) -> Grammar:
         """Make the grammar of one query (SELECT, VALUES, WITH … SELECT) of a dialect (``docs/sql.md``).
@@ -399,13 +403,16 @@ class Grammar(metaclass=Suggesting):
         outermost query ends with a LIMIT of at most so many rows. ``allow_comments``: where blanks may stand.
         ``schema``: a database, its DDL or its tables with their columns; names are then those that mean something where
         they stand. ``tables``, ``columns`` (by table) narrow what may be read. ``escape``: a text that may come in place
-        of a query, for what the database cannot answer. ``blanks``: "single" lets no more than one space stand where
-        blanks may, so that a model cannot go on writing blanks. ``new_names``: SELECT may also name what only FROM makes,
-        columns of a query in FROM and aliases of any length; FROM must then make it.
+        of a query, for what the database cannot answer. ``new_names``: SELECT may also name what only FROM makes,
+        columns of a query in FROM and aliases of any length; FROM must then make it. ``double_quotes``: "strings" lets
+        text in double quotes that names nothing be a string, as SQLite does. ``without_from``: the answer may come from no
+        table, by VALUES or SELECT without FROM. ``profile``: "exact", or "model" for what a model is to write:
+        ``blanks="single"``, at most one space where blanks may stand, and ``keywords="upper"``, in capitals alone.
         A grammar is not authorisation: run what it lets through with a role that may only read.
         Raises: SQLError for arguments that mean nothing.
         Cost: about a second for a dialect's first grammar, which is read from its file and made ready.
         """
+        from stackmask.grammar.sql.calls.spelling import Spelling
         from stackmask.grammar.sql.frontend import query_rules
 
         def read() -> Grammar:
@@ -416,11 +423,11 @@ class Grammar(metaclass=Suggesting):
                 columns=columns,
                 escape=escape,
                 new_names=new_names,
+                without_from=without_from,
                 functions=functions,
                 read_only=read_only,
                 max_limit=max_limit,
-                allow_comments=allow_comments,
-                blanks=blanks,
+                spelling=Spelling(profile, allow_comments, blanks, keywords, double_quotes),
             )
             return cls(written, normalized=ready)
 

@@ -11,9 +11,9 @@ from stackmask.grammar.ir import Expr, Literal, RuleSet
 from stackmask.grammar.ir.build import with_bodies
 from stackmask.grammar.source.files import bundled_path, read_text
 from stackmask.grammar.source.work import enter, uncounted
-from stackmask.grammar.sql.calls.blanks import Blanks, blank_rules, check_blanks
 from stackmask.grammar.sql.calls.calls import WORD_END, call_rules, numbers_up_to, seq, without_empty
 from stackmask.grammar.sql.calls.functions import Functions, chosen_functions, names_pattern, safe_functions
+from stackmask.grammar.sql.calls.spelling import Spelling
 from stackmask.grammar.sql.schema.errors import SQLError
 from stackmask.grammar.sql.schema.read import read_schema
 from stackmask.grammar.sql.scope.rules import scoped_rules
@@ -30,8 +30,7 @@ def sql_rules(
     functions: Iterable[str] | str | None,
     read_only: bool,
     max_limit: int | None,
-    allow_comments: bool,
-    blanks: Blanks,
+    spelling: Spelling,
 ) -> RuleSet:
     """Return the rules of ``Grammar.from_sql``; its docstring says what the arguments mean.
 
@@ -40,18 +39,17 @@ def sql_rules(
     enter("reading the dialect")
     dialect = _dialect(dialect)
     _check_limit(max_limit)
-    check_blanks(blanks)
+    spelling = spelling.checked(dialect)
     base = _dialect_rules(dialect, "root" if max_limit is None else "limited")
     changes: dict[str, Expr] = {}
     if functions != "any":
         changes |= call_rules(dialect, _functions(dialect, functions, read_only))
     if not read_only:
         changes["side_effect"] = NO_WORD
-    changes |= blank_rules("", allow_comments, blanks)
     if max_limit is not None:
         changes["MAX_ROWS"] = seq(numbers_up_to(max_limit), WORD_END)
     bodies = {name: rule.body for name, rule in base.rules.items()} | changes
-    return with_bodies(base, without_empty(bodies))
+    return with_bodies(base, without_empty(spelling.respell(bodies, "")))
 
 
 def scoped_sql_rules(
@@ -63,10 +61,10 @@ def scoped_sql_rules(
     functions: Iterable[str] | str | None,
     read_only: bool,
     max_limit: int | None,
-    allow_comments: bool,
     escape: str | None,
-    blanks: Blanks,
     new_names: bool,
+    without_from: bool,
+    spelling: Spelling,
 ) -> tuple[RuleSet, RuleSet]:
     """Return the rules of ``Grammar.from_sql`` over a schema: as written, and as the automaton needs them.
 
@@ -75,7 +73,7 @@ def scoped_sql_rules(
     enter("reading the tables")
     dialect = _dialect(dialect)
     _check_limit(max_limit)
-    check_blanks(blanks)
+    spelling = spelling.checked(dialect)
     if functions == "any":
         raise SQLError(
             'functions: "any" goes with no schema, whose queries call known functions; list their names'
@@ -87,9 +85,9 @@ def scoped_sql_rules(
         catalog,
         _functions(dialect, functions, read_only),
         max_limit=max_limit,
-        allow_comments=allow_comments,
         escape=escape,
-        blanks=blanks,
+        without_from=without_from,
+        spelling=spelling,
     )
 
 
@@ -101,6 +99,8 @@ def query_rules(
     columns: Mapping[str, Iterable[str]] | None,
     escape: str | None,
     new_names: bool,
+    without_from: bool,
+    spelling: Spelling,
     **options: Any,
 ) -> tuple[RuleSet, RuleSet | None]:
     """Return the rules of ``Grammar.from_sql``: as written, and as the automaton needs them where these are known.
@@ -108,17 +108,20 @@ def query_rules(
     Raises: SQLError.
     """
     if schema is not None:
-        of_schema = {"schema": schema, "tables": tables, "columns": columns}
-        return scoped_sql_rules(dialect, escape=escape, new_names=new_names, **of_schema, **options)
+        of_schema = {"schema": schema, "tables": tables, "columns": columns, "without_from": without_from}
+        of_schema |= {"escape": escape, "new_names": new_names}
+        return scoped_sql_rules(dialect, spelling=spelling, **of_schema, **options)
     for name, value in {
         "tables": tables,
         "columns": columns,
         "escape": escape,
         "new_names": new_names or None,
+        "without_from": without_from or None,
+        "double_quotes": None if spelling.double_quotes == "names" else spelling.double_quotes,
     }.items():
         if value is not None:
             raise SQLError(f"{name}: means nothing without a `schema`: a database, its DDL or its tables")
-    return sql_rules(dialect, **options), None
+    return sql_rules(dialect, spelling=spelling, **options), None
 
 
 def _dialect(dialect: str) -> str:

@@ -11,6 +11,7 @@ from typing import Final, TypeAlias
 
 from stackmask.grammar.ebnf.modules import load_rules
 from stackmask.grammar.ir import (
+    NOTHING,
     Capture,
     Choice,
     Dynamic,
@@ -24,15 +25,15 @@ from stackmask.grammar.ir.build import with_bodies
 from stackmask.grammar.normalize import normalize
 from stackmask.grammar.source.files import read_text
 from stackmask.grammar.source.work import spend, uncounted
-from stackmask.grammar.sql.calls.blanks import Blanks, blank_rules
 from stackmask.grammar.sql.calls.calls import WORD_END, numbers_up_to, seq, without_empty
 from stackmask.grammar.sql.calls.functions import Arity, Functions, names_pattern
+from stackmask.grammar.sql.calls.spelling import Spelling
 from stackmask.grammar.sql.scope.postgres.all_actions import PLACES as POSTGRES_PLACES
 from stackmask.grammar.sql.scope.postgres.functions import call_rules as postgres_call_rules
 from stackmask.grammar.sql.scope.postgres.names import PostgresWords
 from stackmask.grammar.sql.scope.postgres.resolvers import resolvers as postgres_resolvers
 from stackmask.grammar.sql.scope.shared.actions import Places
-from stackmask.grammar.sql.scope.shared.names import Words, written_out
+from stackmask.grammar.sql.scope.shared.names import Words, caseless, written_out
 from stackmask.grammar.sql.scope.shared.relations import Catalog
 from stackmask.grammar.sql.scope.shared.state import Query
 from stackmask.grammar.sql.scope.sqlite.all_actions import PLACES
@@ -50,16 +51,21 @@ class Dialect:
     """What makes the rules of a dialect: its places, its dynamic rules, and the rules of its functions."""
 
     places: Places
-    resolvers: Callable[[RuleSet], dict[str, Resolver]]
+    resolvers: Callable[[RuleSet, Callable[[str], Expr]], dict[str, Resolver]]  # and of a keyword
     calls: Callable[[Functions], dict[str, Expr]]
     keywords: str  # the rule of the words that are no names of tables
 
 
 DIALECTS: Final = {
-    "sqlite": Dialect(PLACES, lambda base: resolvers(Words.of(base)), call_rules, "sqlite.reserved"),
+    "sqlite": Dialect(
+        PLACES,
+        lambda base, word: resolvers(Words.of(base), word("ON"), word("USING")),
+        call_rules,
+        "sqlite.reserved",
+    ),
     "postgres": Dialect(
         POSTGRES_PLACES,
-        lambda base: postgres_resolvers(PostgresWords.of(base)),
+        lambda base, word: postgres_resolvers(PostgresWords.of(base), word("ON"), word("USING")),
         postgres_call_rules,
         "NO_NAME",
     ),
@@ -71,9 +77,9 @@ def scoped_rules(
     functions: Functions,
     *,
     max_limit: int | None,
-    allow_comments: bool,
     escape: str | None,
-    blanks: Blanks,
+    without_from: bool,
+    spelling: Spelling,
 ) -> tuple[RuleSet, RuleSet]:
     """Return the rules as written and as the automaton needs them.
 
@@ -84,9 +90,9 @@ def scoped_rules(
     # what the dialect takes is the package's own, what the request adds to it is small
     names = sum(len(names) for groups in functions.by_kind.values() for names in groups.values())
     spend(2_000 + 100 * names + (4 * len(escape) if escape else 0))
-    written, ready = _shared(catalog.dialect, listed, max_limit, allow_comments, escape, blanks)
+    written, ready = _shared(catalog.dialect, listed, max_limit, escape, spelling)
     catalog.is_keyword = partial(_is_keyword, catalog.dialect)
-    start = Query(catalog, None, "root")
+    start = Query(catalog, None, "root", owes_table=not without_from)
     return replace(written, initial=start), replace(ready, initial=start)
 
 
@@ -96,15 +102,14 @@ def _shared(
     name: str,
     listed: Listed,
     max_limit: int | None,
-    allow_comments: bool,
     escape: str | None,
-    blanks: Blanks,
+    spelling: Spelling,
 ) -> tuple[RuleSet, RuleSet]:
     dialect = DIALECTS[name]
     base = _rules(name, max_limit is not None)
     bodies: dict[str, Expr] = {rule: body.body for rule, body in base.rules.items()}
-    bodies |= _calls(name, listed)
-    names = dialect.resolvers(base)
+    bodies = spelling.respell(bodies | _calls(name, listed), f"{name}.")
+    names = dialect.resolvers(base, _capitals if spelling.keywords == "upper" else caseless)
     for rule, resolver in names.items():
         bodies[rule] = Dynamic(follows_restrictions(resolver))
     # words that no state knows stand by themselves: their masks are the same in all states
@@ -116,13 +121,18 @@ def _shared(
             bodies[rule] = Capture(bodies[rule], action)
     for rule in names.keys() & bodies.keys():
         bodies[rule] = seq(bodies[rule], WORD_END)  # mutant: word-end
-    bodies |= blank_rules(f"{name}.", allow_comments, blanks)
+    if spelling.double_quotes == "names":
+        bodies["TEXT"] = NOTHING
     if max_limit is not None:
         bodies["MAX_ROWS"] = seq(numbers_up_to(max_limit), WORD_END)
     if escape is not None:
         bodies[base.start] = Choice((bodies[base.start], Literal(escape.encode())))
     written = with_bodies(base, without_empty(bodies))
     return written, normalize(written)
+
+
+def _capitals(word: str) -> Expr:
+    return Literal(word.encode())
 
 
 @lru_cache(maxsize=32)

@@ -9,7 +9,7 @@ from stackmask.grammar.sql.scope.shared.actions import Places
 from stackmask.grammar.sql.scope.sqlite.all_actions import PLACES as SQLITE_PLACES
 
 SHARED: Final = (
-    "EXISTS_E", "WITH_W", "SELECT_FROM", "SELECT_BARE", "VALUES_WORD", "more_value", "last_value", "STAR", "STAR_OF",
+    "EXISTS_E", "WITH_W", "SELECT_FROM", "SELECT_BARE", "VALUES_V", "VALUES_WORD", "more_value", "last_value", "STAR", "STAR_OF",
     "link_join", "link_natural", "ON_WORD", "USING_WORD", "USING_COMMA", "USING_CLOSE",
 )  # fmt: skip
 PLACES: Final[Places] = {

@@ -75,7 +75,8 @@ def take_table(query: Query, text: bytes) -> Query | None:
 
 def _joined(query: Query, name: str, relation: Relation) -> Query:
     merged = relation.names & frozenset(query.counts()) if query.join.link == "natural" else frozenset[str]()
-    return query._replace(sources=(*query.sources, Source(name, relation, False, merged)))
+    sources = (*query.sources, Source(name, relation, False, merged))
+    return query._replace(sources=sources, reads=query.reads or relation.reads)
 
 
 @place("SCHEMA_NAME")
@@ -130,7 +131,7 @@ def end_from(query: Query, _text: bytes) -> Query | None:
     ended = end_joined(query)
     ended = (
         None
-        if ended is None or star_room(ended)
+        if ended is None or star_room(ended) or ended.lacks_table()
         else leave_needs(ended._replace(phase="where", join=ended.join._replace(side=""), log=()))
     )
     if ended is None:

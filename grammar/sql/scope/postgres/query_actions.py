@@ -13,6 +13,7 @@ from stackmask.grammar.sql.scope.shared.actions import KEPT, Places, entering
 from stackmask.grammar.sql.scope.shared.relations import Relation
 from stackmask.grammar.sql.scope.shared.star_width import list_fits, star_room
 from stackmask.grammar.sql.scope.shared.state import MAX_DEPTH, Definition, Item, Query, Source, Target
+from stackmask.grammar.sql.scope.shared.tables import must_read_next
 
 PLACES: Final[Places] = {}
 place = entering(PLACES)
@@ -36,10 +37,10 @@ def open_query(query: Query, _text: bytes) -> Query | None:
 @reads_at_most(0)
 def open_operand(query: Query, _text: bytes) -> Query | None:
     """Begin a part of a set operation that stands in parentheses."""
-    if query.depth > MAX_DEPTH:
+    if query.depth > MAX_DEPTH - query.owes_table:
         return None
     part = query.new_part()._replace(with_recursive=query.with_recursive, parts=query.parts + 1)
-    return _inner(part, "operand", query.expect)._replace(banned=query.banned)
+    return _inner(part, "operand", query.expect)._replace(banned=query.banned, owes_table=query.owes_table)
 
 
 @place("EXISTS_OPEN")
@@ -54,7 +55,9 @@ def open_exists(query: Query, _text: bytes) -> Query:
 @reads_at_most(0)
 def check_lateral(query: Query, _text: bytes) -> Query | None:
     """Begin LATERAL: the query behind it sees the tables to the left."""
-    if query.join.link == "natural" or query.join.side == "right" or query.depth > MAX_DEPTH:
+    if query.join.link == "natural" or query.join.side == "right":
+        return None
+    if query.depth > MAX_DEPTH - must_read_next(query):
         return None
     return query._replace(phase="lateral")
 
@@ -63,14 +66,15 @@ def check_lateral(query: Query, _text: bytes) -> Query | None:
 @reads_at_most(0)
 def open_derived(query: Query, _text: bytes) -> Query | None:
     """Begin a query in FROM; it must not have columns with names that are needed once and are there."""
-    if query.join.link == "natural" or query.depth > MAX_DEPTH:
+    owes = must_read_next(query)
+    if query.join.link == "natural" or query.depth > MAX_DEPTH - owes:
         return None
     counts = query.counts()
     banned = frozenset(name for name in query.needs.columns if counts[name])
     if query.has_star():
         banned |= query.banned
     kind = "lateral" if query.phase == "lateral" else "derived"
-    return _inner(query, kind, star_room(query))._replace(banned=banned)
+    return _inner(query, kind, star_room(query))._replace(banned=banned, owes_table=owes)
 
 
 @place("WITH_RECURSIVE")
@@ -116,13 +120,16 @@ def close_query(query: Query, _text: bytes) -> Query | None:
     if up is None:
         return None
     head = query.head if query.head is not None else query.items
+    if query.kind == "cte":
+        assert up.defined.name is not None
+        names = up.defined.columns or [item.name for item in head]
+        relation = Relation.of_columns(up.defined.name, names, query.reads)
+        return up._replace(ctes=(*up.ctes, relation), defined=Definition())
+    if query.reads:
+        up = up._replace(reads=True)
     if query.kind in ("derived", "lateral"):
         relation = Relation.of_columns("", [item.name for item in head])
         return up._replace(sources=(*up.sources, Source("", relation)), phase="from")
-    if query.kind == "cte":
-        assert up.defined.name is not None
-        relation = Relation.of_columns(up.defined.name, up.defined.columns or [item.name for item in head])
-        return up._replace(ctes=(*up.ctes, relation), defined=Definition())
     if query.kind == "operand":
         items = tuple(Item(item.name, maybe=item.maybe) for item in head)
         return up._replace(items=items, expect=len(items))
@@ -239,6 +246,8 @@ def end_targets(query: Query, text: bytes) -> Query | None:
 @reads_at_most(KEPT)
 def end_bare(query: Query, text: bytes) -> Query | None:
     """End a select list without FROM."""
-    if query.phase != "bare" or (query.expect is not None and len(query.items) + 1 != query.expect):
+    if query.phase != "bare" or query.lacks_table():
+        return None
+    if query.expect is not None and len(query.items) + 1 != query.expect:
         return None
     return _end_target(query, text, "bare")

@@ -26,16 +26,13 @@ from stackmask.grammar.sql.scope.postgres.tables import (
     schema_tables,
     using_columns,
 )
-from stackmask.grammar.sql.scope.shared.names import KEPT_SETS, Words, caseless
+from stackmask.grammar.sql.scope.shared.names import KEPT_SETS, Words
 from stackmask.grammar.sql.scope.shared.state import Query
 from stackmask.grammar.sql.scope.shared.tables import is_named, must_use
 from stackmask.grammar.sql.scope.sqlite.resolvers import Resolver
 
-ON = caseless("ON")
-USING = caseless("USING")
 
-
-def resolvers(words: PostgresWords) -> dict[str, Resolver]:
+def resolvers(words: PostgresWords, on: Expr, using: Expr) -> dict[str, Resolver]:
     """Return the dynamic rules by name."""
 
     @lru_cache(maxsize=KEPT_SETS)  # the same names give the same object, whose term is remembered
@@ -53,13 +50,13 @@ def resolvers(words: PostgresWords) -> dict[str, Resolver]:
     def free_member(query: Query) -> Expr:
         return words.new_member if may_be_new(query) else NOTHING
 
-    @answers_at_most(ON)
+    @answers_at_most(on)
     def on_word(query: Query) -> Expr:
-        return ON if is_named(query) and not must_use(query) else NOTHING
+        return on if is_named(query) and not must_use(query) else NOTHING
 
-    @answers_at_most(USING)
+    @answers_at_most(using)
     def using_word(query: Query) -> Expr:
-        return USING if is_named(query) and using_columns(query) else NOTHING
+        return using if is_named(query) and using_columns(query) else NOTHING
 
     def order_label(query: Query) -> Expr:
         return spellings(output_names(query.items), words.column) if query.phase in CLOSED else NOTHING

@@ -7,7 +7,7 @@ from typing import Final
 from stackmask.grammar.sql.scope.shared.relations import Relation
 from stackmask.grammar.sql.scope.shared.star_width import star_room
 from stackmask.grammar.sql.scope.shared.state import Query
-from stackmask.grammar.sql.scope.shared.tables import common_columns, own_cte, readable
+from stackmask.grammar.sql.scope.shared.tables import common_columns, must_read_next, own_cte, readable
 
 MOST_COLUMNS: Final = 2  # of a function in FROM
 
@@ -71,5 +71,8 @@ def may_call(query: Query) -> bool:
     """Tell whether a function may stand in FROM here."""
     room = star_room(query)
     return (
-        query.join.link != "natural" and query.join.side != "right" and (room is None or room >= MOST_COLUMNS)
+        query.join.link != "natural"
+        and query.join.side != "right"
+        and (room is None or room >= MOST_COLUMNS)
+        and not must_read_next(query)
     )

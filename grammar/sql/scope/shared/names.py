@@ -48,9 +48,6 @@ class Words:
     free: Expr  # any short word that may be an alias
     new: Expr  # any word that may be a column or a table
 
-    on: Expr
-    using: Expr
-
     @classmethod
     def of(cls, rules: RuleSet) -> Words:
         """Read the words of `sqlite.ebnf` in rules that import it."""
@@ -63,8 +60,6 @@ class Words:
             names_pattern(no_column, {}).fullmatch,
             Intersection((SHORT, Complement(no_column))),
             Intersection((LONG, Complement(no_column))),
-            caseless("ON"),
-            caseless("USING"),
         )
 
     @staticmethod

@@ -119,7 +119,8 @@ def _missing_columns(scope: Query) -> int:
 def _missing_tables(scope: Query) -> tuple[str, tuple[Table, ...]]:
     """Return a name for the last table, and the tables that are not there yet."""
     needs, columns = _unmet(scope)
-    if not needs and not columns and scope.sources:
+    lacks = scope.lacks_table() or not scope.sources
+    if not needs and not columns and not lacks:
         return "", ()
     suppliers = _suppliers(scope)
     found: dict[str, tuple[str, Relation]] = {}
@@ -137,8 +138,8 @@ def _missing_tables(scope: Query) -> tuple[str, tuple[Table, ...]]:
             break
         chosen.append((best[1].name, *best))
         columns -= best[1].usable_names
-    if not chosen and not scope.sources and suppliers:
-        chosen.append((suppliers[0][1].name, *suppliers[0]))
+    if not chosen and lacks:
+        chosen += [(entry[1].name, *entry) for entry in suppliers if entry[1].reads][:1]
     return written(scope.catalog, named) if named else "", _linked(scope, chosen)
 
 

@@ -32,9 +32,10 @@ class Relation:
 
     ``columns``: folded names in order, None for a column that cannot be named. ``usable``: those that a query may
     name, folded, with their spelling. ``key``: of these, the primary key, as far as it is known. ``is_whole``: every column may be used, so ``*`` may stand for them.
+    ``reads``: it is a table of the schema, or a query that reads one.
     """
 
-    __slots__ = ("__dict__", "_hash", "columns", "key", "name", "spelled", "usable")
+    __slots__ = ("__dict__", "_hash", "columns", "key", "name", "reads", "spelled", "usable")
 
     def __init__(
         self,
@@ -43,16 +44,18 @@ class Relation:
         usable: Mapping[str, str],
         spelled: str,
         key: frozenset[str] = frozenset(),
+        reads: bool = True,
     ) -> None:
         self.key = key
+        self.reads = reads
         self.name = name
         self.columns = columns
         self.usable = dict(usable)
         self.spelled = spelled
-        self._hash = hash((name, columns, tuple(self.usable.items()), key))
+        self._hash = hash((name, columns, tuple(self.usable.items()), key, reads))
 
     @classmethod
-    def of_query(cls, name: str, columns: Iterable[str | None]) -> Relation:
+    def of_query(cls, name: str, columns: Iterable[str | None], reads: bool = False) -> Relation:
         """Return what a query gives: of columns with the same name only the first can be named."""
         found: list[str | None] = []
         usable: dict[str, str] = {}
@@ -63,14 +66,14 @@ class Relation:
             else:
                 found.append(known)
                 usable[known] = column or ""
-        return cls(fold(name), tuple(found), usable, name)
+        return cls(fold(name), tuple(found), usable, name, reads=reads)
 
     @classmethod
-    def of_columns(cls, name: str, columns: Iterable[str | None]) -> Relation:
+    def of_columns(cls, name: str, columns: Iterable[str | None], reads: bool = False) -> Relation:
         """Return what a PostgreSQL query gives: of columns with the same name none can be named."""
         found = tuple(columns)
         usable = {column: column for column in found if column is not None and found.count(column) == 1}
-        return cls(name, found, usable, name)
+        return cls(name, found, usable, name, reads=reads)
 
     def __hash__(self) -> int:
         return self._hash
@@ -83,6 +86,7 @@ class Relation:
             and self.columns == other.columns
             and self.usable == other.usable
             and self.key == other.key
+            and self.reads == other.reads
         )
 
     @cached_property

@@ -155,6 +155,8 @@ class _Fields(NamedTuple):
     qualifier: str | None = None
     in_aggregate: int = 0
     in_window: int = 0
+    owes_table: bool = False  # each part must read a table of the schema
+    reads: bool = False  # the part does, or a query within it; without that duty, any part
     # PostgreSQL, see `postgres/grouping.py`
     with_recursive: bool = False
     distinct: bool = False
@@ -192,7 +194,13 @@ class Query(_Fields):
             parts=self.parts,
             banned=self.banned,
             expect=self.expect,
+            owes_table=self.owes_table,
+            reads=self.reads and not self.owes_table,
         )
+
+    def lacks_table(self) -> bool:
+        """Return whether the part must read a table, and does not yet."""
+        return self.owes_table and not self.reads
 
     def counts(self) -> Counter[str]:
         """Return how many tables of FROM have each name; columns made one count once."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from stackmask.grammar.sql.scope.shared.relations import Relation
 from stackmask.grammar.sql.scope.shared.star_width import star_room
-from stackmask.grammar.sql.scope.shared.state import Query, counts_of, usable_of
+from stackmask.grammar.sql.scope.shared.state import MAX_DEPTH, Query, counts_of, usable_of
 
 
 def own_cte(query: Query) -> Relation | None:
@@ -26,6 +26,11 @@ def listed_relations(scope: Query) -> dict[str, Relation]:
     return relations
 
 
+def must_read_next(query: Query) -> bool:
+    """Return whether FROM must name a table before anything else: a star may leave no room for another one after it."""
+    return query.lacks_table() and (star_room(query) is not None or query.depth >= MAX_DEPTH)
+
+
 def readable(query: Query) -> frozenset[str]:
     """Return the tables that FROM may name next, as they are spelled.
 
@@ -36,9 +41,12 @@ def readable(query: Query) -> frozenset[str]:
     usable = query.usable()
     star = query.has_star()
     room = star_room(query)
+    needs_table = must_read_next(query)
     found = set()
     relations = listed_relations(query)
     for relation in relations.values():
+        if needs_table and not relation.reads:
+            continue
         both = relation.names & once
         if both and query.join.link != "natural":
             mendable = query.join.link == "join" and all(

@@ -28,7 +28,7 @@ def take_star(query: Query, _text: bytes) -> Query | None:
 def take_star_of(query: Query, _text: bytes) -> Query | None:
     """Select all columns of a table, which must be one of FROM."""
     alias = query.qualifier
-    if query.phase != "list" or query.expect is not None or alias is None:
+    if query.phase != "list" or query.expect is not None or alias is None or not star_fits(query):
         return None
     needs = query.needs.with_table(alias, frozenset(), True)
     return query._replace(needs=needs, target=query.target._replace(star=alias))
@@ -81,6 +81,8 @@ def end_targets(query: Query, text: bytes) -> Query | None:
 @reads_at_most(KEPT)
 def end_bare(query: Query, text: bytes) -> Query | None:
     """End a select list without FROM."""
-    if query.phase != "bare" or (query.expect is not None and len(query.items) + 1 != query.expect):
+    if query.phase != "bare" or query.lacks_table():
+        return None
+    if query.expect is not None and len(query.items) + 1 != query.expect:
         return None
     return _end_target(query, text)

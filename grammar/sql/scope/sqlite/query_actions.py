@@ -9,6 +9,7 @@ from stackmask.grammar.sql.scope.shared.actions import KEPT, NAMED, Places, ente
 from stackmask.grammar.sql.scope.shared.relations import Relation, fold, read_name
 from stackmask.grammar.sql.scope.shared.star_width import star_room
 from stackmask.grammar.sql.scope.shared.state import MAX_DEPTH, Definition, Item, Query, Source
+from stackmask.grammar.sql.scope.shared.tables import must_read_next
 
 PLACES: Final[Places] = {}
 place = entering(PLACES)
@@ -47,13 +48,14 @@ def open_exists(query: Query, _text: bytes) -> Query:
 @reads_at_most(0)
 def open_derived(query: Query, _text: bytes) -> Query | None:
     """Begin a query in FROM; it must not have columns with names that are needed once and are there."""
-    if query.join.link == "natural" or query.depth > MAX_DEPTH:
+    owes = must_read_next(query)
+    if query.join.link == "natural" or query.depth > MAX_DEPTH - owes:
         return None
     counts = query.counts()
     banned = frozenset(name for name in query.needs.columns | query.needs.strings if counts[name])
     if query.has_star():
         banned |= query.banned
-    return _inner(query, "derived", star_room(query))._replace(banned=banned)
+    return _inner(query, "derived", star_room(query))._replace(banned=banned, owes_table=owes)
 
 
 @place("CTE_NAME")
@@ -91,13 +93,16 @@ def close_query(query: Query, _text: bytes) -> Query | None:
     if up is None:
         return None
     head = query.head if query.head is not None else query.items
+    if query.kind == "cte":
+        assert up.defined.name is not None
+        names = up.defined.columns or [item.name for item in head]
+        relation = Relation.of_query(up.defined.name, names, query.reads)
+        return up._replace(ctes=(*up.ctes, relation), defined=Definition())
+    if query.reads:
+        up = up._replace(reads=True)
     if query.kind == "derived":
         relation = Relation.of_query("", [item.name for item in head])
         return up._replace(sources=(*up.sources, Source("", relation)))
-    if query.kind == "cte":
-        assert up.defined.name is not None
-        relation = Relation.of_query(up.defined.name, up.defined.columns or [item.name for item in head])
-        return up._replace(ctes=(*up.ctes, relation), defined=Definition())
     return up
 
 
@@ -117,6 +122,13 @@ def begin_list(query: Query, _text: bytes) -> Query | None:
 def begin_bare(query: Query, _text: bytes) -> Query:
     """Begin a select list without FROM."""
     return _begin(query, "bare")
+
+
+@place("VALUES_V")
+@reads_at_most(0)
+def check_values(query: Query, _text: bytes) -> Query | None:
+    """Begin the word VALUES, whose rows come from no table."""
+    return None if query.owes_table else query
 
 
 @place("VALUES_WORD")

@@ -20,7 +20,7 @@ from stackmask.grammar.sql.scope.sqlite.lookup import (
 Resolver: TypeAlias = Callable[[Any], Expr]  # of a Query
 
 
-def resolvers(words: Words) -> dict[str, Resolver]:
+def resolvers(words: Words, on: Expr, using: Expr) -> dict[str, Resolver]:
     """Return the dynamic rules by name."""
 
     def spelled(query: Query, names: frozenset[str]) -> frozenset[str]:
@@ -50,13 +50,13 @@ def resolvers(words: Words) -> dict[str, Resolver]:
     def table(query: Query) -> Expr:
         return spellings(readable(query), words.reserved)
 
-    @answers_at_most(words.on)
+    @answers_at_most(on)
     def on_word(query: Query) -> Expr:
-        return words.on if is_named(query) and not must_use(query) else NOTHING
+        return on if is_named(query) and not must_use(query) else NOTHING
 
-    @answers_at_most(words.using)
+    @answers_at_most(using)
     def using_word(query: Query) -> Expr:
-        return words.using if is_named(query) and common_columns(query) else NOTHING
+        return using if is_named(query) and common_columns(query) else NOTHING
 
     def using_column(query: Query) -> Expr:
         return spellings(spelled(query, common_columns(query)), words.reserved)
