@@ -23,10 +23,11 @@ from stackmask.runtime.cli.checking import compile_for_text, explain, judge
 from stackmask.runtime.cli.confidence import is_unsure, mean_log_probability
 from stackmask.runtime.cli.console import messages, output, show, show_error
 from stackmask.runtime.cli.database import ANSWER_BYTES, Database, QueryError, Rows
-from stackmask.runtime.cli.loading import load_model, refuse_missing_folder
+from stackmask.runtime.cli.loading import load_model, refuse_missing_model
 from stackmask.runtime.cli.open_database import open_database
 from stackmask.runtime.cli.prompts import Prompt, describe_table, make_embedded_prompt, make_prompt
 from stackmask.runtime.cli.tables import Format, show_rows
+from stackmask.runtime.cli.unknown_words import note_unknown_words
 from stackmask.runtime.embedded import bundled_database, bundled_names, can_read, prompt_for
 
 ANSWERED, FAILED = 0, 1
@@ -64,7 +65,7 @@ def run_sql(question: str, db: str | None, model_name: str | None, how: Asking) 
 
 
 def _ask(question: str, db: str | None, model_name: str | None, how: Asking, notes: list[str]) -> int:
-    refuse_missing_folder(model_name)
+    refuse_missing_model(model_name)
     source, known = find_database(db)
     with closing(open_database(source)) as database:  # errors of the database come before the model is loaded
         if model_name is None and not known and not can_read():
@@ -80,6 +81,9 @@ def _ask(question: str, db: str | None, model_name: str | None, how: Asking, not
             return FAILED
         if not how.constrained and not only_reads(query, database.dialect):
             return FAILED
+        strange = None if how.explain else note_unknown_words(question, query, database)
+        if strange is not None:
+            notes.append(strange)
         return _answer(database, query, how)
 
 
@@ -118,15 +122,12 @@ def find_database(db: str | None) -> tuple[str | Path, bool]:
 
 
 def make_grammar(database: Database) -> Grammar:
-    """Return the grammar that queries of a database are written in: with its names, and without runs of blanks.
-
-    Small models lose themselves in blanks, and nobody reads more than one.
-    """
+    """Return the grammar that queries of a database are written in: with its names, and as a model is to spell them."""
     try:
-        return Grammar.from_sql(database.dialect, schema=database.schema, blanks="single")
+        return Grammar.from_sql(database.dialect, schema=database.schema, profile="model")
     except SQLError as error:
         show_error(f"note: names of tables and columns are not checked ({error})")
-    return Grammar.from_sql(database.dialect, blanks="single")
+    return Grammar.from_sql(database.dialect, profile="model")
 
 
 def _prompt(

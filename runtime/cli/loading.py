@@ -2,18 +2,26 @@
 
 from __future__ import annotations
 
+import contextlib
+import socket
+import threading
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
+from urllib.parse import urlsplit
+from urllib.request import getproxies, proxy_bypass
 
 from stackmask.runtime.embedded import load_embedded, load_embedded_tokenizer
 from stackmask.runtime.extras import require
 from stackmask.runtime.generation.errors import GenerationError
 
+CONNECT_SECONDS: Final = 2.0
 
-def refuse_missing_folder(name: str | None) -> None:
-    """Refuse a name that is the path of a folder, where there is none: a hub would only say that it is no name of its own.
+
+def refuse_missing_model(name: str | None) -> None:
+    """Refuse the path of a folder that is not there, and a name of the hub that can only be loaded from there, offline.
 
     Raises: GenerationError.
+    Cost: for a name of the hub up to ``CONNECT_SECONDS``. Nothing large is imported.
     """
     if name is None:
         return
@@ -24,8 +32,48 @@ def refuse_missing_folder(name: str | None) -> None:
         raise GenerationError(
             f"cannot load the model {name}: {what}; --model takes a folder, or a name of the hub (owner/model)"
         )
-    if path.is_dir() and not (path / "config.json").is_file():
-        raise GenerationError(f"cannot load the model {name}: the folder has no config.json")
+    if path.is_dir():
+        if not (path / "config.json").is_file():
+            raise GenerationError(f"cannot load the model {name}: the folder has no config.json")
+        return
+    with contextlib.suppress(ImportError):  # what is missing is said later
+        _is_offline(name)
+
+
+def _is_offline(name: str) -> bool:
+    """Return whether a model is to be taken from this machine. Raises: GenerationError if it has to, and is not there."""
+    from huggingface_hub import constants, try_to_load_from_cache
+    from huggingface_hub.errors import HFValidationError
+
+    if Path(name).is_dir() or (not constants.HF_HUB_OFFLINE and _is_reachable(constants.ENDPOINT)):
+        return False
+    with contextlib.suppress(HFValidationError):  # no name of the hub, which transformers says
+        if not isinstance(try_to_load_from_cache(name, "config.json"), str):
+            why = (
+                "HF_HUB_OFFLINE is set"
+                if constants.HF_HUB_OFFLINE
+                else f"{constants.ENDPOINT} cannot be reached"
+            )
+            raise GenerationError(f"cannot load the model {name}: it is not on this machine, and {why}")
+    return True
+
+
+def _is_reachable(url: str) -> bool:
+    """Return whether a server, or the proxy before it, takes a connection. The hub's own client tries for a minute and a half."""
+    host = urlsplit(url).hostname or ""
+    proxy = None if proxy_bypass(host) else getproxies().get(urlsplit(url).scheme)
+    place = urlsplit(proxy if proxy and "://" in proxy else f"http://{proxy}" if proxy else url)
+    port = place.port or (443 if place.scheme == "https" else 80)
+    found: list[bool] = []
+
+    def connect() -> None:
+        with contextlib.suppress(OSError), socket.create_connection((place.hostname, port), CONNECT_SECONDS):
+            found.append(True)
+
+    attempt = threading.Thread(target=connect, daemon=True)  # nothing else bounds the look-up of a name
+    attempt.start()
+    attempt.join(CONNECT_SECONDS)
+    return bool(found)
 
 
 def load_model(name: str | None, *, reading: bool = False) -> tuple[Any, Any]:
@@ -35,7 +83,7 @@ def load_model(name: str | None, *, reading: bool = False) -> tuple[Any, Any]:
 
     Raises: MissingExtraError without the extra ``hf``; GenerationError if there is no such model.
     """
-    refuse_missing_folder(name)
+    refuse_missing_model(name)
     with require("hf"):
         import torch
         import transformers  # noqa: F401  # both are there: what follows needs them, but not all of their parts
@@ -47,11 +95,10 @@ def load_model(name: str | None, *, reading: bool = False) -> tuple[Any, Any]:
 
     logging.set_verbosity_error()  # type: ignore[no-untyped-call]
     logging.disable_progress_bar()  # type: ignore[no-untyped-call]
-    if name.startswith((".", "/", "~")) and not Path(name).expanduser().is_dir():
-        raise GenerationError(f"no such folder of a model: {name}")
     try:
-        tokenizer = AutoTokenizer.from_pretrained(name)
-        model: Any = AutoModelForCausalLM.from_pretrained(name, dtype="auto")
+        here = _is_offline(name)
+        tokenizer = AutoTokenizer.from_pretrained(name, local_files_only=here)
+        model: Any = AutoModelForCausalLM.from_pretrained(name, dtype="auto", local_files_only=here)
     except (OSError, ValueError) as error:
         first = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
         raise GenerationError(f"cannot load the model {name}: {first}") from None
@@ -65,10 +112,11 @@ def load_tokenizer(name: str | None) -> Any:
     """
     if name is None:
         return load_embedded_tokenizer()
+    refuse_missing_model(name)
     with require("hf"):
         from transformers import AutoTokenizer
     try:
-        return AutoTokenizer.from_pretrained(name)
+        return AutoTokenizer.from_pretrained(name, local_files_only=_is_offline(name))
     except (OSError, ValueError) as error:
         first = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
         raise GenerationError(f"cannot load the tokenizer of {name}: {first}") from None

@@ -156,16 +156,16 @@ def describe_table(table: Table, schema: Schema, keys: Keys) -> str:
         if primary == (column.name,):
             parts.append("PRIMARY KEY")
         if column.name in references:
-            parts.append(f"REFERENCES {_qualified(references[column.name], schema)}")
+            parts.append(f"REFERENCES {_place(references[column.name], schema)}")
         entries.append(" ".join(parts))
     if len(primary) > 1:
         entries.append(f"PRIMARY KEY ({', '.join(spell(name, schema) for name in primary)})")
     for reference in keys.foreign.get(key, ()):
         if len(reference.columns) > 1:
             listed = ", ".join(spell(name, schema) for name in reference.columns)
-            entries.append(f"FOREIGN KEY ({listed}) REFERENCES {_qualified(reference.table, schema)}")
+            entries.append(f"FOREIGN KEY ({listed}) REFERENCES {_place(reference.table, schema)}")
     kind = "VIEW" if table.is_view else "TABLE"
-    return f"CREATE {kind} {_qualified(key, schema)} ({', '.join(entries)});"
+    return f"CREATE {kind} {qualified(table, schema)} ({', '.join(entries)});"
 
 
 def spell(name: str, schema: Schema) -> str:
@@ -174,7 +174,12 @@ def spell(name: str, schema: Schema) -> str:
     return name if plain else quoted(name)
 
 
-def _qualified(key: TableKey, schema: Schema) -> str:
+def qualified(table: Table, schema: Schema) -> str:
+    """Return the name of a table as the dialect needs it written, with its schema if it needs that."""
+    return _place((table.schema, table.name), schema)
+
+
+def _place(key: TableKey, schema: Schema) -> str:
     place, name = key
     if place is None or place in schema.default_schemas[: 2 if schema.dialect == "sqlite" else None]:
         return spell(name, schema)

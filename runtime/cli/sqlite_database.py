@@ -45,6 +45,10 @@ class SQLiteDatabase:
         self._clock = clock
         self._connection = open_table_file(path) if is_table_file(path) else open_file(path)
         try:
+            if hasattr(
+                self._connection, "setconfig"
+            ):  # Python 3.12; before it the grammar alone sees to this
+                self._connection.setconfig(sqlite3.SQLITE_DBCONFIG_DQS_DML, False)
             # virtual tables connect when the schema is read: some of them prepare writes there, though they make none
             self.schema = read_connection(self._connection)
             if not self.schema.tables:

@@ -7,7 +7,17 @@ from typing import Final, NamedTuple
 from typing import Literal as OneOf
 
 from stackmask.grammar.ebnf.lower import SKIP_RULE
-from stackmask.grammar.ir import NOTHING, CharClass, Choice, Expr, Literal, NotFollowedBy, Repeat, RuleRef, Sequence
+from stackmask.grammar.ir import (
+    NOTHING,
+    CharClass,
+    Choice,
+    Expr,
+    Literal,
+    NotFollowedBy,
+    Repeat,
+    RuleRef,
+    Sequence,
+)
 from stackmask.grammar.ir.build import rewrite
 from stackmask.grammar.sql.schema.errors import SQLError
 
