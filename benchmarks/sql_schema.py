@@ -4,7 +4,9 @@
     python benchmarks/sql_schema.py --masks [--write] [--queries N]     masks and compile times alone
 
 *Gold*: queries of Spider and BIRD that SQLite prepares in a database with their tables, under ``from_sql("sqlite",
-schema=…)``. *Models*: what models wrote for BIRD, split by whether SQLite prepares it. *Masks*: fills along gold queries with
+schema=…)``: as they are (``double_quotes="strings"``), and by default once their strings stand in single quotes. *Misspelt*: such
+queries with one name that SQLite does not find, written in four ways. *Models*: what models wrote for BIRD, split by whether SQLite
+prepares it, with ``double_quotes="strings"`` and ``without_from``. *Masks*: fills along gold queries with
 the Llama-3 vocabulary, the first time (*cold*, processor time; *later*: in the queries after the first ten, when
 the places of the dialect have been met, but not those names) and again, and what all masks and steps of a query cost
 that was not met before. *Compile*: from tables to a compiled grammar, once the dialect is ready, as it is after the first
@@ -15,6 +17,7 @@ from __future__ import annotations
 
 import argparse
 import random
+import re
 import sqlite3
 import time
 from collections import Counter
@@ -38,6 +41,11 @@ from stackmask.grammar.grammar import Grammar
 GOLD = {"Spider": "spider/dev.jsonl", "BIRD": "bird/dev.jsonl.xz"}
 MODELS = "bird-llm-output/sqlite.jsonl.xz"
 LEARNT = 10  # queries after which the places of the dialect have been met
+MISSPELT = 1_000
+STRINGS = {"double_quotes": "strings"}
+FREE = {**STRINGS, "without_from": True}  # what the figures of models were measured with
+PIECES = re.compile(r"""'(?:[^']|'')*'|"((?:[^"]|"")*)"|\w+""")
+WAYS = {"bare": "{}", "double quotes": '"{}"', "brackets": "[{}]", "backticks": "`{}`"}
 ERRORS = ("no such column", "ambiguous column", "no such table", "no such function", "syntax")
 
 
@@ -47,7 +55,7 @@ class Judges:
     def __init__(self, everything: dict[str, Tables]) -> None:
         self.everything = everything
         self.compiler = sm.Compiler(byte_vocabulary())
-        self.compiled: dict[str, Any] = {}
+        self.compiled: dict[Any, Any] = {}
         self.databases: dict[str, sqlite3.Connection] = {}
 
     def error(self, name: str, query: str) -> str | None:
@@ -60,31 +68,84 @@ class Judges:
             return str(error)
         return None
 
-    def accepts(self, name: str, query: str) -> bool:
-        """Tell whether the grammar takes the query."""
-        if name not in self.compiled:
-            grammar = Grammar.from_sql("sqlite", schema=self.everything[name])
-            self.compiled[name] = self.compiler.compile(grammar)
-        matcher = self.compiled[name].matcher()
+    def accepts(self, name: str, query: str, **options: Any) -> bool:
+        """Return whether the grammar takes the query."""
+        key = name, *options.items()
+        if key not in self.compiled:
+            grammar = Grammar.from_sql("sqlite", schema=self.everything[name], **options)
+            self.compiled[key] = self.compiler.compile(grammar)
+        matcher = self.compiled[key].matcher()
         return bool(matcher.accept_string(query) and matcher.is_accepting())
 
+    def requoted(self, name: str, query: str) -> str:
+        """Return the query with its strings in single quotes: what SQLite does not find in brackets is one."""
 
-def coverage(pack: Path, judges: Judges, examples: int) -> list[dict[str, Any]]:
-    """Return how many gold queries pass."""
+        def single(piece: re.Match[str]) -> str:
+            text = piece[1]
+            if text is None:
+                return piece[0]
+            text = text.replace('""', '"')
+            in_brackets = f"{query[: piece.start()]}[{text}]{query[piece.end() :]}"
+            if "]" not in text and self.error(name, in_brackets) is None:
+                return piece[0]
+            return "'" + text.replace("'", "''") + "'"
+
+        return PIECES.sub(single, query)
+
+
+def coverage(pack: Path, judges: Judges, examples: int) -> tuple[list[dict[str, Any]], dict[str, Any]]:
+    """Return how many gold queries pass, and of the same with a misspelt name."""
     result = []
+    taken = []
     for title, file in GOLD.items():
         rows = [r for r in read_rows(pack, file) if judges.error(r["db_id"], r["query"]) is None]
-        refused = [r["query"] for r in rows if not judges.accepts(r["db_id"], r["query"])]
-        n = len(rows)
-        result.append(
-            {
-                "set": title,
-                "statements": n,
-                "accepted": n - len(refused),
-                "share": round(1 - len(refused) / n, 4),
-            }
-        )
-        print(result[-1], *refused[:examples], sep="\n    ")
+        figures: dict[str, Any] = {"set": title, "statements": len(rows)}
+        print(figures)
+        requoted = [(r["db_id"], judges.requoted(r["db_id"], r["query"])) for r in rows]
+        for kind, options, pairs in (
+            ("as written", STRINGS, [(r["db_id"], r["query"]) for r in rows]),
+            ("single quotes", {}, requoted),
+        ):
+            passes = [judges.accepts(*pair, **options) for pair in pairs]
+            figures[kind] = {"accepted": sum(passes), "share": round(sum(passes) / len(rows), 4)}
+            refused = [query for (_, query), passed in zip(pairs, passes, strict=True) if not passed]
+            print(kind, figures[kind], *refused[:examples], sep="\n    ")
+        taken += [pair for pair in requoted if judges.accepts(*pair)]
+        result.append(figures)
+    return result, misspelt(taken, judges, examples)
+
+
+def misspelt(queries: list[tuple[str, str]], judges: Judges, examples: int) -> dict[str, Any]:
+    """Return how many queries pass with a name of the schema misspelt, by the way in which it is written."""
+    choice = random.Random(1)
+    counts: Counter[str] = Counter()
+    while counts["queries"] < MISSPELT:
+        name, query = choice.choice(queries)
+        tables = judges.everything[name]
+        known = {word.lower() for word in (*tables, *(c for columns in tables.values() for c in columns))}
+        places = [p for p in PIECES.finditer(query) if (p[1] or p[0]).lower() in known]
+        if not places:
+            continue
+        place = choice.choice(places)
+        text = place[1] or place[0]
+        letter = choice.randrange(len(text))
+        wrong = text[:letter] + choice.choice(("", text[letter] * 2, "x")) + text[letter + 1 :]
+        before, after = query[: place.start()], query[place.end() :]
+        # an alias is not one of the schema, and may be any word: SQLite says so of a word in brackets
+        if (
+            not re.fullmatch(r"[A-Za-z_]\w*", wrong)
+            or judges.error(name, f"{before}[{wrong}]{after}") is None
+        ):
+            continue
+        kind = tuple(WAYS)[counts["queries"] % len(WAYS)]
+        counts["queries"] += 1
+        text = before + WAYS[kind].format(wrong) + after
+        if judges.accepts(name, text):
+            counts[kind] += 1
+            if counts[kind] <= examples:
+                print("    wrongly accepted:", name, repr(text))
+    result = {"queries": counts["queries"], "accepted": {kind: counts[kind] for kind in WAYS}}
+    print(result)
     return result
 
 
@@ -93,7 +154,7 @@ def models(pack: Path, judges: Judges, examples: int) -> dict[str, Any]:
     counts: Counter[tuple[str, bool]] = Counter()
     for row in read_rows(pack, MODELS):
         error = judges.error(row["db_id"], row["query"])
-        passes = judges.accepts(row["db_id"], row["query"])
+        passes = judges.accepts(row["db_id"], row["query"], **FREE)
         kind = "prepared" if error is None else next((e for e in ERRORS if e in error), "other")
         counts[kind, passes] += 1
         if error is not None and passes and examples:
@@ -190,8 +251,10 @@ def main() -> None:
             print(write_result("sql_schema_masks", command, timed, sqlite=sqlite3.sqlite_version))
         return
     judges = Judges(everything)
+    gold, wrong = coverage(pack, judges, options.examples)
     result = {
-        "gold": coverage(pack, judges, options.examples),
+        "gold": gold,
+        "misspelt": wrong,
         "models": models(pack, judges, options.examples),
         "masks": masks(pack, everything, options.queries),
     }

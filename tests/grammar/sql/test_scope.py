@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 import sqlite3
 from functools import cache
 from typing import Any
@@ -31,26 +32,57 @@ SELECT title FROM singer, singer_in_concert JOIN concert USING (concert_id)
 SELECT singer_id FROM singer NATURAL JOIN singer_in_concert
 SELECT singer_id FROM singer JOIN singer_in_concert USING (singer_id)
 SELECT "stadium id", `stadium id`, [stadium id] FROM concert
-SELECT "select" FROM "Order" WHERE "Order".name = "no column of this name"
 SELECT count(*) FROM (SELECT name FROM singer GROUP BY name HAVING count(*) > 1)
 SELECT (SELECT title FROM concert WHERE concert.year = s.age) FROM singer s
 SELECT name FROM singer WHERE EXISTS (SELECT 1 FROM singer_in_concert WHERE singer_id = singer.singer_id)
 SELECT name FROM singer WHERE singer_id IN (SELECT singer_id FROM singer_in_concert UNION SELECT 3)
 WITH old(n, a) AS (SELECT name, age FROM singer), x AS (SELECT n FROM old) SELECT x.n, old.a FROM x JOIN old USING (n)
-WITH RECURSIVE r AS (SELECT 1 AS k UNION ALL SELECT k + 1 FROM r WHERE k < 9) SELECT k FROM r
 SELECT name, rank() OVER (PARTITION BY age ORDER BY name) AS place FROM singer ORDER BY place
 SELECT age AS a, count(DISTINCT name) AS n FROM singer WHERE a > 3 GROUP BY a HAVING n > 2 ORDER BY n DESC, 1
 SELECT name FROM singer UNION SELECT title FROM concert ORDER BY 1
-VALUES (1, 2), (3, 4)
 SELECT singer.* FROM singer LEFT JOIN concert ON year = age
 SELECT name FROM (SELECT name, age FROM singer) AS s WHERE s.age > 3
 SELECT * FROM singer UNION SELECT * FROM singer
 SELECT title, name, age FROM concert, singer EXCEPT SELECT concert_id, * FROM singer_in_concert
-SELECT 1, 2, 3 UNION SELECT * FROM singer_in_concert, (SELECT 3 AS three)
-SELECT 1, 2, 3 UNION SELECT * FROM singer_in_concert JOIN (SELECT singer_id FROM singer) USING (singer_id), (SELECT 3 AS three)
 SELECT name FROM singer WHERE singer_id IN (SELECT * FROM (SELECT 1 AS one))
 SELECT (SELECT o.name FROM "Order" AS o UNION SELECT singer.age FROM singer ORDER BY name) FROM singer
+""".strip().splitlines()
+# tables of the schema are read by each part of the answer, in FROM or in a query within
+FROM_TABLES = """
+SELECT (SELECT count(*) FROM singer) + (SELECT count(*) FROM concert)
+SELECT 1 AS one FROM singer
+WITH RECURSIVE r AS (SELECT 1 AS k UNION ALL SELECT k + 1 FROM r WHERE k < 9) SELECT k, name FROM r, singer
+WITH RECURSIVE r AS (SELECT 1 AS k UNION ALL SELECT singer_id FROM singer, r) SELECT k FROM r
+WITH y AS (SELECT 1 AS k), s AS (SELECT max(k) AS m FROM y, singer) SELECT m FROM s
+SELECT 1 FROM (VALUES (1)) AS v, singer WHERE v.column1 = 1
+SELECT name FROM singer WHERE EXISTS (SELECT 1) AND age IN (VALUES (1), (2)) AND name = (SELECT 'x')
+SELECT name, age FROM singer UNION SELECT * FROM (SELECT * FROM (SELECT age, max(name) FROM singer))
+SELECT singer_id, name, age FROM singer UNION SELECT * FROM singer_in_concert, (SELECT 1)
+SELECT * FROM (SELECT name FROM singer UNION SELECT 'x')
+""".strip().splitlines()
+WITHOUT_FROM = """
+SELECT 1
+SELECT 'I cannot answer' AS answer;
+WITH RECURSIVE r AS (SELECT 1 AS k UNION ALL SELECT k + 1 FROM r WHERE k < 9) SELECT k FROM r
+VALUES (1, 2), (3, 4)
+SELECT 1, 2, 3 UNION SELECT * FROM singer_in_concert, (SELECT 3 AS three)
+SELECT 1, 2, 3 UNION SELECT * FROM singer_in_concert JOIN (SELECT singer_id FROM singer) USING (singer_id), (SELECT 3 AS three)
 SELECT 1 FROM (VALUES (1, 2), (3, 4)) AS t WHERE t.column2 = 4
+SELECT name FROM singer UNION ALL SELECT 'total'
+SELECT name FROM singer UNION VALUES ('x')
+SELECT * FROM (SELECT 1)
+SELECT name FROM singer UNION SELECT * FROM (SELECT 1)
+SELECT name FROM singer UNION SELECT * FROM (SELECT * FROM (VALUES (1)))
+WITH s AS (SELECT name FROM singer) SELECT 1
+WITH y AS (SELECT 1 AS k) SELECT k FROM y
+WITH y AS (SELECT 1 AS k) SELECT name FROM singer UNION SELECT * FROM y
+""".strip().splitlines()
+STRINGS = r"""
+SELECT COUNT(*) FROM singer WHERE "agee" > 60
+SELECT "salary" FROM singer
+SELECT name FROM singer ORDER BY "salry"
+SELECT name FROM singer JOIN concert ON "yeer" = age
+SELECT "select" FROM "Order" WHERE "Order".name = "no column of this name"
 SELECT 1 FROM (VALUES (("x") COLLATE nocase, 2), ("y", 3)) AS t WHERE t.x = 1 AND t.column2 = 2
 SELECT 1 FROM (VALUES (+"x")) AS t WHERE t.column1 = 1
 """.strip().splitlines()
@@ -92,6 +124,7 @@ SELECT *
 SELECT 1 FROM singer WHERE age IN (SELECT year FROM concert GROUP BY singer.name)
 VALUES (1, 2), (3)
 """.strip("\n").splitlines()
+QUOTES: Any = ("names", "strings")
 # narrower than SQLite: the page says what is left out
 LEFT_OUT = """
 SELECT n FROM (SELECT name AS n FROM singer)
@@ -136,10 +169,31 @@ def test_what_names_something_passes(query: str) -> None:
     assert accepts(query)
 
 
+@pytest.mark.parametrize("query", FROM_TABLES)
+def test_an_answer_comes_from_tables(query: str) -> None:
+    assert error_of(query) is None
+    assert accepts(query)
+
+
+@pytest.mark.parametrize("query", WITHOUT_FROM)
+def test_an_answer_from_no_table_is_an_option(query: str) -> None:
+    assert error_of(query) is None
+    assert not accepts(query) and accepts(query, without_from=True)
+
+
+@pytest.mark.parametrize("query", STRINGS)
+def test_double_quotes_hold_names_alone_by_default(query: str) -> None:
+    assert error_of(query) is None
+    assert accepts(query, double_quotes="strings", without_from=True)
+    for quotes in ('""', "``", "[]"):
+        assert not accepts(query.replace('"', quotes[0], 1).replace('"', quotes[1], 1))
+    assert accepts('SELECT "name", [age], `singer_id` FROM "singer" WHERE "Age" > 1 ORDER BY "name"')
+
+
 @pytest.mark.parametrize("query", NOT_PREPARED)
 def test_what_sqlite_does_not_prepare_is_refused(query: str) -> None:
     assert error_of(query) is not None
-    assert not accepts(query)
+    assert not accepts(query, double_quotes="strings", without_from=True)
 
 
 def test_what_is_computed_behind_many_blanks_has_no_name() -> None:
@@ -221,16 +275,19 @@ def test_names_of_the_select_list_decide_what_from_may_read() -> None:
 def test_tables_and_columns_can_be_narrowed() -> None:
     assert accepts("SELECT name FROM singer", tables=("singer",))
     assert not accepts("SELECT title FROM concert", tables=("singer",))
-    grammar = Grammar.from_sql("sqlite", schema=TABLES, columns={"singer": ["name"]})
-    automaton = Compiler(BYTES).compile(grammar)
+    narrowed = {"schema": TABLES, "columns": {"singer": ["name"]}}
+    names, strings = (
+        Compiler(BYTES).compile(Grammar.from_sql("sqlite", **narrowed, double_quotes=d)) for d in QUOTES
+    )
 
-    def passes(query: str) -> bool:
+    def passes(query: str, automaton: Any = names) -> bool:
         matcher = automaton.matcher()
         return bool(matcher.accept_string(query) and matcher.is_accepting())
 
     assert passes("SELECT name FROM singer")
     assert not passes("SELECT age FROM singer") and not passes("SELECT * FROM singer")
-    assert not passes('SELECT name FROM singer WHERE "age" > 3')  # would be the column
+    for automaton in names, strings:  # SQLite would read the column
+        assert not passes('SELECT name FROM singer WHERE "age" > 3', automaton)
     assert not passes("SELECT singer.age FROM singer")
 
 
@@ -240,7 +297,9 @@ def test_other_arguments_go_with_a_schema() -> None:
     assert not accepts("SELECT name FROM singer LIMIT 11", max_limit=10)
     assert accepts("SELECT /* who */ name FROM singer", allow_comments=True)
     assert not accepts("SELECT /* who */ name FROM singer")
-    assert accepts("CANNOT ANSWER", escape="CANNOT ANSWER") and accepts("SELECT 1", escape="CANNOT ANSWER")
+    assert accepts("CANNOT ANSWER", escape="CANNOT ANSWER") and accepts(
+        "SELECT age FROM singer", escape="CANNOT ANSWER"
+    )
     assert not accepts("CANNOT ANSWER")
     assert accepts("SELECT lower(name) FROM singer", functions=("lower",))
     assert not accepts("SELECT upper(name) FROM singer", functions=("lower",))
@@ -259,6 +318,12 @@ def test_other_arguments_go_with_a_schema() -> None:
         ({"schema": TABLES, "max_limit": -1}, "max_limit"),
         ({"schema": TABLES, "blanks": "none"}, "blanks"),
         ({"blanks": 1}, "blanks"),
+        ({"keywords": "lower"}, "keywords: 'lower' is neither 'any' nor 'upper'"),
+        ({"profile": "all"}, "profile"),
+        ({"profile": "model", "allow_comments": True}, "comments"),
+        ({"schema": TABLES, "double_quotes": "both"}, "double_quotes"),
+        ({"double_quotes": "strings"}, "double_quotes: means nothing without"),
+        ({"without_from": True}, "without_from: means nothing without"),
         ({"blanks": "single", "allow_comments": True}, "comments"),
         ({"schema": TABLES, "functions": ["load_extension"]}, "side effects"),
     ],
@@ -288,7 +353,25 @@ def test_a_single_blank_is_all_there_may_be() -> None:
         assert accepts(text) and accepts(text, blanks="single") == text.endswith("singer ")
 
 
+def test_a_model_writes_keywords_in_capitals_and_single_blanks() -> None:
+    for query in (
+        "SELECT count(*) FROM singer JOIN concert ON year = Age WHERE TRUE GROUP BY name",
+        'WITH q AS (SELECT name FROM singer UNION SELECT name FROM "Order") SELECT rank() OVER (ORDER BY name) FROM q',
+        "SELECT Name FROM SINGER JOIN singer_in_concert USING (singer_id) WHERE EXISTS (SELECT name COLLATE NOCASE)",
+    ):
+        assert accepts(query, profile="model") and accepts(query, profile="model", keywords="any")
+        for word in set(re.findall(r"\b[A-Z]{2,}\b", query)) - {"SINGER"}:
+            small = re.sub(rf"\b{word}\b", word.lower(), query)
+            assert accepts(small) and not accepts(small, profile="model"), small
+            assert accepts(small, profile="model", keywords="any")
+        assert not accepts(query.replace(" ", "  "), profile="model")
+        assert accepts(query.replace(" ", "  "), profile="model", blanks="any")
+
+
 def test_queries_nest_so_deep_and_no_deeper() -> None:
     deep = "SELECT (" * 8 + "SELECT 1" + ")" * 8
-    assert accepts(deep)
-    assert not accepts("SELECT (" * 20 + "SELECT 1" + ")" * 20)
+    assert accepts(deep, without_from=True)
+    assert not accepts("SELECT (" * 20 + "SELECT 1" + ")" * 20, without_from=True)
+    stars = "SELECT * FROM (" * 8
+    assert accepts("SELECT name FROM singer UNION " + stars + "SELECT name FROM singer" + ")" * 8)
+    assert not accepts("SELECT name FROM singer UNION " + stars + "SELECT * FROM singer" + ")" * 8)

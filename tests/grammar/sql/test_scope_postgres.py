@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 from collections.abc import Iterator
 from functools import cache
 from typing import Any
@@ -12,6 +13,7 @@ import pytest
 from postgres_server import NoServer, postgres_server
 
 from stackmask.grammar.grammar import Grammar
+from stackmask.grammar.sql.schema.errors import SQLError
 from stackmask.grammar.sql.schema.schema import Column, Schema, Table
 from stackmask.runtime.kernels.bitmask import allocate_token_bitmask
 from stackmask.runtime.matching.compiler import Compiler
@@ -57,15 +59,12 @@ SELECT (SELECT title FROM concert WHERE concert.year = s.age) FROM singer s
 SELECT name FROM singer WHERE EXISTS (SELECT 1 FROM singer_in_concert WHERE singer_id = singer.singer_id)
 SELECT name FROM singer WHERE singer_id IN (SELECT singer_id FROM singer_in_concert UNION SELECT '3')
 WITH old(n, a) AS (SELECT name, age FROM singer), x AS (SELECT n FROM old) SELECT x.n, old.a FROM x JOIN old USING (n)
-WITH RECURSIVE r AS (SELECT 1 AS k UNION ALL SELECT k + 1 FROM r WHERE k < 9) SELECT k FROM r
 SELECT name, rank() OVER (PARTITION BY age ORDER BY name) AS place FROM singer ORDER BY place
 SELECT age AS a, count(DISTINCT name) AS n FROM singer GROUP BY a HAVING count(*) > 2 ORDER BY n DESC, 1
 SELECT name FROM singer UNION SELECT title FROM concert ORDER BY 1
 SELECT name FROM singer UNION SELECT title FROM concert ORDER BY name
 (SELECT name FROM singer ORDER BY age LIMIT 1) UNION ALL (SELECT title FROM concert LIMIT 1)
-VALUES (1, 2), (3, 4)
 SELECT * FROM singer UNION SELECT * FROM singer
-SELECT '1', '2', '3' UNION SELECT * FROM singer_in_concert, (SELECT '3' AS three) AS q
 SELECT singer.* FROM singer LEFT JOIN concert ON year = age
 SELECT name FROM (SELECT name, age FROM singer) AS s WHERE s.age > '3'
 SELECT upper(name) AS up, count(*) FROM singer GROUP BY upper(name) ORDER BY count DESC, up
@@ -86,6 +85,27 @@ SELECT c.*, max(s.singer_id) FROM concert c JOIN singer_in_concert s ON s.concer
 SELECT mode() WITHIN GROUP (ORDER BY age) FROM singer
 SELECT name::text, CAST(age AS integer), EXTRACT(YEAR FROM age::date) FROM singer FETCH FIRST 3 ROWS ONLY
 SELECT a.name FROM singer a JOIN singer b ON a.name = b.name, singer c JOIN singer d ON c.age = d.age
+""".strip().splitlines()
+FROM_TABLES = """
+SELECT (SELECT count(*) FROM singer) + (SELECT count(*) FROM concert)
+WITH RECURSIVE r AS (SELECT 1 AS k UNION ALL SELECT k + 1 FROM r WHERE k < 9) SELECT k, name FROM r, singer
+SELECT name FROM singer WHERE EXISTS (SELECT 1) AND age IN (VALUES ('1'), ('2')) AND name = (SELECT 'x')
+(SELECT name FROM singer) UNION (SELECT town FROM other.place)
+SELECT name, age FROM singer UNION SELECT * FROM (SELECT age, max(name) AS m FROM singer GROUP BY age) AS q
+SELECT name FROM generate_series(1, 2) AS g, singer
+""".strip().splitlines()
+WITHOUT_FROM = """
+SELECT 1
+WITH RECURSIVE r AS (SELECT 1 AS k UNION ALL SELECT k + 1 FROM r WHERE k < 9) SELECT k FROM r
+VALUES (1, 2), (3, 4)
+SELECT '1', '2', '3' UNION SELECT * FROM singer_in_concert, (SELECT '3' AS three) AS q
+SELECT name FROM singer UNION ALL SELECT 'total'
+SELECT name FROM singer UNION (SELECT 'x')
+SELECT name FROM singer UNION SELECT * FROM (SELECT 'x' AS y) AS q
+SELECT name FROM singer UNION SELECT * FROM (VALUES ('x')) AS q
+SELECT 1 FROM generate_series(1, 2) AS g
+SELECT 1 FROM (SELECT 1 AS x) AS q, LATERAL (SELECT q.x) AS r
+WITH y AS (SELECT 1 AS k) SELECT k FROM y
 """.strip().splitlines()
 NOT_PREPARED = """
 SELECT title FROM singer
@@ -215,10 +235,46 @@ def test_what_names_something_passes(query: str, connection: Any) -> None:
     assert accepts(query)
 
 
+@pytest.mark.parametrize("query", FROM_TABLES)
+def test_an_answer_comes_from_tables(query: str, connection: Any) -> None:
+    assert error_of(connection, query) is None
+    assert accepts(query)
+
+
+@pytest.mark.parametrize("query", WITHOUT_FROM)
+def test_an_answer_from_no_table_is_an_option(query: str, connection: Any) -> None:
+    assert error_of(connection, query) is None
+    assert not accepts(query) and accepts(query, without_from=True)
+
+
+def test_names_in_double_quotes_exist() -> None:
+    assert accepts('SELECT "name" FROM "singer" WHERE "Mixed Case" = \'x\'')
+    for query in (
+        'SELECT "salary" FROM singer',
+        "SELECT count(*) FROM singer WHERE \"agee\" > '60'",
+        'SELECT name FROM singer ORDER BY "salry"',
+        'SELECT name FROM "singers"',
+        'SELECT "Name" FROM singer',
+    ):
+        assert not accepts(query) and not accepts(query, without_from=True)
+    with pytest.raises(SQLError, match="double_quotes: PostgreSQL reads names alone"):
+        Grammar.from_sql("postgres", schema=SCHEMA, double_quotes="strings")
+
+
+def test_a_model_writes_keywords_in_capitals() -> None:
+    query = "SELECT EXTRACT(YEAR FROM DATE '2024-01-01'), name::TEXT FROM singer JOIN concert ON TRUE WHERE name ILIKE 'x'"
+    query += " UNION SELECT '1', title FROM concert JOIN singer_in_concert USING (concert_id) LIMIT 5"
+    query = query.replace("::TEXT", "::VARCHAR")
+    assert accepts(query) and accepts(query, profile="model")
+    for word in set(re.findall(r"\b[A-Z]{2,}\b", query)):
+        small = re.sub(rf"\b{word}\b", word.lower(), query)
+        assert accepts(small) and not accepts(small, profile="model"), small
+
+
 @pytest.mark.parametrize("query", NOT_PREPARED)
 def test_what_postgres_does_not_prepare_is_refused(query: str, connection: Any) -> None:
     assert error_of(connection, query) is not None
-    assert not accepts(query)
+    assert not accepts(query, without_from=True)
 
 
 @pytest.mark.parametrize("query", LEFT_OUT)
@@ -307,7 +363,7 @@ def test_other_arguments_go_with_a_schema() -> None:
     assert accepts("SELECT lower(name) FROM singer", functions=("lower",))
     assert not accepts("SELECT upper(name) FROM singer", functions=("lower",))
     assert accepts("SELECT name FROM singer WHERE 'x' = 'y'", blanks="single")
-    for text in ("SELECT  name FROM singer", "SELECT\nname FROM singer", "SELECT 'a'\n\n'b'"):
+    for text in ("SELECT  name FROM singer", "SELECT\nname FROM singer", "SELECT 'a'\n\n'b' FROM singer"):
         assert accepts(text) and not accepts(text, blanks="single")
 
 
@@ -330,5 +386,10 @@ def test_select_may_name_what_from_makes(query: str, passes: bool, connection: A
 
 
 def test_queries_nest_so_deep_and_no_deeper() -> None:
-    assert accepts("SELECT (" * 8 + "SELECT 1" + ")" * 8)
-    assert not accepts("SELECT (" * 20 + "SELECT 1" + ")" * 20)
+    assert accepts("SELECT (" * 8 + "SELECT 1" + ")" * 8, without_from=True)
+    assert not accepts("SELECT (" * 20 + "SELECT 1" + ")" * 20, without_from=True)
+    for depth in (8, 9):  # at the last depth a query must still be able to read a table
+        part = "SELECT name FROM singer UNION SELECT title FROM concert"
+        for _ in range(depth):
+            part = f"({part}) UNION SELECT name FROM singer"
+        assert accepts(part) == (depth == 8)

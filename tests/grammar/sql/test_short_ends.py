@@ -43,6 +43,17 @@ def matcher(dialect: str, text: str) -> sm.Matcher:
         ("SELECT id FROM orders UNION SELECT id, ", None),
         ("SELECT id, total FROM orders UNION SELECT id", len(",0 FROM orders")),
         ("SELECT x. FROM", None),
+        ("", len("SELECT*FROM orders")),
+        ("SELECT 5", len(" FROM orders")),
+        ("SELECT 5 AS x", len(" FROM orders")),
+        ("SELECT 5 FROM (SELECT 1) AS q", len(",orders")),
+        ("SELECT 'a", len("'FROM orders")),
+        ("SELECT strftime('%Y", len("')FROM orders")),
+        ("SELECT (SELECT 'a", len("')FROM orders")),
+        ("WITH q AS (SELECT 'a", len("')SELECT*FROM orders")),
+        ("WITH q AS (SELECT 1 AS a) SELECT a FROM q", len(",orders")),
+        ("SELECT id FROM orders UNION SELECT 'a", len("'FROM orders")),
+        ("SELECT id FROM orders UNION SELECT * FROM (SELECT 'a", len("'FROM 'orders')")),
     ],
 )
 def test_of_sqlite(text: str, most: int | None) -> None:
@@ -66,6 +77,10 @@ def test_of_sqlite(text: str, most: int | None) -> None:
         ("SELECT c.city, c.name, COUNT(*) FROM customers c", len(" GROUP BY 1,2")),
         ("SELECT a.name, b.total FROM customers a", len(",orders b")),
         ("SELECT city, COUNT(*) FROM customers WHERE id = 1 GRO", len("UP BY 1")),
+        ("SELECT lower('a", len("')FROM orders")),
+        ("WITH q AS (SELECT 'a", len("')SELECT 0 FROM orders")),
+        ("SELECT 5 FROM generate_series(1, 2) AS g", len(",orders")),
+        ("(SELECT 5", len(" FROM 'orders')UNION SELECT '' FROM orders")),
     ],
 )
 def test_of_postgres(text: str, most: int) -> None:

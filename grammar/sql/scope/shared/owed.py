@@ -73,7 +73,7 @@ def owed(query: Query, begun: str | None) -> Owed:
     while scope is not None:
         missing = _missing(scope)
         size += len(_text(scope, missing))
-        if missing.tables and not scope.sources:
+        if missing.tables and not scope.sources and scope.phase in BEFORE_TABLES:
             size -= FIRST_TABLE
         scope = scope.up
     missing = _missing(query)
@@ -104,7 +104,9 @@ def _rest_of_name(missing: Missing, begun: str) -> str | None:
 
 @lru_cache(maxsize=64)  # of the states that a search meets next to each other; they keep their catalogs alive
 def _missing(scope: Query) -> Missing:
-    alias, tables = _missing_tables(scope) if scope.phase in BEFORE_TABLES else ("", ())
+    # where a table must be read, what the grammar could end without one owes as much as what it ends with FROM
+    asks = scope.phase in BEFORE_TABLES or (scope.phase in ("start", "bare") and scope.lacks_table())
+    alias, tables = _missing_tables(scope) if asks else ("", ())
     groups = _missing_groups(scope) if scope.phase in BEFORE_GROUPS else ()
     return Missing(_missing_columns(scope), alias, tables, groups)
 
