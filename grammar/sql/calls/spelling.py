@@ -66,7 +66,7 @@ class Spelling(NamedTuple):
             result[SKIP_RULE] = Repeat(RuleRef(f"{module}blank"), 0, None)
         if self.keywords == "upper":
             for name, body in bodies.items():
-                if name.rpartition(".")[2].isupper() and _is_keyword(body):
+                if name.split(".")[-1].isupper() and _is_keyword(body):
                     result[name] = rewrite(body, _capital)
         return result
 
