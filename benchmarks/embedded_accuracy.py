@@ -1,8 +1,8 @@
-"""Measure the embedded model: execution accuracy on unseen wordings, with the SQL grammar and without.
+"""Measure the embedded model: execution accuracy on unseen wordings, with two SQL grammars and without.
 
 ``python benchmarks/embedded_accuracy.py`` writes results/embedded_accuracy.json. The 200 questions are those of
 training/held_out.json: frames that training never used, over the same database. The handwritten questions are in
-no frame at all. The sampled run shows what the grammar is worth when the model does not take its best guess.
+no frame at all. The grammars: the bundled `sql`, and that of the schema in the profile `model`, which ``stackmask sql`` uses. The sampled run shows what the grammar is worth when the model does not take its best guess.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ sys.path.insert(0, str(REPO))
 import torch
 import transformers
 
+from stackmask.grammar.grammar import Grammar
 from stackmask.runtime.embedded import bundled_database, load_embedded
 from training.evaluate import answerer, report
 from training.make_questions import handwritten_pairs, read_held_out
@@ -34,6 +35,7 @@ def main() -> None:
     torch.set_num_threads(options.threads)
     model, tokenizer = load_embedded()
     result: dict[str, Any] = {}
+    schema = Grammar.from_sql("sqlite", schema=bundled_database(), profile="model")
     first, second = handwritten_pairs()
     for name, pairs, temperature in (
         ("held_out", read_held_out(), 0.0),
@@ -42,7 +44,7 @@ def main() -> None:
         ("held_out_sampled", read_held_out(), TEMPERATURE),
     ):
         result[name] = {"temperature": temperature}
-        for way, grammar in (("with_grammar", "sql"), ("without_grammar", None)):
+        for way, grammar in (("with_grammar", "sql"), ("with_schema", schema), ("without_grammar", None)):
             answer = answerer(model, tokenizer, grammar, temperature)
             numbers = report(pairs, bundled_database(), answer, f"{name} {way}")
             result[name][way] = numbers

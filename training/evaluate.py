@@ -80,15 +80,15 @@ def parses(sql: str) -> bool:
     return True
 
 
-def answerer(model: Any, tokenizer: Any, grammar: str | None = "sql", temperature: float = 0.0) -> Answer:
-    """Answer within a bundled grammar, or freely with None; greedily, or sampled at a temperature.
+def answerer(model: Any, tokenizer: Any, grammar: Any = "sql", temperature: float = 0.0) -> Answer:
+    """Answer within a grammar or a bundled one by its name, or freely with None; greedily, or sampled at a temperature.
 
     Samples are drawn from the whole distribution with a seed per question, the same with a grammar and without.
     """
     import stackmask
     from stackmask.runtime.embedded import prompt_for
 
-    rules = None if grammar is None else stackmask.Grammar.bundled(grammar)
+    rules = stackmask.Grammar.bundled(grammar) if isinstance(grammar, str) else grammar
     options: dict[str, Any] = {"do_sample": False}
     if temperature > 0:
         options = {"do_sample": True, "temperature": temperature, "top_k": 0, "top_p": 1.0}

@@ -12,7 +12,7 @@ from stackmask.grammar.sql.schema.schema import Schema, Table
 from stackmask.runtime.cli.database import Database, QueryError
 from stackmask.runtime.cli.prompts import qualified, spell
 
-SECONDS: Final = 2.0  # for all values together
+SECONDS: Final = 5.0  # for all values together; a database of some thousand rows takes a tenth of one
 LONGEST: Final = 2_000  # characters of a question that are looked at
 MOST_WORDS: Final = 4
 MOST_COLUMNS: Final = 200  # with text, of all tables
