@@ -35,6 +35,13 @@ class Leaf(NamedTuple):
 _LEAVES: dict[Key, Leaf] = {}
 LASTING: Final[dict[int, ir.Expr]] = {}
 """Expressions by address that are parts of many grammars: what is made of them is worth remembering."""
+_ALWAYS: Final[dict[int, ir.Expr]] = {}
+
+
+def keep(expr: ir.Expr) -> ir.Expr:
+    """Return an expression that is part of many grammars for as long as the process lives."""
+    _ALWAYS[id(expr)] = LASTING[id(expr)] = expr
+    return expr
 
 
 def leaf_key(said: tuple[Any, ...], draft: Draft, assert_formats: bool) -> Key:
@@ -74,6 +81,7 @@ def remember(node: Node, expr: ir.Expr) -> None:
     if len(_LEAVES) >= MAX_LEAVES:
         _LEAVES.clear()
         LASTING.clear()
+        LASTING.update(_ALWAYS)
     plain = not node.mask & NUMBER or node.whole or number is ALL_NUMBERS or number is INTEGERS
     words = not node.mask & STRING or text is ALL or text.words is not None
     LASTING[id(expr)] = expr

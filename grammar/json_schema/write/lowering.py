@@ -10,7 +10,7 @@ from stackmask.grammar import ir
 from stackmask.grammar.json_schema.algebra.algebra import Algebra
 from stackmask.grammar.json_schema.document.errors import UnsatisfiableSchemaError, Where
 from stackmask.grammar.json_schema.nodes.forms import ArrayForm, ObjectForm
-from stackmask.grammar.json_schema.nodes.leaf_cache import remember
+from stackmask.grammar.json_schema.nodes.leaf_cache import keep, remember
 from stackmask.grammar.json_schema.nodes.nodes import PART_ALL, State
 from stackmask.grammar.json_schema.nodes.object_members import add_states
 from stackmask.grammar.json_schema.nodes.state_values import Value
@@ -38,8 +38,9 @@ from stackmask.grammar.source.work import spend
 
 START: Final = "root"
 ANY_NUMBER: Final = number_expr(ALL_NUMBERS)
+PLAIN_NUMBER: Final = keep(number_expr(ALL_NUMBERS, plain=True))
 ANY_INTEGER: Final = number_expr(INTEGERS)
-PLAIN_INTEGER: Final = number_expr(INTEGERS, plain=True)
+PLAIN_INTEGER: Final = keep(number_expr(INTEGERS, plain=True))
 ANY_WHOLE: Final = number_expr(INTEGERS, zero_fractions=False)
 
 
@@ -83,7 +84,9 @@ class Lowering:
             self.rules[name] = ir.Rule(name, self.body(value))
         self.rules[START] = ir.Rule(START, body)
         if self.uses_prelude:
-            self.rules.update(prelude(self.whitespace, tuple(word for _, word in self.words)))
+            self.rules.update(
+                prelude(self.whitespace, tuple(word for _, word in self.words), self.plain_numbers)
+            )
         return ir.RuleSet(self.rules, START)
 
     def forget(self) -> None:
@@ -298,7 +301,7 @@ class Lowering:
         if value.digits is not None:
             options.append(self.numbers(value))
         elif number is ALL_NUMBERS:
-            options.append(ANY_NUMBER)
+            options.append(PLAIN_NUMBER if self.plain_numbers else ANY_NUMBER)
         elif number is INTEGERS:
             if self.plain_numbers:
                 options.append(PLAIN_INTEGER)

@@ -40,7 +40,13 @@ from stackmask.grammar.json_schema.nodes.leaf_cache import MAX_CONTENT
 from stackmask.grammar.json_schema.sets.string_sets import spelled
 from stackmask.grammar.json_schema.text.strings import ANY_STRING, ANY_STRING_BODY, QUOTE, literals
 from stackmask.grammar.json_schema.write.array_expr import array_expr
-from stackmask.grammar.json_schema.write.lowering import ANY_INTEGER, ANY_NUMBER, ANY_WHOLE, PLAIN_INTEGER
+from stackmask.grammar.json_schema.write.lowering import (
+    ANY_INTEGER,
+    ANY_NUMBER,
+    ANY_WHOLE,
+    PLAIN_INTEGER,
+    PLAIN_NUMBER,
+)
 from stackmask.grammar.json_schema.write.object_rules import MAX_CHAIN
 from stackmask.grammar.json_schema.write.prelude import ANY_ARRAY, ANY_OBJECT, JSON_WORDS, VALUE, prelude
 from stackmask.grammar.source.work import spend, spend_units
@@ -91,7 +97,7 @@ cdef class PlainSchemas:
         self.plain_numbers = plain_numbers
         self.narrow = narrow
         self.a_string = self.written(ANY_STRING)
-        self.a_number = self.written(ANY_NUMBER)
+        self.a_number = self.written(PLAIN_NUMBER if plain_numbers else ANY_NUMBER)
         self.an_integer = self.written(PLAIN_INTEGER if plain_numbers else ANY_INTEGER)
         self.a_whole = self.written(PLAIN_INTEGER if plain_numbers else ANY_WHOLE)
         self.string_body = self.written(ANY_STRING_BODY)
@@ -104,7 +110,7 @@ cdef class PlainSchemas:
         self.may_be_empty = sequence((MAY_CLOSE, ws.empty, CLOSE))
         self.any_value = {
             name: Rule(name, self.written(rule.body))
-            for name, rule in prelude(ws, (NULL_WORD, TRUE_WORD, FALSE_WORD)).items()
+            for name, rule in prelude(ws, (NULL_WORD, TRUE_WORD, FALSE_WORD), plain_numbers).items()
         }
         self.leaves = {}
         self.members = {}

@@ -28,10 +28,10 @@ _OPEN: Final = ir.KeySpec(0, open=True)
 
 
 @lru_cache(64)
-def prelude(whitespace: Whitespace, words: tuple[ir.Expr, ...]) -> dict[str, ir.Rule]:
+def prelude(whitespace: Whitespace, words: tuple[ir.Expr, ...], plain: bool = False) -> dict[str, ir.Rule]:
     """Return the rules by name; ``json`` is any value, ``json.object`` any object without duplicate keys.
 
-    ``words``: null, true and false as they are written.
+    ``words``: null, true and false as they are written. ``plain``: numbers as ``number_expr`` has it.
     """
     null, true, false = words
     ws = whitespace
@@ -50,7 +50,7 @@ def prelude(whitespace: Whitespace, words: tuple[ir.Expr, ...]) -> dict[str, ir.
                 ir.RuleRef("json.object"),
                 ir.RuleRef("json.array"),
                 _STRING,
-                number_expr(ALL_NUMBERS),
+                number_expr(ALL_NUMBERS, plain=plain),
                 true,
                 false,
                 null,

@@ -88,7 +88,13 @@ def test_the_report_says_what_is_narrowed() -> None:
     report = sm.Grammar.from_json_schema(SHIPPED["order"], profile="model").report
     assert report is not None
     text = str(report)
-    for part in ("at most one blank", "no -0, 6.0 or 1e2", "at most 40", "json.dumps(ensure_ascii=False)"):
+    for part in (
+        "at most one blank",
+        "no -0, 6.0 or 1e2",
+        "64 bits",
+        "at most 20",
+        "json.dumps(ensure_ascii=False)",
+    ):
         assert part in text
 
 
@@ -98,7 +104,20 @@ def test_the_report_says_what_is_narrowed() -> None:
 @pytest.mark.parametrize("layout", DUMPS, ids=str)
 def test_all_that_dumps_writes_is_in(layout: dict[str, Any]) -> None:
     values: list[Any] = [
-        *(0, -7, 10**39, 2.5, -0.0, 1e-7, 1e300, 1.7976931348623157e308, 5e-324, 0.00012345678901234567),
+        *(
+            0,
+            -7,
+            2**63 - 1,
+            -(2**63),
+            10**19,
+            2.5,
+            -0.0,
+            1e-7,
+            1e300,
+            1.7976931348623157e308,
+            5e-324,
+            0.00012345678901234567,
+        ),
         *("".join(map(chr, range(0x80))), "\u2028é😀", "", [], {}, None, True),
         *(
             [[], {}],
@@ -182,17 +201,36 @@ def test_keys_that_may_run_out_and_unique_strings_have_one_spelling() -> None:
 @pytest.mark.parametrize(
     ("schema", "right", "wrong"),
     [
-        (INTEGER, "0 -1 6 12", "-0 6.0 1e2 01 +1"),
+        (
+            INTEGER,
+            f"0 -1 6 12 {2**63 - 1} {-(2**63)}",
+            f"-0 6.0 1e2 01 +1 {2**63} {-(2**63) - 1} " + "1" * 20,
+        ),
+        ({"type": "integer", "minimum": 0}, f"0 {2**63 - 1}", f"-1 {2**63}"),
+        ({"type": "integer", "exclusiveMaximum": 0}, f"-1 {-(2**63)}", f"0 {-(2**63) - 1}"),
+        ({"type": "integer", "minimum": 2**70}, f"{2**70} {2**90}", f"{2**70 - 1} {2**63} " + "1" * 60),
+        ({"type": "integer", "maximum": -(2**70)}, f"{-(2**70)} {-(2**90)}", f"{1 - 2**70} 0"),
+        ({"type": "integer", "minimum": 0, "maximum": 2**80}, f"0 {2**80}", f"{2**80 + 1}"),
+        ({"type": "integer", "not": {"const": 5}}, f"4 6 {2**63 - 1}", f"5 {2**63}"),
+        ({"type": "integer", "minimum": 1, "multipleOf": 10**20}, f"{10**20} {10**30}", f"0 {10**19}"),
+        ({"type": "integer", "minimum": 1, "multipleOf": 7 * 10**20}, f"{7 * 10**20}", f"0 {10**20}"),
+        ({"enum": [2**70, 10**30, -(2**64)]}, f"{2**70} {10**30} {-(2**64)}", "0"),
+        ({"const": 1e300}, f"{10**300}", "1"),
         ({"type": ["integer", "string"]}, "0 -1", "-0 6.0 1e2"),
         ({"type": "integer", "minimum": -5, "maximum": 5}, "-5 0 5", "-0 5.0 6"),
-        ({"type": "integer", "multipleOf": 7}, "-7 0 777777777777777", "-0 7.0 7777777777777777 8"),
-        ({"type": "integer", "multipleOf": 4}, "-8 0 " + "4" * 38, "-0 4.0 2 " + "4" * 60),
+        ({"type": "integer", "multipleOf": 7}, "-7 0 " + "7" * 18, "-0 7.0 8 " + "7" * 19),
+        ({"type": "integer", "multipleOf": 4}, "-8 0 " + "4" * 18, "-0 4.0 2 " + "4" * 19),
         ({"const": 1}, "1", "1.0 1e0 10e-1"),
         ({"const": 0}, "0", "-0 0.0 0e1"),
         ({"enum": [1, 2.5, 100000000]}, "1 2.5 100000000", "1.0 2.50 1e8"),
         ({"const": 1e-7}, "1e-07 1e-7 0.0000001", "0.00000010"),
         ({"anyOf": [INTEGER, {"type": "number", "minimum": 5}]}, "-1 7 7.5 7.0", "-0 1.0"),
-        ({"type": "number"}, "-0.0 6.0 1e2 1E+2 " + "1" * 40, "1e1000 " + "1" * 41 + " 0." + "1" * 41),
+        (
+            {"type": "number"},
+            "-0.0 0.00 6.0 1e2 1E+2 12.5e-3 0.5e1 1e-07 5e-324 1e308 " + "1" * 20,
+            "0e0 0.0e1 0.000e000 1e007 1e-007 1e309 1e-325 " + "1" * 21 + " 0." + "1" * 21,
+        ),
+        ({"type": "number", "exclusiveMinimum": 0}, "0.5 1e-07 2.50", "0 0.0 1e000 1e1000"),
         ({"type": "number", "minimum": 0}, "0 0.5 1e22 1e-05", "-1 0." + "5" * 60),
         ({"$schema": "http://json-schema.org/draft-04/schema#", "type": "integer"}, "1 -1", "-0 1.0"),
         (

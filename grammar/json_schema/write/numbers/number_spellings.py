@@ -25,13 +25,15 @@ from stackmask.grammar.json_schema.write.numbers.digits import DigitAutomaton, S
 from stackmask.grammar.json_schema.write.numbers.scientific import (
     ANY_MAGNITUDE,
     LARGE,
+    PLAIN_MAGNITUDE,
+    PLAIN_POSITIVE,
     POSITIVE_MAGNITUDE,
     SMALL,
     scientific,
     scientific_value,
 )
 
-MULTIPLE_DIGITS: Final = 15  # before the point of plain multiples that need remainders: all that doubles hold
+MULTIPLE_DIGITS: Final = 18  # before the point of plain multiples: all of these have 64 bits
 ENDED_STATES: Final = (
     24  # of remainders that are told apart for each number of digits then: it costs much work
 )
@@ -42,6 +44,8 @@ _LEAST_PLAIN: Final = Fraction(1, 10 ** (-SMALL[1] - 1))
 _MINUS: Final = ir.Literal(b"-")
 _ZERO_CUT: Final[Cut] = (0, 0, 0)
 _AFTER_ZERO: Final[Cut] = (0, 0, 1)
+_LEAST_OF_64_BITS: Final[Cut] = (0, -(2**63), 0)
+_MOST_OF_64_BITS: Final[Cut] = (0, 2**63 - 1, 1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,8 +60,8 @@ def number_expr(numbers: NumberSet, *, zero_fractions: bool = True, plain: bool 
     """Return the spellings of the members as one expression without references.
 
     ``zero_fractions=False``: if all members are whole, none is written with a point or an exponent, as
-    draft 4 has it for integers. ``plain``: what is known to be whole is digits alone, 0 has no sign, and single
-    values with decimals have no zeros after them.
+    draft 4 has it for integers. ``plain``: what is known to be whole is digits alone, 0 has no sign, integers have 64
+    bits where they have no bound, and single values with decimals have no zeros after them.
     Raises: UnsupportedNumber where only rules can say it: multiples of a number with a factor other than
         2 and 5, without bounds, or with more than some thousand pieces.
     Cost: 10–100 µs for bounds and decimals, milliseconds for other multiples; remembered.
@@ -99,6 +103,8 @@ def _write(
     pieces: tuple[Piece, ...], zeros: bool, plain: bool, prefix: str | None
 ) -> tuple[ir.Expr, dict[str, ir.Expr]]:
     zeros = zeros or not all(map(_is_whole, pieces))
+    if plain:
+        pieces = tuple(map(_of_64_bits, pieces))
     positive = _from_zero(pieces, False)
     mirrored = tuple((_mirror(high), _mirror(low), terms) for low, high, terms in reversed(pieces))
     negative = _from_zero(mirrored, plain)
@@ -121,6 +127,18 @@ def _is_whole(piece: Piece) -> bool:
     if is_point(low, high):
         return type(low[1]) is int
     return all(type(lattice) is int for lattice, _ in terms)
+
+
+def _of_64_bits(piece: Piece) -> Piece:
+    """Return the integers of a piece that have 64 bits, where it has no bound; those with a bound beyond half of these stay."""
+    low, high, terms = piece
+    if _decimals_of(terms) != 0:
+        return piece
+    if low[0] and 2 * high[1] > _LEAST_OF_64_BITS[1]:
+        low = _LEAST_OF_64_BITS
+    if high[0] and 2 * low[1] < _MOST_OF_64_BITS[1]:
+        high = _MOST_OF_64_BITS
+    return low, high, terms
 
 
 def _mirror(cut: Cut) -> Cut:
@@ -186,9 +204,9 @@ def _magnitudes(
             if class_has(terms, low[1]):  # where a piece is cut at zero it may be of any class
                 values.append(low[1])
         elif terms == ALL and high == TOP and low == _ZERO_CUT:
-            found.append(ANY_MAGNITUDE)
+            found.append(PLAIN_MAGNITUDE if plain else ANY_MAGNITUDE)
         elif terms == ALL and high == TOP and low == _AFTER_ZERO:
-            found.append(POSITIVE_MAGNITUDE)
+            found.append(PLAIN_POSITIVE if plain else POSITIVE_MAGNITUDE)
         elif terms == ALL or (places := _decimals_of(terms)) is not None:
             decimals = None if terms == ALL else places
             start, stop = _bound(low, 0), None if high == TOP else _bound(high, 1)
@@ -205,7 +223,7 @@ def _magnitudes(
         found += _listed_plainly(values) if plain else _listed(values, zeros)
     for number, (fractions, unlisted) in enumerate(others.items()):
         automaton = _automaton(tuple(unlisted), fractions)
-        if plain and automaton.is_endless() and len(automaton.states) <= ENDED_STATES:
+        if plain and (len(automaton.states) <= ENDED_STATES or not automaton.is_endless()):
             automaton = _with_an_end(tuple(unlisted), fractions) or automaton
         written, more = automaton.spelling(f"{prefix}w" if prefix and number else prefix)
         if written != ir.NOTHING:
@@ -253,10 +271,13 @@ def _listed(values: list[Rational], zeros: bool) -> list[ir.Expr]:
 
 
 def _with_an_end(pieces: tuple[Piece, ...], zeros: bool) -> DigitAutomaton | None:
-    """Return the automaton of what has at most so many digits; None where that is nothing, or too many states."""
+    """Return the automaton of what has at most so many digits where there is no bound.
+
+    None where nothing of a piece is left, or where it takes too many states.
+    """
     end: Cut = (0, 10**MULTIPLE_DIGITS, 0)
-    inside = tuple((low, min(high, end), terms) for low, high, terms in pieces if low < end)
-    if len(inside) < len(pieces):
+    inside = tuple((low, end if high == TOP else high, terms) for low, high, terms in pieces)
+    if any(low >= high or NumberSet(((low, high, terms),)).is_empty() for low, high, terms in inside):
         return None
     try:
         return _automaton(inside, zeros)

@@ -29,33 +29,22 @@ _PLUS: Final = ir.Repeat(ir.Literal(b"+"), 0, 1)
 _MINUS: Final = ir.Literal(b"-")
 
 
-def _exponents(most: int | None) -> ir.Expr:
-    sign = ir.Repeat(ir.CharClass(((0x2B, 0x2B), (0x2D, 0x2D))), 0, 1)
-    return ir.Repeat(ir.Sequence((_E, sign, ir.Repeat(d.DIGIT, 1, most))), 0, 1)
-
-
-ANY_EXPONENT: Final = _exponents(None)
-"""Every exponent, or none."""
-
-BOUNDED_EXPONENT: Final = _exponents(3)
-"""Every exponent of at most three digits, or none."""
+_SIGN: Final = ir.Repeat(ir.CharClass(((0x2B, 0x2B), (0x2D, 0x2D))), 0, 1)
+_ANY_EXPONENT: Final = ir.Repeat(ir.Sequence((_E, _SIGN, ir.Repeat(d.DIGIT, 1, None))), 0, 1)
 
 ANY_MAGNITUDE: Final = ir.Sequence(
-    (ir.Choice((d.ZERO, ir.Sequence((d.NONZERO_DIGIT, d.DIGITS)))), d.fraction(None), ANY_EXPONENT)
+    (ir.Choice((d.ZERO, ir.Sequence((d.NONZERO_DIGIT, d.DIGITS)))), d.fraction(None), _ANY_EXPONENT)
 )
 """Every JSON number without its sign."""
 
-POSITIVE_MAGNITUDE: Final = ir.Sequence(
+_POSITIVE: Final = ir.Choice(
     (
-        ir.Choice(
-            (
-                ir.Sequence((d.NONZERO_DIGIT, d.DIGITS, d.fraction(None))),
-                ir.Sequence((d.ZERO, d.POINT, d.ZEROS, d.NONZERO_DIGIT, d.DIGITS)),
-            )
-        ),
-        ANY_EXPONENT,
+        ir.Sequence((d.NONZERO_DIGIT, d.DIGITS, d.fraction(None))),
+        ir.Sequence((d.ZERO, d.POINT, d.ZEROS, d.NONZERO_DIGIT, d.DIGITS)),
     )
 )
+
+POSITIVE_MAGNITUDE: Final = ir.Sequence((_POSITIVE, _ANY_EXPONENT))
 """Every JSON number that is not zero, without its sign."""
 
 
@@ -74,6 +63,15 @@ def _exponent_digits(low: int, high: int) -> ir.Expr:
     if high >= 10:
         found.append(d.interval((max(low, 10), 0, True), (high, 0, True), 0, False))
     return d.choice(found)
+
+
+PLAIN_POSITIVE: Final = ir.Sequence(
+    (_POSITIVE, ir.Repeat(ir.Choice((_exponent(0, LARGE[1]), _exponent(SMALL[0], -1))), 0, 1))
+)
+"""The same with exponents as doubles have them, at most one leading zero in them: Python writes ``1e-07``."""
+
+PLAIN_MAGNITUDE: Final = ir.Choice((PLAIN_POSITIVE, ir.Sequence((d.ZERO, d.fraction(0)))))
+"""The same and zero, which has no exponent."""
 
 
 @lru_cache(1024)
