@@ -254,7 +254,7 @@ class Grammar(metaclass=Suggesting):
         *,
         draft: str | None = None,
         resources: Mapping[str, Any] | None = None,
-        formats: str = "assert",
+        formats: str | None = None,
         whitespace: Any = None,
         property_order: str = "schema",
         on_unsupported: str = "error",
@@ -269,7 +269,8 @@ class Grammar(metaclass=Suggesting):
 
         ``schema``: a dict or bool, JSON text, a path of a file, a pydantic model, a dataclass, a TypedDict.
         ``draft``: 4, 6, 7, 2019-09 or 2020-12, where ``$schema`` does not say. ``resources``: schemas by URI that
-        references may lead to. ``formats``: "annotate" leaves ``format`` without effect. ``whitespace``: "any"
+        references may lead to. ``formats``: "annotate" leaves ``format`` without effect, "plain" has times and UUIDs in one
+        case. ``whitespace``: "any"
         (bounded, the default), "compact", "single", ``{"max": n}``, ``{"separators": (item, member)}``, ``{"indent": n}``,
         ``{"pattern": regex}``. ``property_order``: "schema" has declared properties in declared order, others
         after them; "any" is the schema's own language. ``on_unsupported``: "relax" leaves out what cannot be

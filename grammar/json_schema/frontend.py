@@ -49,6 +49,7 @@ PREPARED_CLASSES = (ANY_STRING_CHAR,)  # nearly every grammar has JSON strings
 class Profile(NamedTuple):
     """What the options are that nobody gave."""
 
+    formats: str
     whitespace: str
     spelling: str
     numbers: str
@@ -56,12 +57,12 @@ class Profile(NamedTuple):
 
 
 PROFILES: Final = {
-    "exact": Profile("any", "any", "any", "any"),
-    "model": Profile("single", "dumps", "plain", "none"),
+    "exact": Profile("assert", "any", "any", "any", "any"),
+    "model": Profile("plain", "single", "dumps", "plain", "none"),
 }
 
 OPTIONS: Final = (
-    ("formats", ("assert", "annotate")),
+    ("formats", ("assert", "plain", "annotate")),
     ("property_order", ("schema", "any")),
     ("on_unsupported", ("error", "relax")),
     ("spelling", ("any", "plain", "dumps")),
@@ -82,7 +83,7 @@ def schema_rules(
     *,
     draft: str | None = None,
     resources: Any = None,
-    formats: str = "assert",
+    formats: str | None = None,
     whitespace: Any = None,
     property_order: str = "schema",
     on_unsupported: str = "error",
@@ -117,11 +118,11 @@ def schema_rules(
             pair for pair in zip(NAMES, options, strict=True) if not isinstance(pair[1], str | None)
         )
         raise SchemaError("", name, f"{option!r:.60} is no string") from None
-    spelling, numbers, relax = chosen.spelling, chosen.numbers, chosen.relax
+    spelling, numbers, relax, formats = chosen.spelling, chosen.numbers, chosen.relax, chosen.formats
     if resources is not None and not isinstance(resources, Mapping):
         raise SchemaError("", "resources", f"a dict of schemas by URI, not {type(resources).__name__}")
     blanks = Whitespace.of(chosen.whitespace if whitespace is None else whitespace)
-    asked = Asked(blanks, property_order == "any", numbers == "plain", chosen.draft, formats == "assert")
+    asked = Asked(blanks, property_order == "any", numbers == "plain", chosen.draft, formats)
     is_closed = False
     key = None
     try:
@@ -170,6 +171,7 @@ def schema_rules(
 class _Options(NamedTuple):
     """The options of a schema, checked, and those of the profile where nobody gave any."""
 
+    formats: str
     whitespace: str
     spelling: str
     numbers: str
@@ -184,7 +186,7 @@ def _checked_options(
     profile: str,
     draft: str | None,
     dialect: str | None,
-    formats: str,
+    formats: str | None,
     property_order: str,
     on_unsupported: str,
     spelling: str | None,
@@ -203,6 +205,7 @@ def _checked_options(
             "", "extra_keys", "is for Python types; a schema says `additionalProperties: false`"
         )
     usual = PROFILES[profile]
+    formats = usual.formats if formats is None else formats
     spelling = usual.spelling if spelling is None else spelling
     numbers = usual.numbers if numbers is None else numbers
     extra_keys = usual.extra_keys if extra_keys is None else extra_keys
@@ -211,7 +214,9 @@ def _checked_options(
         if option not in known:
             raise SchemaError("", name, f"{option!r} is none of {', '.join(known)}")
     meant = None if draft is None else BY_NAME[draft]  # mutant: own-draft
-    return _Options(usual.whitespace, spelling, numbers, extra_keys, on_unsupported == "relax", meant)
+    return _Options(
+        formats, usual.whitespace, spelling, numbers, extra_keys, on_unsupported == "relax", meant
+    )
 
 
 def _note_options(report: Report, blanks: Whitespace, spelling: str, numbers: str) -> None:
@@ -280,7 +285,7 @@ def _tool_options(profile: str, blanks: str) -> tuple[Asked, str]:
     """Return what is asked for beside the schema of a tool, and how strings are spelled."""
     chosen = PROFILES[profile]
     whitespace = Whitespace.of({"pattern": blanks} if blanks else chosen.whitespace)
-    asked = Asked(whitespace, False, chosen.numbers == "plain", None, True)
+    asked = Asked(whitespace, False, chosen.numbers == "plain", None, chosen.formats)
     return asked, "plain" if blanks else chosen.spelling
 
 

@@ -43,7 +43,7 @@ class Asked(NamedTuple):
     any_order: bool
     plain_numbers: bool
     draft: Draft | None
-    assert_formats: bool
+    formats: str
 
 
 def read_schema(
@@ -63,7 +63,7 @@ def read_schema(
             share=share,
             draft=asked.draft,
             resources=resources,
-            assert_formats=asked.assert_formats,
+            formats=asked.formats,
             relax=relax,
             of_type=of_type,
         )
@@ -132,7 +132,7 @@ def plain_rules(
         return None
     assert draft is not None
     pieces = _plain_schemas(asked.blanks, asked.plain_numbers, spelling)
-    return pieces.rules(schema, draft, asked.assert_formats, asked.any_order)
+    return pieces.rules(schema, draft, asked.formats, asked.any_order)
 
 
 def _noted(copy: bytes, asked: Asked) -> Report:

@@ -67,14 +67,14 @@ class Algebra:
         *,
         draft: Draft | None,
         resources: Any,
-        assert_formats: bool,
+        formats: str,
         relax: bool,
         report: Report,
         of_type: bool = False,
         share: bool = True,
     ) -> None:
         self.registry = Registry(schema, resources, draft)
-        self.assert_formats = assert_formats
+        self.formats = formats
         self.relax = relax
         self.of_type = of_type  # the schema of a Python type: pydantic's formats count, integers are digits
         self.report = report
@@ -83,7 +83,7 @@ class Algebra:
         for node in self.nodes:
             node.ready = node.checked = True
         self.nodes[0].mask = 0
-        self.literals = Literals(self.nodes, root, report.repeated, assert_formats)
+        self.literals = Literals(self.nodes, root, report.repeated, formats)
         contents = Contents() if share and not of_type and not is_larger([schema, resources]) else None
         self.constants: dict[Any, int] = {}
         self.values: dict[State, Value] = {}

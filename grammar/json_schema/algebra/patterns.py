@@ -75,7 +75,7 @@ def blank_expr(source: str) -> ir.Expr:
 
 def format_texts(reader: NodeReader, name: str, node: Node) -> Texts:
     """Return the strings of a format: all of them where it is an annotation, which the report then says."""
-    if not reader.assert_formats:
+    if reader.formats == "annotate":
         node.content = None
         reader.report.add("annotation", node.where, "format", f"`{name}` is not asserted, on request")
         return ALL
@@ -87,7 +87,7 @@ def format_texts(reader: NodeReader, name: str, node: Node) -> Texts:
         pattern = format_pattern(name, node.schema)
         if pattern is not None:
             return pattern_texts(reader, pattern, node.where, "format") or ALL
-    from stackmask.grammar.json_schema.formats import FORMATS, NARROWINGS, formats_of
+    from stackmask.grammar.json_schema.formats import FORMATS, NARROWINGS, PLAIN, formats_of
 
     # a format that a later draft defines means the same in an earlier one, which leaves others open
     known = formats_of(node.resource.draft.name)
@@ -96,6 +96,8 @@ def format_texts(reader: NodeReader, name: str, node: Node) -> Texts:
         node.content = None
         reader.report.add("annotation", node.where, "format", f"`{name}` is no format of the specification")
         return ALL
+    if name in PLAIN and reader.formats == "plain":
+        node.content = None  # the writer says it with the place
     if name in NARROWINGS:
         node.content = None
         reader.report.add("narrowed", node.where, "format", f"`{name}`: {NARROWINGS[name]}")

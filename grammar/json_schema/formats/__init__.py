@@ -18,14 +18,25 @@ from stackmask.grammar.json_schema.text import strings
 
 Format = Callable[[], ir.Expr]
 
+PLAIN: Final = {
+    "date-time": "`T` and `Z` in upper case, nanoseconds at most",
+    "time": "`Z` in upper case, nanoseconds at most",
+    "duration": "numbers of nine digits at most",
+    "uuid": "lower case",
+}
+"""Formats that have a narrower one for models, and what that is."""
+
 
 def _kept(module: str, name: str) -> Format:
     """Return a function that makes a format once: its module is imported by then, and its lift is remembered too."""
 
     @cache
     def make_once() -> ir.Expr:
-        make: Format = getattr(import_module(f"{__name__}.{module}"), name)
-        return strings.keep(make())
+        make = getattr(import_module(f"{__name__}.{module}"), name)
+        found: ir.Expr = make()
+        if (note := PLAIN.get(name.replace("_", "-"))) is not None:
+            return strings.keep(found, make(plain=True), note)
+        return strings.keep(found)
 
     return make_once
 

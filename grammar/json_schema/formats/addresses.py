@@ -94,7 +94,7 @@ def hostname_before_idna() -> ir.Expr:
 
 
 @cache
-def uuid() -> ir.Expr:
-    """Return 32 hexadecimal digits in five groups, of any version. Source: RFC 4122, 3."""
-    four = rep(HEX, 4, 4)
-    return seq(rep(HEX, 8, 8), rep(seq("-", four), 3, 3), "-", rep(HEX, 12, 12))
+def uuid(plain: bool = False) -> ir.Expr:
+    """Return 32 hexadecimal digits in five groups, of any version; ``plain``: in lower case. Source: RFC 4122, 3."""
+    digit = chars("0-9a-f") if plain else HEX
+    return seq(rep(digit, 8, 8), rep(seq("-", rep(digit, 4, 4)), 3, 3), "-", rep(digit, 12, 12))

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from functools import cache
+from typing import Final
 
 from stackmask.grammar import ir
 from stackmask.grammar.json_schema.formats.parts import DIGIT, alt, chars, opt, rep, seq
+
+MOST_DECIMALS: Final = 9  # of seconds that a model writes: nanoseconds
 
 
 @cache
@@ -26,36 +29,40 @@ def date() -> ir.Expr:
 
 
 @cache
-def time() -> ir.Expr:
-    """Return full-time: a time of day with its offset from UTC.
+def time(plain: bool = False) -> ir.Expr:
+    """Return full-time: a time of day with its offset from UTC. ``plain``: ``Z`` alone, and nanoseconds at most.
 
     A leap second is the last of a day of UTC, so its hour and minute depend on the offset. Narrowing: leap
     seconds with an offset that is no multiple of half an hour are left out; there are 1,440 for each sign.
     """
     hour = alt(seq(chars("01"), DIGIT), seq("2", chars("0-3")))
     minute = seq(chars("0-5"), DIGIT)
-    fraction = opt(".", rep(DIGIT, 1))
-    offset = alt(chars("Zz"), seq(chars("+-"), hour, ":", minute))
+    fraction = opt(".", rep(DIGIT, 1, MOST_DECIMALS if plain else None))
+    utc = chars("Z" if plain else "Zz")
+    offset = alt(utc, seq(chars("+-"), hour, ":", minute))
     usual = seq(hour, ":", minute, ":", minute, fraction, offset)
     leap: list[ir.Expr] = []
     for local in range(24):
         zones = [f"-{23 - local:02}:00", f"+{(local + 1) % 24:02}:00"]
-        zone = alt(*zones, chars("Zz")) if local == 23 else alt(*zones)
+        zone = alt(*zones, utc) if local == 23 else alt(*zones)
         leap.append(seq(f"{local:02}:59:60", fraction, zone))
         leap.append(seq(f"{local:02}:29:60", fraction, alt(f"-{23 - local:02}:30", f"+{local:02}:30")))
     return alt(usual, *leap)
 
 
 @cache
-def date_time() -> ir.Expr:
-    """Return date-time: a date and a time with ``T`` between them."""
-    return seq(date(), chars("Tt"), time())
+def date_time(plain: bool = False) -> ir.Expr:
+    """Return date-time: a date and a time with ``T`` between them. ``plain``: not ``t``; else as for ``time``."""
+    return seq(date(), chars("T" if plain else "Tt"), time(plain))
 
 
 @cache
-def duration() -> ir.Expr:
-    """Return duration; a unit may only be left out at either end. Source: RFC 3339, appendix A."""
-    digits = rep(DIGIT, 1)
+def duration(plain: bool = False) -> ir.Expr:
+    """Return duration; a unit may only be left out at either end. Source: RFC 3339, appendix A.
+
+    ``plain``: with at most so many digits in a row.
+    """
+    digits = rep(DIGIT, 1, MOST_DECIMALS if plain else None)
     minutes = seq("M", opt(digits, "S"))
     hours = seq("H", opt(digits, minutes))
     clock = seq("T", digits, alt(hours, minutes, "S"))

@@ -17,7 +17,7 @@ from stackmask.grammar.json_schema.sets.string_sets import Texts
 class NodeReader(Protocol):
     """Reads subschemas, references, patterns and formats for the keywords of a node."""
 
-    assert_formats: bool
+    formats: str
     of_type: bool
     report: Report
     literals: Literals

@@ -44,9 +44,9 @@ def keep(expr: ir.Expr) -> ir.Expr:
     return expr
 
 
-def leaf_key(said: tuple[Any, ...], draft: Draft, assert_formats: bool) -> Key:
+def leaf_key(said: tuple[Any, ...], draft: Draft, formats: str) -> Key:
     """Return the key of a leaf. A schema without a draft takes more than one of the newest draft."""
-    return (said, "" if draft is UNDECLARED else draft.name, assert_formats)
+    return (said, "" if draft is UNDECLARED else draft.name, formats)
 
 
 def known_expr(key: Key | None) -> ir.Expr | None:

@@ -10,7 +10,7 @@ cdef class Literals:
     cdef public Contents contents       # None where equal parts are not looked for
     cdef readonly bint repeats          # whether a node stands for several schemas
     cdef list repeated                  # of the report: the place of a node, and of an equal schema, …
-    cdef bint assert_formats
+    cdef str formats
     cdef object root                    # the resource that nearly all schemas are in
     cdef dict in_root                   # id of a schema of the root, outside of dynamic scopes -> number
     cdef dict elsewhere                 # id, resource, scope -> number

@@ -9,9 +9,7 @@ from stackmask.grammar.json_schema.nodes.structural_keys import Contents
 class Literals:
     """The numbers of the nodes of one schema: one for all subschemas that say the same."""
 
-    def __init__(
-        self, nodes: list[Node], root: Resource, repeated: list[Where], assert_formats: bool
-    ) -> None:
+    def __init__(self, nodes: list[Node], root: Resource, repeated: list[Where], formats: str) -> None:
         """``repeated``: gets the place of a node, and that of another schema with its number."""
 
     @property

@@ -17,12 +17,12 @@ cdef class Literals:
     ``repeated``: gets the place of a node and that of another schema with its number, one after the other.
     """
 
-    def __cinit__(self, list nodes, object root, list repeated, bint assert_formats):
+    def __cinit__(self, list nodes, object root, list repeated, str formats):
         self.nodes = nodes
         self.contents = None
         self.repeats = False
         self.repeated = repeated
-        self.assert_formats = assert_formats
+        self.formats = formats
         self.root = root
         self.in_root = {}
         self.elsewhere = {}
@@ -144,7 +144,7 @@ cdef class Literals:
         if <Py_ssize_t>number == count:
             node = Node(number, schema, resource, scope, where)
             if said is not None and self.contents.portable and self.contents.size <= MAX_SIZE:
-                recall(node, leaf_key(said, self.draft, self.assert_formats))
+                recall(node, leaf_key(said, self.draft, self.formats))
             self.nodes.append(node)
         return number
 

@@ -7,7 +7,7 @@ from typing import Final
 
 from stackmask.grammar import ir
 from stackmask.grammar.json_schema.sets.finiteness import is_endless
-from stackmask.grammar.json_schema.text.strings import ANY_STRING, lift, string, word
+from stackmask.grammar.json_schema.text.strings import ANY_STRING, PLAIN, lift, string, word
 from stackmask.grammar.source.work import remembering, spend
 from stackmask.pda.errors import BudgetError
 from stackmask.pda.lowering import questions
@@ -15,6 +15,7 @@ from stackmask.pda.lowering.questions import Recognizer, is_empty
 
 MAX_WORDS: Final = 256  # words that a finite language is written out to
 MAX_EXPLORED: Final = 20_000  # terms visited to find out whether a set of strings is empty
+MAX_JOINED: Final = 8  # alternatives in each other in which formats are looked for
 MAX_STATES: Final = 1_000  # ... and whether some beginnings begin finitely many
 
 
@@ -207,6 +208,38 @@ def text_expr(texts: Texts) -> ir.Expr:
     if texts.spelled is None:
         texts.spelled = string(lift(texts.expr()))
     return texts.spelled
+
+
+def plain_texts(texts: Texts, notes: list[str], depth: int = MAX_JOINED) -> Texts:
+    """Return the strings with each format as a model is to write it, and add to ``notes`` what these leave out.
+
+    What would be left without a string stays as it is. Raises: BudgetError.
+    """
+    found: list[str] = []
+    parts = tuple([_plain_part(part, found, depth) for part in texts.parts])
+    if not found:
+        return texts
+    plain = Texts(None, texts.low, texts.high, parts, texts.excluded)
+    try:
+        if plain.is_empty():
+            return texts
+    except TextsTooLarge:
+        return texts
+    notes += found
+    return plain
+
+
+def _plain_part(expr: ir.Expr, notes: list[str], depth: int) -> ir.Expr:
+    plain = PLAIN.get(id(expr))
+    if plain is not None:
+        notes.append(plain[1])
+        return plain[0]
+    match expr:
+        case ir.Choice(items) if depth:
+            return ir.Choice(tuple([_plain_part(item, notes, depth - 1) for item in items]))
+        case ir.Intersection(items) if depth:
+            return plain_texts(Texts(parts=items), notes, depth - 1).expr()
+    return expr
 
 
 def text_set(expr: ir.Expr) -> Texts:

@@ -293,13 +293,17 @@ def lift(expr: ir.Expr) -> ir.Expr:
 
 
 _KEPT: Final[dict[int, tuple[ir.Expr, ir.Expr]]] = {}
+PLAIN: Final[dict[int, tuple[ir.Expr, str]]] = {}
+"""By the address of a kept expression, the narrower one of the strings that a model is to write, and what that is."""
 
 
-def keep(expr: ir.Expr) -> ir.Expr:
+def keep(expr: ir.Expr, plain: ir.Expr | None = None, note: str = "") -> ir.Expr:
     """Lift an expression for the rest of the process, and return it; later lifts of the same object are free.
 
     For expressions that are made once, such as formats: neither the expression nor its lift is ever dropped.
     """
+    if plain is not None:
+        PLAIN[id(expr)] = (keep(plain), note)
     _KEPT[id(expr)] = (expr, lift(expr))
     return expr
 

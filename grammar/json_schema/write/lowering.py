@@ -21,7 +21,7 @@ from stackmask.grammar.json_schema.sets.numbers import (
     NumberSet,
     UnsupportedNumber,
 )
-from stackmask.grammar.json_schema.sets.string_sets import ALL, NONE, text_expr
+from stackmask.grammar.json_schema.sets.string_sets import ALL, NONE, plain_texts, text_expr
 from stackmask.grammar.json_schema.sets.values import FALSE, NULL, NUMBER, TRUE
 from stackmask.grammar.json_schema.text.strings import NARROWING as STRING_NARROWING
 from stackmask.grammar.json_schema.write.array_rules import ArrayWriter
@@ -310,7 +310,11 @@ class Lowering:
         elif value.has_numbers():
             options.append(self.numbers(value))
         if value.has_strings():
-            options.append(text_expr(value.text))
+            notes: list[str] = []
+            text = plain_texts(value.text, notes) if self.algebra.formats == "plain" else value.text
+            for note in notes:
+                self.algebra.report.add("narrowed", self.algebra.where(value.state), "format", note)
+            options.append(text_expr(text))
             if value.text is not ALL and value.text.words is None:
                 self.note_strings(self.algebra.where(value.state))
         return options

@@ -33,7 +33,7 @@ def read_leaf(
     said: tuple[Any, ...],
     schema: dict[str, Any],
     draft: Draft,
-    assert_formats: bool,
+    formats: str,
     keep: bool,
 ) -> tuple[Expr | None, int]:
     """Return the expression of a scalar value, None where there is no such, and the units that this took.
@@ -43,9 +43,9 @@ def read_leaf(
 
     def read() -> Expr | None:
         # plain numbers are written in another way than that which is remembered
-        key = leaf_key(said, draft, assert_formats) if keep and not plain_numbers else None
+        key = leaf_key(said, draft, formats) if keep and not plain_numbers else None
         found = known_expr(key) or _words(schema, draft)
-        found = found or _leaf(schema, draft, assert_formats, key, plain_numbers)
+        found = found or _leaf(schema, draft, formats, key, plain_numbers)
         return found if found is None or narrow is None else narrow(found)
 
     return measured(read)
@@ -65,23 +65,22 @@ def _words(schema: dict[str, Any], draft: Draft) -> Expr | None:
     return written[0] if len(written) == 1 else Choice(written)
 
 
-def _leaf(
-    schema: dict[str, Any], draft: Draft, assert_formats: bool, key: Any, plain_numbers: bool
-) -> Expr | None:
+def _leaf(schema: dict[str, Any], draft: Draft, formats: str, key: Any, plain_numbers: bool) -> Expr | None:
     """Return what the whole reader writes of such a schema, if that is an expression."""
     node = Node(2, schema, Resource("", schema, draft, ""), (), "")
     node.content = key
     node.ready = node.checked = True
     spend(16 + 4 * len(schema))
+    alone = cast(Algebra, _Alone(formats))
     try:
-        read_keywords(cast(Algebra, _Alone(assert_formats)), node)
+        read_keywords(alone, node)
         if node.mask & (ARRAY | OBJECT) or node.parts or node.loose:
             return None
         node.scalars = own_scalars(node)
         value = Value(_STATE, node.scalars)
         if not value.has_scalars():
             return None
-        writer = _Writer(plain_numbers)
+        writer = _Writer(alone, plain_numbers)
         options = writer.scalars(value)
     except (SchemaError, UnsupportedNumber, TextsTooLarge):  # the whole reader says it with the place
         return None
@@ -96,11 +95,11 @@ def _leaf(
 class _Alone:
     """What keywords of scalar values ask of the algebra."""
 
-    __slots__ = ("assert_formats", "report")
+    __slots__ = ("formats", "report")
     of_type = False
 
-    def __init__(self, assert_formats: bool) -> None:
-        self.assert_formats = assert_formats
+    def __init__(self, formats: str) -> None:
+        self.formats = formats
         self.report = Report()  # nobody reads it
 
     def constant(self, value: Any, where: Where) -> int:
@@ -119,8 +118,8 @@ class _Alone:
 class _Writer(Lowering):
     """Writes scalar values, and notes nothing."""
 
-    def __init__(self, plain_numbers: bool) -> None:
-        self.algebra = cast(Algebra, _Alone(True))
+    def __init__(self, algebra: Algebra, plain_numbers: bool) -> None:
+        self.algebra = algebra
         self.plain_numbers = plain_numbers
         self.words = JSON_WORDS
         self.rules = {}

@@ -22,7 +22,7 @@ class PlainSchemas:
         read_leaf: Callable[[tuple[Any, ...], dict[str, Any], Draft, bool, bool], tuple[Expr | None, int]],
     ) -> None: ...
     def rules(
-        self, schema: dict[str, Any], draft: Draft, assert_formats: bool, any_order: bool
+        self, schema: dict[str, Any], draft: Draft, formats: str, any_order: bool
     ) -> tuple[dict[str, Rule], bool] | None:
         """Return the rules of a schema by name, and whether an object may stand in it twice; or None.
 

@@ -117,13 +117,13 @@ cdef class PlainSchemas:
         self.slots = {}
         self.items = {}
 
-    def rules(self, dict schema, draft, bint assert_formats, bint any_order):
+    def rules(self, dict schema, draft, str formats, bint any_order):
         """Return the rules of a schema by name, and whether an object may stand in it twice; or None.
 
         None: it is not plain. ``draft``: one of those there are.
         Cost: linear in what is reached of the schema; that of ``read_leaf`` for each new scalar value.
         """
-        cdef _Reading reading = _Reading(self, schema, draft, assert_formats, any_order)
+        cdef _Reading reading = _Reading(self, schema, draft, formats, any_order)
         try:
             rules = reading.run()
         except UnicodeEncodeError:  # the whole reader says it with the place
@@ -181,7 +181,8 @@ cdef class _Reading:
     cdef dict root
     cdef object draft, id_keyword
     cdef frozenset keywords
-    cdef bint assert_formats, any_order, uses_prelude, keyed, shares
+    cdef str formats
+    cdef bint any_order, uses_prelude, keyed, shares
     cdef Contents contents
     cdef dict known         # address of a schema -> its expression
     cdef dict saying        # what a schema says -> its expression
@@ -192,13 +193,13 @@ cdef class _Reading:
     cdef list todo
     cdef Py_ssize_t count
 
-    def __cinit__(self, PlainSchemas pieces, dict root, draft, bint assert_formats, bint any_order):
+    def __cinit__(self, PlainSchemas pieces, dict root, draft, str formats, bint any_order):
         self.pieces = pieces
         self.root = root
         self.draft = draft
         self.id_keyword = draft.id_keyword
         self.keywords = draft.keywords
-        self.assert_formats = assert_formats
+        self.formats = formats
         self.any_order = any_order
         self.uses_prelude = self.shares = False
         self.contents = Contents()
@@ -345,7 +346,7 @@ cdef class _Reading:
     cdef object portable(self, dict schema, tuple said):
         """Return the expression of a schema that says this alone."""
         cdef PlainShape shape
-        cdef tuple key = (said, <Py_ssize_t><void*>self.draft, self.assert_formats)
+        cdef tuple key = (said, <Py_ssize_t><void*>self.draft, self.formats)
         cdef object found = self.pieces.leaves.get(key)
         if found is not None:
             spend_units((<tuple>found)[1])

@@ -113,7 +113,7 @@ def random_schema(rng: random.Random) -> dict[str, Any]:
 
 
 def asked(
-    any_order: bool = False, formats: bool = True, whitespace: Any = None, plain_numbers: bool = False
+    any_order: bool = False, formats: str = "assert", whitespace: Any = None, plain_numbers: bool = False
 ) -> Asked:
     return Asked(Whitespace.of(whitespace), any_order, plain_numbers, None, formats)
 
