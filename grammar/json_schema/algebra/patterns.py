@@ -75,6 +75,7 @@ def blank_expr(source: str) -> ir.Expr:
 
 def format_texts(reader: NodeReader, name: str, node: Node) -> Texts:
     """Return the strings of a format: all of them where it is an annotation, which the report then says."""
+    of_version = ALL
     if reader.formats == "annotate":
         node.content = None
         reader.report.add("annotation", node.where, "format", f"`{name}` is not asserted, on request")
@@ -86,7 +87,10 @@ def format_texts(reader: NodeReader, name: str, node: Node) -> Texts:
             return ALL
         pattern = format_pattern(name, node.schema)
         if pattern is not None:
-            return pattern_texts(reader, pattern, node.where, "format") or ALL
+            of_version = pattern_texts(reader, pattern, node.where, "format") or ALL
+            if not name.startswith("uuid"):
+                return of_version
+            name = "uuid"
     from stackmask.grammar.json_schema.formats import FORMATS, NARROWINGS, PLAIN, formats_of
 
     # a format that a later draft defines means the same in an earlier one, which leaves others open
@@ -101,7 +105,7 @@ def format_texts(reader: NodeReader, name: str, node: Node) -> Texts:
     if name in NARROWINGS:
         node.content = None
         reader.report.add("narrowed", node.where, "format", f"`{name}`: {NARROWINGS[name]}")
-    return _format(make)
+    return _format(make).meet(of_version)
 
 
 @lru_cache(_CACHED)

@@ -21,7 +21,6 @@ NARROWING: Final = (
     "hosts of URLs are plain ASCII; bytes of bounded length are ASCII"
 )
 
-_HEX: Final = "[0-9a-fA-F]"
 _ALPHABET: Final = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
 _OCTET: Final = "(?:25[0-5]|2[0-4][0-9]|1[0-9]{2}|[1-9]?[0-9])"
 _V4: Final = rf"{_OCTET}(?:\.{_OCTET}){{3}}"
@@ -57,10 +56,7 @@ def _base64(last: str, text: bool) -> str:
 
 
 FORMATS: Final[dict[str, str]] = {
-    **{
-        f"uuid{v}": f"{_HEX}{{8}}-{_HEX}{{4}}-{v}{_HEX}{{3}}-[89abAB]{_HEX}{{3}}-{_HEX}{{12}}"
-        for v in range(1, 9)
-    },
+    **{f"uuid{v}": f".{{14}}{v}.{{4}}[89abAB].*" for v in range(1, 9)},  # of those that are UUIDs
     "ipv4interface": f"{_V4}(?:/{_V4_BITS})?",
     "ipv6interface": f"{_V6}(?:/{_V6_BITS})?",
     "ipv4network": _V4_NET,

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import datetime
 import json
 import pickle
+import uuid
 from typing import Any
 
 import numpy as np
+import pydantic
 import pytest
 from json_profile_checks import (
     DUMPS,
@@ -247,6 +250,74 @@ def test_integers_are_digits_and_runs_have_ends(schema: Any, right: str, wrong: 
         assert in_model(schema, text), text
     for text in wrong.split():
         assert not in_model(schema, text), text
+
+
+# -- formats -------------------------------------------------------------------------------------------------
+
+TIME = {"type": "string", "format": "date-time"}
+UUID = {"type": "string", "format": "uuid"}
+HEX = "0a1b2c3d-4e5f-6a7b-8c9d-0e1f2a3b4c5d"
+
+
+@pytest.mark.parametrize(
+    ("schema", "right", "wrong"),
+    [
+        (
+            TIME,
+            "2020-02-29T00:00:00Z 1990-12-31T23:59:60.5Z 2020-01-01T00:00:00.123456789+01:00",
+            "2020-02-29t00:00:00Z 2020-02-29T00:00:00z 1990-12-31T23:59:60z 2020-01-01T00:00:00.1234567891Z",
+        ),
+        ({"type": "string", "format": "time"}, "00:00:00Z 23:59:60Z", "00:00:00z 00:00:00.1234567891Z"),
+        ({"type": "string", "format": "duration"}, "P3D PT999999999S", "P1234567890D"),
+        (UUID, HEX, HEX.upper()),
+        ({"anyOf": [UUID, TIME]}, f"{HEX} 2020-02-29T00:00:00Z", f"{HEX.upper()} 2020-02-29t00:00:00Z"),
+        ({**UUID, "not": {"const": HEX}}, HEX.replace("0", "1"), HEX.upper()),
+        ({**UUID, "pattern": "^[0-9A-F-]*$"}, HEX.replace("a", "1").translate({98 + i: 48 for i in range(5)}), HEX),
+    ],
+    ids=str,
+)  # fmt: skip
+def test_formats_are_written_in_one_case(schema: dict[str, Any], right: str, wrong: str) -> None:
+    notes = str(sm.Grammar.from_json_schema(schema, profile="model").report)
+    assert any(part in notes for part in ("upper case", "lower case", "nine digits"))
+    for text in right.split():
+        assert in_model(schema, f'"{text}"'), text
+    for text in wrong.split():
+        assert not in_model(schema, f'"{text}"'), text
+        if schema.get("pattern") is None:
+            assert accepts(schema, f'"{text}"') and accepts(
+                schema, f'"{text}"', profile="model", formats="assert"
+            )
+
+
+@pytest.mark.parametrize(
+    ("schema", "text"),
+    [
+        ({**TIME, "pattern": "t"}, "2020-01-01t00:00:00z"),
+        ({**TIME, "minLength": 60}, "2020-01-01T00:00:00." + "1" * 50 + "Z"),
+        ({**UUID, "pattern": "[A-F]"}, HEX.upper()),
+        ({**UUID, "enum": [HEX.upper()]}, HEX.upper()),
+        ({"anyOf": [{**UUID, "pattern": "[A-F]"}, {"const": "x"}]}, HEX.upper()),
+    ],
+    ids=str,
+)
+def test_what_would_be_left_without_a_string_stays(schema: dict[str, Any], text: str) -> None:
+    assert in_model(schema, f'"{text}"')
+    notes = str(sm.Grammar.from_json_schema(schema, profile="model").report)
+    assert not any(part in notes for part in ("upper case", "lower case", "nine digits"))
+
+
+def test_a_negated_format_leaves_out_all_of_its_spellings() -> None:
+    schema = {"type": "string", "not": TIME}
+    assert in_model(schema, '"x"')
+    assert not in_model(schema, '"2020-01-01t00:00:00z"') and not in_model(schema, '"2020-01-01T00:00:00Z"')
+
+
+def test_formats_of_types_are_written_in_one_case() -> None:
+    for kind, text in ((datetime.datetime, "2020-01-01T00:00:00Z"), (uuid.UUID, HEX), (pydantic.UUID6, HEX)):
+        exact, model = (sm.Grammar.from_json_schema(kind, profile=p) for p in ("exact", "model"))
+        other = text.upper() if kind is not datetime.datetime else text.lower()
+        assert exact.accepts(f'"{text}"') and exact.accepts(f'"{other}"')
+        assert model.accepts(f'"{text}"') and not model.accepts(f'"{other}"')
 
 
 # -- random texts --------------------------------------------------------------------------------------------
