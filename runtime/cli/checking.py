@@ -7,20 +7,18 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from stackmask.grammar.ir import RuleSet, SourceText, Span, TokenTerminal, walk
+from stackmask.grammar.ir import SourceText, Span
 from stackmask.grammar.ir.dump import summary
 from stackmask.grammar.source.diagnostics import Diagnostic, StackmaskError, render_one
 from stackmask.grammar.source.files import bundled_names
 from stackmask.runtime.cli.console import output, show, show_error
 from stackmask.runtime.cli.grammars import Reading, load_grammar
-from stackmask.runtime.matching.compiler import CompiledGrammar, Compiler
 from stackmask.runtime.matching.refusal import describe_expectation
-from stackmask.runtime.vocabulary.vocabulary import Vocabulary
+from stackmask.runtime.strings.engine import compile_for_text
 
 if TYPE_CHECKING:
-    from stackmask.grammar.grammar import Grammar
+    from stackmask.runtime.matching.compiler import CompiledGrammar
 
-BYTES = 256
 CHUNK = 1 << 16  # bytes that are tried at once before looking closer
 MAX_TEXT_BYTES = 1 << 28
 ACCEPTED, REJECTED = 0, 1
@@ -33,28 +31,6 @@ class Verdict:
     accepted: bool
     position: int
     expected: str
-
-
-def compile_for_text(grammar: Grammar) -> CompiledGrammar:
-    """Compile for a vocabulary of single bytes, and of the special tokens that the grammar names."""
-    names, width = _special_tokens(grammar.rules)
-    tokens: list[bytes | None] = [bytes([b]) for b in range(BYTES)]
-    specials = {name: BYTES + 1 + n for n, name in enumerate(names)}
-    tokens += [None] * (1 + len(specials))
-    vocabulary = Vocabulary(tokens, stop_ids=[BYTES], special_names=specials, size=max(len(tokens), width))
-    return Compiler(vocabulary).compile(grammar)
-
-
-def _special_tokens(rules: RuleSet) -> tuple[list[str], int]:
-    """Return the names of special tokens in a grammar, and the vocabulary size that its token ids need."""
-    names: dict[str, None] = {}
-    width = 0
-    for rule in rules.rules.values():
-        for expr in walk(rule.body):
-            if isinstance(expr, TokenTerminal):
-                names.update(dict.fromkeys(expr.names))
-                width = max([width, *(high + 1 for _, high in expr.id_ranges)])
-    return list(names), width
 
 
 def judge(compiled: CompiledGrammar, data: bytes) -> Verdict:

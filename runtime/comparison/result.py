@@ -138,7 +138,7 @@ def compare(
     """
     vocabulary = tokenizer.vocabulary
     compiled = Compiler(vocabulary).compile(subject.grammar())
-    followed = draw_text(compiled, seed) if text is None else given_text(compiled, text)
+    followed = draw_text(compiled.grammar, seed) if text is None else given_text(compiled, text)
     ids = tokenizer.encode(followed.data)
     if len(ids) > MAX_TOKENS:
         raise ComparisonError(f"the text has {len(ids)} tokens; at most {MAX_TOKENS} are followed")

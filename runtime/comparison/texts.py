@@ -1,8 +1,7 @@
-"""The text that is followed: given, or drawn from the language by a seeded random walk; and its tokens where there is no tokenizer."""
+"""The text that is followed, given or drawn from the language, and its tokens where there is no tokenizer."""
 
 from __future__ import annotations
 
-import random
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
@@ -13,21 +12,16 @@ from stackmask.runtime.matching.compiler import CompiledGrammar
 from stackmask.runtime.matching.refusal import describe_expectation
 
 if TYPE_CHECKING:
-    from stackmask.runtime.matching.matcher import Matcher
+    from stackmask.grammar.grammar import Grammar
     from stackmask.runtime.vocabulary.vocabulary import Vocabulary
 
-SHORT: Final = 40  # bytes: a drawn text should have at least so many, if the language has them
-MAX_DRAWN: Final = 600  # bytes of a drawn text
-WALKS: Final = 12  # of which the best is taken
-LOOKED_AT: Final = 48  # next bytes whose successors are compared
-BLANKS: Final = b" \t\r\n\f\v"
-UNBROKEN: Final = 0.9  # how often blanks are left out where something else may come
-RUN_ON: Final = 3  # how much likelier a byte is that changes nothing, such as one more letter of a string
+SHORT: Final = 40  # characters: a drawn text should have at least so many, if the language has them
+DRAWN: Final = 12  # texts of which one is taken
 
 
 @dataclass(frozen=True, slots=True)
 class Text:
-    """What is followed. ``complete``: the language may end here. ``seed``: of the walk that drew it, or None."""
+    """What is followed. ``complete``: the language may end here. ``seed``: that it was drawn with, or None."""
 
     data: bytes
     complete: bool
@@ -59,57 +53,18 @@ def given_text(compiled: CompiledGrammar, text: str) -> Text:
     return Text(data, matcher.is_accepting())
 
 
-def draw_text(compiled: CompiledGrammar, seed: int) -> Text:
-    """Draw a text of the language; of several walks the first that is complete and not short, else the best.
+def draw_text(grammar: Grammar, seed: int) -> Text:
+    """Draw a text of the language: of some the first that is not short, else the longest.
 
-    Cost: a few milliseconds.
+    Raises: SampleError if no string is a whole text. Cost: that of ``Grammar.sample``, for each.
     """
-    drawn: list[Text] = []
-    for number in range(WALKS):
-        text = _walk(compiled.matcher(), random.Random(seed * WALKS + number), seed)
-        if text.complete and len(text.data) >= SHORT:
-            return text
-        drawn.append(text)
-    return max(drawn, key=lambda text: (text.complete, len(text.data) if text.complete else 0))
-
-
-def _walk(matcher: Matcher, rng: random.Random, seed: int) -> Text:
-    """Choose byte after byte: first what the byte leads to, so that rare turns are taken as often as common ones."""
-    data = bytearray()
-    complete = 0 if matcher.is_accepting() else -1  # the longest part that is a whole text
-    while len(data) < MAX_DRAWN:
-        options = sorted(matcher.expected_bytes())
-        if not options:
+    longest = ""
+    for number in range(DRAWN):
+        [text] = grammar.sample(1, seed * DRAWN + number)
+        longest = max(longest, text, key=len)
+        if len(longest) >= SHORT:
             break
-        if matcher.is_accepting() and rng.random() < 0.2 and len(data) >= SHORT:
-            break
-        plain = [b for b in options if b < 0x80]  # other scripts only where there is nothing else
-        if len(plain) < len(options) and plain:
-            options = plain
-        dense = [b for b in options if b not in BLANKS]
-        if not dense and matcher.is_accepting():
-            break
-        if dense and rng.random() < UNBROKEN:
-            options = dense
-        if len(options) > LOOKED_AT:
-            visible = [b for b in options if b > 0x20] or options
-            options = sorted(rng.sample(visible, min(LOOKED_AT, len(visible))))
-        here = frozenset(matcher.expected_bytes())
-        turns: dict[tuple[frozenset[int], bool], list[int]] = {}
-        for b in options:
-            if matcher.accept_string(bytes([b])):
-                turns.setdefault((frozenset(matcher.expected_bytes()), matcher.is_accepting()), []).append(b)
-                matcher.rollback()
-        ways = list(turns)
-        weights = [RUN_ON if way[0] == here else 1 for way in ways]
-        chosen = rng.choice(turns[rng.choices(ways, weights)[0]])
-        matcher.accept_string(bytes([chosen]))
-        data.append(chosen)
-        if matcher.is_accepting():
-            complete = len(data)
-    if complete >= 0 and (complete >= SHORT or complete == len(data)):
-        return Text(bytes(data[:complete]), True, seed)
-    return Text(bytes(data).decode("utf-8", "ignore").encode(), False, seed)
+    return Text(longest.encode("utf-8", "surrogateescape"), True, seed)
 
 
 def longest_matches(vocabulary: Vocabulary, data: bytes) -> list[int]:

@@ -1,4 +1,4 @@
-"""The least that expressions can become: bytes, and rules on the way to them.
+"""The least that expressions can become: bytes, and on the way to them rules, choices and repetitions that may go on.
 
 Conditions (``&``, ``!``, follow restrictions, keys, what resolvers answer) are left out, so a real text may be longer.
 """
@@ -13,8 +13,8 @@ from stackmask.grammar import ir
 from stackmask.grammar.source.work import spend
 
 BYTE: Final = (
-    1000  # a rule counts 1, so that of two ways of one length the one through fewer rules costs less
-)
+    1 << 20
+)  # a rule counts 1, so that of two ways of one length the one through fewer rules costs less
 NEVER: Final = 1 << 60  # special tokens have no text
 
 
@@ -95,9 +95,9 @@ class Costs:
             case ir.Sequence():
                 return sum(costs)
             case ir.Choice():
-                return min(costs, default=NEVER)
+                return 1 + min(costs, default=NEVER)
             case ir.Repeat():
-                return expr.min * costs[0] if expr.min else 0
+                return (expr.min * costs[0] if expr.min else 0) + (expr.min != expr.max)
             case ir.RuleRef():
                 return 1 + self._rules[expr.name]
             case ir.TokenTerminal():

@@ -1,9 +1,10 @@
 """Draw one text by deriving it from the rules, with a matcher beside that refuses what the rules alone do not tell.
 
-What is still to be derived is a list with its least cost. While the text is short, alternatives are taken at random;
-later the cheapest, so that it ends. Where the matcher refuses (a keyword that is no name, a second key of one name), the
-last choice is made otherwise. Semantic states are followed as the automaton does: actions get what was captured, and
-what resolvers answer is derived from.
+What is still to be derived is a list with its least cost. The length that a text aims at is shared among the parts of a
+sequence by how many rules, choices and repetitions each has, and by chance. Alternatives within the share of a part are
+taken at random; beyond it the cheapest comes first, so that it ends. Where the matcher refuses (a keyword that is no name,
+a second key of one name), the last choice is made otherwise. Semantic states are followed as the automaton does: actions
+get what was captured, and what resolvers answer is derived from.
 """
 
 from __future__ import annotations
@@ -17,7 +18,8 @@ from stackmask.grammar.source.work import spend
 from stackmask.runtime.matching.matcher import Matcher
 from stackmask.runtime.strings.costs import BYTE, NEVER, Costs, source_of
 
-GO_ON: Final = 0.6  # how often a repetition goes on while the text is short
+GO_ON: Final = 0.8  # how often a repetition goes on while it is short
+GO_ON_BLANK: Final = 0.1  # … one of blanks
 MOST_STEPS: Final = 50_000  # of one text
 MOST_RETURNS: Final = 400  # to earlier choices
 CHARACTERS: Final = 6  # that are tried in one place
@@ -55,10 +57,11 @@ Item: TypeAlias = "ir.Expr | Rounds | Restore | RestoreKeys | CaptureEnd"
 
 
 class Keys(NamedTuple):
-    """The declared keys of an object: those that it must have, and those that it has."""
+    """The declared keys of an object: those that it must have, and those that it has. ``ordered``: others come after them."""
 
     required: frozenset[int]
     taken: frozenset[int]
+    ordered: bool
 
     @property
     def missing(self) -> frozenset[int]:
@@ -67,11 +70,12 @@ class Keys(NamedTuple):
 
 
 class Pending(NamedTuple):
-    """What is to be derived: first the item, then the others. ``cost``: of all of them."""
+    """What is to be derived: first the item, then the others. ``cost``: of all of them; ``goal``: where the item should end."""
 
     item: Item
     others: Pending | None
     cost: int
+    goal: int
 
 
 class State(NamedTuple):
@@ -100,12 +104,12 @@ class Derivation:
         self._costs = costs
         self._matcher = matcher
         self._rng = rng
-        self._soft, self._most = BYTE * soft, BYTE * most
+        self._most = BYTE * most
         self._pieces: list[bytes] = []
         self._choices: list[Choice] = []
         self._length = 0  # of the text, in costs
         start = ir.RuleRef(rules.start)
-        self._state = State(Pending(start, None, costs.of(start)), rules.initial, None)
+        self._state = State(Pending(start, None, costs.of(start), BYTE * soft), rules.initial, None)
 
     def run(self) -> bytes | None:
         """Return a text, or None where none was found in so many steps."""
@@ -138,7 +142,7 @@ class Derivation:
                     state._replace(pending=p) for p in self._alternatives(item.items, pending, state.keys)
                 )
             case Rounds():
-                return self._repeat(state, item, pending.others)
+                return self._repeat(state, item, pending)
             case CaptureEnd():
                 return self._capture(state, item, pending.others)
             case Restore():
@@ -150,8 +154,10 @@ class Derivation:
             case ir.Slot() | ir.KeyTest():
                 return self._key(state, item, pending.others)
             case ir.Keyed():
-                after_keys = self._push([item.item, RestoreKeys(state.keys)], pending.others)
-                self._state = state._replace(pending=after_keys, keys=Keys(item.spec.required, frozenset()))
+                after_keys = self._push([item.item, RestoreKeys(state.keys)], pending)
+                self._state = state._replace(
+                    pending=after_keys, keys=Keys(item.spec.required, frozenset(), item.spec.ordered)
+                )
                 return True
             case ir.Dynamic():
                 answer = self._answer(item.resolver, state.value)
@@ -160,7 +166,7 @@ class Derivation:
                     return False
             case _:
                 items = self._inside(state, item)
-        self._state = state._replace(pending=self._push(items, pending.others))
+        self._state = state._replace(pending=self._push(items, pending))
         return True
 
     def _inside(self, state: State, item: Item) -> list[Item]:
@@ -182,16 +188,31 @@ class Derivation:
                 return [item.item, CaptureEnd(item.action, self._length // BYTE)]
         return []  # conditions, which the matcher knows
 
-    def _push(self, items: list[Item], others: Pending | None) -> Pending | None:
-        for item in reversed(items):
-            cost = self._cost(item) + (0 if others is None else others.cost)
-            others = Pending(item, others, min(cost, NEVER))
+    def _push(self, items: list[Item], whole: Pending) -> Pending | None:
+        """Return what is to be derived with the first item replaced by what it is made of, which share its length."""
+        others, goal = whole.others, whole.goal
+        costs = [self._cost(item) for item in items]
+        spare = goal - self._length - sum(costs)
+        shares = [0.0] * len(items)
+        if len(items) > 1 and spare > 0:
+            shares = [self._rng.random() * self._weight(item) for item in items]
+        unit = spare / (sum(shares) or 1)
+        for item, cost, share in zip(reversed(items), reversed(costs), reversed(shares), strict=True):
+            waiting = 0 if others is None else others.cost
+            others = Pending(item, others, min(cost + waiting, NEVER), goal if spare > 0 else 0)
+            goal -= cost + int(share * unit)
         return others
 
     def _cost(self, item: Item) -> int:
         if isinstance(item, Rounds):
             return item.least * self._costs.of(item.item) if item.least else 0
         return 0 if isinstance(item, Restore | RestoreKeys | CaptureEnd) else self._costs.of(item)
+
+    def _weight(self, item: Item) -> int:
+        """Return how many places of an item may become longer."""
+        if isinstance(item, Rounds):
+            return max(1, item.least) * (1 + self._weight(item.item))
+        return self._cost(item) % BYTE
 
     # -- choices -----------------------------------------------------------------------------------
 
@@ -237,35 +258,35 @@ class Derivation:
         self, items: tuple[ir.Expr, ...], pending: Pending, keys: Keys | None
     ) -> Iterator[Pending]:
         others = pending.others
-        waiting = 0 if others is None else others.cost
-        room = self._most - self._length - waiting
+        room = self._most - self._length - (0 if others is None else others.cost)
         spend(len(items) // 4)
         fitting = [item for item in items if self._costs.of(item) <= room]
         self._rng.shuffle(fitting)
-        if self._is_long(waiting):
-            fitting.sort(key=self._costs.of)
-            if keys is not None and keys.missing:  # what must come anyway
-                missing = frozenset(keys.missing)
-                fitting.sort(key=lambda item: _slot_of(item) not in missing)
+        share = pending.goal - self._length
+        fitting.sort(key=lambda item: max(share, self._costs.of(item)))  # those within the share are equal
+        if keys is not None and keys.missing and self._is_long(pending):  # what must come anyway
+            missing = frozenset(keys.missing)
+            fitting.sort(key=lambda item: _slot_of(item) not in missing)
         for item in fitting:
-            yield cast("Pending", self._push([item], others))
+            yield cast("Pending", self._push([item], pending))
 
-    def _is_long(self, waiting: int) -> bool:
-        return self._length + waiting >= self._soft  # mutant: soft-end
+    def _is_long(self, pending: Pending) -> bool:
+        return self._length + self._cost(pending.item) >= pending.goal  # mutant: soft-end
 
-    def _repeat(self, state: State, rounds: Rounds, others: Pending | None) -> bool:
+    def _repeat(self, state: State, rounds: Rounds, pending: Pending) -> bool:
         """Derive one more round, or none."""
         most = None if rounds.most is None else rounds.most - 1
         after = Rounds(rounds.item, max(0, rounds.least - 1), most)
-        going = state._replace(pending=self._push([rounds.item, after], others))
+        going = state._replace(pending=self._push([rounds.item, after], pending))
         if rounds.least:
             self._state = going
             return True
-        ended = state._replace(pending=others)
+        ended = state._replace(pending=pending.others)
         if rounds.most == 0 or self._costs.of(rounds.item) >= NEVER:
             self._state = ended
             return True
-        goes_on = self._rng.random() < GO_ON and not self._is_long(0 if others is None else others.cost)
+        chance = GO_ON_BLANK if _is_blank(rounds.item) else GO_ON
+        goes_on = self._rng.random() < chance and not self._is_long(pending)
         if not goes_on and state.keys is not None and state.keys.missing:
             goes_on = self._costs.has_slot(rounds.item)
         return self._choose(iter((going, ended) if goes_on else (ended, going)))
@@ -310,8 +331,9 @@ class Derivation:
             if item.index in keys.taken:
                 return False
             keys = keys._replace(taken=keys.taken | {item.index})
-        elif keys is not None and isinstance(item, ir.KeyTest) and item.kind == "close" and keys.missing:
-            return False
+        elif keys is not None and isinstance(item, ir.KeyTest) and keys.missing:
+            if item.kind == "close" or (item.kind == "undeclared" and keys.ordered):
+                return False
         self._state = state._replace(pending=others, keys=keys)
         return True
 
@@ -354,6 +376,16 @@ class Derivation:
             stack = cast("tuple[bytes, ...]", value)
             return ir.Literal(stack[-1]) if stack else None
         return cast("Callable[[Hashable], ir.Expr]", resolver)(value)
+
+
+def _is_blank(expr: ir.Expr) -> bool:
+    """Return whether an expression is a class of blanks, or one blank."""
+    match expr:
+        case ir.Literal(data):
+            return data.isspace()
+        case ir.CharClass(ranges):
+            return all(high <= 0x20 for _, high in ranges)
+    return False
 
 
 def _slot_of(expr: ir.Expr) -> int:

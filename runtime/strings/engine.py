@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from stackmask.grammar import ir
 from stackmask.grammar.source.work import Work, counted
-from stackmask.pda.errors import BudgetError, VocabularyError
+from stackmask.pda.errors import BudgetError
 from stackmask.pda.limits import Limits
 from stackmask.runtime.matching.compiler import CompiledGrammar, Compiler
 from stackmask.runtime.strings.costs import BYTE, NEVER, Costs
@@ -20,10 +20,11 @@ if TYPE_CHECKING:
     from stackmask.grammar.grammar import Grammar
     from stackmask.runtime.matching.matcher import Matcher
 
+BYTES: Final = 256
 CACHE_BYTES: Final = 32 << 20
 KEPT: Final = 16  # grammars that are remembered
 TRIES: Final = 20  # for one text; each aims at a shorter one
-USUAL: Final = 160  # bytes: texts are mostly shorter
+USUAL: Final = 160  # bytes beyond the shortest text: most have fewer
 
 
 class ByteEngine:
@@ -39,6 +40,10 @@ class ByteEngine:
         else:
             data = bytes(text)
         matcher = _matcher(grammar)
+        if matcher.compiled.vocabulary.size > BYTES + 1:
+            raise SampleError(
+                "strings hold no special tokens, and the grammar asks for some: follow token ids with a Matcher"
+            )
         return (not data or matcher.accept_string(data)) and matcher.is_accepting()
 
     def sample(self, grammar: Grammar, n: int, seed: int, max_bytes: int) -> list[str]:
@@ -48,16 +53,16 @@ class ByteEngine:
         rng = random.Random(seed)
         found: list[str] = []
         costs, least = _costs(grammar, limits)
-        if least > BYTE * max_bytes:
+        if least // BYTE > max_bytes:
             raise SampleError(
                 f"the shortest texts of the grammar have about {least // BYTE:,} bytes, and max_bytes is {max_bytes:,}"
                 if least < NEVER
-                else "every text of the grammar has special tokens, which no string holds"
+                else "strings hold no special tokens, and every text of the grammar has some"
             )
         for _ in range(n):
             # a text is a request of its own
             with counted(Work(limits.max_work, limits.max_seconds, limits.max_input_bytes)):
-                data = self._draw(grammar, costs.copy(), rng, max_bytes)
+                data = self._draw(grammar, costs.copy(), rng, least // BYTE, max_bytes)
             if data is None:
                 raise SampleError(
                     f"no text of at most {max_bytes:,} bytes was found (max_bytes): raise it, or draw texts from a "
@@ -66,20 +71,43 @@ class ByteEngine:
             found.append(data.decode("utf-8", "surrogateescape"))
         return found
 
-    def _draw(self, grammar: Grammar, costs: Costs, rng: random.Random, max_bytes: int) -> bytes | None:
-        soft = rng.randint(1, max(1, min(USUAL, max_bytes)))
+    def _draw(
+        self, grammar: Grammar, costs: Costs, rng: random.Random, least: int, max_bytes: int
+    ) -> bytes | None:
+        spare = rng.randint(1, max(USUAL, least))
         for _ in range(TRIES):
+            soft = min(least + spare, max_bytes)
             text = Derivation(grammar.rules, costs, _matcher(grammar), rng, soft, max_bytes).run()
             if text is not None:
                 return text
-            soft //= 2
+            spare //= 2
         return None
 
 
-@lru_cache(maxsize=1)
-def _compiler() -> Compiler:
-    vocabulary = Vocabulary([*(bytes([b]) for b in range(256)), None], stop_ids=[256])
+def compile_for_text(grammar: Grammar) -> CompiledGrammar:
+    """Compile for a vocabulary of single bytes, and of the special tokens that the grammar names."""
+    return _compiler(*_special_tokens(grammar.rules)).compile(grammar)
+
+
+@lru_cache(maxsize=4)
+def _compiler(names: tuple[str, ...] = (), width: int = 0) -> Compiler:
+    tokens: list[bytes | None] = [bytes([b]) for b in range(BYTES)]
+    specials = {name: BYTES + 1 + n for n, name in enumerate(names)}
+    tokens += [None] * (1 + len(specials))
+    vocabulary = Vocabulary(tokens, stop_ids=[BYTES], special_names=specials, size=max(len(tokens), width))
     return Compiler(vocabulary, cache_bytes=CACHE_BYTES)
+
+
+def _special_tokens(rules: ir.RuleSet) -> tuple[tuple[str, ...], int]:
+    """Return the names of special tokens in a grammar, and the vocabulary size that its token ids need."""
+    names: dict[str, None] = {}
+    width = 0
+    for rule in rules.rules.values():
+        for expr in ir.walk(rule.body):
+            if isinstance(expr, ir.TokenTerminal):
+                names.update(dict.fromkeys(expr.names))
+                width = max([width, *(high + 1 for _, high in expr.id_ranges)])
+    return tuple(names), width
 
 
 @lru_cache(maxsize=KEPT)
@@ -93,12 +121,7 @@ def _compiled(grammar: Grammar) -> CompiledGrammar:
                 "the grammar counts the tokens of a text (max_tokens), and strings have none: "
                 "follow token ids with a Matcher"
             )
-    try:
-        return _compiler().compile(grammar)
-    except VocabularyError as error:
-        raise SampleError(
-            f"strings hold no special tokens, and the grammar asks for some ({error}): follow token ids with a Matcher"
-        ) from None
+    return compile_for_text(grammar)
 
 
 def _matcher(grammar: Grammar) -> Matcher:
