@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable
 
 from stackmask.grammar.ir import (
     ANY_CHAR,
@@ -59,8 +59,11 @@ def _dump_initial(initial: Hashable) -> str:
     return f"# initial: {initial!r}"
 
 
-def dump_expr(expr: Expr) -> str:
-    """Return an expression as text. Cost: linear; no recursion, as expressions may be deep."""
+def dump_expr(expr: Expr, spelled: Callable[[Expr], Expr] | None = None) -> str:
+    """Return an expression as text. ``spelled``: asked for what is written in place of each part.
+
+    Cost: linear; no recursion, as expressions may be deep.
+    """
     out: list[str] = []
     stack: list[tuple[Expr, int] | str] = [(expr, _ALTERNATIVE)]
     while stack:
@@ -68,7 +71,8 @@ def dump_expr(expr: Expr) -> str:
         if isinstance(top, str):
             out.append(top)
             continue
-        stack.extend(reversed(_pieces(*top)))
+        part, place = top
+        stack.extend(reversed(_pieces(part if spelled is None else spelled(part), place)))
     return "".join(out)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from pathlib import Path
 from typing import Final, Literal, NamedTuple
 
@@ -31,6 +31,15 @@ class LoadedLark(NamedTuple):
     report: LarkReport
 
 
+class Lowered(NamedTuple):
+    """A text whose rules are made. ``start``: of the text. ``begin``: the rule to begin with, maybe one around it."""
+
+    loader: Loader
+    lowering: Lowering
+    start: str
+    begin: str
+
+
 def load_lark(
     text: str,
     *,
@@ -48,6 +57,26 @@ def load_lark(
     nothing. ``given``: names of grammars that `@name` may use.
     Raises: GrammarError with the problems of all files at once.
     """
+    notes = Notes()
+    loader, lowering, first, begin = lower_lark(text, name, base, start, flavor, on_unsupported, given, notes)
+    rules = RuleSet(lowering.rules, begin, (), tuple(loader.sources))
+    parts = loader.parts
+    parts.update((f"%grammar.{one}", Part("grammar", one, loader.entries[first].span)) for one in given)
+    return LoadedLark(Loaded(rules, parts), notes.report(loader.sources, unused_names(loader, first)))
+
+
+def lower_lark(
+    text: str,
+    name: str,
+    base: Path | None,
+    start: str | None,
+    flavor: Flavor,
+    on_unsupported: OnUnsupported,
+    given: Collection[str],
+    notes: Notes,
+    lowering: Callable[[Loader, Terminals, Notes, bool], Lowering] = Lowering,
+) -> Lowered:
+    """Read a text and make its rules with ``lowering``; else as ``load_lark``."""
     if on_unsupported not in ("error", "relax"):
         raise ArgumentError(f"`on_unsupported` is {on_unsupported!r:.60}, not error or relax")
     if flavor not in FLAVORS:
@@ -60,19 +89,15 @@ def load_lark(
     if loader.root.problems.found:
         _stop_on_another_language(loader)
     _stop_on_problems(loader)
-    notes = Notes()
     for file in loader.files:
         for span, what, reason in file.module.notes:
             notes.add("annotation", span, what, reason)
     terminals = Terminals(loader.entries, notes, flavor)
-    lowering = Lowering(loader, terminals, notes, on_unsupported == "relax")
-    begin = lowering.run(first)
-    _check_rest(loader, terminals, lowering)
+    lowered = lowering(loader, terminals, notes, on_unsupported == "relax")
+    begin = lowered.run(first)
+    _check_rest(loader, terminals, lowered)
     _stop_on_problems(loader)
-    rules = RuleSet(lowering.rules, begin, (), tuple(loader.sources))
-    parts = loader.parts
-    parts.update((f"%grammar.{one}", Part("grammar", one, loader.entries[first].span)) for one in given)
-    return LoadedLark(Loaded(rules, parts), notes.report(loader.sources, unused_names(loader, first)))
+    return Lowered(loader, lowered, first, begin)
 
 
 def _choose_start(loader: Loader, start: str | None) -> str:

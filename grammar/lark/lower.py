@@ -72,6 +72,15 @@ class Lowering:
             self.skip = RuleRef(SKIP_RULE)
             self.rules[SKIP_RULE] = self.skip_rule(ignored)
         first = self.reference(start)
+        self.finish()
+        if self.skip is None:
+            return start
+        items = (self.skip, first) if not self.entries[start].is_terminal else (self.skip, first, self.skip)
+        self.rules[START_RULE] = Rule(START_RULE, Sequence(items))
+        return START_RULE
+
+    def finish(self) -> None:
+        """Lower what was referred to."""
         while self.pending:
             name, entry, bound = self.pending.pop()
             options = [self.expr(node, Scope(file, bound)) for node, file in entry.bodies]
@@ -79,11 +88,6 @@ class Lowering:
             self.rules[name] = Rule(name, body, entry.span)
         for name in self.terminals.declared:
             self.reference(name)
-        if self.skip is None:
-            return start
-        items = (self.skip, first) if not self.entries[start].is_terminal else (self.skip, first, self.skip)
-        self.rules[START_RULE] = Rule(START_RULE, Sequence(items))
-        return START_RULE
 
     # -- names ------------------------------------------------------------------------------------
 

@@ -236,6 +236,30 @@ def fmt(
 
 @app.command()
 @reporting
+def convert(
+    file: Annotated[Path, typer.Argument(help="A grammar in Lark or GBNF; - is standard input.")],
+    start: Annotated[
+        str | None, typer.Option("--start", help="The start rule of a Lark grammar; by default `start`.")
+    ] = None,
+    made: Annotated[
+        Path | None, typer.Option("--output", "-o", help="Write to this file instead of standard output.")
+    ] = None,
+    relax: Annotated[
+        bool, typer.Option("--relax", help="Let nothing stand where Lark has only a %declare.")
+    ] = False,
+) -> None:
+    """Convert a Lark or GBNF grammar to EBNF with the same meaning. Comments are kept.
+
+    What has no effect in EBNF, or a different one, is listed with its place on standard error.
+    Exit status: 0 converted, 2 the grammar has errors, or something in it cannot be converted.
+    """
+    from stackmask.runtime.cli.command_convert import run_convert
+
+    raise typer.Exit(run_convert(file, start, made, relax=relax))
+
+
+@app.command()
+@reporting
 def sample(
     grammar: Annotated[str, typer.Argument(help=NAMES)],
     count: Annotated[int, typer.Option("-n", "--count", min=1, max=10_000, help="How many texts.")] = 1,

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import pytest
 from lark_checks import compare
-from oracle.random_lark import LarkJudge
+from oracle.random_lark import LarkJudge, RandomLark, all_texts
 
 from stackmask.grammar.grammar import Grammar
+from stackmask.grammar.lark.convert import to_ebnf
+from stackmask.grammar.source.diagnostics import StackmaskError
 
 SEEDS = range(1_000, 1_060)
 
@@ -47,3 +49,21 @@ def test_terminals(terminal: str, texts: list[str]) -> None:
     grammar, judge = Grammar.from_lark(text), LarkJudge(text)
     for sample in texts:
         assert grammar.accepts(sample) == judge.accepts(sample), sample
+
+
+def test_random_grammars_as_ebnf() -> None:
+    converted = 0
+    for seed in range(30):
+        for changed in (False, True):
+            written = RandomLark(seed)
+            text = written.changed() if changed else written.text()
+            try:
+                lark = Grammar.from_lark(text)
+                _ = lark.normalized
+            except StackmaskError:
+                continue
+            made = Grammar.from_ebnf(to_ebnf(text, name="x", base=None, on_unsupported="error").text)
+            converted += 1
+            for sample in all_texts("abA ", 3):
+                assert made.accepts(sample) == lark.accepts(sample), (text, sample)
+    assert converted >= 40

@@ -11,6 +11,7 @@ from datapack import datapack, needs_datapack
 from oracle.random_lark import LarkJudge
 
 from stackmask.grammar.grammar import Grammar
+from stackmask.grammar.lark.convert import to_ebnf
 
 FOLDER = (datapack() or Path()) / "grammars"
 FILES = sorted(p.relative_to(FOLDER).as_posix() for p in FOLDER.glob("*/*.lark"))
@@ -59,6 +60,20 @@ def test_files(name: str) -> None:
     # the labels are of Lark's lexer "dynamic", which takes terminals as long as they go
     judge = LarkJudge((FOLDER / name).read_text(encoding="utf-8"), STARTS.get(name, "start"))
     assert [judge.accepts(text) for text in wrong] == [grammar.accepts(text) for text in wrong]
+
+
+@needs_datapack
+@pytest.mark.parametrize("name", FILES)
+def test_converted(name: str) -> None:
+    text, base, start = (
+        (FOLDER / name).read_text(encoding="utf-8"),
+        FOLDER / name.partition("/")[0],
+        STARTS.get(name),
+    )
+    lark = Grammar.from_lark(text, start or "start", name=name, base=base, on_unsupported="relax")
+    made = Grammar.from_ebnf(to_ebnf(text, start, name=name, base=base, on_unsupported="relax").text)
+    for sample, _ in samples(name):
+        assert made.accepts(sample) == lark.accepts(sample), sample
 
 
 @needs_datapack

@@ -1,0 +1,372 @@
+"""A Lark text as EBNF of the same language, with its comments.
+
+The rules are those that ``Grammar.from_lark`` makes, so that both have the same strings; a terminal stays as its author
+wrote it where EBNF reads the same from it. ``%ignore`` becomes ``%skip``, which stands at the same places.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from functools import cache, partial
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+from stackmask.grammar.ebnf.layout import WIDTH, lay_out
+from stackmask.grammar.ebnf.parser import parse_module
+from stackmask.grammar.ebnf.syntax import Leaf
+from stackmask.grammar.ir import (
+    ANY_CHAR,
+    EPSILON,
+    NOTHING,
+    CharClass,
+    Choice,
+    Complement,
+    Expr,
+    Intersection,
+    Literal,
+    Repeat,
+    RuleRef,
+    Sequence,
+    TokenTerminal,
+)
+from stackmask.grammar.ir.build import repeat
+from stackmask.grammar.ir.dump import dump_expr
+from stackmask.grammar.lark.frontend import Lowered, OnUnsupported, lower_lark
+from stackmask.grammar.lark.lower import Lowering, Scope
+from stackmask.grammar.lark.modules import File
+from stackmask.grammar.lark.report import LarkReport, Notes
+from stackmask.grammar.lark.syntax import Definition, Group, Name, Node, Pattern, Text
+from stackmask.grammar.lark.tokens import read_tokens
+from stackmask.grammar.source.charclass import Ranges, negate, normalize
+from stackmask.grammar.source.diagnostics import Collector, GrammarError, line_and_column
+from stackmask.grammar.source.work import spend
+
+ROOT: Final = "root"  # where EBNF begins
+MANY: Final = 8  # ranges of a class, for which there may be a name
+NAMED: Final = (r"\p{L}\p{N}_", r"\p{Nd}")  # what `\w` and `\d` are in Lark
+_COMMENT: Final = re.compile(r"(?://|#)[^\n]*")
+_WORD: Final = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
+_SINGLE: Final = (Literal, CharClass, RuleRef, TokenTerminal, Intersection, Complement)
+
+
+class Converted(NamedTuple):
+    """The text in EBNF, and in ``notes`` each place whose text has no effect there, or another one than in Lark."""
+
+    text: str
+    notes: tuple[str, ...]
+
+
+def to_ebnf(
+    text: str, start: str | None = None, *, name: str, base: Path | None, on_unsupported: OnUnsupported
+) -> Converted:
+    """Return a Lark text in EBNF; the arguments are those of ``Grammar.from_lark``.
+
+    What the start rule does not lead to is left out, and noted, if some of it means nothing in EBNF.
+    Raises: GrammarError with all that is wrong with the text, or cannot be converted, each with its place.
+    Cost: about that of reading it four times.
+    """
+    from stackmask.grammar.grammar import Grammar
+
+    grammar = Grammar.from_lark(text, start, name=name, base=base, on_unsupported=on_unsupported)
+    _ = grammar.normalized
+    assert isinstance(grammar.report, LarkReport)
+    for is_whole in (True, False):
+        try:
+            rules = partial(_Rules, is_whole)
+            made = lower_lark(text, name, base, start, "python", on_unsupported, (), Notes(), rules)
+            writer = _Writer(made)
+            found = lay_out(writer.text(), name=name)
+            _ = Grammar.from_ebnf(found).normalized
+            break
+        except GrammarError:
+            if not is_whole:
+                raise
+    notes = [str(note) for note in grammar.report.notes]
+    for one in writer.left_out:
+        line, column = line_and_column(text, one.span.start)
+        reason = "nothing leads to it, or it is written out where it is used"
+        notes.append(f"left out: {name}:{line}:{column}: `{one.name}`: {reason}")
+    return Converted(found, tuple(notes))
+
+
+class _Rules(Lowering):
+    """Makes the rules of all definitions, without what is ignored.
+
+    A terminal in a rule that is more than one terminal of EBNF becomes a reference to an entry of ``compound``.
+    """
+
+    def __init__(self, is_whole: bool, *arguments: Any) -> None:
+        super().__init__(*arguments)
+        self.is_whole = is_whole
+        self.skips: list[Expr] = []
+        self.compound: dict[Expr, str] = {}
+        self.written: dict[Expr, str] = {}  # in the words of the author
+        self.words: dict[Expr, str] = {}
+
+    def run(self, start: str) -> str:
+        """Lower the start rule, and all that the first file defines."""
+        root = self.loader.root
+        self.reference(start)
+        for name, entry in self.entries.items():
+            if self.is_whole and entry.bodies and entry.bodies[0][1] is root and not entry.parameters:
+                self.reference(name)
+        self.skips = [
+            self.reference(root.full(node.name))
+            if isinstance(node, Name)
+            else self.terminal(node, Scope(root))
+            for node in root.module.ignored
+        ]
+        self.finish()
+        for name, entry in self.entries.items():
+            if entry.is_terminal and name in self.rules and len(entry.bodies) == 1:
+                self.keep(*entry.bodies[0], self.rules[name].body)
+        return start
+
+    def terminal(self, node: Node, scope: Scope) -> Expr:
+        """Return the expression of a terminal that stands in a rule."""
+        made = super().terminal(node, scope)
+        self.keep(node, scope.file, made)
+        return made
+
+    def followed(self, terminal: Expr) -> list[Expr]:
+        """Return the terminal as one."""
+        if isinstance(terminal, _SINGLE):
+            return [terminal]
+        return [RuleRef(self.compound.setdefault(terminal, f"%terminal.{len(self.compound)}"))]
+
+    def keep(self, node: Node, file: File, made: Expr) -> None:
+        """Remember how a terminal is written, where that means the same in EBNF."""
+        if isinstance(made, _SINGLE) or made in self.words or not isinstance(node, Text | Pattern):
+            return
+        self.words[made] = node.value if isinstance(node, Text) else ""
+        written = file.text[node.span.start : node.span.end]
+        if _read(written) == made:
+            self.written[made] = written
+
+
+class _Writer:
+    """Writes the rules in the order of the first file, those of other files after them."""
+
+    def __init__(self, made: Lowered) -> None:
+        assert isinstance(made.lowering, _Rules)
+        self.made, self.rules, self.root = made, made.lowering, made.loader.root
+        self.parts = made.loader.parts
+        self.skips = bool(self.root.module.ignored)
+        self.taken = {ROOT: 2} if made.start != ROOT else {}
+        entries, own = made.loader.entries, {one.name for one in self.root.module.definitions}
+        self.done: set[str] = set()
+        self.left_out: list[Definition] = []
+        self.classes: dict[str, str] = {}
+        self.joins = False
+        self.names: dict[str, str] = {}
+        for name in sorted(self.rules.rules, key=lambda name: name not in own):
+            is_terminal = name in entries and entries[name].is_terminal
+            self.names[name] = self.free(name if name in own else name.rpartition("__")[2], is_terminal)
+        self.terminals: dict[str, Expr] = {}
+        for expr, name in self.rules.compound.items():
+            self.terminals[name] = expr
+            if self.skips and expr not in self.rules.written:
+                word = self.rules.words.get(expr, "")
+                self.names[name] = self.free(word if _WORD.fullmatch(word) else "TERMINAL", True)
+
+    def free(self, wanted: str, is_terminal: bool) -> str:
+        """Return a name that no other rule has: in capitals if nothing is skipped in the rule, else not."""
+        name = re.sub(r"[^A-Za-z0-9_]+", "-", wanted).strip("-")
+        if is_terminal:
+            name = name.upper()
+        elif not name or name.isupper():
+            name = f"rule-{name}"
+        while name in self.taken:
+            count = self.taken[name]
+            self.taken[name] += 1
+            name = f"{name}-{count}"
+        self.taken[name] = 2
+        return name
+
+    # -- lines ------------------------------------------------------------------------------------
+
+    def text(self) -> str:
+        """Return the whole text, before it is laid out."""
+        text = self.root.text
+        lines: list[str] = []
+        is_closed = True  # nothing more goes on the last line
+        for at, kind, piece in sorted([*self.statements(), *_comments(text)], key=lambda one: one[0]):
+            spend(4)
+            breaks = _breaks(text, at)
+            if kind == "|" and (breaks or is_closed):
+                lines.append(f"  | {piece}")
+            elif kind == "|" or (kind == "#" and not breaks and not is_closed):
+                lines[-1] += f" {kind} {piece}" if kind == "|" else f"  {piece}"
+            elif kind:
+                lines += ["", piece] if breaks > 1 and lines else [piece]
+            is_closed = kind in ("#", "")
+        left = [name for name in self.rules.rules if name not in self.done]
+        lines.append("")
+        lines += [self.rule(name) for name in left]
+        lines += [
+            f"{self.names[name]} ::= {self.expr(expr, True)}"
+            for name, expr in self.terminals.items()
+            if name in self.names
+        ]
+        lines += [f"{name} ::= {written}" for written, name in self.classes.items()]
+        return "\n".join(lines)
+
+    def statements(self) -> Iterator[tuple[int, str, str]]:
+        """Yield what the first file says, as offset, kind and text: "=" a statement, "|" an alternative, "" nothing here."""
+        module, text = self.root.module, self.root.text
+        instances: dict[str, list[str]] = {}
+        for (template, _), name in self.rules.instances.items():
+            instances.setdefault(template, []).append(name)
+        for definition in module.definitions:
+            at = text.rfind("\n", 0, definition.span.start) + 1
+            names = instances.get(definition.name, [definition.name] * (not definition.parameters))
+            names = [name for name in names if name in self.rules.rules and name not in self.done]
+            if not names and definition.name not in self.done:
+                self.left_out.append(definition)
+            first, *others = self.alternatives(definition) if names else [(at, "")]
+            yield at, "=" if names else "", "\n".join(self.rule(name, first[1]) for name in names)
+            for offset, alternative in others:
+                yield offset, "|", alternative
+        for node, skip in zip(module.ignored, self.rules.skips, strict=True):
+            yield text.rfind("%", 0, node.span.start), "=", f"%skip {self.expr(skip, True)}"
+        for declared in module.declared:
+            if declared.name in self.rules.rules:
+                yield declared.span.start, "=", self.rule(declared.name)
+        for one in module.imports:
+            yield one.span.start, "", ""
+
+    def alternatives(self, definition: Definition) -> list[tuple[int, str]]:
+        """Return the alternatives of a rule with their places, or nothing in the place of its whole body."""
+        bodies = self.made.loader.entries[definition.name].bodies
+        node, body = definition.body, self.rules.rules.get(definition.name)
+        if body is None or bodies != [(node, self.root)] or not (isinstance(node, Group) and node.op == "|"):
+            return [(0, "")]
+        if not isinstance(body.body, Choice) or self.names[definition.name].isupper():
+            return [(0, "")]  # those of a terminal are in another order
+        pairs = zip(node.items, body.body.items, strict=True)
+        return [(item.span.start, self.expr(expr)) for item, expr in pairs]
+
+    def rule(self, name: str, body: str = "") -> str:
+        """Return the line of a rule, before that of the start rule one for EBNF to begin with."""
+        self.done.add(name)
+        written = self.names[name]
+        line = f"{written} ::= {body or self.expr(self.rules.rules[name].body, written.isupper())}"
+        return f"{ROOT} ::= {written}\n{line}" if name == self.made.start != ROOT else line
+
+    # -- expressions ------------------------------------------------------------------------------
+
+    def expr(self, expr: Expr, is_terminal: bool = False) -> str:
+        """Return the text of an expression; nothing is skipped in terminals."""
+        written = self.rules.written.get(expr) if is_terminal else None
+        self.joins = is_terminal or not self.skips
+        return written or dump_expr(expr, self.spelled)
+
+    def spelled(self, expr: Expr) -> Expr:
+        """Return what is written in place of a part; a text is a reference to a rule of this name."""
+        if isinstance(expr, RuleRef):
+            terminal = self.terminals.get(expr.name)
+            if terminal is None or expr.name in self.names:
+                return RuleRef(self.part(expr.name) or self.names.get(expr.name, expr.name))
+            written = self.rules.written.get(terminal)
+            return RuleRef(written) if written else self.spelled(terminal)
+        if isinstance(expr, CharClass) and expr != ANY_CHAR:
+            return RuleRef(self.char_class(expr.ranges))
+        if isinstance(expr, Sequence) and self.joins:
+            items = tuple(_joined(expr.items))
+            return items[0] if len(items) == 1 else Sequence(items)
+        if isinstance(expr, Repeat) and isinstance(expr.item, Repeat):
+            return repeat(expr.item, expr.min, expr.max)
+        return RuleRef('("a" & "b")') if expr == NOTHING else expr
+
+    def char_class(self, ranges: Ranges) -> str:
+        """Return a class of characters, as what is in it or as what is not; of a long one the name of its rule."""
+        inside, outside = _inner(ranges), _inner(negate(ranges))
+        text = f"[{inside}]" if len(inside) <= len(outside) + 1 else f"[^{outside}]"
+        if len(text) > WIDTH:
+            if text not in self.classes:
+                self.classes[text] = self.free("CLASS", True)
+            return self.classes[text]
+        return text
+
+    def part(self, name: str) -> str:
+        """Return the text of a part that is no Lark; empty for rules."""
+        found = self.parts.get(name)
+        if found is None or found.dispatch is None:
+            return f"%json {found.text}" if found is not None else ""
+        chunks = ", ".join(dump_expr(Literal(chunk.encode())) for chunk in found.dispatch.triggers)
+        return f"Substring({chunks})"
+
+
+def _comments(text: str) -> Iterator[tuple[int, str, str]]:
+    """Yield the comments with their offsets."""
+    done = 0
+    for token in read_tokens(text, Collector(0)):
+        for found in _COMMENT.finditer(text, done, token.start):
+            yield found.start(), "#", found[0].rstrip()
+        done = token.end
+
+
+def _breaks(text: str, at: int) -> int:
+    """Return how many line breaks stand before an offset, with nothing but blanks, and the sign of an alternative."""
+    end = at
+    while at and text[at - 1] in " \t\r\f\v\n|":
+        at -= 1
+    spend((end - at) // 8)
+    return text.count("\n", at, end)
+
+
+def _joined(items: tuple[Expr, ...]) -> Iterator[Expr]:
+    """Yield the items of a terminal, words that ignore case as one."""
+    run: list[Expr] = []
+    letters = ""
+    for item in (*items, EPSILON):
+        letter = _letter(item)
+        if letter:
+            run.append(item)
+            letters += letter
+            continue
+        if sum(isinstance(one, CharClass) for one in run) > 1:
+            yield RuleRef(dump_expr(Literal(letters.encode())) + "i")
+        else:
+            yield from run
+        run, letters = [], ""
+        if item is not EPSILON or len(items) == 1:
+            yield item
+
+
+def _letter(item: Expr) -> str:
+    """Return the text that an item is, whatever the case of its letters."""
+    if isinstance(item, Literal):
+        text = item.data.decode()
+        return text if text.isascii() and text.upper() == text.lower() else ""
+    if not isinstance(item, CharClass) or len(item.ranges) != 2:
+        return ""
+    (upper, last), (lower, end) = item.ranges
+    is_pair = upper == last and lower == end and lower == upper + 32 and chr(lower).isalpha() and lower < 128
+    return chr(lower) if is_pair else ""
+
+
+def _inner(ranges: Ranges) -> str:
+    names = ""
+    for name in NAMED:
+        if len(ranges) > MANY and normalize((*ranges, *_named(name))) == ranges:
+            names += name
+            ranges = negate((*negate(ranges), *_named(name)))
+    return names + (dump_expr(CharClass(ranges))[1:-1] if ranges else "")
+
+
+@cache
+def _named(name: str) -> Ranges:
+    found = _read(f"[{name}]")
+    return found.ranges if isinstance(found, CharClass) else ()
+
+
+def _read(written: str) -> Expr | None:
+    """Return what a terminal means in EBNF; None if it is none there."""
+    spend(100)
+    problems = Collector(0)
+    found = parse_module(f"x ::= {written}\n", 0, problems).definitions.get("x")
+    if problems.found or found is None or not isinstance(found.body, Leaf):
+        return None
+    return found.body.expr

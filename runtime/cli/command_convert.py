@@ -1,0 +1,41 @@
+"""``stackmask convert``: a grammar of another tool as EBNF."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+from stackmask.grammar.ebnf.layout import lay_out
+from stackmask.grammar.grammar import Grammar
+from stackmask.grammar.lark.dialects import is_lark
+from stackmask.grammar.source.files import read_text
+from stackmask.runtime.cli.command_diagram import write_file
+from stackmask.runtime.cli.console import messages, show
+from stackmask.runtime.cli.grammars import NamedGrammarError
+
+
+def run_convert(file: Path, start: str | None, made: Path | None, *, relax: bool) -> int:
+    """Write a grammar as EBNF, and on standard error what of it has another effect there; return the exit status."""
+    is_input = str(file) == "-"
+    text = sys.stdin.read() if is_input else read_text(file)
+    name, base = ("<stdin>", None) if is_input else (str(file), file.parent)
+    if file.suffix.lower() == ".lark" or is_lark(text):
+        from stackmask.grammar.lark.convert import to_ebnf
+
+        found, notes = to_ebnf(
+            text, start, name=name, base=base, on_unsupported="relax" if relax else "error"
+        )
+        for note in notes:
+            show(messages(), note)
+    elif start is not None or relax:
+        raise NamedGrammarError(
+            f"{name} is no grammar of Lark: leave out {'--start' if start else '--relax'}"
+        )
+    else:
+        _ = Grammar.from_ebnf(text, None, name=name, base=base).normalized
+        found = lay_out(text, name=name)
+    if made is None:
+        sys.stdout.write(found)
+    else:
+        write_file(made, found)
+    return 0
