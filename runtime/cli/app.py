@@ -299,7 +299,9 @@ def diagram(
 @reporting
 def trace(
     grammar: Annotated[str, typer.Argument(help=NAMES)],
-    text: Annotated[str | None, typer.Option("--text", help="The text to follow, token by token.")] = None,
+    text: Annotated[
+        list[str] | None, typer.Option("--text", help="The text to follow, token by token; repeatable.")
+    ] = None,
     file: Annotated[
         Path | None, typer.Option("--file", help="A file with the text; - is standard input.")
     ] = None,
@@ -316,7 +318,8 @@ def trace(
         bool, typer.Option("--cost", help="Show what each mask was made of, and what that cost.")
     ] = False,
     page: Annotated[
-        Path | None, typer.Option("--output", "-o", help="Write an .html page that needs no other file.")
+        Path | None,
+        typer.Option("--output", "-o", help="Write a self-contained .html page, or an .svg picture."),
     ] = None,
 ) -> None:
     """Follow a text token by token. It shows what was allowed at each, what was forced, in which rule, and why it was refused.
@@ -325,7 +328,7 @@ def trace(
     """
     from stackmask.runtime.cli.command_trace import Tracing, read_traced, run_trace
 
-    if (text is None) == (file is None):
+    if bool(text) == (file is not None):
         raise typer.BadParameter("give --text or --file")
     how = Tracing(cost=cost, likely=likely, prompt=prompt, page=page)
     raise typer.Exit(run_trace(grammar, _reading(start, regex, profile), read_traced(text, file), model, how))

@@ -15,7 +15,7 @@ from stackmask.runtime.cli.command_diagram import check_suffix, write_file
 from stackmask.runtime.cli.console import cell, output, show
 from stackmask.runtime.cli.grammars import Reading, load_grammar
 from stackmask.runtime.cli.loading import load_model, load_tokenizer
-from stackmask.runtime.cli.tracing import Step, follow
+from stackmask.runtime.cli.tracing import Step, TraceError, follow
 from stackmask.runtime.matching.compiler import Compiler
 from stackmask.runtime.vocabulary.vocabulary import Vocabulary
 
@@ -28,7 +28,7 @@ MOST_FORCED: Final = 24  # characters in the table
 class Tracing:
     """What is asked for besides the steps.
 
-    ``likely``: what the model finds likely, after ``prompt``. ``page``: a file that takes all of it, in place of a table.
+    ``likely``: what the model finds likely, after ``prompt``. ``page``: a file for all of it, a page or a picture, in place of a table.
     """
 
     cost: bool = False
@@ -63,47 +63,57 @@ def cost_columns(found: dict[str, Any]) -> tuple[str, str]:
     return ", ".join(operands), cost
 
 
-def read_traced(text: str | None, file: Path | None) -> str:
-    """Return the text to trace. Raises: GrammarFileError if the file cannot be read."""
+def read_traced(texts: list[str] | None, file: Path | None) -> list[str]:
+    """Return the texts to trace. Raises: GrammarFileError if the file cannot be read."""
     if file is None:
-        return text or ""
-    return sys.stdin.read() if str(file) == "-" else read_text(file)
+        return texts or []
+    return [sys.stdin.read() if str(file) == "-" else read_text(file)]
 
 
-def run_trace(name: str, reading: Reading, text: str, model: str | None, how: Tracing) -> int:
-    """Print a row for each token of a text, or write a page of them; return the exit status."""
+def run_trace(name: str, reading: Reading, texts: list[str], model: str | None, how: Tracing) -> int:
+    """Print a row for each token of each text, or write a page or a picture of them; return the exit status."""
     if how.page is not None:
-        check_suffix(how.page, (".html",))
+        check_suffix(how.page, (".html", ".svg"))
+        if how.page.suffix.lower() == ".html" and len(texts) > 1:
+            raise TraceError("a page shows one text: give one --text, or write an .svg picture")
     grammar = load_grammar(name, reading=reading)
-    likelihood = None
     if how.likely:
         from stackmask.runtime.cli.likelihood import Likelihood
 
         loaded, tokenizer = load_model(model)
         vocabulary = Vocabulary.from_huggingface(tokenizer, size=loaded.config.vocab_size)
+        prompt = tokenizer.encode(how.prompt) if how.prompt else _begin(tokenizer)
     else:
         tokenizer = load_tokenizer(model)
         vocabulary = Vocabulary.from_huggingface(tokenizer)
-    ids = tokenizer.encode(text, add_special_tokens=False)
-    if how.likely:
-        prompt = tokenizer.encode(how.prompt) if how.prompt else _begin(tokenizer)
-        likelihood = Likelihood(loaded, prompt, ids)
     compiled = Compiler(vocabulary).compile(grammar)
-    steps = list(follow(compiled, ids, cost=how.cost, likelihood=likelihood))
-    refusal = steps[-1].refusal
-    if how.page is None:
-        table = trace_table(steps, how)
-        output().print(table)
-        if refusal:
-            show(output(), refusal)
-    else:
-        from stackmask.runtime.cli.trace_page import page_text
+    traces = []
+    for text in texts:
+        ids = tokenizer.encode(text, add_special_tokens=False)
+        likelihood = Likelihood(loaded, prompt, ids) if how.likely else None
+        traces.append(list(follow(compiled, ids, cost=how.cost, likelihood=likelihood)))
+    if how.page is not None:
+        write_file(how.page, _page(how.page, traces, name, vocabulary.size))
+    for steps in traces:
+        refusal = steps[-1].refusal
+        if how.page is None:
+            output().print(trace_table(steps, how))
+            if refusal:
+                show(output(), refusal)
+        else:
+            count = sum(step.token is not None for step in steps)
+            show(output(), f"{how.page}: {count} tokens, {refusal or 'accepted'}")
+    return REJECTED if any(steps[-1].refusal for steps in traces) else ACCEPTED
 
-        write_file(how.page, page_text(steps, name))
-        shown = refusal or "accepted"
-        count = sum(step.token is not None for step in steps)
-        show(output(), f"{how.page}: {count} tokens, {shown}")
-    return REJECTED if refusal else ACCEPTED
+
+def _page(file: Path, traces: list[list[Step]], name: str, vocabulary_size: int) -> str:
+    if file.suffix.lower() == ".svg":
+        from stackmask.runtime.cli.trace_picture import picture_text
+
+        return picture_text(traces, vocabulary_size)
+    from stackmask.runtime.cli.trace_page import page_text
+
+    return page_text(traces[0], name)
 
 
 def _begin(tokenizer: Any) -> list[int]:

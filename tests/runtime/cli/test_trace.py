@@ -7,6 +7,7 @@ import re
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree
 
 import pytest
 import torch
@@ -239,3 +240,27 @@ def test_the_page_in_a_browser(tmp_path: Path) -> None:
     assert "2 tokens" in panel
     assert "inside of</dt><dd>x</dd>" in panel
     assert '<span class="c2 on" data-i="1">b</span>' in dom
+
+
+ORDER = '{"type": "object", "properties": {"item": {"enum": ["tea", "cake"]}, "count": {"enum": [1, 2, 3]}}, '
+ORDER += '"required": ["item", "count"], "additionalProperties": false}'
+
+
+def test_the_picture_of_the_readme(tmp_path: Path) -> None:
+    made = tmp_path / "t.svg"
+    texts = ("--text", '{"item": "tea", "count": 2}', "--text", '{"item": "milk"}')
+    status, shown = run(ORDER, *texts, "-o", str(made))
+    assert (status, shown.count("t.svg:"), "7 tokens, token 78" in shown) == (1, 2, True)
+    kept = Path(__file__).parents[3] / "docs" / "images" / "trace.svg"
+    assert made.read_text(encoding="utf-8") == kept.read_text(encoding="utf-8")
+    status, shown = run(ORDER, *texts, "-o", str(tmp_path / "t.html"))
+    assert (status, "a page shows one text" in shown) == (2, True)
+
+
+def test_a_picture_of_a_long_text_has_several_rows(tmp_path: Path) -> None:
+    made = tmp_path / "t.svg"
+    assert run('root ::= ["<&\\n\\t \\x1b]*', "--text", '"<&\n\t \x1b' * 40, "-o", str(made))[0] == 0
+    root = ElementTree.fromstring(made.read_text(encoding="utf-8"))
+    boxes = [box for box in root if box.tag.endswith("rect") and box.get("x")]
+    assert len({box.get("y") for box in boxes}) > 2
+    assert all(float(box.attrib["x"]) < 900 for box in boxes)
