@@ -6,10 +6,12 @@ import webbrowser
 from pathlib import Path
 from typing import Any, Final
 
+from stackmask.grammar.lark.convert import to_ebnf
 from stackmask.grammar.source.diagnostics import StackmaskError
 from stackmask.grammar.source.files import bundled_names, bundled_path, read_text
 from stackmask.runtime.cli.console import messages, show
 from stackmask.runtime.cli.loading import load_tokenizer
+from stackmask.runtime.cli.play_judging import Playground, read
 from stackmask.runtime.vocabulary.vocabulary import Vocabulary
 
 FIRST: Final = """root  ::= order ("," order)*
@@ -17,7 +19,8 @@ order ::= [1-9] [0-9]* " x " item note?
 item  ::= "tea" | "cake"
 note  ::= " (" [^()\\n]{1,40} ")"
 """
-FIRST_TEXT: Final = "2 x tea (hot),1 x cak"
+FIRST_TEXT: Final = "2 x tea (hot),1 x cake"
+MAX_SAMPLE: Final = 200  # bytes
 
 
 class PlayError(StackmaskError):
@@ -25,7 +28,10 @@ class PlayError(StackmaskError):
 
 
 def first_state(name: str | None, text: str | None) -> dict[str, Any]:
-    """Return what the page begins with: a file, a bundled grammar, ``/a pattern/``, a schema, or an example."""
+    """Return what the page begins with: a file, a bundled grammar, ``/a pattern/``, a schema, or an example.
+
+    ``text``: None for a sample of the grammar, where one is found.
+    """
     if name is None:
         return {"kind": "ebnf", "grammar": FIRST, "text": FIRST_TEXT if text is None else text}
     kind = "ebnf"
@@ -39,12 +45,19 @@ def first_state(name: str | None, text: str | None) -> dict[str, Any]:
     else:
         source = read_text(Path(name))
         kind = "schema" if name.lower().endswith(".json") else "ebnf"
-    return {"kind": kind, "grammar": source, "text": text or ""}
+        if name.lower().endswith(".lark"):
+            source = to_ebnf(source, name=name, base=Path(name).parent, on_unsupported="error").text
+    if text is None:
+        try:
+            text = max(read(kind, source).sample(5, max_bytes=MAX_SAMPLE), key=len)
+            text.encode()
+        except (StackmaskError, UnicodeEncodeError):  # the page says what is wrong with the grammar
+            text = ""
+    return {"kind": kind, "grammar": source, "text": text}
 
 
 def run_play(name: str | None, text: str | None, model: str | None, port: int, *, opens: bool) -> int:
     """Serve the page until it is interrupted; return the exit status."""
-    from stackmask.runtime.cli.play_judging import Playground
     from stackmask.runtime.cli.play_server import PlayServer
 
     state = first_state(name, text)

@@ -231,9 +231,19 @@ def test_what_the_page_begins_with(tmp_path: Path) -> None:
     schema.write_text('{"type": "null"}', encoding="utf-8")
     assert first_state(None, None)["kind"] == "ebnf"
     assert first_state("json", "[1]")["text"] == "[1]"
-    assert first_state(str(schema), None) == {"kind": "schema", "grammar": '{"type": "null"}', "text": ""}
+    assert first_state(str(schema), None) == {"kind": "schema", "grammar": '{"type": "null"}', "text": "null"}
     assert first_state(pattern, None)["grammar"] == r"\d+"
     assert first_state('{"type": "null"}', None)["kind"] == "schema"
+
+
+def test_the_page_begins_with_a_text_that_is_accepted(playground: Playground, tmp_path: Path) -> None:
+    lark, broken = tmp_path / "a.lark", tmp_path / "b.ebnf"
+    lark.write_text('start: "a" B\nB: /[bc]+/\n', encoding="utf-8")
+    broken.write_text("root ::= other", encoding="utf-8")
+    for name in (None, "arithmetic", "json", r"/\d{3}-[A-Z]+/", str(lark), "csv", "indented"):
+        answer = playground.judge({"page": "p", **first_state(name, None)})
+        assert answer["accepted"], (name, answer)
+    assert first_state(str(broken), None)["text"] == ""
 
 
 def test_the_page_in_a_browser(server: PlayServer, tmp_path: Path) -> None:
