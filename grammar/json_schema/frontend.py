@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from functools import lru_cache
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import lru_cache, partial
 from typing import Any, Final, NamedTuple
 
 from stackmask.grammar.ir import Expr, RuleSet
@@ -14,7 +14,7 @@ from stackmask.grammar.json_schema.document.errors import (
     UnsupportedSchemaError,
 )
 from stackmask.grammar.json_schema.document.loading import is_type, load_schema
-from stackmask.grammar.json_schema.document.python_types import NARROWING
+from stackmask.grammar.json_schema.document.python_types import narrowings_of
 from stackmask.grammar.json_schema.document.report import Report, copied
 from stackmask.grammar.json_schema.document.schema_size import written_bytes
 from stackmask.grammar.json_schema.reading import (
@@ -33,6 +33,7 @@ from stackmask.grammar.json_schema.write.indentation import beside_depth
 from stackmask.grammar.json_schema.write.lowering import START, Lowering
 from stackmask.grammar.json_schema.write.spellings import respelled
 from stackmask.grammar.json_schema.write.whitespace import Whitespace
+from stackmask.grammar.source.diagnostics import StackmaskError
 from stackmask.grammar.source.gc_pause import without_collection
 from stackmask.grammar.source.work import (
     BudgetError,
@@ -73,6 +74,7 @@ NAMES: Final = ("profile", "draft", "dialect", *(name for name, _ in OPTIONS))
 EXTRA_KEYS: Final = (
     "extra keys: objects of models, dataclasses and TypedDicts that ignore extra keys have none"
 )
+COMPACT: Final = {"separators": (",", ":")}
 # bytes that a schema with a key is counted as at most: `false`, of one byte in the key, is five and what is around it
 MOST_WRITTEN: Final = 8 * MAX_KNOWN_BYTES
 TOO_DEEP = "conditions on one value lead too deeply into each other; state fewer of them for one place"
@@ -158,11 +160,27 @@ def schema_rules(
         if report.source is None:  # else the reader had a copy
             report.source = loaded if isinstance(source, str | bytes | bytearray) else copied(loaded)
     else:
-        report.add("narrowed", "", "type", NARROWING)
+        for narrowing in narrowings_of(loaded):
+            report.add("narrowed", "", "type", narrowing)
     if is_closed:
         report.add("narrowed", "", "", EXTRA_KEYS)
-    _note_options(report, blanks, spelling, numbers)
     rules = _spelled(rules, blanks, spelling, numbers == "plain")
+
+    given = {
+        "draft": None if chosen.draft is None else draft or chosen.draft.name,
+        "resources": resources,
+        "formats": formats,
+        "whitespace": whitespace,
+        "property_order": property_order,
+        "on_unsupported": on_unsupported,
+        "spelling": spelling,
+        "numbers": numbers,
+        "extra_keys": extra_keys,
+        "profile": profile,
+        "write": write,
+    }
+    kind = source if of_type else None
+    report.options = partial(_note_options, rules, kind, given, blanks)
     if key is not None and work is not None:
         remember(key, blanks, rules, report, work.done - before)
     return rules, report
@@ -219,16 +237,29 @@ def _checked_options(
     )
 
 
-def _note_options(report: Report, blanks: Whitespace, spelling: str, numbers: str) -> None:
-    """Let the report say what options leave out."""
-    if blanks.note:
-        report.add("narrowed", "", "", f"whitespace: {blanks.note}")
-    if numbers == "plain":
-        report.add("narrowed", "", "", f"numbers: {digit_runs.NARROWING}")
-    if spelling == "plain":
-        report.add("narrowed", "", "", plain_strings.NARROWING)
-    elif spelling == "dumps":
-        report.add("narrowed", "", "", f"strings: {plain_strings.FREE_NARROWING}")
+def _note_options(
+    rules: RuleSet, kind: Any, given: dict[str, Any], blanks: Whitespace, schema: Any
+) -> Iterator[str]:
+    """Yield what options leave out: of those without which the rules of the type or the schema are others."""
+    spelling, numbers = given["spelling"], given["numbers"]
+    compact = Whitespace.of(COMPACT)
+    said = [
+        (blanks.note and f"whitespace: {blanks.note}", {"whitespace": None if blanks == compact else COMPACT}),
+        (numbers == "plain" and f"numbers: {digit_runs.NARROWING}", {"numbers": "any"}),
+        (spelling == "plain" and plain_strings.NARROWING, {"spelling": "any"}),
+        (spelling == "dumps" and f"strings: {plain_strings.FREE_NARROWING}", {"spelling": "any"}),
+    ]
+    for note, other in said:
+        try:
+            is_said = note and _differ(rules, schema if kind is None else kind, {**given, **other})
+        except StackmaskError:  # too large without the option
+            is_said = True
+        if is_said:
+            yield str(note)
+
+
+def _differ(rules: RuleSet, source: Any, options: dict[str, Any]) -> bool:
+    return dict(schema_rules(source, **options)[0].rules) != dict(rules.rules)
 
 
 def check_dialect(dialect: str, draft: str | None) -> None:

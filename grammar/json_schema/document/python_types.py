@@ -2,7 +2,7 @@
 
 Pydantic's own schemas say less than its validators check: of a URL's scheme, of the keys of a ``dict[int, …]``, of
 decimal places. Here such types say all of it, in the keywords of JSON Schema; some leave valid texts out, which
-``NARROWING`` and the report say. What cannot be known from a text (whether a file exists) has a format of
+``NARROWINGS`` and the report say. What cannot be known from a text (whether a file exists) has a format of
 ``UNKNOWABLE``, which is refused. Nothing is imported from pydantic before a type is asked for.
 """
 
@@ -16,9 +16,12 @@ from typing import Any, Final
 
 from stackmask.grammar.json_schema.document.errors import SchemaError
 
-NARROWING: Final = (
-    "integers are digits alone; dates have no year 0 and times no leap seconds; bounds of dates are whole years; "
-    "hosts of URLs are plain ASCII; bytes of bounded length are ASCII"
+NARROWINGS: Final = (  # a keyword and words of its value, and what a type that has them leaves out
+    ("type", ("integer",), "integers are digits alone"),
+    ("format", ("date", "date-time", "naive-date-time"), "dates have no year 0, and their bounds are whole years"),
+    ("format", ("time", "date-time", "naive-date-time"), "times have no leap seconds"),
+    ("format", ("uri",), "hosts of URLs are plain ASCII"),
+    ("format", ("binary",), "bytes of bounded length are ASCII"),
 )
 
 _ALPHABET: Final = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
@@ -312,6 +315,22 @@ def _decimal(schema: Any) -> dict[str, Any]:
     if bounded:
         return made
     return {"anyOf": [made, {"type": "string", "pattern": f"^-?(?:{text})$"}]}
+
+
+def narrowings_of(schema: Any) -> list[str]:
+    """Return what the schema of a type leaves out. Cost: linear."""
+    found: dict[str, None] = {}
+    todo, seen = [schema], set()
+    while todo:
+        one = todo.pop()
+        if id(one) in seen or not isinstance(one, dict | list):
+            continue
+        seen.add(id(one))
+        todo += one.values() if isinstance(one, dict) else one
+        for keyword, words, text in NARROWINGS if isinstance(one, dict) else ():
+            if one.get(keyword) in words:
+                found[text] = None
+    return [text for *_, text in NARROWINGS if text in found]
 
 
 def _dated(schema: Any, name: str, rest: str) -> dict[str, Any]:

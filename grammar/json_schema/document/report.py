@@ -52,7 +52,7 @@ class Report:
     each place when the notes are first asked for.
     """
 
-    __slots__ = ("_make", "_notes", "_raw", "repeated", "source")
+    __slots__ = ("_make", "_notes", "_raw", "options", "repeated", "source")
 
     def __init__(self, make: Callable[[], Report] | None = None) -> None:
         """Make a report; ``make`` returns the one that the first notes are of, when they are asked for."""
@@ -63,6 +63,8 @@ class Report:
         self._notes: list[Note] | None = None
         # the schema, or a copy of it, whose unknown keywords are looked for when somebody asks
         self.source: Any = None
+        # what tells which options leave something out of this schema, when somebody asks
+        self.options: Callable[[Any], Iterable[str]] | None = None
 
     def add(self, kind: Kind, where: Where, keyword: str, reason: str) -> None:
         """Add a note; the same one counts once."""
@@ -72,7 +74,7 @@ class Report:
     def copy(self) -> Report:
         """Return a report of the same notes."""
         found = Report(self._make)
-        found.source = self.source
+        found.source, found.options = self.source, self.options
         found._raw = list(self._raw)
         found.repeated = self.repeated
         return found
@@ -88,7 +90,7 @@ class Report:
 
     @property
     def notes(self) -> list[Note]:
-        """All notes. Cost: linear in them and in the equal parts, once."""
+        """All notes. Cost: linear in them and in the equal parts, once; what options leave out, reading the schema again for each."""
         if self._notes is None:
             make = self._make
             if make is not None:  # threads that ask at once make the same notes, and equal ones count once
@@ -105,6 +107,8 @@ class Report:
                 for place in _places(pointer(where), repeats):
                     notes[Note(kind, place, keyword, reason)] = None
             source = self.source.schema() if type(self.source) is Copied else self.source
+            left_out = () if self.options is None else self.options(source)
+            notes.update(dict.fromkeys(Note("narrowed", pointer(""), "", text) for text in left_out))
             self._notes = [*_unknown_keywords(source), *notes]
         return self._notes
 

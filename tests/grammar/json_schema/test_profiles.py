@@ -101,6 +101,31 @@ def test_the_report_says_what_is_narrowed() -> None:
         assert part in text
 
 
+@pytest.mark.parametrize(
+    ("source", "said"),
+    [
+        (bool, set()),
+        (int, {"numbers"}),
+        (list[bool], {"whitespace"}),
+        ({"enum": ["a"]}, {"strings"}),
+        (
+            {"type": "object", "properties": {"a": {"const": None}}, "additionalProperties": False},
+            {"strings", "whitespace"},
+        ),
+        ({}, {"numbers", "strings", "whitespace"}),
+    ],
+    ids=str,
+)
+def test_the_report_names_only_what_the_grammar_leaves_out(source: Any, said: set[str]) -> None:
+    for _ in range(2):  # read, and remembered
+        report = sm.Grammar.of(source).report
+        assert report is not None
+        notes = [note.reason for note in report.narrowed if not note.keyword]
+        assert {note.partition(":")[0] for note in notes} == said
+    exact = sm.Grammar.from_json_schema({"const": True}, whitespace={"separators": (",", ":")}).report
+    assert exact is not None and not exact.narrowed
+
+
 # -- what json.dumps writes ----------------------------------------------------------------------------------
 
 

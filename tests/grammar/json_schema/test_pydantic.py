@@ -438,3 +438,9 @@ def test_the_report_says_what_types_leave_out() -> None:
     report = sm.Grammar.from_json_schema(Inner).report
     assert report is not None
     assert any("integers are digits alone" in note.reason for note in report.narrowed)
+    assert not any("leap seconds" in note.reason for note in report.narrowed)
+    dates = sm.Grammar.from_json_schema(list[datetime]).report
+    assert [note.reason for note in dates.narrowed if note.keyword == "type"] == [  # type: ignore[union-attr]
+        "dates have no year 0, and their bounds are whole years",
+        "times have no leap seconds",
+    ]
