@@ -86,8 +86,8 @@ def describe_place(rules: RuleSet, symbols: list[int | bytes], info: TokenInfo) 
 
 
 def describe_expectation(expected: set[int], tokens: set[int], may_end: bool, info: TokenInfo) -> str:
-    """Return what may come next in words: characters and ranges, special tokens, the end."""
-    parts = [part for low, high in _runs(expected) for part in _range(low, high)]
+    """Return what may come next in words: single characters, ranges, blanks, special tokens, the end."""
+    parts = [part for low, high in sorted(_runs(expected), key=_rank) for part in _range(low, high)]
     names = {i: n for n, i in info.names.items()}
     parts += [names.get(i, f"token {i}") for i in sorted(tokens)]
     parts = list(dict.fromkeys(parts))  # several runs of bytes are "a non-ASCII character"
@@ -109,6 +109,12 @@ def _runs(members: set[int]) -> list[tuple[int, int]]:
         else:
             runs.append((b, b))
     return runs
+
+
+def _rank(run: tuple[int, int]) -> int:
+    """Return where a run stands: first what a grammar has as literals, then classes of characters, then blanks."""
+    low, high = run
+    return 2 if high <= 0x20 else 1 if high - low > 1 or low >= 0x80 else 0
 
 
 def _range(low: int, high: int) -> list[str]:

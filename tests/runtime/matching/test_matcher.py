@@ -478,3 +478,12 @@ def test_stop_ids_are_ids(stop_ids: Any) -> None:
     compiled = sm.Compiler(vocabulary).compile(sm.Grammar.from_ebnf('root ::= "a"'))
     with pytest.raises(sm.StackmaskError, match="`stop_ids` is a list of token ids, not "):
         compiled.matcher(stop_ids=stop_ids)
+
+
+def test_a_refusal_names_literals_before_classes_and_blanks() -> None:
+    vocabulary = sm.Vocabulary([bytes([b]) for b in range(256)] + [None], stop_ids=[256])
+    grammar = 'root ::= [ \\t\\n]* ([a-z] | [0-9]+ | "(" | "]" | "é")'
+    matcher = sm.Compiler(vocabulary).compile(grammar).matcher()
+    assert not matcher.accept_string("+")
+    wanted = "expected '(', ']', '0'–'9', 'a'–'z', byte 0xC3, '\\t', '\\n' or ' '"
+    assert (matcher.refusal or "").endswith(wanted)
