@@ -88,7 +88,6 @@ def load_model(name: str | None, *, reading: bool = False) -> tuple[Any, Any]:
         import torch
         import transformers  # noqa: F401  # both are there: what follows needs them, but not all of their parts
     if name is None:
-        torch.set_num_threads(1)  # with four million weights, threads cost more than they save
         return load_embedded(reading=reading)
     from transformers import AutoModelForCausalLM, AutoTokenizer
     from transformers.utils import logging

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import re
+import threading
 from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -32,6 +33,7 @@ _PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 DATABASES = ("shop", "museum")  # the first is the one that the model was trained on
 CONTEXT = 512  # tokens that the model reads and writes
 MAX_QUESTION = 400  # characters: beyond it nothing of the training data is left to compare with
+_threads = threading.local()  # of PyTorch, where the model was called
 
 
 class EmbeddedModelError(StackmaskError):
@@ -86,6 +88,9 @@ def _spelled(name: str) -> str:
 def load_embedded(*, reading: bool = False) -> tuple[LlamaForCausalLM, PreTrainedTokenizerFast]:
     """Return (model, tokenizer): float32 on the CPU, in evaluation mode.
 
+    A call of the model takes one thread, whatever ``torch.set_num_threads`` says, which holds again after it: the model
+    is so small that more threads only wait for each other, and beside other work wait long.
+
     ``reading``: the weights that read a schema from the prompt, and not those that know the shop by heart.
 
     Raises: MissingExtraError without the extra ``hf``; EmbeddedModelError if a file is missing.
@@ -104,7 +109,24 @@ def load_embedded(*, reading: bool = False) -> tuple[LlamaForCausalLM, PreTraine
     # the input embedding is also the output matrix, and is stored once
     state["lm_head.weight"] = state["model.embed_tokens.weight"]
     model.load_state_dict(state)
+    model.register_forward_pre_hook(_take_one_thread)
+    model.register_forward_hook(_give_threads_back, always_call=True)
     return model.eval(), tokenizer
+
+
+def _take_one_thread(*_: object) -> None:
+    import torch
+
+    _threads.count = torch.get_num_threads()
+    if _threads.count != 1:  # else another thread may have set that, and sets it back
+        torch.set_num_threads(1)
+
+
+def _give_threads_back(*_: object) -> None:
+    import torch
+
+    if _threads.count != 1:
+        torch.set_num_threads(_threads.count)
 
 
 def load_embedded_tokenizer() -> PreTrainedTokenizerFast:

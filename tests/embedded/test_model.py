@@ -104,3 +104,20 @@ def test_reported_accuracy() -> None:
     assert held_out["with_grammar"]["questions"] == held_out["without_grammar"]["questions"] == 200
     assert held_out["with_grammar"]["accuracy"] >= LEAST
     assert held_out["with_grammar"]["does_not_parse"] <= held_out["with_grammar"]["cut_off"]
+
+
+def test_a_call_takes_one_thread_and_sets_back_what_was_set(loaded: tuple[Any, Any]) -> None:
+    torch = pytest.importorskip("torch")
+    model, before = loaded[0], torch.get_num_threads()
+    seen: list[int] = []
+    hook = model.model.register_forward_hook(lambda *_: seen.append(torch.get_num_threads()))
+    try:
+        torch.set_num_threads(2)
+        model(torch.tensor([[1, 2]]))
+        assert (seen, torch.get_num_threads()) == ([1], 2)
+        with pytest.raises(IndexError):
+            model(torch.tensor([[1_000_000]]))
+        assert torch.get_num_threads() == 2
+    finally:
+        hook.remove()
+        torch.set_num_threads(before)
