@@ -33,6 +33,7 @@ MAX_QUOTED: Final = 40
 
 _QUOTES_IN_CLASS = re.compile(r"""\[\s*(["'])[^"'\\]*\1""")
 _BARS_IN_CLASS = re.compile(r"\[\w(?:\|\w)+\]")
+_DEDENT = re.compile(r"(?i)[_-]*(?:de|out|un)[_-]?(?:in)?dent[_-]*")
 _HEXADECIMAL = re.compile(r"#x[0-9A-Fa-f]{1,6}(?![\w])")
 
 
@@ -44,7 +45,7 @@ def grammar_warnings(rules: RuleSet) -> list[Diagnostic]:
     text = rules.sources[0].text
     module = parse_module(text, 0, Collector())
     found: list[Diagnostic] = []
-    for check in (_unused, _hexadecimal):
+    for check in (_unused, _hexadecimal, _indentation):
         found += islice(check(module, rules, text), MAX_WARNINGS)
     for node in _nodes(module):
         spend(8)
@@ -117,6 +118,20 @@ def _hexadecimal_warning(span: Span, written: str, label: str) -> Diagnostic:
     return _warning(
         "G208", f"`{written}` is no character", span, label, f'write `"{escape}"`, in a class `{escape}`'
     )
+
+
+def _indentation(module: Module, rules: RuleSet, text: str) -> Iterator[Diagnostic]:
+    """Warn of a rule for the end of a block where nothing knows how deep a line stands."""
+    found = [one for one in module.definitions.values() if _DEDENT.fullmatch(one.name)]
+    if found and not any(isinstance(node, Prefix) and node.op == "push" for node in _nodes(module)):
+        for definition in found:
+            yield _warning(
+                "G211",
+                f"`{definition.name}` cannot end a block: nothing here knows how far lines are indented",
+                definition.span,
+                "its text is the same wherever a block ends",
+                'keep the indentation on the stack: `%stack "\\n"`, `block ::= @scope(@push(@top " "+) line (@top line)*)`',
+            )
 
 
 # -- single nodes --------------------------------------------------------------------------------------------

@@ -23,6 +23,7 @@ FINE = [
     'root ::= "a" "b"\n%skip gap\ngap ::= " "',
     'root ::= "#x9" | [#x]',
     'root ::= ("a" |) "b" | ("a" |) "c"',
+    '%stack "\\n"\nroot ::= "a" (@top "a")* block\nblock ::= @scope(@push(@top " "+) "a") dedent\ndedent ::= ""',
 ]
 
 
