@@ -244,7 +244,10 @@ def _note_options(
     spelling, numbers = given["spelling"], given["numbers"]
     compact = Whitespace.of(COMPACT)
     said = [
-        (blanks.note and f"whitespace: {blanks.note}", {"whitespace": None if blanks == compact else COMPACT}),
+        (
+            blanks.note and f"whitespace: {blanks.note}",
+            {"whitespace": None if blanks == compact else COMPACT},
+        ),
         (numbers == "plain" and f"numbers: {digit_runs.NARROWING}", {"numbers": "any"}),
         (spelling == "plain" and plain_strings.NARROWING, {"spelling": "any"}),
         (spelling == "dumps" and f"strings: {plain_strings.FREE_NARROWING}", {"spelling": "any"}),

@@ -119,6 +119,7 @@ CODES: Final[dict[str, Code]] = {
         "escape of another flavour", "An escape of Python, Perl or Rust that means its letter in ECMA-262."
     ),
     "G211": Code(
-        "indentation that cannot work", "A rule is to end a block, and no stack knows how far its lines are indented."
+        "indentation that cannot work",
+        "A rule is to end a block, and no stack knows how far its lines are indented.",
     ),
 }

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 app = typer.Typer(
     name="stackmask",
-    help="Text from language models that a grammar accepts: exactly, token by token.",
+    help="Constrain what a language model writes with a grammar, exactly and token by token.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
@@ -23,32 +23,37 @@ app = typer.Typer(
 )
 
 NAMES = (
-    "A grammar file, the name of a bundled grammar, a JSON Schema (a .json file or the text), /a regular expression/, a "
-    "type: module:Class, or the text of a grammar."
+    "A grammar file, the name of a bundled grammar, a JSON Schema (a .json file or its text), /a regular expression/, a "
+    "type (module:Class), or the text of a grammar."
 )
 AsRegex = Annotated[
     bool,
-    typer.Option("--regex", help="What names the grammar is a regular expression, whatever it looks like."),
+    typer.Option("--regex", help="Treat the grammar argument as a regular expression."),
 ]
 Profile = Annotated[
     str,
     typer.Option(
         "--profile",
-        help="Of schemas and types: JSON as a model should write it, or all spellings that JSON has.",
+        help="For schemas and types: JSON as a model should write it, or every spelling that JSON allows.",
         **one_of("model", "exact"),
     ),
 ]
 Start = Annotated[
-    str | None, typer.Option("--start", help="The start rule; by default `root`, or else the first.")
+    str | None,
+    typer.Option(
+        "--start", help="The start rule (default: `root` if there is one, otherwise the first rule)."
+    ),
 ]
 Model = Annotated[
     str | None,
     typer.Option(
         "--model",
-        help="A transformers model, by name or folder; by default the one that comes with stackmask.",
+        help="A transformers model: a name or a folder (default: the embedded model).",
     ),
 ]
-MaxNewTokens = Annotated[int, typer.Option("--max-new-tokens", min=1, help="Give up after so many tokens.")]
+MaxNewTokens = Annotated[
+    int, typer.Option("--max-new-tokens", min=1, help="Maximum number of tokens to generate.")
+]
 
 
 def _reading(start: str | None, as_regex: bool, profile: str) -> Reading:
@@ -72,13 +77,13 @@ def _root(
         typer.Option("--version", help="Show the version and exit.", callback=_show_version, is_eager=True),
     ] = False,
 ) -> None:
-    """Take the options before the command."""
+    """Handle the options before the command."""
 
 
 @app.command()
 @reporting
 def generate(
-    prompt: Annotated[str, typer.Argument(help="What the model is to continue or answer.")],
+    prompt: Annotated[str, typer.Argument(help="The prompt for the model.")],
     grammar: Annotated[str, typer.Option("--grammar", help=NAMES)],
     start: Start = None,
     regex: AsRegex = False,
@@ -87,19 +92,25 @@ def generate(
     max_new_tokens: MaxNewTokens = 256,
     temperature: Annotated[
         float | None,
-        typer.Option("--temperature", min=0.0, help="Sample at this temperature; 0 or nothing: greedy."),
+        typer.Option("--temperature", min=0.0, help="Sampling temperature (default: greedy, as with 0)."),
     ] = None,
     top_p: Annotated[
-        float, typer.Option("--top-p", min=0.0, max=1.0, help="Sample from this share of the mass.")
+        float,
+        typer.Option(
+            "--top-p",
+            min=0.0,
+            max=1.0,
+            help="Sample from the most likely tokens with this total probability.",
+        ),
     ] = 1.0,
     seed: Annotated[
-        int | None, typer.Option("--seed", min=0, max=2**63 - 1, help="Make sampling repeatable.")
+        int | None, typer.Option("--seed", min=0, max=2**63 - 1, help="Seed for sampling.")
     ] = None,
     chat: Annotated[
-        bool, typer.Option("--chat", help="Put the prompt into the model's chat template.")
+        bool, typer.Option("--chat", help="Apply the model's chat template to the prompt.")
     ] = False,
 ) -> None:
-    """Generate a text of a grammar. It goes to standard output as it comes."""
+    """Generate text that matches a grammar. It streams to standard output."""
     from stackmask.runtime.cli.generating import Sampling, run_generate
 
     sampling = Sampling(max_new_tokens, temperature or None, top_p, seed)
@@ -111,52 +122,54 @@ def generate(
 @app.command()
 @reporting
 def sql(
-    question: Annotated[str | None, typer.Argument(help="A question about the data, in plain words.")] = None,
+    question: Annotated[
+        str | None, typer.Argument(help="A question about the data, in plain English.")
+    ] = None,
     db: Annotated[
         str | None,
         typer.Option(
             "--db",
             help="A SQLite, CSV or Parquet file, a URL (postgresql://user@host/database), or the name of a bundled "
-            "database; by default the bundled shop. All but the shop need --model.",
+            "database (default: the bundled shop). Any database but the shop needs --model.",
         ),
     ] = None,
     show_schema: Annotated[
         bool,
         typer.Option(
-            "--show-schema", help="Show the tables as the model is shown them; no question is asked."
+            "--show-schema", help="Show the schema as the model sees it, without asking a question."
         ),
     ] = False,
     model: Model = None,
     explain: Annotated[
-        bool, typer.Option("--explain", help="Show the database's plan; the query does not run.")
+        bool, typer.Option("--explain", help="Show the query plan instead of running the query.")
     ] = False,
     output_format: Annotated[
         str,
         typer.Option(
             "--format",
-            help="How rows go to standard output; with csv and json the SQL goes to standard error.",
+            help="Output format of the rows; with csv and json, the SQL goes to standard error.",
             **one_of("table", "csv", "json"),
         ),
     ] = "table",
     grammar: Annotated[
         bool,
         typer.Option(
-            "--grammar/--no-grammar", help="Without: let the model write what it likes, to compare."
+            "--grammar/--no-grammar", help="Constrain the model, or let it write freely for comparison."
         ),
     ] = True,
     timeout: Annotated[
         float,
-        typer.Option("--timeout", min=0.001, max=86_400, help="Stop the query after so many seconds."),
+        typer.Option("--timeout", min=0.001, max=86_400, help="Time limit for the query, in seconds."),
     ] = 10.0,
     rows: Annotated[
-        int, typer.Option("--rows", min=1, max=1_000_000, help="Fetch at most so many rows.")
+        int, typer.Option("--rows", min=1, max=1_000_000, help="Maximum number of rows to fetch.")
     ] = 50,
     max_size: Annotated[
-        int, typer.Option("--max-size", min=1, max=1024, help="MiB that the rows may take together.")
+        int, typer.Option("--max-size", min=1, max=1024, help="Maximum size of all rows together, in MiB.")
     ] = 16,
     max_new_tokens: MaxNewTokens = 256,
 ) -> None:
-    """Answer a question from a database. A model writes the SQL, it runs (read-only), and the rows are shown."""
+    """Answer a question from a database. A model writes a SQL query, which runs read-only, and the rows are shown."""
     from stackmask.runtime.cli.command_sql import Asking, run_sql, show_tables
 
     if show_schema:
@@ -182,12 +195,14 @@ def check(
     start: Start = None,
     regex: AsRegex = False,
     profile: Profile = "model",
-    text: Annotated[str | None, typer.Option("--text", help="A text to judge.")] = None,
-    file: Annotated[Path | None, typer.Option("--file", help="A file to judge; - is standard input.")] = None,
+    text: Annotated[str | None, typer.Option("--text", help="The text to check.")] = None,
+    file: Annotated[
+        Path | None, typer.Option("--file", help="A file to check (- for standard input).")
+    ] = None,
 ) -> None:
-    """Check a grammar, and whether it accepts a text. If not, it says where and why.
+    """Check a grammar, and optionally whether it accepts a text. If not, show where and why.
 
-    Exit status: 0 accepted, 1 rejected, 2 the grammar or a file cannot be used.
+    Exit status: 0 accepted, 1 rejected, 2 if the grammar or a file cannot be used.
     """
     from stackmask.runtime.cli.checking import run_check
 
@@ -200,13 +215,13 @@ def check(
 @reporting
 def lint(
     grammars: Annotated[
-        list[str], typer.Argument(help="Grammar files, or names of bundled grammars.", metavar="GRAMMAR…")
+        list[str], typer.Argument(help="Grammar files or names of bundled grammars.", metavar="GRAMMAR…")
     ],
     start: Start = None,
 ) -> None:
-    """Show what is allowed in grammars and hardly meant. Rules that nothing uses are an example.
+    """Warn about valid but probably unintended constructs. Unused rules are an example.
 
-    Exit status: 0 nothing, 1 warnings, 2 a grammar has errors or cannot be read.
+    Exit status: 0 no warnings, 1 warnings, 2 if a grammar has errors or cannot be read.
     """
     from stackmask.runtime.cli.command_lint import run_lint
 
@@ -219,15 +234,15 @@ def fmt(
     files: Annotated[
         list[Path],
         typer.Argument(
-            help="Grammar files in EBNF; - is standard input, to standard output.", metavar="FILE…"
+            help="Grammar files in EBNF (- reads standard input and writes standard output).", metavar="FILE…"
         ),
     ],
-    check: Annotated[bool, typer.Option("--check", help="Only tell which files would change.")] = False,
-    width: Annotated[int, typer.Option("--width", min=40, max=1_000, help="Break longer lines.")] = 110,
+    check: Annotated[bool, typer.Option("--check", help="Only list the files that would change.")] = False,
+    width: Annotated[int, typer.Option("--width", min=40, max=1_000, help="Maximum line length.")] = 110,
 ) -> None:
-    """Lay out grammar files, in place. Tokens and comments stay, so the grammar means the same.
+    """Format grammar files in place. Only whitespace changes, never the meaning.
 
-    Exit status: 0 done, or nothing to change; 1 with --check, some would change; 2 a file has errors or cannot be read.
+    Exit status: 0 formatted, 1 if files would change (with --check), 2 if a file has errors or cannot be read.
     """
     from stackmask.runtime.cli.command_fmt import run_fmt
 
@@ -237,21 +252,21 @@ def fmt(
 @app.command()
 @reporting
 def convert(
-    file: Annotated[Path, typer.Argument(help="A grammar in Lark or GBNF; - is standard input.")],
+    file: Annotated[Path, typer.Argument(help="A Lark or GBNF grammar (- for standard input).")],
     start: Annotated[
-        str | None, typer.Option("--start", help="The start rule of a Lark grammar; by default `start`.")
+        str | None, typer.Option("--start", help="The start rule of a Lark grammar (default: `start`).")
     ] = None,
     made: Annotated[
         Path | None, typer.Option("--output", "-o", help="Write to this file instead of standard output.")
     ] = None,
     relax: Annotated[
-        bool, typer.Option("--relax", help="Let nothing stand where Lark has only a %declare.")
+        bool, typer.Option("--relax", help="Treat terminals that are only declared (%declare) as empty.")
     ] = False,
 ) -> None:
     """Convert a Lark or GBNF grammar to EBNF with the same meaning. Comments are kept.
 
-    What has no effect in EBNF, or a different one, is listed with its place on standard error.
-    Exit status: 0 converted, 2 the grammar has errors, or something in it cannot be converted.
+    Constructs that have no effect, or a different one, are listed with their places on standard error.
+    Exit status: 0 converted, 2 if the grammar has errors or cannot be converted.
     """
     from stackmask.runtime.cli.command_convert import run_convert
 
@@ -262,15 +277,15 @@ def convert(
 @reporting
 def sample(
     grammar: Annotated[str, typer.Argument(help=NAMES)],
-    count: Annotated[int, typer.Option("-n", "--count", min=1, max=10_000, help="How many texts.")] = 1,
-    seed: Annotated[int, typer.Option("--seed", min=0, help="Others for another number.")] = 0,
+    count: Annotated[int, typer.Option("-n", "--count", min=1, max=10_000, help="Number of texts.")] = 1,
+    seed: Annotated[int, typer.Option("--seed", min=0, help="Seed; another one gives other texts.")] = 0,
     start: Start = None,
     regex: AsRegex = False,
     profile: Profile = "model",
 ) -> None:
-    """Show texts that a grammar accepts, drawn by chance.
+    """Print random texts that a grammar accepts.
 
-    Exit status: 0 drawn, 1 no whole text was found, 2 the grammar cannot be used.
+    Exit status: 0 printed, 1 if no complete text was found, 2 if the grammar cannot be used.
     """
     from stackmask.runtime.cli.command_sample import run_sample
 
@@ -281,14 +296,16 @@ def sample(
 @reporting
 def diagram(
     grammar: Annotated[str, typer.Argument(help=NAMES)],
-    file: Annotated[Path, typer.Option("--output", "-o", help="Where to: a .svg picture or an .html page.")],
+    file: Annotated[
+        Path, typer.Option("--output", "-o", help="The file to write: an .svg picture or an .html page.")
+    ],
     start: Start = None,
     regex: AsRegex = False,
     profile: Profile = "model",
 ) -> None:
     """Draw railroad diagrams of a grammar, one for each rule.
 
-    Exit status: 0 drawn, 2 the grammar cannot be used, or the file not be written.
+    Exit status: 0 drawn, 2 if the grammar cannot be used or the file cannot be written.
     """
     from stackmask.runtime.cli.command_diagram import run_diagram
 
@@ -299,11 +316,9 @@ def diagram(
 @reporting
 def trace(
     grammar: Annotated[str, typer.Argument(help=NAMES)],
-    text: Annotated[
-        list[str] | None, typer.Option("--text", help="The text to follow, token by token; repeatable.")
-    ] = None,
+    text: Annotated[list[str] | None, typer.Option("--text", help="The text to trace; repeatable.")] = None,
     file: Annotated[
-        Path | None, typer.Option("--file", help="A file with the text; - is standard input.")
+        Path | None, typer.Option("--file", help="A file with the text (- for standard input).")
     ] = None,
     start: Start = None,
     regex: AsRegex = False,
@@ -311,20 +326,23 @@ def trace(
     model: Model = None,
     likely: Annotated[
         bool,
-        typer.Option("--likely", help="Run the model: what it finds likely, and how much of it is allowed."),
+        typer.Option(
+            "--likely",
+            help="Run the model, and show its likeliest tokens and how much of the probability is allowed.",
+        ),
     ] = False,
-    prompt: Annotated[str, typer.Option("--prompt", help="What stands before the text, for --likely.")] = "",
+    prompt: Annotated[str, typer.Option("--prompt", help="The prompt before the text, for --likely.")] = "",
     cost: Annotated[
-        bool, typer.Option("--cost", help="Show what each mask was made of, and what that cost.")
+        bool, typer.Option("--cost", help="Show how each mask was computed, and the cost.")
     ] = False,
     page: Annotated[
         Path | None,
-        typer.Option("--output", "-o", help="Write a self-contained .html page, or an .svg picture."),
+        typer.Option("--output", "-o", help="Write a self-contained .html page or an .svg picture."),
     ] = None,
 ) -> None:
-    """Follow a text token by token. It shows what was allowed at each, what was forced, in which rule, and why it was refused.
+    """Trace a text token by token. Shows how many tokens were allowed, forced text, the rule, and why a token was refused.
 
-    Exit status: 0 accepted, 1 rejected, 2 the grammar or the model cannot be used.
+    Exit status: 0 accepted, 1 rejected, 2 if the grammar or the model cannot be used.
     """
     from stackmask.runtime.cli.command_trace import Tracing, read_traced, run_trace
 
@@ -340,17 +358,21 @@ def play(
     grammar: Annotated[
         str | None,
         typer.Argument(
-            help="What to begin with: a file, a bundled grammar, a schema or /a regular expression/."
+            help="The grammar to start with: a file, a bundled grammar, a schema or /a regular expression/."
         ),
     ] = None,
-    text: Annotated[str | None, typer.Option("--text", help="The text to begin with.")] = None,
+    text: Annotated[
+        str | None, typer.Option("--text", help="The text to start with (default: a random one).")
+    ] = None,
     model: Model = None,
-    port: Annotated[int, typer.Option("--port", min=0, max=65_535, help="0 is any that is free.")] = 8765,
-    opens: Annotated[bool, typer.Option("--open/--no-open", help="Open the page in the browser.")] = True,
+    port: Annotated[
+        int, typer.Option("--port", min=0, max=65_535, help="The port (0 for any free one).")
+    ] = 8765,
+    opens: Annotated[bool, typer.Option("--open/--no-open", help="Open the page in a browser.")] = True,
 ) -> None:
-    """Serve a page to try grammars on, for this machine only. Edit a grammar and a text, and see what is said of them.
+    """Open a playground in the browser. Edit a grammar and a text, and see diagnostics, tokens and diagrams as you type.
 
-    Exit status: 0 it was ended, 2 the port or the model cannot be used.
+    The server listens on this machine only. Exit status: 0 stopped, 2 if the port or the model cannot be used.
     """
     from stackmask.runtime.cli.command_play import run_play
 
@@ -361,13 +383,13 @@ def play(
 @reporting
 def complete(
     grammar: Annotated[str, typer.Argument(help=NAMES)],
-    text: Annotated[str, typer.Option("--text", help="The text that was cut.")],
+    text: Annotated[str, typer.Option("--text", help="The truncated text.")],
     start: Start = None,
     model: Model = None,
 ) -> None:
-    """Mend a text that was cut. It is printed with the shortest end that the grammar has for it, and what that takes.
+    """Complete a truncated text. The ending is the shortest one that the grammar allows.
 
-    Exit status: 0 completed, 1 the text is refused or no end was found, 2 the grammar or the model cannot be used.
+    Exit status: 0 completed, 1 if the text is rejected or no ending was found, 2 if the grammar or the model cannot be used.
     """
     from stackmask.runtime.cli.command_complete import run_complete
 
@@ -381,67 +403,70 @@ def compare(
         str,
         typer.Argument(
             metavar="PATTERN|GRAMMAR|SCHEMA",
-            help="A regular expression, a grammar file or the name of a bundled grammar, a JSON schema (a file or the "
-            "text itself), or a type: module:Class.",
+            help="A regular expression, a grammar file or the name of a bundled grammar, a JSON Schema (a file or its "
+            "text), or a type (module:Class).",
         ),
     ],
     as_regex: Annotated[
-        bool, typer.Option("--regex", help="The argument is a regular expression, whatever it looks like.")
+        bool, typer.Option("--regex", help="Treat the argument as a regular expression.")
     ] = False,
-    as_grammar: Annotated[
-        bool, typer.Option("--grammar", help="The argument is a grammar, whatever it looks like.")
-    ] = False,
-    as_schema: Annotated[
-        bool, typer.Option("--schema", help="The argument is a JSON schema, whatever it looks like.")
-    ] = False,
+    as_grammar: Annotated[bool, typer.Option("--grammar", help="Treat the argument as a grammar.")] = False,
+    as_schema: Annotated[bool, typer.Option("--schema", help="Treat the argument as a JSON Schema.")] = False,
     start: Start = None,
     flavor: Annotated[
         str,
-        typer.Option("--flavor", help="Whose regular expressions.", **one_of("ecma", "python", "rust")),
+        typer.Option(
+            "--flavor", help="The flavor of regular expressions.", **one_of("ecma", "python", "rust")
+        ),
     ] = "ecma",
     flags: Annotated[str, typer.Option("--flags", help="Flags of the regular expression, as letters.")] = "",
     search: Annotated[
         bool,
-        typer.Option("--search", help="A match anywhere in the text will do for the regular expression."),
+        typer.Option("--search", help="Let the regular expression match anywhere in the text."),
     ] = False,
     tokenizer: Annotated[
         str | None,
         typer.Option(
             "--tokenizer",
-            help="A tokenizer.json, a folder with one, a .tiktoken or .model file, a saved vocabulary, or what "
-            "transformers knows by this name; by default the one that comes with stackmask.",
+            help="A tokenizer.json, a folder with one, a .tiktoken or .model file, a saved vocabulary, or the name of a "
+            "tokenizer for transformers (default: the embedded one).",
         ),
     ] = None,
     text: Annotated[
         str | None,
-        typer.Option("--text", help="The text to follow; by default one is drawn from the language."),
+        typer.Option("--text", help="The text to follow (default: a random one)."),
     ] = None,
-    seed: Annotated[int, typer.Option("--seed", min=0, help="For drawing the text.")] = 0,
+    seed: Annotated[int, typer.Option("--seed", min=0, help="Seed for the random text.")] = 0,
     depth: Annotated[
         list[int] | None,
         typer.Option(
-            "--depth", min=1, help="Also a finite-state machine with recursion to this depth; repeatable."
+            "--depth", min=1, help="Add a finite-state machine with recursion to this depth; repeatable."
         ),
     ] = None,
     memory: Annotated[
-        int, typer.Option("--memory", min=1, help="MiB that the tables of a finite-state machine may take.")
+        int,
+        typer.Option(
+            "--memory", min=1, help="Memory limit for the tables of a finite-state machine, in MiB."
+        ),
     ] = 512,
     limit: Annotated[
         float,
-        typer.Option("--limit", min=0.1, max=86_400, help="Seconds that one engine may take for everything."),
+        typer.Option("--limit", min=0.1, max=86_400, help="Time limit for each engine, in seconds."),
     ] = 60.0,
     peers: Annotated[
-        bool, typer.Option("--peers/--no-peers", help="Also the other libraries that are installed.")
+        bool, typer.Option("--peers/--no-peers", help="Include the other libraries that are installed.")
     ] = True,
-    json_file: Annotated[Path | None, typer.Option("--json", help="Write all figures to this file.")] = None,
+    json_file: Annotated[
+        Path | None, typer.Option("--json", help="Write all measurements to this file.")
+    ] = None,
     plot: Annotated[
-        Path | None, typer.Option("--plot", help="Draw the figures to this file: .svg, .png or .pdf.")
+        Path | None, typer.Option("--plot", help="Plot the measurements to this .svg, .png or .pdf file.")
     ] = None,
 ) -> None:
     """Compare engines on one language. They are the pushdown engine, the finite-state mode and other libraries.
 
-    Exit status: 0 compared, 1 the masks of the two modes differ, 2 bad input. What an engine refuses is part of
-    the result.
+    Exit status: 0 compared, 1 if the masks of the two modes differ, 2 for bad input. An input that an engine refuses is
+    part of the result.
     """
     from stackmask.runtime.cli.comparing import run_compare, type_subject
     from stackmask.runtime.cli.grammars import is_type_name
@@ -481,52 +506,52 @@ def audit(
         list[str],
         typer.Argument(
             metavar="CASES...",
-            help="Files of cases (.jsonl, .jsonl.xz), or a schema, a grammar or a regular expression, as `compare` takes them.",
+            help="Files of cases (.jsonl, .jsonl.xz), or a schema, grammar or regular expression, as for `compare`.",
         ),
     ],
     engine: Annotated[
         list[str] | None,
         typer.Option(
             "--engine",
-            help="stackmask, xgrammar, llguidance, outlines-core, module:factory, hf=module:factory; repeatable. "
-            "By default stackmask.",
+            help="stackmask, xgrammar, llguidance, outlines-core, module:factory or hf=module:factory; repeatable "
+            "(default: stackmask).",
         ),
     ] = None,
     kind: Annotated[
         str | None,
         typer.Option(
             "--kind",
-            help="What an argument that is no file of cases is.",
+            help="The type of arguments that are not files of cases.",
             **one_of("schema", "regex", "grammar", "sql"),
         ),
     ] = None,
     tokenizer: Annotated[
         str | None,
-        typer.Option(
-            "--tokenizer", help="As `compare` takes it; by default the one that comes with stackmask."
-        ),
+        typer.Option("--tokenizer", help="As for `compare` (default: the embedded one)."),
     ] = None,
     out: Annotated[
-        Path, typer.Option("--out", help="A folder for the results; an audit there goes on.")
+        Path, typer.Option("--out", help="The folder for results; an unfinished audit there is resumed.")
     ] = Path("audit"),
-    count: Annotated[int, typer.Option("--sample", min=0, help="Audit so many of the cases; 0: all.")] = 0,
-    seed: Annotated[int, typer.Option("--seed", min=0, help="Of the sample and of all that is drawn.")] = 0,
+    count: Annotated[
+        int, typer.Option("--sample", min=0, help="Number of cases to audit, at random (0: all).")
+    ] = 0,
+    seed: Annotated[int, typer.Option("--seed", min=0, help="Seed for everything random.")] = 0,
     budget: Annotated[
-        float | None, typer.Option("--budget", min=1.0, help="Seconds; then the audit stops.")
+        float | None, typer.Option("--budget", min=1.0, help="Stop the audit after this many seconds.")
     ] = None,
     limit: Annotated[
         float,
-        typer.Option("--limit", min=0.1, help="Seconds that an engine may take for one call; then it hangs."),
+        typer.Option("--limit", min=0.1, help="Seconds after which a call of an engine counts as a hang."),
     ] = 20.0,
-    texts: Annotated[int, typer.Option("--texts", min=0, help="Given texts of a case.")] = 3,
-    mutants: Annotated[int, typer.Option("--mutants", min=0, help="Mutants of a text.")] = 3,
+    texts: Annotated[int, typer.Option("--texts", min=0, help="Number of given texts per case.")] = 3,
+    mutants: Annotated[int, typer.Option("--mutants", min=0, help="Number of mutants per text.")] = 3,
     samples: Annotated[
-        int, typer.Option("--samples", min=0, help="Texts that each engine draws in a case.")
+        int, typer.Option("--samples", min=0, help="Number of texts that each engine samples per case.")
     ] = 1,
 ) -> None:
-    """Compare the masks of engines, token by token. Each difference is shown with a text that validators judge.
+    """Compare the masks of engines token by token. Independent validators judge each difference.
 
-    Exit status: 0 no proven errors, 1 some, 2 bad input, 3 the budget is spent before all cases are done.
+    Exit status: 0 no proven errors, 1 some, 2 bad input, 3 if the budget ran out before all cases were done.
     """
     from stackmask.runtime.audit.auditor import Settings
     from stackmask.runtime.cli.command_audit import Asked, run
@@ -540,18 +565,22 @@ def audit(
 @reporting
 def serve(
     model: Model = None,
-    host: Annotated[str, typer.Option("--host", help="The address to listen at.")] = "127.0.0.1",
-    port: Annotated[int, typer.Option("--port", min=0, max=65_535)] = 8000,
+    host: Annotated[str, typer.Option("--host", help="The address to listen on.")] = "127.0.0.1",
+    port: Annotated[
+        int, typer.Option("--port", min=0, max=65_535, help="The port (0 for any free one).")
+    ] = 8000,
     name: Annotated[
-        str | None, typer.Option("--name", help="What clients call the model; by default its name.")
+        str | None, typer.Option("--name", help="The model name for clients (default: its own).")
     ] = None,
     style: Annotated[
         str | None,
-        typer.Option("--style", help="How the model writes calls, where its chat template does not tell."),
+        typer.Option("--style", help="The format of tool calls, if the chat template does not show it."),
     ] = None,
-    concurrency: Annotated[int, typer.Option("--concurrency", min=1, max=256, help="Texts at a time.")] = 4,
+    concurrency: Annotated[
+        int, typer.Option("--concurrency", min=1, max=256, help="Maximum number of concurrent requests.")
+    ] = 4,
 ) -> None:
-    """Serve a model with OpenAI's protocol, to try structured outputs. It is for trying, not for many users."""
+    """Serve a model over the OpenAI API to try structured outputs. Not meant for production."""
     from stackmask.runtime.cli.command_serve import run_serve
 
     run_serve(model, host, port, name, style, concurrency)
@@ -560,9 +589,9 @@ def serve(
 @app.command()
 @reporting
 def grammars(
-    name: Annotated[str | None, typer.Argument(help="Print the source of this one.")] = None,
+    name: Annotated[str | None, typer.Argument(help="Print the source of this grammar.")] = None,
 ) -> None:
-    """List the bundled grammars."""
+    """List the bundled grammars, or print one."""
     from stackmask.runtime.cli.command_grammars import run_grammars
 
     run_grammars(name)

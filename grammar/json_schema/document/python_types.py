@@ -18,7 +18,11 @@ from stackmask.grammar.json_schema.document.errors import SchemaError
 
 NARROWINGS: Final = (  # a keyword and words of its value, and what a type that has them leaves out
     ("type", ("integer",), "integers are digits alone"),
-    ("format", ("date", "date-time", "naive-date-time"), "dates have no year 0, and their bounds are whole years"),
+    (
+        "format",
+        ("date", "date-time", "naive-date-time"),
+        "dates have no year 0, and their bounds are whole years",
+    ),
     ("format", ("time", "date-time", "naive-date-time"), "times have no leap seconds"),
     ("format", ("uri",), "hosts of URLs are plain ASCII"),
     ("format", ("binary",), "bytes of bounded length are ASCII"),

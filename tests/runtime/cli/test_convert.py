@@ -86,9 +86,7 @@ def test_what_cannot_be_converted_is_named(tmp_path: Path) -> None:
 
 
 def test_parts(tmp_path: Path) -> None:
-    text = (
-        'start: %json {"type": "integer"} | %regex {"substring_words": "a \\"b\\""}\n%ignore " "\n'
-    )
+    text = 'start: %json {"type": "integer"} | %regex {"substring_words": "a \\"b\\""}\n%ignore " "\n'
     status, shown, _ = run("-", text=text)
     assert status == 0
     assert 'start ::= %json {"type": "integer"} | Substring("a", " ", "\\"", "b", "\\"")' in shown
