@@ -269,7 +269,7 @@ def test_the_prose_of_the_readme() -> None:
     text = " ".join((REPO / "README.md").read_text(encoding="utf-8").split())
     held_out = result("embedded_accuracy")["held_out"]
     words = (
-        f"answers {held_out['with_grammar']['right']} of 200 held-out questions right with the grammar and "
+        f"answers {held_out['with_grammar']['right']} of 200 held-out questions correctly with the grammar and "
         f"{held_out['without_grammar']['right']} without"
     )
     assert words in text
