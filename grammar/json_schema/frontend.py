@@ -7,6 +7,7 @@ from functools import lru_cache, partial
 from typing import Any, Final, NamedTuple
 
 from stackmask.grammar.ir import Expr, RuleSet
+from stackmask.grammar.ir.build import effects_of
 from stackmask.grammar.ir.expressions import MAX_HASHED_DEPTH
 from stackmask.grammar.json_schema.document.drafts import BY_NAME, Draft
 from stackmask.grammar.json_schema.document.errors import (
@@ -286,7 +287,8 @@ def _spelled(rules: RuleSet, blanks: Whitespace, spelling: str, plain_numbers: b
 def _respelled(rules: RuleSet, blanks: Whitespace, spelling: str, plain_numbers: bool) -> RuleSet:
     # before the depth is told apart, so that less is visited there
     rules = respelled(rules, spelling, plain_numbers)
-    return beside_depth(rules, blanks.start) if blanks.nested else rules
+    counts = blanks.nested and any(effects_of(rules.rules)[1:])  # arrays and objects, where there are any
+    return beside_depth(rules, blanks.start) if counts else rules
 
 
 def tool_rules(source: Any, profile: str, blanks: str = "") -> RuleSet:

@@ -310,3 +310,15 @@ def test_the_report_says_what_is_left_out() -> None:
     assert "values are written in the model profile" in notes
     assert f"at most {MAX_CALLS}, with no text between them" in notes
     assert "at most" not in str(tools.grammar("qwen_3_coder", TOOLS).report)
+
+
+def test_answers_that_keep_track_go_with_plain_arguments_between_markers() -> None:
+    indented = sm.Grammar.from_json_schema(ANSWER, whitespace={"indent": 2})
+    place = {
+        "name": "go",
+        "parameters": {"properties": {"city": {"type": "string"}, "days": {"type": "integer"}}},
+    }
+    place["parameters"]["additionalProperties"] = False  # type: ignore[index]
+    for style in ("qwen_3_coder", "minimax_m3"):
+        made = tools.grammar(style, [place], reasoning="off", response_format=indented, profile="model")
+        assert ByteMatcher(made).matches('{\n  "count": 1\n}')
