@@ -175,10 +175,13 @@ def _not_in(table: Table, columns: list[str], words: list[str], schema: Schema, 
 
 
 def _listed(table: Table, column: str, schema: Schema, ask: Ask) -> list[str]:
-    """Return a column with its values, if these are a few short texts."""
-    name, place = spell(column, schema), qualified(table, schema)
-    values = ask(f"SELECT DISTINCT {name} FROM {place} WHERE {name} IS NOT NULL LIMIT {FEW + 1}", FEW + 1)
-    if not 0 < len(values) <= FEW or not all(isinstance(value, str) for value in values):
+    """Return a column with its values, if these are a few short texts, and not all different."""
+    name, most = spell(column, schema), FEW + 2
+    cells = f"{name} FROM {qualified(table, schema)} WHERE {name} IS NOT NULL LIMIT {most}"
+    values = ask(f"SELECT DISTINCT {cells}", most)
+    if len(values) > FEW or not all(isinstance(value, str) for value in values):
+        return []
+    if len(ask(f"SELECT {cells}", most)) <= len(values):
         return []
     if any(not value[:1].isalpha() or len(value) > LONGEST_VALUE for value in values):
         return []

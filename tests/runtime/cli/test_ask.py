@@ -109,6 +109,7 @@ def database(file: Path) -> Iterator[Any]:
 @pytest.fixture
 def writes(monkeypatch: pytest.MonkeyPatch, model: Any, tokenizer: Any) -> Callable[[str], None]:
     """Return a function that makes the model write a given text, whatever it is asked."""
+    monkeypatch.setattr(command_sql, "refuse_missing_model", lambda name: None)
     monkeypatch.setattr(command_sql, "load_model", lambda name, **_: (model, tokenizer))
     generate = __import__("stackmask").generate
     texts: list[str] = [""]

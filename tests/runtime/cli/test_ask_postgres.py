@@ -260,6 +260,7 @@ def test_the_command(server: Server, monkeypatch: pytest.MonkeyPatch, model: Any
         assert grammar is None or isinstance(grammar, Grammar)
         return generate(model, tokenizer, asked, Grammar.from_ebnf(f'root ::= "{query}"'), **options)
 
+    monkeypatch.setattr(command_sql, "refuse_missing_model", lambda name: None)
     monkeypatch.setattr(command_sql, "load_model", lambda name, **_: (model, tokenizer))
     monkeypatch.setattr("stackmask.runtime.generation.generate", narrowed)
 

@@ -50,6 +50,7 @@ def file(tmp_path: Path) -> Path:
 @pytest.fixture
 def ask(file: Path, monkeypatch: pytest.MonkeyPatch, model: Any, tokenizer: Any) -> Any:
     """Return a function that has a query written and run, whatever is asked."""
+    monkeypatch.setattr(command_sql, "refuse_missing_model", lambda name: None)
     monkeypatch.setattr(command_sql, "load_model", lambda name, **_: (model, tokenizer))
     generate = stackmask.generate
 
