@@ -71,6 +71,7 @@ def test_postgres_is_asked_in_its_own_words() -> None:
                 connection.execute(TABLES)
                 connection.execute("CREATE TYPE mood AS ENUM ('glad', 'sad')")
                 connection.execute("CREATE TABLE people (mood mood, born date, pay numeric, tags text[])")
+                connection.execute("INSERT INTO people (mood) VALUES ('glad')")
             with closing(open_directly(server.url)) as database:
                 for question, note in CASES:
                     assert note_unknown_words(question, "SELECT COUNT(*) FROM orders", database) == note
