@@ -68,6 +68,15 @@ class ToolStyle:
     blanks: str = r"[ \n\t\r]*"
     """A pattern of ECMA-262 of the blanks between parts of JSON arguments, in the exact profile."""
 
+    reasons: bool = True
+    """Whether ``reasoning="auto"`` lets a turn begin with reasoning."""
+
+    call_id: str = ""
+    """The id of a call in messages, of ``{name}`` and ``{id}``; empty for nine letters and digits, which every template takes."""
+
+    json_messages: bool = False
+    """Whether chat templates want calls as OpenAI's interface has them: arguments as JSON text, and content that may be None."""
+
     @property
     def begin(self) -> str:
         """What leads from free text to calls."""
@@ -83,7 +92,11 @@ _TOOL_CALL: Final = "<tool_call>"
 
 STYLES: Final[dict[str, ToolStyle]] = {
     "llama": ToolStyle(
-        (('{"name": "{name}", "parameters": ', "}"),), between="; ", trigger='{"name": ', is_alone=True
+        (('{"name": "{name}", "parameters": ', "}"),),
+        between="; ",
+        trigger='{"name": ',
+        is_alone=True,
+        reasons=False,
     ),
     "qwen_3": ToolStyle(
         ((f"<tool_call>\n{_JSON_CALL}", "}\n</tool_call>"),), between="\n", trigger=_TOOL_CALL
@@ -119,6 +132,7 @@ STYLES: Final[dict[str, ToolStyle]] = {
         (("<|tool_call_begin|>functions.{name}:{id}<|tool_call_argument_begin|>", "<|tool_call_end|>"),),
         section=("<|tool_calls_section_begin|>", "<|tool_calls_section_end|>"),
         excludes=("<|tool_call_begin|>",),
+        call_id="functions.{name}:{id}",
     ),
     "kimi_k3": ToolStyle(
         (('<|open|>call tool="{name}" index="{id}"<|sep|>', "<|close|>call<|sep|>"),),
@@ -135,12 +149,14 @@ STYLES: Final[dict[str, ToolStyle]] = {
         between="\n",
         excludes=_DEEPSEEK_MARKERS,
         blanks=_ONE_LINE,
+        json_messages=True,
     ),
     "deepseek_v3_1": ToolStyle(
         (("<｜tool▁call▁begin｜>{name}<｜tool▁sep｜>", "<｜tool▁call▁end｜>"),),
         section=("<｜tool▁calls▁begin｜>", "<｜tool▁calls▁end｜>"),
         excludes=_DEEPSEEK_MARKERS,
         blanks=_ONE_LINE,
+        json_messages=True,
     ),
     "deepseek_v3_2": ToolStyle(
         _DSML_CALL,
@@ -173,6 +189,7 @@ STYLES: Final[dict[str, ToolStyle]] = {
         section=("<cofl:tool_calls>", "</cofl:tool_calls>"),
         excludes=("<cofl:tool_call ", "</cofl:tool_call>"),
         thinking=("<|START_THINKING|>", "<|END_THINKING|>"),
+        call_id="{id}",
     ),
     "harmony": ToolStyle(
         (
@@ -187,6 +204,7 @@ STYLES: Final[dict[str, ToolStyle]] = {
     ),
 }
 
+ALIASES: Final = {"gpt_oss": "harmony", "openai": "harmony"}
 _BUILT_IN: Final = frozenset(map(id, STYLES.values()))
 _own: dict[str, ToolStyle] = {}
 
@@ -202,7 +220,7 @@ def style_names() -> list[str]:
 
 
 def style_of(style: Any) -> ToolStyle:
-    """Return a style by name, or that of a tokenizer, which its chat template tells.
+    """Return a style by name (`gpt-oss` is `gpt_oss`), or that of a tokenizer, which its chat template tells.
 
     Raises: ToolError if there is none of this name, or the template tells none.
     """
@@ -213,11 +231,14 @@ def style_of(style: Any) -> ToolStyle:
     if not isinstance(style, str):
         problem = f"a style is a name, a ToolStyle or a tokenizer, not {type(style).__name__}: the style comes first"
         raise ToolError("/style", problem)
-    found = _own.get(style) or STYLES.get(style)
+    plain = style.lower().replace("-", "_")
+    name = style if style in _own else ALIASES.get(plain, plain)
+    found = _own.get(name) or STYLES.get(name)
     if found is None:
         names = style_names()
-        close = similar(style, names)
-        help = f"did you mean `{close}`?" if close else f"there are {', '.join(names)}"
+        of_name = [each for each in names if plain and each.startswith(plain)] or names
+        close = similar(style, names) if of_name is names else ""
+        help = f"did you mean `{close}`?" if close else f"there are {', '.join(of_name)}"
         raise ToolError("/style", f"no style `{style!s:.60}`; {help}")
     return found
 
@@ -238,7 +259,7 @@ def register(name: str, style: ToolStyle) -> None:
 
     Raises: ToolError if the name is taken, or the markers leave the parser no way to tell calls from text.
     """
-    if name in STYLES or not isinstance(name, str) or not name:
+    if not isinstance(name, str) or not name or name in STYLES or name in ALIASES:
         raise ToolError("/style", f"`{name!s:.60}` is a style of the package, or no name")
     if not style.calls or any(begin.count(NAME) != 1 for begin, _ in style.calls):
         raise ToolError("/style/calls", "each call begins with a marker that holds `{name}` once")

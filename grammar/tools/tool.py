@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Callable, Mapping
-from copy import copy
+from copy import copy, deepcopy
 from keyword import iskeyword
 from typing import Any, Final, TypeAlias, get_type_hints
 
@@ -88,6 +88,7 @@ class Tool:
     """What grammars have kept of its calls, so that later ones cost less."""
 
     _rules: dict[RulesKey, RuleSet]
+    _closed: Any  # the schema in the model profile, once it is made
     _others: dict[bool, Tool]  # by what they are in place of this one's `strict`
 
     def __init__(
@@ -125,7 +126,7 @@ class Tool:
 
     def _forget(self) -> None:
         """Forget what was read of this tool; copies of it keep what they know."""
-        vars(self).update(_rules={}, _others={}, kept_calls={})
+        vars(self).update(_rules={}, _others={}, _closed=None, kept_calls={})
 
     @classmethod
     def of(cls, source: Any) -> Tool:
@@ -289,13 +290,23 @@ class Tool:
             self._rules[key] = found
         return found
 
+    @property
+    def is_closed(self) -> bool:
+        """Whether the model profile leaves out members that the schema allows, but does not declare."""
+        try:
+            return self._closed_schema() is not self.schema
+        except StackmaskError:
+            return False  # it is said when it is read
+
     def _closed_schema(self) -> Any:
-        """Return the schema without keys that types of the function ignore."""
-        if self.function is None or self.strict is False:
+        """Return the schema without keys that types of the function ignore, or that OpenAI's ``strict`` does not have."""
+        if self.strict is False or (self.function is None and not self.strict):
             return self.schema
-        schema = _parameters_of(self.function, mark_objects=True)
-        close_objects(schema)
-        return schema
+        if self._closed is None:
+            unmarked = self.function is None
+            schema = deepcopy(self.schema) if unmarked else _parameters_of(self.function, mark_objects=True)
+            self._closed = schema if close_objects(schema, unmarked=unmarked) or not unmarked else self.schema
+        return self._closed
 
     def _rules_of_python(self) -> RuleSet:
         if not self.name.isidentifier() or iskeyword(self.name):

@@ -61,7 +61,7 @@ class Turn:
         ):
             if not isinstance(flag, bool):
                 raise ToolError(f"/{name}", f"true or false, not {flag!r:.40}")
-        self.reasoning = reasoning
+        self.reasoning = "off" if reasoning == "auto" and not (self.style.reasons or opened) else reasoning
         self.opened = opened
         if profile not in ("exact", "model"):
             raise ToolError("/profile", f"{profile!r:.60} is none of exact, model")
@@ -82,8 +82,11 @@ class Turn:
         for tool in self.allowed:
             if tool.strict is False:
                 reason = "not strict: any object is allowed as arguments"
-                place = ("", "tools"), self.tools.index(tool)
+                place = ("", "tools"), self.names[tool.name]
                 self.report.add("relaxed", place, "strict", reason)
+            elif tool.strict and profile == "model" and tool.is_closed:
+                place = ("", "tools"), self.names[tool.name]
+                self.report.add("narrowed", place, "strict", "objects have no members but the declared ones")
         if profile == "model" and self.style.arguments == "json" and self.allowed:
             self.report.add(
                 "narrowed",
@@ -142,22 +145,19 @@ class Turn:
         if choice is None:
             choice = "auto"
         if isinstance(choice, str):
-            if choice not in ("auto", "none", "required"):
-                name = choice if choice in self.names else similar(choice, self.names)
-                cure = (
-                    f'; of one tool it is {{"type": "function", "function": {{"name": "{name}"}}}}'
-                    if name
-                    else ""
-                )
-                raise ToolError("/tool_choice", f"{choice!r:.60} is none of auto, none, required{cure}")
-            return self._mode(choice, self.tools)
+            if choice in ("auto", "none", "required", "any"):
+                return self._mode(choice, self.tools)
+            if choice not in self.names:
+                close = similar(choice, [*self.names, "auto", "none", "required", "any"])
+                help = f"did you mean `{close}`?" if close else f"there are {', '.join(self.names) or 'none'}"
+                problem = f"{choice!r:.60} is none of auto, none, required, any, and no tool; {help}"
+                raise ToolError("/tool_choice", problem)
+            return "one", [self._named(choice, "/tool_choice")]
         if not isinstance(choice, Mapping):
             raise ToolError("/tool_choice", f"a string or an object, not {type(choice).__name__}")
         kind = choice.get("type")
-        if kind in ("auto", "none"):
+        if kind in ("auto", "none", "any"):
             return self._mode(kind, self.tools)
-        if kind == "any":
-            return self._mode("required", self.tools)
         if kind == "allowed_tools":
             inner = choice.get("allowed_tools", choice)
             listed = inner.get("tools") if isinstance(inner, Mapping) else None
@@ -175,6 +175,7 @@ class Turn:
         )
 
     def _mode(self, mode: str, tools: list[Tool]) -> tuple[str, list[Tool]]:
+        mode = "required" if mode == "any" else mode
         if mode == "required" and not tools:
             raise ToolError("/tool_choice", "a call is required, and there are no tools")
         return ("none", []) if mode == "none" or not tools else (mode, tools)

@@ -3,7 +3,8 @@
 Models that ignore extra keys drop them, so no model needs to write them. The schema of such an object is marked when
 it is made (``MARK``); ``close_objects`` then puts ``additionalProperties: false`` in place of the mark, but only where the
 schema around it can become no wider by that: not under ``not``, a ``oneOf`` that no tag decides, beside other
-conditions on the same object, or among items that must be unlike each other.
+conditions on the same object, or among items that must be unlike each other. The same is done to objects of any
+schema, where the caller says that no model needs keys which are not declared.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ MARK: Final[dict[str, Any]] = {"$comment": "stackmask: keys that are ignored"}
 _NOTES: Final = frozenset(
     {
         *("title", "description", "default", "examples", "deprecated", "readOnly", "writeOnly"),
-        *("$comment", "$schema", "$defs", "discriminator"),
+        *("$comment", "$schema", "$defs", "definitions", "discriminator"),
     }
 )
 _OBJECT: Final = _NOTES | {"type", "properties", "required", "additionalProperties"}
@@ -50,8 +51,12 @@ def mark_object(schema: dict[str, Any]) -> dict[str, Any]:
     return schema
 
 
-def close_objects(schema: dict[str, Any]) -> bool:
-    """Replace all marks of a schema, in place; return whether objects were closed. Cost: linear in the schema."""
+def close_objects(schema: Any, *, unmarked: bool = False) -> bool:
+    """Replace all marks of a schema, in place; return whether objects were closed. Cost: linear in the schema.
+
+    ``unmarked``: close all objects with properties that say nothing of other keys, in a schema that may hold anything. One
+    with references that lead out of it stays as it is.
+    """
     marked: dict[int, dict[str, Any]] = {}
     reached: dict[int, bool] = {}  # False: in a place where it must stay open
     stack: list[tuple[Any, bool]] = [(schema, True)]
@@ -62,10 +67,12 @@ def close_objects(schema: dict[str, Any]) -> bool:
         if not isinstance(node, dict) or reached.get(id(node)) in (False, safe):
             continue
         spend(1)
-        keys = node.keys()
-        if node.get("additionalProperties") == MARK:
+        if unmarked and _leads_out(schema, node):
+            return False
+        is_open = unmarked and isinstance(node.get("properties"), dict) and "additionalProperties" not in node
+        if is_open or node.get("additionalProperties") == MARK:
             marked[id(node)] = node
-            safe = safe and keys <= _OBJECT and set(node.get("required", ())) <= set(node["properties"])
+            safe = safe and node.keys() <= _OBJECT and _declares_required(node)
         else:
             safe = safe and _is_plain(node)
         reached[id(node)] = safe
@@ -76,12 +83,25 @@ def close_objects(schema: dict[str, Any]) -> bool:
                 stack.extend((inner, safe) for inner in value.values())
             elif key not in _NOTES and key not in ("enum", "const"):
                 stack.append((value, safe))
-    for node in _all_marked(schema):
+    for node in marked.values() if unmarked else _all_marked(schema):
         if reached.get(id(node)) and id(node) in marked:
             node["additionalProperties"] = False
-        else:
+        elif not unmarked:
             del node["additionalProperties"]
     return any(reached[place] for place in marked)
+
+
+def _leads_out(schema: Any, node: dict[str, Any]) -> bool:
+    """Return whether references of a node, or to it, are not found by their path from the root."""
+    reference = node.get("$ref", "#")
+    has_path = isinstance(reference, str) and (reference == "#" or reference.startswith("#/"))
+    found = has_path and isinstance(_target(schema, reference), dict | bool)
+    return not found or bool(node.keys() & {"$dynamicRef", "$recursiveRef"}) or ("$id" in node and node is not schema)
+
+
+def _declares_required(node: dict[str, Any]) -> bool:
+    required = node.get("required", [])
+    return isinstance(required, list) and all(isinstance(n, str) and n in node["properties"] for n in required)
 
 
 def _is_plain(node: dict[str, Any]) -> bool:
@@ -90,11 +110,17 @@ def _is_plain(node: dict[str, Any]) -> bool:
     if not unions:
         return node.keys() <= _SHAPE | _SCALAR
     name = unions[0]
-    if name == "oneOf" and node.get("discriminator", {}).get("propertyName") not in node.get("required", ()):
-        return False
-    if name == "allOf" and len(node["allOf"]) > 1:
+    if name == "oneOf":
+        tag = node.get("discriminator")
+        if not isinstance(tag, dict) or tag.get("propertyName") not in _as_list(node.get("required")):
+            return False
+    if name == "allOf" and len(_as_list(node["allOf"])) != 1:
         return False
     return len(unions) == 1 and node.keys() <= {*_NOTES, name, "required" if name == "oneOf" else name}
+
+
+def _as_list(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else []
 
 
 def _target(schema: dict[str, Any], reference: Any) -> Any:
