@@ -12,7 +12,7 @@ from typing import Any, Final
 from stackmask.grammar.json_schema.write.argument_styles import ARGUMENT_STYLES, STRING, ArgumentStyle
 from stackmask.grammar.tools.argument_schema import ArgumentSchema
 from stackmask.grammar.tools.errors import TurnError
-from stackmask.grammar.tools.python_literals import read_python
+from stackmask.grammar.tools.python_literals import may_name_python, read_python
 from stackmask.grammar.tools.styles import PYTHON
 
 _BLANKS: Final = re.compile(r"[ \n\t\r]*")
@@ -20,6 +20,18 @@ _NAME: Final = r"([^<>/][^<>]*?|)"
 # JSON in which no string is open
 _STRINGS: Final = re.compile(r'[^"]*(?:"[^"\\]*(?:\\.[^"\\]*)*"[^"]*)*', re.DOTALL)
 _DECODER: Final = json.JSONDecoder()
+# how JSON may go on where it ends, by what Python's decoder then says
+_WORD_CUT: Final = re.compile(r"(?:t(?:ru?)?|f(?:a(?:ls?)?)?|n(?:ul?)?|-)?")
+_NUMBER_CUT: Final = re.compile(r"(?:^|[^0-9.eE+-])-?[0-9]+(?:\.|(?:\.[0-9]+)?[eE][+-]?)\Z")
+_ESCAPE_CUT: Final = re.compile("u[0-9a-fA-F]{0,3}")
+MAX_DIGITS: Final = 500  # before the end, that are looked at
+_FIELDS: Final = re.compile(r"(\{[a-z]+\})")
+_FIELD: Final = {
+    "{name}": re.compile('[^<>"]+'),
+    "{id}": re.compile("[0-9]+"),
+    "{type}": re.compile("[a-z]+"),
+    "{blanks}": _BLANKS,
+}
 
 
 def read_json(text: str, at: int) -> tuple[Any, int]:
@@ -27,8 +39,54 @@ def read_json(text: str, at: int) -> tuple[Any, int]:
     start = _skip_blanks(text, at)
     try:
         return _DECODER.raw_decode(text, start)
+    except json.JSONDecodeError as error:
+        raise TurnError(start, f"no JSON: {error}", _is_cut(text, error)) from None
     except (ValueError, RecursionError) as error:
         raise TurnError(start, f"no JSON: {error}") from None
+
+
+def _is_cut(text: str, error: json.JSONDecodeError) -> bool:
+    """Return whether there is an error only since the text ends where it does."""
+    if error.msg.startswith("Unterminated string"):
+        return True
+    if error.msg.startswith("Expecting value"):
+        return _WORD_CUT.fullmatch(text, error.pos) is not None
+    if error.msg.startswith("Invalid \\u"):
+        return _ESCAPE_CUT.fullmatch(text, error.pos) is not None
+    return error.pos == len(text) or _NUMBER_CUT.search(text, error.pos - MAX_DIGITS) is not None
+
+
+def may_begin(marker: str, text: str, at: int, name: re.Pattern[str] = _FIELD["{name}"]) -> bool:
+    """Return whether what follows a place in a text is a beginning of a marker, to the end of the text or of the marker.
+
+    ``name``: what ``{name}`` stands for in the marker.
+    """
+    for piece in _FIELDS.split(marker):
+        field = name if piece == "{name}" else _FIELD.get(piece)
+        if field is None:
+            if not text.startswith(piece, at):
+                return piece.startswith(text[at : at + len(piece)]) and at + len(piece) > len(text)
+            at += len(piece)
+        else:
+            match = field.match(text, at)
+            if match is None:
+                return at == len(text)
+            at = match.end()
+    return True
+
+
+def may_go_on(text: str, at: int, style: str) -> bool:
+    """Return whether an argument may begin at a place where no whole one does."""
+    start = _skip_blanks(text, at)
+    if style == PYTHON:
+        return may_name_python(text, start)
+    return style in ARGUMENT_STYLES and any(
+        marker != "" and may_begin(marker, text, start) for marker in _begins(ARGUMENT_STYLES[style])
+    )
+
+
+def _begins(style: ArgumentStyle) -> tuple[str, str]:
+    return style.open + "{name}" + style.middle, style.item
 
 
 def read_arguments(text: str, at: int, style: str, schema: ArgumentSchema) -> tuple[dict[str, Any], int]:
@@ -83,7 +141,7 @@ def _members(text: str, at: int, style: ArgumentStyle, known: ArgumentSchema) ->
         if found is None:
             if len(stack) == 1:
                 return root, at
-            at = _after(text, at, inside.close)
+            at = _after(text, at, inside.close, _begins(style))
             stack.pop()
             _put(stack[-1].value, inside.key, inside.value)
             continue
@@ -162,18 +220,22 @@ def _value(
         if stop >= 0 and text.startswith(close, _skip_blanks(text, stop)):
             return value, _skip_blanks(text, stop) + len(close)
         if (end := text.find(close, at)) >= 0 and _STRINGS.fullmatch(text, at, end) is None:
-            raise TurnError(at, f"no `{close}` outside of a string")  # the rest of the value may still come
+            raise TurnError(at, f"no `{close}` outside of a string", True)  # the rest of the value may still come
     end = text.find(close, at)
     if end < 0:
-        raise TurnError(at, f"no `{close}`")
+        raise TurnError(at, f"no `{close}`", True)
     return _plain(text[at:end], label, style, schema, known), end + len(close)
 
 
-def _after(text: str, at: int, close: str) -> int:
-    """Return where a closing marker ends, before which blanks may stand. Raises: TurnError without it."""
+def _after(text: str, at: int, close: str, others: tuple[str, ...] = ()) -> int:
+    """Return where a closing marker ends, before which blanks may stand. Raises: TurnError without it.
+
+    ``others``: markers that may come in its place.
+    """
     place = _skip_blanks(text, at)
     if not text.startswith(close, place):
-        raise TurnError(place, f"`{close}` is needed")
+        is_cut = any(marker and may_begin(marker, text, place) for marker in (close, *others))
+        raise TurnError(place, f"`{close}` is needed", is_cut)
     return place + len(close)
 
 

@@ -17,7 +17,7 @@ class ToolError(StackmaskError):
 
 
 class TurnError(StackmaskError):
-    """A text that is no turn of its style; ``offset`` is the place in characters."""
+    """A text that is no turn of its style, or calls what there is not; ``offset`` is the place in characters."""
 
     offset: int
     """The place in the text, in characters from 0."""
@@ -25,7 +25,11 @@ class TurnError(StackmaskError):
     problem: str
     """What is wrong there."""
 
-    def __init__(self, offset: int, problem: str) -> None:
+    is_cut: bool
+    """Whether the text only ends too early: more of it might make a turn. Otherwise it is malformed."""
+
+    def __init__(self, offset: int, problem: str, is_cut: bool = False) -> None:
         self.offset = offset
         self.problem = problem
+        self.is_cut = is_cut
         super().__init__(f"at character {offset}: {problem}")

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import lru_cache
+from random import SystemRandom
+from string import ascii_letters, digits
 from typing import Any, Final, Generic, Literal
 
 from stackmask.grammar.outputs import R
 from stackmask.grammar.source.options import ArgumentError
+from stackmask.grammar.source.similar import similar
 from stackmask.grammar.tools.argument_schema import ArgumentSchema
-from stackmask.grammar.tools.arguments import read_arguments
+from stackmask.grammar.tools.arguments import may_begin, may_go_on, read_arguments
 from stackmask.grammar.tools.errors import ToolError, TurnError
 from stackmask.grammar.tools.known_tools import read_tools
 from stackmask.grammar.tools.styles import NAME, NUMBER, TEXT, ToolStyle, style_of
@@ -19,8 +23,16 @@ from stackmask.grammar.tools.tool import Tool
 
 _BLANKS: Final = " \n\t\r"
 _SIGNS: Final = re.compile(r'["\\\\{}\[\]]')
+_REASONING_KEYS: Final = ("reasoning_content", "thinking")  # as chat templates call it
+_ID_CHARS: Final = ascii_letters + digits
+_CALLED: Final = re.compile(r"[A-Za-z0-9_.\-/]+")
+_choices: Final = SystemRandom().choices  # which no seed repeats: ids differ in one conversation
 KEPT: Final = 4096  # characters that were read and may still be held
 ANYTHING: Final = ArgumentSchema(True)  # of a tool that is not known
+
+
+def _new_id() -> str:
+    return "".join(_choices(_ID_CHARS, k=9))
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +40,7 @@ class Call(Generic[R]):
     """A call of a tool: its ``name``, and its ``arguments`` as values.
 
     Its function returns an R. ``number``: what the style counts calls by, if it does. ``written``: the arguments as the model has written them. ``tool``: the tool that is called, if the parser knows it.
+    ``id``: what the result of the call names it by, in the next request.
     """
 
     name: str
@@ -44,6 +57,15 @@ class Call(Generic[R]):
 
     tool: Tool | None = field(default=None, compare=False, repr=False)
     """The tool that is called; None if the parser was not given it."""
+
+    id: str = field(default_factory=_new_id, compare=False, repr=False)
+    """What the result of the call names it by in the next request, in the form that the chat templates of the style take."""
+
+    offset: int = field(default=0, compare=False, repr=False)
+    """The place in the turn where it begins, in characters."""
+
+    style: ToolStyle | None = field(default=None, compare=False, repr=False)
+    """The style that it was read in."""
 
     def run(self) -> R:
         """Call the function of the tool, with arguments of the types that it declares; return what it returns.
@@ -85,6 +107,27 @@ class ParsedTurn:
 
     calls: list[Call] = field(default_factory=list)
     """The calls in order; empty if there are none."""
+
+    def message(self, *, as_json: bool | None = None) -> dict[str, Any]:
+        """Return the message of the assistant for the next request; ``Call.id`` is what results of calls name them by.
+
+        ``as_json``: as OpenAI's interface has it, with arguments as JSON text, and None for no content beside calls. False: with
+        arguments as values, and content that is always text. None: as the chat templates of the style take it.
+        """
+        if as_json is None:
+            as_json = any(call.style is not None and call.style.json_messages for call in self.calls)
+        found: dict[str, Any] = {"role": "assistant", "content": self.content}
+        if self.reasoning:
+            found |= dict.fromkeys(_REASONING_KEYS, self.reasoning)
+        if self.calls:
+            found["tool_calls"] = [_call_message(call, as_json) for call in self.calls]
+            found["content"] = self.content or (None if as_json else "")
+        return found
+
+
+def _call_message(call: Call, as_json: bool) -> dict[str, Any]:
+    arguments = json.dumps(call.arguments, ensure_ascii=False) if as_json else call.arguments
+    return {"id": call.id, "type": "function", "function": {"name": call.name, "arguments": arguments}}
 
 
 class Brackets:
@@ -170,9 +213,9 @@ class TurnParser:
         place = self._dropped + self._at
         rest = self._text[self._at :]
         if self._state == "section" and not rest.strip(_BLANKS):
-            raise TurnError(place, f"`{self.style.section[1]}` is needed")
+            raise TurnError(place, f"`{self.style.section[1]}` is needed", True)
         if self._state in ("reasoning", "section", "call"):
-            raise TurnError(place, f"the text ends inside of a {self._state}")
+            raise TurnError(place, f"the text ends inside of a {self._state}", True)
         return found
 
     @property
@@ -187,7 +230,7 @@ class TurnParser:
             while self._advance(found, final):
                 pass
         except TurnError as error:
-            raise TurnError(self._dropped + error.offset, error.problem) from None
+            raise TurnError(self._dropped + error.offset, error.problem, error.is_cut) from None
         return found
 
     # -- states --------------------------------------------------------------------------------------
@@ -305,7 +348,8 @@ class TurnParser:
         may_be_marker = any(marker.startswith(self._ahead(marker)) for marker in states if marker)
         if not final and (may_be_marker or _may_open(style, text, self._at)):
             return False
-        raise TurnError(self._at, f"no block begins with {text[self._at : self._at + 40]!r}")
+        is_cut = may_be_marker or _may_open(style, text, self._at)
+        raise TurnError(self._at, f"no block begins with {text[self._at : self._at + 40]!r}", is_cut)
 
     def _section(self, found: list[Delta], final: bool) -> bool:
         self._at += _leading_blanks(self._text, self._at)
@@ -337,14 +381,17 @@ class TurnParser:
                     arguments, after = self._read_text(match["name"], match.end(), end)
                 else:
                     arguments, after = read_arguments(text, match.end(), style.arguments, schema)
-                stop = _closed(text, after, end)
+                stop = _closed(text, after, end, style.arguments)
             except TurnError:
                 if final:
                     raise
                 return False
             number = match.groupdict().get("number") or ""
             written = text[match.end() : after]
-            call = Call(match["name"], arguments, number, written, self.tools.get(match["name"]))
+            name = match["name"]
+            call_id = style.call_id.replace(NAME, name).replace(NUMBER, number) or _new_id()
+            place = self._dropped + self._at
+            call = Call(name, arguments, number, written, self.tools.get(name), call_id, place, style)
             self._open = None
             found.append(Delta("call", call=call))
             self._calls.append(call)
@@ -352,20 +399,22 @@ class TurnParser:
             self._brackets = Brackets()
             self._at = stop
             return self._go("section" if style.section[0] else "after")
-        if final or not _may_open(style, text, self._at):
-            raise TurnError(self._at, f"no call begins with {text[self._at : self._at + 40]!r}")
+        may_open = _may_open(style, text, self._at)
+        if final or not may_open:
+            is_cut = may_open or style.section[1].startswith(text[self._at :])
+            raise TurnError(self._at, f"no call begins with {text[self._at : self._at + 40]!r}", is_cut)
         return False
 
     def _read_text(self, name: str, at: int, end: str) -> tuple[dict[str, Any], int]:
         """Return an argument that is text, up to the first end after which it is in the grammar of its tool."""
         tool = self.tools.get(name)
-        place = self._text.find(end, at)
+        place = first = self._text.find(end, at)
         while place >= 0:
             argument = self._text[at:place]
             if tool is None or tool.grammar is None or tool.grammar.accepts(argument):
                 return {"input" if tool is None else tool.input: argument}, place
             place = self._text.find(end, place + 1)
-        raise TurnError(at, f"`{end}` is needed after an argument of `{name}`")
+        raise TurnError(at, f"`{end}` is needed after an argument of `{name}`", first < 0)
 
     def arguments_from(self, start: int) -> tuple[str, str] | None:
         """Return the name of the call that is being written, and its arguments as written, from a place on.
@@ -413,18 +462,33 @@ class TurnParser:
 
 
 def parse(
-    style: str | ToolStyle, text: str, *, tools: Iterable[Any] = (), opened: bool = False
+    style: str | ToolStyle,
+    text: str,
+    *,
+    tools: Iterable[Any] = (),
+    opened: bool = False,
+    check: bool = True,
 ) -> ParsedTurn:
-    """Return what a whole turn of a style says. Raises: TurnError if it is none.
+    """Return what a whole turn of a style says.
 
-    ``tools``, ``opened``: as in ``TurnParser``.
+    ``tools``, ``opened``: as in ``TurnParser``. ``check``: calls are of tools that there are, with arguments that their
+    schemas allow; False reads any. Without tools there is nothing to check.
+    Raises: TurnError if the text is no such turn; SchemaError for a schema that cannot be checked.
     """
     if not isinstance(text, str):
         raise ArgumentError(f"a turn is text, not {type(text).__name__}: decode the tokens first")
     parser = TurnParser(style, tools, opened=opened)
     parser.feed(text)
     parser.close()
-    return parser.turn
+    turn = parser.turn
+    for call in turn.calls if check and parser.tools else ():
+        if call.tool is None:
+            close = similar(call.name, parser.tools)
+            help = f"did you mean `{close}`?" if close else f"there are {', '.join(parser.tools)}"
+            raise TurnError(call.offset, f"no tool `{call.name:.60}`; {help}")
+        if problem := call.tool.refusal(call.arguments):
+            raise TurnError(call.offset, f"the call of `{call.name}`: {problem}")
+    return turn
 
 
 @lru_cache(256)
@@ -432,18 +496,14 @@ def _openings(style: ToolStyle) -> tuple[re.Pattern[str], ...]:
     """Return what matches the beginning of a call, for each of its spellings."""
     found = []
     for begin, _ in style.calls:
-        pattern = re.escape(begin).replace(re.escape(NAME), r"(?P<name>[A-Za-z0-9_.\-/]+)")
+        pattern = re.escape(begin).replace(re.escape(NAME), f"(?P<name>{_CALLED.pattern})")
         found.append(re.compile(pattern.replace(re.escape(NUMBER), "(?P<number>[0-9]+)")))
     return tuple(found)
 
 
 def _may_open(style: ToolStyle, text: str, at: int) -> bool:
-    """Tell whether more text may make a call of this."""
-    for begin, _ in style.calls:
-        before = begin.partition(NAME)[0].partition(NUMBER)[0]
-        if before.startswith(text[at : at + len(before)]):
-            return True
-    return False
+    """Return whether more text may make a call of this."""
+    return any(may_begin(begin, text, at, _CALLED) for begin, _ in style.calls)
 
 
 def _held_back(text: str, marker: str, at: int) -> int:
@@ -454,12 +514,14 @@ def _held_back(text: str, marker: str, at: int) -> int:
     return 0
 
 
-def _closed(text: str, at: int, end: str) -> int:
-    """Return where the end of a call stops: blanks may come before it."""
-    for place in range(at, at + 1 + _leading_blanks(text, at)):
+def _closed(text: str, at: int, end: str, style: str) -> int:
+    """Return where the end of a call stops: blanks may come before it. ``style``: of the arguments."""
+    places = range(at, at + 1 + _leading_blanks(text, at))
+    for place in places:
         if text.startswith(end, place):
             return place + len(end)
-    raise TurnError(at, f"`{end}` is needed")
+    is_cut = may_go_on(text, at, style) or any(end.startswith(text[place:]) for place in places)
+    raise TurnError(at, f"`{end}` is needed", is_cut)
 
 
 def _leading_blanks(text: str, at: int) -> int:

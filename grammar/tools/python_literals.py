@@ -11,6 +11,8 @@ from stackmask.grammar.tools.errors import TurnError
 MAX_DEPTH: Final = 90  # of brackets in each other; Python's own parser reads at most 100
 _BLANKS: Final = re.compile(r"[ \n\t\r]*")
 _NAME: Final = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)[ \t]*=[ \t]*")
+_NAME_CUT: Final = re.compile(r"(?:[A-Za-z_][A-Za-z0-9_]*[ \t]*)?")
+_STRING_CUT: Final = re.compile(r"(?:\"(?:[^\"\\\n]|\\[\s\S])*\\?|'(?:[^'\\\n]|\\[\s\S])*\\?)?")
 _PIECE: Final = re.compile(
     r"(?P<string>\"(?:[^\"\\\n]|\\[\s\S])*\"|'(?:[^'\\\n]|\\[\s\S])*')|(?P<open>[\[{(])|(?P<close>[\])}])|(?P<comma>,)"
     r"|(?P<word>[A-Za-z]+)|[-+0-9.:eE_]+|[ \n\t\r]+"
@@ -38,6 +40,11 @@ def read_python(text: str, at: int) -> tuple[dict[str, Any], int]:
         at = comma + 1
 
 
+def may_name_python(text: str, at: int) -> bool:
+    """Return whether the text ends within the name of an argument that begins at a place."""
+    return _NAME_CUT.fullmatch(text, at) is not None
+
+
 def _value(text: str, at: int) -> tuple[Any, int]:
     """Return the literal that begins at a place, and where it ends."""
     pieces: list[str] = []
@@ -54,17 +61,19 @@ def _value(text: str, at: int) -> tuple[Any, int]:
         if kind == "word":
             piece = _WORDS.get(piece, piece)
             if piece not in _KNOWN:
-                raise TurnError(at, f"`{piece:.40}` is no literal of Python")
+                is_cut = match.end() == len(text) and any(word.startswith(match[0]) for word in (*_WORDS, *_KNOWN))
+                raise TurnError(at, f"`{piece:.40}` is no literal of Python", is_cut)
         elif kind == "string" and _BAD_ESCAPE.search(piece):
             raise TurnError(at, "an escape that Python does not have")
         pieces.append(piece)
         at = match.end()
+    is_cut = _STRING_CUT.fullmatch(text, at) is not None
     if depth:
-        raise TurnError(at, "a bracket is needed")
+        raise TurnError(at, "a bracket is needed", is_cut)
     try:
         return ast.literal_eval("".join(pieces).strip()), at
     except (ValueError, SyntaxError, RecursionError, MemoryError, TypeError):
-        raise TurnError(begin, "no literal of Python") from None
+        raise TurnError(begin, "no literal of Python", is_cut) from None
 
 
 def _skip_blanks(text: str, at: int) -> int:

@@ -88,6 +88,7 @@ class Tool:
     """What grammars have kept of its calls, so that later ones cost less."""
 
     _rules: dict[RulesKey, RuleSet]
+    _judge: Grammar | None  # of the schema, once arguments are judged
     _closed: Any  # the schema in the model profile, once it is made
     _others: dict[bool, Tool]  # by what they are in place of this one's `strict`
 
@@ -126,7 +127,7 @@ class Tool:
 
     def _forget(self) -> None:
         """Forget what was read of this tool; copies of it keep what they know."""
-        vars(self).update(_rules={}, _others={}, _closed=None, kept_calls={})
+        vars(self).update(_rules={}, _others={}, _closed=None, _judge=None, kept_calls={})
 
     @classmethod
     def of(cls, source: Any) -> Tool:
@@ -210,6 +211,20 @@ class Tool:
         if self.function is None:
             raise ToolError("", f"`{self.name}` has no function to run: it was given as a schema")
         return run_function(self.function, self.name, arguments)
+
+    def refusal(self, arguments: Mapping[str, Any]) -> str:
+        """Return why the schema refuses arguments, with the first of them that is wrong; empty if it takes them.
+
+        Raises: SchemaError and its subclasses, about the schema. Cost: compiling the schema once.
+        """
+        from stackmask.grammar.tools.judging import refusal_of
+
+        schema = self.schema
+        if schema is ANY_ARGUMENTS:
+            return ""
+        if self._judge is None:
+            self._judge = Grammar.from_json_schema(schema, property_order="any")
+        return refusal_of(self._judge, schema, arguments)
 
     def as_dict(self) -> dict[str, Any]:
         """Return the tool as OpenAI's interface has it, as chat templates want it.
