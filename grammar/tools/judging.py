@@ -1,0 +1,54 @@
+"""Whether arguments that were read are those that a tool takes, and if not, which of them is wrong."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any, Final
+
+from stackmask.grammar.grammar import Grammar
+from stackmask.grammar.source.similar import similar
+
+# what a schema says of its parts; all else is about the object as a whole
+_OF_MEMBERS: Final = ("properties", "patternProperties", "additionalProperties", "$defs", "definitions", "$schema")
+
+
+def refusal_of(grammar: Grammar, schema: Any, arguments: Mapping[str, Any]) -> str:
+    """Return why a schema refuses arguments, in one line; empty if it takes them.
+
+    ``grammar``: of the schema, with keys in any order.
+    """
+    try:
+        if grammar.accepts(_written(arguments)):
+            return ""
+    except (ValueError, TypeError, RecursionError) as error:  # as of numbers without an end, and bytes of Python
+        return f"the arguments are no JSON: {error}"
+    declared = _part(schema, "properties", dict)
+    for name in _part(schema, "required", list):
+        if name not in arguments:
+            return f"the argument `{name!s:.60}` is needed"
+    members = {key: schema[key] for key in _OF_MEMBERS if key in schema}
+    alone = Grammar.from_json_schema({"type": "object", **members}, property_order="any")
+    for name, value in arguments.items():
+        if alone.accepts(_written({name: value})):
+            continue
+        if name in declared:
+            return f"`{name:.60}` is {_short(value)}, and its schema is {_short(declared[name])}"
+        close = similar(name, declared)
+        help = f"did you mean `{close}`?" if close else f"there are {', '.join(declared) or 'none'}"
+        return f"no argument `{name:.60}`; {help}"
+    return f"the schema does not allow these arguments together: {_short(arguments)}"
+
+
+def _written(value: Any) -> str:
+    return json.dumps(value, allow_nan=False)
+
+
+def _short(value: Any) -> str:
+    text = json.dumps(value, ensure_ascii=False, default=str)
+    return text if len(text) <= 120 else f"{text[:119]}…"
+
+
+def _part(schema: Any, key: str, kind: type) -> Any:
+    found = schema.get(key) if isinstance(schema, dict) else None
+    return found if isinstance(found, kind) else kind()
