@@ -23,7 +23,7 @@ _DECODER: Final = json.JSONDecoder()
 # how JSON may go on where it ends, by what Python's decoder then says
 _WORD_CUT: Final = re.compile(r"(?:t(?:ru?)?|f(?:a(?:ls?)?)?|n(?:ul?)?|-)?")
 _NUMBER_CUT: Final = re.compile(r"(?:^|[^0-9.eE+-])-?[0-9]+(?:\.|(?:\.[0-9]+)?[eE][+-]?)\Z")
-_ESCAPE_CUT: Final = re.compile("u[0-9a-fA-F]{0,3}")
+_ESCAPE_CUT: Final = re.compile("u[0-9a-fA-F]{0,4}")
 MAX_DIGITS: Final = 500  # before the end, that are looked at
 _FIELDS: Final = re.compile(r"(\{[a-z]+\})")
 _FIELD: Final = {
@@ -96,10 +96,10 @@ def read_arguments(text: str, at: int, style: str, schema: ArgumentSchema) -> tu
     Raises: TurnError if they do not end.
     """
     if style == "json":
-        value, end = read_json(text, at)
-        if not isinstance(value, dict):
+        start = _skip_blanks(text, at)
+        if text[start : start + 1] not in ("", "{"):
             raise TurnError(at, "arguments are an object")
-        return value, end
+        return read_json(text, start)
     if style == PYTHON:
         return read_python(text, at)
     return _members(text, at, ARGUMENT_STYLES[style], schema)
@@ -220,7 +220,9 @@ def _value(
         if stop >= 0 and text.startswith(close, _skip_blanks(text, stop)):
             return value, _skip_blanks(text, stop) + len(close)
         if (end := text.find(close, at)) >= 0 and _STRINGS.fullmatch(text, at, end) is None:
-            raise TurnError(at, f"no `{close}` outside of a string", True)  # the rest of the value may still come
+            raise TurnError(
+                at, f"no `{close}` outside of a string", True
+            )  # the rest of the value may still come
     end = text.find(close, at)
     if end < 0:
         raise TurnError(at, f"no `{close}`", True)

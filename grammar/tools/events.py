@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, TypeAlias, final
 
 from stackmask.grammar.tools.parser import Call, Delta, ParsedTurn, TurnParser
@@ -38,6 +38,9 @@ class CallStarted:
 
     name: str
     """The name of the tool."""
+
+    id: str = field(default="", compare=False)
+    """``Call.id`` of the call."""
 
 
 @final
@@ -106,7 +109,7 @@ class EventReader:
         found: list[Event] = []
         for delta in deltas:
             if delta.call is not None:
-                self._progress(delta.call.name, delta.call.written[self._given :], found)
+                self._progress(delta.call.name, delta.call.id, delta.call.written[self._given :], found)
                 found.append(CallFinished(self._index, delta.call))
                 self._index += 1
                 self._started, self._given = False, 0
@@ -119,10 +122,10 @@ class EventReader:
             self._progress(*unfinished, found)
         return found
 
-    def _progress(self, name: str, text: str, found: list[Event]) -> None:
+    def _progress(self, name: str, call_id: str, text: str, found: list[Event]) -> None:
         if not self._started:
             self._started = True
-            found.append(CallStarted(self._index, name))
+            found.append(CallStarted(self._index, name, call_id))
         if text:
             self._given += len(text)
             found.append(ArgumentsDelta(self._index, text))

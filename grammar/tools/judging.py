@@ -10,7 +10,14 @@ from stackmask.grammar.grammar import Grammar
 from stackmask.grammar.source.similar import similar
 
 # what a schema says of its parts; all else is about the object as a whole
-_OF_MEMBERS: Final = ("properties", "patternProperties", "additionalProperties", "$defs", "definitions", "$schema")
+_OF_MEMBERS: Final = (
+    "properties",
+    "patternProperties",
+    "additionalProperties",
+    "$defs",
+    "definitions",
+    "$schema",
+)
 
 
 def refusal_of(grammar: Grammar, schema: Any, arguments: Mapping[str, Any]) -> str:
@@ -21,7 +28,7 @@ def refusal_of(grammar: Grammar, schema: Any, arguments: Mapping[str, Any]) -> s
     try:
         if grammar.accepts(_written(arguments)):
             return ""
-    except (ValueError, TypeError, RecursionError) as error:  # as of numbers without an end, and bytes of Python
+    except (ValueError, TypeError) as error:  # as of infinite numbers, and sets of Python
         return f"the arguments are no JSON: {error}"
     declared = _part(schema, "properties", dict)
     for name in _part(schema, "required", list):
@@ -33,7 +40,7 @@ def refusal_of(grammar: Grammar, schema: Any, arguments: Mapping[str, Any]) -> s
         if alone.accepts(_written({name: value})):
             continue
         if name in declared:
-            return f"`{name:.60}` is {_short(value)}, and its schema is {_short(declared[name])}"
+            return f"`{name:.60}` is {_short(value)}, and its schema is {declared[name]!r:.120}"
         close = similar(name, declared)
         help = f"did you mean `{close}`?" if close else f"there are {', '.join(declared) or 'none'}"
         return f"no argument `{name:.60}`; {help}"
@@ -41,11 +48,32 @@ def refusal_of(grammar: Grammar, schema: Any, arguments: Mapping[str, Any]) -> s
 
 
 def _written(value: Any) -> str:
-    return json.dumps(value, allow_nan=False)
+    """Return a value as JSON. No recursion: parts that are not written yet are a list."""
+    pieces: list[str] = []
+    todo: list[tuple[bool, Any]] = [(False, value)]  # whether it is text already
+    while todo:
+        is_text, part = todo.pop()
+        if is_text:
+            pieces.append(part)
+        elif isinstance(part, dict):
+            pieces.append("{")
+            todo.append((True, "}"))
+            for index, (key, inner) in reversed(list(enumerate(part.items()))):
+                if not isinstance(key, str):
+                    raise TypeError(f"{key!r:.60} is no key of an object")
+                todo += (False, inner), (True, f"{', ' if index else ''}{json.dumps(key)}: ")
+        elif isinstance(part, list | tuple):
+            pieces.append("[")
+            todo.append((True, "]"))
+            for index, inner in reversed(list(enumerate(part))):
+                todo += (False, inner), (True, ", " if index else "")
+        else:
+            pieces.append(json.dumps(part, allow_nan=False))
+    return "".join(pieces)
 
 
 def _short(value: Any) -> str:
-    text = json.dumps(value, ensure_ascii=False, default=str)
+    text = _written(value)
     return text if len(text) <= 120 else f"{text[:119]}…"
 
 

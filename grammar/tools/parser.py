@@ -118,7 +118,7 @@ class ParsedTurn:
             as_json = any(call.style is not None and call.style.json_messages for call in self.calls)
         found: dict[str, Any] = {"role": "assistant", "content": self.content}
         if self.reasoning:
-            found |= dict.fromkeys(_REASONING_KEYS, self.reasoning)
+            found |= dict.fromkeys(_REASONING_KEYS[: 1 if as_json else None], self.reasoning)
         if self.calls:
             found["tool_calls"] = [_call_message(call, as_json) for call in self.calls]
             found["content"] = self.content or (None if as_json else "")
@@ -194,7 +194,9 @@ class TurnParser:
         self._open_end = ""  # of a block of content
         self._tried = 0  # how long the text was when a call was not at its end
         self._brackets = Brackets()
-        self._open: tuple[str, int, str] | None = None  # a call: its name, where its arguments begin, its end
+        # a call: its name, where its arguments begin, its end, its id
+        self._open: tuple[str, int, str, str] | None = None
+        self._new_id = _new_id()  # of the next call, if it has no other
 
     def feed(self, text: str) -> list[Delta]:
         """Return what is new, now that this text has come. Raises: TurnError if it is no turn of the style."""
@@ -372,7 +374,7 @@ class TurnParser:
             if match is None:
                 continue
             if match.end() < len(text) or not begin.endswith((NAME, NUMBER)):
-                self._open = match["name"], match.end() - self._at, end
+                self._open = match["name"], match.end() - self._at, end, self._id(match)
             if not final and not self._may_be_whole(match.end(), end):
                 return False
             try:
@@ -389,10 +391,10 @@ class TurnParser:
             number = match.groupdict().get("number") or ""
             written = text[match.end() : after]
             name = match["name"]
-            call_id = style.call_id.replace(NAME, name).replace(NUMBER, number) or _new_id()
             place = self._dropped + self._at
-            call = Call(name, arguments, number, written, self.tools.get(name), call_id, place, style)
+            call = Call(name, arguments, number, written, self.tools.get(name), self._id(match), place, style)
             self._open = None
+            self._new_id = _new_id()
             found.append(Delta("call", call=call))
             self._calls.append(call)
             self._tried = 0
@@ -416,21 +418,27 @@ class TurnParser:
             place = self._text.find(end, place + 1)
         raise TurnError(at, f"`{end}` is needed after an argument of `{name}`", first < 0)
 
-    def arguments_from(self, start: int) -> tuple[str, str] | None:
-        """Return the name of the call that is being written, and its arguments as written, from a place on.
+    def _id(self, match: re.Match[str]) -> str:
+        """Return the id of a call that begins so."""
+        form = self.style.call_id
+        number = match["number"] if NUMBER in form else ""
+        return form.replace(NAME, match["name"]).replace(NUMBER, number) or self._new_id
+
+    def arguments_from(self, start: int) -> tuple[str, str, str] | None:
+        """Return the name and the id of the call that is being written, and its arguments as written, from a place on.
 
         None between calls, and while the name may still be longer. What may be the end of the call is not there yet.
         """
         if self._open is None:
             return None
-        name, offset, end = self._open
+        name, offset, end, call_id = self._open
         text, at = self._text, self._at + offset
         if self.style.arguments == "json":
             stop = self._brackets.closed(text, at)
-            return name, text[at + start : len(text) if stop < 0 else stop]
+            return name, call_id, text[at + start : len(text) if stop < 0 else stop]
         place = text.find(end, max(at, at + start - len(end) + 1))
         stop = place if place >= 0 else len(text) - _held_back(text, end, at)
-        return name, text[at + start : stop].rstrip(_BLANKS) if stop > at + start else ""
+        return name, call_id, text[at + start : stop].rstrip(_BLANKS) if stop > at + start else ""
 
     def _may_be_whole(self, at: int, end: str) -> bool:
         """Tell whether a call whose arguments begin at a place may have come to its end."""
@@ -473,7 +481,7 @@ def parse(
 
     ``tools``, ``opened``: as in ``TurnParser``. ``check``: calls are of tools that there are, with arguments that their
     schemas allow; False reads any. Without tools there is nothing to check.
-    Raises: TurnError if the text is no such turn; SchemaError for a schema that cannot be checked.
+    Raises: TurnError if the text is no such turn.
     """
     if not isinstance(text, str):
         raise ArgumentError(f"a turn is text, not {type(text).__name__}: decode the tokens first")

@@ -61,7 +61,9 @@ def _value(text: str, at: int) -> tuple[Any, int]:
         if kind == "word":
             piece = _WORDS.get(piece, piece)
             if piece not in _KNOWN:
-                is_cut = match.end() == len(text) and any(word.startswith(match[0]) for word in (*_WORDS, *_KNOWN))
+                is_cut = match.end() == len(text) and any(
+                    word.startswith(match[0]) for word in (*_WORDS, *_KNOWN)
+                )
                 raise TurnError(at, f"`{piece:.40}` is no literal of Python", is_cut)
         elif kind == "string" and _BAD_ESCAPE.search(piece):
             raise TurnError(at, "an escape that Python does not have")

@@ -215,16 +215,17 @@ class Tool:
     def refusal(self, arguments: Mapping[str, Any]) -> str:
         """Return why the schema refuses arguments, with the first of them that is wrong; empty if it takes them.
 
-        Raises: SchemaError and its subclasses, about the schema. Cost: compiling the schema once.
+        A schema that no grammar can be made of refuses nothing: ``rules`` says what is wrong with it.
+        Cost: compiling the schema once, then linear in the arguments.
         """
         from stackmask.grammar.tools.judging import refusal_of
 
-        schema = self.schema
-        if schema is ANY_ARGUMENTS:
-            return ""
         if self._judge is None:
-            self._judge = Grammar.from_json_schema(schema, property_order="any")
-        return refusal_of(self._judge, schema, arguments)
+            try:
+                self._judge = Grammar.from_json_schema(self.schema, property_order="any")
+            except SchemaError:
+                return ""
+        return refusal_of(self._judge, self.schema, arguments)
 
     def as_dict(self) -> dict[str, Any]:
         """Return the tool as OpenAI's interface has it, as chat templates want it.

@@ -114,6 +114,12 @@ class GenerationResult(Generic[T, R]):
 
     __class_getitem__: ClassVar[Any] = classmethod(GenericAlias)  # one parameter will do
 
+    def message(self, *, as_json: bool | None = None) -> dict[str, Any]:
+        """Return the message of the assistant for the next request, as ``tools.ParsedTurn.message`` does."""
+        from stackmask.grammar.tools.parser import ParsedTurn
+
+        return ParsedTurn(self.reasoning, self.content, list(self.calls)).message(as_json=as_json)
+
     def _repr_html_(self) -> str:
         is_turn = bool(self.reasoning or self.calls)
         saved = self.jumps.avoided_calls if self.jumps is not None else 0

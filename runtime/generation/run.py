@@ -93,7 +93,7 @@ def generate(
     too small; "cut" stops texts there; None, the default, is "whole" where the number is large enough. ``wrap_up``: a share of
     ``max_new_tokens``; ``result.closing_at`` tells when only closing was left of it. That changes no token.
 
-    ``tools``, ``tool_choice``, ``reasoning``, ``parallel``: the model writes a whole turn (``tools.grammar``), in the
+    ``tools``, ``tool_choice``, ``reasoning``, ``parallel`` (or ``parallel_tool_calls``): the model writes a whole turn (``tools.grammar``), in the
     ``style`` that its tokenizer's chat template tells, or that is given by name; ``grammar`` is then that of the answer.
     ``result.calls``, ``reasoning``, ``content`` and ``parsed`` are what it says. Templates get tools and switches themselves.
 
@@ -109,6 +109,7 @@ def generate(
     chat_options = as_chat_options(chat_options)
     batch = as_prompts(prompts)
     _check_options(batch, max_new_tokens, on_text, chat_options, options)
+    parallel = options.pop("parallel_tool_calls", parallel)  # OpenAI's name of it
     check_model_options(model, options)
     plan = plan_of(tokenizer, tools, tool_choice, reasoning, parallel, style)
     if not batch:

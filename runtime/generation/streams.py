@@ -316,6 +316,7 @@ def stream(
         if name in options:
             raise GenerationError(f"{name} cannot be given to stream: use generate")
     as_prompts(prompt)  # an order that is mixed up is told before what the grammar is
+    parallel = options.pop("parallel_tool_calls", parallel)
     plan = plan_of(tokenizer, tools, tool_choice, reasoning, parallel, style)
     if plan is not None:
         options |= {"tools": plan.tools, "tool_choice": tool_choice, "reasoning": plan.reasoning}

@@ -272,15 +272,7 @@ def _choice(index: int, result: GenerationResult, wanted: Wanted, *, chat: bool)
     text, reason = text[:at], _reason(result, stopped=at is not None)
     if not chat:
         return {"index": index, "text": text, "finish_reason": reason, "logprobs": None}
-    message: dict[str, Any] = {"role": "assistant", "content": text}
-    if result.reasoning:
-        message["reasoning_content"] = result.reasoning
-    if result.calls:
-        message["content"] = text or None
-        message["tool_calls"] = [
-            _call(call.name, call.written or json.dumps(call.arguments, ensure_ascii=False))
-            for call in result.calls
-        ]
+    message = {**result.message(as_json=True), "content": text or (None if result.calls else "")}
     return {"index": index, "message": message, "finish_reason": reason, "logprobs": None}
 
 
@@ -288,11 +280,6 @@ def _reason(result: GenerationResult, *, stopped: bool = False) -> str:
     if result.reason == "length" and not stopped:
         return "length"
     return "tool_calls" if result.calls else "stop"
-
-
-def _call(name: str, arguments: str) -> dict[str, Any]:
-    function = {"name": name, "arguments": arguments}
-    return {"id": f"call_{uuid.uuid4().hex[:24]}", "type": "function", "function": function}
 
 
 async def _streamed(service: Service, wanted: Wanted, *, chat: bool) -> _Stream:
@@ -364,8 +351,9 @@ def _delta(event: Any) -> dict[str, Any]:
     match event:
         case TextDelta(text):
             return {"content": text}
-        case CallStarted(index, name):
-            return {"tool_calls": [{"index": index, **_call(name, "")}]}
+        case CallStarted(index, name, call_id):
+            call = {"id": call_id, "type": "function", "function": {"name": name, "arguments": ""}}
+            return {"tool_calls": [{"index": index, **call}]}
         case ArgumentsDelta(index, text):
             return {"tool_calls": [{"index": index, "function": {"arguments": text}}]}
     return {}

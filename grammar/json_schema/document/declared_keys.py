@@ -96,12 +96,18 @@ def _leads_out(schema: Any, node: dict[str, Any]) -> bool:
     reference = node.get("$ref", "#")
     has_path = isinstance(reference, str) and (reference == "#" or reference.startswith("#/"))
     found = has_path and isinstance(_target(schema, reference), dict | bool)
-    return not found or bool(node.keys() & {"$dynamicRef", "$recursiveRef"}) or ("$id" in node and node is not schema)
+    return (
+        not found
+        or bool(node.keys() & {"$dynamicRef", "$recursiveRef"})
+        or ("$id" in node and node is not schema)
+    )
 
 
 def _declares_required(node: dict[str, Any]) -> bool:
     required = node.get("required", [])
-    return isinstance(required, list) and all(isinstance(n, str) and n in node["properties"] for n in required)
+    return isinstance(required, list) and all(
+        isinstance(n, str) and n in node["properties"] for n in required
+    )
 
 
 def _is_plain(node: dict[str, Any]) -> bool:

@@ -27,7 +27,7 @@ STOP = tools.Tool("stop")
 
 
 def call(text: str) -> dict[str, Any]:
-    [found] = tools.parse("pythonic", f"[find({text})]", tools=[FIND]).calls
+    [found] = tools.parse("pythonic", f"[find({text})]", tools=[FIND], check=False).calls
     return found.arguments
 
 

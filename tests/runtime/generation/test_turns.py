@@ -245,3 +245,26 @@ def test_mistakes(model: Any, tokenizer: Any, chatting: Any) -> None:
         sm.generate(model, tokenizer, "p", tools=[ask])
     with pytest.raises(sm.StackmaskError, match="nothing says what is to be written"):
         next(sm.stream(model, tokenizer, "p"))
+
+
+def test_the_message_of_a_turn_goes_into_the_next_request(model: Any, chatting: Any) -> None:
+    options: dict[str, Any] = {"tools": [ask], "reasoning": "off", "max_new_tokens": 200}
+    (result,) = sm.generate(
+        model, chatting, CHAT, tool_choice="ask", parallel_tool_calls=False, seed=1, **options
+    )
+    (call,) = result.calls
+    message = result.message()
+    assert message["tool_calls"][0] == {
+        "id": call.id,
+        "type": "function",
+        "function": {"name": "ask", "arguments": call.arguments},
+    }
+    answer = {"role": "tool", "tool_call_id": call.id, "content": call.run()}
+    (last,) = sm.generate(model, chatting, [*CHAT, message, answer], Answer, tool_choice="none", **options)
+    assert isinstance(last.parsed, Answer)
+    with sm.stream(
+        model, chatting, CHAT, tool_choice="ask", parallel_tool_calls=False, seed=1, **options
+    ) as events:
+        started = [event for event in events if isinstance(event, tools.CallStarted)]
+    assert [event.id for event in started] == [events.turn.calls[0].id]
+    assert events.result.message()["content"] == ""
