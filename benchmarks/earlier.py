@@ -77,14 +77,16 @@ def _build(tree: Path) -> None:
     environment.pop("PYTHONPATH", None)
     command = [sys.executable, "setup.py", "-q", "build_ext", "--inplace"]
     with (tree / "build.log").open("wb") as log:
-        done = subprocess.run(command, cwd=tree, env=environment, stdout=log, stderr=subprocess.STDOUT)
+        done = subprocess.run(
+            command, check=False, cwd=tree, env=environment, stdout=log, stderr=subprocess.STDOUT
+        )
     if done.returncode:
         tail = (tree / "build.log").read_text(errors="replace")[-2000:]
         raise SystemExit(f"{tail}\nthe build failed: {tree / 'build.log'}")
 
 
 def _git(*arguments: str) -> subprocess.CompletedProcess[bytes]:
-    return subprocess.run(["git", *arguments], cwd=REPO, capture_output=True)
+    return subprocess.run(["git", *arguments], check=False, cwd=REPO, capture_output=True)
 
 
 if __name__ == "__main__":

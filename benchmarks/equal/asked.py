@@ -201,7 +201,7 @@ def mistakes(asker: Asker, item: Item) -> None:
     asker.record.strings += 1
     tree = ast.parse(item.source)
     last = tree.body.pop()
-    exec(compile(tree, "<case>", "exec"), names)
+    exec(compile(tree, "<case>", "exec"), names)  # noqa: S102  # the code of the cases
     value = eval(compile(ast.Expression(last.value), "<case>", "eval"), names)  # type: ignore[attr-defined]
     for attribute in ("refusal", "warnings", "report"):
         if isinstance(value, sm.Matcher | sm.Grammar) and hasattr(value, attribute):

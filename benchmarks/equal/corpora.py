@@ -63,17 +63,17 @@ def _shipped(source: Source) -> Iterator[Corpus]:
         Item(name, "bundled", name, tuple(_some(source, texts, 25))) for name, texts in samples.items()
     ]
     yield Corpus("bundled grammars", "masks", bundled, ("large", "small"))
-    count = 4000 if source.full else 250
+    count = 4000 if source.full else 500
     rules = [Item(f"seed {seed}", "ebnf", random_grammar(seed)) for seed in range(count)]
     yield Corpus("random grammars", "walks", rules, ("letters",))
     schemas = [
         Item(
             f"seed {seed}", "schema", random_schema(seed), (), {"property_order": ("schema", "any")[seed % 2]}
         )
-        for seed in range(1500 if source.full else 150)
+        for seed in range(1500 if source.full else 400)
     ]
     yield Corpus("random schemas", "walks", schemas)
-    yield Corpus("tools", "walks", list(_tools(200 if source.full else 36)), ("marked",))
+    yield Corpus("tools", "walks", list(_tools(200 if source.full else 60)), ("marked",))
     yield Corpus("batches", "batches", [*bundled[:6], *schemas[:12]])
     yield Corpus("mistakes", "mistakes", list(_mistakes(source.repository)), ("letters",))
     ends = [
@@ -125,12 +125,12 @@ def _mistakes(repository: Path) -> Iterator[Item]:
 
 def _of_pack(source: Source, data: Path) -> Iterator[Corpus]:
     schemas = _rows(data / "maskbench_dev.jsonl.xz")
-    for order, count in (("schema", 260), ("any", 200)):
+    for order, count in (("schema", 1500), ("any", 1200)):
         chosen = _some(source, schemas, count)
         items = [_schema_item(row, {"property_order": order}) for row in chosen]
         yield Corpus(f"MaskBench, {order} order", "masks", items)
     yield from _sql(source, data / "sql")
-    yield Corpus("regular expressions", "masks", _some(source, list(_regexes(data / "regex")), 500))
+    yield Corpus("regular expressions", "masks", _some(source, list(_regexes(data / "regex")), 1500))
     yield Corpus(
         "grammar files", "masks", list(_grammar_files(source, data / "grammars")), ("large", "small")
     )
@@ -138,21 +138,21 @@ def _of_pack(source: Source, data: Path) -> Iterator[Corpus]:
     yield Corpus("Lark cases", "masks", lark, ("large",))
     tags = list(_tags(data / "structural_tags/cases_dev.jsonl.xz"))
     yield Corpus("structural tags", "masks", tags, ("large", "marked"))
-    reports = [_schema_item(row, {"on_unsupported": "relax"}) for row in _some(source, schemas, 500)]
+    reports = [_schema_item(row, {"on_unsupported": "relax"}) for row in _some(source, schemas, 1500)]
     yield Corpus("reports of MaskBench", "reports", reports, ("letters",))
-    groups = _some(source, _rows(data / "json_schema_test_suite/groups.jsonl.xz"), 400)
+    groups = _some(source, _rows(data / "json_schema_test_suite/groups.jsonl.xz"), 1500)
     suite = [Item(f"{r['draft']}/{r['file']}: {r['group']}", "schema", r["schema"]) for r in groups]
     yield Corpus("reports of the test suite", "reports", suite, ("letters",))
-    forced = [_schema_item(row, {"profile": "model"}) for row in _some(source, schemas, 90)]
+    forced = [_schema_item(row, {"profile": "model"}) for row in _some(source, schemas, 600)]
     yield Corpus(
         "jump-forward",
         "forced",
-        [*forced, *_tools(18), *tags[:: 1 if source.full else 25]],
+        [*forced, *_tools(18), *tags[:: 1 if source.full else 5]],
         ("large", "marked"),
     )
-    ends = [_schema_item(row, {"property_order": "any"}, 1) for row in _some(source, schemas, 70)]
+    ends = [_schema_item(row, {"property_order": "any"}, 1) for row in _some(source, schemas, 160)]
     yield Corpus("completions and budgets", "ends", ends, ("large", "small"))
-    automata = _some(source, list(_regexes(data / "regex")), 60)
+    automata = _some(source, list(_regexes(data / "regex")), 300)
     yield Corpus("finite automata", "automata", automata, ("large", "small"))
 
 
@@ -170,7 +170,7 @@ def _sql(source: Source, folder: Path) -> Iterator[Corpus]:
     }
     items = []
     for dialect in DIALECTS:
-        queries = _some(source, list(dict.fromkeys(written[dialect])), 60)
+        queries = _some(source, list(dict.fromkeys(written[dialect])), 240)
         for first in range(0, len(queries), 30):
             part = tuple(queries[first : first + 30])
             items.append(Item(f"{dialect} {first}", "sql" if first % 60 else "bundled", dialect, part))
@@ -187,7 +187,7 @@ def _sql(source: Source, folder: Path) -> Iterator[Corpus]:
             queries = tuple(_some(source, own, 4))
             items.append(Item(f"{name}, {dialect}", "sql", dialect, queries, {"schema": tables[name]}))
     items = [item for item in items if item.strings]
-    yield Corpus("SQL with a schema", "masks", _some(source, items, 16), ("large", "large", "small"))
+    yield Corpus("SQL with a schema", "masks", _some(source, items, 40), ("large", "large", "small"))
 
 
 def _regexes(folder: Path) -> Iterator[Item]:

@@ -95,4 +95,4 @@ def _letters() -> Tokens:
         stop_ids=[len(pieces)],
         special_names={"<|x|>": len(pieces) + 1, "<|y|>": len(pieces) + 2},
     )
-    return Tokens(vocabulary, lambda text: [byte for byte in text.encode()])
+    return Tokens(vocabulary, lambda text: list(text.encode()))

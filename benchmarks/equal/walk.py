@@ -48,6 +48,7 @@ def main() -> None:
     parser.add_argument("--target", nargs=4)
     arguments = parser.parse_args()
     source = Source(arguments.repository, arguments.data, arguments.full)
+    wanted = {arguments.target[0]} if arguments.target else set(arguments.only or ())
     for corpus in corpora(source):
         if arguments.target is None and (not arguments.only or corpus.name in arguments.only):
             print(json.dumps({"corpus": corpus.name, "items": len(corpus.items)}), flush=True)
@@ -58,6 +59,9 @@ def main() -> None:
             needs_masks = corpus.asked != "mistakes"
             note = {"corpus": corpus.name, **record.counts(), "needs_masks": needs_masks, "seconds": seconds}
             print(json.dumps(note), flush=True)
+            wanted.discard(corpus.name)
+            if arguments.only and not wanted:
+                return
         elif arguments.target and arguments.target[0] == corpus.name:
             _, item, part, place = arguments.target
             number = int(item)

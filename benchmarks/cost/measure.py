@@ -1,0 +1,102 @@
+"""Count the instructions of the workloads on a build, under callgrind."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import platform
+import re
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from record import REPO, cpu_model
+
+FOLDER = Path(__file__).resolve().parent
+Counts = dict[str, int]
+NAME = re.compile(r"^desc: Trigger: Client Request: (.*)$", re.MULTILINE)
+TOTAL = re.compile(r"^(?:summary|totals): (\d+)", re.MULTILINE)
+
+
+def prepare(view: Path, data: Path | None, out: Path) -> None:
+    """Write what both engines read: tokens and texts as token ids."""
+    command = [
+        sys.executable,
+        str(FOLDER / "prepare.py"),
+        str(out),
+        str(REPO),
+        *([str(data)] if data else []),
+    ]
+    subprocess.run(command, check=True, env={**os.environ, "PYTHONPATH": str(view)})
+
+
+def key_of(prepared: Path) -> str:
+    """Return a digest of all but the engine that decides the counts: processor, Python, valgrind, workloads, tokens."""
+    valgrind = subprocess.run(["valgrind", "--version"], check=True, capture_output=True, text=True).stdout
+    parts = [cpu_model(), platform.python_version(), valgrind, prepared.read_bytes().hex()]
+    parts += [(FOLDER / f"{name}.py").read_text("utf-8") for name in ("counting", "workloads", "texts")]
+    return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:12]
+
+
+def measure(view: Path, prepared: Path, names: list[str]) -> Counts:
+    """Return the instructions of each workload on the build that lies in ``view``.
+
+    Paths and environment have the same length for every build, since what they take is counted too.
+    """
+    with tempfile.TemporaryDirectory(prefix="cost-") as name:
+        folder = Path(name)
+        (folder / "engine").symlink_to(view)
+        library = folder / "requests.so"
+        source = str(FOLDER / "requests.h")
+        subprocess.run(["gcc", "-shared", "-fPIC", "-O1", "-x", "c", source, "-o", str(library)], check=True)
+        environment = {
+            "PATH": os.environ["PATH"],
+            "LANG": "C.UTF-8",
+            "PYTHONPATH": f"{folder / 'engine'}:{FOLDER}",
+            "PYTHONHASHSEED": "0",
+            "OMP_NUM_THREADS": "1",
+            "OPENBLAS_NUM_THREADS": "1",
+        }
+        # what Python compiles of new modules is not counted
+        imported = subprocess.run(
+            [sys.executable, "-c", "import stackmask, workloads"], check=True, env=environment
+        )
+        del imported
+        valgrind = ["valgrind", "-q", "--tool=callgrind", "--instr-atstart=no"]
+        valgrind.append(f"--callgrind-out-file={folder}/counts.%p")
+        command = [
+            *valgrind,
+            sys.executable,
+            str(FOLDER / "counting.py"),
+            str(library),
+            str(prepared),
+            *names,
+        ]
+        done = subprocess.run(
+            command, check=False, env=environment, cwd=folder, capture_output=True, text=True
+        )
+        if done.returncode:
+            raise SystemExit(f"{done.stdout}{done.stderr}\nthe workloads did not come to their end on {view}")
+        return _read(folder)
+
+
+def _read(folder: Path) -> Counts:
+    """Return the counts that callgrind wrote, by the names that were asked for."""
+    found = {}
+    for path in sorted(folder.glob("counts.*")):
+        text = path.read_text("utf-8", errors="replace")
+        name, total = NAME.search(text), TOTAL.search(text)
+        if name and total:
+            found[name[1]] = int(total[1])
+    return found
+
+
+def kept(view: Path, commit: str, prepared: Path) -> Counts:
+    """Return the counts of a commit's build, measured once for each processor, Python and set of workloads."""
+    path = view.parents[2] / f"{commit[:12]}.cost.{key_of(prepared)}.json"
+    if not path.exists():
+        path.write_text(json.dumps(measure(view, prepared, []), indent=1) + "\n", "utf-8")
+    counts: Counts = json.loads(path.read_text("utf-8"))
+    return counts
