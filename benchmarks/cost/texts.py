@@ -114,8 +114,8 @@ TABLES = {
 }
 QUERIES = {
     "sqlite": "SELECT c.name, sum(o.total) AS spent FROM customers AS c JOIN orders AS o ON o.customer_id = c.id "
-    "WHERE o.status = 'paid' AND c.city LIKE 'O%' GROUP BY c.name HAVING count(*) > 2 ORDER BY spent DESC LIMIT 5",
-    "postgres": "SELECT p.title, max(p.stock) FROM products p GROUP BY p.title",
+    "GROUP BY c.name ORDER BY spent DESC LIMIT 5",
+    "postgres": "SELECT p.title, p.stock FROM products p WHERE p.stock > 1",
 }
 OTHER_QUERY = "SELECT count(*) FROM orders WHERE total > 10"
 

@@ -84,7 +84,7 @@ class Asker:
     def fill(self, matcher: Any, ids: list[int], **options: Any) -> None:
         """Record the mask at the place of a matcher, which ``ids`` led to."""
         needed = matcher.fill_next_token_bitmask(self.mask, **options)
-        self.record.mask(self.mask[0], needed, lambda: decoded(self.texts, ids))
+        self.record.mask(self.mask[0], needed, lambda: decoded(self.texts, ids), self.texts)
 
     def follow(self, matcher: Any, ids: list[int], each: Callable[[int], None]) -> None:
         """Accept tokens, and do ``each`` before every one and at the end."""

@@ -1,6 +1,6 @@
 """Compare the engine of this working tree with that of an earlier commit, answer by answer, through the public API.
 
-    ./dev equal REV [--full] [--only CORPUS …] [--data PATH]
+    ./dev equal REV [--new REV] [--full] [--share F] [--only CORPUS …] [--data PATH]
 
 Both engines do the same work, each in a process of its own: masks along strings, reports and messages, forced text, completions,
 masks under budgets. The first difference is shown with its grammar, its text and its place, and ends the comparison with status 1.
@@ -134,7 +134,7 @@ def compare(old: Engine, new: Engine, arguments: list[str]) -> tuple[list[dict[s
     finally:
         for process in processes:
             process.kill()
-            process.wait()
+            process.communicate()
     if not counts:
         raise Unequal("no corpus was compared")
     return counts, None
@@ -189,11 +189,19 @@ def _tokens(one: Any, other: Any, names: tuple[str, str], role: str, arguments: 
     for i, name in enumerate(names):
         alone = bits[i] & ~bits[1 - i]
         ids = [k for k in range(alone.bit_length()) if alone >> k & 1]
-        shown = ", ".join(map(str, ids[:SHOWN])) + (" …" if len(ids) > SHOWN else "")
+        shown = ", ".join(f"{k} {one['tokens'][k]}" for k in ids[:SHOWN]) + (" …" if len(ids) > SHOWN else "")
         lines.append(f"{name} alone allows {len(ids):,} tokens of the tokenizer {role!r}: {shown}")
     if one["needed"] != other["needed"]:
         lines.append(f"the mask has to be applied: {one['needed']}, {other['needed']}")
     return lines
+
+
+def engine_of(rev: str) -> Engine:
+    """Return the build of a commit, or of the folder from which one is imported."""
+    if Path(rev, "stackmask").is_dir():
+        return Engine(rev, Path(rev).resolve())
+    commit = commit_of(rev)
+    return Engine(commit[:8], view_of_commit(commit))
 
 
 def main() -> int:
@@ -201,24 +209,28 @@ def main() -> int:
     parser.add_argument(
         "rev", help="a commit, or the folder from which `import stackmask` finds another build"
     )
+    parser.add_argument(
+        "--new",
+        metavar="REV",
+        help="another commit in place of this tree, which may then be changed meanwhile",
+    )
     parser.add_argument("--full", action="store_true", help="all of each corpus")
+    parser.add_argument(
+        "--share", type=float, default=1.0, help="so much of the usual work: 0.2 takes two minutes"
+    )
     parser.add_argument("--only", nargs="+", metavar="CORPUS", help="these corpora alone, by name")
     parser.add_argument(
         "--data", type=Path, default=os.environ.get("STACKMASK_DATA", REPO.parent / "shared" / "data")
     )
     given = parser.parse_args()
-    if Path(given.rev, "stackmask").is_dir():
-        old = Engine(given.rev, Path(given.rev).resolve())
-    else:
-        commit = commit_of(given.rev)
-        old = Engine(commit[:8], view_of_commit(commit))
-    new = Engine("this tree", REPO / "build" / "view")
+    old = engine_of(given.rev)
+    new = engine_of(given.new) if given.new else Engine("this tree", REPO / "build" / "view")
     arguments = [str(REPO)]
     if Path(given.data).is_dir():
         arguments += ["--data", str(Path(given.data).resolve())]
     else:
         print(f"no data pack at {given.data}: what the repository ships alone", flush=True)
-    arguments += ["--full"] if given.full else []
+    arguments += ["--full"] if given.full else ["--share", str(given.share)]
     asked = [*arguments, *(["--only", *given.only] if given.only else [])]
     begin = time.monotonic()
     try:

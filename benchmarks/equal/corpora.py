@@ -41,7 +41,8 @@ def corpora(source: Source) -> Iterator[Corpus]:
 
 def _some(source: Source, items: list[Any_], count: int) -> list[Any_]:
     """Return all, or a sample that is the same each time, in the order of the corpus."""
-    if source.full or len(items) <= count:
+    count = source.number(count, len(items))
+    if len(items) <= count:
         return items
     chosen = set(random.Random(count).sample(range(len(items)), count))
     return [item for i, item in enumerate(items) if i in chosen]
@@ -63,17 +64,17 @@ def _shipped(source: Source) -> Iterator[Corpus]:
         Item(name, "bundled", name, tuple(_some(source, texts, 25))) for name, texts in samples.items()
     ]
     yield Corpus("bundled grammars", "masks", bundled, ("large", "small"))
-    count = 4000 if source.full else 500
+    count = source.number(500, 4000)
     rules = [Item(f"seed {seed}", "ebnf", random_grammar(seed)) for seed in range(count)]
     yield Corpus("random grammars", "walks", rules, ("letters",))
     schemas = [
         Item(
             f"seed {seed}", "schema", random_schema(seed), (), {"property_order": ("schema", "any")[seed % 2]}
         )
-        for seed in range(1500 if source.full else 400)
+        for seed in range(source.number(400, 1500))
     ]
     yield Corpus("random schemas", "walks", schemas)
-    yield Corpus("tools", "walks", list(_tools(200 if source.full else 60)), ("marked",))
+    yield Corpus("tools", "walks", list(_tools(source.number(60, 200))), ("marked",))
     yield Corpus("batches", "batches", [*bundled[:6], *schemas[:12]])
     yield Corpus("mistakes", "mistakes", list(_mistakes(source.repository)), ("letters",))
     ends = [
@@ -147,7 +148,7 @@ def _of_pack(source: Source, data: Path) -> Iterator[Corpus]:
     yield Corpus(
         "jump-forward",
         "forced",
-        [*forced, *_tools(18), *tags[:: 1 if source.full else 5]],
+        [*forced, *_tools(18), *_some(source, tags, 50)],
         ("large", "marked"),
     )
     ends = [_schema_item(row, {"property_order": "any"}, 1) for row in _some(source, schemas, 160)]

@@ -66,8 +66,16 @@ class Corpus:
 
 @dataclass(frozen=True)
 class Source:
-    """Where corpora come from: the repository, and the data pack if there is one. ``full``: all of it."""
+    """Where corpora come from: the repository, and the data pack if there is one.
+
+    ``full``: all of it; else ``share`` of the usual numbers.
+    """
 
     repository: Path
     data: Path | None
-    full: bool
+    full: bool = False
+    share: float = 1.0
+
+    def number(self, usual: int, full: int) -> int:
+        """Return how many of something there are to be."""
+        return full if self.full else max(1, min(full, round(usual * self.share)))

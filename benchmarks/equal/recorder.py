@@ -6,7 +6,7 @@ import json
 import re
 import sys
 import zlib
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -43,12 +43,15 @@ class Recorder:
         self.flush()
         self._part = name
 
-    def mask(self, row: Row, needed: bool, before: Callable[[], bytes]) -> None:
-        """Record a mask: ``row``, and whether it has to be applied. ``before``: the text so far."""
+    def mask(
+        self, row: Row, needed: bool, before: Callable[[], bytes], texts: Sequence[bytes | None]
+    ) -> None:
+        """Record a mask: ``row``, and whether it has to be applied. ``before``: the text so far; ``texts``: of all tokens."""
         self.masks += 1
         self._answers.append(self._digest(row) * 2 + needed)
         if self._is_target():
-            self._describe(mask=row.tobytes().hex(), needed=needed, before=repr(before()))
+            tokens = [*map(repr, texts), *(["None"] * (32 * len(row) - len(texts)))]
+            self._describe(mask=row.tobytes().hex(), needed=needed, before=repr(before()), tokens=tokens)
 
     def rows(self, rows: npt.NDArray[np.int32]) -> None:
         """Record the masks of a batch."""

@@ -1,6 +1,6 @@
 """Ask one engine, the one that ``import stackmask`` finds, and write its answers: a line for each part of each item.
 
-    python benchmarks/equal/walk.py REPOSITORY [--data PATH] [--full] [--only CORPUS …] [--target CORPUS ITEM PART PLACE]
+    python benchmarks/equal/walk.py REPOSITORY [--data PATH] [--full] [--share F] [--only CORPUS …] [--target CORPUS ITEM PART PLACE]
 
 Compilers are new ones after every ``TOGETHER`` items, so that an answer can be had again by beginning there.
 """
@@ -44,10 +44,11 @@ def main() -> None:
     parser.add_argument("repository", type=Path)
     parser.add_argument("--data", type=Path)
     parser.add_argument("--full", action="store_true")
+    parser.add_argument("--share", type=float, default=1.0)
     parser.add_argument("--only", nargs="*")
     parser.add_argument("--target", nargs=4)
     arguments = parser.parse_args()
-    source = Source(arguments.repository, arguments.data, arguments.full)
+    source = Source(arguments.repository, arguments.data, arguments.full, arguments.share)
     wanted = {arguments.target[0]} if arguments.target else set(arguments.only or ())
     for corpus in corpora(source):
         if arguments.target is None and (not arguments.only or corpus.name in arguments.only):
