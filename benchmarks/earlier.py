@@ -29,10 +29,16 @@ def commit_of(rev: str) -> str:
     return done.stdout.decode().strip()
 
 
+def engines_folder() -> Path:
+    """Return the folder of what is kept of other commits."""
+    folder = Path(os.environ.get("STACKMASK_ENGINES") or REPO / "build" / "engines").resolve()
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder
+
+
 def view_of_commit(commit: str) -> Path:
     """Return the folder from which the engine of a commit is imported, built if it is not there yet."""
-    engines = Path(os.environ.get("STACKMASK_ENGINES") or REPO / "build" / "engines")
-    engines.mkdir(parents=True, exist_ok=True)
+    engines = engines_folder()
     tree = engines / commit[:12]
     with (engines / f"{commit[:12]}.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)

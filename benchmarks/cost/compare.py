@@ -19,7 +19,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from earlier import commit_of, view_of_commit
+from earlier import commit_of
 from measure import Counts, kept, measure, prepare
 from record import REPO
 
@@ -85,7 +85,7 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as folder:
         prepared = Path(folder) / "prepared"
         prepare(here, data if data.is_dir() else None, prepared)
-        old = kept(view_of_commit(commit), commit, prepared)
+        old = kept(commit, prepared)
         new = measure(here, prepared, given.only)
     if given.only:
         old = {name: count for name, count in old.items() if name in new}

@@ -12,6 +12,7 @@ import sys
 import tempfile
 from pathlib import Path
 
+from earlier import engines_folder, view_of_commit
 from record import REPO, cpu_model
 
 FOLDER = Path(__file__).resolve().parent
@@ -60,10 +61,7 @@ def measure(view: Path, prepared: Path, names: list[str]) -> Counts:
             "OPENBLAS_NUM_THREADS": "1",
         }
         # what Python compiles of new modules is not counted
-        imported = subprocess.run(
-            [sys.executable, "-c", "import stackmask, workloads"], check=True, env=environment
-        )
-        del imported
+        subprocess.run([sys.executable, "-c", "import workloads"], check=True, env=environment)
         valgrind = ["valgrind", "-q", "--tool=callgrind", "--instr-atstart=no"]
         valgrind.append(f"--callgrind-out-file={folder}/counts.%p")
         command = [
@@ -93,10 +91,10 @@ def _read(folder: Path) -> Counts:
     return found
 
 
-def kept(view: Path, commit: str, prepared: Path) -> Counts:
-    """Return the counts of a commit's build, measured once for each processor, Python and set of workloads."""
-    path = view.parents[2] / f"{commit[:12]}.cost.{key_of(prepared)}.json"
+def kept(commit: str, prepared: Path) -> Counts:
+    """Return the counts of a commit, built and measured once for each processor, Python and set of workloads."""
+    path = engines_folder() / f"{commit[:12]}.cost.{key_of(prepared)}.json"
     if not path.exists():
-        path.write_text(json.dumps(measure(view, prepared, []), indent=1) + "\n", "utf-8")
+        path.write_text(json.dumps(measure(view_of_commit(commit), prepared, []), indent=1) + "\n", "utf-8")
     counts: Counts = json.loads(path.read_text("utf-8"))
     return counts

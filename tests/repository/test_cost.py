@@ -56,8 +56,8 @@ def test_kept_counts_are_not_measured_again(tmp_path: Path, monkeypatch: pytest.
     monkeypatch.setattr(
         measure, "measure", lambda view, prepared, names: counted.append(view) or {"import": 7}
     )
-    view = tmp_path / "engines" / "abc" / "build" / "view"
-    view.mkdir(parents=True)
+    monkeypatch.setattr(measure, "view_of_commit", Path)
+    monkeypatch.setenv("STACKMASK_ENGINES", str(tmp_path))
     for _ in range(2):
-        assert measure.kept(view, "abc", tmp_path) == {"import": 7}
-    assert counted == [view]
+        assert measure.kept("abc", tmp_path) == {"import": 7}
+    assert counted == [Path("abc")]
