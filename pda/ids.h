@@ -26,7 +26,7 @@ class Id {
     int32_t number;
 
   public:
-    Id() = default;     // trivial, so that structs of ids are plain data
+    Id() = default;  // trivial, so that structs of ids are plain data
     template <class N, class = IfInteger<N>>
     constexpr Id(N n) : number(static_cast<int32_t>(n)) {}
     template <class Other>
@@ -36,35 +36,58 @@ class Id {
 
     constexpr operator int32_t() const { return number; }
 
-    Id& operator++() { ++number; return *this; }
-    Id& operator--() { --number; return *this; }
-    Id operator++(int) { Id before = *this; ++number; return before; }
-    Id operator--(int) { Id before = *this; --number; return before; }
+    Id& operator++() {
+        ++number;
+        return *this;
+    }
+    Id& operator--() {
+        --number;
+        return *this;
+    }
+    Id operator++(int) {
+        Id before = *this;
+        ++number;
+        return before;
+    }
+    Id operator--(int) {
+        Id before = *this;
+        --number;
+        return before;
+    }
 
     // what is added or masked is a plain integer: never another id
-    template <class N> Id& operator+=(N n) { number += plain(n); return *this; }
-    template <class N> Id& operator-=(N n) { number -= plain(n); return *this; }
-    template <class N> Id& operator*=(N n) { number *= plain(n); return *this; }
-    template <class N> Id& operator/=(N n) { number /= plain(n); return *this; }
-    template <class N> Id& operator%=(N n) { number %= plain(n); return *this; }
-    template <class N> Id& operator&=(N n) { number &= plain(n); return *this; }
-    template <class N> Id& operator|=(N n) { number |= plain(n); return *this; }
-    template <class N> Id& operator^=(N n) { number ^= plain(n); return *this; }
-    template <class N> Id& operator<<=(N n) { number <<= plain(n); return *this; }
-    template <class N> Id& operator>>=(N n) { number >>= plain(n); return *this; }
+#define STACKMASK_ASSIGN(op) \
+    template <class N>       \
+    Id& operator op(N n) {   \
+        number op plain(n);  \
+        return *this;        \
+    }
+    STACKMASK_ASSIGN(+=)
+    STACKMASK_ASSIGN(-=)
+    STACKMASK_ASSIGN(*=)
+    STACKMASK_ASSIGN(/=)
+    STACKMASK_ASSIGN(%=)
+    STACKMASK_ASSIGN(&=)
+    STACKMASK_ASSIGN(|=)
+    STACKMASK_ASSIGN(^=)
+    STACKMASK_ASSIGN(<<=)
+    STACKMASK_ASSIGN(>>=)
+#undef STACKMASK_ASSIGN
 
   private:
     template <class N>
-    static constexpr int32_t plain(N n) { return static_cast<int32_t>(Id(n)); }
+    static constexpr int32_t plain(N n) {
+        return static_cast<int32_t>(Id(n));
+    }
 };
 
 // ids of one name compare as integers do; ids of two names do not compare
-#define STACKMASK_COMPARE(op)                                                                       \
-    template <class Tag>                                                                            \
-    constexpr bool operator op(Id<Tag> a, Id<Tag> b) {                                              \
-        return static_cast<int32_t>(a) op static_cast<int32_t>(b);                                  \
-    }                                                                                               \
-    template <class Tag, class Other>                                                               \
+#define STACKMASK_COMPARE(op)                                      \
+    template <class Tag>                                           \
+    constexpr bool operator op(Id<Tag> a, Id<Tag> b) {             \
+        return static_cast<int32_t>(a) op static_cast<int32_t>(b); \
+    }                                                              \
+    template <class Tag, class Other>                              \
     IfDifferent<Tag, Other> operator op(Id<Tag>, Id<Other>) = delete;
 STACKMASK_COMPARE(==)
 STACKMASK_COMPARE(!=)
@@ -85,10 +108,10 @@ struct hash<stackmask::Id<Tag>> {
 };
 }  // namespace std
 
-#define STACKMASK_ID(NAME)                                                                          \
-    struct NAME##Tag;                                                                               \
-    typedef stackmask::Id<NAME##Tag> NAME;                                                          \
-    static_assert(sizeof(NAME) == sizeof(int32_t), "an id is an integer");                          \
+#define STACKMASK_ID(NAME)                                                 \
+    struct NAME##Tag;                                                      \
+    typedef stackmask::Id<NAME##Tag> NAME;                                 \
+    static_assert(sizeof(NAME) == sizeof(int32_t), "an id is an integer"); \
     static_assert(std::is_trivially_copyable<NAME>::value, "ids are plain data");
 
 #else
@@ -165,7 +188,7 @@ constexpr int32_t UNBOUNDED = INT32_MAX;
 
 // Whether a term may end here: never, or where the next byte is in a guard.
 class Nullability {
-    uint8_t code;   // 0: never; else the guard + 1
+    uint8_t code;  // 0: never; else the guard + 1
 
     constexpr explicit Nullability(int code) : code(static_cast<uint8_t>(code)) {}
 
@@ -177,8 +200,8 @@ class Nullability {
     }
 
     constexpr bool possible() const { return code != 0; }
-    constexpr bool always() const { return code == 1; }     // guard 0 allows every byte
-    constexpr GuardId guard() const { return GuardId(code - 1); }   // where it is possible
+    constexpr bool always() const { return code == 1; }            // guard 0 allows every byte
+    constexpr GuardId guard() const { return GuardId(code - 1); }  // where it is possible
 };
 
 constexpr Nullability NEVER = Nullability::never();
@@ -187,7 +210,7 @@ constexpr Nullability ALWAYS = Nullability::under(GuardId(0));
 // What happens when a call returns: a capture ends and its action runs, or one of the constants below.
 class ReturnAction {
     enum Kind : uint32_t { CAPTURE, NONE, SCOPE, KEYED, COUNTED, BACK };
-    uint32_t bits;      // three of the kind; above them, where a capture ends, the action
+    uint32_t bits;  // three of the kind; above them, where a capture ends, the action
 
     constexpr ReturnAction(Kind kind, uint32_t number) : bits(number << 3 | kind) {}
     constexpr uint32_t kind() const { return bits & 7; }
@@ -206,10 +229,10 @@ class ReturnAction {
     static constexpr ReturnAction counted() { return ReturnAction(COUNTED, 0); }
     static constexpr ReturnAction back() { return ReturnAction(BACK, 0); }
 
-    constexpr uint32_t code() const { return bits; }    // all of it, to hash, to sort, and for keys of dicts
+    constexpr uint32_t code() const { return bits; }  // all of it, to hash, to sort, and for keys of dicts
 
     constexpr bool is_capture() const { return kind() == CAPTURE; }  // mutant: first-capture
-    constexpr ActionId action() const { return ActionId(static_cast<int32_t>(bits >> 3)); }    // of a capture
+    constexpr ActionId action() const { return ActionId(static_cast<int32_t>(bits >> 3)); }  // of a capture
     // whether the semantic state of the caller comes back at the return, or its keys
     constexpr bool restores_caller() const { return kind() == SCOPE || kind() == KEYED || kind() == BACK; }
 

@@ -11,25 +11,7 @@ from stackmask.pda.terms.term_store cimport TermStore
 from stackmask.pda.vocabulary.token_bytes cimport TokenBytes
 from stackmask.pda.vocabulary.token_trie cimport Trie
 
-cdef extern from * nogil:
-    """
-    #ifndef STACKMASK_SPECIAL_CLASS
-    #define STACKMASK_SPECIAL_CLASS
-    #include <algorithm>
-    #include <vector>
-    #include "ids.h"
-
-    namespace stackmask {
-
-    struct SpecialClass {
-        TokenClassId number;
-        std::vector<TokenId> tokens;
-        bool holds(TokenId token) const { return std::binary_search(tokens.begin(), tokens.end(), token); }
-    };
-
-    }  // namespace stackmask
-    #endif
-    """
+cdef extern from "completions.h" nogil:
     # a class of special tokens of the grammar
     cppclass SpecialClass "stackmask::SpecialClass":
         TokenClassId number

@@ -4,24 +4,8 @@
 # index returns a reference into the array of the owner, valid until the owner grows.
 from stackmask.pda.memory.growing_array cimport Growing
 
-cdef extern from * nogil:
-    """
-    #ifndef STACKMASK_BORROWED
-    #define STACKMASK_BORROWED
-    template <class T>
-    class BorrowedArray {
-        GrowingArray<T>* owner = nullptr;
-
-      public:
-        void borrow(GrowingArray<T>& lent) { owner = &lent; }
-        size_t size() const { return owner->size(); }
-        bool empty() const { return owner->empty(); }
-        T* data() { return owner->data(); }
-        T& operator[](size_t i) { return (*owner)[i]; }
-    };
-    #endif
-    """
-    cdef cppclass Borrowed "BorrowedArray"[T]:
+cdef extern from "growing_array.h" nogil:
+    cdef cppclass Borrowed "stackmask::BorrowedArray"[T]:
         void borrow(Growing[T]&)
         size_t size()
         bint empty()

@@ -3,20 +3,10 @@ from libc.stdint cimport int32_t, uint64_t
 from libcpp.vector cimport vector
 
 
-cdef extern from * nogil:
-    """
-    #ifndef STACKMASK_BIT_SETS
-    #define STACKMASK_BIT_SETS
-    #include <stdint.h>
-    #if defined(__GNUC__) || defined(__clang__)
-    static inline int stackmask_lowest_bit(uint64_t w) { return __builtin_ctzll(w); }
-    #else
-    static inline int stackmask_lowest_bit(uint64_t w) { int n = 0; for (; !(w & 1); w >>= 1) n++; return n; }
-    #endif
-    #endif
-    """
+cdef extern from "bits.h" nogil:
     # the number of the lowest bit of a word that is not 0
-    int lowest_bit "stackmask_lowest_bit"(uint64_t word) noexcept nogil
+    int lowest_bit "stackmask::lowest_bit"(uint64_t word) noexcept nogil
+    int ones "stackmask::ones"(uint64_t word) noexcept nogil
 
 
 cdef inline bint has_bit(const uint64_t* words, int32_t i) noexcept nogil:

@@ -2,13 +2,9 @@
 from libc.stdint cimport int64_t
 
 
-cdef extern from * nogil:
-    """
-    #define STACKMASK_ENDLESS_WORK ((int64_t)1 << 60)
-    #define STACKMASK_PATIENCE 0.002
-    """
-    const double PATIENCE "STACKMASK_PATIENCE"  # seconds that a request waits for a store before it moves
-    const int64_t ENDLESS "STACKMASK_ENDLESS_WORK"
+cdef extern from "work_meter.h" nogil:
+    const double PATIENCE "stackmask::PATIENCE"
+    const int64_t ENDLESS "stackmask::ENDLESS"
 
 cdef extern from "Python.h" nogil:
     ctypedef struct PyThreadState

@@ -14,37 +14,9 @@ cdef enum:
     FEW = 24             # up to so many members are searched, not hashed
 
 
-cdef extern from * nogil:
-    """
-    #include <algorithm>
-
-    // sorts members, each once; the order is inlined, which a pointer to a function would not be
-    template <class V>
-    static inline void stackmask_sort_members(V& items) {
-        if (items.size() < 2) return;
-        std::sort(items.begin(), items.end(), [](const auto& x, const auto& y) {
-            if (x.state != y.state) return x.state < y.state;
-            if (x.frame != y.frame) return x.frame < y.frame;
-            return x.sem < y.sem;
-        });
-        items.erase(std::unique(items.begin(), items.end(), [](const auto& x, const auto& y) {
-            return x.state == y.state && x.frame == y.frame && x.sem == y.sem;
-        }), items.end());
-    }
-
-    template <class V>
-    static inline void stackmask_sort_pops(V& items) {
-        if (items.size() < 2) return;
-        std::sort(items.begin(), items.end(), [](const auto& x, const auto& y) {
-            return x.guard != y.guard ? x.guard < y.guard : x.sem < y.sem;
-        });
-        items.erase(std::unique(items.begin(), items.end(), [](const auto& x, const auto& y) {
-            return x.guard == y.guard && x.sem == y.sem;
-        }), items.end());
-    }
-    """
-    void sort_members "stackmask_sort_members"(vector[Member]& items) noexcept nogil
-    void sort_pops "stackmask_sort_pops"(vector[Pop]& items) noexcept nogil
+cdef extern from "sorting.h" nogil:
+    void sort_members "stackmask::sort_members"(vector[Member]& items) noexcept nogil
+    void sort_pops "stackmask::sort_pops"(vector[Pop]& items) noexcept nogil
 
 
 @cython.final

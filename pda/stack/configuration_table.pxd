@@ -21,27 +21,8 @@ cdef enum:
     NEVER_A_ROW = -2    # steps are remembered one by one
 
 
-cdef extern from * nogil:
-    """
-    #ifndef STACKMASK_CONFIG
-    #define STACKMASK_CONFIG
-    #include <cstdint>
-    struct StackmaskConfig {    // 64 bytes: a line of the cache
-        int32_t first, count, sure, pop_first, pop_count;
-        StepRowId row;
-        MapId map;
-        int32_t mask_index, mask_epoch;
-        TokenId first_token;
-        ConfigId first_next;
-        uint16_t first_offset;
-        uint8_t mask_kind;
-        bool accepting : 1, capturing : 1;
-        uint64_t reads, ends;
-    };
-    static_assert(sizeof(StackmaskConfig) == 64, "a configuration is a line of the cache");
-    #endif
-    """
-    ctypedef struct Config "StackmaskConfig":
+cdef extern from "configuration_table.h" nogil:
+    ctypedef struct Config "stackmask::Config":
         # What the configuration is; never changed.
         int32_t first       # members[first:first + count], sorted, distinct
         int32_t count

@@ -13,40 +13,7 @@ cdef enum:
     BOTTOM_CONTINUATION = -1    # `continuation` of the only edge of the bottom frame
 
 
-cdef extern from * nogil:
-    """
-    #ifndef STACKMASK_EDGE
-    #define STACKMASK_EDGE
-    #include "ids.h"
-
-    namespace stackmask {
-
-    struct Edge {
-        TermId continuation;
-        FrameId parent;
-        ReturnAction action;
-        union {
-            int32_t operand;
-            SemId saved;
-            int32_t tokens_left;
-        };
-
-        friend bool operator==(const Edge& x, const Edge& y) {
-            return x.continuation == y.continuation && x.parent == y.parent && x.action == y.action
-                && x.operand == y.operand;
-        }
-        friend bool operator<(const Edge& x, const Edge& y) {
-            if (x.continuation != y.continuation) return x.continuation < y.continuation;
-            if (x.parent != y.parent) return x.parent < y.parent;
-            if (x.action != y.action) return x.action.code() < y.action.code();
-            return x.operand < y.operand;
-        }
-    };
-    static_assert(sizeof(Edge) == 16, "a line of the cache holds four edges");
-
-    }  // namespace stackmask
-    #endif
-    """
+cdef extern from "frames.h" nogil:
     struct Edge "stackmask::Edge":
         TermId continuation     # the local state after the return
         FrameId parent          # the frame after the return
@@ -60,6 +27,7 @@ cdef extern from * nogil:
         int32_t tokens_left     # of ACTION_COUNTED: how many tokens the text may still take
 
     bint same_edge "operator=="(const Edge& x, const Edge& y) noexcept
+    void sort_edges "stackmask::sort_edges"(vector[Edge]& items) noexcept nogil
 
 
 cdef struct Frame:

@@ -29,20 +29,6 @@ from stackmask.pda.memory.hash_tables cimport (
 )
 
 
-cdef extern from * nogil:
-    """
-    #include <algorithm>
-
-    // sorts edges, each once
-    template <class V>
-    static inline void stackmask_sort_edges(V& items) {
-        std::sort(items.begin(), items.end());
-        items.erase(std::unique(items.begin(), items.end()), items.end());
-    }
-    """
-    void sort_edges "stackmask_sort_edges"(vector[Edge]& items) noexcept nogil
-
-
 @cython.final
 cdef class FrameGraph:
     """The frames of one family of matchers, or of the mask walks of one store.

@@ -26,23 +26,8 @@ cdef enum:
     MOST_OF_REST = 3    # bytes of a character after the first
 
 
-cdef extern from * nogil:
-    """
-    #include <algorithm>
-
-    // by member and edge, and what has more tokens left first
-    template <class V>
-    static inline void stackmask_sort_counted(V& items) {
-        std::sort(items.begin(), items.end(), [](const auto& x, const auto& y) {
-            if (x.member.state != y.member.state) return x.member.state < y.member.state;
-            if (x.member.sem != y.member.sem) return x.member.sem < y.member.sem;
-            if (x.edge.continuation != y.edge.continuation) return x.edge.continuation < y.edge.continuation;
-            if (x.edge.parent != y.edge.parent) return x.edge.parent < y.edge.parent;
-            return y.edge.tokens_left < x.edge.tokens_left;  // mutant: fewer-left
-        });
-    }
-    """
-    void sort_counted "stackmask_sort_counted"(vector[CountedMember]& items) noexcept nogil
+cdef extern from "sorting.h" nogil:
+    void sort_counted "stackmask::sort_counted"(vector[CountedMember]& items) noexcept nogil
 
 
 @cython.final

@@ -8,18 +8,7 @@ what is named is the mask, bit for bit.
 
 from stackmask.pda.ids cimport RowId
 from stackmask.pda.masks.shared.mask_ref cimport MASK_OPERANDS, MASK_PATCHED, MASK_ROW, MaskBits, MaskRef
-from stackmask.pda.memory.byte_sets cimport lowest_bit
-
-
-cdef extern from *:
-    """
-    #if defined(__GNUC__) || defined(__clang__)
-    static inline int stackmask_ones(unsigned int w) { return __builtin_popcount(w); }
-    #else
-    static inline int stackmask_ones(unsigned int w) { int n = 0; for (; w; w &= w - 1) n++; return n; }
-    #endif
-    """
-    int ones "stackmask_ones"(unsigned int word) noexcept nogil
+from stackmask.pda.memory.byte_sets cimport lowest_bit, ones
 
 
 class MaskRows:

@@ -14,6 +14,7 @@ from libc.stdint cimport int8_t, uint8_t, uint64_t
 from libc.string cimport memset
 
 from stackmask.pda.ids cimport MapId
+from stackmask.pda.memory.byte_sets cimport ones
 from stackmask.pda.masks.shared.part cimport MaskContext, MaskPart
 from stackmask.pda.text.utf8 cimport utf8_steps
 from stackmask.pda.vocabulary.subtree_summary cimport SubtreeSummary
@@ -39,9 +40,6 @@ cdef enum:
 
 cdef size_t TOO_MANY = <size_t>-1
 
-cdef extern from *:
-    int __builtin_popcountll(unsigned long long bits) nogil
-
 
 cdef bint holds(const Characters& all, const Characters& some) noexcept nogil:
     # Tell whether all characters of one class are in another.
@@ -66,11 +64,7 @@ cdef Characters both(const Characters& a, const Characters& b) noexcept nogil:
 
 cdef int32_t size_of(const Characters& all) noexcept nogil:
     # Return about how many characters a class has.
-    return (
-        __builtin_popcountll(all.ascii[0])
-        + __builtin_popcountll(all.ascii[1])
-        + __builtin_popcountll(all.leads)
-    )
+    return ones(all.ascii[0]) + ones(all.ascii[1]) + ones(all.leads)
 
 
 cdef bint contains(const vector[ConfigId]& list, ConfigId config) noexcept nogil:
