@@ -35,7 +35,7 @@ from stackmask.grammar.sql.scope.postgres.resolvers import resolvers as postgres
 from stackmask.grammar.sql.scope.shared.actions import Places
 from stackmask.grammar.sql.scope.shared.names import Words, caseless, written_out
 from stackmask.grammar.sql.scope.shared.relations import Catalog
-from stackmask.grammar.sql.scope.shared.state import Query
+from stackmask.grammar.sql.scope.shared.state import Query, Reading
 from stackmask.grammar.sql.scope.sqlite.all_actions import PLACES
 from stackmask.grammar.sql.scope.sqlite.functions import call_rules
 from stackmask.grammar.sql.scope.sqlite.resolvers import Resolver, resolvers
@@ -92,7 +92,7 @@ def scoped_rules(
     spend(2_000 + 100 * names + (4 * len(escape) if escape else 0))
     written, ready = _shared(catalog.dialect, listed, max_limit, escape, spelling)
     catalog.is_keyword = partial(_is_keyword, catalog.dialect)
-    start = Query(catalog, None, "root", owes_table=not without_from)
+    start = Query(catalog, None, "root", reading=Reading(not without_from))
     return replace(written, initial=start), replace(ready, initial=start)
 
 

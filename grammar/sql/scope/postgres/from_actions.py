@@ -76,7 +76,9 @@ def take_table(query: Query, text: bytes) -> Query | None:
 def _joined(query: Query, name: str, relation: Relation) -> Query:
     merged = relation.names & frozenset(query.counts()) if query.join.link == "natural" else frozenset[str]()
     sources = (*query.sources, Source(name, relation, False, merged))
-    return query._replace(sources=sources, reads=query.reads or relation.reads)
+    return query._replace(
+        sources=sources, reading=query.reading._replace(done=query.reading.done or relation.reads)
+    )
 
 
 @place("SCHEMA_NAME")
@@ -131,7 +133,7 @@ def end_from(query: Query, _text: bytes) -> Query | None:
     ended = end_joined(query)
     ended = (
         None
-        if ended is None or star_room(ended) or ended.lacks_table()
+        if ended is None or star_room(ended) or ended.reading.lacks()
         else leave_needs(ended._replace(phase="where", join=ended.join._replace(side=""), log=()))
     )
     if ended is None:

@@ -12,7 +12,16 @@ from stackmask.grammar.sql.scope.postgres.names import read_name
 from stackmask.grammar.sql.scope.shared.actions import KEPT, Places, entering
 from stackmask.grammar.sql.scope.shared.relations import Relation
 from stackmask.grammar.sql.scope.shared.star_width import list_fits, star_room
-from stackmask.grammar.sql.scope.shared.state import MAX_DEPTH, Definition, Item, Query, Source, Target
+from stackmask.grammar.sql.scope.shared.state import (
+    MAX_DEPTH,
+    Definition,
+    Item,
+    Query,
+    Reading,
+    Source,
+    Target,
+    cte_shadow,
+)
 from stackmask.grammar.sql.scope.shared.tables import must_read_next
 
 PLACES: Final[Places] = {}
@@ -37,10 +46,12 @@ def open_query(query: Query, _text: bytes) -> Query | None:
 @reads_at_most(0)
 def open_operand(query: Query, _text: bytes) -> Query | None:
     """Begin a part of a set operation that stands in parentheses."""
-    if query.depth > MAX_DEPTH - query.owes_table:
+    if query.depth > MAX_DEPTH - query.reading.owes:
         return None
     part = query.new_part()._replace(with_recursive=query.with_recursive, parts=query.parts + 1)
-    return _inner(part, "operand", query.expect)._replace(banned=query.banned, owes_table=query.owes_table)
+    return _inner(part, "operand", query.expect)._replace(
+        banned=query.banned, reading=Reading(query.reading.owes)
+    )
 
 
 @place("EXISTS_OPEN")
@@ -74,7 +85,7 @@ def open_derived(query: Query, _text: bytes) -> Query | None:
     if query.has_star():
         banned |= query.banned
     kind = "lateral" if query.phase == "lateral" else "derived"
-    return _inner(query, kind, star_room(query))._replace(banned=banned, owes_table=owes)
+    return _inner(query, kind, star_room(query))._replace(banned=banned, reading=Reading(owes))
 
 
 @place("WITH_RECURSIVE")
@@ -89,7 +100,7 @@ def begin_recursive(query: Query, _text: bytes) -> Query:
 def name_cte(query: Query, text: bytes) -> Query | None:
     """Name a CTE; it must not hide anything."""
     name = read_name(text)
-    if name in query.visible_relations() or name in query.cte_shadow():
+    if name in query.visible_relations() or name in cte_shadow(query):
         return None
     return query._replace(defined=Definition(name))
 
@@ -123,10 +134,10 @@ def close_query(query: Query, _text: bytes) -> Query | None:
     if query.kind == "cte":
         assert up.defined.name is not None
         names = up.defined.columns or [item.name for item in head]
-        relation = Relation.of_columns(up.defined.name, names, query.reads)
+        relation = Relation.of_columns(up.defined.name, names, query.reading.done)
         return up._replace(ctes=(*up.ctes, relation), defined=Definition())
-    if query.reads:
-        up = up._replace(reads=True)
+    if query.reading.done:
+        up = up._replace(reading=up.reading._replace(done=True))
     if query.kind in ("derived", "lateral"):
         relation = Relation.of_columns("", [item.name for item in head])
         return up._replace(sources=(*up.sources, Source("", relation)), phase="from")
@@ -246,7 +257,7 @@ def end_targets(query: Query, text: bytes) -> Query | None:
 @reads_at_most(KEPT)
 def end_bare(query: Query, text: bytes) -> Query | None:
     """End a select list without FROM."""
-    if query.phase != "bare" or query.lacks_table():
+    if query.phase != "bare" or query.reading.lacks():
         return None
     if query.expect is not None and len(query.items) + 1 != query.expect:
         return None

@@ -105,7 +105,7 @@ def _rest_of_name(missing: Missing, begun: str) -> str | None:
 @lru_cache(maxsize=64)  # of the states that a search meets next to each other; they keep their catalogs alive
 def _missing(scope: Query) -> Missing:
     # where a table must be read, what the grammar could end without one owes as much as what it ends with FROM
-    asks = scope.phase in BEFORE_TABLES or (scope.phase in ("start", "bare") and scope.lacks_table())
+    asks = scope.phase in BEFORE_TABLES or (scope.phase in ("start", "bare") and scope.reading.lacks())
     alias, tables = _missing_tables(scope) if asks else ("", ())
     groups = _missing_groups(scope) if scope.phase in BEFORE_GROUPS else ()
     return Missing(_missing_columns(scope), alias, tables, groups)
@@ -121,7 +121,7 @@ def _missing_columns(scope: Query) -> int:
 def _missing_tables(scope: Query) -> tuple[str, tuple[Table, ...]]:
     """Return a name for the last table, and the tables that are not there yet."""
     needs, columns = _unmet(scope)
-    lacks = scope.lacks_table() or not scope.sources
+    lacks = scope.reading.lacks() or not scope.sources
     if not needs and not columns and not lacks:
         return "", ()
     suppliers = _suppliers(scope)

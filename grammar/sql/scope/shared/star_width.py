@@ -7,7 +7,7 @@ from stackmask.grammar.sql.scope.shared.state import MAX_DEPTH, Query
 
 def star_fits(query: Query) -> bool:
     """Tell whether a star may be selected here: it is the only one, and leaves no column over, where that counts."""
-    if query.owes_table and query.depth >= MAX_DEPTH:  # no query in FROM could have what no table has
+    if query.reading.owes and query.depth >= MAX_DEPTH:  # no query in FROM could have what no table has
         return False
     return query.expect is None or (not query.has_star() and len(query.items) < query.expect)
 

@@ -126,6 +126,17 @@ class Grouping(NamedTuple):
     expressions: frozenset[Hashable] = frozenset()
 
 
+class Reading(NamedTuple):
+    """``owes``: each part must read a table of the schema. ``done``: the part does, or a query within it; else any part."""
+
+    owes: bool = False
+    done: bool = False
+
+    def lacks(self) -> bool:
+        """Return whether the part must read a table, and does not yet."""
+        return self.owes and not self.done
+
+
 class _Fields(NamedTuple):
     """The fields of :class:`Query`."""
 
@@ -155,8 +166,7 @@ class _Fields(NamedTuple):
     qualifier: str | None = None
     in_aggregate: int = 0
     in_window: int = 0
-    owes_table: bool = False  # each part must read a table of the schema
-    reads: bool = False  # the part does, or a query within it; without that duty, any part
+    reading: Reading = Reading()
     # PostgreSQL, see `postgres/grouping.py`
     with_recursive: bool = False
     distinct: bool = False
@@ -194,13 +204,8 @@ class Query(_Fields):
             parts=self.parts,
             banned=self.banned,
             expect=self.expect,
-            owes_table=self.owes_table,
-            reads=self.reads and not self.owes_table,
+            reading=self.reading._replace(done=self.reading.done and not self.reading.owes),
         )
-
-    def lacks_table(self) -> bool:
-        """Return whether the part must read a table, and does not yet."""
-        return self.owes_table and not self.reads
 
     def counts(self) -> Counter[str]:
         """Return how many tables of FROM have each name; columns made one count once."""
@@ -219,21 +224,11 @@ class Query(_Fields):
 
     def visible_relations(self) -> dict[str, Relation]:
         """Return what FROM may name: tables and CTEs, which hide tables."""
-        hidden = self.cte_shadow()
+        hidden = cte_shadow(self)
         found = {name: relation for name, relation in self.catalog.relations.items() if name not in hidden}
         for relation in self.ctes:
             found[relation.name] = relation
         return found
-
-    def cte_shadow(self) -> frozenset[str]:
-        """Return the names of CTEs being defined, which are no tables inside of themselves."""
-        names = set()
-        query: Query | None = self
-        while query is not None:
-            if query.defined.name is not None:
-                names.add(query.defined.name)
-            query = query.up
-        return frozenset(names)
 
     def __owed__(self, begun: str | None) -> Owed:
         """Return what FROM and GROUP BY still need, where a name was begun: see `owed.py`."""
@@ -269,6 +264,17 @@ def usable_of(sources: tuple[Source, ...]) -> frozenset[str]:
 @lru_cache(maxsize=4096)
 def _usable(relations: tuple[Relation, ...]) -> frozenset[str]:
     return frozenset[str]().union(*(relation.usable_names for relation in relations))
+
+
+def cte_shadow(query: Query) -> frozenset[str]:
+    """Return the names of CTEs being defined, which are no tables inside of themselves."""
+    names = set()
+    scope: Query | None = query
+    while scope is not None:
+        if scope.defined.name is not None:
+            names.add(scope.defined.name)
+        scope = scope.up
+    return frozenset(names)
 
 
 def scopes(query: Query) -> Iterator[tuple[int, Query]]:

@@ -28,7 +28,7 @@ def listed_relations(scope: Query) -> dict[str, Relation]:
 
 def must_read_next(query: Query) -> bool:
     """Return whether FROM must name a table before anything else: a star may leave no room for another one after it."""
-    return query.lacks_table() and (star_room(query) is not None or query.depth >= MAX_DEPTH)
+    return query.reading.lacks() and (star_room(query) is not None or query.depth >= MAX_DEPTH)
 
 
 def readable(query: Query) -> frozenset[str]:

@@ -63,7 +63,7 @@ def take_table(query: Query, text: bytes) -> Query | None:
         merged = relation.names & frozenset(query.counts())
     return query._replace(
         sources=(*query.sources, Source(name, relation, False, merged)),
-        reads=query.reads or relation.reads,
+        reading=query.reading._replace(done=query.reading.done or relation.reads),
         recursive=query.recursive or recursive,
     )
 
@@ -149,7 +149,7 @@ def end_from(query: Query, _text: bytes) -> Query | None:
 def _after_from(query: Query) -> Query | None:
     """Return the query after FROM; None if it may not end yet. What it does with a name is a condition of ``without_name``."""
     ended = end_joined(query)
-    if ended is None or star_room(ended) or ended.lacks_table():
+    if ended is None or star_room(ended) or ended.reading.lacks():
         return None
     ended = leave_needs(ended._replace(phase="where"))
     if ended is None:

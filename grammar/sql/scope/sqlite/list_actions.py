@@ -81,7 +81,7 @@ def end_targets(query: Query, text: bytes) -> Query | None:
 @reads_at_most(KEPT)
 def end_bare(query: Query, text: bytes) -> Query | None:
     """End a select list without FROM."""
-    if query.phase != "bare" or query.lacks_table():
+    if query.phase != "bare" or query.reading.lacks():
         return None
     if query.expect is not None and len(query.items) + 1 != query.expect:
         return None

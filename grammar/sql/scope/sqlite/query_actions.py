@@ -8,7 +8,15 @@ from stackmask.grammar.ir import never_forbids, reads_at_most
 from stackmask.grammar.sql.scope.shared.actions import KEPT, NAMED, Places, entering
 from stackmask.grammar.sql.scope.shared.relations import Relation, fold, read_name
 from stackmask.grammar.sql.scope.shared.star_width import star_room
-from stackmask.grammar.sql.scope.shared.state import MAX_DEPTH, Definition, Item, Query, Source
+from stackmask.grammar.sql.scope.shared.state import (
+    MAX_DEPTH,
+    Definition,
+    Item,
+    Query,
+    Reading,
+    Source,
+    cte_shadow,
+)
 from stackmask.grammar.sql.scope.shared.tables import must_read_next
 
 PLACES: Final[Places] = {}
@@ -55,14 +63,14 @@ def open_derived(query: Query, _text: bytes) -> Query | None:
     banned = frozenset(name for name in query.needs.columns | query.needs.strings if counts[name])
     if query.has_star():
         banned |= query.banned
-    return _inner(query, "derived", star_room(query))._replace(banned=banned, owes_table=owes)
+    return _inner(query, "derived", star_room(query))._replace(banned=banned, reading=Reading(owes))
 
 
 @place("CTE_NAME")
 def name_cte(query: Query, text: bytes) -> Query | None:
     """Name a CTE; it must not hide anything."""
     name = fold(text.decode())
-    if name in query.visible_relations() or name in query.cte_shadow():
+    if name in query.visible_relations() or name in cte_shadow(query):
         return None
     return query._replace(defined=Definition(name))
 
@@ -96,10 +104,10 @@ def close_query(query: Query, _text: bytes) -> Query | None:
     if query.kind == "cte":
         assert up.defined.name is not None
         names = up.defined.columns or [item.name for item in head]
-        relation = Relation.of_query(up.defined.name, names, query.reads)
+        relation = Relation.of_query(up.defined.name, names, query.reading.done)
         return up._replace(ctes=(*up.ctes, relation), defined=Definition())
-    if query.reads:
-        up = up._replace(reads=True)
+    if query.reading.done:
+        up = up._replace(reading=up.reading._replace(done=True))
     if query.kind == "derived":
         relation = Relation.of_query("", [item.name for item in head])
         return up._replace(sources=(*up.sources, Source("", relation)))
@@ -128,7 +136,7 @@ def begin_bare(query: Query, _text: bytes) -> Query:
 @reads_at_most(0)
 def check_values(query: Query, _text: bytes) -> Query | None:
     """Begin the word VALUES, whose rows come from no table."""
-    return None if query.owes_table else query
+    return None if query.reading.owes else query
 
 
 @place("VALUES_WORD")
