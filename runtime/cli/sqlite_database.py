@@ -23,6 +23,7 @@ READING: Final = frozenset(
     {sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ, sqlite3.SQLITE_FUNCTION, sqlite3.SQLITE_RECURSIVE}
 )
 UNSAFE: Final = frozenset({"load_extension", "fts3_tokenizer", "edit", "readfile", "writefile"})
+DOUBLE_QUOTED_STRINGS: Final = 1013  # SQLITE_DBCONFIG_DQS_DML
 TOO_LONG: Final = "string or blob too big"
 REFUSED: Final = (
     "not authorized",
@@ -45,10 +46,10 @@ class SQLiteDatabase:
         self._clock = clock
         self._connection = open_table_file(path) if is_table_file(path) else open_file(path)
         try:
-            if hasattr(
-                self._connection, "setconfig"
-            ):  # Python 3.12; before it the grammar alone sees to this
-                self._connection.setconfig(sqlite3.SQLITE_DBCONFIG_DQS_DML, False)
+            # Python 3.12 and later; before, the grammar alone sees to this
+            setconfig = getattr(self._connection, "setconfig", None)
+            if setconfig is not None:
+                setconfig(DOUBLE_QUOTED_STRINGS, False)
             # virtual tables connect when the schema is read: some of them prepare writes there, though they make none
             self.schema = read_connection(self._connection)
             if not self.schema.tables:
