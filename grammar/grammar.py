@@ -222,7 +222,7 @@ class Grammar(metaclass=Suggesting):
         def read() -> Grammar:
             check_text("the grammar", text)
             options: Any = {"flavor": flavor, "on_unsupported": on_unsupported, "given": parts}
-            loaded, report = load_lark(text, name=name, base=folder, start=start, **options)
+            loaded, report, *_ = load_lark(text, name=name, base=folder, start=start, **options)
             grammar = _of_parts(Directives.of(loaded, given), parts.values())
             grammar.report = report
             return grammar

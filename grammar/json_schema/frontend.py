@@ -102,6 +102,7 @@ def schema_rules(
     ``write``: what makes the rules of the values.
     Raises: SchemaError and its subclasses.
     """
+    given = dict(locals())
     of_type = type(source) is not dict and is_type(source)
     options = (
         profile,
@@ -167,21 +168,14 @@ def schema_rules(
         report.add("narrowed", "", "", EXTRA_KEYS)
     rules = _spelled(rules, blanks, spelling, numbers == "plain")
 
-    given = {
-        "draft": None if chosen.draft is None else draft or chosen.draft.name,
-        "resources": resources,
-        "formats": formats,
-        "whitespace": whitespace,
-        "property_order": property_order,
-        "on_unsupported": on_unsupported,
+    given |= {
         "spelling": spelling,
         "numbers": numbers,
-        "extra_keys": extra_keys,
-        "profile": profile,
-        "write": write,
+        "dialect": None,
+        "draft": asked.draft and asked.draft.name,
     }
-    kind = source if of_type else None
-    report.options = partial(_note_options, rules, kind, given, blanks)
+    del given["source"]
+    report.options = partial(_note_options, rules, source if of_type else None, given, blanks)
     if key is not None and work is not None:
         remember(key, blanks, rules, report, work.done - before)
     return rules, report

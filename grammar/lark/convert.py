@@ -12,30 +12,16 @@ from functools import cache, partial
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
+from stackmask.grammar import ir
 from stackmask.grammar.ebnf.layout import WIDTH, lay_out
 from stackmask.grammar.ebnf.parser import parse_module
 from stackmask.grammar.ebnf.syntax import Leaf
-from stackmask.grammar.ir import (
-    ANY_CHAR,
-    EPSILON,
-    NOTHING,
-    CharClass,
-    Choice,
-    Complement,
-    Expr,
-    Intersection,
-    Literal,
-    Repeat,
-    RuleRef,
-    Sequence,
-    TokenTerminal,
-)
+from stackmask.grammar.ir import CharClass, Expr, Literal, RuleRef, Sequence
 from stackmask.grammar.ir.build import repeat
 from stackmask.grammar.ir.dump import dump_expr
-from stackmask.grammar.lark.frontend import Lowered, OnUnsupported, lower_lark
+from stackmask.grammar.lark.frontend import LoadedLark, OnUnsupported, load_lark
 from stackmask.grammar.lark.lower import Lowering, Scope
 from stackmask.grammar.lark.modules import File
-from stackmask.grammar.lark.report import LarkReport, Notes
 from stackmask.grammar.lark.syntax import Definition, Group, Name, Node, Pattern, Text
 from stackmask.grammar.lark.tokens import read_tokens
 from stackmask.grammar.source.charclass import Ranges, negate, normalize
@@ -47,7 +33,7 @@ MANY: Final = 8  # ranges of a class, for which there may be a name
 NAMED: Final = (r"\p{L}\p{N}_", r"\p{Nd}")  # what `\w` and `\d` are in Lark
 _COMMENT: Final = re.compile(r"(?://|#)[^\n]*")
 _WORD: Final = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
-_SINGLE: Final = (Literal, CharClass, RuleRef, TokenTerminal, Intersection, Complement)
+_SINGLE: Final = (Literal, CharClass, RuleRef, ir.TokenTerminal, ir.Intersection, ir.Complement)
 
 
 class Converted(NamedTuple):
@@ -69,12 +55,13 @@ def to_ebnf(
     from stackmask.grammar.grammar import Grammar
 
     grammar = Grammar.from_lark(text, start, name=name, base=base, on_unsupported=on_unsupported)
-    _ = grammar.normalized
-    assert isinstance(grammar.report, LarkReport)
+    _ = grammar.normalized  # what is wrong with it is said of this text, not of the one that is made
     for is_whole in (True, False):
         try:
             rules = partial(_Rules, is_whole)
-            made = lower_lark(text, name, base, start, "python", on_unsupported, (), Notes(), rules)
+            made = load_lark(
+                text, name=name, base=base, start=start, on_unsupported=on_unsupported, lowering=rules
+            )
             writer = _Writer(made)
             found = lay_out(writer.text(), name=name)
             _ = Grammar.from_ebnf(found).normalized
@@ -82,7 +69,7 @@ def to_ebnf(
         except GrammarError:
             if not is_whole:
                 raise
-    notes = [str(note) for note in grammar.report.notes]
+    notes = [str(note) for note in made.report.notes]
     for one in writer.left_out:
         line, column = line_and_column(text, one.span.start)
         reason = "nothing leads to it, or it is written out where it is used"
@@ -148,13 +135,13 @@ class _Rules(Lowering):
 class _Writer:
     """Writes the rules in the order of the first file, those of other files after them."""
 
-    def __init__(self, made: Lowered) -> None:
+    def __init__(self, made: LoadedLark) -> None:
         assert isinstance(made.lowering, _Rules)
-        self.made, self.rules, self.root = made, made.lowering, made.loader.root
-        self.parts = made.loader.parts
+        self.start, self.rules, self.root = made.start, made.lowering, made.lowering.loader.root
+        self.parts = made.lowering.loader.parts
         self.skips = bool(self.root.module.ignored)
         self.taken = {ROOT: 2} if made.start != ROOT else {}
-        entries, own = made.loader.entries, {one.name for one in self.root.module.definitions}
+        entries, own = made.lowering.entries, {one.name for one in self.root.module.definitions}
         self.done: set[str] = set()
         self.left_out: list[Definition] = []
         self.classes: dict[str, str] = {}
@@ -238,11 +225,11 @@ class _Writer:
 
     def alternatives(self, definition: Definition) -> list[tuple[int, str]]:
         """Return the alternatives of a rule with their places, or nothing in the place of its whole body."""
-        bodies = self.made.loader.entries[definition.name].bodies
+        bodies = self.rules.entries[definition.name].bodies
         node, body = definition.body, self.rules.rules.get(definition.name)
         if body is None or bodies != [(node, self.root)] or not (isinstance(node, Group) and node.op == "|"):
             return [(0, "")]
-        if not isinstance(body.body, Choice) or self.names[definition.name].isupper():
+        if not isinstance(body.body, ir.Choice) or self.names[definition.name].isupper():
             return [(0, "")]  # those of a terminal are in another order
         pairs = zip(node.items, body.body.items, strict=True)
         return [(item.span.start, self.expr(expr)) for item, expr in pairs]
@@ -252,7 +239,7 @@ class _Writer:
         self.done.add(name)
         written = self.names[name]
         line = f"{written} ::= {body or self.expr(self.rules.rules[name].body, written.isupper())}"
-        return f"{ROOT} ::= {written}\n{line}" if name == self.made.start != ROOT else line
+        return f"{ROOT} ::= {written}\n{line}" if name == self.start != ROOT else line
 
     # -- expressions ------------------------------------------------------------------------------
 
@@ -270,14 +257,14 @@ class _Writer:
                 return RuleRef(self.part(expr.name) or self.names.get(expr.name, expr.name))
             written = self.rules.written.get(terminal)
             return RuleRef(written) if written else self.spelled(terminal)
-        if isinstance(expr, CharClass) and expr != ANY_CHAR:
+        if isinstance(expr, CharClass) and expr != ir.ANY_CHAR:
             return RuleRef(self.char_class(expr.ranges))
         if isinstance(expr, Sequence) and self.joins:
             items = tuple(_joined(expr.items))
             return items[0] if len(items) == 1 else Sequence(items)
-        if isinstance(expr, Repeat) and isinstance(expr.item, Repeat):
+        if isinstance(expr, ir.Repeat) and isinstance(expr.item, ir.Repeat):
             return repeat(expr.item, expr.min, expr.max)
-        return RuleRef('("a" & "b")') if expr == NOTHING else expr
+        return RuleRef('("a" & "b")') if expr == ir.NOTHING else expr
 
     def char_class(self, ranges: Ranges) -> str:
         """Return a class of characters, as what is in it or as what is not; of a long one the name of its rule."""
@@ -320,7 +307,7 @@ def _joined(items: tuple[Expr, ...]) -> Iterator[Expr]:
     """Yield the items of a terminal, words that ignore case as one."""
     run: list[Expr] = []
     letters = ""
-    for item in (*items, EPSILON):
+    for item in (*items, ir.EPSILON):
         letter = _letter(item)
         if letter:
             run.append(item)
@@ -331,7 +318,7 @@ def _joined(items: tuple[Expr, ...]) -> Iterator[Expr]:
         else:
             yield from run
         run, letters = [], ""
-        if item is not EPSILON or len(items) == 1:
+        if item is not ir.EPSILON or len(items) == 1:
             yield item
 
 

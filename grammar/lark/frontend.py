@@ -29,15 +29,8 @@ OnUnsupported = Literal["error", "relax"]
 class LoadedLark(NamedTuple):
     loaded: Loaded
     report: LarkReport
-
-
-class Lowered(NamedTuple):
-    """A text whose rules are made. ``start``: of the text. ``begin``: the rule to begin with, maybe one around it."""
-
-    loader: Loader
     lowering: Lowering
     start: str
-    begin: str
 
 
 def load_lark(
@@ -49,34 +42,15 @@ def load_lark(
     flavor: Flavor = "python",
     on_unsupported: OnUnsupported = "error",
     given: Collection[str] = (),
+    lowering: Callable[[Loader, Terminals, Notes, bool], Lowering] = Lowering,
 ) -> LoadedLark:
     """Make the rules of a Lark text.
 
     ``base``: the folder that ``%import .file`` is relative to. ``start``: None means ``start`` if there is such a rule,
     else the first one. ``flavor``: whose regular expressions. ``on_unsupported``: "relax" takes what is declared only for
-    nothing. ``given``: names of grammars that `@name` may use.
+    nothing. ``given``: names of grammars that `@name` may use. ``lowering``: what makes the rules.
     Raises: GrammarError with the problems of all files at once.
     """
-    notes = Notes()
-    loader, lowering, first, begin = lower_lark(text, name, base, start, flavor, on_unsupported, given, notes)
-    rules = RuleSet(lowering.rules, begin, (), tuple(loader.sources))
-    parts = loader.parts
-    parts.update((f"%grammar.{one}", Part("grammar", one, loader.entries[first].span)) for one in given)
-    return LoadedLark(Loaded(rules, parts), notes.report(loader.sources, unused_names(loader, first)))
-
-
-def lower_lark(
-    text: str,
-    name: str,
-    base: Path | None,
-    start: str | None,
-    flavor: Flavor,
-    on_unsupported: OnUnsupported,
-    given: Collection[str],
-    notes: Notes,
-    lowering: Callable[[Loader, Terminals, Notes, bool], Lowering] = Lowering,
-) -> Lowered:
-    """Read a text and make its rules with ``lowering``; else as ``load_lark``."""
     if on_unsupported not in ("error", "relax"):
         raise ArgumentError(f"`on_unsupported` is {on_unsupported!r:.60}, not error or relax")
     if flavor not in FLAVORS:
@@ -89,6 +63,7 @@ def lower_lark(
     if loader.root.problems.found:
         _stop_on_another_language(loader)
     _stop_on_problems(loader)
+    notes = Notes()
     for file in loader.files:
         for span, what, reason in file.module.notes:
             notes.add("annotation", span, what, reason)
@@ -97,7 +72,11 @@ def lower_lark(
     begin = lowered.run(first)
     _check_rest(loader, terminals, lowered)
     _stop_on_problems(loader)
-    return Lowered(loader, lowered, first, begin)
+    rules = RuleSet(lowered.rules, begin, (), tuple(loader.sources))
+    parts = loader.parts
+    parts.update((f"%grammar.{one}", Part("grammar", one, loader.entries[first].span)) for one in given)
+    report = notes.report(loader.sources, unused_names(loader, first))
+    return LoadedLark(Loaded(rules, parts), report, lowered, first)
 
 
 def _choose_start(loader: Loader, start: str | None) -> str:

@@ -122,9 +122,7 @@ def generate(
 @app.command()
 @reporting
 def sql(
-    question: Annotated[
-        str | None, typer.Argument(help="A question about the data, in plain English.")
-    ] = None,
+    question: Annotated[str | None, typer.Argument(help="A question, in plain English.")] = None,
     db: Annotated[
         str | None,
         typer.Option(
@@ -196,9 +194,7 @@ def check(
     regex: AsRegex = False,
     profile: Profile = "model",
     text: Annotated[str | None, typer.Option("--text", help="The text to check.")] = None,
-    file: Annotated[
-        Path | None, typer.Option("--file", help="A file to check (- for standard input).")
-    ] = None,
+    file: Annotated[Path | None, typer.Option("--file", help="A file to check (- for stdin).")] = None,
 ) -> None:
     """Check a grammar, and optionally whether it accepts a text. If not, show where and why.
 
@@ -252,16 +248,12 @@ def fmt(
 @app.command()
 @reporting
 def convert(
-    file: Annotated[Path, typer.Argument(help="A Lark or GBNF grammar (- for standard input).")],
-    start: Annotated[
-        str | None, typer.Option("--start", help="The start rule of a Lark grammar (default: `start`).")
-    ] = None,
+    file: Annotated[Path, typer.Argument(help="A Lark or GBNF grammar (- for stdin).")],
+    start: Annotated[str | None, typer.Option("--start", help="Start rule of a Lark grammar.")] = None,
     made: Annotated[
-        Path | None, typer.Option("--output", "-o", help="Write to this file instead of standard output.")
+        Path | None, typer.Option("--output", "-o", help="The output file (default: stdout).")
     ] = None,
-    relax: Annotated[
-        bool, typer.Option("--relax", help="Treat terminals that are only declared (%declare) as empty.")
-    ] = False,
+    relax: Annotated[bool, typer.Option("--relax", help="Let %declare define empty terminals.")] = False,
 ) -> None:
     """Convert a Lark or GBNF grammar to EBNF with the same meaning. Comments are kept.
 
@@ -296,9 +288,7 @@ def sample(
 @reporting
 def diagram(
     grammar: Annotated[str, typer.Argument(help=NAMES)],
-    file: Annotated[
-        Path, typer.Option("--output", "-o", help="The file to write: an .svg picture or an .html page.")
-    ],
+    file: Annotated[Path, typer.Option("--output", "-o", help="An .svg picture or an .html page.")],
     start: Start = None,
     regex: AsRegex = False,
     profile: Profile = "model",
@@ -317,9 +307,7 @@ def diagram(
 def trace(
     grammar: Annotated[str, typer.Argument(help=NAMES)],
     text: Annotated[list[str] | None, typer.Option("--text", help="The text to trace; repeatable.")] = None,
-    file: Annotated[
-        Path | None, typer.Option("--file", help="A file with the text (- for standard input).")
-    ] = None,
+    file: Annotated[Path | None, typer.Option("--file", help="A file with the text (- for stdin).")] = None,
     start: Start = None,
     regex: AsRegex = False,
     profile: Profile = "model",
@@ -361,13 +349,9 @@ def play(
             help="The grammar to start with: a file, a bundled grammar, a schema or /a regular expression/."
         ),
     ] = None,
-    text: Annotated[
-        str | None, typer.Option("--text", help="The text to start with (default: a random one).")
-    ] = None,
+    text: Annotated[str | None, typer.Option("--text", help="The text to start with.")] = None,
     model: Model = None,
-    port: Annotated[
-        int, typer.Option("--port", min=0, max=65_535, help="The port (0 for any free one).")
-    ] = 8765,
+    port: Annotated[int, typer.Option("--port", min=0, max=65_535, help="0 for any free port.")] = 8765,
     opens: Annotated[bool, typer.Option("--open/--no-open", help="Open the page in a browser.")] = True,
 ) -> None:
     """Open a playground in the browser. Edit a grammar and a text, and see diagnostics, tokens and diagrams as you type.
@@ -456,11 +440,9 @@ def compare(
     peers: Annotated[
         bool, typer.Option("--peers/--no-peers", help="Include the other libraries that are installed.")
     ] = True,
-    json_file: Annotated[
-        Path | None, typer.Option("--json", help="Write all measurements to this file.")
-    ] = None,
+    json_file: Annotated[Path | None, typer.Option("--json", help="Write all results to this file.")] = None,
     plot: Annotated[
-        Path | None, typer.Option("--plot", help="Plot the measurements to this .svg, .png or .pdf file.")
+        Path | None, typer.Option("--plot", help="Plot the results to this .svg, .png or .pdf file.")
     ] = None,
 ) -> None:
     """Compare engines on one language. They are the pushdown engine, the finite-state mode and other libraries.
@@ -532,9 +514,7 @@ def audit(
     out: Annotated[
         Path, typer.Option("--out", help="The folder for results; an unfinished audit there is resumed.")
     ] = Path("audit"),
-    count: Annotated[
-        int, typer.Option("--sample", min=0, help="Number of cases to audit, at random (0: all).")
-    ] = 0,
+    count: Annotated[int, typer.Option("--sample", min=0, help="Size of a random sample; 0: all.")] = 0,
     seed: Annotated[int, typer.Option("--seed", min=0, help="Seed for everything random.")] = 0,
     budget: Annotated[
         float | None, typer.Option("--budget", min=1.0, help="Stop the audit after this many seconds.")
@@ -566,9 +546,7 @@ def audit(
 def serve(
     model: Model = None,
     host: Annotated[str, typer.Option("--host", help="The address to listen on.")] = "127.0.0.1",
-    port: Annotated[
-        int, typer.Option("--port", min=0, max=65_535, help="The port (0 for any free one).")
-    ] = 8000,
+    port: Annotated[int, typer.Option("--port", min=0, max=65_535, help="0 for any free port.")] = 8000,
     name: Annotated[
         str | None, typer.Option("--name", help="The model name for clients (default: its own).")
     ] = None,
@@ -577,7 +555,7 @@ def serve(
         typer.Option("--style", help="The format of tool calls, if the chat template does not show it."),
     ] = None,
     concurrency: Annotated[
-        int, typer.Option("--concurrency", min=1, max=256, help="Maximum number of concurrent requests.")
+        int, typer.Option("--concurrency", min=1, max=256, help="Maximum concurrent requests.")
     ] = 4,
 ) -> None:
     """Serve a model over the OpenAI API to try structured outputs. Not meant for production."""

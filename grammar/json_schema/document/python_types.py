@@ -323,17 +323,16 @@ def _decimal(schema: Any) -> dict[str, Any]:
 
 def narrowings_of(schema: Any) -> list[str]:
     """Return what the schema of a type leaves out. Cost: linear."""
-    found: dict[str, None] = {}
-    todo, seen = [schema], set()
+    found: set[str] = set()
+    todo: list[Any] = [schema]
+    seen: set[int] = set()
     while todo:
         one = todo.pop()
-        if id(one) in seen or not isinstance(one, dict | list):
-            continue
-        seen.add(id(one))
-        todo += one.values() if isinstance(one, dict) else one
-        for keyword, words, text in NARROWINGS if isinstance(one, dict) else ():
-            if one.get(keyword) in words:
-                found[text] = None
+        if isinstance(one, dict | list) and id(one) not in seen:
+            seen.add(id(one))
+            todo += one.values() if isinstance(one, dict) else one
+        if isinstance(one, dict):
+            found.update(text for keyword, words, text in NARROWINGS if one.get(keyword) in words)
     return [text for *_, text in NARROWINGS if text in found]
 
 
