@@ -17,7 +17,7 @@ from stackmask.grammar.ebnf.layout import WIDTH, lay_out
 from stackmask.grammar.ebnf.parser import parse_module
 from stackmask.grammar.ebnf.syntax import Leaf
 from stackmask.grammar.ir import CharClass, Expr, Literal, RuleRef, Sequence
-from stackmask.grammar.ir.build import repeat
+from stackmask.grammar.ir.build import choice, is_nothing, repeat
 from stackmask.grammar.ir.dump import dump_expr
 from stackmask.grammar.lark.frontend import LoadedLark, OnUnsupported, load_lark
 from stackmask.grammar.lark.lower import Lowering, Scope
@@ -229,7 +229,9 @@ class _Writer:
         node, body = definition.body, self.rules.rules.get(definition.name)
         if body is None or bodies != [(node, self.root)] or not (isinstance(node, Group) and node.op == "|"):
             return [(0, "")]
-        if not isinstance(body.body, ir.Choice) or self.names[definition.name].isupper():
+        if not isinstance(body.body, ir.Choice) or any(map(is_nothing, body.body.items)):
+            return [(0, "")]
+        if self.names[definition.name].isupper():
             return [(0, "")]  # those of a terminal are in another order
         pairs = zip(node.items, body.body.items, strict=True)
         return [(item.span.start, self.expr(expr)) for item, expr in pairs]
@@ -264,7 +266,7 @@ class _Writer:
             return items[0] if len(items) == 1 else Sequence(items)
         if isinstance(expr, ir.Repeat) and isinstance(expr.item, ir.Repeat):
             return repeat(expr.item, expr.min, expr.max)
-        return RuleRef('("a" & "b")') if expr == ir.NOTHING else expr
+        return choice(expr.items) if isinstance(expr, ir.Choice) else expr  # without what matches nothing
 
     def char_class(self, ranges: Ranges) -> str:
         """Return a class of characters, as what is in it or as what is not; of a long one the name of its rule."""
