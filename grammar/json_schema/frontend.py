@@ -238,7 +238,7 @@ def _note_options(
     """Yield what options leave out: of those without which the rules of the type or the schema are others."""
     spelling, numbers = given["spelling"], given["numbers"]
     compact = Whitespace.of(COMPACT)
-    said = [
+    said: list[tuple[Any, dict[str, Any]]] = [
         (
             blanks.note and f"whitespace: {blanks.note}",
             {"whitespace": None if blanks == compact else COMPACT},
