@@ -25,7 +25,7 @@ from stackmask.grammar.lark.modules import File
 from stackmask.grammar.lark.syntax import Definition, Group, Name, Node, Pattern, Text
 from stackmask.grammar.lark.tokens import read_tokens
 from stackmask.grammar.source.charclass import Ranges, negate, normalize
-from stackmask.grammar.source.diagnostics import Collector, GrammarError, line_and_column
+from stackmask.grammar.source.diagnostics import Collector, line_and_column
 from stackmask.grammar.source.work import spend
 
 ROOT: Final = "root"  # where EBNF begins
@@ -44,31 +44,24 @@ class Converted(NamedTuple):
 
 
 def to_ebnf(
-    text: str, start: str | None = None, *, name: str, base: Path | None, on_unsupported: OnUnsupported
+    text: str,
+    start: str | None = None,
+    *,
+    name: str,
+    base: Path | None,
+    on_unsupported: OnUnsupported,
+    is_whole: bool,
 ) -> Converted:
-    """Return a Lark text in EBNF; the arguments are those of ``Grammar.from_lark``.
+    """Return a Lark text in EBNF; the arguments are those of ``load_lark``.
 
-    What the start rule does not lead to is left out, and noted, if some of it means nothing in EBNF.
+    ``is_whole``: with all definitions, else with those that the start rule leads to, and a note for the others.
     Raises: GrammarError with all that is wrong with the text, or cannot be converted, each with its place.
-    Cost: about that of reading it four times.
+    Cost: about that of reading it twice.
     """
-    from stackmask.grammar.grammar import Grammar
-
-    grammar = Grammar.from_lark(text, start, name=name, base=base, on_unsupported=on_unsupported)
-    _ = grammar.normalized  # what is wrong with it is said of this text, not of the one that is made
-    for is_whole in (True, False):
-        try:
-            rules = partial(_Rules, is_whole)
-            made = load_lark(
-                text, name=name, base=base, start=start, on_unsupported=on_unsupported, lowering=rules
-            )
-            writer = _Writer(made)
-            found = lay_out(writer.text(), name=name)
-            _ = Grammar.from_ebnf(found).normalized
-            break
-        except GrammarError:
-            if not is_whole:
-                raise
+    rules = partial(_Rules, is_whole)
+    made = load_lark(text, name=name, base=base, start=start, on_unsupported=on_unsupported, lowering=rules)
+    writer = _Writer(made)
+    found = lay_out(writer.text(), name=name)
     notes = [str(note) for note in made.report.notes]
     for one in writer.left_out:
         line, column = line_and_column(text, one.span.start)

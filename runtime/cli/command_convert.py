@@ -7,11 +7,35 @@ from pathlib import Path
 
 from stackmask.grammar.ebnf.layout import lay_out
 from stackmask.grammar.grammar import Grammar
+from stackmask.grammar.lark.convert import Converted, to_ebnf
 from stackmask.grammar.lark.dialects import is_lark
+from stackmask.grammar.lark.frontend import OnUnsupported
+from stackmask.grammar.source.diagnostics import GrammarError
 from stackmask.grammar.source.files import read_text
 from stackmask.runtime.cli.command_diagram import write_file
 from stackmask.runtime.cli.console import messages, show
 from stackmask.runtime.cli.grammars import NamedGrammarError
+
+
+def lark_as_ebnf(
+    text: str, start: str | None = None, *, name: str, base: Path | None, relax: bool = False
+) -> Converted:
+    """Return a Lark text as EBNF that loads, without what the start rule does not need if that means nothing in EBNF.
+
+    Raises: GrammarError.
+    """
+    how: OnUnsupported = "relax" if relax else "error"
+    # what is wrong with the text is said of it, not of the one that is made
+    _ = Grammar.from_lark(text, start, name=name, base=base, on_unsupported=how).normalized
+    for is_whole in (True, False):
+        try:
+            made = to_ebnf(text, start, name=name, base=base, on_unsupported=how, is_whole=is_whole)
+            _ = Grammar.from_ebnf(made.text).normalized
+            break
+        except GrammarError:
+            if not is_whole:
+                raise
+    return made
 
 
 def run_convert(file: Path, start: str | None, made: Path | None, *, relax: bool) -> int:
@@ -20,11 +44,7 @@ def run_convert(file: Path, start: str | None, made: Path | None, *, relax: bool
     text = sys.stdin.read() if is_input else read_text(file)
     name, base = ("<stdin>", None) if is_input else (str(file), file.parent)
     if file.suffix.lower() == ".lark" or is_lark(text):
-        from stackmask.grammar.lark.convert import to_ebnf
-
-        found, notes = to_ebnf(
-            text, start, name=name, base=base, on_unsupported="relax" if relax else "error"
-        )
+        found, notes = lark_as_ebnf(text, start, name=name, base=base, relax=relax)
         for note in notes:
             show(messages(), note)
     elif start is not None or relax:

@@ -6,9 +6,9 @@ import webbrowser
 from pathlib import Path
 from typing import Any, Final
 
-from stackmask.grammar.lark.convert import to_ebnf
 from stackmask.grammar.source.diagnostics import StackmaskError
 from stackmask.grammar.source.files import bundled_names, bundled_path, read_text
+from stackmask.runtime.cli.command_convert import lark_as_ebnf
 from stackmask.runtime.cli.console import messages, show
 from stackmask.runtime.cli.loading import load_tokenizer
 from stackmask.runtime.cli.play_judging import Playground, read
@@ -46,7 +46,7 @@ def first_state(name: str | None, text: str | None) -> dict[str, Any]:
         source = read_text(Path(name))
         kind = "schema" if name.lower().endswith(".json") else "ebnf"
         if name.lower().endswith(".lark"):
-            source = to_ebnf(source, name=name, base=Path(name).parent, on_unsupported="error").text
+            source = lark_as_ebnf(source, name=name, base=Path(name).parent).text
     if text is None:
         try:
             text = max(read(kind, source).sample(5, max_bytes=MAX_SAMPLE), key=len)

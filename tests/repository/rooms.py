@@ -439,6 +439,7 @@ ROOMS: dict[str, tuple[str, ...]] = {
         "grammar/grammar",
         "grammar/ir",
         "grammar/json_schema/document",
+        "grammar/lark",
         "grammar/rule_paths",
         "grammar/source",
         "grammar/sql/schema",
