@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Final, Literal
 
 from stackmask.grammar.ir import SourceText, Span
-from stackmask.grammar.json_schema.document.report import shown
 from stackmask.grammar.source.diagnostics import Diagnostic, line_and_column
 
 MAX_NOTES: Final = 1_000
@@ -53,7 +52,7 @@ class LarkReport:
         return [note for note in self.notes if note.kind == "relaxed"]
 
     def __repr__(self) -> str:
-        return shown("LarkReport", self.notes)
+        return f"<LarkReport: {len(self.notes)} notes>"
 
     def __str__(self) -> str:
         return "\n".join(map(str, self.notes)) or "nothing narrowed, nothing relaxed"

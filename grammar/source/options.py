@@ -9,9 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, NoReturn, ParamSpec, TypeVar
 
 from stackmask.grammar.source.diagnostics import StackmaskError
 
-GRAMMAR_OF: Final = (
-    "Grammar.of(…), which takes types, schemas, patterns, lists of choices, paths and EBNF text"
-)
+GRAMMAR_OF: Final = "Grammar.of(…), which takes types, schemas, patterns, choices, paths and EBNF text"
 # options of other libraries, by what is read, and what to write here
 ELSEWHERE: Final[dict[str, dict[str, str]]] = {
     "ebnf": {"root_rule_name": "`start`", "start_rule": "`start`"},
@@ -28,26 +26,8 @@ ELSEWHERE: Final[dict[str, dict[str, str]]] = {
         "compile": "Compiler(vocabulary).compile(grammar)",
         "matcher": "Compiler(vocabulary).compile(grammar).matcher()",
         "from_gbnf": "Grammar.from_ebnf(text), which reads GBNF as it is",
-        **dict.fromkeys(
-            ("from_pydantic", "from_type", "from_schema", "from_json", "from_str", "from_string"),
-            GRAMMAR_OF,
-        ),
+        "from": GRAMMAR_OF,
     },
-    "Results": dict.fromkeys(
-        (
-            "parsed",
-            "text",
-            "finished",
-            "reason",
-            "note",
-            "parse_error",
-            "token_ids",
-            "calls",
-            "content",
-            "reasoning",
-        ),
-        "`[result] = generate(…)`: there is a result for each prompt, in a list",
-    ),
     "regex": {"flavour": "`flavor`", "dialect": "`flavor`"},
     "sql": {"allow_writes": "`read_only=False`", "limit": "`max_limit`"},
     "vocabulary": {"vocab_size": "`size`", "stop_token_ids": "`stop_ids`", "eos_token_id": "`stop_ids`"},
@@ -83,9 +63,10 @@ class MissingNameError(StackmaskError, AttributeError):
 
 
 def missing_name(owner: Any, name: str) -> NoReturn:
-    """Be the ``__getattr__`` of a class: raise the error, with what to write for a name of ``ELSEWHERE``."""
+    """Be the ``__getattr__`` of a class: raise the error, with what ``ELSEWHERE`` has for the name or its first word."""
     called = (owner if isinstance(owner, type) else type(owner)).__name__
-    cure = ELSEWHERE.get(called, {}).get(name)
+    cures = ELSEWHERE.get(called, {})
+    cure = cures.get(name) or cures.get(name.partition("_")[0])
     if cure is None:
         raise AttributeError(f"{called} has no attribute {name!r}", name=name, obj=owner)
     raise MissingNameError(f"{called} has no `{name}`; write {cure}")

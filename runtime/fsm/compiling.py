@@ -25,6 +25,7 @@ from stackmask.runtime.fsm.recursion import write_out
 from stackmask.runtime.fsm.runs import FsmRuns
 from stackmask.runtime.jump_forward.jump_forward import JumpPlanner
 from stackmask.runtime.matching.compiler import token_info
+from stackmask.runtime.matching.copies import fork_for_copies
 from stackmask.runtime.matching.refusal import describe_place
 from stackmask.runtime.vocabulary.vocabulary import Vocabulary
 
@@ -36,6 +37,8 @@ if TYPE_CHECKING:
 
 DEFAULT_MEMORY = 32 << 20  # a schema of twenty fields takes a quarter of it
 BYTES_PER_STATE = 300  # that a state takes while the automaton is built: term, configuration, row, step
+
+fork_for_copies(FsmMatcher)
 
 
 class CompiledFsm:

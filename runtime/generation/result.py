@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic, Literal, TypeAl
 
 from stackmask.grammar.outputs import R, T
 from stackmask.grammar.source.notebook import code, table, words
-from stackmask.grammar.source.options import missing_name
+from stackmask.grammar.source.options import ELSEWHERE, missing_name
 from stackmask.grammar.tools.tool import Tool
 
 if TYPE_CHECKING:
@@ -17,10 +17,12 @@ if TYPE_CHECKING:
 
 MOST_CALLS: Final = 20  # that a notebook shows
 
-Prompt: TypeAlias = "str | Sequence[Mapping[str, Any]]"
+Prompt: TypeAlias = str | Sequence[Mapping[str, Any]]
 """Text, or the messages of a chat (the tokenizer's chat template lays them out)."""
 
-Tools: TypeAlias = Iterable[Callable[..., R] | Tool | Mapping[str, Any]]
+Prompts: TypeAlias = Prompt | Sequence[Prompt]
+
+Tools: TypeAlias = Iterable[Callable[..., R] | Tool | Mapping[str, Any]] | None
 """Tools whose functions return an R."""
 
 Reason: TypeAlias = Literal["stop", "length", "interrupted"]
@@ -29,13 +31,7 @@ Reason: TypeAlias = Literal["stop", "length", "interrupted"]
 
 @dataclass(frozen=True, slots=True)
 class JumpReport:
-    """How many model calls jump-forward has saved in one text.
-
-    ``model_calls``: calls that this text took part in, the one that reads the prompt included; ``avoided_calls``: how
-    many fewer than tokens written (the stop token counts). ``forced_tokens``: tokens that were written without asking
-    the model; ``taken_back``: tokens of the model that were written anew, as part of longer ones. ``note``: what
-    stood in the way last, or why there was no jumping at all.
-    """
+    """How many model calls jump-forward has saved in one text."""
 
     mode: str
     """What ``generate`` was told: "canonical" or "off"."""
@@ -60,17 +56,8 @@ class JumpReport:
 class GenerationResult(Generic[T, R]):
     """One generated text. ``GenerationResult[T, R]``: its value is a T, and running its calls gives an R.
 
-    ``prompt``: as it was given. ``text``: without prompt and special tokens. ``token_ids``: without prompt, stop token and padding. ``finished``: the text is a whole sentence of the
-    grammar (without a grammar: a stop token ended it). ``reason``: "stop" for a stop token, "length" when
-    ``max_new_tokens`` was reached, "interrupted" when a stopping criterion or the caller ended it earlier. ``jumps``:
-    what jump-forward has saved; None with ``jump="off"``. ``parsed``: the value of the text, where its grammar was made of
-    a type (an object of that type), a JSON Schema, choices or a pattern; else None, and ``parse_error`` says why.
-
-    ``closing_at``: how many tokens were written when only closing was left of the share ``wrap_up``; None if that did not
-    come, or was not asked for.
-
-    Of a turn with tools or reasoning, ``text`` has the markers too, also those that are special tokens; ``reasoning``,
-    ``content`` and ``calls`` are what it is made of, and ``parsed`` is the value of the content. Else ``content`` is the text.
+    Of a turn with tools or reasoning, ``reasoning``, ``content`` and ``calls`` are what the text is made of, and ``parsed`` is the value
+    of the content.
     """
 
     prompt: Prompt = field(repr=False)
@@ -138,6 +125,10 @@ class GenerationResult(Generic[T, R]):
             ),
         ]
         return table("GenerationResult", rows)
+
+
+_CURE: Final = "`[result] = generate(…)`: there is a result for each prompt, in a list"
+ELSEWHERE["Results"] = dict.fromkeys(GenerationResult.__slots__, _CURE)
 
 
 class Results(list[Any]):

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import ExitStack, nullcontext
-from typing import Any, Literal, TypeAlias, overload
+from typing import Any, Literal, overload
 
 import torch
 from transformers import LogitsProcessorList, StoppingCriteriaList, StopStringCriteria
@@ -17,7 +17,7 @@ from stackmask.runtime.generation.jumping import JumpDecoding
 from stackmask.runtime.generation.models import compiler_for
 from stackmask.runtime.generation.processor import GrammarLogitsProcessor
 from stackmask.runtime.generation.prompts import as_prompts, encode, is_one, lay_out, pad_id
-from stackmask.runtime.generation.result import GenerationResult, JumpReport, Prompt, Results, Tools
+from stackmask.runtime.generation.result import GenerationResult, JumpReport, Prompt, Prompts, Results, Tools
 from stackmask.runtime.generation.stopping import ProgressBar, StopFlag
 from stackmask.runtime.generation.text import TokenStreamer
 from stackmask.runtime.generation.turns import TurnPlan
@@ -25,40 +25,27 @@ from stackmask.runtime.generation.wanted import MISSING, compile_all, grammars_o
 from stackmask.runtime.matching.compiler import CompiledGrammar, Compiler
 from stackmask.runtime.vocabulary.vocabulary import Vocabulary
 
-GrammarLike: TypeAlias = Any
-"""A Grammar, a compiled one, anything that ``Grammar.of`` takes, or None for free text."""
-
 DEFAULT_MAX_NEW_TOKENS = 256
 _OURS = frozenset({"eos_token_id", "pad_token_id", "inputs", "input_ids", "attention_mask", "streamer"})
 
 
 @overload
 def generate(
-    model: Any,
-    tokenizer: Any,
-    prompts: Prompt | Sequence[Prompt],
-    grammar: type[T] = ...,
-    *,
-    tools: Tools[R] | None = ...,
-    **options: Any,
+    model: Any, tokenizer: Any, prompts: Prompts, grammar: type[T] = ..., *, tools: Tools[R] = ..., **kw: Any
 ) -> list[GenerationResult[T, R]]: ...
 
 
 @overload
 def generate(
-    model: Any,
-    tokenizer: Any,
-    prompts: Prompt | Sequence[Prompt],
-    grammar: GrammarLike | Sequence[GrammarLike] = ...,
-    **options: Any,
+    model: Any, tokenizer: Any, prompts: Prompts, grammar: Any = ..., **kw: Any
 ) -> list[GenerationResult]: ...
 
 
 def generate(
     model: Any,
     tokenizer: Any,
-    prompts: Prompt | Sequence[Prompt],
-    grammar: GrammarLike | Sequence[GrammarLike] = MISSING,
+    prompts: Prompts,
+    grammar: Any = MISSING,
     *,
     max_new_tokens: int = DEFAULT_MAX_NEW_TOKENS,
     on_text: Callable[[int, str], None] | None = None,

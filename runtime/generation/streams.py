@@ -7,7 +7,7 @@ import atexit
 import queue
 import threading
 from collections import deque
-from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator
 from contextlib import suppress
 from enum import Enum
 from functools import partial
@@ -25,7 +25,7 @@ from stackmask.grammar.tools.parser import ParsedTurn
 from stackmask.runtime.fsm.compiling import CompiledFsm
 from stackmask.runtime.generation.errors import GenerationError
 from stackmask.runtime.generation.prompts import as_prompts, lay_out
-from stackmask.runtime.generation.result import GenerationResult, Prompt, Tools
+from stackmask.runtime.generation.result import GenerationResult, Prompt, Prompts, Tools
 from stackmask.runtime.generation.run import generate, plan_of
 from stackmask.runtime.generation.stopping import StopFlag
 from stackmask.runtime.generation.wanted import MISSING
@@ -254,13 +254,7 @@ class TurnStream(Iterator[Event], AsyncIterator[Event], Generic[T, R]):
 
 @overload
 def stream(
-    model: Any,
-    tokenizer: Any,
-    prompt: Prompt,
-    grammar: type[T] = ...,
-    *,
-    tools: Tools[R],
-    **options: Any,
+    model: Any, tokenizer: Any, prompt: Prompt, grammar: type[T] = ..., *, tools: Tools[R], **options: Any
 ) -> TurnStream[T, R]: ...
 
 
@@ -346,28 +340,18 @@ def stream(
 
 @overload
 async def agenerate(
-    model: Any,
-    tokenizer: Any,
-    prompts: Prompt | Sequence[Prompt],
-    grammar: type[T] = ...,
-    *,
-    tools: Tools[R] | None = ...,
-    **options: Any,
+    model: Any, tokenizer: Any, prompts: Prompts, grammar: type[T] = ..., *, tools: Tools[R] = ..., **kw: Any
 ) -> list[GenerationResult[T, R]]: ...
 
 
 @overload
 async def agenerate(
-    model: Any, tokenizer: Any, prompts: Prompt | Sequence[Prompt], grammar: Any = ..., **options: Any
+    model: Any, tokenizer: Any, prompts: Prompts, grammar: Any = ..., **kw: Any
 ) -> list[GenerationResult]: ...
 
 
 async def agenerate(
-    model: Any,
-    tokenizer: Any,
-    prompts: Prompt | Sequence[Prompt],
-    grammar: Any = MISSING,
-    **options: Any,
+    model: Any, tokenizer: Any, prompts: Prompts, grammar: Any = MISSING, **options: Any
 ) -> list[GenerationResult]:
     """Generate in a thread, so that the event loop goes on; arguments, results and errors as of ``generate``.
 

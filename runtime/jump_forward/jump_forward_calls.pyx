@@ -1,7 +1,6 @@
 """The calls about what may and must come next that the matchers of both engines have."""
 
 from stackmask.runtime.jump_forward.jump_forward import KEEPS, NOTHING
-from stackmask.runtime.matching.mask_buffer import MatcherTypeError
 
 
 cdef class JumpCalls:
@@ -46,18 +45,6 @@ cdef class JumpCalls:
         """Do as ``find_jump_forward_tokens``, and say why where nothing is proposed."""
         plan = self.find_plan(context_ids)
         return plan if max_rollback is None or plan.rollback <= max_rollback else KEEPS
-
-    def __copy__(self):
-        return self.fork()
-
-    def __deepcopy__(self, memo):
-        return self.fork()
-
-    def __reduce__(self):
-        raise MatcherTypeError(
-            "a matcher cannot be pickled: it is a place among states of this process. For a copy in it use fork(); for another "
-            "process pickle `matcher.compiled`, and accept the same tokens there"
-        )
 
     def _repr_html_(self):
         from stackmask.runtime.jump_forward.notebook import matcher_html

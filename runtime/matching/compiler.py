@@ -25,6 +25,7 @@ from stackmask.pda.limits import Limits, check_limits
 from stackmask.pda.memory.work_meter import WorkAccount
 from stackmask.pda.stack.configurations import ConfigSpace
 from stackmask.pda.store import DEFAULT_CACHE_BYTES, Store, TokenInfo
+from stackmask.runtime.matching.copies import fork_for_copies
 from stackmask.runtime.matching.lanes import Lane, Lanes
 from stackmask.runtime.matching.matcher import Matcher
 from stackmask.runtime.vocabulary.vocabulary import Vocabulary
@@ -46,6 +47,8 @@ LEAST_CACHE_BYTES = 1 << 24  # of a cache in which nobody misses what any JSON v
 LEAST_LIMIT = 1 << 16  # likewise: of terms, configurations, semantic states
 MOST_STOPS = 4  # sets of stop tokens that have a compiler of their own
 PAUSE_SECONDS = 0.0001  # so that who waits for the lock is woken
+
+fork_for_copies(Matcher)
 
 
 class CompiledGrammar:

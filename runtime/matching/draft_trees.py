@@ -13,10 +13,8 @@ def parents_and_mask(count: int, parents: Any, mask: Any) -> tuple[Sequence[int]
 
     Raises: MatcherError if there is not a parent for each token.
     """
-    if mask is None:
-        parents, mask = None, parents
-    if parents is None:
-        parents = range(-1, count - 1)
+    if parents is None or mask is None:
+        parents, mask = range(-1, count - 1), mask if parents is None else parents
     if len(parents) != count:
         raise MatcherError(f"{count} draft tokens, but {len(parents)} parents")
     return parents, mask

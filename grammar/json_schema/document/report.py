@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import marshal
-from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Final, Literal, NamedTuple
 
@@ -129,16 +128,10 @@ class Report:
         return [note for note in self.notes if note.kind == "unknown"]
 
     def __repr__(self) -> str:
-        return shown("Report", self.notes)
+        return f"<Report: {len(self.notes)} notes>"
 
     def __str__(self) -> str:
         return "\n".join(map(str, self.notes)) or "nothing narrowed, nothing relaxed"
-
-
-def shown(name: str, notes: Iterable[Any]) -> str:
-    """Return what a report is shown as: how many notes of each kind it has."""
-    counts = Counter(note.kind for note in notes)
-    return f"<{name}: {', '.join(f'{count} {kind}' for kind, count in counts.items()) or 'no notes'}>"
 
 
 def copied(schema: Any) -> Any:

@@ -35,13 +35,12 @@ class CompiledGrammar:
 
     native: NativeCompiled
     """The engine's own compiled grammar."""
+    __repr__ = shown
 
     def __init__(self, native: NativeCompiled, grammar: Grammar, tokenizer_info: TokenizerInfo) -> None:
         self.native = native
         self._grammar = grammar
         self._tokenizer_info = tokenizer_info
-
-    __repr__ = shown
 
     @property
     def grammar(self) -> Grammar:
@@ -87,6 +86,7 @@ class GrammarCompiler:
 
     native: Compiler
     """The engine's own compiler."""
+    __repr__ = shown
 
     def __init__(
         self,
@@ -107,8 +107,6 @@ class GrammarCompiler:
         self._lock = threading.Lock()
         self._known: OrderedDict[str, CompiledGrammar] = OrderedDict()
         self.native = self._new()
-
-    __repr__ = shown
 
     def _new(self) -> Compiler:
         cache_bytes = DEFAULT_CACHE_BYTES if self._limit < 0 else max(self._limit, 1)

@@ -41,12 +41,11 @@ class Grammar:
 
     native: NativeGrammar
     """The engine's own grammar."""
+    __repr__ = shown
 
     def __init__(self, native: NativeGrammar, recipe: Recipe) -> None:
         self.native = native
         self._recipe = recipe
-
-    __repr__ = shown
 
     def __str__(self) -> str:
         """Return the rules as text: for reading, it is no EBNF."""

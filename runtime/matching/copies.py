@@ -1,0 +1,29 @@
+"""Copies of matchers by ``copy.copy`` and ``copy.deepcopy``, which are forks, and why there is no pickle of one."""
+
+from __future__ import annotations
+
+import copyreg
+from typing import Any, NoReturn
+
+from stackmask.runtime.matching.mask_buffer import MatcherTypeError
+
+
+class Fork:
+    """What ``copy`` calls for a copy of a matcher, and ``pickle`` must write."""
+
+    def __init__(self, matcher: Any) -> None:
+        self._matcher = matcher
+
+    def __call__(self) -> Any:
+        return self._matcher.fork()
+
+    def __reduce__(self) -> NoReturn:
+        raise MatcherTypeError(
+            "a matcher cannot be pickled: it is a place among states of this process. For a copy in it use fork(); for another "
+            "process pickle `matcher.compiled`, and accept the same tokens there"
+        )
+
+
+def fork_for_copies(kind: type) -> None:
+    """Let copies of a class of matchers be forks."""
+    copyreg.pickle(kind, lambda matcher: (Fork(matcher), ()))
