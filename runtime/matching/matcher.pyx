@@ -489,9 +489,9 @@ cdef class Matcher(JumpCalls):
     def fill_draft_bitmask(self, tokens, parents=None, mask=None):
         """Write the masks along draft tokens, without moving: ``(tokens, mask)`` for tokens in a row.
 
-        Of a tree, ``parents[i]`` is the index of the draft token before token i, or -1 for the current position;
-        parents come before their children. Row 0 is the mask at the current position, row i + 1 the mask after draft
-        token i (empty if it or one before it is refused, or if it is a stop token).
+        Of a tree, ``parents[i]`` is the index of the draft token before token i, -1 for the current place;
+        parents come before their children. Row 0 is the mask here, row i + 1 the mask after draft token i
+        (empty if it or one before it is refused, or if it is a stop token).
         Shapes: mask int32 (at least len(tokens) + 1, ceil(vocab / 32)).
         Returns: a list of bools, whether each draft token is accepted.
         """
