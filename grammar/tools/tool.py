@@ -318,10 +318,15 @@ class Tool:
         """Return the schema without keys that types of the function ignore, or that OpenAI's ``strict`` does not have."""
         if self.strict is False or (self.function is None and not self.strict):
             return self.schema
-        if self._closed is None:
-            unmarked = self.function is None
-            schema = deepcopy(self.schema) if unmarked else _parameters_of(self.function, mark_objects=True)
-            self._closed = schema if close_objects(schema, unmarked=unmarked) or not unmarked else self.schema
+        if self._closed is None and self.function is not None:
+            self._closed = _parameters_of(self.function, mark_objects=True)
+            close_objects(self._closed)
+        elif self._closed is None:
+            try:
+                schema = deepcopy(self.schema)
+            except (RecursionError, TypeError):
+                schema = None  # too deep, or no JSON: it is refused where it is read
+            self._closed = schema if close_objects(schema, unmarked=True) else self.schema
         return self._closed
 
     def _rules_of_python(self) -> RuleSet:

@@ -407,6 +407,7 @@ ROOMS: dict[str, tuple[str, ...]] = {
         "grammar/grammar",
         "grammar/source",
         "grammar/structural",
+        "grammar/tools",
         "pda/store",
         "runtime/extras",
         "runtime/generation",

@@ -22,6 +22,8 @@ MODULES = (
     "stackmask.compat.xgrammar.structural_tag",
     "stackmask.compat.xgrammar.exception",
     "stackmask.compat.xgrammar.contrib.hf",
+    "stackmask.compat.xgrammar.openai_tool_call_schema",
+    "stackmask.compat.xgrammar.testing",
     "stackmask.runtime.embedded",
 )
 

@@ -34,10 +34,26 @@ from stackmask.runtime.compat.xgrammar.tokenizer_info import TokenizerInfo, Voca
 if TYPE_CHECKING:
     import torch
 
-    from stackmask.compat.xgrammar import contrib, exception, structural_tag
+    from stackmask.compat.xgrammar import (
+        contrib,
+        exception,
+        openai_tool_call_schema,
+        structural_tag,
+        testing,
+    )
+    from stackmask.compat.xgrammar.contrib import hf
     from stackmask.compat.xgrammar.structural_tag import StructuralTag, StructuralTagItem
+    from stackmask.runtime.compat.xgrammar.model_tags import (
+        get_model_structural_tag,
+        normalize_tool_choice,
+        register_model_structural_tag,
+    )
+
+    get_builtin_structural_tag = get_model_structural_tag
 
     bitmask_dtype: torch.dtype
+
+__version__ = "0.2.8"  # of the XGrammar whose interface this is
 
 __all__ = [
     "BatchGrammarMatcher",
@@ -59,20 +75,39 @@ __all__ = [
     "contrib",
     "exception",
     "get_bitmask_shape",
+    "get_builtin_structural_tag",
     "get_max_recursion_depth",
+    "get_model_structural_tag",
     "get_serialization_version",
+    "hf",
     "max_recursion_depth",
+    "normalize_tool_choice",
+    "openai_tool_call_schema",
+    "register_model_structural_tag",
     "reset_token_bitmask",
     "set_max_recursion_depth",
     "structural_tag",
+    "testing",
 ]
+
+# what needs pydantic or torch, and the modules that hold it; imported when it is asked for
+_MODULES = frozenset({"contrib", "exception", "openai_tool_call_schema", "structural_tag", "testing"})
+_MODEL_TAGS = {
+    "get_builtin_structural_tag": "get_model_structural_tag",
+    "get_model_structural_tag": "get_model_structural_tag",
+    "normalize_tool_choice": "normalize_tool_choice",
+    "register_model_structural_tag": "register_model_structural_tag",
+}
 
 
 def __getattr__(name: str) -> Any:
-    if name in ("contrib", "exception", "structural_tag"):
+    if name in _MODULES:
         return importlib.import_module(f"{__name__}.{name}")
     if name in ("StructuralTag", "StructuralTagItem"):
         return getattr(importlib.import_module(f"{__name__}.structural_tag"), name)
+    if name in _MODEL_TAGS:
+        tags = importlib.import_module("stackmask.runtime.compat.xgrammar.model_tags")
+        return getattr(tags, _MODEL_TAGS[name])
     if name == "hf":
         return importlib.import_module(f"{__name__}.contrib.hf")
     if name == "bitmask_dtype":

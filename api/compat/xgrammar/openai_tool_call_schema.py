@@ -1,0 +1,29 @@
+"""Tools and choices of tools in the shapes of OpenAI, as pydantic models."""
+
+from stackmask.runtime.compat.xgrammar.tool_schema import (
+    AllowedToolChoiceParam,
+    AllowedToolRef,
+    AllowedToolsParam,
+    BuiltinToolChoiceParam,
+    BuiltinToolParam,
+    FunctionDefinition,
+    FunctionToolParam,
+    NamedToolChoiceFunction,
+    NamedToolChoiceParam,
+    ToolChoiceOptionParam,
+    ToolParam,
+)
+
+__all__ = [
+    "AllowedToolChoiceParam",
+    "AllowedToolRef",
+    "AllowedToolsParam",
+    "BuiltinToolChoiceParam",
+    "BuiltinToolParam",
+    "FunctionDefinition",
+    "FunctionToolParam",
+    "NamedToolChoiceFunction",
+    "NamedToolChoiceParam",
+    "ToolChoiceOptionParam",
+    "ToolParam",
+]
