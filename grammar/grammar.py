@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -62,6 +63,7 @@ class Grammar(metaclass=Suggesting):
     _free_text: Mapping[str, Any] | None = None
     if not TYPE_CHECKING:
         __getattr__ = missing_name
+    _asked: Mapping[str, Any] | None = None  # the options of a schema, where others may take more
 
     work: int = 0
     """Units that reading it took, and making it ready, once that is done."""
@@ -269,39 +271,42 @@ class Grammar(metaclass=Suggesting):
 
         ``schema``: a dict or bool, JSON text, a path of a file, a pydantic model, a dataclass, a TypedDict.
         ``draft``: 4, 6, 7, 2019-09 or 2020-12, where ``$schema`` does not say. ``resources``: schemas by URI that
-        references may lead to. ``formats``: "annotate" leaves ``format`` without effect, "plain" has times and UUIDs in one
-        case. ``whitespace``: "any"
-        (bounded, the default), "compact", "single", ``{"max": n}``, ``{"separators": (item, member)}``, ``{"indent": n}``,
-        ``{"pattern": regex}``. ``property_order``: "schema" has declared properties in declared order, others
-        after them; "any" is the schema's own language. ``on_unsupported``: "relax" leaves out what cannot be
+        references may lead to. ``formats``: "assert", "plain" (times and UUIDs in one case) or "annotate" (without effect).
+        ``whitespace``: "any" (bounded), "compact", "single", ``{"max": n}``, ``{"separators": (item, member)}``,
+        ``{"indent": n}``, ``{"pattern": regex}``. ``property_order``: "schema" has declared properties in declared order,
+        others after them; "any" is the schema's own language. ``on_unsupported``: "relax" leaves out what cannot be
         enforced, and ``report`` lists it. ``spelling``: "plain" has keys, ``enum`` and ``const``, and classes of
         characters that need no escape, written in one way, so that they can be jumped over; "dumps" has all strings
         written in one way, that of ``json.dumps(ensure_ascii=False)``; "any" in every way that JSON has. ``numbers``:
-        "plain" has integers as digits alone, and no run of digits without an end; "any" every spelling. ``extra_keys``:
-        "none" leaves out keys that a Python type does not declare and ignores. ``profile``: "exact", or "model" for what a model is to write: ``whitespace="single"``, ``spelling="dumps"``,
-        ``numbers="plain"`` and, of types, ``extra_keys="none"`` where these are not given.
+        "plain" has integers as digits alone, of 64 bits, and no run of digits without an end. ``extra_keys``: "none"
+        leaves out keys that a Python type does not declare and ignores. ``profile``: "exact" ("assert", and "any" of all
+        others), or "model" for what a model is to write ("plain", "single", "dumps", "plain", "none"), where these are not given.
         ``dialect``: "openapi-3.0", "openapi-3.1", "openai-strict", "gemini", "anthropic": what it is written in, with limits.
         Raises: SchemaError, DialectError, UnsupportedSchemaError (not exactly enforced), UnsatisfiableSchemaError.
         Cost: about 0.2 ms for a schema of 1 KB.
         """
 
+        reader = partial(
+            schema_reader(),
+            schema,
+            draft=draft,
+            resources=resources,
+            formats=formats,
+            whitespace=whitespace,
+            property_order=property_order,
+            on_unsupported=on_unsupported,
+            spelling=spelling,
+            numbers=numbers,
+            extra_keys=extra_keys,
+            profile=profile,
+            dialect=dialect,
+        )
+
         def read() -> Grammar:
-            rules, report = schema_reader()(
-                schema,
-                draft=draft,
-                resources=resources,
-                formats=formats,
-                whitespace=whitespace,
-                property_order=property_order,
-                on_unsupported=on_unsupported,
-                spelling=spelling,
-                numbers=numbers,
-                extra_keys=extra_keys,
-                profile=profile,
-                dialect=dialect,
-            )
+            rules, report = reader()
             grammar = cls(rules, normalized=rules)  # in normal form by construction
             grammar.report = report
+            grammar._asked = None if resources else reader.keywords
             grammar.output = output_of_schema(schema)
             return grammar
 

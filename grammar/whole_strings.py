@@ -7,9 +7,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Protocol
+from contextlib import suppress
+from functools import lru_cache
+from typing import Any, Final, Protocol
 
 from stackmask.grammar.source.diagnostics import StackmaskError
+from stackmask.pda.limits import Limits
 
 
 class StringEngine(Protocol):
@@ -18,9 +21,26 @@ class StringEngine(Protocol):
     def accepts(self, grammar: Any, text: str | bytes) -> bool:
         """Tell whether a whole text is in the language."""
 
+    def begins(self, grammar: Any, text: bytes) -> bool:
+        """Return whether this is how a string of the language begins."""
+
     def sample(self, grammar: Any, n: int, seed: int, max_bytes: int) -> list[str]:
         """Return texts of the language."""
 
+
+MOST_EXPLAINED: Final = 1 << 16  # bytes of a text that other options are tried on
+WIDER: Final = Limits(max_work=50_000_000, max_seconds=2.0)
+_SPELLED: Final = dict.fromkeys(("formats", "whitespace", "spelling", "numbers", "extra_keys"))
+_EXACT: Final = {**_SPELLED, "profile": "exact"}
+_ORDER: Final = {"property_order": "any"}
+_READINGS: Final = (
+    (
+        _EXACT,
+        '`profile="exact"` (--profile exact) takes it: spellings that a model does not need are left out here',
+    ),
+    (_ORDER, '`property_order="any"` takes it: here declared keys come in the order of the schema'),
+    ({**_EXACT, **_ORDER}, '`profile="exact"` (--profile exact) with `property_order="any"` takes it'),
+)
 
 _makers: list[Callable[[], StringEngine]] = []
 _made: list[StringEngine] = []
@@ -46,6 +66,37 @@ def accepts(grammar: Any, text: str | bytes) -> bool:
     if not isinstance(text, str | bytes | bytearray | memoryview):
         raise StackmaskError(f"a text is str or bytes, not {type(text).__name__}")
     return string_engine().accepts(grammar, text if isinstance(text, str) else bytes(text))
+
+
+def wider(grammar: Any, text: bytes, whole: bool) -> str:
+    """Return which other options of a schema take a text that its grammar refuses; empty where none is known to.
+
+    ``whole``: the text is to be in the language, and not only to begin a string of it.
+    Cost: reading the schema twice more, the first time; ``WIDER`` at most, then linear in the text.
+    """
+    if grammar._asked is None or len(text) > MOST_EXPLAINED:
+        return ""
+    takes = string_engine().accepts if whole else string_engine().begins
+    known = [grammar._asked]
+    for number, (change, why) in enumerate(_READINGS):
+        options = {**grammar._asked, **change}
+        if options in known:
+            continue
+        known.append(options)
+        with suppress(StackmaskError):  # too large for an explanation
+            if takes(_read_wider(grammar, number), text):
+                return f"the schema allows it, and {why}"
+    return ""
+
+
+@lru_cache(16)
+def _read_wider(grammar: Any, number: int) -> Any:
+    source = grammar.report.source  # a schema, or a copy of it; types have none
+    source = (
+        grammar.output.type if source is None else source.schema() if hasattr(source, "schema") else source
+    )
+    options = {**grammar._asked, **_READINGS[number][0]}
+    return type(grammar).from_json_schema(source, limits=WIDER, **options)
 
 
 def sample(grammar: Any, n: int, seed: int, max_bytes: int) -> list[str]:

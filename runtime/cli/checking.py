@@ -11,6 +11,7 @@ from stackmask.grammar.ir import SourceText, Span
 from stackmask.grammar.ir.dump import summary
 from stackmask.grammar.source.diagnostics import Diagnostic, StackmaskError, render_one
 from stackmask.grammar.source.files import bundled_names
+from stackmask.grammar.whole_strings import wider
 from stackmask.runtime.cli.console import output, show, show_error
 from stackmask.runtime.cli.grammars import Reading, load_grammar
 from stackmask.runtime.matching.refusal import describe_expectation
@@ -103,4 +104,6 @@ def run_check(name: str, reading: Reading, text: str | None, file: Path | None) 
         show(output(), "accepted")
         return ACCEPTED
     show_error(explain(verdict, data, "<text>" if file is None else str(file)))
+    if why := wider(grammar, data, whole=True):
+        show_error(f"note: {why}")
     return REJECTED

@@ -207,15 +207,16 @@ class CompiledGrammar:
     ) -> str:
         """Say inside of which rules a text is where ``what`` is refused at ``position``; empty where that cannot be told.
 
-        ``symbols``: what was accepted before, as token ids and text.
-        Cost: about 10 µs a byte, 0.2 s at most.
+        ``symbols``: what was accepted before, as token ids and text. If there is a ``what``, also which options of a schema
+        take it.
+        Cost: about 10 µs a byte, 0.2 s at most, and that of ``wider``.
         """
-        if self._names_differ:
-            return ""
-        from stackmask.runtime.matching.refusal import describe_place
+        from stackmask.runtime.matching.refusal import describe_place, describe_wider
 
+        info = self._automaton.store.info
         read = [*symbols, what[:position]] if isinstance(what, bytes) else list(symbols)
-        return describe_place(self.grammar.rules, read, self._automaton.store.info)
+        place = "" if self._names_differ else describe_place(self.grammar.rules, read, info)
+        return place + (describe_wider(self.grammar, [*symbols, what], info) if what != b"" else "")
 
     def stats(self) -> dict[str, int]:
         """Return sizes and counters of its store: terms, states, masks, walks, bytes.

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from stackmask.grammar.whole_strings import wider
+
 if TYPE_CHECKING:
+    from stackmask.grammar.grammar import Grammar
     from stackmask.grammar.ir import RuleSet
     from stackmask.pda.store import TokenInfo
     from stackmask.pda.vocabulary.token_bytes import TokenBytes
@@ -73,6 +76,25 @@ def describe_place(rules: RuleSet, symbols: list[int | bytes], info: TokenInfo) 
 
     if len(symbols) > MAX_STEPS:
         return ""
+    names = rule_path(rules, _as_text(symbols, info))
+    return f", inside {shown_path(names)}" if names else ""
+
+
+def describe_wider(grammar: Grammar, symbols: list[int | bytes], info: TokenInfo) -> str:
+    """Return "; …" with the options of a schema that take how a text begins, where its grammar does not; else nothing.
+
+    ``symbols``: what was accepted, and what was refused, as for ``describe_place``.
+    """
+    if grammar._asked is None:
+        return ""
+    read = _as_text(symbols, info)
+    pieces = [piece for piece in read if isinstance(piece, bytes)]
+    why = wider(grammar, b"".join(pieces), whole=False) if len(pieces) == len(read) else ""
+    return f"; {why}" if why else ""
+
+
+def _as_text(symbols: list[int | bytes], info: TokenInfo) -> list[int | bytes]:
+    """Return the bytes of tokens that have some."""
     read: list[int | bytes] = []
     for symbol in symbols:
         text = (
@@ -81,8 +103,7 @@ def describe_place(rules: RuleSet, symbols: list[int | bytes], info: TokenInfo) 
         read.append(symbol if text is None else text)
     if info.strip_first_space and read and isinstance(read[0], bytes):
         read[0] = read[0].removeprefix(b" ")
-    names = rule_path(rules, read)
-    return f", inside {shown_path(names)}" if names else ""
+    return read
 
 
 def describe_expectation(expected: set[int], tokens: set[int], may_end: bool, info: TokenInfo) -> str:

@@ -332,7 +332,8 @@ class Derivation:
                 return False
             keys = keys._replace(taken=keys.taken | {item.index})
         elif keys is not None and isinstance(item, ir.KeyTest) and keys.missing:
-            if item.kind == "close" or (item.kind == "undeclared" and keys.ordered):
+            too_early = item.kind == "close" or (item.kind == "undeclared" and keys.ordered)
+            if too_early:
                 return False
         self._state = state._replace(pending=others, keys=keys)
         return True

@@ -46,6 +46,10 @@ class ByteEngine:
             )
         return (not data or matcher.accept_string(data)) and matcher.is_accepting()
 
+    def begins(self, grammar: Grammar, text: bytes) -> bool:
+        """Return whether this is how a string of the language begins. Raises: SampleError as ``sample``."""
+        return not text or bool(_matcher(grammar).accept_string(text))
+
     def sample(self, grammar: Grammar, n: int, seed: int, max_bytes: int) -> list[str]:
         """Return ``n`` texts. Raises: SampleError if the grammar has special tokens, or nothing is found."""
         _compiled(grammar)
