@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, cast
 
@@ -397,6 +398,7 @@ def compare(
     as_grammar: Annotated[bool, typer.Option("--grammar", help="Treat the argument as a grammar.")] = False,
     as_schema: Annotated[bool, typer.Option("--schema", help="Treat the argument as a JSON Schema.")] = False,
     start: Start = None,
+    profile: Profile = "model",
     flavor: Annotated[
         str,
         typer.Option(
@@ -468,7 +470,7 @@ def compare(
         )
     raise typer.Exit(
         run_compare(
-            subject,
+            replace(subject, profile=cast(Any, profile)),
             tokenizer,
             text=text,
             seed=seed,

@@ -93,7 +93,8 @@ def _write(file: Path, text: str) -> None:
 def show(result: Comparison) -> None:
     """Print what was compared along which text, the table, and what could not be done and why."""
     console = output()
-    show_text(console, f"{result.subject.kind}: {result.subject.title}")
+    profile = f", profile {result.subject.profile}" if result.subject.kind == "schema" else ""
+    show_text(console, f"{result.subject.kind}: {result.subject.title}{profile}")
     show_text(console, f"tokenizer: {result.tokenizer}, {result.vocabulary_size:,} tokens")
     shown = result.text.shown
     shown = repr(shown if len(shown) <= SHOWN else shown[:SHOWN] + "…")
@@ -135,7 +136,7 @@ def make_notes(result: Comparison) -> list[str]:
             notes.append(
                 f"{column.name}: {difference.places} of {difference.compared} masks differ, first after "
                 f"{difference.position} tokens ({difference.offset} bytes): token {difference.token} "
-                f"{difference.text!r}{more}; {who} allows it, {other} does not"
+                f"{difference.text!r}{more}; {who} allows it, {other} does not: {difference.why}"
             )
     return notes
 

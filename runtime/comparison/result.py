@@ -15,6 +15,8 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
+from stackmask.grammar.grammar import Grammar
+from stackmask.grammar.whole_strings import wider
 from stackmask.runtime.comparison.engines import FSM, PUSHDOWN
 from stackmask.runtime.comparison.measuring import Column, Limits, Task, measure
 from stackmask.runtime.comparison.peers import installed_peers
@@ -32,7 +34,7 @@ class Difference:
 
     ``places``: of ``compared`` masks so many differ. ``position``: tokens before the first of these, ``offset``: bytes.
     ``token``: the lowest id on which they disagree there, ``tokens``: how many do; ``allowed``: whether the engine allows
-    the token, which the pushdown engine does not, or the other way round.
+    the token, which the pushdown engine does not, or the other way round; ``why``: in words.
     """
 
     compared: int
@@ -43,6 +45,7 @@ class Difference:
     text: str = ""
     tokens: int = 0
     allowed: bool = False
+    why: str = ""
 
 
 @dataclass(slots=True)
@@ -165,7 +168,8 @@ def compare(
             if number == 0:
                 kept = masks
             elif kept is not None:
-                result.differences[column.name] = _difference(kept, masks, lengths, tokens)
+                found = _difference(kept, masks, lengths, tokens)
+                result.differences[column.name] = _explained(found, compiled.grammar, followed.data)
     return result
 
 
@@ -195,6 +199,16 @@ def _difference(
         len(bits),
         bool(theirs[at, token // 32] >> (token % 32) & 1),  # mutant: which-side
     )
+
+
+def _explained(found: Difference, grammar: Grammar, data: bytes) -> Difference:
+    """Return a difference with the reason for its first place: what the grammar of the pushdown engine says there."""
+    if not found.places:
+        return found
+    if not found.allowed:
+        return dataclasses.replace(found, why="strings of the grammar begin so")
+    why = wider(grammar, data[: found.offset] + found.text.encode(), whole=False)
+    return dataclasses.replace(found, why=why or "no string of the grammar begins so")
 
 
 def _rounded(value: float | None) -> float | None:

@@ -29,7 +29,7 @@ class ComparisonError(StackmaskError):
 class Subject:
     """One language. ``source``: the pattern, or the text of the grammar or the schema; ``origin``: its file, if any.
 
-    ``start`` is of grammars; ``flavor``, ``flags`` and ``search`` are of patterns, as ``Grammar.from_regex`` has them.
+    ``start`` is of grammars, ``profile`` of schemas; ``flavor``, ``flags`` and ``search`` are of patterns, as ``Grammar.from_regex`` has them.
     """
 
     kind: Kind
@@ -39,6 +39,7 @@ class Subject:
     flavor: Flavor = "ecma"
     flags: str = ""
     search: bool = False
+    profile: Literal["exact", "model"] = "exact"
 
     @property
     def title(self) -> str:
@@ -68,7 +69,7 @@ class Subject:
                     return Grammar.from_lark(self.source, self.start, name=name, base=base)
                 return Grammar.from_ebnf(self.source, self.start, name=name, base=base)
             case "schema":
-                return Grammar.from_json_schema(self.schema())
+                return Grammar.from_json_schema(self.schema(), profile=self.profile)
 
     def schema(self) -> Any:
         """Return the schema as a value."""
