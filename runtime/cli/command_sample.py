@@ -22,5 +22,6 @@ def run_sample(name: str, reading: Reading, count: int, seed: int) -> int:
         show_error(f"error: {error}")
         return UNFINISHED
     for text in texts:
-        sys.stdout.write(shown(text.encode("utf-8", "surrogateescape").decode("utf-8", "replace")) + "\n")
+        text = text.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+        sys.stdout.write(shown(text) + "\n")
     return DRAWN

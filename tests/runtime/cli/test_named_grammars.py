@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
+import stackmask as sm
 from stackmask.runtime.cli.app import app
 
 SCHEMA = {"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]}
@@ -112,6 +113,33 @@ def test_samples_are_repeatable_and_as_many_as_asked() -> None:
     first = call("sample", "/[a-z]{8}/", "-n", "3", "--seed", "5")
     assert first.output == call("sample", "/[a-z]{8}/", "-n", "3", "--seed", "5").output
     assert len(set(first.stdout.split())) == 3
+
+
+def test_a_sample_is_that_of_the_grammar() -> None:
+    wanted = sm.Grammar.of(SCHEMA).sample(3, seed=7)
+    assert call("sample", json.dumps(SCHEMA), "-n", "3", "--seed", "7").stdout == "\n".join(wanted) + "\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "note"),
+    [
+        ('{"n": 1.0}', '`profile="exact"` (--profile exact) takes it'),
+        ('{ "n" : 1 }', '`profile="exact"` (--profile exact) takes it'),
+        ('{"m": 1, "n": 2}', '`property_order="any"` takes it'),
+        ('{"m": 1, "n" : 2}', 'with `property_order="any"` takes it'),
+        ('{"n": "x"}', ""),
+        ('{"n": 1', ""),
+    ],
+)
+def test_valid_json_that_is_refused_is_called_valid(text: str, note: str) -> None:
+    result = call(
+        "check", json.dumps({**SCHEMA, "additionalProperties": {"type": "integer"}}), "--text", text
+    )
+    if "m" in text:
+        ordered = {"n": {"type": "integer"}, "m": {"type": "integer"}}
+        result = call("check", json.dumps({**SCHEMA, "properties": ordered}), "--text", text)
+    assert result.exit_code == 1 and result.stderr.startswith("rejected: ")
+    assert (note in result.stderr) if note else ("note: " not in result.stderr)
 
 
 def test_a_word_that_an_option_does_not_take() -> None:

@@ -20,7 +20,7 @@ from stackmask.runtime.comparison.engines import FSM, PUSHDOWN
 from stackmask.runtime.comparison.measuring import _how_it_ended
 from stackmask.runtime.comparison.peers import ascii_classes, bare_pattern, installed_peers
 from stackmask.runtime.comparison.plot import running_total
-from stackmask.runtime.comparison.result import Comparison, _difference
+from stackmask.runtime.comparison.result import Comparison, Difference, _difference, _explained
 from stackmask.runtime.comparison.texts import draw_text, given_text, longest_matches
 from stackmask.runtime.comparison.tokenizer import Greedy, Tokenizer, load_tokenizer
 
@@ -244,6 +244,17 @@ def test_differences_name_the_first_token() -> None:
     assert (found.compared, found.places, found.position, found.offset) == (3, 2, 1, 3)
     assert (found.token, found.text, found.tokens, found.allowed) == (36, "x", 2, True)
     assert _difference(ours, ours[:2], [3, 2], [b"x"] * 64).places == 0
+
+
+def test_a_difference_has_its_reason() -> None:
+    subject = Subject("schema", '{"type": "integer"}', profile="model")
+    for text, allowed, why in (
+        (".", True, "--profile exact"),
+        ("x", True, "no string"),
+        ("1", False, "begin so"),
+    ):
+        found = Difference(1, 1, 1, 1, 0, text, 1, allowed)
+        assert why in _explained(found, subject.grammar(), b"1").why
 
 
 # peers -------------------------------------------------------------------------------------------

@@ -73,6 +73,49 @@ def test_samples_are_texts_of_the_grammar(name: str) -> None:
         assert len(set(texts)) > 2 and texts != grammar.sample(12, seed=4)
 
 
+SIZES = ("arithmetic", "csv", "indented", "json", "lua", "regex", "xml")
+LEAVES: tuple[Any, ...] = (
+    True,
+    {"type": "integer"},
+    {"type": "number", "minimum": 5},
+    {"type": "string", "format": "date-time"},
+    {"type": "string", "format": "uuid"},
+    {"type": "array", "items": {"type": "string"}, "uniqueItems": True, "minItems": 2},
+    {"type": "object", "properties": {"a": {"type": "string"}}, "required": ["a", "b"], "minProperties": 4},
+    {"enum": ["a", 1, None]},
+    {"type": "string", "pattern": "^[a-z]{3,}$"},
+    {"anyOf": [{"type": "object"}, {"type": "array"}]},
+    {"type": "object", "patternProperties": {"^x": {"type": "integer"}}, "additionalProperties": False},
+    SCHEMA,
+)
+
+
+@pytest.mark.parametrize("number", range(len(SIZES) + len(LEAVES)))
+def test_every_seed_draws_a_string(number: int) -> None:
+    named = number < len(SIZES)
+    grammar = (
+        sm.Grammar.bundled(SIZES[number]) if named else sm.Grammar.of(_schema(LEAVES[number - len(SIZES)]))
+    )
+    assert all(grammar.accepts(grammar.sample(1, seed=seed)[0]) for seed in range(31))
+
+
+def _schema(leaf: Any) -> dict[str, Any]:
+    return {"type": "object", "properties": {"v": leaf}, "required": ["v"], "additionalProperties": False}
+
+
+def test_the_length_is_shared_among_the_rules() -> None:
+    item = {"type": "object", "properties": {"name": {"type": "string"}}, "required": ["name"]}
+    item["additionalProperties"] = False
+    schema = _schema({"type": "array", "items": item, "minItems": 4, "maxItems": 4})
+    texts = sm.Grammar.of(schema).sample(31)
+    lengths = [[len(each["name"]) for each in json.loads(text)["v"]] for text in texts]
+    assert all(sum(1 for each in lengths if each[place]) > 5 for place in range(4))
+
+
+def test_grammars_with_special_tokens_have_the_strings_without_them() -> None:
+    assert set(sm.Grammar.from_ebnf('root ::= "a" <|call|>? "b"').sample(5)) == {"ab"}
+
+
 def test_samples_are_valid_values() -> None:
     for text in GRAMMARS["schema"].sample(20):
         value = json.loads(text)
