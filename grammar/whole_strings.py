@@ -33,7 +33,7 @@ WIDER: Final = Limits(max_work=50_000_000, max_seconds=2.0)
 _SPELLED: Final = dict.fromkeys(("formats", "whitespace", "spelling", "numbers", "extra_keys"))
 _EXACT: Final = {**_SPELLED, "profile": "exact"}
 _ORDER: Final = {"property_order": "any"}
-_READINGS: Final = (
+_READINGS: Final[tuple[tuple[dict[str, Any], str], ...]] = (
     (
         _EXACT,
         '`profile="exact"` (--profile exact) takes it: spellings that a model does not need are left out here',
