@@ -19,8 +19,8 @@ from stackmask.grammar.json_schema.sets.values import ARRAY, NUMBER, OBJECT, STR
 MAX_LEAVES: Final = 4096
 MAX_CONTENT: Final = 1000  # characters of one, about
 
-Key = tuple[tuple[Any, ...], str, bool]
-"""What the schema says (its keywords with a meaning), the draft, and whether formats count."""
+Key = tuple[tuple[Any, ...], str, str]
+"""What the schema says (its keywords with a meaning), the draft, and how formats count."""
 
 
 class Leaf(NamedTuple):
