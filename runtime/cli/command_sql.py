@@ -19,7 +19,7 @@ from stackmask.grammar.grammar import Grammar
 from stackmask.grammar.source.visible import visible
 from stackmask.grammar.sql.schema.errors import SQLError
 from stackmask.runtime.cli.changes import asked_change
-from stackmask.runtime.cli.checking import compile_for_text, explain, judge
+from stackmask.runtime.cli.checking import explain, judge
 from stackmask.runtime.cli.confidence import is_unsure, mean_log_probability
 from stackmask.runtime.cli.console import messages, output, show, show_error
 from stackmask.runtime.cli.database import ANSWER_BYTES, Database, QueryError, Rows
@@ -29,6 +29,7 @@ from stackmask.runtime.cli.prompts import Prompt, describe_table, make_embedded_
 from stackmask.runtime.cli.tables import Format, show_rows
 from stackmask.runtime.cli.unknown_words import note_unknown_words
 from stackmask.runtime.embedded import bundled_database, bundled_names, can_read, prompt_for
+from stackmask.runtime.strings.engine import compile_for_text
 
 ANSWERED, FAILED = 0, 1
 LISTED = 8  # tables that a message names
