@@ -37,7 +37,9 @@ def key_of(prepared: Path) -> str:
     """Return a digest of all but the engine that decides the counts: processor, Python, valgrind, workloads, tokens."""
     valgrind = subprocess.run(["valgrind", "--version"], check=True, capture_output=True, text=True).stdout
     parts = [cpu_model(), platform.python_version(), valgrind, prepared.read_bytes().hex()]
-    parts += [(FOLDER / f"{name}.py").read_text("utf-8") for name in ("counting", "workloads", "texts")]
+    parts += [
+        (FOLDER / f"{name}.py").read_text("utf-8") for name in ("counting", "measure", "workloads", "texts")
+    ]
     return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:12]
 
 
@@ -60,18 +62,11 @@ def measure(view: Path, prepared: Path, names: list[str]) -> Counts:
             "OMP_NUM_THREADS": "1",
             "OPENBLAS_NUM_THREADS": "1",
         }
-        # what Python compiles of new modules is not counted
-        subprocess.run([sys.executable, "-c", "import workloads"], check=True, env=environment)
+        counted = [sys.executable, str(FOLDER / "counting.py"), str(library), str(prepared), *names]
+        # once without valgrind: modules that Python has not compiled yet would be counted with what they are for
+        subprocess.run(counted, check=True, env=environment, cwd=folder, stdout=subprocess.DEVNULL)
         valgrind = ["valgrind", "-q", "--tool=callgrind", "--instr-atstart=no"]
-        valgrind.append(f"--callgrind-out-file={folder}/counts.%p")
-        command = [
-            *valgrind,
-            sys.executable,
-            str(FOLDER / "counting.py"),
-            str(library),
-            str(prepared),
-            *names,
-        ]
+        command = [*valgrind, f"--callgrind-out-file={folder}/counts.%p", *counted]
         done = subprocess.run(
             command, check=False, env=environment, cwd=folder, capture_output=True, text=True
         )
