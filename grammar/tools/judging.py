@@ -4,19 +4,32 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from math import isinf
 from typing import Any, Final
 
 from stackmask.grammar.grammar import Grammar
+from stackmask.grammar.source.diagnostics import StackmaskError
 from stackmask.grammar.source.similar import similar
 
-# what a schema says of its parts; all else is about the object as a whole
-_OF_MEMBERS: Final = (
-    "properties",
-    "patternProperties",
-    "additionalProperties",
-    "$defs",
-    "definitions",
-    "$schema",
+# what a schema says of the object as a whole, and not of its parts
+_OF_ALL: Final = frozenset(
+    (
+        "required",
+        "minProperties",
+        "maxProperties",
+        "dependentRequired",
+        "dependentSchemas",
+        "dependencies",
+        "propertyNames",
+        "allOf",
+        "anyOf",
+        "oneOf",
+        "not",
+        "if",
+        "then",
+        "else",
+        "unevaluatedProperties",
+    )
 )
 
 
@@ -34,14 +47,19 @@ def refusal_of(grammar: Grammar, schema: Any, arguments: Mapping[str, Any]) -> s
     for name in _part(schema, "required", list):
         if name not in arguments:
             return f"the argument `{name!s:.60}` is needed"
-    members = {key: schema[key] for key in _OF_MEMBERS if key in schema}
-    alone = Grammar.from_json_schema({"type": "object", **members}, property_order="any")
+    members = {key: value for key, value in schema.items() if key not in _OF_ALL}
+    try:
+        alone = Grammar.from_json_schema({**members, "type": "object"}, property_order="any")
+    except StackmaskError:  # a reference leads into what was left out
+        return f"the schema does not allow these arguments: {_short(arguments)}"
     for name, value in arguments.items():
         if alone.accepts(_written({name: value})):
             continue
         if name in declared:
             return f"`{name:.60}` is {_short(value)}, and its schema is {declared[name]!r:.120}"
         close = similar(name, declared)
+        if "patternProperties" in schema:
+            return f"the schema does not allow `{name:.60}` with {_short(value)}"
         help = f"did you mean `{close}`?" if close else f"there are {', '.join(declared) or 'none'}"
         return f"no argument `{name:.60}`; {help}"
     return f"the schema does not allow these arguments together: {_short(arguments)}"
@@ -68,8 +86,15 @@ def _written(value: Any) -> str:
             for index, inner in reversed(list(enumerate(part))):
                 todo += (False, inner), (True, ", " if index else "")
         else:
-            pieces.append(json.dumps(part, allow_nan=False))
+            pieces.append(_spelled(part))
     return "".join(pieces)
+
+
+def _spelled(value: Any) -> str:
+    """Return a value that is no object or array as JSON. Numbers beyond those of Python's floats are large ones."""
+    if isinstance(value, float) and isinf(value):
+        return "1e999" if value > 0 else "-1e999"
+    return json.dumps(value, allow_nan=False)
 
 
 def _short(value: Any) -> str:

@@ -126,7 +126,12 @@ class ParsedTurn:
 
 
 def _call_message(call: Call, as_json: bool) -> dict[str, Any]:
-    arguments = json.dumps(call.arguments, ensure_ascii=False) if as_json else call.arguments
+    try:
+        arguments = (
+            json.dumps(call.arguments, ensure_ascii=False, allow_nan=False) if as_json else call.arguments
+        )
+    except (TypeError, ValueError) as error:  # sets of Python, and infinite numbers
+        raise ToolError("", f"the arguments of the call of `{call.name:.60}` are not JSON: {error}") from None
     return {"id": call.id, "type": "function", "function": {"name": call.name, "arguments": arguments}}
 
 

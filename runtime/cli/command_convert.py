@@ -12,6 +12,7 @@ from stackmask.grammar.lark.dialects import is_lark
 from stackmask.grammar.lark.frontend import OnUnsupported
 from stackmask.grammar.source.diagnostics import GrammarError
 from stackmask.grammar.source.files import read_text
+from stackmask.grammar.source.visible import visible
 from stackmask.runtime.cli.command_diagram import write_file
 from stackmask.runtime.cli.console import messages, show
 from stackmask.runtime.cli.grammars import NamedGrammarError
@@ -55,7 +56,7 @@ def run_convert(file: Path, start: str | None, made: Path | None, *, relax: bool
         _ = Grammar.from_ebnf(text, None, name=name, base=base).normalized
         found = lay_out(text, name=name)
     if made is None:
-        sys.stdout.write(found)
+        sys.stdout.write(visible(found) if sys.stdout.isatty() else found)
     else:
         write_file(made, found)
     return 0

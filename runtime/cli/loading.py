@@ -60,14 +60,20 @@ def _is_offline(name: str) -> bool:
 
 def _is_reachable(url: str) -> bool:
     """Return whether a server, or the proxy before it, takes a connection. The hub's own client tries for a minute and a half."""
-    host = urlsplit(url).hostname or ""
-    proxy = None if proxy_bypass(host) else getproxies().get(urlsplit(url).scheme)
-    place = urlsplit(proxy if proxy and "://" in proxy else f"http://{proxy}" if proxy else url)
-    port = place.port or (443 if place.scheme == "https" else 80)
+    try:
+        server = urlsplit(url)
+        proxy = None if proxy_bypass(server.hostname or "") else getproxies().get(server.scheme)
+        place = urlsplit(proxy if proxy and "://" in proxy else f"http://{proxy}" if proxy else url)
+        port = place.port or (443 if place.scheme == "https" else 80)
+    except ValueError:
+        return True  # the hub's own client says what is wrong with the address
     found: list[bool] = []
 
     def connect() -> None:
-        with contextlib.suppress(OSError), socket.create_connection((place.hostname, port), CONNECT_SECONDS):
+        with (
+            contextlib.suppress(OSError, UnicodeError),
+            socket.create_connection((place.hostname, port), CONNECT_SECONDS),
+        ):
             found.append(True)
 
     attempt = threading.Thread(target=connect, daemon=True)  # nothing else bounds the look-up of a name

@@ -11,7 +11,6 @@ import numpy as np
 from stackmask.grammar.rule_paths import RulePaths
 from stackmask.grammar.source.diagnostics import StackmaskError
 from stackmask.runtime.kernels.bitmask import allocate_token_bitmask
-from stackmask.runtime.matching.explanation import explain
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -104,7 +103,7 @@ def follow(
     paths = RulePaths(compiled.grammar.rules, MAX_PATH_STEPS)
     strip = vocabulary.strip_first_space
     for number, token in enumerate([*ids, None]):
-        made_of = explain(matcher) if cost else None  # before the mask is known
+        made_of = matcher.explain() if cost else None  # before the mask is known
         allowed = allowed_tokens(matcher, vocabulary.size)
         found = _before(matcher, allowed, spelling)
         found |= {"rules": paths.path(), "cost": made_of}

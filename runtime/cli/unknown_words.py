@@ -39,7 +39,7 @@ _PLAIN: Final = frozenset(
     brought build built but buy buyer by calculate call came can case cash cause change character charge cheap choose chose
     citizen client code colleague column combine come common company compare compute consider consist contain correspond
     cost costly could count country create cumulative current customer data database date day dear dec december decrease
-    deliver delivery demand depart depend descend describe detail determine diagnose did didn differ difference different
+    delete deliver delivery demand depart depend descend describe detail determine diagnose did didn differ difference different
     display distinct distinctive diverse do doe doesn doing dollar don done down duplicate during each earlier early earn
     eight eighteen eighth eighty either elder eleven else email employ employee empty end enough entire entry equal eur euro
     even ever every everybody everyone everything exact exceed except exclude exist expect expensive expire fact fall far
@@ -127,7 +127,7 @@ def _strange_words(question: str, schema: Schema) -> list[str]:
         for name in (table.name, *(column.name for column in table.columns)):
             for part in (*_PARTS.findall(name), name):
                 known |= _forms(part)
-    found = {}
+    found: dict[str, str] = {}
     for word in _WORD.findall(question[:LONGEST]):
         plain = re.split("['\u2019]", word)[0]
         if len(plain) > 2 and not _forms(plain) & known:  # codes and remains of words

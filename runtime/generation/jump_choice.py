@@ -15,7 +15,7 @@ from stackmask.runtime.generation.errors import GenerationError
 from stackmask.runtime.generation.jump_rows import RowTable
 from stackmask.runtime.generation.processor import describe_allowed, forbid_tokens, stuck_rows
 from stackmask.runtime.kernels.bitmask import allocate_token_bitmask
-from stackmask.runtime.matching.batch import fill_next_token_bitmask
+from stackmask.runtime.matching.step import fill_next_token_bitmask
 from stackmask.runtime.vocabulary.vocabulary import Vocabulary
 
 

@@ -28,7 +28,7 @@ from stackmask.runtime.generation.tensor_peek import has_choice
 from stackmask.runtime.kernels.apply import MINUS_INF
 from stackmask.runtime.kernels.bitmask import allocate_token_bitmask, apply_token_bitmask_inplace
 from stackmask.runtime.kernels.forbid import forbid_at
-from stackmask.runtime.matching.batch import fill_next_token_bitmask
+from stackmask.runtime.matching.step import fill_next_token_bitmask
 
 if TYPE_CHECKING:
     import numpy.typing as npt

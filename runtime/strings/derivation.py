@@ -15,6 +15,7 @@ from typing import Any, Final, NamedTuple, TypeAlias, cast
 
 from stackmask.grammar import ir
 from stackmask.grammar.source.work import spend
+from stackmask.runtime.matching.budgets import CompletionError
 from stackmask.runtime.matching.matcher import Matcher
 from stackmask.runtime.strings.costs import BYTE, NEVER, Costs, source_of
 
@@ -127,6 +128,19 @@ class Derivation:
                 if returns > MOST_RETURNS or not self._return():
                     return None
         return None
+
+    def completed(self) -> bytes | None:
+        """Return what was written when no more was tried, with a shortest end; None where none is found.
+
+        An action may refuse the end of a string for a choice that is far before it, as SQL over a schema does where no table
+        was read; a search for a completion knows what is missing.
+        """
+        try:
+            end = self._matcher.shortest_completion().text
+        except CompletionError:
+            return None
+        text = b"".join(self._pieces) + end
+        return text if BYTE * len(text) <= self._most else None
 
     def _step(self, state: State, pending: Pending) -> bool:
         """Derive the first item; False where that is not possible."""

@@ -79,9 +79,12 @@ class ByteEngine:
         self, grammar: Grammar, costs: Costs, rng: random.Random, least: int, max_bytes: int
     ) -> bytes | None:
         spare = rng.randint(1, max(USUAL, least))
-        for _ in range(TRIES):
+        for number in range(TRIES):
             soft = min(least + spare, max_bytes)
-            text = Derivation(grammar.rules, costs, _matcher(grammar), rng, soft, max_bytes).run()
+            derivation = Derivation(grammar.rules, costs, _matcher(grammar), rng, soft, max_bytes)
+            text = derivation.run()
+            if text is None and number:
+                text = derivation.completed()
             if text is not None:
                 return text
             spare //= 2

@@ -17,6 +17,8 @@ SETTINGS = f"""
 strict = True
 mypy_path = {REPO / "build" / "view"}
 follow_imports = silent
+[mypy-stackmask.*]
+ignore_missing_imports = True
 [mypy-torch.*,transformers.*]
 follow_imports = skip
 """

@@ -113,7 +113,10 @@ def test_a_result() -> None:
     assert found["text"] == '{"a": "<img>\\x1b"}'
     assert found["parsed"] == "{'a': '<img>\\x1b'}"
     assert (found["finished"], found["tokens"]) == ("yes", "3, 2 calls of the model avoided")
-    failed = GenerationResult("p", "x" * 5_000, (1,) * 9, False, "length", parse_error="not <b>JSON</b>")
+    note = "max_new_tokens was reached after 9 tokens"
+    failed = GenerationResult(
+        "p", "x" * 5_000, (1,) * 9, False, "length", parse_error="not <b>JSON</b>", note=note
+    )
     found = shown(failed)
     assert found["text"].endswith("… (4,000 more characters)")
     assert found["parsed"] == "not <b>JSON</b>"

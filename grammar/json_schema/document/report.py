@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import marshal
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any, Final, Literal, NamedTuple
 
@@ -78,6 +78,11 @@ class Report:
         found.repeated = self.repeated
         return found
 
+    def __getstate__(self) -> tuple[None, dict[str, Any]]:
+        """Return the notes alone, worked out: what makes them may hold types that cannot be pickled."""
+        known = {"_notes": self.notes, "_raw": self._raw, "repeated": self.repeated}
+        return None, {**known, "_make": None, "options": None, "source": None}
+
     def mark(self) -> int:
         """Return what ``take_back`` goes back to."""
         return len(self._raw)
@@ -128,7 +133,7 @@ class Report:
         return [note for note in self.notes if note.kind == "unknown"]
 
     def __repr__(self) -> str:
-        return f"<Report: {len(self.notes)} notes>"
+        return f"<Report: {len(self.notes)} note{'s' * (len(self.notes) != 1)}>"
 
     def __str__(self) -> str:
         return "\n".join(map(str, self.notes)) or "nothing narrowed, nothing relaxed"

@@ -12,10 +12,10 @@ from stackmask.runtime.compat.xgrammar.compiler import CompiledGrammar
 from stackmask.runtime.compat.xgrammar.errors import XGrammarError, runtime_errors
 from stackmask.runtime.compat.xgrammar.grammar import shown
 from stackmask.runtime.kernels.bitmask import allocate_token_bitmask
-from stackmask.runtime.matching.batch import fill_next_token_bitmask
 from stackmask.runtime.matching.draft_trees import parents_first
 from stackmask.runtime.matching.mask_buffer import EmptyMaskError
 from stackmask.runtime.matching.matcher import Matcher
+from stackmask.runtime.matching.step import fill_next_token_bitmask
 
 NO_TEMPERATURE = -1.0
 

@@ -67,6 +67,8 @@ def get_model_structural_tag(
     the arguments. ``parallel_tool_calls``: whether there may be several calls; else the turn ends with the first one.
     Raises: ValueError for what is none of these; XGrammarError, which is one too, for a model that is not known.
     """
+    if not isinstance(model, str):
+        raise ArgumentError(f"model is {type(model).__name__}, not the name of a style")
     functions, builtins, choice = normalize_tool_choice(tools, tool_choice)
     if isinstance(reasoning, bool):
         reasoning = "enabled" if reasoning else "disabled"
@@ -93,6 +95,9 @@ def register_model_structural_tag(name: str) -> Callable[[TagMaker], TagMaker]:
     It is called with the lists of functions and of builtin tools, the simplified choice and the mode of reasoning; the other
     options are given by name.
     """
+
+    if not isinstance(name, str):
+        raise ArgumentError(f"name is {type(name).__name__}, not str")
 
     def decorate(make: TagMaker) -> TagMaker:
         _own[name] = make

@@ -444,5 +444,5 @@ def test_work_is_the_same_in_every_process() -> None:
 
 def test_reports_are_shown_in_short() -> None:
     schema = {"type": "integer", "deprecated": True, "minimun": 3}
-    assert repr(sm.Grammar.from_json_schema(schema).report) == "<Report: 2 notes>"
+    assert repr(sm.Grammar.from_json_schema(schema).report) == "<Report: 1 note>"
     assert repr(sm.Grammar.from_lark('start: "a"').report) == "<LarkReport: 0 notes>"

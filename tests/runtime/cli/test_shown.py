@@ -206,6 +206,7 @@ def test_errors_are_shown_by_one_function() -> None:
         ("__init__.py", "print", "f'error: {error}'"),  # names a library of this project
         ("__init__.py", "print", "'interrupted'"),
         ("app.py", "typer.echo", "f'stackmask {__version__}'"),
+        ("command_convert.py", "sys.stdout.write", "visible(found) if sys.stdout.isatty() else found"),
         ("command_fmt.py", "sys.stdout.write", "shown(made)"),  # escapes on a terminal
         ("command_grammars.py", "output().print", "table"),  # of cells
         ("command_grammars.py", "typer.echo", "read_text(path).rstrip('\\n')"),  # a file of this package
@@ -217,7 +218,7 @@ def test_errors_are_shown_by_one_function() -> None:
         ("command_sql.py", "console.print", "_highlighted(query)"),
         ("command_audit.py", "output().print", "table"),  # of cells
         ("command_audit.py", "self.console.print", "line"),  # of numbers
-        ("command_trace.py", "output().print", "table"),
+        ("command_trace.py", "output().print", "trace_table(steps, how)"),
         ("comparing.py", "console.print"),
         ("comparing.py", "console.print", "make_table(result)"),
         ("console.py", "console.print", "visible(text)"),
