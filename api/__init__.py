@@ -48,10 +48,10 @@ from stackmask.pda.errors import BudgetError, ResolverError, SpoiledError, Vocab
 from stackmask.pda.limits import Limits
 from stackmask.runtime.kernels.bitmask import allocate_token_bitmask, apply_token_bitmask_inplace
 from stackmask.runtime.kernels.errors import BitmaskError
-from stackmask.runtime.matching.batch import fill_next_token_bitmask
 from stackmask.runtime.matching.compiler import CompiledGrammar, Compiler
 from stackmask.runtime.matching.mask_buffer import EmptyMaskError, MatcherTypeError
 from stackmask.runtime.matching.matcher import Matcher, MatcherError
+from stackmask.runtime.matching.step import fill_next_token_bitmask
 from stackmask.runtime.vocabulary.vocabulary import Vocabulary
 
 if TYPE_CHECKING:

@@ -44,8 +44,8 @@ use_checkout()
 import numpy as np
 
 import stackmask as sm
-from stackmask.pda.masks.shared import layers
-from stackmask.pda.masks.shared.layers import LAYERS
+from stackmask.pda.masks import layers
+from stackmask.pda.masks.layers import LAYERS
 
 BASE, NONE = "all on", "all off"
 CONTROL = "all on, again"  # tells how far figures differ by themselves

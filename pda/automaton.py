@@ -7,7 +7,7 @@ from bisect import bisect_left
 from stackmask.grammar import ir
 from stackmask.grammar.source.diagnostics import Diagnostic, GrammarError
 from stackmask.pda.lowering.entry import Lowered, check_bytes, lower
-from stackmask.pda.lowering.references import ALL_BYTES
+from stackmask.pda.lowering.rules_to_terms import ALL_BYTES
 from stackmask.pda.store import Store
 
 MAX_NUMBERED = 4096  # special tokens whose sets are remembered

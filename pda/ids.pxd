@@ -66,6 +66,13 @@ cdef extern from "ids.h" nogil:
 
 
 cdef enum:
+    # what a function returns that has raised, in place of
+    FAILED = -1                     # a status, a flag or a number
+    ID_FAILED = -3                  # an id, which may be NO_… (-1) or a mark of its table (-2)
+
+cdef enum: BITS_FAILED = 0x55555555     # bits; Cython compares with it as an int
+
+cdef enum:
     # in place of an id where there is none
     NO_TERM = -1
     NO_RULE = -1

@@ -17,14 +17,13 @@ from stackmask.pda.limits import Limits
 from stackmask.pda.lowering.entry import Tables, check_bytes, regular_tables
 from stackmask.pda.lowering.rules_to_terms import Lowering
 from stackmask.pda.masks.engine import MaskEngine
-from stackmask.pda.memory.store_lock import StoreLock
-from stackmask.pda.memory.work_meter import WorkMeter
+from stackmask.pda.memory.work_meter import StoreLock, WorkMeter
 from stackmask.pda.stack.configurations import ConfigSpace
 from stackmask.pda.terms.term_store import TermBuilder, TermStore
 from stackmask.pda.vocabulary.token_trie import Trie
 
 if TYPE_CHECKING:
-    from stackmask.pda.completion.term_costs import TermCosts
+    from stackmask.pda.completion.estimates import TermCosts
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-# Constructors of expressions for compiled passes. See build.pyx.
+# Constructors of expressions for compiled passes.
 cimport cython
 
 from stackmask.grammar.ir.expressions cimport Expression

@@ -53,3 +53,9 @@ class Renaming:
         What occurs several times as the same object stays one object. Cost: linear in the parts that are not pure;
         recursion as deep as the expression, up to Python's limit.
         """
+
+def components(graph: Mapping[str, Iterable[str]]) -> list[list[str]]:
+    """Return the strongly connected components, each after those that it refers to.
+
+    Source: R. E. Tarjan, Depth-first search and linear graph algorithms, 1972; with an explicit stack.
+    """

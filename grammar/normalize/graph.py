@@ -7,7 +7,7 @@ from functools import partial
 from typing import TypeVar
 
 from stackmask.grammar.ir import Expr, RuleRef, RuleSet, walk
-from stackmask.grammar.ir.strongly_connected import components
+from stackmask.grammar.ir.build import components
 from stackmask.grammar.normalize.memo import facts, remembered
 from stackmask.grammar.source.work import spend
 

@@ -14,33 +14,412 @@ needs for its sake: its method ``owed``.
 cimport cython
 from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
 
-from stackmask.pda.completion.term_costs cimport NO_END, joined
 from stackmask.pda.context.callables cimport Owed
-from stackmask.pda.context.semantic_states cimport Semantics, owed_at
-from stackmask.pda.context.key_needs cimport (
+from stackmask.pda.context.object_keys cimport (
+    KEYS_UNKNOWN,
     TEST_CLOSE,
     TEST_CONTINUE,
     TEST_SLOT,
     TEST_UNDECLARED,
+    KeyState,
     is_slot,
     slot_of,
 )
-from stackmask.pda.context.object_keys cimport KEYS_UNKNOWN, KeyState
-from stackmask.pda.ids cimport NO_TEST
+from stackmask.pda.context.semantic_states cimport Semantics, owed_at
+from stackmask.pda.ids cimport ACTION_KEYED, FAILED, ID_FAILED, NO_TEST, MapId
 from stackmask.pda.memory.byte_sets cimport has_bit
 from stackmask.pda.memory.hash_tables cimport NO_VALUE, map_free, map_get, map_init, map_put, map_reset
-from stackmask.pda.stack.frames cimport BOTTOM_CONTINUATION, Edge
+from stackmask.pda.stack.configuration_table cimport BOTTOM_CONTINUATION, Edge
 from stackmask.pda.terms.term_table cimport (
+    CALL_RESOLVER,
     CALL_RULE,
     CALL_TEST,
-    Call,
     EMPTY,
     F_KEYS,
     K_ALT,
     K_CALL,
+    K_EMPTY,
+    K_EPS,
+    K_GUARD,
+    K_LIT,
     K_REP,
     K_SEQ,
+    K_SET,
+    K_TOKEN,
+    Call,
 )
+
+
+# ------------------------------------------------------------------------------------------------
+# The fewest bytes of a string of a term: a least fixpoint over (min, +), found on demand.
+#
+# Restrictions on what follows, tests of keys and what actions forbid are not asked here: the results are bounds
+# from below, and exact for context-free grammars. Terms with ``&`` or ``!`` are searched by their derivatives.
+# ------------------------------------------------------------------------------------------------
+
+
+cdef enum:
+    MOST_SEARCHED = 20_000  # derivatives of one term with `&` or `!`
+    DONE = 1                # on the stack: what the term consists of has been visited
+
+
+cdef Cost cost(int32_t least, int32_t least_filled) noexcept nogil:
+    cdef Cost found
+    found.least = min(least, <int32_t>NO_END) + 1
+    found.least_filled = min(least_filled, <int32_t>NO_END) + 1
+    return found
+
+
+@cython.final
+cdef class TermCosts:
+    """The fewest bytes of the terms of one store. Hold the lock of the store to use it."""
+
+    def __cinit__(self, TermStore terms not None):
+        self.terms = terms
+        self.drafting = False
+        map_init(&self.place)
+        map_init(&self.rule_place)
+
+    def __dealloc__(self):
+        map_free(&self.place)
+        map_free(&self.rule_place)
+
+    cdef size_t nbytes(self) noexcept nogil:
+        """Return about how many bytes the results take."""
+        return sizeof(Cost) * (self.of_term.size() + self.of_rule.size() + self.found.capacity())
+
+    def nbytes_held(self):
+        """Return about how many bytes the results take."""
+        self.terms.meter.settle()
+        return self.nbytes()
+
+    # -- what objects need -------------------------------------------------------------------------
+
+    cdef bint is_settled(self, CallId call) noexcept nogil:
+        """Tell whether it is known for good what the required keys of an object add."""
+        return <size_t>call < self.settled.size() and self.settled[call]
+
+    cdef int begin_drafts(self) except FAILED nogil:
+        """Remember the costs found from now on, until ``settle`` or ``abandon``: they go by drafts."""
+        self.drafting = True
+        self.unsettled_terms.clear()
+        self.unsettled_rules.clear()
+        return 0
+
+    cdef bint state_object(self, CallId call, int32_t bytes) except FAILED nogil:
+        """Say what the required keys of an object add. Return whether that is new."""
+        if self.drafted.size() <= <size_t>call:
+            self.drafted.resize(<size_t>call + 1, 0)
+            self.settled.resize(<size_t>call + 1, False)
+        if self.drafted[call] == bytes:
+            return False
+        self.drafted[call] = bytes
+        return True
+
+    cdef int forget(self) noexcept nogil:
+        """Forget the costs that go by drafts: what objects need has changed."""
+        cdef size_t i
+        for i in range(self.unsettled_terms.size()):
+            self.of_term[self.unsettled_terms[i]].least = 0
+        for i in range(self.unsettled_rules.size()):
+            self.of_rule[self.unsettled_rules[i]].least = 0
+        self.unsettled_terms.clear()
+        self.unsettled_rules.clear()
+        return 0
+
+    cdef int settle(self, vector[CallId]& objects) noexcept nogil:
+        """Say that what was stated of these objects holds for good, and the costs that go by it."""
+        cdef size_t i
+        for i in range(objects.size()):
+            self.settled[objects[i]] = True
+        self.drafting = False
+        return 0
+
+    cdef int abandon(self, vector[CallId]& objects) noexcept nogil:
+        """Forget what was stated of these objects, and the costs that went by it."""
+        cdef size_t i
+        self.forget()
+        for i in range(objects.size()):
+            if <size_t>objects[i] < self.drafted.size():
+                self.drafted[objects[i]] = 0
+        self.drafting = False
+        return 0
+
+    cdef int32_t least(self, TermId t) except FAILED nogil:
+        """Return the fewest bytes of a string of a term. Cost: a load once it is known."""
+        if <size_t>t < self.of_term.size() and self.of_term[t].least:
+            return self.of_term[t].least - 1
+        self.solve(t)
+        return self.of_term[t].least - 1
+
+    cdef Cost cost_of(self, TermId t) except * nogil:
+        """Return both costs of a term."""
+        self.least(t)
+        return self.of_term[t]
+
+    cdef int solve(self, TermId t) except FAILED nogil:
+        """Find the costs of a term and of all that it consists of and calls.
+
+        Rules begin without a string. Rounds over all terms, parts first, find shorter strings until there are
+        no more. Results are kept when all are found, so that an interrupted call leaves nothing behind.
+        """
+        cdef size_t i
+        cdef TermId body
+        cdef bint changed = True
+        cdef Cost now
+        map_reset(&self.place)
+        map_reset(&self.rule_place)
+        self.order.clear()
+        self.open_rules.clear()
+        self.rule_found.clear()
+        self.collect(t)
+        self.found.resize(self.order.size())
+        if self.of_term.size() < self.terms.terms.size():
+            self.of_term.resize(self.terms.terms.size())
+        if self.of_rule.size() < self.terms.rule_body.size():
+            self.of_rule.resize(self.terms.rule_body.size())
+        for i in range(self.found.size()):
+            self.found[i] = cost(NO_END, NO_END)
+        while changed:
+            changed = False
+            self.terms.meter.spend(4 + 2 * self.order.size())
+            for i in range(self.order.size()):
+                self.found[i] = self.composed(self.order[i])
+            for i in range(self.open_rules.size()):
+                body = self.terms.rule_body[self.open_rules[i]]
+                now = self.known(body)
+                if (
+                    now.least != self.rule_found[i].least
+                    or now.least_filled != self.rule_found[i].least_filled
+                ):
+                    self.rule_found[i] = now
+                    changed = True
+        if self.of_term.size() < self.terms.terms.size():
+            # searches have made new terms
+            self.of_term.resize(self.terms.terms.size())
+        if self.drafting:
+            # before they are kept: what is kept is in the lists
+            for i in range(self.order.size()):
+                self.unsettled_terms.push_back(self.order[i])
+            for i in range(self.open_rules.size()):
+                self.unsettled_rules.push_back(self.open_rules[i])
+        for i in range(self.order.size()):
+            self.of_term[self.order[i]] = self.found[i]
+        for i in range(self.open_rules.size()):
+            self.of_rule[self.open_rules[i]] = self.rule_found[i]
+        return 0
+
+    cdef bint survey(self, TermId t, vector[CallId]& objects) except FAILED nogil:
+        """List the calls of objects in a term and what it calls. Return whether it calls a resolver."""
+        cdef KeyMap seen, listed
+        cdef vector[TermId] todo
+        cdef Term u
+        cdef Call call
+        cdef int32_t k
+        cdef bint resolves = False
+        map_init(&seen)
+        map_init(&listed)
+        try:
+            todo.push_back(t)
+            while not todo.empty():
+                t = todo.back()
+                todo.pop_back()
+                if map_get(&seen, t) != NO_VALUE:
+                    continue
+                map_put(&seen, t, 1)
+                self.terms.meter.spend(4)
+                u = self.terms.terms[t]
+                if u.kind == K_SEQ:
+                    todo.push_back(u.seq.rest)
+                    todo.push_back(u.seq.first)
+                elif u.kind == K_ALT:
+                    for k in range(u.operands.count):
+                        todo.push_back(self.terms.kids[u.operands.first + k])
+                elif u.kind == K_REP:
+                    todo.push_back(u.rep.item)
+                elif u.kind == K_CALL:
+                    call = self.terms.call_table[u.call.id]
+                    if call.kind == CALL_RESOLVER:
+                        resolves = True
+                    if call.kind == CALL_RULE:
+                        todo.push_back(self.terms.rule_body[call.rule])
+                        if call.action == ACTION_KEYED and map_get(&listed, u.call.id) == NO_VALUE:
+                            map_put(&listed, u.call.id, 1)
+                            objects.push_back(u.call.id)
+        finally:
+            map_free(&seen)
+            map_free(&listed)
+        return resolves
+
+    cdef int collect(self, TermId t) except FAILED nogil:
+        """List what a term consists of, parts first; bodies of rules come before their calls if they can."""
+        cdef uint64_t top
+        self.stack.clear()
+        self.push(t)
+        while not self.stack.empty():
+            top = self.stack.back()
+            self.stack.pop_back()
+            t = <TermId><int32_t>(top >> 1)
+            if top & DONE:
+                if map_get(&self.place, t) == NO_VALUE:
+                    map_put(&self.place, t, <int32_t>self.order.size())
+                    self.order.push_back(t)
+                continue
+            self.terms.meter.spend(4)
+            self.stack.push_back(top | DONE)
+            self.push_parts(t)
+        return 0
+
+    cdef int push(self, TermId t) except FAILED nogil:
+        """Queue a term whose cost is not known."""
+        if <size_t>t < self.of_term.size() and self.of_term[t].least:
+            return 0
+        if map_get(&self.place, t) == NO_VALUE:
+            self.stack.push_back(<uint64_t>t << 1)
+        return 0
+
+    cdef int push_parts(self, TermId t) except FAILED nogil:
+        """Queue what a term consists of, and the body of the rule that it calls."""
+        cdef Term u = self.terms.terms[t]
+        cdef Call call
+        cdef int32_t k
+        if u.kind == K_SEQ:
+            self.push(u.seq.rest)
+            self.push(u.seq.first)
+        elif u.kind == K_ALT:
+            for k in range(u.operands.count):
+                self.push(self.terms.kids[u.operands.first + k])
+        elif u.kind == K_REP:
+            self.push(u.rep.item)
+        elif u.kind == K_CALL:
+            call = self.terms.call_table[u.call.id]
+            if call.kind == CALL_RULE:
+                if <size_t>call.rule < self.of_rule.size() and self.of_rule[call.rule].least:
+                    return 0
+                if map_get(&self.rule_place, call.rule) != NO_VALUE:
+                    return 0
+                map_put(&self.rule_place, call.rule, <int32_t>self.open_rules.size())
+                self.open_rules.push_back(call.rule)
+                self.rule_found.push_back(cost(NO_END, NO_END))
+                self.push(self.terms.rule_body[call.rule])
+        return 0
+
+    cdef Cost known(self, TermId t) noexcept nogil:
+        """Return the cost of a term as far as it is found."""
+        cdef int32_t at
+        if <size_t>t < self.of_term.size() and self.of_term[t].least:
+            return self.of_term[t]
+        at = map_get(&self.place, t)
+        return cost(NO_END, NO_END) if at == NO_VALUE else self.found[at]
+
+    cdef Cost composed(self, TermId t) except * nogil:
+        """Return the cost of a term by those of its parts."""
+        cdef Term u = self.terms.terms[t]
+        cdef Cost a, b
+        cdef int32_t k, times, least, filled
+        if u.kind == K_EMPTY:
+            return cost(NO_END, NO_END)
+        if u.kind == K_EPS or u.kind == K_GUARD:
+            return cost(0, NO_END)
+        if u.kind == K_SET or u.kind == K_TOKEN:
+            return cost(1, 1)
+        if u.kind == K_LIT:
+            return cost(u.literal.length, u.literal.length)
+        if u.kind == K_CALL:
+            return self.of_call(u)
+        if u.kind == K_SEQ:
+            a = self.known(u.seq.first)
+            b = self.known(u.seq.rest)
+            least = joined(a.least - 1, b.least - 1)
+            filled = min(joined(a.least_filled - 1, b.least - 1), joined(a.least - 1, b.least_filled - 1))
+            return cost(least, filled)
+        if u.kind == K_ALT:
+            self.terms.meter.spend(u.operands.count // 2)
+            least = filled = NO_END
+            for k in range(u.operands.count):
+                a = self.known(self.terms.kids[u.operands.first + k])
+                least = min(least, a.least - 1)
+                filled = min(filled, a.least_filled - 1)
+            return cost(least, filled)
+        if u.kind == K_REP:
+            a = self.known(u.rep.item)
+            times = max(u.rep.low, 1)
+            least = 0
+            if u.rep.low > 0 and a.least > 1:
+                least = NO_END if (a.least - 1) > NO_END // times else (a.least - 1) * times
+            filled = least if least else a.least_filled - 1
+            return cost(least, filled)
+        a = self.known(t)
+        if a.least > NO_END and a.least_filled > NO_END:
+            # the first round: later ones would find the same
+            self.search(t, &a)
+        return a
+
+    cdef Cost of_call(self, Term u) except * nogil:
+        """Return the cost of a call: of the rule's body, one byte for a resolver, nothing for a test."""
+        cdef Call call = self.terms.call_table[u.call.id]
+        cdef Cost found
+        cdef int32_t at
+        if call.kind == CALL_TEST:
+            return cost(0, NO_END)
+        if call.kind == CALL_RESOLVER:
+            return cost(1, 1)
+        at = map_get(&self.rule_place, call.rule)
+        found = self.of_rule[call.rule] if at == NO_VALUE else self.rule_found[at]
+        if u.call.nonempty:
+            found.least = found.least_filled
+        if call.action == ACTION_KEYED and <size_t>u.call.id < self.drafted.size():
+            return cost(
+                joined(found.least - 1, self.drafted[u.call.id]),
+                joined(found.least_filled - 1, self.drafted[u.call.id]),
+            )
+        return found
+
+    cdef int search(self, TermId t, Cost* out) except FAILED nogil:
+        """Find the costs of a term with ``&`` or ``!``."""
+        cdef int32_t filled = NO_END
+        self.search_filled(t, &filled)
+        out[0] = cost(0 if self.terms.terms[t].nu.possible() else filled, filled)
+        return 0
+
+    cdef int search_filled(self, TermId t, int32_t* out) except FAILED nogil:
+        """Find the fewest bytes of a string that is not empty, by a search of the derivatives in breadth."""
+        cdef KeyMap seen
+        cdef vector[TermId] level, next_level
+        cdef size_t i
+        cdef int32_t k, depth = 0, best = NO_END, visited = 0
+        cdef MapId map
+        cdef TermId d
+        map_init(&seen)
+        try:
+            level.push_back(t)
+            while not level.empty() and depth + 1 < best:
+                depth += 1
+                next_level.clear()
+                for i in range(level.size()):
+                    map = self.terms.classes_of(level[i])
+                    self.terms.meter.spend(4 * self.terms.classes.maps[map].count)
+                    for k in range(self.terms.classes.maps[map].count):
+                        d = self.terms.step(level[i], self.terms.classes.maps[map].byte_of[k])
+                        if d == EMPTY or map_get(&seen, d) != NO_VALUE:
+                            continue
+                        map_put(&seen, d, 1)
+                        if self.terms.terms[d].nu.possible():
+                            best = min(best, depth)
+                        elif <size_t>d < self.of_term.size() and self.of_term[d].least:
+                            best = min(best, joined(depth, self.of_term[d].least - 1))
+                        next_level.push_back(d)
+                        visited += 1
+                level.swap(next_level)
+                if visited > MOST_SEARCHED:
+                    # a bound from below
+                    best = min(best, depth)
+                    break
+        finally:
+            map_free(&seen)
+        out[0] = best
+        return 0
+
 
 cdef enum:
     # how far the bytes of a term that tests keys are known
@@ -94,7 +473,7 @@ cdef class KeyRepetitions:
         """Return about how many bytes are held."""
         return 12 * self.index.mask
 
-    cdef TermId of_state(self, TermId state) except -1 nogil:
+    cdef TermId of_state(self, TermId state) except ID_FAILED nogil:
         """Return the repetition of further keys in a state of an object; EMPTY if there is none."""
         cdef int32_t found = map_get(&self.index, <uint64_t>state), k, parts = 0
         cdef TermId here
@@ -162,7 +541,7 @@ cdef class Estimates:
         held += 4 * self.frame_found.capacity() + sizeof(Missing) * self.missing_found.capacity()
         return held + (sizeof(Tested) + 1) * self.keyed_found.capacity()
 
-    cdef int prepare(self) except -1 nogil:
+    cdef int prepare(self) except FAILED nogil:
         """Find what the objects of the grammar need, before what contains them is asked for.
 
         What other grammars of the store have found is taken as it is. Their other objects are not looked at:
@@ -188,7 +567,7 @@ cdef class Estimates:
         self.prepared = True
         return 0
 
-    cdef int draft(self, vector[CallId]& objects) except -1 nogil:
+    cdef int draft(self, vector[CallId]& objects) except FAILED nogil:
         """State what objects need: they lie in each other, so until nothing changes, or a few times."""
         cdef size_t i
         cdef int32_t _round
@@ -208,7 +587,7 @@ cdef class Estimates:
         self.forget()
         return 0
 
-    cdef int32_t of_object(self, CallId call) except -1 nogil:
+    cdef int32_t of_object(self, CallId call) except FAILED nogil:
         """Return what the keys that an object needs add to its body."""
         cdef KeysId keys = self.semantics.keys.fresh(self.terms.call_table[call].spec)
         cdef TermId body = self.terms.rule_body[self.terms.call_table[call].rule]
@@ -222,7 +601,7 @@ cdef class Estimates:
             first = max(first, found.tested - self.costs.least(body))
         return min(joined(first, self.more_keys(body, keys)), <int32_t>NO_END - 1)
 
-    cdef int forget(self) except -1 nogil:
+    cdef int forget(self) except FAILED nogil:
         """Forget all estimates: costs have changed."""
         map_reset(&self.keyed_index)
         map_reset(&self.frame_index)
@@ -233,7 +612,7 @@ cdef class Estimates:
         self.missing_found.clear()
         return 0
 
-    cdef int32_t of_config(self, ConfigId config) except -1 nogil:
+    cdef int32_t of_config(self, ConfigId config) except FAILED nogil:
         """Return the fewest bytes over the members; NO_END if there are none."""
         cdef int32_t i, first = self.family.configs[config].first, best = NO_END
         if self.family.configs[config].accepting:
@@ -243,7 +622,7 @@ cdef class Estimates:
             best = min(best, self.of_member(self.family.members[i]))
         return best
 
-    cdef int32_t of_member(self, Member m) except -1 nogil:
+    cdef int32_t of_member(self, Member m) except FAILED nogil:
         """Return the bytes of a member: of its local state, and of the frames."""
         cdef KeysId keys = self.semantics.keys_at(m.sem)
         cdef int32_t left = joined(self.of_state(m.state, keys), self.of_frame(m.frame, keys))
@@ -251,7 +630,7 @@ cdef class Estimates:
         owed_at(self.semantics, m.sem, &owed)
         return with_owed(left, owed)
 
-    cdef int32_t of_state(self, TermId state, KeysId keys) except -1 nogil:
+    cdef int32_t of_state(self, TermId state, KeysId keys) except FAILED nogil:
         """Return the bytes of a local state where an object has these keys."""
         cdef Tested found
         if not self.terms.terms[state].flags & F_KEYS:
@@ -268,7 +647,7 @@ cdef class Estimates:
 
     # -- frames ------------------------------------------------------------------------------------
 
-    cdef KeysId keys_after(self, int32_t edge, KeysId keys) except -1 nogil:
+    cdef KeysId keys_after(self, int32_t edge, KeysId keys) except ID_FAILED nogil:
         """Return the key state after the return along an edge. An undeclared key is taken to be new."""
         cdef Edge e = self.family.edges[edge]
         cdef KeysId after
@@ -283,7 +662,7 @@ cdef class Estimates:
         """Return the key of a frame in the table."""
         return (<uint64_t>frame << 32) | <uint64_t>keys
 
-    cdef int32_t of_frame(self, FrameId frame, KeysId keys) except -1 nogil:
+    cdef int32_t of_frame(self, FrameId frame, KeysId keys) except FAILED nogil:
         """Return the fewest bytes from the return to a frame to the end. Cost: a look-up once it is known."""
         cdef uint64_t key = self.frame_key(frame, keys), above
         cdef int32_t at = map_get(&self.frame_index, key), e, best, first
@@ -355,7 +734,7 @@ cdef class Estimates:
                 return <TestId>(64 * i + bit)
         return NO_TEST
 
-    cdef KeysId representative(self, KeysId keys) except -1 nogil:
+    cdef KeysId representative(self, KeysId keys) except ID_FAILED nogil:
         """Return one key state of all those in which terms need the same bytes.
 
         While required keys are missing, an end takes the first of them next, whatever else was taken. So
@@ -386,13 +765,13 @@ cdef class Estimates:
         cdef KeyState* state = &self.semantics.keys.states[keys]
         return state.missing != 0 or state.count < self.semantics.keys.specs[state.spec].min_count
 
-    cdef int32_t more_keys(self, TermId state, KeysId keys) except -1 nogil:
+    cdef int32_t more_keys(self, TermId state, KeysId keys) except FAILED nogil:
         """Return the bytes of the keys that an object still needs after the next one."""
         cdef TermId more = self.repetitions.of_state(state)
         cdef int32_t all = self.of_missing(more, keys)
         return all - missing_of(self, more, keys).first if all < NO_END else 0
 
-    cdef int32_t of_missing(self, TermId more, KeysId keys) except -1 nogil:
+    cdef int32_t of_missing(self, TermId more, KeysId keys) except FAILED nogil:
         """Return the bytes of all keys that an object still needs, with values and what is between them.
 
         ``more``: the repetition of further keys, or EMPTY. Cost: a look-up, once it is known.
@@ -435,7 +814,7 @@ cdef class Estimates:
             missing_of(self, more, chain[i - 1]).all = bytes
         return bytes
 
-    cdef int keyed(self, TermId t, KeysId keys, Tested* out) except -1 nogil:
+    cdef int keyed(self, TermId t, KeysId keys, Tested* out) except FAILED nogil:
         """Give the bytes of a term that tests keys, by those of its parts."""
         cdef int32_t at
         cdef TermId here
@@ -468,7 +847,7 @@ cdef class Estimates:
         """Return the key of a term in the table."""
         return (<uint64_t>t << 32) | (<uint64_t>self.relaxed << 31) | <uint64_t>keys
 
-    cdef bint part(self, TermId t, KeysId keys, Tested* out) except -1 nogil:
+    cdef bint part(self, TermId t, KeysId keys, Tested* out) except FAILED nogil:
         """Give the bytes of a part; if they are not known, queue it and return False.
 
         A part that is met again inside of itself is taken to have no string: a shortest one does not need it.
@@ -493,7 +872,7 @@ cdef class Estimates:
         self.term_stack.push_back(<uint64_t>t)
         return False
 
-    cdef bint ready(self, TermId t, KeysId keys, Tested* out) except -1 nogil:
+    cdef bint ready(self, TermId t, KeysId keys, Tested* out) except FAILED nogil:
         """Compose the bytes of a term of those of its parts; False if some had to be queued."""
         cdef Term u = self.terms.terms[t]
         cdef Tested a, b
@@ -524,7 +903,7 @@ cdef class Estimates:
             known = self.of_keyed_call(u, keys, out)
         return known
 
-    cdef bint of_keyed_call(self, Term u, KeysId keys, Tested* out) except -1 nogil:
+    cdef bint of_keyed_call(self, Term u, KeysId keys, Tested* out) except FAILED nogil:
         """Give the same for a call: a test, or a rule that tests keys of this object."""
         cdef Call call = self.terms.call_table[u.call.id]
         if call.kind == CALL_TEST:

@@ -1,12 +1,64 @@
-# Actions and resolvers. See callables.pyx.
+# Actions and resolvers.
 from libc.stdint cimport int32_t, uint8_t
 from libcpp.vector cimport vector
 
-from stackmask.pda.context.capture_texts cimport CaptureTexts
-from stackmask.pda.context.semantic_values cimport SemanticValues
+from stackmask.pda.ids cimport FAILED, ID_FAILED, ActionId, ResolverId, TermId, TextId, ValueId
 from stackmask.pda.memory.hash_tables cimport KeyMap
 from stackmask.pda.terms.term_table cimport TermTable
-from stackmask.pda.ids cimport ActionId, ResolverId, TermId, TextId, ValueId
+
+
+# The values of semantic states.
+
+cdef enum:
+    VALUE_OBJECT = 0
+    VALUE_LINK = 1
+    VALUE_SYMBOL = 2
+
+
+cdef class SemanticValues:
+    cdef list objects               # value -> object; None for links and the symbol
+    cdef dict index                 # object -> value
+    cdef size_t indexed             # entries of it
+    cdef KeyMap links               # value << 32 | text -> link
+    cdef vector[int32_t] kind       # VALUE_OBJECT, VALUE_LINK or VALUE_SYMBOL
+    cdef vector[ValueId] parent     # links: the value that is without the last text
+    cdef vector[TextId] text        # links: the text on top
+    cdef vector[uint8_t] symbolic   # rests on the unknown state
+    cdef vector[uint8_t] unsure     # and comes after an action that may have forbidden it
+
+    cdef ValueId add(
+        self, object value, int32_t kind, ValueId parent, TextId text, bint symbolic
+    ) except ID_FAILED nogil
+    cdef ValueId link(self, ValueId parent, TextId text) except ID_FAILED nogil
+    cdef ValueId value_of(self, object value) except ID_FAILED
+    cdef size_t nbytes(self) noexcept nogil
+
+
+# The texts of captures, as chains of bytes.
+
+cdef enum:
+    # texts of undeclared keys in walks, which do not keep them: by the bytes read so far, none, one, more
+    KEY_OF_NONE = 1
+    KEY_OF_ONE = 2
+    KEY_OF_MORE = 3
+    FIRST_TEXT = 4
+
+
+cdef class CaptureTexts:
+    cdef KeyMap index               # text without its last byte << 8 | byte -> text; text 0 is empty
+    cdef vector[TextId] parent      # the text without its last byte, or NO_PARENT
+    cdef vector[uint8_t] last       # that byte
+    cdef vector[int32_t] left       # bytes that the capture still keeps, or UNBOUNDED
+    # of beginnings of keys: the text that they spell; NO_TEXT within an escape, and where nobody asked
+    cdef vector[TextId] value
+    cdef dict bounded               # most bytes kept -> the empty text of such captures
+
+    cdef TextId bounded_text(self, object most) except ID_FAILED
+    cdef TextId longer(self, TextId text, uint8_t byte) except ID_FAILED nogil
+    cdef int spell(self, TextId text, vector[uint8_t]& out) except FAILED nogil
+    cdef bytes text_of(self, TextId text)
+    cdef size_t nbytes(self) noexcept nogil
+
 
 cdef enum:
     FORBIDDEN = -1      # the action does not allow the return
@@ -47,18 +99,18 @@ cdef class Callables:
 
     cdef ValueId call(
         self, ValueId value, vector[uint8_t]& text, TextId text_id, ActionId action
-    ) except -3 nogil
+    ) except ID_FAILED nogil
     cdef ValueId ask(
         self, ValueId value, vector[uint8_t]& text, TextId text_id, ActionId action
-    ) except -3 with gil
-    cdef TermId resolve(self, ValueId value, ResolverId resolver) except -3 nogil
-    cdef TermId ask_resolver(self, ValueId value, ResolverId resolver) except -3 with gil
-    cdef int owed(self, ValueId value, TextId text, Owed* out) except -1 nogil
-    cdef int ask_owed(self, ValueId value, TextId text, Owed* out) except -1 with gil
+    ) except ID_FAILED with gil
+    cdef TermId resolve(self, ValueId value, ResolverId resolver) except ID_FAILED nogil
+    cdef TermId ask_resolver(self, ValueId value, ResolverId resolver) except ID_FAILED with gil
+    cdef int owed(self, ValueId value, TextId text, Owed* out) except FAILED nogil
+    cdef int ask_owed(self, ValueId value, TextId text, Owed* out) except FAILED with gil
     cdef tuple checked_owed(self, object answer)
-    cdef int32_t enter_owed(self, bytes data) except -2
-    cdef int is_sure(self, ValueId value, TextId text) except -1 nogil
-    cdef int ask_all(self, ValueId value, TextId text) except -1 with gil
+    cdef int32_t enter_owed(self, bytes data) except ID_FAILED
+    cdef int is_sure(self, ValueId value, TextId text) except FAILED nogil
+    cdef int ask_all(self, ValueId value, TextId text) except FAILED with gil
     cdef size_t nbytes(self) noexcept nogil
     cdef bytes first_of(self, vector[uint8_t]& text, ActionId action)
-    cdef int32_t number_of(self, list table, str what, object entry) except -1
+    cdef int32_t number_of(self, list table, str what, object entry) except FAILED

@@ -7,15 +7,145 @@ arguments.
 
 cimport cython
 from libc.stdint cimport uint32_t, uint64_t
+from libcpp.algorithm cimport reverse
 
-from stackmask.pda.context.capture_texts cimport FIRST_TEXT
-from stackmask.pda.context.semantic_values cimport VALUE_LINK, VALUE_SYMBOL
-from stackmask.pda.ids cimport NO_TEXT
-from stackmask.pda.memory.work_meter cimport Pause
+from stackmask.pda.ids cimport FAILED, ID_FAILED, NO_PARENT, NO_TEXT, UNBOUNDED
 from stackmask.pda.memory.hash_tables cimport NO_VALUE, map_clear, map_free, map_get, map_init, map_put
+from stackmask.pda.memory.work_meter cimport Pause
 
 from stackmask.grammar import ir
 from stackmask.pda.errors import ResolverError
+
+
+# ------------------------------------------------------------------------------------------------
+# The values of semantic states: Python objects, stacks of strings, and the symbol of mask walks.
+# ------------------------------------------------------------------------------------------------
+
+
+cdef enum:
+    VALUE_BYTES = 400   # a small Python object and its place in a dict
+
+
+@cython.final
+cdef class SemanticValues:
+    """The values of one store, by number.
+
+    Invariant: append-only; equal values are one number.
+    """
+
+    def __cinit__(self):
+        map_init(&self.links)
+        self.objects = []
+        self.index = {}
+
+    def __dealloc__(self):
+        map_free(&self.links)
+
+    cdef ValueId add(
+        self, object value, int32_t kind, ValueId parent, TextId text, bint symbolic
+    ) except ID_FAILED nogil:
+        with gil:
+            self.objects.append(value)
+        self.kind.push_back(kind)
+        self.parent.push_back(parent)
+        self.text.push_back(text)
+        self.symbolic.push_back(symbolic)
+        self.unsure.push_back(0)
+        if parent != NO_PARENT:
+            self.unsure[self.unsure.size() - 1] = self.unsure[parent]
+        return <int32_t>self.kind.size() - 1
+
+    cdef ValueId value_of(self, object value) except ID_FAILED:
+        found = self.index.get(value)
+        if found is None:
+            found = self.add(value, VALUE_OBJECT, NO_PARENT, 0, False)
+            self.index[value] = found
+            self.indexed += 1
+        return found
+
+    cdef ValueId link(self, ValueId parent, TextId text) except ID_FAILED nogil:
+        """Return the stack of strings with one more string on it."""
+        cdef uint64_t key = (<uint64_t>parent << 32) | <uint64_t>text
+        cdef ValueId found = map_get(&self.links, key)
+        if found == NO_VALUE:
+            found = self.add(None, VALUE_LINK, parent, text, self.symbolic[parent])
+            map_put(&self.links, key, found)
+        return found
+
+    cdef size_t nbytes(self) noexcept nogil:
+        """Return about how many bytes the values take; those of Python's objects are guessed."""
+        return 12 * self.links.mask + 22 * self.kind.size() + VALUE_BYTES * self.indexed
+
+
+# ------------------------------------------------------------------------------------------------
+# The strings that captures have read: chains of bytes that share their prefixes.
+# ------------------------------------------------------------------------------------------------
+
+
+@cython.final
+cdef class CaptureTexts:
+    """The captured strings of one store, by number.
+
+    Invariant: append-only; equal strings that take equally many more bytes are one number.
+    """
+
+    def __cinit__(self):
+        map_init(&self.index)
+        for _i in range(FIRST_TEXT):
+            # 0 is the empty string; then the stand-ins of walks
+            self.parent.push_back(NO_PARENT)
+            self.last.push_back(0)
+            self.left.push_back(0)
+        self.left[0] = UNBOUNDED
+        self.bounded = {}
+
+    def __dealloc__(self):
+        map_free(&self.index)
+
+    cdef TextId bounded_text(self, object most) except ID_FAILED:
+        """Return the empty text of captures that keep so many bytes, or all if ``most`` is None."""
+        if most is None:
+            return 0
+        if most not in self.bounded:
+            self.bounded[most] = <int32_t>self.parent.size()
+            self.parent.push_back(NO_PARENT)
+            self.last.push_back(0)
+            self.left.push_back(most)
+        return self.bounded[most]
+
+    cdef TextId longer(self, TextId text, uint8_t byte) except ID_FAILED nogil:
+        # strings share their prefixes, so a long capture costs its length, not the square of it
+        cdef uint64_t key = (<uint64_t>text << 8) | byte
+        cdef TextId found = map_get(&self.index, key)
+        cdef int32_t left
+        if found == NO_VALUE:
+            found = <int32_t>self.parent.size()
+            self.parent.push_back(text)
+            self.last.push_back(byte)
+            left = self.left[text]
+            if left != UNBOUNDED:
+                left = max(left - 1, 0)
+            self.left.push_back(left)
+            map_put(&self.index, key, found)
+        return found
+
+    cdef int spell(self, TextId text, vector[uint8_t]& out) except FAILED nogil:
+        """Write out a captured text, which is kept as a chain of bytes."""
+        while self.parent[text] != NO_PARENT:
+            out.push_back(self.last[text])
+            text = self.parent[text]
+        reverse(out.begin(), out.end())
+        return 0
+
+    cdef bytes text_of(self, TextId text):
+        cdef vector[uint8_t] out
+        self.spell(text, out)
+        return (<char*>out.data())[: out.size()]
+
+    cdef size_t nbytes(self) noexcept nogil:
+        """Return about how many bytes the strings take."""
+        return 12 * self.index.mask + 9 * self.parent.size() + 4 * self.value.size()
+
 
 cdef enum:
     # bytes
@@ -86,7 +216,7 @@ cdef class Callables:
         self.bounds.push_back(bound)
         return number
 
-    cdef int32_t number_of(self, list table, str what, object entry) except -1:
+    cdef int32_t number_of(self, list table, str what, object entry) except FAILED:
         # callables are one if they are the same object; the table keeps them alive, so their ids are theirs
         key = (what, entry if isinstance(entry, str) else id(entry))
         if key not in self.numbers:
@@ -96,7 +226,7 @@ cdef class Callables:
 
     cdef ValueId call(
         self, ValueId value, vector[uint8_t]& text, TextId text_id, ActionId action
-    ) except -3 nogil:
+    ) except ID_FAILED nogil:
         """Return the value after a callable, or FORBIDDEN. It is asked once for a value and a text."""
         cdef uint64_t key = (<uint64_t>value << 32) | <uint64_t>text_id  # mutant: pair-key
         cdef int32_t pair = map_get(&self.pairs, key), found
@@ -113,7 +243,7 @@ cdef class Callables:
 
     cdef ValueId ask(
         self, ValueId value, vector[uint8_t]& text, TextId text_id, ActionId action
-    ) except -3 with gil:
+    ) except ID_FAILED with gil:
         """Call an action, and return the value after it, or FORBIDDEN."""
         cdef Pause pause
         if text.empty() and text_id >= FIRST_TEXT:
@@ -137,7 +267,7 @@ cdef class Callables:
             size = most
         return (<char*>text.data())[:size]
 
-    cdef TermId resolve(self, ValueId value, ResolverId resolver) except -3 nogil:
+    cdef TermId resolve(self, ValueId value, ResolverId resolver) except ID_FAILED nogil:
         """Return the term that a dynamic rule means where this is the value, or NEEDS_STATE."""
         cdef uint64_t key = (<uint64_t>resolver << 32) | <uint64_t>value
         cdef TermId term = map_get(&self.resolved, key)
@@ -147,7 +277,7 @@ cdef class Callables:
                 map_put(&self.resolved, key, term)
         return term
 
-    cdef TermId ask_resolver(self, ValueId value, ResolverId resolver) except -3 with gil:
+    cdef TermId ask_resolver(self, ValueId value, ResolverId resolver) except ID_FAILED with gil:
         """Call a resolver, and return the term of its answer, or NEEDS_STATE."""
         cdef Pause pause
         rule = self.resolvers[resolver]
@@ -167,7 +297,7 @@ cdef class Callables:
         finally:
             self.terms.meter.resume(&pause)
 
-    cdef int is_sure(self, ValueId value, TextId text) except -1 nogil:
+    cdef int is_sure(self, ValueId value, TextId text) except FAILED nogil:
         """Tell whether no action forbids the end of a capture, whatever is still read after the text."""
         cdef int32_t k
         cdef uint64_t key
@@ -178,7 +308,7 @@ cdef class Callables:
             map_put(&self.known_sure, key, k)
         return k
 
-    cdef int ask_all(self, ValueId value, TextId text) except -1 with gil:
+    cdef int ask_all(self, ValueId value, TextId text) except FAILED with gil:
         """Ask all actions whether they may forbid the end of a capture."""
         cdef Pause pause
         self.terms.meter.pause(&pause)
@@ -193,7 +323,7 @@ cdef class Callables:
         finally:
             self.terms.meter.resume(&pause)
 
-    cdef int owed(self, ValueId value, TextId text, Owed* out) except -1 nogil:
+    cdef int owed(self, ValueId value, TextId text, Owed* out) except FAILED nogil:
         """Give what a value says that is still needed, where an open capture has read a text, or NO_TEXT."""
         cdef uint64_t key = (<uint64_t>value << 32) | <uint32_t>text
         cdef int32_t at = map_get(&self.owed_index, key)
@@ -205,7 +335,7 @@ cdef class Callables:
         map_put(&self.owed_index, key, <int32_t>self.owed_found.size() - 1)
         return 0
 
-    cdef int ask_owed(self, ValueId value, TextId text, Owed* out) except -1 with gil:
+    cdef int ask_owed(self, ValueId value, TextId text, Owed* out) except FAILED with gil:
         """Ask a value for what it still needs; most have nothing to say."""
         cdef Pause pause
         known = self.values.objects[value]
@@ -237,7 +367,7 @@ cdef class Callables:
         data = answer.text[:MOST_OWED_TEXT].encode(errors="replace")
         return min(max(answer.size, 0), MOST_OWED), data, answer.in_name is True
 
-    cdef int32_t enter_owed(self, bytes data) except -2:
+    cdef int32_t enter_owed(self, bytes data) except ID_FAILED:
         """Return where a text is in ``owed_text``, once for equal ones; -1 if there is no room."""
         found = self.owed_places.get(data)
         if found is None:

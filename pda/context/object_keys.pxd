@@ -1,11 +1,122 @@
-# Key states: which keys an object has so far, and which may still come. See object_keys.pyx.
-from libc.stdint cimport int32_t, uint64_t
+# Key states: which keys an object has so far, and which may still come.
+from libc.stdint cimport int32_t, uint32_t, uint64_t, uint8_t
 from libcpp.vector cimport vector
 
-from stackmask.pda.context.key_needs cimport KeyNeeds
-from stackmask.pda.context.text_sets cimport TextSets
+from stackmask.pda.context.callables cimport CaptureTexts
+from stackmask.pda.ids cimport (
+    FAILED,
+    ID_FAILED,
+    KeysId,
+    NeedsId,
+    RuleId,
+    SlotId,
+    SpecId,
+    TermId,
+    TestId,
+    TextId,
+    TextNodeId,
+)
+from stackmask.pda.memory.growing_array cimport Growing
 from stackmask.pda.memory.hash_tables cimport IdTable
-from stackmask.pda.ids cimport KeysId, NeedsId, SlotId, SpecId, TestId, TextId, TextNodeId
+from stackmask.pda.terms.term_store cimport TermStore
+
+
+# What terms need: the key tests that can come first in them.
+
+cdef enum:
+    FREE = 0            # needs nothing
+    # tests are numbered: first these three, then one for each slot
+    TEST_CLOSE = 0
+    TEST_CONTINUE = 1
+    TEST_UNDECLARED = 2
+    TEST_SLOT = 3
+
+
+cdef inline bint is_slot(TestId test) noexcept nogil:
+    return test >= TEST_SLOT
+
+
+cdef inline SlotId slot_of(TestId test) noexcept nogil:
+    return <SlotId>(<int32_t>test - TEST_SLOT)
+
+
+cdef inline TestId test_of(SlotId slot) noexcept nogil:
+    return <TestId>(<int32_t>slot + TEST_SLOT)
+
+
+cdef struct Needs:
+    # the tests that can come first: a list, or 64-bit words if there are many
+    int32_t first
+    int32_t count
+    int32_t words
+
+
+cdef class KeyNeeds:
+    cdef TermStore terms
+    cdef vector[Needs] sets             # 0: no test must hold
+    cdef Growing[NeedsId] needs_of       # term -> needs, or UNKNOWN
+    cdef vector[TestId] tests_of        # tests of the lists in `sets`
+    cdef vector[uint64_t] words         # sets of many tests, as bits
+    cdef Growing[uint8_t] passes_of      # term -> 0 unknown, YES: some path through it meets no test, NO
+    cdef vector[uint8_t] rule_passes    # likewise
+    cdef vector[vector[TestId]] rule_tests      # rule -> the tests that can come first in it
+    cdef vector[TermId] touched         # terms whose answer may change while rules are solved
+    cdef bint solving
+    cdef vector[uint64_t] tests         # scratch: those that `first_tests` found, as bits
+    cdef vector[TermId] met             # scratch: the terms that it visited
+    cdef Growing[uint8_t] seen          # by term: whether it is among them
+
+    cdef bint always_lives(self, TermId term) except FAILED nogil
+    cdef NeedsId needs_at(self, TermId term) except ID_FAILED nogil
+    cdef bint passes(self, TermId term) except FAILED nogil
+    cdef size_t nbytes(self) noexcept nogil
+
+    cdef uint8_t known(self, TermId term) noexcept nogil
+    cdef TermId tested(self, TermId term) except ID_FAILED nogil
+    cdef NeedsId find_needs(self, TermId term) except ID_FAILED nogil
+    cdef RuleId first_tests(self, TermId term) except ID_FAILED nogil
+    cdef int meet(self, TermId term) except FAILED nogil
+    cdef int add_test(self, TestId test) except FAILED nogil
+    cdef int solve_rules(self) except FAILED nogil
+
+
+# Sets of captured texts.
+
+cdef enum:
+    EMPTY_SET = 0
+
+
+cdef struct TextNode:
+    # a set of texts as a little-endian Patricia tree: a leaf (bit = 0), or two trees that differ in one bit
+    uint32_t prefix     # the bits below `bit` that all texts share; of a leaf, the text
+    uint32_t bit
+    TextNodeId low      # texts without the bit
+    TextNodeId high     # texts with it
+
+
+cdef class TextSets:
+    cdef vector[TextNode] nodes         # 0 is the empty set
+    cdef IdTable index
+
+    cdef bint has(self, TextNodeId node, uint32_t text) noexcept nogil
+    cdef TextNodeId adding(self, TextNodeId node, uint32_t text) except ID_FAILED nogil
+    cdef int list_texts(self, TextNodeId node, vector[TextId]& out) except FAILED nogil
+    cdef size_t nbytes(self) noexcept nogil
+
+    cdef TextNodeId node(self, uint32_t prefix, uint32_t bit, TextNodeId low, TextNodeId high) except ID_FAILED nogil
+
+
+# The undeclared keys of the object that was asked for last, spelled out.
+
+cdef class UsedKeys:
+    cdef TextSets sets
+    cdef CaptureTexts texts
+    cdef TextNodeId spelled_set             # the set that `spelled` lists
+    cdef vector[vector[uint8_t]] spelled
+    cdef uint64_t generation                # how often the list was begun anew; else it only grows
+
+    cdef int spell(self, TextNodeId used) except ID_FAILED nogil
+
 
 cdef enum:
     KEYS_NONE = 0       # outside every object
@@ -57,12 +168,12 @@ cdef class KeyStates:
 
     # queries of configurations; the state must be known
     cdef bint holds(self, KeysId state, TestId test) noexcept nogil
-    cdef KeysId take(self, KeysId state, SlotId slot) except -3 nogil
-    cdef KeysId use(self, KeysId state, TextId text) except -3 nogil
-    cdef KeysId fresh(self, SpecId spec) except -3 nogil
-    cdef KeysId view(self, KeysId state) except -3 nogil
+    cdef KeysId take(self, KeysId state, SlotId slot) except ID_FAILED nogil
+    cdef KeysId use(self, KeysId state, TextId text) except ID_FAILED nogil
+    cdef KeysId fresh(self, SpecId spec) except ID_FAILED nogil
+    cdef KeysId view(self, KeysId state) except ID_FAILED nogil
     cdef size_t nbytes(self) noexcept nogil
     cdef bint lives(self, KeysId state, NeedsId needs) noexcept nogil
 
-    cdef KeysId intern(self, KeyState k) except -3 nogil
-    cdef int find_holding(self, KeyState* k) except -1 nogil
+    cdef KeysId intern(self, KeyState k) except ID_FAILED nogil
+    cdef int find_holding(self, KeyState* k) except FAILED nogil

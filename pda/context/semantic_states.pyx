@@ -21,36 +21,46 @@ tried.
 """
 
 cimport cython
-from libc.stdint cimport int32_t, uint8_t, uint32_t, uint64_t
+from libc.stdint cimport int32_t, uint32_t, uint64_t, uint8_t
 
-from stackmask.pda.ids cimport NO_PARENT, NO_SEM, NO_TEXT, UNBOUNDED
-from stackmask.pda.context.text_sets cimport EMPTY_SET
 from stackmask.pda.context.callables cimport (
     ACT_CALL,
     ACT_KEY,
     ACT_PUSH,
     ACT_UPDATE,
+    FIRST_TEXT,
     FORBIDDEN,
+    KEY_OF_MORE,
+    KEY_OF_NONE,
     NEEDS_STATE,
+    VALUE_SYMBOL,
     Callables,
+    CaptureTexts,
     Owed,
+    SemanticValues,
 )
-from stackmask.pda.context.capture_texts cimport FIRST_TEXT, KEY_OF_MORE, KEY_OF_NONE, CaptureTexts
-from stackmask.pda.context.key_needs cimport is_slot, slot_of
-from stackmask.pda.context.key_text cimport KeyText, is_plain
-from stackmask.pda.text.json_strings cimport json_unescape
-from stackmask.pda.context.object_keys cimport KEYS_NONE, KEYS_UNKNOWN, NOT_KNOWN, NOT_NOW
-from stackmask.pda.context.semantic_values cimport VALUE_SYMBOL, SemanticValues
+from stackmask.pda.context.object_keys cimport (
+    EMPTY_SET,
+    KEYS_NONE,
+    KEYS_UNKNOWN,
+    NOT_KNOWN,
+    NOT_NOW,
+    is_slot,
+    slot_of,
+)
+from stackmask.pda.ids cimport FAILED, ID_FAILED, NO_PARENT, NO_SEM, NO_TEXT, UNBOUNDED
 from stackmask.pda.memory.hash_tables cimport Probe, ids_free, ids_init, ids_next, ids_probe, ids_put, mix
+from stackmask.pda.text cimport json_unescape
 
 from stackmask.pda.errors import BudgetError
+
 
 cdef enum:
     LONGEST_ESCAPE = 12     # bytes
     SEM_BYTES = 112     # of a state, with its value and the last byte of its text; Python's objects aside
 
 
-cdef inline SemId in_capture_of(Semantics semantics, SemId parent, TextId text) except -3 nogil:
+cdef inline SemId in_capture_of(Semantics semantics, SemId parent, TextId text) except ID_FAILED nogil:
     """Return the state inside of a capture that has read a text; it has no value and no keys of its own."""
     return semantics.intern(parent, 0, KEYS_NONE, text)
 
@@ -61,7 +71,7 @@ cdef inline bint ends_in_half(vector[uint8_t]& value) noexcept nogil:
     return size >= 3 and value[size - 3] == 0xED and value[size - 2] >= 0xA0
 
 
-cdef bint no_key(const uint8_t* text, size_t size, vector[uint8_t]& out) except -1 nogil:
+cdef bint no_key(const uint8_t* text, size_t size, vector[uint8_t]& out) except FAILED nogil:
     return False
 
 
@@ -141,7 +151,7 @@ cdef class Semantics:
                 value = self.values.link(value, last)
         return self.intern(NO_SEM, value, KEYS_NONE, 0)
 
-    cdef SemId intern(self, SemId parent, ValueId value, KeysId keys, TextId text) except -3 nogil:
+    cdef SemId intern(self, SemId parent, ValueId value, KeysId keys, TextId text) except ID_FAILED nogil:
         cdef Sem sem
         cdef Sem* other
         cdef uint64_t h = mix(mix(mix(43, <uint32_t>parent), <uint32_t>value), <uint32_t>keys)
@@ -185,7 +195,7 @@ cdef class Semantics:
     cdef bint in_capture(self, SemId sem) noexcept nogil:
         return self.sems[sem].parent != NO_SEM
 
-    cdef SemId with_root(self, SemId sem, SemId root) except -3 nogil:
+    cdef SemId with_root(self, SemId sem, SemId root) except ID_FAILED nogil:
         """Return the state with another one outside its open captures."""
         cdef vector[TextId] texts
         while self.sems[sem].parent != NO_SEM:
@@ -197,11 +207,11 @@ cdef class Semantics:
             texts.pop_back()
         return sem
 
-    cdef SemId with_keys(self, SemId sem, KeysId keys) except -3 nogil:
+    cdef SemId with_keys(self, SemId sem, KeysId keys) except ID_FAILED nogil:
         """Return the state with another key state."""
         return self.with_root(sem, self.intern(NO_SEM, self.sems[self.root(sem)].value, keys, 0))
 
-    cdef SemId append(self, SemId sem, uint8_t byte) except -3 nogil:
+    cdef SemId append(self, SemId sem, uint8_t byte) except ID_FAILED nogil:
         """Return the state after a byte was read: the innermost capture takes it."""
         cdef Sem s = self.sems[sem]
         if s.parent == NO_SEM or s.text == KEY_OF_MORE:
@@ -212,7 +222,7 @@ cdef class Semantics:
             return sem
         return in_capture_of(self, s.parent, self.texts.longer(s.text, byte))
 
-    cdef SemId begin(self, SemId sem, ActionId action) except -3 nogil:
+    cdef SemId begin(self, SemId sem, ActionId action) except ID_FAILED nogil:
         """Return the state with one more open capture, for an action.
 
         If the capture around it keeps all of its text, this one keeps all of its text, too.
@@ -221,11 +231,11 @@ cdef class Semantics:
             return in_capture_of(self, sem, 0)
         return in_capture_of(self, sem, self.callables.first_texts[action])
 
-    cdef SemId begin_key(self, SemId sem) except -3 nogil:
+    cdef SemId begin_key(self, SemId sem) except ID_FAILED nogil:
         """Return the state of a walk inside a key. Walks do not keep the text of a key."""
         return in_capture_of(self, sem, KEY_OF_NONE)
 
-    cdef SemId begin_unknown(self, SemId sem, ActionId action) except -3 nogil:
+    cdef SemId begin_unknown(self, SemId sem, ActionId action) except ID_FAILED nogil:
         """Return the state of a walk with one more open capture, for a callable.
 
         If the value is not known, the callable is not called, and the text is kept only if the capture around
@@ -241,7 +251,7 @@ cdef class Semantics:
         """Tell whether a capture takes the very bytes that are read."""
         return self.sems[sem].parent != NO_SEM and self.texts.left[self.sems[sem].text] != 0
 
-    cdef SemId end(self, SemId sem, ActionId action) except -3 nogil:
+    cdef SemId end(self, SemId sem, ActionId action) except ID_FAILED nogil:
         """Close the innermost capture and return the state after its action, or FORBIDDEN or NEEDS_STATE."""
         cdef Sem s = self.sems[sem]
         cdef Sem base = self.sems[self.root(sem)]
@@ -298,7 +308,7 @@ cdef class Semantics:
                     sem = self.append(sem, text[i])
         return sem
 
-    cdef TextId key_value(self, TextId text) except -3 nogil:
+    cdef TextId key_value(self, TextId text) except ID_FAILED nogil:
         """Return the text of the characters that a key spells after its quote; NO_TEXT inside an escape,
         and after half of a surrogate pair.
 
@@ -345,7 +355,7 @@ cdef class Semantics:
                 spelled.pop_back()
         return self.texts.value[text]
 
-    cdef TermId resolve(self, SemId sem, ResolverId resolver) except -3 nogil:
+    cdef TermId resolve(self, SemId sem, ResolverId resolver) except ID_FAILED nogil:
         """Return the term that a dynamic rule means in this state, or NEEDS_STATE."""
         return self.callables.resolve(self.sems[self.root(sem)].value, resolver)
 
@@ -353,7 +363,7 @@ cdef class Semantics:
         """Return a term that holds all that a resolver may answer, or NEEDS_STATE."""
         return self.callables.bounds[resolver]
 
-    cdef SemId unsure(self, SemId sem) except -3 nogil:
+    cdef SemId unsure(self, SemId sem) except ID_FAILED nogil:
         """Return the state of a walk that may not exist."""
         return self.with_root(sem, self.intern(NO_SEM, self.sems[SEM_UNSURE].value, self.keys_at(sem), 0))
 
@@ -361,7 +371,7 @@ cdef class Semantics:
         """Tell whether an action may forbid: then a mask cannot be remembered without the state."""
         return self.callables.kinds[action] == ACT_CALL
 
-    cdef int is_sure(self, SemId sem) except -1 nogil:
+    cdef int is_sure(self, SemId sem) except FAILED nogil:
         """Tell whether no action can forbid the end of the open capture, whatever is still read of it."""
         cdef ValueId value
         cdef TextId text = self.sems[sem].text
@@ -388,13 +398,13 @@ cdef class Semantics:
         """Return the key state of the object around."""
         return self.sems[self.root(sem)].keys
 
-    cdef SemId symbol_with(self, KeysId keys) except -3 nogil:
+    cdef SemId symbol_with(self, KeysId keys) except ID_FAILED nogil:
         """Return the state that a walk begins in, with a view of the keys."""
         if keys <= KEYS_UNKNOWN:
             return SEM_SYMBOL
         return self.with_keys(SEM_SYMBOL, self.keys.view(keys))
 
-    cdef SemId symbol_after_key(self, KeysId keys) except -3 nogil:
+    cdef SemId symbol_after_key(self, KeysId keys) except ID_FAILED nogil:
         """Return the state of a walk after an undeclared key, or NEEDS_STATE or FORBIDDEN."""
         if keys <= KEYS_UNKNOWN:
             return NEEDS_STATE
@@ -405,7 +415,7 @@ cdef class Semantics:
             return NEEDS_STATE
         return self.with_keys(SEM_SYMBOL, keys)
 
-    cdef int read_of_key(self, SemId sem, vector[uint8_t]& value) except -3 nogil:
+    cdef int read_of_key(self, SemId sem, vector[uint8_t]& value) except ID_FAILED nogil:
         """Write what was read so far of an undeclared key, if the object has used others before.
 
         Returns: WHOLE_KEYS where no capture is open, OPENED_KEYS after the quote of a key, UNOPENED_KEYS
@@ -438,12 +448,12 @@ cdef class Semantics:
 
     # -- object keys ---------------------------------------------------------------------------------
 
-    cdef SemId enter(self, SemId sem, SpecId spec, bint is_walk) except -3 nogil:
+    cdef SemId enter(self, SemId sem, SpecId spec, bint is_walk) except ID_FAILED nogil:
         """Return the state at the beginning of an object."""
         cdef KeysId keys = self.keys.fresh(spec)
         return self.with_keys(sem, self.keys.view(keys) if is_walk else keys)
 
-    cdef SemId test(self, SemId sem, TestId test) except -3 nogil:
+    cdef SemId test(self, SemId sem, TestId test) except ID_FAILED nogil:
         """Return the state after a test of an object key: FORBIDDEN if it does not hold, or NEEDS_STATE."""
         cdef KeysId keys = self.sems[self.root(sem)].keys
         if keys == KEYS_UNKNOWN:
@@ -454,7 +464,7 @@ cdef class Semantics:
             return sem
         return self.with_keys(sem, self.keys.take(keys, slot_of(test)))
 
-    cdef int lives(self, SemId sem, TermId term) except -3 nogil:
+    cdef int lives(self, SemId sem, TermId term) except ID_FAILED nogil:
         """Tell (1 or 0) whether some test that can come first in a term holds, or NEEDS_STATE."""
         cdef KeysId keys
         if self.keys.needs.always_lives(term):
@@ -465,7 +475,7 @@ cdef class Semantics:
         return self.keys.lives(keys, self.keys.needs.needs_at(term))
 
 
-cdef int owed_at(Semantics semantics, SemId sem, Owed* out) except -1 nogil:
+cdef int owed_at(Semantics semantics, SemId sem, Owed* out) except FAILED nogil:
     """Give what the value of a state says that the text still needs."""
     cdef TextId text = semantics.sems[sem].text
     cdef ValueId value = semantics.sems[semantics.root(sem)].value

@@ -15,11 +15,9 @@ from stackmask.grammar.source.work import spend
 from stackmask.pda.context.object_keys import KeyStates
 from stackmask.pda.context.semantic_states import Semantics
 from stackmask.pda.errors import VocabularyError
-from stackmask.pda.lowering.references import ALL_BYTES, KnownRules
-from stackmask.pda.lowering.rules_to_terms import Lowering
+from stackmask.pda.lowering.rules_to_terms import ALL_BYTES, KnownRules, Lowering
 from stackmask.pda.terms.character_classes import Tree, byte_sequences
-from stackmask.pda.terms.literal_trie import literal_trie
-from stackmask.pda.terms.term_store import TermBuilder, TermStore
+from stackmask.pda.terms.term_store import TermBuilder, TermStore, literal_trie
 
 # one well-formed UTF-8 character: `!x` is relative to these
 _UTF8_BYTES = sum(1 << b for b in range(256) if b < 0x80 or 0xC2 <= b <= 0xF4 or 0x80 <= b <= 0xBF)

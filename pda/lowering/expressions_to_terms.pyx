@@ -17,8 +17,8 @@ from stackmask.grammar.ir.expressions cimport (
     COMPLEMENT,
     FOLLOW,
     INTERSECTION,
-    KEY_TEST,
     KEYED,
+    KEY_TEST,
     LITERAL,
     REFERENCE,
     REPEAT,
@@ -33,8 +33,8 @@ from stackmask.grammar.ir.expressions cimport (
     Choice,
     Dynamic,
     Expression,
-    Keyed,
     KeyTest,
+    Keyed,
     Literal,
     NotFollowedBy,
     Repeat,
@@ -44,9 +44,8 @@ from stackmask.grammar.ir.expressions cimport (
     item_of,
     items_of,
 )
-from stackmask.pda.lowering.rule_facts cimport MAX_DEPTH, next_number
-from stackmask.pda.ids cimport ACTION_COUNTED, ACTION_KEYED, ACTION_NONE, ACTION_SCOPE, UNBOUNDED
-from stackmask.pda.terms.literal_trie cimport literal_trie
+from stackmask.pda.ids cimport ACTION_COUNTED, ACTION_KEYED, ACTION_NONE, ACTION_SCOPE, ID_FAILED, UNBOUNDED
+from stackmask.pda.terms.term_store cimport literal_trie
 from stackmask.pda.terms.term_table cimport (
     CALL_RESOLVER,
     CALL_RULE,
@@ -62,6 +61,51 @@ from stackmask.pda.terms.term_table cimport (
 from stackmask.grammar import ir
 from stackmask.pda.errors import BudgetError
 from stackmask.pda.terms.character_classes import class_term
+
+
+# ------------------------------------------------------------------------------------------------
+# Facts about the rules of one grammar, for its lowering.
+# ------------------------------------------------------------------------------------------------
+
+
+cdef int64_t numbers_given = 0
+
+
+cdef int64_t next_number() noexcept:
+    """Return a number that no lowering and no scan had before."""
+    global numbers_given
+    numbers_given += 1
+    return numbers_given
+
+
+@cython.final
+cdef class RuleFacts:
+    """Facts about the rules of one grammar, by name. An inner expression with a rule is named by its id.
+
+    Owner: the lowering. Its scan finds out; the maker of terms reads numbers, and notes what terms use.
+    """
+
+    def __cinit__(self):
+        self.bodies = {}
+        self.added = []
+        self.nullable = {}
+        self.heights = {}
+        self.numbers = {}
+        self.keyed = set()
+        self.token_classes = {}
+        self.token_numbers = {}
+        self.stacked = False
+
+    cdef object callee(self, Expression item):
+        """Return the name of the rule that stands for the item of a capture, scope or object."""
+        if item.kind == REFERENCE:
+            return (<RuleRef>item).name
+        name = id(item)
+        if name not in self.bodies:
+            self.bodies[name] = item
+            self.added.append(name)
+        return name
+
 
 cdef object TokenLimit = ir.TokenLimit
 
@@ -106,7 +150,7 @@ cdef class TermMaker:
         self.spread = 0
         self.run_number = next_number()
 
-    cdef TermId term(self, Expression expr) except -1:
+    cdef TermId term(self, Expression expr) except ID_FAILED:
         """Return the term of an expression.
 
         A pure node stores its term for the newest tables. Older tables look it up.
@@ -142,7 +186,7 @@ cdef class TermMaker:
             expr.lowered_by = self.run_number
         return made
 
-    cdef TermId make(self, Expression expr) except -1:
+    cdef TermId make(self, Expression expr) except ID_FAILED:
         """Make the term of an expression that is not known yet."""
         cdef TermId made = EPS
         cdef vector[TermId] kids
@@ -228,14 +272,14 @@ cdef class TermMaker:
             self.rules.token_classes[ids] = self.rules.token_numbers[key] = number
         return number
 
-    cdef TermId regular(self, Expression expr) except -1:
+    cdef TermId regular(self, Expression expr) except ID_FAILED:
         """Return the term of an operand of `&` or `!`. Raises: ValueError if it is not regular."""
         cdef TermId made = self.term(expr)
         if self.terms.terms[made].flags & F_IMPURE:
             raise ValueError("`&` and `!` need regular terms")
         return made
 
-    cdef TermId before(self, Expression expr, TermId after) except -1:
+    cdef TermId before(self, Expression expr, TermId after) except ID_FAILED:
         """Return the term of an expression and then ``after``.
 
         Sequences lean to the right: what is in front of ``after`` is made anew for it, item by item. So no
@@ -261,14 +305,14 @@ cdef class TermMaker:
             return after
         return self.joined(self.term(expr), after)
 
-    cdef inline TermId joined(self, TermId made, TermId after) except -1:
+    cdef inline TermId joined(self, TermId made, TermId after) except ID_FAILED:
         """Return the term ``made`` and then ``after``."""
         cdef int32_t kind = self.terms.terms[made].kind
         if kind == K_SEQ or kind == K_GUARD or made == EMPTY or made == EPS or after == EMPTY or after == EPS:
             return self.terms.mk_seq(made, after)
         return self.terms.make.intern_seq(self.terms, made, after)
 
-    cdef TermId choice(self, tuple items) except -1:
+    cdef TermId choice(self, tuple items) except ID_FAILED:
         """Return the term of alternatives; those that begin with literals share their prefixes."""
         cdef dict literals = {}
         cdef list others = []
@@ -304,12 +348,12 @@ cdef class TermMaker:
             kids.push_back(made)
         return self.terms.make.mk_alt(self.terms, kids, 0)
 
-    cdef TermId reference(self, object name, ReturnAction action, bint nonempty) except -1:
+    cdef TermId reference(self, object name, ReturnAction action, bint nonempty) except ID_FAILED:
         """Return the term that calls a rule, by name."""
         cdef CallId call = self.call(call_of(self.rules.numbers[name], action), self.rules.numbers[name])
         return self.build.call(call, nonempty, name in self.rules.keyed)
 
-    cdef SpecId spec_number(self, object spec) except -1:
+    cdef SpecId spec_number(self, object spec) except ID_FAILED:
         """Return the number of a key spec. The same object is looked up once."""
         cdef object key = <Py_ssize_t><void*>spec
         cdef object found = self.known.get(key)
@@ -317,7 +361,7 @@ cdef class TermMaker:
             found = self.known[key] = self.semantics.keys.add_spec(spec)
         return found
 
-    cdef ActionId action_number(self, object action) except -1:
+    cdef ActionId action_number(self, object action) except ID_FAILED:
         """Return the number of an action. The same object is looked up once."""
         cdef object key = <Py_ssize_t><void*>action
         cdef object found = self.known.get(key)
@@ -325,7 +369,7 @@ cdef class TermMaker:
             found = self.known[key] = self.semantics.add_action(action)
         return found
 
-    cdef TermId test(self, TestId number) except -1:
+    cdef TermId test(self, TestId number) except ID_FAILED:
         """Return the term that tests the key state: a call that consumes nothing."""
         cdef Call call
         call.kind = CALL_TEST
@@ -334,7 +378,7 @@ cdef class TermMaker:
         call.operand = 0
         return self.build.call(self.call(call, number), False, True)
 
-    cdef TermId dynamic(self, ResolverId resolver) except -1:
+    cdef TermId dynamic(self, ResolverId resolver) except ID_FAILED:
         """Return the term that calls what a resolver gives."""
         cdef Call call
         call.kind = CALL_RESOLVER
@@ -343,7 +387,7 @@ cdef class TermMaker:
         call.operand = 0
         return self.build.call(self.call(call, resolver))
 
-    cdef CallId call(self, Call call, int32_t target) except -1:
+    cdef CallId call(self, Call call, int32_t target) except ID_FAILED:
         """Return the number of a call, one for all calls of this target with this action."""
         # packed, as a tuple would be one more object for the collector to count
         cdef object key = (<int64_t>call.action.code() << 2) + call.kind

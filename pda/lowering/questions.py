@@ -9,8 +9,7 @@ from stackmask.grammar import ir
 from stackmask.grammar.source.work import current_work, spend_units
 from stackmask.pda.limits import Limits
 from stackmask.pda.lowering.entry import regular_term
-from stackmask.pda.memory.store_lock import StoreLock
-from stackmask.pda.memory.work_meter import WorkAccount, WorkMeter
+from stackmask.pda.memory.work_meter import StoreLock, WorkAccount, WorkMeter
 from stackmask.pda.terms.term_store import TermStore
 
 Answer = TypeVar("Answer")
@@ -38,14 +37,14 @@ def is_endless(expr: ir.Expr, max_explored: int) -> bool | None:
     Returns: None if more than ``max_explored`` derivatives would have to be visited; False if nothing matches.
     Raises: BudgetError if the request has no work left.
     """
-    from stackmask.pda.terms import endlessness  # few grammars ask
+    from stackmask.pda.terms.term_store import is_endless  # few grammars ask
 
     meter = WorkMeter()
 
     def answer() -> bool | None:
         terms = TermStore()
         terms.count_work(meter)
-        return endlessness.is_endless(terms, regular_term(terms, expr), max_explored)
+        return is_endless(terms, regular_term(terms, expr), max_explored)
 
     return _charged(meter, answer)
 

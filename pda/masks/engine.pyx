@@ -4,37 +4,47 @@
 The mask of a configuration is the union of the masks of its members' local states (``walk``). A token may
 return out of a member's frame and have bytes left over, its suffix. Then each edge of the frame gives a
 return state. The answer for (suffixes, return state) is a mask of the same form, remembered under that pair
-(``assembly/mask_assembly``). A state is split into prefixes and continuations (``prefixes``), as if every
+(``mask_assembly``). A state is split into prefixes and continuations (``prefixes``), as if every
 prefix were a rule that returns.
 
 Where the semantic state decides, at a place of the vocabulary, the real configuration takes the bytes up to
 there. What may follow is joined from the masks of its members again, limited to the subtree of the place
-(``assembly/place_trials``).
+(``mask_assembly``).
 
 A mask of several operands is remembered under the list of its operands, since joining costs more than a
-look-up. A configuration remembers its list, and later its finished mask (``assembly/mask_cache``).
+look-up. A configuration remembers its list, and later its finished mask (``mask_cache``).
 """
 
 cimport cython
+from libc.stdint cimport uint64_t
 
-from itertools import pairwise
-
-from stackmask.pda.ids cimport NO_ROW, UNBOUNDED, CodeId, RunId
-from stackmask.pda.masks.shared.arena cimport MaskArena
-from stackmask.pda.masks.shared.mask_ref cimport (
+from stackmask.pda.ids cimport FAILED, NO_PENDING, NO_ROW, UNBOUNDED, CodeId, FrameId, RunId
+from stackmask.pda.masks.arena cimport (
     MASK_NONE,
     MASK_OPERANDS,
     MASK_ROW,
+    NO_FILTER,
+    Mask,
+    MaskArena,
+    MaskContext,
+    MaskPart,
+    drop_from,
     is_whole,
     mask_of,
     mask_ref,
+    nbytes_from,
     operands_of,
     remember,
     write_bits,
 )
-from stackmask.pda.masks.shared.part cimport MaskContext, MaskPart, drop_from, nbytes_from
-from stackmask.pda.masks.shared.run_tables cimport NOT_A_CODE, Span
+from stackmask.pda.masks.mask_cache cimport Operand
+from stackmask.pda.masks.run_tables cimport NOT_A_CODE, Span
 from stackmask.pda.memory.bitmask_ops cimport copy_words
+from stackmask.pda.memory.byte_sets cimport count_bits
+from stackmask.pda.stack.configuration_table cimport BOTTOM, Edge, Member
+
+from itertools import pairwise
+
 
 cdef enum:
     FEW_LISTS = 16       # so many new lists of operands count as one change: a list is small
@@ -60,7 +70,7 @@ cdef class MaskParts:
             (<MaskPart>part).next_part = before
         self.weight = self.weighed = 0
 
-    cdef int drop(self) except -1 nogil:
+    cdef int drop(self) except FAILED nogil:
         """Drop all parts. The context has begun again, and the arena is empty."""
         drop_from(self.last)
         self.weigh()
@@ -175,7 +185,7 @@ cdef class MaskEngine:
 
     # -- one mask --------------------------------------------------------------------------------------
 
-    cdef int fill(self, ConfigSpace family, ConfigId config, uint32_t* words) except -1 nogil:
+    cdef int fill(self, ConfigSpace family, ConfigId config, uint32_t* words) except FAILED nogil:
         """Write the mask of a configuration to ``words`` (``width`` words of 32 bits).
 
         The steps: take a remembered mask; else collect the operands of the members, join them, try what the
@@ -200,7 +210,7 @@ cdef class MaskEngine:
 
     cdef int fill_again(
         self, ConfigSpace family, ConfigId config, MaskRef mask, uint32_t* words
-    ) except -1 nogil:
+    ) except FAILED nogil:
         """Write the mask of a configuration that remembers its mask or its list of operands."""
         cdef RowId likely_base
         if is_whole(mask):
@@ -211,7 +221,7 @@ cdef class MaskEngine:
         remember(&family.configs[config], mask, self.epoch)
         return 0
 
-    cdef int join(self, uint32_t* words, MaskRef* made, RowId* likely_base) except -1 nogil:
+    cdef int join(self, uint32_t* words, MaskRef* made, RowId* likely_base) except FAILED nogil:
         """Write the union of the operands, and collect the tokens that only a trial can confirm."""
         if self.trials.tries_everything:
             copy_words(words, NULL, self.width)
@@ -223,7 +233,7 @@ cdef class MaskEngine:
             self.keys_used.recheck(words)
         return 0
 
-    cdef int try_undecided(self, ConfigSpace family, ConfigId config, uint32_t* words) except -1 nogil:
+    cdef int try_undecided(self, ConfigSpace family, ConfigId config, uint32_t* words) except FAILED nogil:
         """Try tokens on the real configuration, and add those that it allows."""
         self.simulations += 1
         if self.trials.tries_special_tokens or self.trials.tries_everything:
@@ -251,7 +261,7 @@ cdef class MaskEngine:
         """Return the memory of a mask of kind MASK_ROW or MASK_PATCHED."""
         return self.cache.bits(mask)
 
-    cdef int write_mask(self, MaskRef mask, uint32_t* words) except -1 nogil:
+    cdef int write_mask(self, MaskRef mask, uint32_t* words) except FAILED nogil:
         """Write a mask of kind MASK_ROW or MASK_PATCHED."""
         cdef MaskBits bits = self.cache.bits(mask)
         write_bits(&bits, self.width, words)
@@ -263,7 +273,7 @@ cdef class MaskEngine:
         remember(&family.configs[config], mask, self.epoch)
         return mask
 
-    cdef int operand_rows(self, MaskRef mask, vector[RowId]& out) except -1 nogil:
+    cdef int operand_rows(self, MaskRef mask, vector[RowId]& out) except FAILED nogil:
         """List the rows of the operands of a mask of kind MASK_OPERANDS, each once, in their order."""
         return self.cache.operand_rows(operands_of(mask), out)
 
@@ -280,7 +290,7 @@ cdef class MaskEngine:
         """
         return self.walker.walks + self.cache.joins + self.cache.lists.size() // FEW_LISTS
 
-    cdef int weigh(self) except -1 nogil:
+    cdef int weigh(self) except FAILED nogil:
         """Drop all masks if they take more than their budget, or their walks half of their configurations.
 
         No caller may hold ids of masks then.
@@ -293,7 +303,7 @@ cdef class MaskEngine:
             self.drop()
         return 0
 
-    cdef int drop(self) except -1 nogil:
+    cdef int drop(self) except FAILED nogil:
         """Forget all masks, and all that refers to them; they come back equal."""
         self.context.renew()
         self.arena.drop()
@@ -349,3 +359,86 @@ cdef class MaskEngine:
             + self.trials.nbytes_of_vocabulary()
             + self.context.class_bytes
         )
+
+
+# ------------------------------------------------------------------------------------------------
+# Why a mask is what it is, and what it cost: for people, tests and ``stackmask trace``.
+#
+# The operands of a mask are collected as a fill collects them. What a fill would have to make is made and
+# remembered, so the fill after it is quicker.
+# ------------------------------------------------------------------------------------------------
+
+
+MOST_SHOWN = 8     # return states that a dump shows of a frame
+
+
+cpdef dict explain_mask(MaskEngine engine, ConfigSpace family, ConfigId config):
+    """Return the operands of a mask, what is left to trials, and what making all of it cost.
+
+    Cost: that of the first fill there; the lock of the store is held by the caller.
+    """
+    cdef uint64_t walks = engine.walker.walks, nodes = engine.walker.visited_nodes
+    cdef uint64_t spelled = engine.literals.spelled_masks
+    cdef size_t i
+    engine.assembler.collect(family, config)
+    cdef list operands = [describe(engine, engine.assembler.found.sure[i], True)
+                          for i in range(engine.assembler.found.sure.size())]
+    for i in range(engine.assembler.found.unsure.size()):
+        operands.append(describe(engine, engine.assembler.found.unsure[i], False))
+    return {
+        "operands": operands,
+        "places_to_try": engine.trials.places_to_try.size(),
+        "tokens_to_try": engine.trials.tokens_to_try.size(),
+        "tries_everything": bool(engine.trials.tries_everything),
+        "walks": engine.walker.walks - walks,
+        "visited_nodes": engine.walker.visited_nodes - nodes,
+        "spelled_masks": engine.literals.spelled_masks - spelled,
+    }
+
+
+cdef dict describe(MaskEngine engine, Operand operand, bint sure):
+    """Return one operand: how its tokens are kept, how many there are, what a filter leaves, what it cost."""
+    cdef Mask mask
+    cdef int32_t excluded = 0
+    cdef bint narrowed = False
+    if operand.filter != NO_FILTER:
+        excluded = engine.slices.filters[operand.filter].count
+        narrowed = engine.slices.filters[operand.filter].row != NO_ROW
+    found = {"sure": bool(sure), "narrowed": bool(narrowed), "excluded": excluded}
+    if operand.pending != NO_PENDING:
+        found["kind"] = "pending"
+        found["tokens"] = engine.arena.pendings[operand.pending].count
+        found["visited_nodes"] = 0
+        return found
+    mask = engine.arena.masks[operand.mask]
+    found["kind"] = "row" if mask.dense != NO_ROW else "list"
+    found["tokens"] = mask.sparse_count
+    if mask.dense != NO_ROW:
+        found["tokens"] = count_bits(<uint64_t*>engine.arena.rows[mask.dense], engine.width // 2)
+        if engine.width & 1:
+            found["tokens"] += bin(engine.arena.rows[mask.dense][engine.width - 1]).count("1")
+    found["visited_nodes"] = mask.cost
+    return found
+
+
+cpdef list dump_configuration(ConfigSpace family, ConfigId config):
+    """Return the members of a configuration as text, sorted: the local state, then its return states."""
+    cdef int32_t i, first = family.configs[config].first
+    cdef Member m
+    cdef Edge edge
+    cdef FrameId frame
+    lines = []
+    for i in range(first, first + family.configs[config].count):
+        m = family.members[i]
+        line = family.terms.dump(m.state)
+        frame = m.frame
+        shown = 0
+        while frame != BOTTOM and shown < MOST_SHOWN:
+            edge = family.edges[family.frames[frame].first]
+            line += f" · {family.terms.dump(edge.continuation)}"
+            if family.frames[frame].count > 1:
+                line += f" (and {family.frames[frame].count - 1} more)"
+            frame = edge.parent
+            shown += 1
+        lines.append(line + (" · …" if frame != BOTTOM else ""))
+    return sorted(lines)

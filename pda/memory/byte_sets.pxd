@@ -2,6 +2,8 @@
 from libc.stdint cimport int32_t, uint64_t
 from libcpp.vector cimport vector
 
+from stackmask.pda.ids cimport FAILED
+
 
 cdef extern from "bits.h" nogil:
     # the number of the lowest bit of a word that is not 0
@@ -39,7 +41,7 @@ cdef inline uint64_t range_word(int32_t word, int32_t low, int32_t high) noexcep
     return (~<uint64_t>0 << (low if low > 0 else 0)) & (~<uint64_t>0 >> (64 - high if high < 64 else 0))
 
 
-cdef inline int list_bits(vector[uint64_t]& words, size_t most, vector[int32_t]& out) except -1 nogil:
+cdef inline int list_bits(vector[uint64_t]& words, size_t most, vector[int32_t]& out) except FAILED nogil:
     """Append the members of a set in order, until the list has ``most``."""
     cdef size_t i
     cdef uint64_t word

@@ -1,5 +1,7 @@
 # Open-addressing tables for the hot core: ids found by content, and 64-bit keys to 32-bit values.
-from libc.stdint cimport int32_t, uint8_t, uint32_t, uint64_t
+from libc.stdint cimport int32_t, uint32_t, uint64_t, uint8_t
+
+from stackmask.pda.ids cimport FAILED
 
 
 cdef struct IdTable:
@@ -40,15 +42,15 @@ cdef enum:
     ENTRY_BYTES = 16        # that a table takes for an id, as half of it is free
 
 
-cdef int ids_init(IdTable* t) except -1 nogil
+cdef int ids_init(IdTable* t) except FAILED nogil
 cdef void ids_free(IdTable* t) noexcept nogil
-cdef int ids_grow(IdTable* t) except -1 nogil
+cdef int ids_grow(IdTable* t) except FAILED nogil
 cdef int32_t ids_next_old(IdTable* t, Probe* p) noexcept nogil
 cdef int ids_move(IdTable* t) noexcept nogil
-cdef int map_init(KeyMap* m) except -1 nogil
+cdef int map_init(KeyMap* m) except FAILED nogil
 cdef void map_free(KeyMap* m) noexcept nogil
 cdef void map_clear(KeyMap* m) noexcept nogil
-cdef int map_grow(KeyMap* m) except -1 nogil
+cdef int map_grow(KeyMap* m) except FAILED nogil
 cdef int32_t map_get_old(KeyMap* m, uint64_t key) noexcept nogil
 cdef int map_move(KeyMap* m) noexcept nogil
 
@@ -84,7 +86,7 @@ cdef inline int32_t ids_next(IdTable* t, Probe* p) noexcept nogil:
     return ids_next_old(t, p)
 
 
-cdef inline int ids_put(IdTable* t, Probe* p, int32_t id) except -1 nogil:
+cdef inline int ids_put(IdTable* t, Probe* p, int32_t id) except FAILED nogil:
     # the search has ended without a result, and the table has not changed since
     t.slots[p.pos] = (<uint64_t>p.tag << 32) | <uint64_t>(id + 1)
     t.count += 1
@@ -104,7 +106,7 @@ cdef inline int32_t map_get(KeyMap* m, uint64_t key) noexcept nogil:
     return NO_VALUE if m.old_vals == NULL else map_get_old(m, key)
 
 
-cdef inline int map_put(KeyMap* m, uint64_t key, int32_t value) except -1 nogil:
+cdef inline int map_put(KeyMap* m, uint64_t key, int32_t value) except FAILED nogil:
     cdef uint64_t pos = mix(0, key) & m.mask
     while m.vals[pos]:
         if m.keys[pos] == key:
@@ -124,13 +126,13 @@ cdef inline int map_put(KeyMap* m, uint64_t key, int32_t value) except -1 nogil:
     return 0
 
 
-cdef inline int ids_clear(IdTable* t) except -1 nogil:
+cdef inline int ids_clear(IdTable* t) except FAILED nogil:
     # forget all ids, and give the memory back
     ids_free(t)
     return ids_init(t)
 
 
-cdef inline int map_reset(KeyMap* m) except -1 nogil:
+cdef inline int map_reset(KeyMap* m) except FAILED nogil:
     # forget all keys, and give the memory back
     map_free(m)
     return map_init(m)

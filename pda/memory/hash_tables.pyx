@@ -3,7 +3,9 @@
 
 from libc.string cimport memset
 
+from stackmask.pda.ids cimport FAILED
 from stackmask.pda.memory.growing_array cimport give_back, zeroed
+
 
 cdef enum:
     FIRST_SLOTS = 64
@@ -14,7 +16,7 @@ cdef enum:
     MOVED_AFTER = 32
 
 
-cdef int ids_init(IdTable* t) except -1 nogil:
+cdef int ids_init(IdTable* t) except FAILED nogil:
     t.slots = <uint64_t*> zeroed(FIRST_SLOTS * sizeof(uint64_t))
     if t.slots == NULL:
         raise MemoryError()
@@ -33,7 +35,7 @@ cdef void ids_free(IdTable* t) noexcept nogil:
     t.slots = t.old_slots = NULL
 
 
-cdef int ids_grow(IdTable* t) except -1 nogil:
+cdef int ids_grow(IdTable* t) except FAILED nogil:
     """Double a table. A small table moves at once, a large one with the ids that are put."""
     cdef uint64_t n = 2 * (t.mask + 1)
     cdef uint64_t* slots = <uint64_t*> zeroed(n * sizeof(uint64_t))
@@ -89,7 +91,7 @@ cdef int ids_move_some(IdTable* t) noexcept nogil:
     return 0
 
 
-cdef int map_init(KeyMap* m) except -1 nogil:
+cdef int map_init(KeyMap* m) except FAILED nogil:
     cdef uint64_t n = FIRST_SLOTS
     m.old_keys = NULL
     m.old_vals = NULL
@@ -126,7 +128,7 @@ cdef void map_clear(KeyMap* m) noexcept nogil:
     m.count = 0
 
 
-cdef int map_grow(KeyMap* m) except -1 nogil:
+cdef int map_grow(KeyMap* m) except FAILED nogil:
     """Double a table. A small table moves at once, a large one with the keys that are put."""
     cdef uint64_t n = 2 * (m.mask + 1)
     cdef uint64_t* keys = <uint64_t*> zeroed(n * sizeof(uint64_t))

@@ -1,5 +1,8 @@
-# Work: what requests do, in units that are the same on every machine. See work_meter.pyx.
+# Work: what requests do, in units that are the same on every machine.
+from cpython.pythread cimport PyThread_type_lock
 from libc.stdint cimport int64_t
+
+from stackmask.pda.ids cimport FAILED
 
 
 cdef extern from "work_meter.h" nogil:
@@ -53,15 +56,15 @@ cdef class WorkMeter:
     cdef WorkAccount account    # whom the work is charged to, or None
     cdef readonly int64_t done  # units of all calls
 
-    cdef int refuse_memory(self, int64_t n) except -1 nogil
-    cdef int check(self) except -1 nogil
-    cdef int ask_event(self) except -1 with gil
-    cdef int look(self) except -1 nogil
+    cdef int refuse_memory(self, int64_t n) except FAILED nogil
+    cdef int check(self) except FAILED nogil
+    cdef int ask_event(self) except FAILED with gil
+    cdef int look(self) except FAILED nogil
     cdef void forget_call(self) noexcept
     cdef void reclaim(self) noexcept nogil
     cdef void pause(self, Pause* before) noexcept
     cdef void resume(self, Pause* before) noexcept
-    cdef int settle(self) except -1
+    cdef int settle(self) except FAILED
     cdef bint keep_reserve(self) noexcept
     cdef void open_reserve(self) noexcept
 
@@ -88,14 +91,14 @@ cdef class WorkMeter:
         # what follows runs without the interpreter's lock, if it takes long; until `reclaim`
         self.may_release = True
 
-    cdef inline int spend(self, int64_t units) except -1 nogil:
+    cdef inline int spend(self, int64_t units) except FAILED nogil:
         """Count some work. Every loop whose length a request decides calls it."""
         self.credit -= units
         if self.credit < 0:
             self.check()
         return 0
 
-    cdef inline int hold(self, int64_t n) except -1 nogil:
+    cdef inline int hold(self, int64_t n) except FAILED nogil:
         """Count bytes that stay as long as the store, or the family of matchers."""
         if self.account is not None:
             self.account.memory_left -= n
@@ -116,3 +119,28 @@ cdef class WorkMeter:
             return not is_full
         self.account.states_left -= 1
         return self.account.states_left >= 0
+
+
+cdef class StoreLock:
+    cdef PyThread_type_lock lock        # what waiting threads sleep on
+    cdef long waiting                   # so many of them
+    cdef bint woken                     # one was woken, and has not checked the lock yet
+    cdef unsigned long owner            # the thread inside, or 0
+    cdef readonly WorkMeter meter       # counts the work of the thread inside
+    cdef readonly bint spoiled          # memory ran out inside: what it guards may be half changed
+    cdef object __weakref__
+
+    cdef int take(self, WorkAccount account) except FAILED
+    cdef void charge_to(self, WorkAccount account) noexcept
+    cdef bint is_held(self) noexcept
+    cdef bint may_read_inside(self) except FAILED
+    cdef void give(self, bint done) noexcept
+    cdef void wake(self) noexcept
+
+    cdef inline bint may_read(self) except FAILED:
+        """Tell whether what is finished may be read now without taking the lock.
+
+        So it is where nobody is inside, or another thread is where its call counts its work. This holds until
+        this thread lets others run. Waits until it is so. False if this thread is inside.
+        """
+        return self.owner == 0 or self.may_read_inside()

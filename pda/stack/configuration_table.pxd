@@ -1,15 +1,148 @@
-# Configurations by content: sets of (local state, frame, semantic state). See configuration_table.pyx.
-from libc.stdint cimport int32_t, uint8_t, uint16_t, uint64_t
+# Configurations by content: sets of (local state, frame, semantic state).
+from libc.stdint cimport int32_t, uint16_t, uint64_t, uint8_t
 from libcpp cimport bool
 from libcpp.vector cimport vector
 
-from stackmask.pda.ids cimport ConfigId, FrameId, MapId, SemId, StepRowId, SymbolId, TermId, TokenId
-from stackmask.pda.stack.configuration_draft cimport CACHED_MEMBERS, ConfigDraft, Member, Pop
-from stackmask.pda.memory.growing_array cimport Growing
 from stackmask.pda.context.semantic_states cimport Semantics
-from stackmask.pda.memory.hash_tables cimport IdTable
+from stackmask.pda.ids cimport (
+    BITS_FAILED,
+    FAILED,
+    ID_FAILED,
+    ConfigId,
+    FrameId,
+    GuardId,
+    MapId,
+    ReturnAction,
+    SemId,
+    StepRowId,
+    SymbolId,
+    TermId,
+    TokenId,
+)
+from stackmask.pda.memory.growing_array cimport Growing
+from stackmask.pda.memory.hash_tables cimport IdTable, KeyMap, map_clear, map_free, map_init
 from stackmask.pda.terms.term_store cimport TermStore
 from stackmask.pda.terms.term_table cimport is_byte
+
+
+# Frames: the graph-structured stack.
+
+cdef enum:
+    BOTTOM = 0          # the bottom frame: the end of the grammar, or the unknown stack of a walk
+    BOTTOM_CONTINUATION = -1    # `continuation` of the only edge of the bottom frame
+
+
+cdef extern from "frames.h" nogil:
+    struct Edge "stackmask::Edge":
+        TermId continuation     # the local state after the return
+        FrameId parent          # the frame after the return
+        # What happens at the return. ACTION_SCOPE, ACTION_KEYED: a scope or an object ends, and `saved`
+        # replaces the semantic state outside of the open captures. ACTION_BACK: `saved` gives only its keys;
+        # in summary frames.
+        ReturnAction action
+        # the next three share their place: one is read, by the action
+        int32_t operand         # all of it, which tells edges apart; 0 if nothing is read
+        SemId saved             # the semantic state of the caller, where `action.restores_caller()`
+        int32_t tokens_left     # of ACTION_COUNTED: how many tokens the text may still take
+
+    bint same_edge "operator=="(const Edge& x, const Edge& y) noexcept
+    void sort_edges "stackmask::sort_edges"(vector[Edge]& items) noexcept nogil
+
+
+cdef struct Frame:
+    int32_t first       # edges[first:first + count], sorted, distinct
+    int32_t count
+    bint keys_forbid    # the keys of an object may forbid a return from here or from a frame further down
+    bint action_forbids     # ... or an action may
+
+
+cdef class FrameGraph:
+    # owner: the configurations whose members stand on these frames
+    cdef TermStore terms
+    cdef Semantics semantics
+    cdef bint is_walk
+    cdef bint counts                    # some frame is that of a text whose tokens are counted
+    cdef bint is_summary                # a frame stands for many, and may lead back to itself
+    cdef Growing[Edge] edges
+    cdef Growing[Frame] frames
+    cdef IdTable frame_index
+    cdef KeyMap exits_index             # frame << 6 | guard -> index in exits_value
+    cdef vector[uint64_t] exits_value
+
+    cdef FrameId intern_frame(self, vector[Edge]& items) except ID_FAILED nogil
+    cdef FrameId add_summary_frame(self, bint keys_forbid, bint action_forbids) except ID_FAILED nogil
+    cdef int set_summary_edges(self, FrameId frame, vector[Edge]& items) except ID_FAILED nogil
+    cdef uint64_t exits(self, FrameId frame, GuardId guard) except? BITS_FAILED nogil
+    cdef uint64_t member_ends(self, TermId state, FrameId frame) except? BITS_FAILED nogil
+    cdef size_t nbytes(self) noexcept nogil
+
+
+# The configuration in the making: its members and returns before it has an id.
+
+cdef struct Member:
+    TermId state        # the local state, a term
+    FrameId frame       # the stack
+    SemId sem           # the semantic state
+
+
+cdef struct Pop:
+    # a return to the unknown frame of a walk
+    GuardId guard       # still pending
+    SemId sem
+
+
+cdef inline bint member_less(const Member& x, const Member& y) noexcept nogil:
+    if x.state != y.state:
+        return x.state < y.state
+    if x.frame != y.frame:
+        return x.frame < y.frame
+    return x.sem < y.sem
+
+
+cdef inline bint pop_less(const Pop& x, const Pop& y) noexcept nogil:
+    if x.guard != y.guard:
+        return x.guard < y.guard
+    return x.sem < y.sem
+
+
+cdef enum:
+    CACHED_MEMBERS = 1024   # of more members or links, each costs more work: they outgrow the caches
+    FEW_SLOTS = 1 << 12     # a table of so many slots is cheap to clear
+
+
+cdef inline int map_forget(KeyMap* m) except FAILED nogil:
+    # forget all keys; a table that was once large, and now is nearly empty, is made anew
+    cdef KeyMap fresh
+    if not m.count:
+        return 0
+    if m.mask >= FEW_SLOTS and m.count < m.mask >> 5:
+        map_init(&fresh)
+        map_free(m)
+        m[0] = fresh
+    else:
+        map_clear(m)
+    return 0
+
+
+cdef class ConfigDraft:
+    # owner: whoever makes configurations; interning does not change it
+    cdef vector[Member] members
+    cdef vector[Pop] pops
+    cdef bool accepting
+    cdef uint64_t reads                 # as in Config
+    cdef uint64_t max_members
+    cdef KeyMap seen                    # members, once they are many -> index in members
+    cdef size_t indexed                 # members[:indexed] are in `seen`
+
+    cdef void clear(self) noexcept nogil
+    cdef void clear_members(self) noexcept nogil
+    cdef void forget_ends(self) noexcept nogil
+    cdef int add_member(self, TermId state, FrameId frame, SemId sem) except ID_FAILED nogil
+    cdef int index_members(self) except ID_FAILED nogil
+    cdef int check_size(self) except FAILED nogil
+    cdef int sort_items(self) except FAILED nogil
+    cdef size_t nbytes(self) noexcept nogil
+
 
 cdef enum:
     # a step leads to the id of a configuration, or to one of these:
@@ -73,13 +206,13 @@ cdef class ConfigTable:
     cdef uint64_t max_configurations
     cdef ConfigDraft draft              # of raw, of_members and union_of
 
-    cdef ConfigId intern(self, ConfigDraft draft, uint64_t ends) except -3 nogil
+    cdef ConfigId intern(self, ConfigDraft draft, uint64_t ends) except ID_FAILED nogil
     cdef bint is_same(self, ConfigId config, ConfigDraft draft, uint64_t ends) noexcept nogil
-    cdef ConfigId append(self, ConfigDraft draft, uint64_t ends) except -3 nogil
-    cdef ConfigId raw(self, TermId state, FrameId frame, SemId sem) except -3 nogil
-    cdef ConfigId of_members(self, vector[Member]& members) except -3 nogil
-    cdef ConfigId union_of(self, ConfigId a, ConfigId b) except -3 nogil
-    cdef int copy_members(self, ConfigId config) except -1 nogil
+    cdef ConfigId append(self, ConfigDraft draft, uint64_t ends) except ID_FAILED nogil
+    cdef ConfigId raw(self, TermId state, FrameId frame, SemId sem) except ID_FAILED nogil
+    cdef ConfigId of_members(self, vector[Member]& members) except ID_FAILED nogil
+    cdef ConfigId union_of(self, ConfigId a, ConfigId b) except ID_FAILED nogil
+    cdef int copy_members(self, ConfigId config) except FAILED nogil
     cdef size_t nbytes(self) noexcept nogil
 
     cdef inline ConfigId known_step(self, ConfigId config, SymbolId symbol) noexcept nogil:

@@ -6,23 +6,321 @@ The closure makes them (``closure``); byte steps and token steps lead from one t
 
 cimport cython
 from libc.stdint cimport uint32_t
+from libcpp.vector cimport vector
 
-from stackmask.pda.ids cimport NO_TOKEN
-from stackmask.pda.memory.checked_vectors cimport copy_items
-from stackmask.pda.terms.term_table cimport MAP_ONE
 from stackmask.pda.context.semantic_states cimport SEM_SYMBOL
+from stackmask.pda.ids cimport ACTION_COUNTED, ACTION_NONE, BITS_FAILED, FAILED, ID_FAILED, NO_FRAME, NO_TOKEN
+from stackmask.pda.memory.byte_sets cimport lowest_bit
+from stackmask.pda.memory.checked_vectors cimport copy_items
 from stackmask.pda.memory.hash_tables cimport (
     ENTRY_BYTES,
+    NO_VALUE,
     Probe,
     ids_free,
     ids_init,
     ids_next,
     ids_probe,
     ids_put,
+    map_free,
+    map_get,
+    map_init,
+    map_put,
     mix,
 )
+from stackmask.pda.terms.term_table cimport ANY_BYTE, MAP_ONE, Ends
 
 from stackmask.pda.errors import BudgetError
+
+
+# ------------------------------------------------------------------------------------------------
+# Frames: the stack under a local state, as sets of edges (return state, parent frame).
+#
+# That is a graph-structured stack (Tomita 1985), hash-consed, so that equal stacks are one id. With follow
+# restrictions a return to a frame can be a dead end: see ``exits``.
+# ------------------------------------------------------------------------------------------------
+
+
+@cython.final
+cdef class FrameGraph:
+    """The frames of one family of matchers, or of the mask walks of one store.
+
+    ``is_walk``: the bottom frame stands for a stack that is not known. ``is_summary``: each frame but the
+    bottom stands for all activations of a rule that are alike; its edges are set once all are known.
+    """
+
+    def __cinit__(
+        self, TermStore terms not None, Semantics semantics not None, bint is_walk, bint is_summary=False
+    ):
+        cdef Edge edge
+        cdef vector[Edge] bottom
+        self.terms = terms
+        self.semantics = semantics
+        self.is_walk = is_walk
+        self.counts = False
+        self.is_summary = is_summary
+        ids_init(&self.frame_index)
+        map_init(&self.exits_index)
+        edge.continuation = BOTTOM_CONTINUATION
+        edge.parent = NO_FRAME
+        edge.action = ACTION_NONE
+        edge.operand = 0
+        bottom.push_back(edge)
+        self.intern_frame(bottom)
+
+    def __dealloc__(self):
+        ids_free(&self.frame_index)
+        map_free(&self.exits_index)
+
+    cdef FrameId intern_frame(self, vector[Edge]& items) except ID_FAILED nogil:
+        """Return the frame of some edges, in any order."""
+        cdef uint64_t h = 31
+        cdef size_t i, n
+        cdef FrameId id
+        cdef Frame* f
+        cdef Frame frame
+        cdef Edge e
+        self.terms.meter.spend(4 + 4 * items.size())
+        if items.size() > 1:
+            sort_edges(items)
+        n = items.size()
+        for i in range(n):
+            e = items[i]
+            h = mix(mix(h, <uint32_t>e.continuation), <uint32_t>e.parent)
+            h = mix(mix(h, e.action.code()), <uint32_t>e.operand)
+        cdef Probe probe = ids_probe(&self.frame_index, h)
+        id = ids_next(&self.frame_index, &probe)
+        while id >= 0:
+            f = &self.frames[id]
+            if f.count == <int32_t>n:
+                i = 0
+                while i < n and same_edge(self.edges[f.first + i], items[i]):
+                    i += 1
+                if i == n:
+                    return id
+            id = ids_next(&self.frame_index, &probe)
+        if not self.is_walk:
+            self.terms.meter.hold(sizeof(Frame) + ENTRY_BYTES + sizeof(Edge) * n)
+        id = <int32_t>self.frames.size()
+        frame.first = <int32_t>self.edges.size()
+        frame.count = <int32_t>n
+        frame.keys_forbid = frame.action_forbids = False
+        for i in range(n):
+            e = items[i]
+            self.edges.push_back(e)
+            if e.action == ACTION_COUNTED:
+                self.counts = True
+            if e.action.is_capture() and self.semantics.may_forbid(e.action.action()):
+                frame.action_forbids = True
+            if e.continuation != BOTTOM_CONTINUATION:
+                frame.keys_forbid |= not self.semantics.keys.needs.always_lives(e.continuation)
+            if e.parent != NO_FRAME:
+                frame.keys_forbid |= self.frames[e.parent].keys_forbid
+                frame.action_forbids |= self.frames[e.parent].action_forbids
+        self.frames.push_back(frame)
+        ids_put(&self.frame_index, &probe, id)
+        return id
+
+    cdef FrameId add_summary_frame(self, bint keys_forbid, bint action_forbids) except ID_FAILED nogil:
+        """Return a new frame that stands for many. It has no edges until ``set_summary_edges``."""
+        cdef Frame frame
+        frame.first = frame.count = 0
+        frame.keys_forbid = keys_forbid
+        frame.action_forbids = action_forbids
+        self.frames.push_back(frame)
+        return <int32_t>self.frames.size() - 1
+
+    cdef int set_summary_edges(self, FrameId frame, vector[Edge]& items) except ID_FAILED nogil:
+        """Give a frame of ``add_summary_frame`` its edges, in the order given."""
+        self.frames[frame].first = <int32_t>self.edges.size()
+        self.frames[frame].count = <int32_t>items.size()
+        self.edges.append(items.begin(), items.end())
+        return 0
+
+    cdef size_t nbytes(self) noexcept nogil:
+        """Return about how many bytes the frames take."""
+        cdef size_t held = sizeof(Edge) * self.edges.size() + sizeof(Frame) * self.frames.size()
+        return held + 8 * self.frame_index.mask + 12 * self.exits_index.mask
+
+    # -- liveness under pending restrictions ---------------------------------------------------------
+
+    cdef uint64_t exits(self, FrameId frame, GuardId guard) except? BITS_FAILED nogil:
+        """Return, as bits, the guards with which the bottom can be reached when ``frame`` is returned to with
+        ``guard`` pending. For the end of the grammar: 1 if it can be reached, else 0."""
+        cdef vector[uint64_t] todo
+        cdef uint64_t key = (<uint64_t>frame << 6) | <uint64_t>guard
+        cdef uint64_t bits, pending
+        cdef int32_t at, e
+        cdef FrameId f
+        cdef GuardId g, h
+        cdef bint ready
+        cdef Ends out
+        if self.is_summary:
+            # some of the frames that it stands for may
+            return 1
+        if frame == BOTTOM:
+            return <uint64_t>1 << guard if self.is_walk else 1
+        at = map_get(&self.exits_index, key)
+        if at != NO_VALUE:
+            return self.exits_value[at]
+        todo.push_back(key)
+        while not todo.empty():
+            f = <int32_t>(todo.back() >> 6)
+            g = <int32_t>(todo.back() & 63)
+            bits = 0
+            ready = True
+            for e in range(self.frames[f].first, self.frames[f].first + self.frames[f].count):
+                if self.edges[e].continuation == BOTTOM_CONTINUATION:
+                    bits |= <uint64_t>1 << g if self.is_walk else 1
+                    continue
+                self.terms.ends(self.edges[e].continuation, g, &out)
+                pending = out.consumed | out.silent
+                while pending:
+                    h = lowest_bit(pending)
+                    pending &= pending - 1
+                    if self.edges[e].parent == BOTTOM:
+                        bits |= <uint64_t>1 << h if self.is_walk else 1
+                        continue
+                    at = map_get(&self.exits_index, (<uint64_t>self.edges[e].parent << 6) | <uint64_t>h)
+                    if at == NO_VALUE:
+                        todo.push_back((<uint64_t>self.edges[e].parent << 6) | <uint64_t>h)
+                        ready = False
+                    else:
+                        bits |= self.exits_value[at]
+            if ready:
+                todo.pop_back()
+                map_put(&self.exits_index, (<uint64_t>f << 6) | <uint64_t>g, <int32_t>self.exits_value.size())
+                self.exits_value.push_back(bits)
+        return self.exits_value[map_get(&self.exits_index, key)]
+
+    cdef uint64_t member_ends(self, TermId state, FrameId frame) except? BITS_FAILED nogil:
+        """Return the guards (bits) under which the bottom is reached from here; 0 means a dead end."""
+        cdef Ends out
+        cdef uint64_t pending, bits = 0
+        self.terms.ends(state, ANY_BYTE, &out)
+        pending = out.consumed | out.silent
+        while pending:
+            bits |= self.exits(frame, lowest_bit(pending))  # mutant: exit-guard
+            pending &= pending - 1
+        return bits
+
+
+# ------------------------------------------------------------------------------------------------
+# A configuration that is being built: its members are collected, then sorted and interned.
+# ------------------------------------------------------------------------------------------------
+
+
+cdef enum:
+    FEW = 24             # up to so many members are searched, not hashed
+
+
+cdef extern from "sorting.h" nogil:
+    void sort_members "stackmask::sort_members"(vector[Member]& items) noexcept nogil
+    void sort_pops "stackmask::sort_pops"(vector[Pop]& items) noexcept nogil
+
+
+@cython.final
+cdef class ConfigDraft:
+    """The members and returns of a configuration without an id. The object is reused."""
+
+    def __cinit__(self, uint64_t max_members):
+        self.max_members = max_members
+        map_init(&self.seen)
+        self.indexed = 0
+        self.accepting = False
+        self.reads = 0
+
+    def __dealloc__(self):
+        map_free(&self.seen)
+
+    cdef void clear(self) noexcept nogil:
+        """Begin another configuration."""
+        self.clear_members()
+        self.forget_ends()
+
+    cdef void clear_members(self) noexcept nogil:
+        """Drop all members."""
+        self.members.clear()
+        self.indexed = 0
+
+    cdef void forget_ends(self) noexcept nogil:
+        """Clear everything but the members. A closure computes it again."""
+        self.pops.clear()
+        self.accepting = False
+        self.reads = 0
+
+    cdef int add_member(self, TermId state, FrameId frame, SemId sem) except ID_FAILED nogil:
+        """Enter a member, if it is not there. Raises: BudgetError if there are too many.
+
+        Cost: a look-up; one pass over a short list.
+        """
+        cdef Member m
+        cdef size_t i, n = self.members.size()
+        cdef uint64_t key
+        cdef int32_t at
+        m.state = state
+        m.frame = frame
+        m.sem = sem
+        if n <= FEW:
+            for i in range(n):
+                if is_same(self.members[i], m):
+                    return 0
+        else:
+            if self.indexed != n:
+                self.index_members()
+            key = key_of(m)
+            at = map_get(&self.seen, key)
+            while at != NO_VALUE:
+                if is_same(self.members[at], m):
+                    return 0
+                key += 1
+                at = map_get(&self.seen, key)
+            self.check_size()
+            map_put(&self.seen, key, <int32_t>n)
+            self.indexed = n + 1
+        self.members.push_back(m)
+        return 0
+
+    cdef int index_members(self) except ID_FAILED nogil:
+        """Enter the members that are not yet in the index. Others may have been added meanwhile."""
+        cdef uint64_t key
+        if not self.indexed or self.indexed > self.members.size():
+            map_forget(&self.seen)
+            self.indexed = 0
+        while self.indexed < self.members.size():
+            key = key_of(self.members[self.indexed])
+            while map_get(&self.seen, key) != NO_VALUE:
+                key += 1
+            map_put(&self.seen, key, <int32_t>self.indexed)
+            self.indexed += 1
+        return 0
+
+    cdef int check_size(self) except FAILED nogil:
+        """Raise BudgetError if there is no room for one more member."""
+        if self.members.size() >= self.max_members:
+            raise BudgetError("max_members", self.max_members, "parallel readings of the text")
+        return 0
+
+    cdef int sort_items(self) except FAILED nogil:
+        """Sort members and returns, each once."""
+        if self.members.size() > 1:
+            sort_members(self.members)
+        if self.pops.size() > 1:
+            sort_pops(self.pops)
+        self.indexed = 0
+        return 0
+
+    cdef size_t nbytes(self) noexcept nogil:
+        """Return the bytes of the scratch, which never shrinks."""
+        cdef size_t held = sizeof(Member) * self.members.capacity() + sizeof(Pop) * self.pops.capacity()
+        return held + 12 * self.seen.mask
+
+
+cdef inline uint64_t key_of(Member m) noexcept nogil:
+    return mix(mix(mix(41, <uint32_t>m.state), <uint32_t>m.frame), <uint32_t>m.sem)
+
+
+cdef inline bint is_same(Member x, Member y) noexcept nogil:
+    return x.state == y.state and x.frame == y.frame and x.sem == y.sem
 
 
 @cython.final
@@ -48,7 +346,7 @@ cdef class ConfigTable:
     def __dealloc__(self):
         ids_free(&self.config_index)
 
-    cdef ConfigId intern(self, ConfigDraft draft, uint64_t ends) except -3 nogil:
+    cdef ConfigId intern(self, ConfigDraft draft, uint64_t ends) except ID_FAILED nogil:
         """Return the id of a configuration whose members are sorted and distinct.
 
         Raises: BudgetError if it is new, and one too many.
@@ -105,7 +403,7 @@ cdef class ConfigTable:
                 return False
         return True
 
-    cdef ConfigId append(self, ConfigDraft draft, uint64_t ends) except -3 nogil:
+    cdef ConfigId append(self, ConfigDraft draft, uint64_t ends) except ID_FAILED nogil:
         """Enter a configuration that is new."""
         cdef Config config
         cdef size_t i, n = draft.members.size()
@@ -143,7 +441,7 @@ cdef class ConfigTable:
         self.configs.push_back(config)
         return <int32_t>self.configs.size() - 1
 
-    cdef ConfigId raw(self, TermId state, FrameId frame, SemId sem) except -3 nogil:
+    cdef ConfigId raw(self, TermId state, FrameId frame, SemId sem) except ID_FAILED nogil:
         """Return the configuration of one member alone, without its calls."""
         cdef Member m
         m.state = state
@@ -153,14 +451,14 @@ cdef class ConfigTable:
         self.draft.members.push_back(m)
         return self.intern(self.draft, 1)
 
-    cdef ConfigId of_members(self, vector[Member]& members) except -3 nogil:
+    cdef ConfigId of_members(self, vector[Member]& members) except ID_FAILED nogil:
         """Return the configuration of some members alone, distinct, in any order."""
         self.draft.clear()
         copy_items(self.draft.members, members)
         self.draft.sort_items()
         return self.intern(self.draft, 1)
 
-    cdef ConfigId union_of(self, ConfigId a, ConfigId b) except -3 nogil:
+    cdef ConfigId union_of(self, ConfigId a, ConfigId b) except ID_FAILED nogil:
         """Return the union of two configurations. Both belong to families, so they have no returns."""
         if a == DEAD or a == b:
             return b
@@ -174,7 +472,7 @@ cdef class ConfigTable:
         self.draft.reads = self.configs[a].reads | self.configs[b].reads
         return self.intern(self.draft, 1)
 
-    cdef int copy_members(self, ConfigId config) except -1 nogil:
+    cdef int copy_members(self, ConfigId config) except FAILED nogil:
         """Add the members of a configuration to the draft."""
         cdef Member* first = self.members.data() + self.configs[config].first
         self.draft.members.insert(self.draft.members.end(), first, first + self.configs[config].count)

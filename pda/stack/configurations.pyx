@@ -7,10 +7,963 @@ owns them all.
 """
 
 cimport cython
+from libc.stdint cimport int32_t, uint16_t, uint32_t, uint64_t, uint8_t
 
-from stackmask.pda.context.semantic_states cimport Semantics
-from stackmask.pda.stack.configuration_table cimport DEAD
-from stackmask.pda.stack.frames cimport BOTTOM
+from stackmask.pda.context.callables cimport FORBIDDEN, NEEDS_STATE
+from stackmask.pda.context.semantic_states cimport SEM_SYMBOL, Semantics
+from stackmask.pda.ids cimport (
+    ACTION_COUNTED,
+    ACTION_KEYED,
+    ACTION_NONE,
+    FAILED,
+    ID_FAILED,
+    NO_LINK,
+    NO_TOKEN,
+    MapId,
+    Nullability,
+    ReturnAction,
+    SemId,
+    StepRowId,
+    TermId,
+)
+from stackmask.pda.memory.hash_tables cimport NO_VALUE, map_free, map_get, map_init, map_put, mix
+from stackmask.pda.stack.configuration_table cimport (
+    BOTTOM,
+    BOTTOM_CONTINUATION,
+    CACHED_MEMBERS,
+    DEAD,
+    NEVER_A_ROW,
+    NO_ROW_YET,
+    READS_STATE,
+    UNKNOWN,
+    Config,
+    Frame,
+    Member,
+    Pop,
+    has_row,
+    map_forget,
+    same_edge,
+)
+from stackmask.pda.terms.term_table cimport (
+    ANY_BYTE,
+    CALL_RULE,
+    CALL_TEST,
+    EMPTY,
+    EPS,
+    F_CALL,
+    F_KEYS,
+    F_LOCAL,
+    K_LIT,
+    K_SEQ,
+    MAP_EACH,
+    MAP_ONE,
+    Call,
+    ClassMap,
+    Literal,
+    SiteList,
+    Term,
+    is_byte,
+)
+
+
+# ------------------------------------------------------------------------------------------------
+# The closure: all states that a configuration reaches without another byte.
+#
+# Frames are the stack (``frames``). The callers of a rule at one position share a frame. A configuration is
+# closed: the bodies of called rules and the states after immediate returns are members, too. Members that
+# consume nothing themselves are left out.
+#
+# The closure has two passes. The first follows all returns of the members that consumed the last symbol. The
+# second follows the calls. It collects the callers of a rule (with equal guard and semantic state) before it
+# builds the frame of the rule. This works because the left-call order has no cycle, so callers come first. The
+# body of a called rule never returns at the position of the call: the local state of the caller skips a rule
+# that can be empty. A tail call pushes nothing.
+# ------------------------------------------------------------------------------------------------
+
+
+cdef enum:
+    FEW_RETURNS = 8     # returns of so many members are followed without asking whether they are known
+    FEW_LINKS = 64      # so many callers are entered without asking whether they are known
+    LOWEST = -1         # lower than every rule: the term of a resolver calls no rule
+
+
+cdef inline uint64_t link_hash(CallNodeId node, const Edge& edge) noexcept nogil:
+    cdef uint64_t h = mix(mix(61, <uint32_t>node), <uint32_t>edge.continuation)
+    return mix(mix(mix(h, <uint32_t>edge.parent), edge.action.code()), <uint32_t>edge.operand)
+
+
+@cython.final
+cdef class Closure:
+    """Close the members of its draft, over the frames and configurations of one space.
+
+    Add members to ``draft``. Then ``close`` returns the id, or ``complete`` leaves the closed draft.
+    """
+
+    def __cinit__(self, FrameGraph graph not None, ConfigTable table not None, uint64_t max_members):
+        self.terms = table.terms
+        self.semantics = table.semantics
+        self.is_walk = table.is_walk
+        self.graph = graph
+        self.table = table
+        self.draft = ConfigDraft(max_members)
+        self.ends = 1
+        map_init(&self.node_seen)
+        map_init(&self.tail_seen)
+        map_init(&self.returned)
+        map_init(&self.link_seen)
+        map_init(&self.counted_starts)
+        self.returns = 0
+
+    def __dealloc__(self):
+        map_free(&self.node_seen)
+        map_free(&self.tail_seen)
+        map_free(&self.returned)
+        map_free(&self.link_seen)
+        map_free(&self.counted_starts)
+
+    # -- returns -----------------------------------------------------------------------------------
+
+    cdef bint returns_again(self, Member m) except FAILED nogil:
+        """Tell whether another member has returned from the same frame in the same semantic state.
+
+        Where a return leads does not depend on the local state that ends.
+        """
+        cdef uint64_t key = (<uint64_t>m.frame << 32) | <uint32_t>m.sem
+        if map_get(&self.returned, key) != NO_VALUE:
+            return True
+        map_put(&self.returned, key, 1)
+        return False
+
+    cdef int return_from(self, Member m, GuardId guard) except ID_FAILED nogil:
+        """Add the states after the return of a member that may end here.
+
+        In a walk, states after an action that needs the semantic state, or that may forbid, are left out.
+        ``reads`` has the guards under which they would continue.
+        """
+        cdef int32_t e
+        cdef TermId continuation
+        cdef SemId sem
+        cdef int32_t first = self.graph.frames[m.frame].first
+        cdef Edge edge
+        # each caller is looked up among the members
+        self.terms.meter.spend(4 + 4 * self.graph.frames[m.frame].count)
+        self.returns += self.graph.frames[m.frame].count
+        for e in range(first, first + self.graph.frames[m.frame].count):
+            edge = self.graph.edges[e]
+            if edge.continuation == BOTTOM_CONTINUATION:
+                self.return_to_bottom(m, guard)
+                continue
+            continuation = edge.continuation
+            if guard != ANY_BYTE:
+                continuation = self.terms.mk_seq(self.terms.mk_guard(guard), continuation)
+                if continuation == EMPTY:
+                    continue
+            sem = m.sem
+            if edge.action.is_capture():
+                sem = self.semantics.end(sem, edge.action.action())
+                if sem == NEEDS_STATE:
+                    self.draft.reads |= <uint64_t>1 << guard
+                    continue
+                if sem == FORBIDDEN:
+                    continue
+            elif edge.action.restores_caller():
+                if self.is_walk and self.semantics.is_unsure(sem):
+                    self.draft.reads |= <uint64_t>1 << guard
+                    continue
+                sem = self.semantics.with_root(sem, edge.saved)
+            if self.terms.classes.has_guards() and not self.graph.member_ends(continuation, edge.parent):
+                continue
+            self.draft.add_member(continuation, edge.parent, sem)
+        return 0
+
+    cdef int return_to_bottom(self, Member m, GuardId guard) except ID_FAILED nogil:
+        """Record a return to the bottom frame: the grammar's end, or the unknown stack of a walk."""
+        cdef Pop pop
+        if not self.is_walk:
+            self.draft.accepting = True
+        elif self.semantics.is_unsure(m.sem):
+            self.draft.reads |= <uint64_t>1 << guard
+        else:
+            pop.guard = guard
+            pop.sem = m.sem
+            self.draft.pops.push_back(pop)
+        return 0
+
+    # -- calls -------------------------------------------------------------------------------------
+
+    cdef int call_from(self, Member m) except ID_FAILED nogil:
+        """Enter the calls in first position of a member into the nodes of this position.
+
+        Tests of object keys are decided at once. The continuation of a test that holds is added as a member,
+        and its calls are followed in turn. Return NEEDS_STATE if a test needs the semantic state.
+        """
+        cdef int32_t s, alive
+        cdef const Call* call
+        cdef SiteList calls
+        cdef size_t next = self.draft.members.size()
+        cdef CallSite site
+        self.terms.meter.spend(4)
+        while True:
+            self.terms.find_sites(m.state)
+            calls = self.terms.site_lists[self.terms.terms[m.state].calls]
+            for s in range(calls.first, calls.first + calls.count):
+                site = self.terms.sites[s]
+                call = &self.terms.call_table[site.call]
+                if call.kind == CALL_TEST:
+                    if self.pass_test(m, site, call.test) == NEEDS_STATE:
+                        return NEEDS_STATE
+                    continue
+                if self.terms.terms[site.continuation].flags & F_KEYS:
+                    alive = self.returns_alive(m, site)
+                    if alive == NEEDS_STATE:
+                        return NEEDS_STATE
+                    if not alive:
+                        continue
+                self.collect_caller(m, site)
+            while (
+                next < self.draft.members.size()
+                and not self.terms.terms[self.draft.members[next].state].flags & F_CALL
+            ):
+                next += 1
+            if next == self.draft.members.size():
+                return 0
+            m = self.draft.members[next]
+            next += 1
+
+    cdef int collect_caller(self, Member m, CallSite site) except ID_FAILED nogil:
+        """Enter a member into the node of the rule that it calls; for a tail call, its own callers."""
+        cdef Edge edge
+        cdef int32_t e
+        cdef CallNodeId n = self.node_of(site, m.sem)
+        cdef uint64_t key
+        edge.action = self.terms.call_table[site.call].action
+        edge.continuation = site.continuation
+        if edge.action != ACTION_NONE or edge.continuation != EPS:
+            edge.parent = m.frame
+            edge.operand = 0
+            if edge.action.restores_caller():
+                edge.saved = self.semantics.root(m.sem)
+            elif edge.action == ACTION_COUNTED:
+                edge.tokens_left = self.terms.call_table[site.call].most_tokens
+            return self.add_link(n, edge)
+        key = (<uint64_t>n << 32) | <uint64_t>m.frame
+        if map_get(&self.tail_seen, key) == NO_VALUE:
+            map_put(&self.tail_seen, key, 1)
+            for e in range(self.graph.frames[m.frame].count):
+                self.add_link(n, self.graph.edges[self.graph.frames[m.frame].first + e])
+        return 0
+
+    cdef int add_link(self, CallNodeId node, Edge edge) except ID_FAILED nogil:
+        """Enter one more caller into a node. Among many, it is entered once, but for collisions of hashes."""
+        cdef Link link
+        cdef Link* other
+        cdef uint64_t key
+        cdef LinkId at
+        self.terms.meter.spend(2)
+        if self.links.size() >= FEW_LINKS:
+            if self.links.size() >= CACHED_MEMBERS:
+                self.terms.meter.spend(4)  # it is looked up far from the others
+            key = link_hash(node, edge)
+            at = map_get(&self.link_seen, key)
+            if at == NO_VALUE:
+                map_put(&self.link_seen, key, <int32_t>self.links.size())
+            else:
+                other = &self.links[at]
+                if other.node == node and same_edge(other.edge, edge):
+                    return 0
+        link.node = node
+        link.edge = edge
+        link.next = self.nodes[node].last
+        self.nodes[node].last = <int32_t>self.links.size()
+        self.links.push_back(link)
+        return 0
+
+    cdef CallNodeId node_of(self, CallSite site, SemId sem) except ID_FAILED nogil:
+        """Return the node that collects the callers of a rule in a state at this position."""
+        cdef CallNode node
+        cdef pair[int32_t, CallNodeId] entry
+        # call and guard fit in 32 bits together, so the key is exact
+        cdef uint64_t key = <uint64_t>(<uint32_t>site.call * <uint32_t>64 + <uint32_t>site.guard) << 32
+        cdef const Call* call
+        cdef CallNodeId n
+        key |= <uint32_t>sem
+        n = map_get(&self.node_seen, key)
+        if n == NO_VALUE:
+            n = <int32_t>self.nodes.size()
+            node.call = site.call
+            node.guard = site.guard
+            node.sem = sem
+            node.last = NO_LINK
+            self.nodes.push_back(node)
+            map_put(&self.node_seen, key, n)
+            call = &self.terms.call_table[site.call]
+            entry.first = self.terms.rule_height[call.rule] if call.kind == CALL_RULE else LOWEST
+            entry.second = n
+            self.queue.push(entry)
+        return n
+
+    cdef int pass_test(self, Member m, CallSite site, TestId test) except ID_FAILED nogil:
+        """Add the continuation of a key test, if the test holds and the continuation is alive."""
+        cdef int alive
+        m.sem = self.semantics.test(m.sem, test)
+        if m.sem == NEEDS_STATE:
+            return NEEDS_STATE
+        if m.sem == FORBIDDEN:
+            return 0
+        m.state = site.continuation
+        if site.guard != ANY_BYTE:
+            m.state = self.terms.mk_seq(self.terms.mk_guard(site.guard), site.continuation)
+        if m.state == EMPTY:
+            return 0
+        if self.terms.classes.has_guards() and not self.graph.member_ends(m.state, m.frame):
+            return 0
+        alive = self.semantics.lives(m.sem, m.state)
+        if alive == 1:
+            self.draft.add_member(m.state, m.frame, m.sem)
+        return alive
+
+    cdef int returns_alive(self, Member m, CallSite site) except ID_FAILED nogil:
+        """Tell (1 or 0) whether the continuation of a call is alive, or NEEDS_STATE.
+
+        If the rule itself tests keys of this object, its own members are tested instead.
+        """
+        cdef const Call* call = &self.terms.call_table[site.call]
+        if call.kind == CALL_RULE and call.action != ACTION_KEYED:
+            if self.terms.terms[self.terms.rule_body[call.rule]].flags & F_KEYS:
+                return 1
+        return self.semantics.lives(m.sem, site.continuation)
+
+    cdef int open_calls(self) except ID_FAILED nogil:
+        """Build the frames of the collected calls, callers first, and add the bodies of the rules.
+
+        Return NEEDS_STATE if a key must be known for it.
+        """
+        cdef CallNode node
+        cdef Member m
+        cdef LinkId link
+        cdef int32_t alive
+        while not self.queue.empty():
+            node = self.nodes[self.queue.top().second]
+            self.queue.pop()
+            self.callers.clear()
+            link = node.last
+            while link != NO_LINK:
+                self.callers.push_back(self.links[link].edge)
+                link = self.links[link].next
+            m.frame = self.graph.intern_frame(self.callers)
+            if self.terms.classes.has_guards() and not self.graph.exits(m.frame, ANY_BYTE):
+                continue
+            m.sem = node.sem
+            m.state = self.body_of(node, &m.sem)
+            if m.state == EMPTY:
+                continue
+            m.sem = self.state_after_call(node.call, m.sem)
+            if self.terms.call_table[node.call].action == ACTION_COUNTED:
+                map_put(&self.counted_starts, m.state, 1)
+            if self.terms.terms[m.state].flags & F_KEYS:
+                alive = self.semantics.lives(m.sem, m.state)
+                if alive == NEEDS_STATE:
+                    return NEEDS_STATE
+                if not alive:
+                    continue
+            if self.terms.classes.has_guards() and not self.graph.member_ends(m.state, m.frame):
+                continue
+            self.draft.check_size()
+            self.draft.members.push_back(m)
+            if self.terms.terms[m.state].flags & F_CALL and self.call_from(m) == NEEDS_STATE:
+                return NEEDS_STATE
+        return 0
+
+    cdef bint begins_count(self, TermId state) noexcept nogil:
+        """Tell whether a text with counted tokens begins in a local state: no byte of it has been read.
+
+        Such a text has a byte, and no place inside of it has its texts. So none is in this state.
+        """
+        return map_get(&self.counted_starts, state) != NO_VALUE
+
+    cdef TermId body_of(self, CallNode node, SemId* sem) except ID_FAILED nogil:
+        """Return the body of a called rule, or the term of a resolver; EMPTY if there is none.
+
+        Where a walk does not know the answer, it goes by a bound of all answers, and ``sem`` becomes unsure.
+        """
+        cdef Call call = self.terms.call_table[node.call]
+        cdef TermId body
+        if call.kind == CALL_RULE:
+            body = self.terms.rule_body[call.rule]
+        else:
+            body = self.semantics.resolve(sem[0], call.resolver)
+            if body == NEEDS_STATE:
+                body = self.semantics.bound_of(call.resolver)
+                if body == NEEDS_STATE:
+                    self.draft.reads |= <uint64_t>1 << node.guard
+                    return EMPTY
+                sem[0] = self.semantics.unsure(sem[0])
+        if node.guard != ANY_BYTE:
+            body = self.terms.mk_seq(self.terms.mk_guard(node.guard), body)
+        return body
+
+    cdef SemId state_after_call(self, CallId number, SemId sem) except ID_FAILED nogil:
+        """Return the semantic state in which the body of a call begins."""
+        cdef Call call = self.terms.call_table[number]
+        cdef ReturnAction action = call.action
+        if action.is_capture():
+            if self.is_walk and self.semantics.is_key(action.action()):
+                return self.semantics.begin_key(sem)
+            if self.is_walk and self.semantics.is_callable(action.action()):
+                return self.semantics.begin_unknown(sem, action.action())
+            return self.semantics.begin(sem, action.action())
+        if action == ACTION_KEYED:
+            return self.semantics.enter(sem, call.spec, self.is_walk)
+        return sem
+
+    # -- both passes -------------------------------------------------------------------------------
+
+    cdef ConfigId close(self) except ID_FAILED nogil:
+        """Close the draft and intern it; READS_STATE if a walk can decide nothing."""
+        if self.complete() == READS_STATE:
+            return READS_STATE
+        return self.table.intern(self.draft, self.ends)
+
+    cdef ConfigId closed(self, TermId state, FrameId frame, SemId sem) except ID_FAILED nogil:
+        """Return the closed configuration of one member."""
+        cdef Member m
+        m.state = state
+        m.frame = frame
+        m.sem = sem
+        self.draft.clear_members()
+        self.draft.members.push_back(m)
+        return self.close()
+
+    cdef int complete(self) except ID_FAILED nogil:
+        """Close the members of the draft, and sort them; READS_STATE if a walk can decide nothing, else 0."""
+        cdef size_t i = 0
+        cdef Member m
+        cdef Nullability nu
+        self.begin()
+        self.drop_dead_ends()
+        # the list grows during the loop
+        while i < self.draft.members.size():
+            m = self.draft.members[i]
+            nu = self.terms.terms[m.state].nu
+            if nu.possible() and (i < FEW_RETURNS or not nu.always() or not self.returns_again(m)):
+                self.return_from(m, nu.guard())
+            i += 1
+        if self.call_all() == NEEDS_STATE:
+            return READS_STATE
+        self.drop_nonlocal()
+        self.draft.sort_items()
+        return READS_STATE if self.is_walk and self.knows_nothing() else 0
+
+    cdef int begin(self) except ID_FAILED nogil:
+        """Clear the scratch of the last closure."""
+        self.draft.forget_ends()
+        self.nodes.clear()
+        self.links.clear()
+        map_forget(&self.node_seen)
+        map_forget(&self.tail_seen)
+        map_forget(&self.returned)
+        map_forget(&self.link_seen)
+        while not self.queue.empty():
+            self.queue.pop()
+        return 0
+
+    cdef int drop_dead_ends(self) except ID_FAILED nogil:
+        """Drop members that cannot reach the bottom frame under follow restrictions; find ``ends``."""
+        cdef size_t i, n = 0
+        cdef Member m
+        cdef uint64_t ends_here
+        self.ends = 1
+        if not self.terms.classes.has_guards():
+            return 0
+        self.ends = 0
+        for i in range(self.draft.members.size()):
+            m = self.draft.members[i]
+            ends_here = self.graph.member_ends(m.state, m.frame)
+            if ends_here:
+                self.ends |= ends_here
+                self.draft.members[n] = m
+                n += 1
+        self.draft.members.resize(n)
+        self.draft.indexed = 0
+        return 0
+
+    cdef int call_all(self) except ID_FAILED nogil:
+        """Add the bodies that members call. Members whose object can have no further key are dropped.
+
+        Return NEEDS_STATE if a key must be known for it.
+        """
+        cdef size_t i, n = 0
+        cdef Member m
+        cdef int32_t alive
+        for i in range(self.draft.members.size()):
+            m = self.draft.members[i]
+            if self.terms.terms[m.state].flags & F_KEYS:
+                alive = self.semantics.lives(m.sem, m.state)
+                if alive == NEEDS_STATE:
+                    return NEEDS_STATE
+                if not alive:
+                    continue
+            self.draft.members[n] = m
+            n += 1
+        self.draft.members.resize(n)
+        self.draft.indexed = 0
+        for i in range(n):
+            m = self.draft.members[i]
+            if self.terms.terms[m.state].flags & F_CALL and self.call_from(m) == NEEDS_STATE:
+                return NEEDS_STATE
+        return self.open_calls()
+
+    cdef int drop_nonlocal(self) except ID_FAILED nogil:
+        """Drop members that consume nothing themselves: the members that they lead to are there."""
+        cdef size_t i, n = 0
+        for i in range(self.draft.members.size()):
+            if self.terms.terms[self.draft.members[i].state].flags & F_LOCAL:
+                self.draft.members[n] = self.draft.members[i]
+                n += 1
+        self.draft.members.resize(n)
+        self.draft.indexed = 0
+        return 0
+
+    cdef bint knows_nothing(self) noexcept nogil:
+        """Tell whether every reading of a walk depends on the semantic state of the unknown stack."""
+        cdef size_t i
+        if self.draft.pops.size() or not (self.draft.reads or self.draft.members.size()):
+            return False
+        for i in range(self.draft.members.size()):
+            if not self.semantics.is_unsure(self.draft.members[i].sem):
+                return False
+        return True
+
+    cdef size_t nbytes(self) noexcept nogil:
+        """Return the bytes of the scratch, which never shrinks."""
+        cdef size_t held = sizeof(CallNode) * self.nodes.capacity() + sizeof(Link) * self.links.capacity()
+        held += sizeof(Edge) * self.callers.capacity() + 12 * (self.node_seen.mask + self.tail_seen.mask)
+        held += 12 * (self.returned.mask + self.link_seen.mask + self.counted_starts.mask)
+        return held + self.draft.nbytes()
+
+
+# ------------------------------------------------------------------------------------------------
+# The configuration after one more byte, or one more token of a class of special tokens.
+#
+# A configuration gets a transition row with its first step: an entry for each class of bytes that it
+# distinguishes. A capture keeps each byte, so inside of one, steps are remembered one by one.
+# ------------------------------------------------------------------------------------------------
+
+
+@cython.final
+cdef class ByteSteps:
+    """Compute steps, and remember them in transition rows. ``ConfigTable.known_step`` reads those."""
+
+    def __cinit__(self, ConfigTable table not None, Closure closure not None):
+        self.terms = table.terms
+        self.semantics = table.semantics
+        self.table = table
+        self.closure = closure
+        self.computed = 0
+        map_init(&self.single_steps)
+
+    def __dealloc__(self):
+        map_free(&self.single_steps)
+
+    cdef ConfigId compute_step(self, ConfigId config, SymbolId symbol) except ID_FAILED nogil:
+        """Return the configuration after one more symbol: DEAD, READS_STATE or its id; remembered."""
+        cdef Config c = self.table.configs[config]
+        cdef int32_t i
+        cdef TermId d
+        cdef MapId map
+        cdef ConfigId next
+        cdef uint64_t key = (<uint64_t>config << 32) | <uint64_t>symbol
+        cdef Member m
+        if is_byte(symbol) and c.row == NO_ROW_YET:
+            c.row = self.make_row(config)
+        if not is_byte(symbol) or c.row == NEVER_A_ROW:
+            next = map_get(&self.single_steps, key)
+            if next != NO_VALUE:
+                return next
+        self.count_step()
+        self.closure.draft.clear_members()
+        for i in range(c.first, c.first + c.count):
+            m = self.table.members[i]
+            d = self.terms.step(m.state, symbol)
+            if d == EMPTY:
+                continue
+            if m.sem > SEM_SYMBOL and is_byte(symbol) and self.semantics.in_capture(m.sem):
+                m.sem = self.semantics.append(m.sem, <uint8_t>symbol)
+            self.closure.draft.add_member(d, m.frame, m.sem)
+        next = DEAD if self.closure.draft.members.empty() else self.closure.close()
+        if not is_byte(symbol) or c.row == NEVER_A_ROW:
+            map_put(&self.single_steps, key, next)
+        else:
+            map = self.table.configs[config].map
+            self.table.rows[<size_t>c.row + self.terms.classes.maps[map].of[symbol]] = next
+        return next
+
+    cdef StepRowId make_row(self, ConfigId config) except ID_FAILED nogil:
+        """Find the byte classes of a configuration and make its transition row.
+
+        A capture keeps the very byte, so what follows is seldom met twice: then NEVER_A_ROW.
+        """
+        cdef Config c = self.table.configs[config]
+        cdef int32_t i
+        cdef SemId sem
+        cdef MapId map = MAP_ONE
+        for i in range(c.first, c.first + c.count):
+            sem = self.table.members[i].sem
+            if sem > SEM_SYMBOL and self.semantics.keeps_bytes(sem):
+                self.table.configs[config].row = NEVER_A_ROW
+                self.table.configs[config].map = MAP_EACH
+                return NEVER_A_ROW
+            map = self.terms.classes.map_meet(map, self.terms.classes_of(self.table.members[i].state))
+        if not self.table.is_walk:
+            self.terms.meter.hold(4 * self.terms.classes.maps[map].count)
+        c.row = <int32_t>self.table.rows.size()
+        self.table.configs[config].row = c.row
+        self.table.configs[config].map = map
+        self.table.rows.resize(self.table.rows.size() + self.terms.classes.maps[map].count, UNKNOWN)
+        return c.row
+
+    cdef size_t nbytes(self) noexcept nogil:
+        """Return about how many bytes the steps outside of rows take."""
+        return 12 * self.single_steps.mask
+
+
+# ------------------------------------------------------------------------------------------------
+# Texts of so many tokens at most: what the end of a token means for them.
+#
+# Such a text is a rule, and the edges of its frames say how many tokens it may still take. Tokens are counted
+# where they end: a member that has read a byte of the text gets a frame with one token less. A token that
+# goes on beyond the text has ended it before, so it needs no count. All of this is in the configuration, so
+# rollback, forks and drafts need nothing more. The local states, and so the masks, are the same for all counts.
+#
+# A member with no token left goes, for what follows the text is there already. If the last token ends inside of
+# a character, the rest of that character may still be read. So a token never leads to a dead end.
+#
+# Of two members that differ in their counts only, the one with more tokens left is kept: it allows what the
+# other one allows.
+# ------------------------------------------------------------------------------------------------
+
+
+cdef enum:
+    MOST_OF_REST = 3    # bytes of a character after the first
+
+
+cdef extern from "sorting.h" nogil:
+    void sort_counted "stackmask::sort_counted"(vector[CountedMember]& items) noexcept nogil
+
+
+@cython.final
+cdef class TokenCounts:
+    """Count the tokens of the texts of one family."""
+
+    def __cinit__(self, FrameGraph graph not None, ConfigTable table not None, Closure closure not None):
+        self.terms = table.terms
+        self.graph = graph
+        self.table = table
+        self.closure = closure
+        self.draft = ConfigDraft(table.draft.max_members)
+        self.rest = EMPTY
+        map_init(&self.known)
+
+    def __dealloc__(self):
+        map_free(&self.known)
+
+    cdef bint counts(self, const Member& member) noexcept nogil:
+        """Tell whether a member is in a text whose tokens are counted."""
+        cdef Edge edge = self.graph.edges[self.graph.frames[member.frame].first]
+        # a frame has the callers of one rule with one action
+        return edge.continuation != BOTTOM_CONTINUATION and edge.action == ACTION_COUNTED
+
+    cdef bint is_open(self, ConfigId config) noexcept nogil:
+        """Tell whether the next byte may be one of a text whose tokens are counted."""
+        cdef int32_t i, first = self.table.configs[config].first
+        for i in range(first, first + self.table.configs[config].count):
+            if self.counts(self.table.members[i]):
+                return True
+        return False
+
+    cdef ConfigId after_token(self, ConfigId config) except ID_FAILED nogil:
+        """Return the configuration where a token ends that led here. Cost: a look-up once it is known."""
+        cdef ConfigId found = map_get(&self.known, config)
+        if found == NO_VALUE:
+            found = self.charge(config)
+            map_put(&self.known, config, found)
+        return found
+
+    cdef ConfigId charge(self, ConfigId config) except ID_FAILED nogil:
+        """Make the configuration where a token ends."""
+        cdef int32_t i, e, first = self.table.configs[config].first
+        cdef CountedMember counted
+        cdef Member m
+        cdef Frame frame
+        self.draft.clear()
+        self.counted.clear()
+        for i in range(first, first + self.table.configs[config].count):
+            counted.member = m = self.table.members[i]
+            if not self.counts(m) or self.closure.begins_count(m.state):  # mutant: fresh-text
+                self.draft.members.push_back(m)
+                continue
+            frame = self.graph.frames[counted.member.frame]
+            self.terms.meter.spend(4 + 4 * frame.count)
+            for e in range(frame.first, frame.first + frame.count):
+                counted.edge = self.graph.edges[e]
+                counted.edge.tokens_left = max(counted.edge.tokens_left - 1, 0)
+                self.counted.push_back(counted)
+        if self.counted.empty():
+            return config
+        sort_counted(self.counted)
+        self.add_counted()
+        self.draft.check_size()
+        self.draft.sort_items()
+        self.draft.accepting = self.table.configs[config].accepting
+        self.draft.reads = self.table.configs[config].reads
+        return self.table.intern(self.draft, self.table.configs[config].ends)
+
+    cdef int add_counted(self) except ID_FAILED nogil:
+        """Add the counted members: for each local state one that goes on, and one that ends a character."""
+        cdef size_t i = 0, first, last
+        cdef Member m
+        cdef Edge edge
+        cdef bint spent
+        while i < self.counted.size():
+            m = self.counted[i].member
+            first = i
+            while (
+                i < self.counted.size()
+                and self.counted[i].member.state == m.state
+                and self.counted[i].member.sem == m.sem
+            ):
+                i += 1
+            last = i
+            for spent in (False, True):
+                self.edges.clear()
+                for i in range(first, last):
+                    edge = self.counted[i].edge
+                    if i > first and (
+                        self.counted[i - 1].edge.continuation == edge.continuation
+                        and self.counted[i - 1].edge.parent == edge.parent
+                    ):
+                        continue  # the same with fewer tokens left
+                    if spent == (edge.tokens_left == 0):
+                        self.edges.push_back(edge)
+                i = last
+                if self.edges.empty():
+                    continue
+                m.state = self.counted[first].member.state
+                if spent:
+                    m.state = self.rest_of_character(m.state)
+                    if m.state == EMPTY:
+                        continue
+                m.frame = self.graph.intern_frame(self.edges)
+                self.draft.members.push_back(m)
+        return 0
+
+    cdef TermId rest_of_character(self, TermId state) except ID_FAILED nogil:
+        """Return the rest of the character that a local state is inside of; EMPTY if it is between two."""
+        cdef vector[TermId] both
+        cdef uint64_t words[4]
+        cdef TermId found
+        if self.rest == EMPTY:
+            words[0] = words[1] = words[3] = 0
+            words[2] = ~<uint64_t>0  # the bytes 0x80 to 0xBF, which begin no character
+            self.rest = self.terms.make.mk_set(self.terms, self.terms.classes.intern_set(words))
+            self.rest = self.terms.make.mk_rep(self.terms, self.rest, 1, MOST_OF_REST)
+        both.push_back(state)
+        both.push_back(self.rest)
+        found = self.terms.make.mk_and(self.terms, both)
+        return found if self.terms.emptiness.is_live(self.terms, found) else EMPTY
+
+    cdef size_t nbytes(self) noexcept nogil:
+        """Return about how many bytes the memory of token ends and the scratch take."""
+        cdef size_t held = 12 * self.known.mask + sizeof(CountedMember) * self.counted.capacity()
+        return held + sizeof(Edge) * self.edges.capacity()
+
+
+# ------------------------------------------------------------------------------------------------
+# The configuration after a whole token: read in one leap the first time, looked up after that.
+#
+# Most places inside of tokens are visited once. So the first token from a configuration is read in one leap,
+# which makes no configurations for the places inside. Only a second token from there makes steps by bytes pay
+# for their rows. The result is remembered in both cases.
+# ------------------------------------------------------------------------------------------------
+
+
+cdef enum:
+    MAX_OFFSET = 1 << 16    # bytes of a token; after more bytes, no token is remembered
+    FIRST_NOTED = 64        # steps of tokens that are stored at first, and
+    MOST_NOTED = 4096
+
+
+cdef TermId mk_end(TermStore terms, Literal literal, int32_t consumed) except ID_FAILED nogil:
+    """Return what is left of a literal after some bytes."""
+    return terms.make.mk_literal(terms, literal.first + consumed, literal.length - consumed)
+
+
+@cython.final
+cdef class TokenSteps:
+    """Steps by the bytes of whole tokens, and what is remembered of them, for one family of matchers."""
+
+    def __cinit__(self, ConfigTable table not None, Closure closure not None, ByteSteps byte_steps not None):
+        self.terms = table.terms
+        self.semantics = table.semantics
+        self.table = table
+        self.closure = closure
+        self.byte_steps = byte_steps
+        self.noted_since = 0
+
+    cdef ConfigId step_token(
+        self, ConfigId config, TokenId token, const uint8_t* text, size_t length
+    ) except ID_FAILED nogil:
+        """Return the configuration after a token, whose text is given, or DEAD.
+
+        A configuration stores the first token from it, and where that led. At the second token it gets a row,
+        and the step is stored in ``noted``. ``remembered`` finds both.
+        Cost: three dependent loads a byte once the steps are known.
+        """
+        cdef ConfigId next = self.step_bytes(config, token, text, length)
+        if next != DEAD and length > 1 and self.table.configs[config].first_token != token:
+            self.note_step(config, token, next)
+        return next
+
+    cdef ConfigId step_bytes(
+        self, ConfigId config, TokenId token, const uint8_t* text, size_t length
+    ) except ID_FAILED nogil:
+        """Step by bytes as far as there are rows, then leap."""
+        cdef size_t i
+        cdef ConfigId next
+        cdef StepRowId row
+        cdef Config* configs = self.table.configs.data()
+        cdef const ConfigId* rows = self.table.rows.data()
+        cdef const ClassMap* maps = self.terms.classes.maps.data()
+        for i in range(length):
+            next = UNKNOWN
+            if configs[config].first_token == token and configs[config].first_offset == i:  # mutant: offset
+                return configs[config].first_next
+            row = configs[config].row
+            if has_row(configs[config]):
+                next = rows[<size_t>row + maps[configs[config].map].of[text[i]]]
+            elif configs[config].first_token == NO_TOKEN and i < MAX_OFFSET:
+                next = self.leap(config, text + i, length - i)
+                configs = self.table.configs.data()
+                configs[config].first_token = token
+                configs[config].first_offset = <uint16_t>i
+                configs[config].first_next = next
+                return next
+            if next == UNKNOWN:
+                next = self.byte_steps.compute_step(config, text[i])
+                # arrays that grew may have moved
+                configs = self.table.configs.data()
+                rows = self.table.rows.data()
+                maps = self.terms.classes.maps.data()
+            if next == DEAD:
+                return DEAD
+            config = next
+        return config
+
+    cdef int note_step(self, ConfigId config, TokenId token, ConfigId next) except ID_FAILED nogil:
+        """Store where a token leads, over an older entry. The table grows with the number of steps."""
+        cdef size_t size = self.noted.size()
+        cdef TokenStep* step
+        if self.noted_since >= size and size < MOST_NOTED:
+            # the stored steps are used again
+            size = 4 * size if size else FIRST_NOTED
+            self.noted.clear()
+            self.noted.resize(size)
+            self.noted_since = 0
+        self.noted_since += 1
+        step = &self.noted[slot_of(config, token) & (size - 1)]
+        step.config = config
+        step.token = token
+        step.next = next
+        return 0
+
+    # -- many bytes at once ------------------------------------------------------------------------
+
+    cdef ConfigId leap(self, ConfigId config, const uint8_t* text, size_t length) except ID_FAILED nogil:
+        """Return the configuration after some bytes, or DEAD. Configurations between are not stored.
+
+        If no member calls, returns or may end, the members are not even closed: a closure would drop only
+        members that lead nowhere. The bytes of a literal are compared in the pool.
+        """
+        cdef bint restricted = self.terms.classes.has_guards(), skips_closure
+        cdef size_t k, i, n
+        cdef PartialMember at
+        self.take_members(
+            self.table.members.data() + self.table.configs[config].first, self.table.configs[config].count
+        )
+        for k in range(length):
+            self.byte_steps.count_step()
+            skips_closure = k + 1 < length and not restricted
+            n = 0
+            for i in range(self.partial.size()):
+                at = self.partial[i]
+                if self.consume(&at, text[k], &skips_closure):
+                    self.partial[n] = at
+                    n += 1
+            self.partial.resize(n)
+            if not n:
+                return DEAD
+            if skips_closure:
+                continue
+            self.closure.draft.clear_members()
+            for i in range(n):
+                at = self.partial[i]
+                self.closure.draft.add_member(self.state_of(at), at.member.frame, at.member.sem)
+            if self.closure.complete() == READS_STATE:
+                return READS_STATE
+            if k + 1 == length:
+                break
+            if self.closure.draft.members.empty():
+                return DEAD
+            self.take_members(self.closure.draft.members.data(), self.closure.draft.members.size())
+        return self.table.intern(self.closure.draft, self.closure.ends)
+
+    cdef int take_members(self, const Member* members, size_t count) except FAILED nogil:
+        """Begin at some members, with no byte of their literals consumed."""
+        cdef size_t i
+        cdef PartialMember at
+        at.consumed = 0
+        self.partial.clear()
+        for i in range(count):
+            at.member = members[i]
+            self.partial.push_back(at)
+        return 0
+
+    cdef bint consume(self, PartialMember* at, uint8_t byte, bint* skips_closure) except FAILED nogil:
+        """Consume a byte. Return whether the member can; clear ``skips_closure`` if it must be closed."""
+        cdef TermId state
+        cdef Term u = self.terms.terms[at.member.state]
+        if u.kind == K_SEQ:
+            u = self.terms.terms[u.seq.first]
+        if u.kind == K_LIT and at.consumed + 1 < u.literal.length:
+            if self.terms.pool[u.literal.first + at.consumed] != byte:
+                return False
+            at.consumed += 1
+        else:
+            state = self.terms.step(self.state_of(at[0]), byte)
+            if state == EMPTY:
+                return False
+            at.member.state = state
+            at.consumed = 0
+            u = self.terms.terms[state]
+            skips_closure[0] = skips_closure[0] and not u.nu.possible() and not u.flags & F_CALL
+        if at.member.sem > SEM_SYMBOL and self.semantics.in_capture(at.member.sem):
+            at.member.sem = self.semantics.append(at.member.sem, byte)
+        return True
+
+    cdef TermId state_of(self, PartialMember at) except ID_FAILED nogil:
+        """Return the local state of a member after the bytes consumed."""
+        cdef Term u = self.terms.terms[at.member.state]
+        cdef TermId left
+        if not at.consumed:
+            return at.member.state
+        if u.kind == K_LIT:
+            return mk_end(self.terms, u.literal, at.consumed)
+        left = mk_end(self.terms, self.terms.terms[u.seq.first].literal, at.consumed)
+        return self.terms.mk_seq(left, u.seq.rest)
+
+    cdef size_t nbytes(self) noexcept nogil:
+        """Return the bytes of the steps noted, and of the scratch."""
+        return sizeof(TokenStep) * self.noted.size() + sizeof(PartialMember) * self.partial.capacity()
 
 
 @cython.final

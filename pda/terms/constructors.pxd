@@ -1,8 +1,14 @@
 from libc.stdint cimport int32_t
 from libcpp.vector cimport vector
 
-from stackmask.pda.ids cimport NO_TERM, GuardId, SetId, TermId
+from stackmask.pda.ids cimport FAILED, ID_FAILED, NO_TERM, GuardId, SetId, TermId
 from stackmask.pda.terms.term_table cimport TermTable
+
+
+cdef int drop_included(TermTable table, vector[TermId]& items) except FAILED nogil
+
+
+cdef bint is_wellformed(TermTable terms, TermId t) except FAILED nogil
 
 
 cdef struct OperandRules:
@@ -10,9 +16,9 @@ cdef struct OperandRules:
     # `simplifier` is borrowed: the caller keeps it alive
     void* simplifier
     # whether a term holds well-formed text only
-    bint (*is_textual)(void* simplifier, TermTable table, TermId t) except -1 nogil
+    bint (*is_textual)(void* simplifier, TermTable table, TermId t) except FAILED nogil
     # what two repetitions have in common if it is one term, else NO_TERM
-    TermId (*both_repeats)(void* simplifier, TermTable table, TermId a, TermId b) except -2 nogil
+    TermId (*both_repeats)(void* simplifier, TermTable table, TermId a, TermId b) except ID_FAILED nogil
 
 
 cdef class Constructors:
@@ -22,20 +28,20 @@ cdef class Constructors:
     cdef size_t literal_count       # entries of it
 
     cdef size_t nbytes(self) noexcept nogil
-    cdef TermId guard_first(self, TermTable table, GuardId g, TermId t) except -3 nogil
-    cdef TermId intern_seq(self, TermTable table, TermId a, TermId b) except -1 nogil
-    cdef TermId join_counts(self, TermTable table, TermId a, TermId b) except -2 nogil
-    cdef int factor(self, TermTable table, vector[TermId]& items, int depth) except -1 nogil
-    cdef int merge_repeats(self, TermTable table, vector[TermId]& items, int depth) except -1 nogil
-    cdef TermId mk_guard(self, TermTable table, GuardId g) except -1 nogil
-    cdef TermId mk_set(self, TermTable table, SetId set_id) except -1 nogil
-    cdef TermId mk_literal(self, TermTable table, int32_t offset, int32_t length) except -1 nogil
-    cdef TermId mk_bytes(self, TermTable table, bytes data) except -1
-    cdef TermId mk_seq(self, TermTable table, TermId a, TermId b) except -1 nogil
-    cdef TermId mk_alt(self, TermTable table, vector[TermId]& items, int depth) except -1 nogil
-    cdef TermId mk_alt2(self, TermTable table, TermId a, TermId b) except -1 nogil
-    cdef TermId mk_rep(self, TermTable table, TermId item, int32_t low, int32_t high) except -1 nogil
-    cdef TermId mk_and(self, TermTable table, vector[TermId]& items) except -1 nogil
-    cdef int drop_any_text(self, TermTable table, vector[TermId]& items) except -1 nogil
-    cdef bint join_repeats(self, TermTable table, vector[TermId]& items) except -1 nogil
-    cdef TermId mk_not(self, TermTable table, TermId item) except -1 nogil
+    cdef TermId guard_first(self, TermTable table, GuardId g, TermId t) except ID_FAILED nogil
+    cdef TermId intern_seq(self, TermTable table, TermId a, TermId b) except ID_FAILED nogil
+    cdef TermId join_counts(self, TermTable table, TermId a, TermId b) except ID_FAILED nogil
+    cdef int factor(self, TermTable table, vector[TermId]& items, int depth) except FAILED nogil
+    cdef int merge_repeats(self, TermTable table, vector[TermId]& items, int depth) except FAILED nogil
+    cdef TermId mk_guard(self, TermTable table, GuardId g) except ID_FAILED nogil
+    cdef TermId mk_set(self, TermTable table, SetId set_id) except ID_FAILED nogil
+    cdef TermId mk_literal(self, TermTable table, int32_t offset, int32_t length) except ID_FAILED nogil
+    cdef TermId mk_bytes(self, TermTable table, bytes data) except ID_FAILED
+    cdef TermId mk_seq(self, TermTable table, TermId a, TermId b) except ID_FAILED nogil
+    cdef TermId mk_alt(self, TermTable table, vector[TermId]& items, int depth) except ID_FAILED nogil
+    cdef TermId mk_alt2(self, TermTable table, TermId a, TermId b) except ID_FAILED nogil
+    cdef TermId mk_rep(self, TermTable table, TermId item, int32_t low, int32_t high) except ID_FAILED nogil
+    cdef TermId mk_and(self, TermTable table, vector[TermId]& items) except ID_FAILED nogil
+    cdef int drop_any_text(self, TermTable table, vector[TermId]& items) except FAILED nogil
+    cdef bint join_repeats(self, TermTable table, vector[TermId]& items) except FAILED nogil
+    cdef TermId mk_not(self, TermTable table, TermId item) except ID_FAILED nogil

@@ -6,12 +6,24 @@ sorted, single bytes are one set, common prefixes are factored out, counts of on
 """
 
 cimport cython
-from libc.stdint cimport int64_t, uint32_t, uint64_t
-from libcpp.algorithm cimport sort
+from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t, uint8_t
+from libcpp.algorithm cimport lower_bound, sort
 from libcpp.pair cimport pair
+from libcpp.vector cimport vector
 
-from stackmask.pda.ids cimport ALWAYS, NEVER, UNBOUNDED, GuardId, Nullability, SymbolId
-from stackmask.pda.terms.subsumption cimport drop_included
+from stackmask.pda.ids cimport (
+    ALWAYS,
+    FAILED,
+    ID_FAILED,
+    NEVER,
+    UNBOUNDED,
+    GuardId,
+    Nullability,
+    SetId,
+    SymbolId,
+    TermId,
+)
+from stackmask.pda.memory.hash_tables cimport NO_VALUE, KeyMap, map_free, map_get, map_init, map_put
 from stackmask.pda.terms.term_table cimport (
     ANY_BYTE,
     EMPTY,
@@ -35,6 +47,7 @@ from stackmask.pda.terms.term_table cimport (
     K_TOKEN,
     Repetition,
     Term,
+    TermTable,
     intern_byte,
     intern_guard,
     intern_literal,
@@ -42,6 +55,223 @@ from stackmask.pda.terms.term_table cimport (
     intern_repetition,
     intern_sequence,
 )
+from stackmask.pda.text cimport NOT_UTF8, UTF8_BETWEEN, UTF8_STATES, utf8_step
+
+
+# ------------------------------------------------------------------------------------------------
+# Alternatives that another alternative includes, as far as the structure of both shows it.
+# ------------------------------------------------------------------------------------------------
+
+
+cdef enum:
+    FEW_SUFFIXES = 64      # suffixes that are visited without remembering them
+
+
+cdef inline TermId suffix_of(TermTable table, TermId t) noexcept nogil:
+    """Return the rest of a sequence whose first item may be empty whatever follows; else EPS."""
+    cdef Term* u = &table.terms[t]
+    if u.kind == K_SEQ and table.terms[u.seq.first].nu.always():
+        return u.seq.rest
+    return EPS
+
+
+cdef int drop_included(TermTable table, vector[TermId]& items) except FAILED nogil:
+    """Remove alternatives that another one includes: of a? b? c and b? c, or of (a | b) c? and b, the second.
+
+    A sequence of n optional items has the derivatives of its n suffixes. Without this they would be n
+    alternatives, and again n after each step.
+    Shapes: ``items`` is sorted, without duplicates. Cost: the suffixes of all items, each once, and
+    their first alternatives.
+    """
+    cdef vector[uint8_t] dropped
+    cdef size_t i, n = 0
+    cdef Term u
+    cdef TermId least = items[1] if items[0] == EPS else items[0]
+    cdef bint suffixes = False, prefixes = False
+    table.meter.spend(3 * items.size())
+    for i in range(items.size()):
+        u = table.terms[items[i]]
+        if u.kind != K_SEQ:
+            continue
+        # a term is made after its operands, so that their ids are less
+        suffixes = suffixes or (u.seq.rest >= least and table.terms[u.seq.first].nu.always())
+        prefixes = prefixes or (
+            u.seq.first > least
+            and table.terms[u.seq.rest].nu.always()
+            and K_ALT <= table.terms[u.seq.first].kind <= K_REP
+        )
+    if suffixes:
+        mark_suffixes(table, items, least, dropped)
+    if prefixes:
+        mark_prefixes(table, items, dropped)
+    if dropped.empty():
+        return 0
+    for i in range(items.size()):
+        if not dropped[i]:
+            items[n] = items[i]
+            n += 1
+    items.resize(n)
+    return 0
+
+
+cdef bint mark(vector[TermId]& items, TermId t, vector[uint8_t]& dropped) except FAILED nogil:
+    """Mark a term as dropped if it is one of the items, and tell whether it is."""
+    cdef size_t at = lower_bound(items.begin(), items.end(), t) - items.begin()
+    if at == items.size() or items[at] != t:
+        return False
+    if dropped.empty():
+        dropped.resize(items.size(), 0)
+    dropped[at] = True
+    return True
+
+
+cdef int mark_suffixes(
+    TermTable table, vector[TermId]& items, TermId least, vector[uint8_t]& dropped
+) except FAILED nogil:
+    """Mark the items that are a suffix of another one, which may be empty before it."""
+    cdef KeyMap seen
+    cdef size_t i, visited = 0
+    cdef TermId s
+    cdef bint remembered = False
+    try:
+        for i in range(items.size()):
+            s = suffix_of(table, items[i])
+            # the suffixes of an item are visited from there
+            while s >= least and s != EPS and not mark(items, s, dropped):
+                visited += 1
+                table.meter.spend(4)
+                if visited > FEW_SUFFIXES:
+                    if not remembered:
+                        map_init(&seen)
+                        remembered = True
+                    if map_get(&seen, s) != NO_VALUE:
+                        break
+                    map_put(&seen, s, 1)
+                s = suffix_of(table, s)
+    finally:
+        if remembered:
+            map_free(&seen)
+    return 0
+
+
+cdef int mark_prefixes(TermTable table, vector[TermId]& items, vector[uint8_t]& dropped) except FAILED nogil:
+    """Mark the items that another one begins with, alone or as an alternative, before what may be empty."""
+    cdef size_t i
+    cdef Term u
+    cdef Term v
+    cdef int32_t k
+    for i in range(items.size()):
+        u = table.terms[items[i]]
+        if u.kind != K_SEQ or not table.terms[u.seq.rest].nu.always():
+            continue
+        v = table.terms[u.seq.first]
+        if v.kind == K_ALT:
+            table.meter.spend(2 + 4 * v.operands.count)
+            for k in range(v.operands.first, v.operands.first + v.operands.count):
+                if table.kids[k] != EPS:
+                    mark(items, table.kids[k], dropped)
+        elif v.kind == K_REP and v.rep.low <= 1 and v.rep.high >= 1:
+            mark(items, v.rep.item, dropped)
+    return 0
+
+
+# ------------------------------------------------------------------------------------------------
+# Which terms have only strings of well-formed UTF-8, as far as their structure shows it.
+# ------------------------------------------------------------------------------------------------
+
+
+cdef enum:
+    MAX_NESTED = 100        # levels of a term that are visited
+    NOT_SEEN = -1           # nothing is known, or the bytes are not well-formed
+
+
+cdef int after_set(TermTable terms, SetId set_id, int states) noexcept nogil:
+    """Return the states after any byte of a set, as bits, or NOT_SEEN."""
+    cdef int byte, state, next, out = 0
+    cdef uint64_t word
+    for byte in range(256):
+        word = terms.classes.sets[4 * set_id + (byte >> 6)]
+        if not (word >> (byte & 63)) & 1:
+            continue
+        for state in range(UTF8_STATES):
+            if (states >> state) & 1:
+                next = utf8_step(state, <uint8_t>byte)
+                if next == NOT_UTF8:
+                    return NOT_SEEN
+                out |= 1 << next
+    return out
+
+
+cdef int after(TermTable terms, TermId t, int states, KeyMap* known, int depth) except ID_FAILED nogil:
+    """Return states among which are all those after the strings of a term, as bits, or NOT_SEEN."""
+    cdef Term u = terms.terms[t]
+    cdef uint64_t key = (<uint64_t>t << 8) | <uint64_t>states
+    cdef int32_t k
+    cdef int out = states, more, state, next
+    if u.kind == K_EPS:
+        return states
+    if u.kind == K_LIT:
+        for k in range(u.literal.length):
+            more = 0
+            for state in range(UTF8_STATES):
+                if (out >> state) & 1:
+                    next = utf8_step(state, terms.pool[u.literal.first + k])
+                    if next == NOT_UTF8:
+                        return NOT_SEEN
+                    more |= 1 << next
+            out = more
+        return out
+    if depth > MAX_NESTED:
+        return NOT_SEEN
+    out = map_get(known, key)
+    if out != NO_VALUE:
+        return out
+    out = NOT_SEEN
+    if u.kind == K_SET:
+        out = after_set(terms, u.set_id, states)
+    elif u.kind == K_SEQ:
+        out = states
+        while out != NOT_SEEN and terms.terms[t].kind == K_SEQ:
+            out = after(terms, terms.terms[t].seq.first, out, known, depth + 1)
+            t = terms.terms[t].seq.rest
+        if out != NOT_SEEN:
+            out = after(terms, t, out, known, depth + 1)
+    elif u.kind == K_ALT:
+        out = 0
+        for k in range(u.operands.count):
+            more = after(terms, terms.kids[u.operands.first + k], states, known, depth + 1)
+            if more == NOT_SEEN:
+                out = NOT_SEEN
+                break
+            out |= more
+    elif u.kind == K_AND:  # one operand is enough
+        for k in range(u.operands.count):
+            more = after(terms, terms.kids[u.operands.first + k], states, known, depth + 1)
+            if more != NOT_SEEN:
+                out = more if out == NOT_SEEN else out & more
+    elif u.kind == K_REP:
+        out = states
+        while True:  # at most one round for each state
+            more = after(terms, u.rep.item, out, known, depth + 1)
+            if more == NOT_SEEN:
+                out = NOT_SEEN
+                break
+            if out | more == out:
+                break
+            out |= more
+    map_put(known, key, out)
+    return out
+
+
+cdef bint is_wellformed(TermTable terms, TermId t) except FAILED nogil:
+    """Tell whether the structure of a term shows that it holds well-formed UTF-8 only. Cost: its operands."""
+    cdef KeyMap known
+    map_init(&known)
+    try:
+        return after(terms, t, 1 << UTF8_BETWEEN, &known, 0) == 1 << UTF8_BETWEEN
+    finally:
+        map_free(&known)
+
 
 cdef enum:
     MAX_FACTORING = 200    # nesting of left-factored alternatives; deeper ones are not factored
@@ -54,7 +284,7 @@ cdef enum:
 cdef int32_t FACTS = F_BOOL | F_IMPURE | F_KEYS
 
 
-cdef int sort_distinct(vector[TermId]& items) except -1 nogil:
+cdef int sort_distinct(vector[TermId]& items) except FAILED nogil:
     """Sort terms and remove duplicates."""
     cdef size_t i, n = 1
     if items.size() < 2:
@@ -68,7 +298,7 @@ cdef int sort_distinct(vector[TermId]& items) except -1 nogil:
     return 0
 
 
-cdef TermId mk_group(TermTable table, TermId item) except -1 nogil:
+cdef TermId mk_group(TermTable table, TermId item) except ID_FAILED nogil:
     """Return a sequence as one item: a repetition of exactly one."""
     cdef Term t = table.terms[item]
     return intern_repetition(table, item, 1, 1, t.nu, t.flags & (FACTS | F_LOCAL | F_CALL | F_TOKEN))
@@ -109,20 +339,20 @@ cdef class Constructors:
         """Return about how many bytes this holds; the table is not counted."""
         return LITERAL_BYTES * self.literal_count
 
-    cdef TermId mk_guard(self, TermTable table, GuardId g) except -1 nogil:
+    cdef TermId mk_guard(self, TermTable table, GuardId g) except ID_FAILED nogil:
         """Return the empty string where the next byte is in a guard."""
         if g == ANY_BYTE:
             return EPS
         return intern_guard(table, g)
 
-    cdef TermId mk_set(self, TermTable table, SetId set_id) except -1 nogil:
+    cdef TermId mk_set(self, TermTable table, SetId set_id) except ID_FAILED nogil:
         """Return one byte of a set."""
         cdef uint64_t* w = &table.classes.sets[4 * set_id]
         if not (w[0] | w[1] | w[2] | w[3]):
             return EMPTY
         return intern_byte(table, set_id)
 
-    cdef TermId mk_literal(self, TermTable table, int32_t offset, int32_t length) except -1 nogil:
+    cdef TermId mk_literal(self, TermTable table, int32_t offset, int32_t length) except ID_FAILED nogil:
         """Return some bytes of the pool as one term."""
         cdef uint64_t words[4]
         cdef int byte
@@ -135,7 +365,7 @@ cdef class Constructors:
             return self.mk_set(table, table.classes.intern_set(words))
         return intern_literal(table, offset, length)
 
-    cdef TermId mk_bytes(self, TermTable table, bytes data) except -1:
+    cdef TermId mk_bytes(self, TermTable table, bytes data) except ID_FAILED:
         """Return the term of exactly these bytes. Equal ones are written to the pool once."""
         offset = self.literals.get(data)
         if offset is None:
@@ -146,7 +376,7 @@ cdef class Constructors:
             self.literal_count += 1
         return self.mk_literal(table, offset, len(data))
 
-    cdef TermId guard_first(self, TermTable table, GuardId g, TermId t) except -3 nogil:
+    cdef TermId guard_first(self, TermTable table, GuardId g, TermId t) except ID_FAILED nogil:
         """Return guard g and then t, which is no sequence, as one term; UNDECIDED if that needs two terms.
 
         If t has a first byte, it decides the guard.
@@ -172,7 +402,7 @@ cdef class Constructors:
             return t
         return UNDECIDED
 
-    cdef TermId mk_seq(self, TermTable table, TermId a, TermId b) except -1 nogil:
+    cdef TermId mk_seq(self, TermTable table, TermId a, TermId b) except ID_FAILED nogil:
         """Return a and then b. Sequences lean to the right; guards are decided as far as b allows."""
         cdef TermId[FEW_ITEMS] few
         cdef vector[TermId] spine       # the items after those
@@ -229,7 +459,7 @@ cdef class Constructors:
             b = self.intern_seq(table, a, b)
         return b
 
-    cdef TermId intern_seq(self, TermTable table, TermId a, TermId b) except -1 nogil:
+    cdef TermId intern_seq(self, TermTable table, TermId a, TermId b) except ID_FAILED nogil:
         """Return a and then b, where a is no sequence and no guard that b decides, and neither is EMPTY."""
         cdef Term t = table.terms[a]
         cdef Term u = table.terms[b]
@@ -251,7 +481,7 @@ cdef class Constructors:
                 nu = Nullability.under(guard)
         return intern_sequence(table, a, b, nu, flags)
 
-    cdef TermId join_counts(self, TermTable table, TermId a, TermId b) except -2 nogil:
+    cdef TermId join_counts(self, TermTable table, TermId a, TermId b) except ID_FAILED nogil:
         """Return two neighbours of a sequence as one repetition: x{1,3} x{2,5} is x{3,8}; else NO_TERM.
 
         So n optional items that are equal are one counter, and not n states with n alternatives each.
@@ -286,7 +516,7 @@ cdef class Constructors:
         high = UNBOUNDED if UNBOUNDED in (x.high, y.high) else x.high + y.high
         return self.mk_rep(table, x.item, low, high)
 
-    cdef TermId mk_alt2(self, TermTable table, TermId a, TermId b) except -1 nogil:
+    cdef TermId mk_alt2(self, TermTable table, TermId a, TermId b) except ID_FAILED nogil:
         """Return a or b."""
         cdef vector[TermId] items
         if a == EMPTY or a == b:
@@ -297,7 +527,7 @@ cdef class Constructors:
         items.push_back(b)
         return self.mk_alt(table, items, 0)
 
-    cdef TermId mk_alt(self, TermTable table, vector[TermId]& given, int depth) except -1 nogil:
+    cdef TermId mk_alt(self, TermTable table, vector[TermId]& given, int depth) except ID_FAILED nogil:
         """Return any of the terms. ``depth``: how many alternatives are being factored around this one."""
         cdef vector[TermId] items
         cdef uint64_t words[4]
@@ -357,7 +587,7 @@ cdef class Constructors:
             return items[0]
         return table.intern_list(K_ALT, items, nu, flags)
 
-    cdef int factor(self, TermTable table, vector[TermId]& items, int depth) except -1 nogil:
+    cdef int factor(self, TermTable table, vector[TermId]& items, int depth) except FAILED nogil:
         """Join the alternatives that begin with the same term: a b | a c becomes a (b | c)."""
         cdef vector[uint64_t] keyed
         cdef vector[TermId] tails
@@ -411,7 +641,7 @@ cdef class Constructors:
         items.swap(out)
         return 0
 
-    cdef int merge_repeats(self, TermTable table, vector[TermId]& items, int depth) except -1 nogil:
+    cdef int merge_repeats(self, TermTable table, vector[TermId]& items, int depth) except FAILED nogil:
         """Join repetitions of one item before one tail: x{1,3} y | x{2,5} y becomes x{1,5} y.
 
         Without this, the derivatives of counted repetitions of ambiguous items grow with every step.
@@ -471,7 +701,7 @@ cdef class Constructors:
         sort_distinct(items)
         return 0
 
-    cdef TermId mk_rep(self, TermTable table, TermId item, int32_t low, int32_t high) except -1 nogil:
+    cdef TermId mk_rep(self, TermTable table, TermId item, int32_t low, int32_t high) except ID_FAILED nogil:
         """Return a term, ``low`` to ``high`` times; ``high`` is UNBOUNDED without a bound."""
         cdef Term t = table.terms[item]
         cdef vector[TermId] others
@@ -497,7 +727,7 @@ cdef class Constructors:
         flags = t.flags & (FACTS | F_LOCAL | F_CALL | F_TOKEN)
         return intern_repetition(table, item, low, high, ALWAYS if low == 0 else t.nu, flags)
 
-    cdef TermId mk_and(self, TermTable table, vector[TermId]& given) except -1 nogil:
+    cdef TermId mk_and(self, TermTable table, vector[TermId]& given) except ID_FAILED nogil:
         """Return what regular terms have in common."""
         cdef vector[TermId] items
         cdef uint64_t words[4]
@@ -551,7 +781,7 @@ cdef class Constructors:
         sort(items.begin(), items.end())
         return table.intern_list(K_AND, items, nu, F_BOOL | F_LOCAL)
 
-    cdef int drop_any_text(self, TermTable table, vector[TermId]& items) except -1 nogil:
+    cdef int drop_any_text(self, TermTable table, vector[TermId]& items) except FAILED nogil:
         """Remove "any well-formed text", which complements add, if another operand implies it."""
         cdef size_t i, j
         if self.any_text == NO_TERM or self.rules.simplifier == NULL:
@@ -565,7 +795,7 @@ cdef class Constructors:
                 return 0
         return 0
 
-    cdef bint join_repeats(self, TermTable table, vector[TermId]& items) except -1 nogil:
+    cdef bint join_repeats(self, TermTable table, vector[TermId]& items) except FAILED nogil:
         """Join repetitions whose intersection is one term; False if that is the empty language."""
         cdef size_t i = 0, j
         cdef TermId joined
@@ -589,7 +819,7 @@ cdef class Constructors:
             i += 1
         return True
 
-    cdef TermId mk_not(self, TermTable table, TermId item) except -1 nogil:
+    cdef TermId mk_not(self, TermTable table, TermId item) except ID_FAILED nogil:
         """Return every byte string that a regular term does not hold."""
         cdef Term t = table.terms[item]
         if t.kind == K_NOT:

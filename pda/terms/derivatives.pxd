@@ -1,12 +1,14 @@
-from libc.stdint cimport int32_t
+from libc.stdint cimport int32_t, int64_t, uint64_t, uint8_t
+from libcpp.vector cimport vector
 
+from stackmask.pda.ids cimport FAILED, ID_FAILED, GuardId, MapId, RuleId, SymbolId, TermId
 from stackmask.pda.memory.hash_tables cimport KeyMap
 from stackmask.pda.terms.constructors cimport Constructors
-from stackmask.pda.ids cimport MapId, SymbolId, TermId
-from stackmask.pda.terms.term_table cimport Term, TermTable
+from stackmask.pda.terms.term_table cimport CallSite, Ends, Term, TermTable
+
 
 # return an equal term, a shorter one if it is known
-ctypedef TermId (*Simplify)(void* simplifier, TermTable table, TermId t) except -1 nogil
+ctypedef TermId (*Simplify)(void* simplifier, TermTable table, TermId t) except ID_FAILED nogil
 
 
 cdef class Derivatives:
@@ -16,14 +18,90 @@ cdef class Derivatives:
     cdef void* simplifier       # borrowed: the caller keeps it alive
 
     cdef size_t nbytes(self) noexcept nogil
-    cdef MapId classes_of(self, TermTable table, TermId t) except -1 nogil
-    cdef MapId classes_of_run(self, TermTable table, TermId t) except -1 nogil
-    cdef MapId classes_of_kids(self, TermTable table, Term u) except -1 nogil
-    cdef TermId derive(self, TermTable table, TermId t, SymbolId symbol) except -1 nogil
-    cdef int32_t class_of(self, TermTable table, TermId t, SymbolId symbol) except -1 nogil
-    cdef TermId after_first(self, TermTable table, Term u) except -1 nogil
+    cdef MapId classes_of(self, TermTable table, TermId t) except ID_FAILED nogil
+    cdef MapId classes_of_run(self, TermTable table, TermId t) except ID_FAILED nogil
+    cdef MapId classes_of_kids(self, TermTable table, Term u) except ID_FAILED nogil
+    cdef TermId derive(self, TermTable table, TermId t, SymbolId symbol) except ID_FAILED nogil
+    cdef int32_t class_of(self, TermTable table, TermId t, SymbolId symbol) except FAILED nogil
+    cdef TermId after_first(self, TermTable table, Term u) except ID_FAILED nogil
     cdef bint may_begin(self, TermTable table, TermId t, int32_t byte, int levels) noexcept nogil
-    cdef TermId derive_raw(self, TermTable table, TermId t, SymbolId symbol) except -1 nogil
-    cdef int derive_anchors(self, TermTable table, TermId t, SymbolId symbol) except -1 nogil
-    cdef bint is_derived(self, TermTable table, TermId t, SymbolId symbol) except -1 nogil
-    cdef TermId derive_part(self, TermTable table, TermId t, SymbolId symbol) except -1 nogil
+    cdef TermId derive_raw(self, TermTable table, TermId t, SymbolId symbol) except ID_FAILED nogil
+    cdef int derive_anchors(self, TermTable table, TermId t, SymbolId symbol) except FAILED nogil
+    cdef bint is_derived(self, TermTable table, TermId t, SymbolId symbol) except FAILED nogil
+    cdef TermId derive_part(self, TermTable table, TermId t, SymbolId symbol) except ID_FAILED nogil
+
+
+cdef int64_t effort(TermTable terms, TermId t, KeyMap* known, int depth) except FAILED nogil
+
+
+cdef class Emptiness:
+    cdef Derivatives derivatives
+    cdef vector[vector[uint8_t]] endings    # bytes that led searches to an end, the most recently used first
+    cdef KeyMap efforts                     # term -> about how many bytes a string of it needs
+    cdef uint64_t max_explored
+
+    cdef size_t nbytes(self) noexcept nogil
+    cdef bint is_live(self, TermTable table, TermId t) except FAILED nogil
+    cdef bint is_open(self, TermTable table, TermId t) noexcept nogil
+    cdef bint explore(self, TermTable table, TermId t) except FAILED nogil
+    cdef bint try_endings(self, TermTable table, TermId t) except FAILED nogil
+
+
+cdef class Simplifier:
+    cdef Constructors make
+    cdef Derivatives derivatives
+    cdef Emptiness emptiness
+    cdef KeyMap simple          # term -> the repetition that it means, or itself
+    cdef KeyMap textual         # term -> 1 if it holds well-formed UTF-8 only, else 0
+    cdef KeyMap known_subsets   # term << 32 | term -> 1 if the second is seen to hold the first
+    cdef KeyMap known_codes     # term -> 1 if it is seen to be a prefix code
+    cdef bint searching         # for what a term simplifies to
+
+    cdef size_t nbytes(self) noexcept nogil
+    cdef TermId simplified(self, TermTable table, TermId t) except ID_FAILED nogil
+    cdef TermId star_in(self, TermTable table, TermId t) except ID_FAILED nogil
+    cdef bint is_empty_soon(self, TermTable table, TermId t) except FAILED nogil
+    cdef bint is_textual(self, TermTable table, TermId t) except FAILED nogil
+    cdef TermId both_repeats(self, TermTable table, TermId a, TermId b) except ID_FAILED nogil
+    cdef bint is_subset(self, TermTable table, TermId a, TermId b) except FAILED nogil
+    cdef bint is_code(self, TermTable table, TermId item) except FAILED nogil
+
+
+cdef class Steps:
+    cdef Constructors make
+    cdef Derivatives derivatives
+    cdef Emptiness emptiness
+    cdef Simplifier simplifier
+
+    cdef TermId step(self, TermTable table, TermId t, SymbolId symbol) except ID_FAILED nogil
+    cdef TermId prune(self, TermTable table, TermId t) except ID_FAILED nogil
+
+
+cdef class Endings:
+    cdef Constructors make
+    cdef Steps steps
+    cdef KeyMap index               # term * 64 + guard -> index in `found`
+    cdef vector[Ends] found
+    cdef KeyMap rule_index          # rule * 64 + guard -> index in `rule_found`
+    cdef vector[Ends] rule_found
+    cdef vector[uint64_t] rule_keys
+    cdef size_t final               # pairs before this index have their final values
+    cdef bint solving               # the fixpoint over the rules
+    cdef bint changed               # ... and its last round found more
+
+    cdef size_t nbytes(self) noexcept nogil
+    cdef int ends(self, TermTable table, TermId t, GuardId guard, Ends* out) except FAILED nogil
+    cdef int ends_of(self, TermTable table, TermId t, GuardId guard, Ends* out) except FAILED nogil
+    cdef int ends_of_item(self, TermTable table, TermId t, GuardId guard, Ends* out) except FAILED nogil
+    cdef int ends_of_repeat(self, TermTable table, Term u, GuardId guard, Ends* out) except FAILED nogil
+    cdef int rule_ends(self, TermTable table, RuleId rule, GuardId guard, Ends* out) except FAILED nogil
+    cdef int forget(self) except FAILED nogil
+
+
+cdef class FirstCalls:
+    cdef Constructors make
+
+    cdef int find_sites(self, TermTable table, TermId t) except FAILED nogil
+    cdef int collect_sites(
+        self, TermTable table, TermId t, GuardId guard, TermId continuation, vector[CallSite]& out
+    ) except FAILED nogil

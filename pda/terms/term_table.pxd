@@ -1,11 +1,9 @@
 # The records of hash-consed terms, and the tables that make equal ones one. See term_table.pyx.
-from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
+from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t, uint8_t
 from libcpp.vector cimport vector
 
-from stackmask.pda.memory.growing_array cimport Growing
-from stackmask.pda.memory.hash_tables cimport IdTable, KeyMap, Probe
-from stackmask.pda.memory.work_meter cimport WorkMeter
 from stackmask.pda.ids cimport (
+    ID_FAILED,
     NEVER,
     UNBOUNDED,
     CallId,
@@ -23,6 +21,10 @@ from stackmask.pda.ids cimport (
     TestId,
     TokenClassId,
 )
+from stackmask.pda.memory.growing_array cimport Growing
+from stackmask.pda.memory.hash_tables cimport IdTable, KeyMap, Probe
+from stackmask.pda.memory.work_meter cimport WorkMeter
+
 
 cdef extern from "term_table.h" nogil:
     struct Sequence "stackmask::Sequence":
@@ -156,14 +158,14 @@ cdef class ByteClasses:
     cdef WorkMeter meter                # counts the memory of new sets
 
     cdef size_t nbytes(self) noexcept nogil
-    cdef SetId intern_set(self, uint64_t* words) except -1 nogil
-    cdef MapId intern_map(self, uint8_t* classes) except -1 nogil
-    cdef MapId map_of_set(self, SetId set_id) except -1 nogil
-    cdef MapId map_meet(self, MapId a, MapId b) except -1 nogil
-    cdef MapId map_of_guard(self, GuardId guard) except -1 nogil
-    cdef GuardId guard_of_set(self, SetId set_id) except -1 nogil
-    cdef GuardId guard_and(self, GuardId g, GuardId h) except -1 nogil
-    cdef GuardId guard_or(self, GuardId g, GuardId h) except -1 nogil
+    cdef SetId intern_set(self, uint64_t* words) except ID_FAILED nogil
+    cdef MapId intern_map(self, uint8_t* classes) except ID_FAILED nogil
+    cdef MapId map_of_set(self, SetId set_id) except ID_FAILED nogil
+    cdef MapId map_meet(self, MapId a, MapId b) except ID_FAILED nogil
+    cdef MapId map_of_guard(self, GuardId guard) except ID_FAILED nogil
+    cdef GuardId guard_of_set(self, SetId set_id) except ID_FAILED nogil
+    cdef GuardId guard_and(self, GuardId g, GuardId h) except ID_FAILED nogil
+    cdef GuardId guard_or(self, GuardId g, GuardId h) except ID_FAILED nogil
 
     cdef inline bint has_guards(self) noexcept nogil:
         # more than the guard that allows every byte
@@ -208,13 +210,13 @@ cdef class TermTable:
         Nullability nu,
         int32_t flags,
         Probe* probe,
-    ) except -1 nogil
+    ) except ID_FAILED nogil
     cdef TermId intern(
         self, int32_t kind, int32_t key0, int32_t key1, int32_t key2, Nullability nu, int32_t flags
-    ) except -1 nogil
+    ) except ID_FAILED nogil
     cdef TermId intern_list(
         self, int32_t kind, vector[TermId]& items, Nullability nu, int32_t flags
-    ) except -1 nogil
+    ) except ID_FAILED nogil
 
 
 cdef enum:
@@ -246,39 +248,39 @@ cdef inline TokenClassId token_class_of(SymbolId symbol) noexcept nogil:
 
 
 # Terms by their members. An integer of the key is the member at the same place of the struct above.
-cdef inline TermId intern_guard(TermTable table, GuardId guard) except -1 nogil:
+cdef inline TermId intern_guard(TermTable table, GuardId guard) except ID_FAILED nogil:
     return table.intern(K_GUARD, guard, 0, 0, Nullability.under(guard), F_IMPURE)
 
 
-cdef inline TermId intern_byte(TermTable table, SetId set_id) except -1 nogil:
+cdef inline TermId intern_byte(TermTable table, SetId set_id) except ID_FAILED nogil:
     return table.intern(K_SET, set_id, 0, 0, NEVER, F_LOCAL)
 
 
-cdef inline TermId intern_literal(TermTable table, int32_t first, int32_t length) except -1 nogil:
+cdef inline TermId intern_literal(TermTable table, int32_t first, int32_t length) except ID_FAILED nogil:
     return table.intern(K_LIT, first, length, 0, NEVER, F_LOCAL)
 
 
 cdef inline TermId intern_sequence(
     TermTable table, TermId first, TermId rest, Nullability nu, int32_t flags
-) except -1 nogil:
+) except ID_FAILED nogil:
     return table.intern(K_SEQ, first, rest, 0, nu, flags)
 
 
 cdef inline TermId intern_repetition(
     TermTable table, TermId item, int32_t low, int32_t high, Nullability nu, int32_t flags
-) except -1 nogil:
+) except ID_FAILED nogil:
     return table.intern(K_REP, item, low, high, nu, flags)
 
 
-cdef inline TermId intern_negation(TermTable table, TermId negated, Nullability nu) except -1 nogil:
+cdef inline TermId intern_negation(TermTable table, TermId negated, Nullability nu) except ID_FAILED nogil:
     return table.intern(K_NOT, negated, 0, 0, nu, F_BOOL | F_LOCAL)
 
 
 cdef inline TermId intern_call(
     TermTable table, CallId call, bint nonempty, Nullability nu, int32_t flags
-) except -1 nogil:
+) except ID_FAILED nogil:
     return table.intern(K_CALL, call, nonempty, 0, nu, flags)
 
 
-cdef inline TermId intern_token(TermTable table, TokenClassId token_class) except -1 nogil:
+cdef inline TermId intern_token(TermTable table, TokenClassId token_class) except ID_FAILED nogil:
     return table.intern(K_TOKEN, token_class, 0, 0, NEVER, F_TOKEN | F_LOCAL | F_IMPURE)

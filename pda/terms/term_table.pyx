@@ -4,7 +4,7 @@
 cimport cython
 from libc.string cimport memcmp, memcpy
 
-from stackmask.pda.ids cimport ALWAYS
+from stackmask.pda.ids cimport ALWAYS, ID_FAILED
 from stackmask.pda.memory.hash_tables cimport (
     ENTRY_BYTES,
     NO_VALUE,
@@ -23,13 +23,14 @@ from stackmask.pda.memory.hash_tables cimport (
 
 from stackmask.pda.errors import BudgetError
 
+
 cdef enum:
     MAX_GUARDS = 64        # guards are bits of a 64-bit word
     UNKNOWN = -1
     TERM_WORK = 30          # units of a new term
 
 
-cdef MapId intern_numbered(ByteClasses classes, ClassMap* found) except -1 nogil:
+cdef MapId intern_numbered(ByteClasses classes, ClassMap* found) except ID_FAILED nogil:
     """Return the id of a partition whose classes are numbered in the order of their first bytes."""
     cdef uint64_t eight[32]
     cdef int32_t i, id
@@ -85,7 +86,7 @@ cdef class ByteClasses:
         cdef size_t held = sizeof(ClassMap) * self.maps.size() + 36 * self.sets.size() // 4
         return held + 12 * self.meets.mask + 8 * self.set_index.mask
 
-    cdef SetId intern_set(self, uint64_t* words) except -1 nogil:
+    cdef SetId intern_set(self, uint64_t* words) except ID_FAILED nogil:
         cdef uint64_t h = mix(mix(mix(mix(29, words[0]), words[1]), words[2]), words[3])
         cdef Probe probe = ids_probe(&self.set_index, h)
         cdef int32_t id = ids_next(&self.set_index, &probe)
@@ -108,7 +109,7 @@ cdef class ByteClasses:
 
     # -- byte classes ------------------------------------------------------------------------------
 
-    cdef MapId intern_map(self, uint8_t* classes) except -1 nogil:
+    cdef MapId intern_map(self, uint8_t* classes) except ID_FAILED nogil:
         """Return the id of a partition, with its classes numbered in the order of their first bytes."""
         cdef ClassMap found
         cdef int32_t number[256]
@@ -124,7 +125,7 @@ cdef class ByteClasses:
             found.of[i] = <uint8_t>number[classes[i]]
         return intern_numbered(self, &found)
 
-    cdef MapId map_of_set(self, SetId set_id) except -1 nogil:
+    cdef MapId map_of_set(self, SetId set_id) except ID_FAILED nogil:
         cdef uint8_t classes[256]
         cdef int i
         if self.set_map[set_id] < 0:
@@ -133,10 +134,10 @@ cdef class ByteClasses:
             self.set_map[set_id] = self.intern_map(classes)
         return self.set_map[set_id]
 
-    cdef MapId map_of_guard(self, GuardId guard) except -1 nogil:
+    cdef MapId map_of_guard(self, GuardId guard) except ID_FAILED nogil:
         return self.map_of_set(self.guard_sets[guard])
 
-    cdef MapId map_meet(self, MapId a, MapId b) except -1 nogil:
+    cdef MapId map_meet(self, MapId a, MapId b) except ID_FAILED nogil:
         """Return the coarsest partition that refines both."""
         cdef uint64_t key
         cdef int32_t found, i, width, pair
@@ -185,7 +186,7 @@ cdef class ByteClasses:
 
     # -- guards ------------------------------------------------------------------------------------
 
-    cdef GuardId guard_of_set(self, SetId set_id) except -1 nogil:
+    cdef GuardId guard_of_set(self, SetId set_id) except ID_FAILED nogil:
         cdef size_t i
         for i in range(self.guard_sets.size()):
             if self.guard_sets[i] == set_id:
@@ -200,7 +201,7 @@ cdef class ByteClasses:
         self.guard_sets.push_back(set_id)
         return <int32_t>(self.guard_sets.size() - 1)
 
-    cdef GuardId guard_and(self, GuardId g, GuardId h) except -1 nogil:
+    cdef GuardId guard_and(self, GuardId g, GuardId h) except ID_FAILED nogil:
         cdef uint64_t words[4]
         cdef int i
         if g == ANY_BYTE or g == h:
@@ -211,7 +212,7 @@ cdef class ByteClasses:
             words[i] = self.sets[4 * self.guard_sets[g] + i] & self.sets[4 * self.guard_sets[h] + i]
         return self.guard_of_set(self.intern_set(words))
 
-    cdef GuardId guard_or(self, GuardId g, GuardId h) except -1 nogil:
+    cdef GuardId guard_or(self, GuardId g, GuardId h) except ID_FAILED nogil:
         cdef uint64_t words[4]
         cdef int i
         if g == ANY_BYTE or h == ANY_BYTE:
@@ -255,7 +256,7 @@ cdef class TermTable:
 
     cdef TermId intern(
         self, int32_t kind, int32_t key0, int32_t key1, int32_t key2, Nullability nu, int32_t flags
-    ) except -1 nogil:
+    ) except ID_FAILED nogil:
         cdef uint64_t h = mix(mix(mix(mix(17, kind), <uint32_t>key0), <uint32_t>key1), <uint32_t>key2)
         self.meter.spend(2)
         cdef Probe probe = ids_probe(&self.term_index, h)
@@ -277,7 +278,7 @@ cdef class TermTable:
         Nullability nu,
         int32_t flags,
         Probe* probe,
-    ) except -1 nogil:
+    ) except ID_FAILED nogil:
         cdef Term t
         cdef int32_t id = <int32_t>self.terms.size()
         if not self.meter.may_add_term(self.terms.size() >= self.max_terms):
@@ -299,7 +300,7 @@ cdef class TermTable:
 
     cdef TermId intern_list(
         self, int32_t kind, vector[TermId]& items, Nullability nu, int32_t flags
-    ) except -1 nogil:
+    ) except ID_FAILED nogil:
         cdef uint64_t h = mix(23, kind)
         cdef size_t i, n = items.size()
         cdef int32_t id

@@ -1,11 +1,13 @@
-# Tries of the suffixes of tokens. See suffix_tries.pyx.
-from libc.stdint cimport int32_t, uint8_t, uint32_t, uint64_t
+# Tries of the suffixes of tokens.
+from libc.stdint cimport int32_t, uint32_t, uint64_t, uint8_t
+from libc.string cimport memchr
 from libcpp.vector cimport vector
 
-from stackmask.pda.ids cimport NodeId, PlaceId, TokenId
+from stackmask.pda.ids cimport FAILED, ID_FAILED, NO_NODE, NodeId, PlaceId, TokenId
 from stackmask.pda.memory.growing_array cimport Growing
 from stackmask.pda.memory.hash_tables cimport IdTable
 from stackmask.pda.vocabulary.token_trie cimport Trie
+
 
 cdef struct Nodes:
     # the arrays of a trie, in depth-first order; see token_trie.pxd
@@ -58,11 +60,22 @@ cdef class SuffixTries:
 
     cdef Nodes nodes(self, PlaceId place) noexcept nogil
     cdef int32_t size_of(self, PlaceId place) noexcept nogil
-    cdef int add_children(self, PlaceId place, int32_t level, vector[uint64_t]& out) except -1 nogil
-    cdef NodeId add_node(self, uint8_t byte, int32_t depth) except -1 nogil
-    cdef PlaceId subtrees(self, vector[NodeId]& nodes) except -1 nogil
-    cdef int link_kids(self, NodeId root) except -1 nogil
-    cdef int flag_repeats(self, NodeId root) except -1 nogil
-    cdef NodeId intern(self, NodeId root) except -1 nogil
-    cdef int copy_subtree(self, PlaceId place, NodeId node) except -1 nogil
-    cdef PlaceId merge(self, vector[PlaceId]& places) except -1 nogil
+    cdef int add_children(self, PlaceId place, int32_t level, vector[uint64_t]& out) except FAILED nogil
+    cdef NodeId add_node(self, uint8_t byte, int32_t depth) except ID_FAILED nogil
+    cdef PlaceId subtrees(self, vector[NodeId]& nodes) except ID_FAILED nogil
+    cdef int link_kids(self, NodeId root) except FAILED nogil
+    cdef int flag_repeats(self, NodeId root) except FAILED nogil
+    cdef NodeId intern(self, NodeId root) except ID_FAILED nogil
+    cdef int copy_subtree(self, PlaceId place, NodeId node) except FAILED nogil
+    cdef PlaceId merge(self, vector[PlaceId]& places) except ID_FAILED nogil
+
+
+# Steps down a trie: from a node by a byte to its child.
+
+cdef inline NodeId child_of(const Nodes& n, NodeId node, uint8_t byte) noexcept nogil:
+    # Return the child with this byte, or NO_NODE.
+    cdef int32_t first = n.kid_first[node]
+    cdef const uint8_t* found = <const uint8_t*>memchr(
+        n.kid_byte + first, byte, n.kid_first[node + 1] - first
+    )
+    return NO_NODE if found == NULL else n.kid_node[first + (found - (n.kid_byte + first))]

@@ -11,6 +11,7 @@ from libc.stdint cimport uint32_t
 from libc.string cimport memcpy
 from libcpp.algorithm cimport sort, unique
 
+from stackmask.pda.ids cimport FAILED, ID_FAILED
 from stackmask.pda.memory.hash_tables cimport Probe, ids_free, ids_init, ids_next, ids_probe, ids_put, mix
 
 
@@ -60,7 +61,7 @@ cdef class SuffixTries:
             return self.end[node] - node
         return self.trie.end[node] - node
 
-    cdef int add_children(self, PlaceId place, int32_t level, vector[uint64_t]& out) except -1 nogil:
+    cdef int add_children(self, PlaceId place, int32_t level, vector[uint64_t]& out) except FAILED nogil:
         """Append every child as one number that sorts by byte, then by ``level``; it ends with the place."""
         cdef Nodes n = self.nodes(place)
         cdef NodeId node = node_at(place), i, stop
@@ -77,14 +78,14 @@ cdef class SuffixTries:
             i = n.end[i]
         return 0
 
-    cdef NodeId add_node(self, uint8_t byte, int32_t depth) except -1 nogil:
+    cdef NodeId add_node(self, uint8_t byte, int32_t depth) except ID_FAILED nogil:
         self.byte.push_back(byte)
         self.depth.push_back(depth)
         self.end.push_back(0)
         self.token_first.push_back(<int32_t>self.tokens.size())
         return <int32_t>self.byte.size() - 1
 
-    cdef int copy_subtree(self, PlaceId place, NodeId node) except -1 nogil:
+    cdef int copy_subtree(self, PlaceId place, NodeId node) except FAILED nogil:
         """Copy the nodes under a place to under ``node``, which must be the last node so far."""
         cdef Nodes n = self.nodes(place)
         cdef NodeId source = node_at(place)
@@ -116,7 +117,7 @@ cdef class SuffixTries:
         self.end[node] = node + 1 + count
         return 0
 
-    cdef PlaceId merge(self, vector[PlaceId]& places) except -1 nogil:
+    cdef PlaceId merge(self, vector[PlaceId]& places) except ID_FAILED nogil:
         """Merge the suffixes at some places into one trie. Return the place of its root.
 
         Cost: linear in the nodes under the places.
@@ -183,7 +184,7 @@ cdef class SuffixTries:
             on_path.push_back(node)
         return place_at(self.intern(root), IN_SUFFIX_TRIE)
 
-    cdef PlaceId subtrees(self, vector[NodeId]& nodes) except -1 nogil:
+    cdef PlaceId subtrees(self, vector[NodeId]& nodes) except ID_FAILED nogil:
         """Return the place of a trie of the tokens at and under some nodes of the vocabulary.
 
         No node may be under another one. Cost: linear in the nodes of the new trie, and sorting.
@@ -223,7 +224,7 @@ cdef class SuffixTries:
             open_nodes.pop_back()
         return place_at(self.intern(root), IN_SUFFIX_TRIE)
 
-    cdef NodeId intern(self, NodeId root) except -1 nogil:
+    cdef NodeId intern(self, NodeId root) except ID_FAILED nogil:
         """Return the root of the last trie, or of an older equal trie: then the last one is removed."""
         cdef uint64_t h = 59
         cdef int32_t i, t, shift
@@ -266,7 +267,7 @@ cdef class SuffixTries:
         self.flag_repeats(root)
         return root
 
-    cdef int link_kids(self, NodeId root) except -1 nogil:
+    cdef int link_kids(self, NodeId root) except FAILED nogil:
         """List the children of every node of a new trie."""
         cdef NodeId n, i
         cdef int32_t k = <int32_t>self.kid_node.size(), count = <int32_t>self.byte.size()
@@ -284,7 +285,7 @@ cdef class SuffixTries:
         self.kid_first[count] = k
         return 0
 
-    cdef int flag_repeats(self, NodeId root) except -1 nogil:
+    cdef int flag_repeats(self, NodeId root) except FAILED nogil:
         """Store for the nodes of a new trie whether some token has several suffixes in it.
 
         One suffix does not decide such a token, so runs are not looked up in such a trie.

@@ -1,7 +1,8 @@
-from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t
+from libc.stdint cimport int32_t, int64_t, uint32_t, uint8_t
 from libcpp.vector cimport vector
 
-from stackmask.pda.ids cimport TokenId
+from stackmask.pda.ids cimport FAILED, TokenId
+
 
 cdef bytes block_owner(object block, const uint8_t** data, Py_ssize_t* size)
 cdef object block_view(bytes owner, const uint8_t* data, Py_ssize_t size)
@@ -36,6 +37,6 @@ cdef class TokenBytesBuilder:
     cdef vector[uint8_t] blob
     cdef int32_t count
 
-    cdef int push(self, const uint8_t* data, size_t length) except -1 nogil
-    cdef int push_absent(self) except -1 nogil
-    cdef int close_token(self, bint absent, size_t end) except -1 nogil
+    cdef int push(self, const uint8_t* data, size_t length) except FAILED nogil
+    cdef int push_absent(self) except FAILED nogil
+    cdef int close_token(self, bint absent, size_t end) except FAILED nogil

@@ -9,9 +9,12 @@ from cpython.buffer cimport PyBUF_SIMPLE, PyBuffer_Release, PyObject_GetBuffer
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_CheckExact, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
 from libc.string cimport memcmp, memcpy, memset
 
+from stackmask.pda.ids cimport FAILED
+
 from collections.abc import Sequence
 
 from stackmask.pda.errors import VocabularyError
+
 
 cdef enum:
     MAX_COUNT = 1 << 26      # ids; a row of a mask then takes 8 MB, and more is surely a mistake
@@ -239,7 +242,7 @@ cdef class TokenBytesBuilder:
     def __cinit__(self):
         self.start.push_back(0)
 
-    cdef int close_token(self, bint absent, size_t end) except -1 nogil:
+    cdef int close_token(self, bint absent, size_t end) except FAILED nogil:
         """End a token whose bytes are already in ``blob``, up to ``end``."""
         if self.count >= MAX_COUNT:
             raise VocabularyError(f"more than {MAX_COUNT} token ids")
@@ -253,11 +256,11 @@ cdef class TokenBytesBuilder:
         self.count += 1
         return 0
 
-    cdef int push(self, const uint8_t* data, size_t length) except -1 nogil:
+    cdef int push(self, const uint8_t* data, size_t length) except FAILED nogil:
         self.blob.insert(self.blob.end(), data, data + length)
         return self.close_token(False, self.blob.size())
 
-    cdef int push_absent(self) except -1 nogil:
+    cdef int push_absent(self) except FAILED nogil:
         return self.close_token(True, self.blob.size())
 
     def extend(self, tokens):

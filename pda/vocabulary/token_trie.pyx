@@ -7,16 +7,464 @@ The nodes are arrays in depth-first order. So a subtree is a range of nodes, and
 
 cimport cython
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize
-from libc.stdint cimport int64_t, uint32_t, uint64_t
+from libc.stdint cimport int64_t, int8_t, uint32_t, uint64_t
 from libc.string cimport memcmp, memset
 from libcpp.algorithm cimport sort
+from libcpp.unordered_map cimport unordered_map
 from libcpp.vector cimport vector
 
-from stackmask.pda.vocabulary.subtree_summary cimport summarize_subtrees
-from stackmask.pda.vocabulary.character_groups cimport CharacterGroups
+from stackmask.pda.ids cimport FAILED, NO_SUMMARY
+from stackmask.pda.memory.checked_vectors cimport enter, look_up
+from stackmask.pda.text cimport UTF8_STATES, utf8_steps
 from stackmask.pda.vocabulary.token_bytes cimport block_owner, block_view
 
 from stackmask.pda.errors import VocabularyError
+
+
+# ------------------------------------------------------------------------------------------------
+# Which characters occur in the subtrees of a trie.
+#
+# Where all characters of a subtree belong to one class, its tokens need not be visited one by one: see
+# ``masks.runs.run_tables`` and ``masks.walk.subtree_acceptance``.
+# ------------------------------------------------------------------------------------------------
+
+
+cdef enum:
+    WORTH_A_LOOK = 4        # nodes; smaller subtrees get no summary
+    MANY_CHARACTERS = 0xFFFF
+
+
+cdef struct Open:
+    # a node whose subtree is being visited
+    SubtreeSummary found    # but for what follows, which may be more than it can hold
+    NodeId node
+    int32_t characters
+    int32_t height      # from the root
+    int8_t state        # of UTF-8 after the node; -1: the path is not UTF-8
+    bint broken         # some path in the subtree is not UTF-8
+
+
+cdef int summarize_subtrees(
+    int32_t nodes,
+    int32_t max_depth,
+    const int32_t* depth,
+    const NodeId* end,
+    const int32_t* token_first,
+    const uint8_t* byte,
+    vector[SummaryId]& summary_of,
+    vector[SubtreeSummary]& summaries,
+    vector[uint16_t]& characters,
+    vector[NodeId]& incomplete,
+) except FAILED nogil:
+    """Summarize the subtrees of a trie. Cost: a few nanoseconds a node.
+
+    ``summary_of``: node -> index in ``summaries``, or NO_SUMMARY. ``characters``: of each token, in the order
+    of the trie; an incomplete one counts. ``incomplete``: nodes whose tokens end inside of a character.
+    """
+    cdef vector[Open] path          # by depth: only open nodes are kept, since most subtrees get no summary
+    cdef NodeId i
+    cdef int32_t d, above = 0, t, needed, state
+    cdef size_t most = 0
+    cdef const int8_t* steps = utf8_steps()
+    cdef Open* at
+    cdef Open* parent
+    path.resize(<size_t>max_depth + 1)
+    memset(&path[0], 0, sizeof(Open))
+    characters.resize(token_first[nodes])
+    summary_of.resize(nodes, NO_SUMMARY)
+    for i in range(1, nodes):
+        most += end[i] - i >= WORTH_A_LOOK
+    summaries.reserve(most)  # growing would touch twice the memory
+    for i in range(1, nodes):
+        d = depth[i]
+        while above >= d:
+            close_subtree(&path[above], i, byte, summary_of, summaries)
+            above -= 1
+        above = d - 1
+        parent = &path[above]
+        state = steps[256 * parent.state + byte[i]] if parent.state >= 0 else -1
+        needed = parent.characters + (state >= 0)
+        for t in range(token_first[i], token_first[i + 1]):
+            characters[t] = <uint16_t>min(needed, MANY_CHARACTERS)
+        if state > 0 and token_first[i] < token_first[i + 1]:
+            incomplete.push_back(i)
+        if i + 1 == nodes or depth[i + 1] <= d:
+            add_byte(&parent.found, byte[i])  # a leaf, as most nodes are
+            parent.height = max(parent.height, needed)
+            parent.broken |= state < 0
+            continue
+        above = d
+        at = &path[d]
+        memset(at, 0, sizeof(Open))
+        at.node = i
+        at.state = <int8_t>state
+        at.broken = state < 0
+        at.characters = parent.characters + (state == 0)
+        at.height = needed
+    while above > 0:
+        close_subtree(&path[above], nodes, byte, summary_of, summaries)
+        above -= 1
+    return 0
+
+
+cdef inline void add_byte(SubtreeSummary* summary, uint8_t byte) noexcept nogil:
+    """Add the byte of a child."""
+    if byte < 0x80:
+        summary.ascii[byte >> 6] |= <uint64_t>1 << (byte & 63)
+    elif byte >= 0xC0:
+        summary.leads |= <uint64_t>1 << (byte - 0xC0)
+
+
+cdef inline int close_subtree(
+    Open* at,
+    NodeId end,
+    const uint8_t* byte,
+    vector[SummaryId]& summary_of,
+    vector[SubtreeSummary]& summaries,
+) except FAILED nogil:
+    """Keep the summary of a subtree, and add it to that of its parent, which is before it in memory."""
+    cdef SubtreeSummary* above = &(at - 1).found
+    above.ascii[0] |= at.found.ascii[0]
+    above.ascii[1] |= at.found.ascii[1]
+    above.leads |= at.found.leads
+    (at - 1).height = max((at - 1).height, at.height)
+    above.nested += at.found.nested
+    if at.state == 0 and end > at.node + 1:
+        above.nested += end - at.node
+    (at - 1).broken |= at.broken
+    add_byte(above, byte[at.node])
+    # `characters` cannot hold the numbers of these tokens, so the subtree gets no summary
+    if at.height >= MANY_CHARACTERS:
+        return 0
+    if end - at.node >= WORTH_A_LOOK and not at.broken and at.state == 0:
+        summary_of[at.node] = <int32_t>summaries.size()
+        at.found.characters = <uint16_t>at.characters
+        at.found.height = <uint16_t>(at.height - at.characters)
+        summaries.push_back(at.found)
+    return 0
+
+
+# ------------------------------------------------------------------------------------------------
+# The tokens of a vocabulary, grouped by the sorts of characters that they are made of.
+#
+# Which tokens are runs of a class X is a question about characters (see ``masks.runs.run_tables``). A
+# vocabulary of 128,000 tokens has only some hundreds of different sets of sorts. So the tokens of a new class
+# are collected from whole groups. Only groups with a sort that is partly in X are searched token by token.
+# Each group is ordered by the number of characters, so the tokens of at most n characters come first.
+#
+# The module also lists the nodes of the trie by their byte. Where a run of X ends before a rare byte, these
+# places are found from the nodes with this byte, upwards. No nodes are listed for the most frequent bytes.
+# ------------------------------------------------------------------------------------------------
+
+
+cdef enum:
+    # the sorts of bytes; from FIRST_MARK on, each punctuation character of ASCII is a sort
+    LOW_HEX = 0
+    LOW = 1
+    HIGH_HEX = 2
+    HIGH = 3
+    DIGIT = 4
+    BLANK = 5
+    TAB = 6
+    LINE_FEED = 7
+    RETURN = 8
+    CONTROL = 9
+    FIRST_MARK = 10
+    TWO_BYTES = 50          # characters of two bytes, by their first byte
+    THREE_BYTES = 51
+    FOUR_BYTES = 52
+    NOT_UTF8 = 53           # the token is not UTF-8
+    LONG = 54               # the token has more characters than are counted
+    MOST_CHARACTERS = 0xFFFE
+    COUNTED = 16            # `ends` is kept for numbers of characters less than this,
+    MOST_GROUPS = 4096      # ... if there are at most so many groups, as in all vocabularies in use
+    FEW_NODES = 4096        # the nodes of a byte that has more are not kept
+
+cdef uint8_t[256] SORTS
+
+
+cdef int name_sorts() except FAILED nogil:
+    cdef int32_t b, mark = FIRST_MARK
+    for b in range(256):
+        if b >= 0x80:
+            SORTS[b] = NO_SORT
+            if b >= 0xC0:
+                SORTS[b] = TWO_BYTES if b < 0xE0 else THREE_BYTES if b < 0xF0 else FOUR_BYTES
+        elif c"0" <= b <= c"9":
+            SORTS[b] = DIGIT
+        elif c"a" <= b <= c"z":
+            SORTS[b] = LOW_HEX if b <= c"f" else LOW
+        elif c"A" <= b <= c"Z":
+            SORTS[b] = HIGH_HEX if b <= c"F" else HIGH
+        elif b == c"\t":
+            SORTS[b] = TAB
+        elif b == c"\n":
+            SORTS[b] = LINE_FEED
+        elif b == c"\r":
+            SORTS[b] = RETURN
+        elif b < c" " or b == 0x7F:
+            SORTS[b] = CONTROL
+        elif b == c" ":
+            SORTS[b] = BLANK
+        else:
+            SORTS[b] = <uint8_t>mark
+            mark += 1
+    return 0
+
+
+name_sorts()
+
+
+cdef struct Path:
+    # the path to a node of the trie
+    uint64_t sorts      # of its bytes
+    int32_t state       # of UTF-8; -1: it is not UTF-8
+    int32_t count       # its whole characters
+    GroupId group       # of tokens that spell it, or -1
+
+
+@cython.final
+cdef class CharacterGroups:
+    """The tokens of one vocabulary by the sorts of their characters; immutable after ``find``."""
+
+    def __cinit__(self, TokenBytes token_bytes not None):
+        self.token_bytes = token_bytes
+
+    cdef int find(
+        self,
+        int32_t nodes,
+        const int32_t* depth,
+        const int32_t* token_first,
+        const TokenId* tokens,
+        const uint8_t* byte,
+        int32_t max_depth,
+        const uint16_t* characters,
+    ) except FAILED nogil:
+        """Group the tokens of a trie. Cost: some nanoseconds a node.
+
+        ``characters``: of each token, in the order of the trie; an incomplete one counts.
+        """
+        cdef vector[Path] path          # by depth
+        cdef vector[GroupId] group_of   # by token, in the order of the trie
+        cdef unordered_map[uint64_t, GroupId] known
+        cdef NodeId n
+        cdef int32_t t, s, k
+        cdef int32_t most = 0, total = token_first[nodes]
+        cdef Path* at
+        cdef const Path* before
+        cdef const int8_t* steps = utf8_steps()
+        path.resize(<size_t>max_depth + 1)
+        path[0].sorts = 0
+        path[0].state = path[0].count = 0
+        path[0].group = -1
+        group_of.resize(total)
+        for n in range(1, nodes):
+            before = &path[depth[n] - 1]
+            at = &path[depth[n]]
+            s = steps[256 * before.state + byte[n]] if before.state >= 0 else -1
+            at.state = s
+            at.count = before.count + (s == 0)
+            at.sorts = before.sorts | <uint64_t>1 << SORTS[byte[n]]
+            if SORTS[byte[n]] == NO_SORT:
+                at.sorts = before.sorts
+            if s < 0:
+                at.sorts |= <uint64_t>1 << NOT_UTF8
+            if at.count >= MOST_CHARACTERS:
+                at.sorts |= <uint64_t>1 << LONG
+            at.group = before.group if at.sorts == before.sorts else -1
+            if token_first[n] == token_first[n + 1]:
+                continue
+            if at.group < 0:
+                at.group = look_up(known, at.sorts, -1)
+                if at.group < 0:
+                    at.group = <int32_t>self.sorts_of.size()
+                    enter(known, at.sorts, at.group)
+                    self.sorts_of.push_back(at.sorts)
+            for t in range(token_first[n], token_first[n + 1]):
+                group_of[t] = at.group
+        self.sort_tokens(tokens, characters, group_of)
+        most = 0
+        for k in range(total):
+            most = max(most, tokens[k])
+        self.find_ends()
+        self.row.resize((most >> 5) + 1, 0)
+        for k in range(total):
+            self.row[tokens[k] >> 5] |= <uint32_t>1 << (tokens[k] & 31)
+        return self.find_nodes(nodes, byte)
+
+    cdef int find_ends(self) except FAILED nogil:
+        """Store where the tokens of few characters end in each group, as bounded slices need all groups."""
+        cdef int32_t n, k, groups = <int32_t>self.sorts_of.size()
+        cdef GroupId g
+        if groups > MOST_GROUPS:
+            return 0
+        self.ends.resize(groups * COUNTED)
+        for g in range(groups):
+            k = self.first[g]
+            for n in range(COUNTED):
+                while k < self.first[g + 1] and self.characters[k] <= n:
+                    k += 1
+                self.ends[n * groups + g] = k
+        return 0
+
+    cdef int find_nodes(self, int32_t nodes, const uint8_t* byte) except FAILED nogil:
+        """List the nodes by their byte, for bytes with few nodes."""
+        cdef int32_t[256] count
+        cdef NodeId n
+        cdef int32_t b
+        for b in range(256):
+            count[b] = 0
+        for b in range(4):
+            self.frequent[b] = 0
+        for n in range(1, nodes):
+            count[byte[n]] += 1
+        self.node_first[0] = 0
+        for b in range(256):
+            if count[b] > FEW_NODES:
+                self.frequent[b >> 6] |= <uint64_t>1 << (b & 63)
+                count[b] = 0
+            self.node_first[b + 1] = self.node_first[b] + count[b]
+            count[b] = self.node_first[b]
+        self.nodes.resize(self.node_first[256])
+        for n in range(1, nodes):
+            b = byte[n]
+            if not (self.frequent[b >> 6] >> (b & 63)) & 1:
+                self.nodes[count[b]] = n
+                count[b] += 1
+        return 0
+
+    cdef int sort_tokens(
+        self, const TokenId* tokens, const uint16_t* characters, vector[GroupId]& group_of
+    ) except FAILED nogil:
+        """Sort the tokens by group, then by characters. The sort is stable.
+
+        A group has as many keys as its longest token has characters, and one more. So all groups together
+        have not many more than the tokens have bytes.
+        """
+        cdef vector[int32_t] key, next  # by group: its first key; by key: where its next token goes
+        cdef int32_t total = <int32_t>group_of.size(), t, at
+        cdef size_t k
+        cdef GroupId g
+        key.resize(self.sorts_of.size() + 1, 0)
+        for t in range(total):
+            g = group_of[t]
+            key[g + 1] = max(key[g + 1], <int32_t>characters[t] + 1)
+        for k in range(1, key.size()):
+            key[k] += key[k - 1]
+        next.resize(<size_t>key.back() + 1, 0)
+        for t in range(total):
+            next[key[group_of[t]] + characters[t] + 1] += 1
+        for k in range(1, next.size()):
+            next[k] += next[k - 1]
+        self.first.resize(key.size())
+        for k in range(key.size()):
+            self.first[k] = next[key[k]]
+        self.tokens.resize(total)
+        self.characters.resize(total)
+        for t in range(total):
+            at = next[key[group_of[t]] + characters[t]]
+            next[key[group_of[t]] + characters[t]] = at + 1
+            self.tokens[at] = tokens[t]
+            self.characters[at] = characters[t]
+        return 0
+
+    cdef int compare_sorts(
+        self,
+        const int16_t* table,
+        int32_t states,
+        const uint64_t* used,
+        const uint64_t* single,
+        uint64_t leads,
+        ClassSorts* found,
+    ) except FAILED nogil:
+        """Compare the sorts of bytes with a class X, given by its automaton.
+
+        ``used``: the bytes of X. ``single``: its ASCII characters. ``leads``: the bytes from 0xC0 such that X
+        has all characters that begin with them.
+        """
+        cdef int32_t b, sort
+        cdef const int8_t* steps = utf8_steps()
+        found.inside = found.outside = ~<uint64_t>0
+        found.begins = found.opens = 0
+        for b in range(256):
+            sort = SORTS[b]
+            if sort == NO_SORT:
+                continue
+            if (used[b >> 6] >> (b & 63)) & 1:
+                found.outside &= ~(<uint64_t>1 << sort)
+            if table[b] >= 0:
+                found.begins |= <uint64_t>1 << sort
+            if table[b] > 0:
+                found.opens |= <uint64_t>1 << sort
+            if b < 0x80:
+                if not (single[b >> 6] >> (b & 63)) & 1:
+                    found.inside &= ~(<uint64_t>1 << sort)
+            # other bytes begin no character, and their tokens have the sort NOT_UTF8
+            elif steps[b] > 0 and not (leads >> (b - 0xC0)) & 1:
+                found.inside &= ~(<uint64_t>1 << sort)
+        found.inside &= ~(<uint64_t>1 << NOT_UTF8 | <uint64_t>1 << LONG)
+        found.outside &= ~(<uint64_t>1 << LONG)
+        found.begins |= <uint64_t>1 << LONG
+        found.opens &= ~found.inside
+        # characters of ASCII alone are whole ones
+        if used[2] | used[3] and not self.is_utf8(table, states):
+            found.outside &= ~(<uint64_t>1 << NOT_UTF8)
+            found.opens |= <uint64_t>1 << NOT_UTF8
+        return 0
+
+    cdef bint is_utf8(self, const int16_t* table, int32_t states) except FAILED nogil:
+        """Tell whether every character of X is one or more whole characters of UTF-8."""
+        cdef vector[uint8_t] seen
+        cdef vector[int32_t] queue
+        cdef int32_t at, s, u, b
+        cdef const int8_t* steps = utf8_steps()
+        seen.resize(states * UTF8_STATES, 0)
+        queue.push_back(0)
+        seen[0] = 1
+        while not queue.empty():
+            at = queue.back()
+            queue.pop_back()
+            for b in range(256):
+                s = table[256 * (at // UTF8_STATES) + b]
+                if s < 0:
+                    continue
+                u = steps[256 * (at % UTF8_STATES) + b]
+                if u < 0 or (s == 0 and u):
+                    return False
+                if not seen[s * UTF8_STATES + u]:
+                    seen[s * UTF8_STATES + u] = 1
+                    queue.push_back(s * UTF8_STATES + u)
+        return True
+
+    cdef int32_t needed(self, TokenId token, const int16_t* table) noexcept nogil:
+        """Return how many characters of X a token takes, incomplete ones included; -1: it is no run of X."""
+        cdef const uint8_t* text = self.token_bytes.blob + self.token_bytes.start[token]
+        cdef uint32_t k
+        cdef int32_t state = 0, count = 0
+        for k in range(self.token_bytes.length(token)):
+            state = table[256 * state + text[k]]
+            if state < 0:
+                return -1
+            count += state == 0
+        return count + (state > 0)
+
+    cdef int32_t up_to(self, GroupId group, int32_t high) noexcept nogil:
+        """Return the end of the tokens of a group that have at most ``high`` characters."""
+        cdef int32_t low, top, middle
+        if high < COUNTED and not self.ends.empty():
+            return self.ends[high * <int32_t>self.sorts_of.size() + group]
+        low = self.first[group]
+        top = self.first[group + 1]
+        if low < top and self.characters[top - 1] <= high:
+            return top
+        while low < top:
+            middle = (low + top) // 2
+            if self.characters[middle] <= high:
+                low = middle + 1
+            else:
+                top = middle
+        return low
+
 
 cdef enum:
     HEADER = 16     # bytes: numbers of nodes and tokens, longest token, and one word for alignment
@@ -39,7 +487,7 @@ cdef bint comes_before(const Tied& a, const Tied& b) noexcept nogil:
     return a.length < b.length or (a.length == b.length and a.id < b.id)  # mutant: shorter-first
 
 
-cdef int sort_ids(TokenBytes token_bytes, vector[TokenId]& ids) except -1 nogil:
+cdef int sort_ids(TokenBytes token_bytes, vector[TokenId]& ids) except FAILED nogil:
     """List the ids with at least one byte, by their bytes, then by id.
 
     This is a radix sort by the first eight bytes, the least significant first. It is stable, so equal keys
@@ -117,7 +565,7 @@ cdef inline uint32_t shared_length(const uint8_t* x, const uint8_t* y, uint32_t 
 
 cdef int64_t count_nodes(
     TokenBytes token_bytes, const TokenId* ids, size_t count, vector[int32_t]& shared
-) except -1 nogil:
+) except FAILED nogil:
     """Return the number of nodes of the trie of some tokens; 0 if they are not all, in order.
 
     ``shared``: set to how many first bytes each token has in common with the one before it.
@@ -232,7 +680,7 @@ cdef class Trie:
                 self.characters.data(),
             )
 
-    cdef int lay_out(self) except -1:
+    cdef int lay_out(self) except FAILED:
         """Set the pointers to the arrays in the block."""
         cdef const int32_t* words
         cdef int64_t n, t
@@ -250,7 +698,7 @@ cdef class Trie:
         self.byte = <const uint8_t*>(self.depth + n)
         return 0
 
-    cdef int link_kids(self) except -1 nogil:
+    cdef int link_kids(self) except FAILED nogil:
         """List the children of every node."""
         cdef NodeId n
         cdef int32_t k
@@ -301,7 +749,7 @@ cdef bytes trie_block(TokenOrder order):
     return block
 
 
-cdef int fill_block(int32_t* words, TokenBytes token_bytes, TokenOrder order) except -1 nogil:
+cdef int fill_block(int32_t* words, TokenBytes token_bytes, TokenOrder order) except FAILED nogil:
     """Write all words of the arrays."""
     cdef const TokenId* ids = order.ids
     cdef const int32_t* shared = order.shared.data()

@@ -277,7 +277,7 @@ def factory_of(path: str) -> Callable[..., Any]:
         raise AuditError(f"no engine {path!r}: {error}") from None
     if not callable(found):
         raise AuditError(f"no engine {path!r}: it is not callable")
-    return found  # type: ignore[no-any-return]
+    return found
 
 
 def version_of(name: str) -> str:

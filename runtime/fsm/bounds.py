@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from stackmask.grammar import ir
 from stackmask.grammar.ir import Expr, RuleSet
-from stackmask.grammar.ir.strongly_connected import components
+from stackmask.grammar.ir.build import components
 from stackmask.grammar.normalize.graph import references
 
 UNBOUNDED = -1

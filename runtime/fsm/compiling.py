@@ -14,19 +14,17 @@ from stackmask.pda.automaton import Automaton
 from stackmask.pda.limits import Limits
 from stackmask.pda.store import Store, TokenInfo
 from stackmask.runtime.fsm.bounds import states_at_least
+from stackmask.runtime.fsm.dfa import Paths, explore
 from stackmask.runtime.fsm.errors import FsmBudgetError, FsmError
-from stackmask.runtime.fsm.explore import explore
 from stackmask.runtime.fsm.features import check_features, forget_keys
 from stackmask.runtime.fsm.files import read_index, write_index
-from stackmask.runtime.fsm.index import TokenIndex
+from stackmask.runtime.fsm.index import FsmRuns, TokenIndex
 from stackmask.runtime.fsm.matcher import FsmMatcher
-from stackmask.runtime.fsm.paths import Paths
 from stackmask.runtime.fsm.recursion import write_out
-from stackmask.runtime.fsm.runs import FsmRuns
 from stackmask.runtime.jump_forward.jump_forward import JumpPlanner
 from stackmask.runtime.matching.compiler import token_info
 from stackmask.runtime.matching.copies import fork_for_copies
-from stackmask.runtime.matching.refusal import describe_place
+from stackmask.runtime.matching.refusal import describe_place, describe_wider
 from stackmask.runtime.vocabulary.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
@@ -105,7 +103,8 @@ class CompiledFsm:
         if self.grammar is None:
             return ""
         read = [*symbols, what[:position]] if isinstance(what, bytes) else list(symbols)
-        return describe_place(self.grammar.rules, read, self._info)
+        place = describe_place(self.grammar.rules, read, self._info)
+        return place + (describe_wider(self.grammar, [*symbols, what], self._info) if what != b"" else "")
 
     @property
     def nbytes(self) -> int:

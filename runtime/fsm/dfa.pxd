@@ -1,6 +1,9 @@
-# A deterministic automaton over bytes, held as ranges. See dfa.pyx.
+# A deterministic automaton over bytes, held as ranges.
 from libc.stdint cimport int32_t, uint8_t
 from libcpp.vector cimport vector
+
+from stackmask.pda.ids cimport FAILED
+
 
 cdef enum:
     NO_STATE = -1       # where nothing can be written any more
@@ -34,9 +37,60 @@ cdef class Dfa:
             a += 1
         return NO_STATE
 
-    cdef int check(self) except -1
+    cdef int check(self) except FAILED
 
 
 cdef object copied(const void* data, size_t count, dtype)
-cdef int fill_ints(vector[int32_t]& out, array) except -1
-cdef int fill_bytes(vector[uint8_t]& out, array) except -1
+cdef int fill_ints(vector[int32_t]& out, array) except FAILED
+cdef int fill_bytes(vector[uint8_t]& out, array) except FAILED
+
+
+# A partition of 0..n-1 that is refined by splitting its sets.
+
+cdef class Partition:
+    cdef vector[int32_t] elements       # members of a set stand together, the marked ones first
+    cdef vector[int32_t] place          # element -> its index in elements
+    cdef vector[int32_t] set_of         # element -> its set
+    cdef vector[int32_t] first          # set -> where it begins in elements
+    cdef vector[int32_t] past           # set -> one past its end
+    cdef vector[int32_t] marked         # set -> how many of it are marked
+    cdef vector[int32_t] touched        # sets with marks
+    cdef int32_t sets
+
+    cdef int begin(self, int32_t count) except FAILED nogil
+    cdef int begin_by(self, const vector[int32_t]& key, int32_t keys) except FAILED nogil
+    cdef int mark(self, int32_t element) except FAILED nogil
+    cdef int split(self) except FAILED nogil
+    cdef size_t nbytes(self) noexcept nogil
+
+
+cdef int merge_states(
+    Partition blocks,
+    Partition cords,
+    const vector[uint8_t]& accepting,
+    const vector[int32_t]& tail,
+    const vector[int32_t]& label,
+    const vector[int32_t]& head,
+    int32_t labels,
+) except FAILED nogil
+
+
+# Singular paths of an automaton.
+
+cdef class Paths:
+    cdef vector[uint8_t] text           # the bytes of all segments
+    cdef vector[int32_t] begin          # state -> where its forced bytes begin in text, or NOT_FORCED
+    cdef vector[int32_t] past           # segment -> where it ends in text, ascending
+    cdef vector[int32_t] after          # segment -> the state after it
+    cdef readonly int32_t states
+
+    cdef int32_t lay(self, Dfa dfa, int32_t head, const vector[uint8_t]& forced) except FAILED nogil
+    cdef size_t segment_of(self, int32_t state) noexcept nogil
+    cdef bytes forced(self, int32_t state)
+
+
+# Which states allow the same tokens.
+
+cdef int32_t find_alike(
+    Dfa dfa, int32_t length, vector[int32_t]& block, double deadline, double seconds
+) except FAILED nogil

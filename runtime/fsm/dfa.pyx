@@ -6,12 +6,27 @@ automata of equal languages are equal arrays.
 """
 
 cimport cython
+from cpython.exc cimport PyErr_CheckSignals
 from libc.stdint cimport int32_t, uint8_t
 from libc.string cimport memcpy
+from libcpp.algorithm cimport upper_bound
+from libcpp.string cimport string
+from libcpp.unordered_map cimport unordered_map
+from libcpp.vector cimport vector
+
+from stackmask.pda.ids cimport FAILED, ID_FAILED
+from stackmask.pda.memory.checked_vectors cimport enter, look_up, refill
+from stackmask.pda.stack.configuration_table cimport BOTTOM, DEAD, NEVER_A_ROW, UNKNOWN
+from stackmask.pda.stack.configurations cimport ConfigSpace
+from stackmask.pda.terms.term_table cimport MAP_ONE, TOKENS, ByteClasses
+
+from time import monotonic
 
 import numpy as np
 
-from stackmask.runtime.fsm.errors import FsmFileError
+from stackmask.pda.errors import BudgetError
+from stackmask.runtime.fsm.errors import FsmBudgetError, FsmError, FsmFileError
+
 
 cdef object copied(const void* data, size_t count, dtype):
     cdef uint8_t[::1] view
@@ -22,7 +37,7 @@ cdef object copied(const void* data, size_t count, dtype):
     return array
 
 
-cdef int fill_ints(vector[int32_t]& out, array) except -1:
+cdef int fill_ints(vector[int32_t]& out, array) except FAILED:
     cdef const int32_t[::1] view = np.ascontiguousarray(array, np.int32)
     cdef Py_ssize_t i
     out.resize(view.shape[0])
@@ -31,7 +46,7 @@ cdef int fill_ints(vector[int32_t]& out, array) except -1:
     return 0
 
 
-cdef int fill_bytes(vector[uint8_t]& out, array) except -1:
+cdef int fill_bytes(vector[uint8_t]& out, array) except FAILED:
     cdef const uint8_t[::1] view = np.ascontiguousarray(array, np.uint8)
     cdef Py_ssize_t i
     out.resize(view.shape[0])
@@ -63,7 +78,7 @@ cdef class Dfa:
         self.states = <int32_t>self.accepting.size()
         self.check()
 
-    cdef int check(self) except -1:
+    cdef int check(self) except FAILED:
         """Check that no array leads outside of another. Raises: FsmFileError."""
         cdef size_t edges = self.target.size(), n = self.accepting.size(), i
         cdef int32_t s, e
@@ -152,3 +167,641 @@ cdef class Dfa:
                     parts.append(f"special {k} → {self.special[<size_t>s * self.specials + k]}")
             lines.append(f"{s}{' accepts' if self.accepting[s] else ''}: {', '.join(parts)}".rstrip())
         return "\n".join(lines)
+
+
+# ------------------------------------------------------------------------------------------------
+# Refinable partitions, and the minimal form of a partial automaton by them.
+#
+# Source: A. Valmari, Fast brief practical DFA minimization, Information Processing Letters 112 (2012):
+# Hopcroft's algorithm with two partitions, of states and of transitions. Cost: O(m log m) for m transitions.
+# ------------------------------------------------------------------------------------------------
+
+
+@cython.final
+cdef class Partition:
+    """Sets of the integers from 0 on. ``mark`` some, then ``split`` each set into marked and others."""
+
+    cdef int begin(self, int32_t count) except FAILED nogil:
+        """Put everything into one set, or into none if there is nothing."""
+        cdef int32_t i
+        self.elements.resize(count)
+        self.place.resize(count)
+        refill(self.set_of, count, 0)
+        self.first.clear()
+        self.past.clear()
+        self.marked.clear()
+        self.touched.clear()
+        self.sets = 1 if count else 0
+        for i in range(count):
+            self.elements[i] = i
+            self.place[i] = i
+        if count:
+            self.first.push_back(0)
+            self.past.push_back(count)
+            self.marked.push_back(0)
+
+    cdef int begin_by(self, const vector[int32_t]& key, int32_t keys) except FAILED nogil:
+        """Put elements of equal key into one set. Cost: a counting sort."""
+        cdef int32_t n = <int32_t>key.size(), i, k
+        cdef vector[int32_t] at
+        self.begin(n)
+        self.first.clear()
+        self.past.clear()
+        self.marked.clear()
+        self.sets = 0
+        refill(at, keys + 1, 0)
+        for i in range(n):
+            at[key[i] + 1] += 1
+        for k in range(keys):
+            at[k + 1] += at[k]
+            if at[k + 1] > at[k]:
+                self.first.push_back(at[k])
+                self.past.push_back(at[k + 1])
+                self.marked.push_back(0)
+        for i in range(n):
+            k = at[key[i]]
+            at[key[i]] += 1
+            self.elements[k] = i
+            self.place[i] = k
+        self.sets = <int32_t>self.first.size()
+        for k in range(self.sets):
+            for i in range(self.first[k], self.past[k]):
+                self.set_of[self.elements[i]] = k
+
+    cdef int mark(self, int32_t element) except FAILED nogil:
+        cdef int32_t s = self.set_of[element], i = self.place[element], j = self.first[s] + self.marked[s]
+        if i < j:
+            return 0
+        self.elements[i] = self.elements[j]
+        self.place[self.elements[i]] = i
+        self.elements[j] = element
+        self.place[element] = j
+        if not self.marked[s]:
+            self.touched.push_back(s)
+        self.marked[s] += 1
+
+    cdef int split(self) except FAILED nogil:
+        """Make the smaller part of each set with marks a set of its own, and take the marks away."""
+        cdef int32_t s, j, i, new
+        while not self.touched.empty():
+            s = self.touched.back()
+            self.touched.pop_back()
+            j = self.first[s] + self.marked[s]
+            if j == self.past[s]:
+                self.marked[s] = 0
+                continue
+            new = self.sets
+            if self.marked[s] <= self.past[s] - j:
+                self.first.push_back(self.first[s])
+                self.past.push_back(j)
+                self.first[s] = j
+            else:
+                self.first.push_back(j)
+                self.past.push_back(self.past[s])
+                self.past[s] = j
+            for i in range(self.first[new], self.past[new]):
+                self.set_of[self.elements[i]] = new
+            self.marked[s] = 0
+            self.marked.push_back(0)
+            self.sets += 1
+
+    cdef size_t nbytes(self) noexcept nogil:
+        return 4 * (3 * self.elements.size() + 3 * self.first.size())
+
+
+cdef int merge_states(
+    Partition blocks,
+    Partition cords,
+    const vector[uint8_t]& accepting,
+    const vector[int32_t]& tail,
+    const vector[int32_t]& label,
+    const vector[int32_t]& head,
+    int32_t labels,
+) except FAILED nogil:
+    """Partition the states of an automaton into those of equal languages.
+
+    Transition i leads from ``tail[i]`` under ``label[i]`` to ``head[i]``. Every state can be reached and can
+    reach an accepting one. ``blocks`` receives the answer; ``cords`` is room to work in, for the transitions.
+    """
+    cdef vector[int32_t] into_first, into
+    cdef int32_t n = <int32_t>accepting.size(), m = <int32_t>tail.size(), i, k, b, c
+    blocks.begin(n)
+    for i in range(n):
+        if accepting[i]:
+            blocks.mark(i)
+    blocks.split()
+    cords.begin_by(label, labels)
+    refill(into_first, n + 1, 0)
+    into.resize(m)
+    for i in range(m):
+        into_first[head[i] + 1] += 1
+    for i in range(n):
+        into_first[i + 1] += into_first[i]
+    for i in range(m):
+        into[into_first[head[i]]] = i
+        into_first[head[i]] += 1
+    for i in range(n, 0, -1):
+        into_first[i] = into_first[i - 1]
+    into_first[0] = 0
+    b = 1
+    c = 0
+    while c < cords.sets:
+        for i in range(cords.first[c], cords.past[c]):
+            blocks.mark(tail[cords.elements[i]])
+        blocks.split()
+        c += 1
+        while b < blocks.sets:
+            for i in range(blocks.first[b], blocks.past[b]):
+                for k in range(into_first[blocks.elements[i]], into_first[blocks.elements[i] + 1]):
+                    cords.mark(into[k])
+            cords.split()
+            b += 1
+    return 0
+
+
+# ------------------------------------------------------------------------------------------------
+# The compressed automaton: paths on which every byte is forced, merged into one edge under a string.
+#
+# A byte is forced in a state with one byte edge under a single byte, where the text may not end and no
+# special token may come. Such states form trees, since every state can reach an accepting one. A path is laid
+# down as a segment up to its end or to a state that an earlier segment passes through; states inside a
+# segment share its bytes.
+# ------------------------------------------------------------------------------------------------
+
+
+cdef enum:
+    NOT_FORCED = -1
+
+
+cdef bint is_forced(Dfa dfa, int32_t state) noexcept nogil:
+    cdef int32_t e = dfa.first[state], k
+    if dfa.accepting[state] or dfa.first[state + 1] != e + 1 or dfa.low[e] != dfa.high[e]:  # mutant: one-byte
+        return False
+    for k in range(dfa.specials):
+        if dfa.special[<size_t>state * dfa.specials + k] != NO_STATE:
+            return False
+    return True
+
+
+@cython.final
+cdef class Paths:
+    """The forced bytes of every state. Cost: linear in the states, in time and memory."""
+
+    def __cinit__(self, Dfa dfa not None):
+        cdef int32_t n = dfa.states, s
+        cdef vector[uint8_t] forced, entered
+        refill(self.begin, n, NOT_FORCED)
+        forced.resize(n)
+        refill(entered, n, 0)
+        # what is neither the start nor where paths branch, end or join is merged away
+        self.states = 0
+        with nogil:
+            for s in range(n):
+                forced[s] = is_forced(dfa, s)
+                self.states += s == dfa.start or not forced[s]
+            for s in range(n):
+                if forced[s]:
+                    entered[dfa.target[dfa.first[s]]] = 1
+            for s in range(n):
+                if forced[s] and not entered[s]:
+                    self.lay(dfa, s, forced)
+        self.text.shrink_to_fit()
+        self.past.shrink_to_fit()
+        self.after.shrink_to_fit()
+
+    cdef int32_t lay(self, Dfa dfa, int32_t head, const vector[uint8_t]& forced) except FAILED nogil:
+        """Lay down the path from a state that no path leads to."""
+        while forced[head] and self.begin[head] == NOT_FORCED:
+            self.begin[head] = <int32_t>self.text.size()
+            self.text.push_back(dfa.low[dfa.first[head]])
+            head = dfa.target[dfa.first[head]]
+        self.past.push_back(<int32_t>self.text.size())
+        self.after.push_back(head)
+
+    cdef size_t segment_of(self, int32_t state) noexcept nogil:
+        """Return the segment that a forced state lies in."""
+        return upper_bound(self.past.begin(), self.past.end(), self.begin[state]) - self.past.begin()
+
+    cdef bytes forced(self, int32_t state):
+        """Return the bytes that must come next, all segments together."""
+        cdef bytearray out = bytearray()
+        cdef size_t segment
+        while self.begin[state] != NOT_FORCED:
+            segment = self.segment_of(state)
+            out += (<const char*>self.text.data())[self.begin[state] : self.past[segment]]
+            state = self.after[segment]
+        return bytes(out)
+
+    def jump(self, int32_t state):
+        """Return (the bytes that must come next, the state after them).
+
+        Raises: IndexError if there is no such state.
+        """
+        if not 0 <= state < <int32_t>self.begin.size():
+            raise IndexError(f"no state {state}")
+        text = self.forced(state)
+        while self.begin[state] != NOT_FORCED:
+            state = self.after[self.segment_of(state)]
+        return text, state
+
+    @property
+    def nbytes(self):
+        """The size of the arrays."""
+        return self.text.size() + 4 * (self.begin.size() + self.past.size() + self.after.size())
+
+
+# ------------------------------------------------------------------------------------------------
+# Which states of an automaton allow the same tokens: no string of a token's length tells them apart.
+# ------------------------------------------------------------------------------------------------
+
+
+cdef enum:
+    SIGNATURES_PER_CHECK = 1 << 16   # signatures between two looks at time and signals
+
+
+cdef int write_signature(Dfa dfa, int32_t state, const vector[int32_t]& block, string& out) except FAILED nogil:
+    """Write down the block of a state, and to which block each range of bytes leads."""
+    cdef int32_t e, b, last = NO_STATE
+    cdef int32_t low = 0, high = -2
+    b = block[state]
+    out.assign(<char*>&b, 4)
+    for e in range(dfa.first[state], dfa.first[state + 1]):
+        b = block[dfa.target[e]]
+        if b == last and dfa.low[e] == high + 1:
+            high = dfa.high[e]
+            continue
+        if last != NO_STATE:
+            out.append(<char*>&last, 4)
+            out.push_back(<char>low)
+            out.push_back(<char>high)
+        last = b
+        low = dfa.low[e]
+        high = dfa.high[e]
+    if last != NO_STATE:
+        out.append(<char*>&last, 4)
+        out.push_back(<char>low)
+        out.push_back(<char>high)
+
+
+cdef int check_time(double deadline, double seconds) except FAILED:
+    PyErr_CheckSignals()
+    if monotonic() > deadline:
+        raise BudgetError("max_seconds", seconds, "seconds to build the token index")
+    return 0
+
+
+cdef int32_t find_alike(
+    Dfa dfa, int32_t length, vector[int32_t]& block, double deadline, double seconds
+) except FAILED nogil:
+    """Give states the same block if the same byte strings of up to ``length`` can be written from them.
+
+    Whether a text may end does not count, nor do special tokens. Return the number of blocks.
+    Cost: a signature per state, and another one whenever one of its targets changes its block. Rounds as in
+    E. F. Moore's minimisation, but only what a change can have touched is looked at again.
+    Raises: BudgetError when the clock is past ``deadline``, which ``seconds`` have led to.
+    """
+    cdef int32_t n = dfa.states, s, e, k, b, blocks = 1, round = 0, signatures = 0
+    cdef size_t i
+    cdef vector[int32_t] first, into, todo, changed, size, looked, fresh
+    cdef vector[uint8_t] queued, kept
+    cdef unordered_map[string, int32_t] known
+    cdef string signature
+    refill(first, n + 1, 0)
+    for i in range(dfa.target.size()):
+        first[dfa.target[i] + 1] += 1
+    for s in range(n):
+        first[s + 1] += first[s]
+    into.resize(dfa.target.size())
+    for s in range(n):
+        for e in range(dfa.first[s], dfa.first[s + 1]):
+            into[first[dfa.target[e]]] = s
+            first[dfa.target[e]] += 1
+    # filling in has moved each beginning to the next one
+    for s in range(n, 0, -1):
+        first[s] = first[s - 1]
+    first[0] = 0
+    refill(block, n, 0)
+    refill(queued, n, 0)
+    size.push_back(n)
+    looked.push_back(0)
+    kept.push_back(0)
+    todo.resize(n)
+    fresh.resize(n)
+    for s in range(n):
+        todo[s] = s
+    while round < length and not todo.empty():
+        round += 1
+        known.clear()
+        changed.clear()
+        for s in todo:
+            looked[block[s]] += 1
+            kept[block[s]] = 0
+        for s in todo:
+            # the states that were not looked at go on as they were; if there are none, the first group does
+            b = block[s]
+            write_signature(dfa, s, block, signature)
+            signatures += 1
+            if signatures % SIGNATURES_PER_CHECK == 0:
+                with gil:
+                    check_time(deadline, seconds)
+            k = look_up(known, signature, 0) - 1
+            if k < 0:
+                if looked[b] == size[b] and not kept[b]:
+                    kept[b] = 1
+                    k = b
+                else:
+                    k = blocks
+                    blocks += 1
+                    size.push_back(0)
+                    looked.push_back(0)
+                    kept.push_back(1)
+                enter(known, signature, k + 1)
+            fresh[s] = k
+        for s in todo:
+            looked[block[s]] = 0
+        for s in todo:
+            if fresh[s] != block[s]:
+                size[block[s]] -= 1
+                size[fresh[s]] += 1
+                block[s] = fresh[s]
+                changed.push_back(s)
+        todo.clear()
+        for s in changed:
+            for k in range(first[s], first[s + 1]):
+                if not queued[into[k]]:
+                    queued[into[k]] = 1
+                    todo.push_back(into[k])
+        for s in todo:
+            queued[s] = 0
+    return blocks
+
+
+# ------------------------------------------------------------------------------------------------
+# All configurations of a grammar as one automaton, and the smallest automaton of the same language.
+#
+# A configuration of a grammar whose rules do not nest in themselves is a state of a deterministic automaton
+# already: its steps are interned, and there are finitely many. They are visited breadth first. What cannot
+# reach the end of a text is left out, states of equal languages are joined, and edges become ranges of bytes.
+# ------------------------------------------------------------------------------------------------
+
+
+cdef enum:
+    CHECK_EVERY = 256       # configurations between two looks at memory, time and signals
+    BYTES_PER_TRANSITION = 44   # of the partitions and lists that joining equal states takes
+
+
+cdef class Exploration:
+    """The configurations that were reached, as states by the order of visits, and what leads where."""
+
+    cdef ConfigSpace space
+    cdef vector[int32_t] number         # configuration -> state, or NO_STATE
+    cdef vector[int32_t] configs        # state -> configuration
+    cdef vector[int32_t] map_of         # state -> the byte classes of its row
+    cdef vector[size_t] row             # state -> its row in targets, byte classes first; and the end
+    cdef vector[int32_t] targets
+    cdef object memory
+    cdef double deadline
+    cdef double seconds
+
+    def __cinit__(self, ConfigSpace space, memory, double seconds):
+        self.space = space
+        self.memory = memory
+        self.seconds = seconds
+        self.deadline = monotonic() + seconds
+
+    cdef int32_t state_of(self, int32_t config) except ID_FAILED:
+        if config == DEAD:
+            return NO_STATE
+        if <size_t>config >= self.number.size():
+            self.number.resize(<size_t>config + 1 + self.number.size(), NO_STATE)
+        if self.number[config] == NO_STATE:
+            self.number[config] = <int32_t>self.configs.size()
+            self.configs.push_back(config)
+        return self.number[config]
+
+    cdef size_t nbytes(self) noexcept:
+        cdef size_t held = 4 * (self.number.size() + self.configs.size() + self.map_of.size())
+        held += 4 * self.targets.size() + 8 * self.row.size()
+        return held + self.space.nbytes() + self.space.terms.nbytes()
+
+    cdef int check(self, size_t done) except FAILED:
+        """Look at signals, time and memory. Raises: FsmBudgetError, BudgetError."""
+        cdef size_t held = self.nbytes(), states = self.configs.size()
+        PyErr_CheckSignals()
+        with nogil:
+            pass    # other threads may run
+        if held > self.memory:
+            raise FsmBudgetError(
+                self.memory, held * states // max(done, 1), states, "the finite automaton does not fit"
+            )
+        if monotonic() > self.deadline:
+            raise BudgetError("max_seconds", self.seconds, "seconds to build the finite automaton")
+        return 0
+
+    cdef int visit_all(self, int32_t start, list symbols) except FAILED:
+        """Visit what can be reached. ``symbols``: the classes of tokens that each special symbol is in."""
+        cdef size_t done = 0
+        cdef int32_t config, next, other, k, map, count
+        self.state_of(start)
+        while done < self.configs.size():
+            if done % CHECK_EVERY == 0:
+                self.check(done)
+            config = self.configs[done]
+            self.row.push_back(self.targets.size())
+            self.space.step(config, 0)
+            if self.space.configs[config].row == NEVER_A_ROW:
+                raise FsmError("a text that is captured must be kept, which no finite automaton does")
+            map = self.space.configs[config].map
+            count = self.space.terms.classes.maps[map].count
+            self.map_of.push_back(map)
+            for k in range(count):
+                next = self.space.step(config, self.space.terms.classes.maps[map].byte_of[k])
+                self.targets.push_back(self.state_of(next))
+            for classes in symbols:
+                next = DEAD
+                for k in classes:
+                    other = self.space.step(config, TOKENS + k)
+                    next = self.space.union_of(next, other)
+                self.targets.push_back(self.state_of(next))
+            done += 1
+        self.row.push_back(self.targets.size())
+        self.check(done)
+        return 0
+
+    cdef int32_t shared_map(self) except FAILED:
+        """Return the coarsest byte classes that tell apart all that any row tells apart."""
+        cdef int32_t shared = MAP_ONE, last = UNKNOWN
+        cdef size_t s
+        for s in range(self.map_of.size()):
+            if self.map_of[s] != last:
+                last = self.map_of[s]
+                shared = self.space.terms.classes.map_meet(shared, last)
+        return shared
+
+    cdef int find_useful(self, vector[uint8_t]& useful, int32_t specials) except FAILED:
+        """Find the states from which an accepting one can be reached."""
+        cdef size_t n = self.configs.size(), s, i
+        cdef vector[size_t] first
+        cdef vector[int32_t] into, todo
+        cdef int32_t t
+        refill(first, n + 1, 0)
+        for i in range(self.targets.size()):
+            if self.targets[i] != NO_STATE:
+                first[self.targets[i] + 1] += 1
+        for s in range(n):
+            first[s + 1] += first[s]
+        into.resize(first[n])
+        for s in range(n):
+            for i in range(self.row[s], self.row[s + 1]):
+                t = self.targets[i]
+                if t != NO_STATE:
+                    into[first[t]] = <int32_t>s
+                    first[t] += 1
+        # filling in has moved each beginning to the next one
+        for s in range(n, 0, -1):
+            first[s] = first[s - 1]
+        first[0] = 0
+        refill(useful, n, 0)
+        for s in range(n):
+            if self.space.configs[self.configs[s]].accepting:
+                useful[s] = 1
+                todo.push_back(<int32_t>s)
+        while not todo.empty():
+            t = todo.back()
+            todo.pop_back()
+            for i in range(first[t], first[t + 1]):
+                if not useful[into[i]]:
+                    useful[into[i]] = 1
+                    todo.push_back(into[i])
+        return 0
+
+    cdef Dfa minimal(self, int32_t specials):
+        """Return the minimal automaton, or None if there is no text at all."""
+        cdef size_t n = self.configs.size(), s, i, transitions = 0
+        cdef int32_t shared = self.shared_map()
+        cdef ByteClasses classes = self.space.terms.classes
+        cdef int32_t count = classes.maps[shared].count
+        cdef int32_t k, t, own, useful_count = 0
+        cdef vector[uint8_t] useful, accepting
+        cdef vector[int32_t] renamed, tail, label, head
+        cdef Partition blocks = Partition(), cords = Partition()
+        self.find_useful(useful, specials)
+        if not useful[0]:
+            return None
+        refill(renamed, n, NO_STATE)
+        for s in range(n):
+            if useful[s]:
+                renamed[s] = useful_count
+                useful_count += 1
+                accepting.push_back(self.space.configs[self.configs[s]].accepting)
+        for s in range(n):
+            if not useful[s]:
+                continue
+            if s % CHECK_EVERY == 0 and self.nbytes() + BYTES_PER_TRANSITION * tail.size() > self.memory:
+                transitions = (self.nbytes() + BYTES_PER_TRANSITION * tail.size()) * n // max(s, 1)
+                raise FsmBudgetError(self.memory, transitions, n, "the finite automaton does not fit")
+            own = self.map_of[s]
+            for k in range(count + specials):
+                if k < count:
+                    i = self.row[s] + classes.maps[own].of[classes.maps[shared].byte_of[k]]
+                else:
+                    i = self.row[s] + classes.maps[own].count + (k - count)
+                t = self.targets[i]
+                if t != NO_STATE and useful[t]:
+                    tail.push_back(renamed[s])
+                    label.push_back(k)
+                    head.push_back(renamed[t])
+        with nogil:
+            merge_states(blocks, cords, accepting, tail, label, head, count + specials)
+        return self.quotient(blocks, accepting, tail, label, head, shared, specials)
+
+    cdef Dfa quotient(
+        self,
+        Partition blocks,
+        const vector[uint8_t]& accepting,
+        const vector[int32_t]& tail,
+        const vector[int32_t]& label,
+        const vector[int32_t]& head,
+        int32_t shared,
+        int32_t specials,
+    ):
+        """Write down the automaton of the blocks, numbered breadth first. Transitions are sorted by tail."""
+        cdef Dfa dfa = Dfa.__new__(Dfa)
+        cdef ByteClasses classes = self.space.terms.classes
+        cdef int32_t n = blocks.sets, s, t, k, byte, count = classes.maps[shared].count
+        cdef size_t i
+        cdef vector[int32_t] first, number, order, row
+        refill(first, accepting.size() + 1, 0)
+        for i in range(tail.size()):
+            first[tail[i] + 1] += 1
+        for i in range(accepting.size()):
+            first[i + 1] += first[i]
+        refill(number, n, NO_STATE)
+        number[blocks.set_of[0]] = 0
+        order.push_back(0)
+        dfa.specials = specials
+        dfa.states = n
+        dfa.first.push_back(0)
+        s = 0
+        while s < <int32_t>order.size():
+            t = order[s]        # any state of the block will do
+            dfa.accepting.push_back(accepting[t])
+            refill(row, count + specials, NO_STATE)
+            for i in range(first[t], first[t + 1]):
+                row[label[i]] = head[i]
+            for byte in range(TOKENS):
+                self.name_target(row, classes.maps[shared].of[byte], blocks, number, order)
+                t = row[classes.maps[shared].of[byte]]
+                if t == NO_STATE:
+                    continue
+                t = number[blocks.set_of[t]]
+                k = <int32_t>dfa.target.size() - 1
+                if k >= dfa.first[s] and dfa.high[k] == byte - 1 and dfa.target[k] == t:
+                    dfa.high[k] = <uint8_t>byte
+                else:
+                    dfa.low.push_back(<uint8_t>byte)
+                    dfa.high.push_back(<uint8_t>byte)
+                    dfa.target.push_back(t)
+            for k in range(specials):
+                self.name_target(row, count + k, blocks, number, order)
+                t = row[count + k]
+                if t != NO_STATE:
+                    t = number[blocks.set_of[t]]
+                dfa.special.push_back(t)
+            dfa.first.push_back(<int32_t>dfa.target.size())
+            s += 1
+        return dfa
+
+    cdef int name_target(
+        self,
+        vector[int32_t]& row,
+        int32_t k,
+        Partition blocks,
+        vector[int32_t]& number,
+        vector[int32_t]& order,
+    ) except FAILED:
+        """Number the block that a row leads to, if it is met for the first time."""
+        cdef int32_t t = row[k]
+        if t != NO_STATE and number[blocks.set_of[t]] == NO_STATE:
+            number[blocks.set_of[t]] = <int32_t>order.size()
+            order.push_back(t)
+
+
+def explore(automaton, list symbols, memory, double seconds):
+    """Return the minimal automaton of a grammar, and how many states it had before equal ones were joined.
+
+    ``symbols``: the classes of tokens that each special symbol is in. ``memory``: bytes that building may
+    take. ``seconds``: after which it is given up. Hold the lock of the automaton's store.
+    Returns: (Dfa, or None if there is no text; states before).
+    Raises: FsmBudgetError, BudgetError.
+    Cost: a step of the pushdown engine per state and byte class, then O(m log m) for m transitions.
+    """
+    cdef ConfigSpace space
+    cdef Exploration found
+    limits = automaton.store.limits
+    space = ConfigSpace(
+        automaton.store.terms, automaton.store.semantics, False, limits.max_configurations, limits.max_members
+    )
+    found = Exploration(space, memory, seconds)
+    found.visit_all(space.closed(automaton.lowered.start, BOTTOM, automaton.start_state), symbols)
+    return found.minimal(<int32_t>len(symbols)), found.configs.size()

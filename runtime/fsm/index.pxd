@@ -1,10 +1,12 @@
-# The tokens that each state of an automaton allows. See index.pyx.
-from libc.stdint cimport int32_t, uint8_t, uint32_t, uint64_t
+# The tokens that each state of an automaton allows.
+from libc.stdint cimport int32_t, uint32_t, uint64_t, uint8_t
 from libcpp.unordered_map cimport unordered_map
 from libcpp.vector cimport vector
 
+from stackmask.pda.forced cimport Crossings
+from stackmask.pda.ids cimport FAILED, ID_FAILED
 from stackmask.pda.vocabulary.token_bytes cimport TokenBytes
-from stackmask.runtime.fsm.dfa cimport Dfa
+from stackmask.runtime.fsm.dfa cimport Dfa, Paths
 
 
 cdef class TokenIndex:
@@ -23,15 +25,23 @@ cdef class TokenIndex:
     cdef unordered_map[uint64_t, int32_t] known     # hash of a row -> 1 + the last row; to build
     cdef vector[int32_t] same_hash      # row -> the one before it of the same hash, or -1
 
-    cdef int32_t intern_row(self, const vector[uint32_t]& bits, int32_t count) except -1 nogil
+    cdef int32_t intern_row(self, const vector[uint32_t]& bits, int32_t count) except FAILED nogil
     cdef void write_row(self, int32_t row, uint32_t* out) noexcept nogil
     cdef inline const uint32_t* bits_of(self, int32_t row) noexcept nogil:
         return self.words.data() + <size_t>self.offset[row] * <size_t>self.width
 
     cdef int check_budget(
         self, int32_t done, int32_t blocks, memory, double deadline, double seconds
-    ) except -1
-    cdef int add_specials(self, int32_t state, special_ids) except -1
+    ) except FAILED
+    cdef int add_specials(self, int32_t state, special_ids) except FAILED
     cdef int32_t after_text(self, int32_t state, int32_t token) noexcept nogil
-    cdef int32_t after_token(self, int32_t state, int32_t token) except -2
-    cdef int check(self) except -1
+    cdef int32_t after_token(self, int32_t state, int32_t token) except ID_FAILED
+    cdef int check(self) except FAILED
+
+
+# Forced runs of an automaton.
+
+cdef class FsmRuns(Crossings):
+    cdef Dfa dfa
+    cdef Paths paths
+    cdef dict token_of                  # special symbol -> its token if that is the only one

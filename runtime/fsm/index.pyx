@@ -8,15 +8,16 @@ ids. Where a token leads is the automaton run over its bytes: that is a few load
 
 cimport cython
 from cpython.exc cimport PyErr_CheckSignals
-from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
+from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t, uint8_t
 from libc.string cimport memcmp, memcpy, memset
 from libcpp.vector cimport vector
 
+from stackmask.pda.forced cimport RUN_BRANCH, RUN_FINAL, RUN_LONG, RUN_TOKEN
+from stackmask.pda.ids cimport FAILED, ID_FAILED
 from stackmask.pda.memory.byte_sets cimport lowest_bit
 from stackmask.pda.memory.checked_vectors cimport enter, look_up, refill
 from stackmask.pda.vocabulary.token_trie cimport Trie
-from stackmask.runtime.fsm.dfa cimport NO_STATE, Dfa, copied, fill_bytes, fill_ints
-from stackmask.runtime.fsm.lookahead cimport find_alike
+from stackmask.runtime.fsm.dfa cimport NO_STATE, Dfa, copied, fill_bytes, fill_ints, find_alike
 
 from time import monotonic
 
@@ -25,13 +26,14 @@ import numpy as np
 from stackmask.pda.errors import BudgetError
 from stackmask.runtime.fsm.errors import FsmBudgetError, FsmError, FsmFileError
 
+
 cdef enum:
     SLOTS = 1024        # rows of the automaton that a walk keeps at hand, a power of two
     CHECK_EVERY = 32    # walks between two looks at memory, time and signals
     DENSE_SHARE = 2     # a row is sparse if its gaps take less than a half of its bits
 
 
-cdef int fill_words(vector[uint32_t]& out, array) except -1:
+cdef int fill_words(vector[uint32_t]& out, array) except FAILED:
     cdef const uint32_t[::1] view = np.ascontiguousarray(array, np.uint32)
     cdef Py_ssize_t i
     out.resize(view.shape[0])
@@ -115,7 +117,7 @@ cdef class TokenIndex:
 
     cdef int check_budget(
         self, int32_t done, int32_t blocks, memory, double deadline, double seconds
-    ) except -1:
+    ) except FAILED:
         """Look at signals, time and memory in the middle of building."""
         PyErr_CheckSignals()
         held = self.nbytes
@@ -125,7 +127,7 @@ cdef class TokenIndex:
         if monotonic() > deadline:
             raise BudgetError("max_seconds", seconds, "seconds to build the token index")
 
-    cdef int add_specials(self, int32_t state, special_ids) except -1:
+    cdef int add_specials(self, int32_t state, special_ids) except FAILED:
         """Give a state a row with the special tokens that may come there, if there are any."""
         cdef vector[uint32_t] bits
         cdef int32_t k, token, next, count = self.count[self.row_of[state]]
@@ -152,7 +154,7 @@ cdef class TokenIndex:
             self.row_of[state] = self.intern_row(bits, count)
         return 0
 
-    cdef int32_t intern_row(self, const vector[uint32_t]& bits, int32_t count) except -1 nogil:
+    cdef int32_t intern_row(self, const vector[uint32_t]& bits, int32_t count) except FAILED nogil:
         """Return the number of the row with these tokens."""
         cdef vector[uint8_t] coded
         cdef uint64_t h = <uint64_t>0x9E3779B97F4A7C15
@@ -235,7 +237,7 @@ cdef class TokenIndex:
                 break
         return state
 
-    cdef int32_t after_token(self, int32_t state, int32_t token) except -2:
+    cdef int32_t after_token(self, int32_t state, int32_t token) except ID_FAILED:
         """Return where a token leads, as text or as a special token, or NO_STATE."""
         cdef int32_t next = self.after_text(state, token)
         if next == NO_STATE and self.dfa.specials:  # mutant: fsm-special
@@ -325,7 +327,7 @@ cdef class TokenIndex:
         index.check()
         return index
 
-    cdef int check(self) except -1:
+    cdef int check(self) except FAILED:
         """Check that no row lies outside of the arrays or holds what is no token. Raises: FsmFileError."""
         cdef size_t rows = self.count.size(), at
         cdef int32_t row, shift, tail = self.size & 31
@@ -366,7 +368,7 @@ cdef class TokenIndex:
 
 cdef int32_t walk_tokens(
     Dfa dfa, Trie trie, int32_t state, Walk* walk, vector[uint32_t]& bits
-) except -1 nogil:
+) except FAILED nogil:
     """Set the bits of the tokens that may come next in a state; return how many they are."""
     cdef int32_t node = 1, nodes = trie.nodes, count = 0, depth, slot, k, next, token
     cdef int32_t mask = <int32_t>walk.holds.size() - 1
@@ -401,3 +403,70 @@ cdef void write_targets(Dfa dfa, int32_t state, int32_t* row) noexcept nogil:
     for e in range(dfa.first[state], dfa.first[state + 1]):
         for byte in range(dfa.low[e], dfa.high[e] + 1):
             row[byte] = dfa.target[e]
+
+
+# ------------------------------------------------------------------------------------------------
+# Forced runs of an automaton, in the terms of the pushdown engine's, for the same planner.
+#
+# Place n is state n - 1: a planner takes place 0 for one where nothing may come.
+# ------------------------------------------------------------------------------------------------
+
+
+cdef enum:
+    MAX_RUN = 65_536        # bytes of one run, as in the pushdown engine; the rest is a run of its own
+
+
+@cython.final
+cdef class FsmRuns(Crossings):
+    """The forced runs of an automaton. Holds nothing but a look at it."""
+
+    def __cinit__(self, TokenIndex index not None, Paths paths not None, Trie trie not None):
+        self.dfa = index.dfa
+        self.paths = paths
+        self.token_of = {}
+        for symbol, ids in enumerate(index.special_ids()):
+            if len(ids) == 1:
+                self.token_of[symbol] = ids[0]
+        self.set_trie(trie)
+
+    cdef int32_t follow(self, int32_t config, uint8_t byte) except ID_FAILED nogil:
+        # NO_STATE is -1
+        return self.dfa.step(config - 1, byte) + 1
+
+    def run(self, int32_t place):
+        """Return (bytes, how many of them are whole characters, kind, token, next place).
+
+        As ``ForcedRuns.run``. Cost: a look at the merged path of the state.
+        """
+        cdef int32_t state = place - 1, end, k, e, next, symbol = -1, symbols = 0, after = NO_STATE
+        cdef Py_ssize_t whole
+        cdef int kind = RUN_BRANCH
+        cdef bytes text
+        text, end = self.paths.jump(state)
+        if len(text) > MAX_RUN:
+            text = text[:MAX_RUN]
+            end = <int32_t>self.after(place, text) - 1
+            kind = RUN_LONG
+        else:
+            for k in range(self.dfa.specials):
+                next = self.dfa.special[<size_t>end * self.dfa.specials + k]
+                if next != NO_STATE:
+                    symbol, after = k, next
+                    symbols += 1
+            if self.dfa.first[end] == self.dfa.first[end + 1]:
+                if self.dfa.accepting[end]:
+                    kind = RUN_BRANCH if symbols else RUN_FINAL
+                elif symbols == 1 and symbol in self.token_of:
+                    kind = RUN_TOKEN
+        whole = len(text)
+        if whole and text[whole - 1] >= 0x80:
+            for e in range(self.dfa.first[end], self.dfa.first[end + 1]):
+                if self.dfa.low[e] < 0xC0 and self.dfa.high[e] >= 0x80:
+                    # the last character goes on
+                    while whole and text[whole - 1] & 0xC0 == 0x80:
+                        whole -= 1
+                    whole = max(whole - 1, 0)
+                    break
+        if kind == RUN_TOKEN:
+            return text, whole, kind, self.token_of[symbol], after + 1
+        return text, whole, kind, -1, end + 1

@@ -2,11 +2,10 @@
 from libc.stdint cimport int32_t
 from libcpp.vector cimport vector
 
+from stackmask.pda.ids cimport FAILED
 from stackmask.runtime.fsm.dfa cimport Dfa
-from stackmask.runtime.fsm.index cimport TokenIndex
-from stackmask.runtime.fsm.runs cimport FsmRuns
-from stackmask.runtime.jump_forward.jump_forward_calls cimport JumpCalls
-from stackmask.runtime.jump_forward.token_history cimport TokenHistory
+from stackmask.runtime.fsm.index cimport FsmRuns, TokenIndex
+from stackmask.runtime.jump_forward.token_history cimport JumpCalls, TokenHistory
 
 
 cdef class FsmMatcher(JumpCalls):
@@ -20,6 +19,6 @@ cdef class FsmMatcher(JumpCalls):
     cdef bint terminated
     cdef object refused                 # the last refusal: (state, bytes accepted, token or text)
 
-    cdef int reserve(self) except -1
+    cdef int reserve(self) except FAILED
     cdef int32_t here(self) noexcept
     cdef void keep(self, size_t places) noexcept

@@ -2,7 +2,7 @@ from collections.abc import Sequence
 from typing import NoReturn, final, overload
 
 from stackmask.runtime.fsm.compiling import CompiledFsm
-from stackmask.runtime.jump_forward.jump_forward_calls import JumpCalls
+from stackmask.runtime.jump_forward.token_history import JumpCalls
 from stackmask.runtime.matching.matcher import Bitmask
 from stackmask.runtime.matching.row_references import MaskRows
 

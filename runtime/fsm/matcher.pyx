@@ -2,12 +2,13 @@
 """The matcher over an automaton and its token index; the pushdown matcher can be asked the same."""
 
 cimport cython
-from libc.stdint cimport int32_t, uint8_t, uint32_t
+from libc.stdint cimport int32_t, uint32_t, uint8_t
 from libc.string cimport memset
 
+from stackmask.pda.ids cimport FAILED
 from stackmask.pda.memory.checked_vectors cimport copy_items, make_room
 from stackmask.runtime.fsm.dfa cimport NO_STATE
-from stackmask.runtime.jump_forward.jump_forward_calls cimport JumpCalls
+from stackmask.runtime.jump_forward.token_history cimport JumpCalls, TokenHistory
 from stackmask.runtime.matching.mask_buffer cimport (
     Rows,
     as_id,
@@ -17,7 +18,6 @@ from stackmask.runtime.matching.mask_buffer cimport (
     open_rows,
     row_of,
 )
-from stackmask.runtime.jump_forward.token_history cimport TokenHistory
 
 import numpy as np
 
@@ -117,7 +117,7 @@ cdef class FsmMatcher(JumpCalls):
         self.refused = None
         return True
 
-    cdef int reserve(self) except -1:
+    cdef int reserve(self) except FAILED:
         """Make room for one accept call: where there is no memory for it, nothing has changed."""
         make_room(self.history)
         self.tokens.reserve()
@@ -302,7 +302,7 @@ cdef class FsmMatcher(JumpCalls):
             return self.compiled._planner.plan(encoder, self.history.back() + 1, self.tokens, prompt > 0)
 
 
-cdef int fill_row(FsmMatcher matcher, int32_t state, uint32_t* words) except -1:
+cdef int fill_row(FsmMatcher matcher, int32_t state, uint32_t* words) except FAILED:
     """Write the mask of a state; NO_STATE allows nothing."""
     cdef int32_t token
     if state == NO_STATE:

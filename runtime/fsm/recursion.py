@@ -6,8 +6,7 @@ from collections.abc import Iterator
 
 from stackmask.grammar import ir
 from stackmask.grammar.ir import Expr, Rule, RuleRef, RuleSet
-from stackmask.grammar.ir.build import rewrite
-from stackmask.grammar.ir.strongly_connected import components
+from stackmask.grammar.ir.build import components, rewrite
 from stackmask.grammar.normalize.graph import cycle_through, references
 from stackmask.runtime.fsm.errors import FsmError
 

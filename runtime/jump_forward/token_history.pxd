@@ -1,6 +1,7 @@
 from libc.stdint cimport int32_t
 from libcpp.vector cimport vector
 
+from stackmask.pda.ids cimport FAILED
 from stackmask.pda.vocabulary.token_bytes cimport TokenBytes
 
 
@@ -11,8 +12,14 @@ cdef class TokenHistory:
     cdef list pieces                    # the text that each of them took
 
     cdef TokenHistory copy(self)
-    cdef int reserve(self) except -1
-    cdef int push_text(self, bytes text) except -1
+    cdef int reserve(self) except FAILED
+    cdef int push_text(self, bytes text) except FAILED
     cdef void keep(self, size_t calls) noexcept
     cdef bint has_text(self) noexcept
     cdef size_t first(self) noexcept
+
+
+# The calls about forced text.
+
+cdef class JumpCalls:
+    cdef object find_plan(self, object context_ids)

@@ -20,7 +20,7 @@ from stackmask.runtime.kernels.bitmask import bitmask_shape
 from stackmask.runtime.kernels.errors import BitmaskError
 from stackmask.runtime.kernels.sampling import MaskedSampler, SampledTokens
 from stackmask.runtime.kernels.transfers import SendStream, StagingBuffers, StepBuffers
-from stackmask.runtime.matching.table_entries import copy_row, fill_entries
+from stackmask.runtime.matching.row_references import copy_row, fill_entries
 
 if TYPE_CHECKING:
     from stackmask.runtime.matching.matcher import Matcher
@@ -172,7 +172,7 @@ class DeviceMaskTable:
                     for row in mask.rows
                 ]
             if None not in slots:
-                return [*slots, *[NONE] * (ENTRY_ROWS - len(slots)), *mask.tokens]  # type: ignore[list-item]
+                return [*slots, *[NONE] * (ENTRY_ROWS - len(slots)), *mask.tokens]
             # the engine has dropped its masks in between: name it anew
 
     def _slot(self, key: Any, source: Any, matcher: Matcher, epoch: int, row: int) -> int | None:

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeVar, final
 
 from stackmask.runtime.kernels.errors import BitmaskError
-from stackmask.runtime.matching.batch import fill_next_token_bitmask
+from stackmask.runtime.matching.step import fill_next_token_bitmask
 
 if TYPE_CHECKING:
     from stackmask.runtime.matching.matcher import Matcher

@@ -6,17 +6,16 @@ from libc.string cimport memset
 
 from stackmask.pda.completion.budget_masks cimport BudgetMasks
 from stackmask.pda.completion.completions cimport NOT_FOUND, Completions
-from stackmask.pda.ids cimport NO_TOKEN, TokenId
+from stackmask.pda.ids cimport FAILED, NO_TOKEN, TokenId
 from stackmask.pda.memory.work_meter cimport WorkMeter
 from stackmask.pda.stack.configurations cimport ConfigSpace
-from stackmask.runtime.matching.matcher cimport Matcher, fill_row, tools_of
-from stackmask.runtime.matching.moving cimport enter
+from stackmask.runtime.matching.matcher cimport Matcher
 
 import warnings
 from dataclasses import dataclass
 from operator import index
 
-from stackmask.pda.completion.term_costs import TermCosts
+from stackmask.pda.completion.estimates import TermCosts
 from stackmask.pda.errors import BudgetError
 from stackmask.runtime.matching.mask_buffer import MatcherError
 
@@ -64,7 +63,7 @@ cdef BudgetMasks masks_of(Matcher matcher):
     cdef Completions completions
     budgets = matcher.compiled._budgets
     if budgets is None or not budgets.belongs_to(matcher.family):
-        budgets = tools_of(matcher).budgets
+        budgets = matcher.family_tools().budgets
     if budgets is None or not budgets.belongs_to(matcher.family):
         store = matcher.automaton.store
         costs = store.costs
@@ -86,7 +85,7 @@ cdef BudgetMasks masks_of(Matcher matcher):
     return (<FamilyBudgets>budgets).masks
 
 
-cdef int as_budget(object budget) except -1:
+cdef int as_budget(object budget) except FAILED:
     """Return a budget as a number of tokens. Raises: MatcherError if it is none."""
     try:
         tokens = index(budget)
@@ -137,12 +136,12 @@ def fill_within(Matcher matcher not None, budget, uintptr_t address):
         cut_row(matcher, masks, left, words)
 
 
-cdef int cut_row(Matcher matcher, BudgetMasks masks, int32_t left, uint32_t* words) except -1:
+cdef int cut_row(Matcher matcher, BudgetMasks masks, int32_t left, uint32_t* words) except FAILED:
     """Write the mask at the place of a matcher under a budget of ``left`` tokens."""
     cdef int32_t config = matcher.history.back(), needed
     cdef int32_t room = left - 1 - stop_tokens(matcher)
     if masks.spares_all(config, room):
-        fill_row(matcher, config, False, words)
+        matcher.fill_row(config, False, words)
         return 0
     if room >= 0 and masks.restore(config, room, words):
         return 0
@@ -155,7 +154,7 @@ cdef int cut_row(Matcher matcher, BudgetMasks masks, int32_t left, uint32_t* wor
                 "give a larger budget from the start",
                 needed,
             )
-    fill_row(matcher, config, False, words)
+    matcher.fill_row(config, False, words)
     masks.cut(config, max(room, -1), words)
     if matcher.family.configs[config].accepting:
         allow_stops(matcher, words)
@@ -164,14 +163,14 @@ cdef int cut_row(Matcher matcher, BudgetMasks masks, int32_t left, uint32_t* wor
     return 0
 
 
-cdef bint ends_within(Matcher matcher, BudgetMasks masks, int32_t left) except -1:
+cdef bint ends_within(Matcher matcher, BudgetMasks masks, int32_t left) except FAILED:
     """Tell whether an end within so many tokens is known, or found by a search for the shortest text."""
     cdef int32_t steps = NOT_FOUND, config = matcher.history.back()
     left -= stop_tokens(matcher)
     return masks.completions.known(config).fewest <= left or masks.completions.few(config, &steps) <= left
 
 
-cdef bint allow_witness(Matcher matcher, BudgetMasks masks, int32_t left, uint32_t* words) except -1:
+cdef bint allow_witness(Matcher matcher, BudgetMasks masks, int32_t left, uint32_t* words) except FAILED:
     """Write a mask that allows what a shortest end begins with. False if no end in time is found."""
     cdef TokenId token
     try:
@@ -195,7 +194,7 @@ cdef void allow_stops(Matcher matcher, uint32_t* words) noexcept:
         words[matcher.stops[i] >> 5] |= <uint32_t>1 << (matcher.stops[i] & 31)
 
 
-cdef int fewest_tokens(Matcher matcher, BudgetMasks masks) except -1:
+cdef int fewest_tokens(Matcher matcher, BudgetMasks masks) except FAILED:
     """Return the fewest tokens to the end, stop token included. Raises: CompletionError."""
     cdef int32_t found = masks.completions.fewest(matcher.history.back())
     if found >= NOT_FOUND:
@@ -228,7 +227,7 @@ def can_end_within(Matcher matcher not None, budget):
     cdef bint done = False
     if matcher.terminated:
         return True
-    enter(matcher)
+    matcher.enter()
     try:
         config = matcher.history.back()
         masks = masks_of(matcher)

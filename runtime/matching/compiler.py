@@ -18,7 +18,7 @@ from stackmask.grammar.grammar import Grammar
 from stackmask.grammar.ir.dump import summary
 from stackmask.grammar.source.diagnostics import StackmaskError
 from stackmask.grammar.source.options import ELSEWHERE, ArgumentError, explains_options, whole_number
-from stackmask.pda.ahead.precompute import Precomputation
+from stackmask.pda.ahead import Precomputation
 from stackmask.pda.automaton import Automaton
 from stackmask.pda.errors import BudgetError
 from stackmask.pda.limits import Limits, check_limits

@@ -2,6 +2,8 @@
 from cpython.long cimport PyLong_AsLongAndOverflow, PyLong_CheckExact
 from libc.stdint cimport int32_t, uint32_t
 
+from stackmask.pda.ids cimport FAILED, ID_FAILED
+
 
 cdef struct Rows:
     Py_buffer view
@@ -13,13 +15,13 @@ cdef struct Rows:
 
 
 cdef object as_token(object token)
-cdef int open_rows(object mask, Rows* out) except -1
+cdef int open_rows(object mask, Rows* out) except FAILED
 cdef void close_rows(Rows* rows) noexcept
 cdef uint32_t* row_of(Rows* rows, object number, int32_t width) except NULL
 cdef uint32_t* row_at(Rows* rows, Py_ssize_t number, int32_t width) except NULL
 
 
-cdef inline int32_t as_id(object token, int32_t size) except -2:
+cdef inline int32_t as_id(object token, int32_t size) except ID_FAILED:
     """Return a token id, or -1 for an integer that is none. Raises: MatcherTypeError if it is no integer."""
     cdef int overflow = 0
     cdef long id

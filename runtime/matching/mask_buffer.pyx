@@ -15,11 +15,14 @@ from cpython.object cimport PyObject
 from libc.stdint cimport int32_t, uint32_t, uintptr_t
 from libc.string cimport memcpy
 
+from stackmask.pda.ids cimport FAILED
+
 from operator import index
 
 import numpy as np
 
 from stackmask.grammar.source.diagnostics import StackmaskError
+
 
 cdef enum:
     WRITABLE_ROWS = cnumpy.NPY_ARRAY_C_CONTIGUOUS | cnumpy.NPY_ARRAY_ALIGNED | cnumpy.NPY_ARRAY_WRITEABLE
@@ -95,7 +98,7 @@ cdef inline bint open_array(object mask, Rows* out) noexcept:
     return True
 
 
-cdef int open_rows(object mask, Rows* out) except -1:
+cdef int open_rows(object mask, Rows* out) except FAILED:
     """Look up where the rows of a mask are. Close with ``close_rows``.
 
     Raises: MatcherError if it is no mask.
@@ -141,7 +144,7 @@ cdef int open_rows(object mask, Rows* out) except -1:
     return 0
 
 
-cdef int open_tensor(object mask, Rows* out) except -1:
+cdef int open_tensor(object mask, Rows* out) except FAILED:
     """Look up where the rows of a torch tensor are. Torch is slow to ask, so it is asked little."""
     global torch_int32
     cdef uintptr_t address

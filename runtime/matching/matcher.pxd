@@ -1,12 +1,35 @@
-from libc.stdint cimport int32_t, uint32_t
+from libc.stdint cimport int32_t, uint32_t, uint8_t
 from libcpp.vector cimport vector
 
-from stackmask.pda.stack.configurations cimport ConfigSpace
-from stackmask.pda.memory.store_lock cimport StoreLock
-from stackmask.pda.memory.work_meter cimport WorkAccount
+from stackmask.pda.forced cimport ForcedRuns
+from stackmask.pda.ids cimport FAILED, ID_FAILED
 from stackmask.pda.masks.engine cimport MaskEngine
-from stackmask.runtime.jump_forward.jump_forward_calls cimport JumpCalls
-from stackmask.runtime.jump_forward.token_history cimport TokenHistory
+from stackmask.pda.memory.work_meter cimport StoreLock, WorkAccount
+from stackmask.pda.stack.configurations cimport ConfigSpace
+from stackmask.runtime.jump_forward.token_history cimport JumpCalls, TokenHistory
+
+
+# Calls of the engine that let go of the interpreter's lock when they take long. Hold the lock of the store.
+
+cdef int fill_released(
+    MaskEngine masks, ConfigSpace family, int32_t config, uint32_t* words
+) except FAILED nogil
+cdef int32_t step_token_released(
+    ConfigSpace family, int32_t config, int32_t token, const uint8_t* text, size_t length
+) except ID_FAILED nogil
+cdef Py_ssize_t step_bytes_released(
+    ConfigSpace family, int32_t* config, const uint8_t* text, Py_ssize_t length
+) except FAILED nogil
+cdef int32_t end_counted_released(ConfigSpace family, int32_t config) except ID_FAILED nogil
+cdef int32_t step_released(ConfigSpace family, int32_t config, int32_t symbol) except ID_FAILED nogil
+cdef int32_t union_released(ConfigSpace family, int32_t a, int32_t b) except ID_FAILED nogil
+cdef int32_t start_released(ConfigSpace family, int32_t state, int32_t frame, int32_t sem) except ID_FAILED nogil
+cdef tuple expected_released(ConfigSpace family, int32_t config, token_classes)
+
+
+cdef inline int32_t end_token_released(ConfigSpace family, int32_t config) except ID_FAILED nogil:
+    """Return the configuration where a token ends whose bytes led to this one."""
+    return end_counted_released(family, config) if family.graph.counts else config
 
 
 cdef enum:
@@ -35,9 +58,21 @@ cdef class Matcher(JumpCalls):
     cdef dict classes_of_token          # special token that came -> its classes; None if there are none
     cdef FamilyTools tools              # None until asked
 
+    cdef int fill_row(self, int32_t config, bint terminated, uint32_t* words) except ID_FAILED
+    cdef int32_t known_after(self, int32_t token) noexcept
+    cdef bint write_ready(self, uint32_t* words) except FAILED
+    cdef int32_t after_token(self, int32_t config, int32_t token) except ID_FAILED
+    cdef int take_step(self, int32_t next, int32_t token) except FAILED
+    cdef FamilyTools family_tools(self)
+    cdef ForcedRuns find_forced(self)
+    cdef int begin(self) except FAILED
+    cdef bint advance(self, int32_t id, object token) except FAILED
+    cdef bint advance_text(self, bytes data) except FAILED
+    cdef void keep_places(self, size_t places) noexcept
+    cdef tuple expected_at(self, int32_t config)
+    cdef int enter(self) except FAILED
+    cdef int wait_or_move(self) except FAILED
+    cdef bint move(self) except FAILED
 
-cdef int fill_row(Matcher matcher, int32_t config, bint terminated, uint32_t* words) except -3
-cdef int32_t after_token(Matcher matcher, int32_t config, int32_t token) except -3
-cdef bint advance(Matcher matcher, int32_t id, object token) except -1
-cdef FamilyTools tools_of(Matcher matcher)
+
 cdef bint is_stop(const vector[int32_t]& stops, int32_t token) noexcept

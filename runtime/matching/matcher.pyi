@@ -1,12 +1,12 @@
 from collections.abc import Sequence
-from typing import TypeAlias, final, overload
+from typing import Any, TypeAlias, final, overload
 
 import numpy as np
 import numpy.typing as npt
 import torch
 
 from stackmask.pda.memory.work_meter import WorkAccount
-from stackmask.runtime.jump_forward.jump_forward_calls import JumpCalls
+from stackmask.runtime.jump_forward.token_history import JumpCalls
 from stackmask.runtime.matching.budgets import Completion
 from stackmask.runtime.matching.compiler import CompiledGrammar
 from stackmask.runtime.matching.mask_buffer import MatcherError as MatcherError
@@ -142,4 +142,10 @@ class Matcher(JumpCalls):
 
         Forced means: one next byte, the text may not end, and no special token may come. Inside a character,
         the first bytes are the rest of it. Cost: a lookup once the place is known.
+        """
+
+    def explain(self) -> dict[str, Any]:
+        """Return what the next mask is made of: members, operands, walks and trials, by name.
+
+        For people who look for the reason of a mask or of its cost. ``configuration``: the members as text.
         """

@@ -3,21 +3,23 @@
 
 cimport cython
 from cpython.long cimport PyLong_CheckExact
-from libc.stdint cimport int32_t, uint8_t, uint32_t, uintptr_t
+from libc.stdint cimport int32_t, uint32_t, uint8_t, uintptr_t
 from libc.string cimport memset
 from libcpp.vector cimport vector
 
-from stackmask.pda.stack.configuration_table cimport DEAD, UNKNOWN
-from stackmask.pda.stack.configurations cimport ConfigSpace
+from stackmask.pda.forced cimport RUN_FINAL, ForcedRuns
+from stackmask.pda.ids cimport FAILED, ID_FAILED
+from stackmask.pda.masks.arena cimport MaskRef, is_whole
+from stackmask.pda.masks.engine cimport dump_configuration, explain_mask
 from stackmask.pda.memory.checked_vectors cimport copy_items, refill
-from stackmask.pda.forced.forced_text cimport RUN_FINAL, ForcedRuns
-from stackmask.pda.masks.shared.mask_ref cimport MaskRef, is_whole
-from stackmask.pda.stack.frames cimport BOTTOM
+from stackmask.pda.memory.clock cimport seconds, sleep_a_moment
+from stackmask.pda.memory.work_meter cimport PATIENCE
+from stackmask.pda.stack.configuration_table cimport BOTTOM, DEAD, UNKNOWN
+from stackmask.pda.stack.configurations cimport ConfigSpace
 from stackmask.pda.terms.term_store cimport TermStore
 from stackmask.pda.terms.term_table cimport TOKENS
 from stackmask.pda.vocabulary.token_bytes cimport TokenBytes
-from stackmask.runtime.jump_forward.jump_forward_calls cimport JumpCalls
-from stackmask.runtime.matching.batch cimport fill_tree
+from stackmask.runtime.jump_forward.token_history cimport JumpCalls, TokenHistory
 from stackmask.runtime.matching.mask_buffer cimport (
     Rows,
     as_id,
@@ -28,22 +30,132 @@ from stackmask.runtime.matching.mask_buffer cimport (
     row_of,
 )
 from stackmask.runtime.matching.row_references cimport fill_with_stops, name_rows
-from stackmask.runtime.jump_forward.token_history cimport TokenHistory
-from stackmask.runtime.matching.moving cimport enter
-from stackmask.runtime.matching.released cimport (
-    end_token_released,
-    expected_released,
-    start_released,
-    step_bytes_released,
-    step_released,
-    step_token_released,
-    union_released,
-)
+from stackmask.runtime.matching.step cimport fill_tree
 
 from stackmask.runtime.jump_forward.jump_forward import NOTHING, JumpPlanner, Plan, lone_tokens
 from stackmask.runtime.matching.draft_trees import parents_and_mask
 from stackmask.runtime.matching.mask_buffer import EmptyMaskError, MatcherError, MatcherTypeError, as_integer
 from stackmask.runtime.matching.row_references import MaskRows
+
+
+# ------------------------------------------------------------------------------------------------
+# Calls of the engine that let go of the interpreter's lock when they take long.
+#
+# A call begins with the interpreter's lock, since to let go of it and to take it again costs more than most
+# calls. The meter of the store lets go of it after about 200 microseconds of work: to take it
+# again may need 5 milliseconds where other threads run Python. Callers hold the lock of the
+# store, and change nothing of a matcher before the call is over.
+# ------------------------------------------------------------------------------------------------
+
+
+cdef int fill_released(
+    MaskEngine masks, ConfigSpace family, int32_t config, uint32_t* words
+) except FAILED nogil:
+    """Write the mask of a configuration. See ``MaskEngine.fill``."""
+    family.terms.meter.let_release()
+    try:
+        masks.fill(family, config, words)
+    finally:
+        family.terms.meter.reclaim()
+    return 0
+
+
+cdef int32_t step_token_released(
+    ConfigSpace family, int32_t config, int32_t token, const uint8_t* text, size_t length
+) except ID_FAILED nogil:
+    """Return the configuration after a token, or DEAD."""
+    family.terms.meter.let_release()
+    try:
+        return family.step_token(config, token, text, length)
+    finally:
+        family.terms.meter.reclaim()
+
+
+cdef int refuse_string() except FAILED with gil:
+    """Refuse text that has no tokens, where they are counted."""
+    raise MatcherError(
+        "the text may be part of one whose tokens are counted (`max_tokens`), and a string has none: "
+        "give token ids to accept_token there"
+    )
+
+
+cdef Py_ssize_t step_bytes_released(
+    ConfigSpace family, int32_t* config, const uint8_t* text, Py_ssize_t length
+) except FAILED nogil:
+    """Step by a text as far as it is allowed. Return how many bytes that is.
+
+    Raises: MatcherError where the next byte may be one of a text whose tokens are counted.
+    """
+    cdef int32_t next
+    cdef Py_ssize_t taken = 0
+    family.terms.meter.let_release()
+    try:
+        while taken < length:
+            if family.counts_tokens(config[0]):
+                refuse_string()
+            next = family.step(config[0], text[taken])
+            if next == DEAD:
+                break
+            config[0] = next
+            taken += 1
+    finally:
+        family.terms.meter.reclaim()
+    return taken
+
+
+cdef int32_t end_counted_released(ConfigSpace family, int32_t config) except ID_FAILED nogil:
+    """Do what ``end_token_released`` does where tokens are counted."""
+    family.terms.meter.let_release()
+    try:
+        return family.end_token(config)
+    finally:
+        family.terms.meter.reclaim()
+
+
+cdef int32_t step_released(ConfigSpace family, int32_t config, int32_t symbol) except ID_FAILED nogil:
+    """Return the configuration after a byte or a class of special tokens, or DEAD."""
+    family.terms.meter.let_release()
+    try:
+        return family.step(config, symbol)
+    finally:
+        family.terms.meter.reclaim()
+
+
+cdef int32_t union_released(ConfigSpace family, int32_t a, int32_t b) except ID_FAILED nogil:
+    """Return the configuration that is either of two."""
+    family.terms.meter.let_release()
+    try:
+        return family.union_of(a, b)
+    finally:
+        family.terms.meter.reclaim()
+
+
+cdef int32_t start_released(ConfigSpace family, int32_t state, int32_t frame, int32_t sem) except ID_FAILED nogil:
+    """Return the configuration of a local state before the first byte."""
+    family.terms.meter.let_release()
+    try:
+        return family.closed(state, frame, sem)
+    finally:
+        family.terms.meter.reclaim()
+
+
+cdef tuple expected_released(ConfigSpace family, int32_t config, token_classes):
+    """Return (bytes, token ids, whether the text may end) for what may come next at a configuration.
+
+    ``token_classes``: the special tokens of the grammar, {ids: number of the class}.
+    """
+    cdef int byte
+    cdef int32_t k
+    allowed = set()
+    tokens = set()
+    for byte in range(TOKENS):
+        if step_released(family, config, byte) != DEAD:
+            allowed.add(byte)
+    for ids, k in token_classes.items():
+        if step_released(family, config, TOKENS + k) != DEAD:
+            tokens.update(ids)
+    return allowed, tokens, bool(family.configs[config].accepting)
+
 
 cdef enum:
     # a family that holds more bytes than this, and than its share of the cache, takes no new matchers
@@ -51,6 +163,7 @@ cdef enum:
     SHARE = 4
     TOKEN_WORK = 100_000        # units of work that an accepted token gives back, about a millisecond
     TOKEN_MEMORY = 1024         # bytes of states that it gives back
+    MOST_REPEATED = 4096        # tokens that a matcher accepts once more in another store
 
 
 cdef bint is_stop(const vector[int32_t]& stops, int32_t token) noexcept:
@@ -61,192 +174,9 @@ cdef bint is_stop(const vector[int32_t]& stops, int32_t token) noexcept:
     return False
 
 
-cdef int fill_row(Matcher matcher, int32_t config, bint terminated, uint32_t* words) except -3:
-    """Write the mask at a configuration; nothing is allowed after the end of the text."""
-    if terminated or config == DEAD:
-        memset(words, 0, 4 * <size_t>matcher.masks.width)
-        return 0
-    return fill_with_stops(matcher.masks, matcher.family, config, matcher.stops, words)
-
-
-cdef int32_t known_after(Matcher matcher, int32_t token) noexcept:
-    """Return the configuration after a token if it is remembered, else UNKNOWN.
-
-    Needs no lock: see ``write_ready``. A token that is refused is UNKNOWN too.
-    """
-    cdef int32_t config = matcher.history.back()
-    cdef int32_t next
-    cdef TokenBytes texts = matcher.tokens.texts
-    if matcher.terminated or matcher.classes_of_token is not None:
-        return UNKNOWN
-    if matcher.family.graph.counts or matcher.lock.spoiled or token < 0 or token >= texts.size:
-        return UNKNOWN
-    next = matcher.family.remembered(config, token)
-    if next == UNKNOWN and texts.length(token) == 1:
-        next = matcher.family.table.known_step(config, texts.blob[texts.start[token]])
-    return next if next > DEAD else UNKNOWN
-
-
-cdef bint write_ready(Matcher matcher, uint32_t* words) except -1:
-    """Write the mask if it is finished, without the lock.
-
-    Nobody is inside, or another thread that let this one run: nothing is half changed then, and this only
-    reads. Return False if the mask must be made.
-    """
-    cdef int32_t config = matcher.history.back()
-    cdef MaskRef mask
-    cdef size_t i
-    if matcher.lock.spoiled or matcher.terminated or config == DEAD:
-        return False
-    mask = matcher.masks.reference(matcher.family, config)
-    if not is_whole(mask):
-        return False
-    matcher.masks.write_mask(mask, words)
-    if matcher.family.configs[config].accepting:
-        for i in range(matcher.stops.size()):
-            words[matcher.stops[i] >> 5] |= <uint32_t>1 << (matcher.stops[i] & 31)
-    return True
-
-
-cdef int32_t after_token(Matcher matcher, int32_t config, int32_t token) except -3:
-    """Return the configuration after a token, as text and as a special token; DEAD if it is neither."""
-    cdef int32_t next = DEAD, other
-    cdef size_t length = matcher.tokens.texts.length(token) if token < matcher.tokens.texts.size else 0
-    cdef const uint8_t* text
-    if matcher.classes_of_token is None:
-        next = matcher.family.remembered(config, token)
-        if next != UNKNOWN:
-            return end_token_released(matcher.family, next)
-        next = DEAD
-    if length:
-        text = matcher.tokens.texts.blob + matcher.tokens.texts.start[token]
-        next = step_token_released(matcher.family, config, token, text, length)
-    if matcher.classes_of_token is not None:
-        numbers = matcher.classes_of_token.get(token)
-        for k in matcher.automaton.find_numbers(token) if numbers is None else numbers:
-            other = step_released(matcher.family, config, TOKENS + <int32_t>k)
-            next = union_released(matcher.family, next, other)
-    return end_token_released(matcher.family, next)
-
-
-cdef int take_step(Matcher matcher, int32_t next, int32_t token) except -1:
-    """Enter an accepted token into the history."""
-    matcher.history.push_back(next)
-    matcher.tokens.taken.push_back(token)
-    matcher.refused = None
-    if matcher.account.left < matcher.account.allowance:
-        matcher.account.left = min(matcher.account.left + TOKEN_WORK, matcher.account.allowance)
-    if matcher.account.memory_left < matcher.account.memory:
-        matcher.account.memory_left = min(
-            matcher.account.memory_left + TOKEN_MEMORY, matcher.account.memory
-        )
-    return 0
-
-
 @cython.final
 cdef class FamilyTools:
     """What is made for the family of a matcher when it is asked for. A fork takes it over if it is there."""
-
-
-cdef FamilyTools tools_of(Matcher matcher):
-    if matcher.tools is None:
-        matcher.tools = FamilyTools()
-    return matcher.tools
-
-
-cdef ForcedRuns find_forced(Matcher matcher):
-    """Return the forced runs of the family, which its planner holds."""
-    cdef ForcedRuns forced
-    cdef FamilyTools tools = tools_of(matcher)
-    if tools.planner is None:
-        planner = matcher.compiled._planner
-        if planner is None or not planner.forced.belongs_to(matcher.family):
-            classes = matcher.automaton.lowered.token_classes
-            info = matcher.automaton.store.info
-            forced = ForcedRuns(matcher.family, classes, info.trie)
-            planner = JumpPlanner(forced, info.texts, info.strip_first_space)
-            if matcher.compiled._family is matcher.family:
-                matcher.compiled._planner = planner
-        tools.planner = planner
-    return tools.planner.forced
-
-
-cdef int start(Matcher matcher) except -1:
-    """Begin at the start of the grammar, in the family of its other matchers as long as that is small.
-
-    If this raises, the matcher is as before.
-    """
-    cdef ConfigSpace family
-    cdef int32_t first
-    cdef bint done = False
-    store = matcher.automaton.store
-    cdef TermStore terms = store.terms
-    limits = store.limits
-    cdef size_t most = max(SHARED_BYTES, store.cache_bytes // SHARE)
-    tokens = TokenHistory(store.info.texts)
-    matcher.lock.take(matcher.account)
-    try:
-        family = matcher.compiled._family
-        # None if there is none yet, or it is of another store, where the grammar was before
-        if family is None or family.terms is not terms or family.nbytes() > most or (
-            4 * family.configs.size() > limits.max_configurations
-        ):
-            family = ConfigSpace(
-                terms, store.semantics, False, limits.max_configurations, limits.max_members
-            )
-            store.families.add(family)
-            if matcher.compiled._kept_automaton is matcher.automaton:
-                matcher.compiled._family = family
-        first = start_released(family, matcher.automaton.lowered.start, BOTTOM, matcher.automaton.start_state)
-        refill(matcher.history, 1, first)
-        matcher.family = family
-        matcher.tokens = tokens
-        matcher.tools = None
-        matcher.terminated = False
-        done = True
-    finally:
-        matcher.lock.give(done)
-    return 0
-
-
-cdef bint advance(Matcher matcher, int32_t id, object token) except -1:
-    cdef int32_t config = matcher.history.back()
-    cdef int32_t next
-    if matcher.terminated or id < 0:
-        matcher.refused = (config, 0, token)
-        return False
-    next = after_token(matcher, config, id)
-    if next == DEAD:
-        if not (is_stop(matcher.stops, id) and matcher.family.configs[config].accepting):
-            matcher.refused = (config, 0, token)
-            return False
-        matcher.terminated = True
-        next = config
-    take_step(matcher, next, id)
-    return True
-
-
-cdef bint advance_text(Matcher matcher, bytes data) except -1:
-    cdef int32_t config = matcher.history.back()
-    cdef Py_ssize_t taken
-    if matcher.terminated:
-        matcher.refused = (config, 0, data)
-        return False
-    taken = step_bytes_released(matcher.family, &config, <const uint8_t*><char*>data, len(data))
-    if taken < len(data):
-        matcher.refused = (config, taken, data)
-        return False
-    matcher.history.push_back(config)
-    matcher.tokens.push_text(data)
-    matcher.refused = None
-    return True
-
-
-cdef void keep(Matcher matcher, size_t places) noexcept:
-    """Go back to the first places of the history."""
-    matcher.history.resize(places)
-    matcher.tokens.keep(places - 1)
-    matcher.terminated = False  # mutant: rollback-stop
 
 
 cdef object budgets():
@@ -287,7 +217,7 @@ cdef class Matcher(JumpCalls):
                 self.stops.push_back(token)
         if origin is None:
             self.account = compiled._account.begin()
-            start(self)
+            self.begin()
         else:
             self.account = origin.account
             self.family = origin.family
@@ -300,6 +230,233 @@ cdef class Matcher(JumpCalls):
         from stackmask.runtime.matching.refusal import describe_matcher
         return describe_matcher(self, self.tokens.symbols(), self.tokens.texts)
 
+    # -- parts of the calls below; the lock of the store is held -----------------------------------
+
+    cdef int fill_row(self, int32_t config, bint terminated, uint32_t* words) except ID_FAILED:
+        """Write the mask at a configuration; nothing is allowed after the end of the text."""
+        if terminated or config == DEAD:
+            memset(words, 0, 4 * <size_t>self.masks.width)
+            return 0
+        return fill_with_stops(self.masks, self.family, config, self.stops, words)
+
+    cdef int32_t known_after(self, int32_t token) noexcept:
+        """Return the configuration after a token if it is remembered, else UNKNOWN.
+
+        Needs no lock: see ``write_ready``. A token that is refused is UNKNOWN too.
+        """
+        cdef int32_t config = self.history.back()
+        cdef int32_t next
+        cdef TokenBytes texts = self.tokens.texts
+        if self.terminated or self.classes_of_token is not None:
+            return UNKNOWN
+        if self.family.graph.counts or self.lock.spoiled or token < 0 or token >= texts.size:
+            return UNKNOWN
+        next = self.family.remembered(config, token)
+        if next == UNKNOWN and texts.length(token) == 1:
+            next = self.family.table.known_step(config, texts.blob[texts.start[token]])
+        return next if next > DEAD else UNKNOWN
+
+    cdef bint write_ready(self, uint32_t* words) except FAILED:
+        """Write the mask if it is finished, without the lock.
+
+        Nobody is inside, or another thread that let this one run: nothing is half changed then, and this only
+        reads. Return False if the mask must be made.
+        """
+        cdef int32_t config = self.history.back()
+        cdef MaskRef mask
+        cdef size_t i
+        if self.lock.spoiled or self.terminated or config == DEAD:
+            return False
+        mask = self.masks.reference(self.family, config)
+        if not is_whole(mask):
+            return False
+        self.masks.write_mask(mask, words)
+        if self.family.configs[config].accepting:
+            for i in range(self.stops.size()):
+                words[self.stops[i] >> 5] |= <uint32_t>1 << (self.stops[i] & 31)
+        return True
+
+    cdef int32_t after_token(self, int32_t config, int32_t token) except ID_FAILED:
+        """Return the configuration after a token, as text and as a special token; DEAD if it is neither."""
+        cdef int32_t next = DEAD, other
+        cdef size_t length = self.tokens.texts.length(token) if token < self.tokens.texts.size else 0
+        cdef const uint8_t* text
+        if self.classes_of_token is None:
+            next = self.family.remembered(config, token)
+            if next != UNKNOWN:
+                return end_token_released(self.family, next)
+            next = DEAD
+        if length:
+            text = self.tokens.texts.blob + self.tokens.texts.start[token]
+            next = step_token_released(self.family, config, token, text, length)
+        if self.classes_of_token is not None:
+            numbers = self.classes_of_token.get(token)
+            for k in self.automaton.find_numbers(token) if numbers is None else numbers:
+                other = step_released(self.family, config, TOKENS + <int32_t>k)
+                next = union_released(self.family, next, other)
+        return end_token_released(self.family, next)
+
+    cdef int take_step(self, int32_t next, int32_t token) except FAILED:
+        """Enter an accepted token into the history."""
+        self.history.push_back(next)
+        self.tokens.taken.push_back(token)
+        self.refused = None
+        if self.account.left < self.account.allowance:
+            self.account.left = min(self.account.left + TOKEN_WORK, self.account.allowance)
+        if self.account.memory_left < self.account.memory:
+            self.account.memory_left = min(
+                self.account.memory_left + TOKEN_MEMORY, self.account.memory
+            )
+        return 0
+
+    cdef FamilyTools family_tools(self):
+        if self.tools is None:
+            self.tools = FamilyTools()
+        return self.tools
+
+    cdef ForcedRuns find_forced(self):
+        """Return the forced runs of the family, which its planner holds."""
+        cdef ForcedRuns forced
+        cdef FamilyTools tools = self.family_tools()
+        if tools.planner is None:
+            planner = self.compiled._planner
+            if planner is None or not planner.forced.belongs_to(self.family):
+                classes = self.automaton.lowered.token_classes
+                info = self.automaton.store.info
+                forced = ForcedRuns(self.family, classes, info.trie)
+                planner = JumpPlanner(forced, info.texts, info.strip_first_space)
+                if self.compiled._family is self.family:
+                    self.compiled._planner = planner
+            tools.planner = planner
+        return tools.planner.forced
+
+    cdef int begin(self) except FAILED:
+        """Begin at the start of the grammar, in the family of its other matchers as long as that is small.
+
+        If this raises, the self is as before.
+        """
+        cdef ConfigSpace family
+        cdef int32_t first
+        cdef bint done = False
+        store = self.automaton.store
+        cdef TermStore terms = store.terms
+        limits = store.limits
+        cdef size_t most = max(SHARED_BYTES, store.cache_bytes // SHARE)
+        tokens = TokenHistory(store.info.texts)
+        self.lock.take(self.account)
+        try:
+            family = self.compiled._family
+            # None if there is none yet, or it is of another store, where the grammar was before
+            if family is None or family.terms is not terms or family.nbytes() > most or (
+                4 * family.configs.size() > limits.max_configurations
+            ):
+                family = ConfigSpace(
+                    terms, store.semantics, False, limits.max_configurations, limits.max_members
+                )
+                store.families.add(family)
+                if self.compiled._kept_automaton is self.automaton:
+                    self.compiled._family = family
+            first = start_released(family, self.automaton.lowered.start, BOTTOM, self.automaton.start_state)
+            refill(self.history, 1, first)
+            self.family = family
+            self.tokens = tokens
+            self.tools = None
+            self.terminated = False
+            done = True
+        finally:
+            self.lock.give(done)
+        return 0
+
+    cdef bint advance(self, int32_t id, object token) except FAILED:
+        cdef int32_t config = self.history.back()
+        cdef int32_t next
+        if self.terminated or id < 0:
+            self.refused = (config, 0, token)
+            return False
+        next = self.after_token(config, id)
+        if next == DEAD:
+            if not (is_stop(self.stops, id) and self.family.configs[config].accepting):
+                self.refused = (config, 0, token)
+                return False
+            self.terminated = True
+            next = config
+        self.take_step(next, id)
+        return True
+
+    cdef bint advance_text(self, bytes data) except FAILED:
+        cdef int32_t config = self.history.back()
+        cdef Py_ssize_t taken
+        if self.terminated:
+            self.refused = (config, 0, data)
+            return False
+        taken = step_bytes_released(self.family, &config, <const uint8_t*><char*>data, len(data))
+        if taken < len(data):
+            self.refused = (config, taken, data)
+            return False
+        self.history.push_back(config)
+        self.tokens.push_text(data)
+        self.refused = None
+        return True
+
+    cdef void keep_places(self, size_t places) noexcept:
+        """Go back to the first places of the history."""
+        self.history.resize(places)
+        self.tokens.keep(places - 1)
+        self.terminated = False  # mutant: rollback-stop
+
+    cdef tuple expected_at(self, int32_t config):
+        """Return (bytes, token ids, whether the text may end) for what may come next at a configuration."""
+        classes = self.automaton.lowered.token_classes
+        return (set(), set(), True) if self.terminated else expected_released(self.family, config, classes)
+
+    cdef int enter(self) except FAILED:
+        """Take the lock of the store, of another one if this one lets the matcher wait too long."""
+        if self.lock.owner:
+            self.wait_or_move()
+        self.lock.take(self.account)
+        return 0
+
+    cdef int wait_or_move(self) except FAILED:
+        """Wait until the store is free. If its waits come to PATIENCE, move to a store that is not at work."""
+        cdef double begin = seconds()
+        while self.lock.is_held():
+            if self.account.patience + begin - seconds() < 0 and self.tokens.size() <= MOST_REPEATED:
+                self.account.patience = PATIENCE
+                self.move()
+                return 0
+            with nogil:
+                sleep_a_moment()
+        self.account.patience += begin - seconds()
+        return 0
+
+    cdef bint move(self) except FAILED:
+        """Begin anew in another store of the compiler, and accept the same tokens. Return False if none is free.
+
+        A request moves once, with its forks counted. Cost: compiling the grammar, and a step for each token.
+        """
+        cdef Matcher other
+        if self.account.moved or self.refused is not None or self.tokens.has_text():
+            # once is enough: a request could work on by moving to and fro. A refusal and text cannot be repeated
+            return False
+        compiled = self.compiled._compiler._aside(self.compiled, self.automaton.store)
+        if compiled is None:
+            return False
+        other = Matcher.__new__(Matcher, compiled)
+        other.account.patience = 1e9
+        for token in self.tokens.tokens():
+            if not other.accept_token(token):
+                return False
+        self.account.restart(compiled._account)  # what it did is done once more
+        self.compiled = compiled
+        self.automaton = other.automaton
+        self.classes_of_token = other.classes_of_token  # mutant: stale-numbers
+        self.masks = other.masks
+        self.lock = other.lock
+        self.family = other.family
+        self.history.swap(other.history)
+        self.tools = None
+        return True
+
     # -- following ---------------------------------------------------------------------------------
 
     def accept_token(self, token):
@@ -311,13 +468,13 @@ cdef class Matcher(JumpCalls):
         cdef int32_t id = as_id(token, self.size), next
         cdef bint accepted, done = False
         if self.lock.may_read():
-            next = known_after(self, id)
+            next = self.known_after(id)
             if next != UNKNOWN:
-                take_step(self, next, id)
+                self.take_step(next, id)
                 return True
-        enter(self)
+        self.enter()
         try:
-            accepted = advance(self, id, token)
+            accepted = self.advance(id, token)
             done = True
         finally:
             self.lock.give(done)
@@ -337,9 +494,9 @@ cdef class Matcher(JumpCalls):
             raise MatcherTypeError(
                 f"text must be str or bytes, not {type(text).__name__}: ids go to accept_token"
             )
-        enter(self)
+        self.enter()
         try:
-            accepted = advance_text(self, data)
+            accepted = self.advance_text(data)
             done = True
         finally:
             self.lock.give(done)
@@ -355,7 +512,7 @@ cdef class Matcher(JumpCalls):
         if not 0 <= count < self.history.size():
             raise MatcherError(f"cannot roll back {count} accept calls: there were {self.history.size() - 1}")
         if count:
-            keep(self, self.history.size() - <size_t>count)
+            self.keep_places(self.history.size() - <size_t>count)
         self.refused = None
 
     def fork(self):
@@ -367,9 +524,9 @@ cdef class Matcher(JumpCalls):
         self.refused = None
         self.family.terms.meter.settle()
         if 2 * self.family.configs.size() > self.automaton.store.limits.max_configurations:
-            start(self)
+            self.begin()
             return
-        keep(self, 1)
+        self.keep_places(1)
 
     def is_accepting(self):
         """Tell whether the text so far is complete: the grammar may end here."""
@@ -394,7 +551,7 @@ cdef class Matcher(JumpCalls):
         config, position, what = self.refused
         self.lock.take(self.account)
         try:
-            expected = expected_at(self, config)
+            expected = self.expected_at(config)
             done = True
         finally:
             self.lock.give(done)
@@ -407,7 +564,7 @@ cdef class Matcher(JumpCalls):
         cdef bint done = False
         self.lock.take(self.account)
         try:
-            found = expected_at(self, self.history.back())
+            found = self.expected_at(self.history.back())
             done = True
         finally:
             self.lock.give(done)
@@ -443,11 +600,11 @@ cdef class Matcher(JumpCalls):
         open_rows(mask, &rows)
         try:
             words = row_of(&rows, row, self.masks.width)
-            if budget is not None or not (self.lock.may_read() and write_ready(self, words)):
-                enter(self)
+            if budget is not None or not (self.lock.may_read() and self.write_ready(words)):
+                self.enter()
                 try:
                     if budget is None:
-                        fill_row(self, self.history.back(), self.terminated, words)
+                        self.fill_row(self.history.back(), self.terminated, words)
                     else:
                         budgets().fill_within(self, budget, <uintptr_t>words)
                     done = True
@@ -519,7 +676,7 @@ cdef class Matcher(JumpCalls):
     def shortest_completion(self):
         """Return a shortest ``Completion`` of the text so far. Raises: CompletionError if none is found."""
         cdef bint done = False
-        enter(self)
+        self.enter()
         try:
             found = budgets().find_completion(self)
             done = True
@@ -530,7 +687,7 @@ cdef class Matcher(JumpCalls):
     def needs_at_least(self):
         """Return the fewest tokens to the end of the text that are known to do, stop token included."""
         cdef bint done = False
-        enter(self)
+        self.enter()
         try:
             found = budgets().count_needed(self)
             done = True
@@ -547,7 +704,7 @@ cdef class Matcher(JumpCalls):
             return False
         self.lock.take(self.account)
         try:
-            run = find_forced(self).run(self.history.back())
+            run = self.find_forced().run(self.history.back())
             done = True
         finally:
             self.lock.give(done)
@@ -567,8 +724,8 @@ cdef class Matcher(JumpCalls):
             config = self.history.back()
             if self.history.size() == 1 and self.automaton.store.info.strip_first_space:
                 # the blank that may come first is not part of the text
-                config = find_forced(self).after(config, b" ") or config
-            text, whole, _, _, _ = find_forced(self).run(config)
+                config = self.find_forced().after(config, b" ") or config
+            text, whole, _, _, _ = self.find_forced().run(config)
             done = True
         finally:
             self.lock.give(done)
@@ -586,15 +743,26 @@ cdef class Matcher(JumpCalls):
             return Plan(0, tuple(lone_tokens(self.fork(), self.size)))
         self.lock.take(self.account)
         try:
-            find_forced(self)
+            self.find_forced()
             plan = self.tools.planner.plan(encoder, self.history.back(), self.tokens, prompt > 0)
             done = True
         finally:
             self.lock.give(done)
         return plan
 
+    # -- explanation ----------------------------------------------------------------------------------
 
-cdef tuple expected_at(Matcher matcher, int32_t config):
-    """Return (bytes, token ids, whether the text may end) for what may come next at a configuration."""
-    classes = matcher.automaton.lowered.token_classes
-    return (set(), set(), True) if matcher.terminated else expected_released(matcher.family, config, classes)
+    def explain(self):
+        """Return what the next mask is made of, as ``pda.masks.engine.explain_mask`` does.
+
+        ``configuration``: the members of the configuration, as text.
+        """
+        cdef bint done = False
+        self.lock.take(self.account)
+        try:
+            found = explain_mask(self.masks, self.family, self.history.back())
+            found["configuration"] = dump_configuration(self.family, self.history.back())
+            done = True
+        finally:
+            self.lock.give(done)
+        return found

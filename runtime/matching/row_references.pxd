@@ -1,11 +1,12 @@
-# Masks named by rows. See row_references.pyx.
+# Masks named by rows.
 from libc.stdint cimport int32_t, uint32_t
 from libcpp.vector cimport vector
 
+from stackmask.pda.ids cimport FAILED, ID_FAILED
+from stackmask.pda.masks.arena cimport MaskBits
 from stackmask.pda.masks.engine cimport MaskEngine
-from stackmask.pda.masks.shared.mask_ref cimport MaskBits
 from stackmask.pda.stack.configurations cimport ConfigSpace
-from stackmask.runtime.matching.released cimport fill_released
+from stackmask.runtime.matching.matcher cimport fill_released
 
 
 cdef object name_rows(
@@ -18,12 +19,12 @@ cdef object name_rows(
 )
 cdef bint find_flips(
     MaskBits mask, bint accepting, const vector[int32_t]& stops, Py_ssize_t most, vector[int32_t]& tokens
-) except -1
+) except FAILED
 
 
 cdef inline int fill_with_stops(
     MaskEngine store, ConfigSpace family, int32_t config, const vector[int32_t]& stops, uint32_t* words
-) except -3:
+) except ID_FAILED:
     # write the mask of a configuration, and the stop tokens where the text may end
     cdef size_t i
     fill_released(store, family, config, words)

@@ -8,7 +8,6 @@ from typing import Any
 from golden import read_cases, write_cases
 
 import stackmask as sm
-from stackmask.runtime.matching.explanation import explain
 
 FILE = Path(__file__).parent / "masks.txt"
 WORDS = ["true", "tr", '":', '", "', '"}', "  ", "12", "},", "name", "fa", "lse", "\n  "]
@@ -29,7 +28,7 @@ def dump(grammar: sm.Grammar, text: str) -> str:
     matcher = sm.Compiler(VOCABULARY).compile(grammar).matcher()
     lines = []
     for at in range(len(text) + 1):
-        found = explain(matcher)
+        found = matcher.explain()
         lines.append(f"after {text[:at]!r}: {found['walks']} walks, {found['visited_nodes']} nodes")
         lines += [f"  | {member}" for member in found["configuration"]]
         lines += sorted(map(operand_line, found["operands"]))

@@ -8,7 +8,7 @@ from golden import read_cases, write_cases
 
 import stackmask as sm
 from stackmask.pda.lowering.rules_to_terms import Lowering
-from stackmask.pda.terms.dump import dump_rules
+from stackmask.pda.terms.term_store import dump_rules
 
 FILE = Path(__file__).parent / "terms.txt"
 VOCABULARY = sm.Vocabulary(

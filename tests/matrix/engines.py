@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 import stackmask as sm
-from stackmask.pda.masks.shared import layers
+from stackmask.pda.masks import layers
 
 Masks = list[np.ndarray]
 ALL_ON, ALL_OFF, EVICTED = "all on", "all off", "evicted after every mask"

@@ -9,7 +9,7 @@ import pytest
 from matrix.corpus import Case, all_cases
 from matrix.engines import ALL_ON, EVICTED, LAYERED
 from matrix.judging import judge
-from stackmask.pda.masks.shared.layers import LAYERS
+from stackmask.pda.masks.layers import LAYERS
 
 CASES = all_cases()
 BY_NAME = {case.name: case for case in CASES}

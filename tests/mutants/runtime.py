@@ -115,7 +115,7 @@ ROWS = (
     Mutant(
         "rollback-stop",
         "runtime/matching",
-        "matcher.terminated = False",
+        "self.terminated = False",
         "pass",
         "A stop token can be taken back.",
         ("tests/exactness/test_history.py::test_rollback_of_a_stop_token",),
@@ -179,7 +179,7 @@ ROWS = (
     Mutant(
         "soft-end",
         "runtime/strings",
-        "self._length + waiting >= self._soft",
+        "self._length + self._cost(pending.item) >= pending.goal",
         "False",
         "A text that is long enough takes the shortest way to its end.",
         ("tests/runtime/strings/test_samples.py::test_recursion_ends",),

@@ -1,4 +1,4 @@
-"""Habits of the whole repository: small files, no leftovers, no paths of one machine, stubs that fit."""
+"""Habits of the whole repository: no leftovers, no paths of one machine, stubs that fit."""
 
 from __future__ import annotations
 
@@ -9,10 +9,9 @@ import re
 import types
 
 import pytest
-from repository.rooms import imported, module_of, sources
-from repository.tree import REPO, package_files, tracked_files
+from repository.rooms import imported, module_of
+from repository.tree import FACADE, REPO, package_files, tracked_files
 
-LONGEST = 600  # lines; a longer file is a drawer
 CODE = (".py", ".pyi", ".pyx", ".pxd", ".ebnf", ".lark", ".sh")
 TEXT = (*CODE, ".md", ".toml", ".txt", ".yaml", ".in", "/run")
 # put together here, or this file would name them itself
@@ -25,11 +24,6 @@ PATHS = re.compile(r"(?:^|[^A-Za-z0-9_.])/(?:work|root|home|tmp)/[A-Za-z.]")
 def texts(endings: tuple[str, ...]) -> list[tuple[str, str]]:
     found = [path for path in tracked_files() if path.endswith(endings)]
     return [(path, (REPO / path).read_text(encoding="utf-8")) for path in found]
-
-
-def test_no_file_is_a_drawer() -> None:
-    lengths = {path: text.count("\n") for path, text in texts(CODE)}
-    assert {path: lines for path, lines in lengths.items() if lines > LONGEST} == {}
 
 
 @pytest.mark.parametrize("pattern", [MARKS, PATHS], ids=["marks", "paths"])
@@ -58,11 +52,12 @@ def test_there_are_extensions() -> None:
 STUBS = [name for name in EXTENSIONS if name.removesuffix("x") + "i" in package_files()]
 
 
-def test_what_python_imports_has_a_stub() -> None:
-    """Extensions that only extensions use need none: their header says what they have."""
-    python = [path for path in sources() if path.endswith((".py", ".pyi"))]
-    used = {module for path in python for module in imported((REPO / path).read_text(encoding="utf-8"))}
+def test_what_users_import_has_a_stub() -> None:
+    """Other extensions need none: their header says what they have, and mypy takes them for untyped."""
+    public = [path for path in package_files().values() if path.startswith(f"{FACADE}/")]
+    used = {module for path in public for module in imported((REPO / path).read_text(encoding="utf-8"))}
     modules = {module_of(package_files()[name]): name for name in EXTENSIONS}
+    assert used & modules.keys()
     assert sorted(module for module in used & modules.keys() if modules[module] not in STUBS) == []
 
 

@@ -120,7 +120,7 @@ def _cases(
     def inside(literal: int) -> list[Any]:
         if abs(literal) == 1 or literal < 0:
             return [nothing]
-        return alternatives(reader, reader.node(literal), True)  # type: ignore[no-any-return]
+        return alternatives(reader, reader.node(literal), True)
 
     for part in node.parts:
         kind = part[0]

@@ -3,13 +3,15 @@
 
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_GET_SIZE
 from cpython.unicode cimport PyUnicode_DATA, PyUnicode_GET_LENGTH, PyUnicode_KIND, PyUnicode_READ
-from libc.stdint cimport int16_t, uint8_t, uint32_t
+from libc.stdint cimport int16_t, uint32_t, uint8_t
 from libc.string cimport memchr, memcmp
 from libcpp.vector cimport vector
 
+from stackmask.pda.ids cimport FAILED
 from stackmask.pda.vocabulary.token_bytes cimport TokenBytesBuilder
 
 from stackmask.runtime.vocabulary.tokenizers.byte_level import char_to_byte
+
 
 cdef enum:
     FALLBACK_LENGTH = 6  # of <0xHH>
@@ -60,7 +62,7 @@ def add_byte_level(TokenBytesBuilder builder not None, pieces):
             builder.push(text.data(), n)
 
 
-cdef int encode_utf8(object piece, vector[uint8_t]& out) except -1:
+cdef int encode_utf8(object piece, vector[uint8_t]& out) except FAILED:
     """Write a string as UTF-8, surrogates as if they were characters ("surrogatepass").
 
     Python's own conversion would leave a second copy in every string that is not ASCII.
@@ -98,7 +100,7 @@ cdef int encode_utf8(object piece, vector[uint8_t]& out) except -1:
 
 cdef int replace_all(
     vector[uint8_t]& text, vector[uint8_t]& other, const uint8_t* old, size_t n, const uint8_t* new, size_t m
-) except -1 nogil:
+) except FAILED nogil:
     """Replace every occurrence of ``old`` (not empty), from the left; ``other`` is a workplace.
 
     On UTF-8 this is the same as on characters: none begins inside another.

@@ -11,7 +11,7 @@ import pytest
 import stackmask as sm
 from stackmask.grammar import ir
 from stackmask.grammar.ir.dump import dump_expr
-from stackmask.pda.text.json_strings import json_string_value
+from stackmask.pda.text import json_string_value
 
 TOKENS: list[bytes | None] = [bytes([b]) for b in range(256)]
 TOKENS += [

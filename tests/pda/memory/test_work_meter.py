@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from stackmask.pda.errors import BudgetError, CancelledError
-from stackmask.pda.memory.store_lock import StoreLock
-from stackmask.pda.memory.work_meter import WorkAccount, WorkMeter
+from stackmask.pda.memory.work_meter import StoreLock, WorkAccount, WorkMeter
 
 
 def test_a_request_is_charged_for_its_own_calls_only() -> None:

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 import stackmask as sm
-from stackmask.runtime.fsm import explore
+from stackmask.runtime.fsm import dfa as explore
 
 VOCABULARY = sm.Vocabulary(
     [*(bytes([b]) for b in range(256)), b"((", b"))", b"()", b"aaaa", None, None, b"t"],

@@ -34,7 +34,7 @@ def test_every_public_name_is_there() -> None:
     def names(kind: type) -> set[str]:
         return {name for name in dir(kind) if not name.startswith("_")}
 
-    assert names(sm.Matcher) <= names(sm.fsm.FsmMatcher)
+    assert names(sm.Matcher) - {"explain"} <= names(sm.fsm.FsmMatcher)  # of masks that are put together
     assert names(sm.CompiledGrammar) - {"automaton", "family", "planner"} <= names(sm.fsm.CompiledFsm)
 
 

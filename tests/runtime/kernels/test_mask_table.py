@@ -77,7 +77,7 @@ def walk(matchers: list[Any], size: int, steps: int, seed: int) -> Iterator[int]
 
 def unfolded(mask: Any, source: Any) -> Any:
     """Return the words that ``MaskRows`` stands for, with the rows copied out of the engine."""
-    from stackmask.runtime.matching.table_entries import copy_row
+    from stackmask.runtime.matching.row_references import copy_row
 
     if mask.words is not None:
         return np.frombuffer(mask.words, dtype=np.int32)

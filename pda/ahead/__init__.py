@@ -1,1 +1,0 @@
-"""Masks made before the first request: all reachable local states."""

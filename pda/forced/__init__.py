@@ -1,1 +1,0 @@
-"""Forced text, and the tokens that cross its end."""

@@ -1,0 +1,261 @@
+# The memory of the masks of local states.
+from libc.stdint cimport int32_t, uint32_t, uint64_t, uint8_t
+from libc.string cimport memset
+from libcpp.pair cimport pair
+from libcpp.vector cimport vector
+
+from stackmask.pda.context.semantic_states cimport KeyText, Semantics
+from stackmask.pda.ids cimport (
+    FAILED,
+    ID_FAILED,
+    NO_REPEAT,
+    NO_ROW,
+    EntryId,
+    FilterId,
+    GuardId,
+    MaskId,
+    OperandsId,
+    PatchedId,
+    PlaceId,
+    RepeatId,
+    RowId,
+    RunId,
+    SemId,
+    SuffixesId,
+    TokenId,
+)
+from stackmask.pda.masks.layers cimport Layers
+from stackmask.pda.masks.run_tables cimport Runs
+from stackmask.pda.memory.bitmask_ops cimport copy_words
+from stackmask.pda.memory.growing_array cimport Growing
+from stackmask.pda.memory.hash_tables cimport IdTable
+from stackmask.pda.stack.configuration_table cimport Config
+from stackmask.pda.stack.configurations cimport ConfigSpace
+from stackmask.pda.terms.term_store cimport TermStore
+from stackmask.pda.vocabulary.suffix_tries cimport SuffixTries
+from stackmask.pda.vocabulary.token_trie cimport Trie
+
+
+# References to finished masks, as values that other rooms may hold.
+
+cdef enum MaskKind:
+    MASK_NONE           # nothing is remembered
+    MASK_ROW            # index: a row; see `row_of`
+    MASK_PATCHED        # index: a patched mask: a row or nothing, and the words that differ; see `patched_of`
+    MASK_OPERANDS       # index: a list of operands whose union is not remembered yet; see `operands_of`
+
+
+cdef struct MaskRef:
+    # valid under the lock of the store, until a fill that makes something
+    MaskKind kind
+    int32_t index
+
+
+cdef struct Patch:
+    int32_t word        # number of a word of 32 bits
+    uint32_t bits       # its value
+
+
+cdef struct MaskBits:
+    # the memory of a mask of kind MASK_ROW or MASK_PATCHED; valid as long as its reference
+    const uint32_t* row     # or NULL: only patched words allow tokens
+    RowId row_number        # number of that row, valid in one epoch; or NO_ROW
+    int32_t patch_count
+    const Patch* patches    # words in which the mask differs from the row
+
+
+cdef inline MaskRef mask_ref(MaskKind kind, int32_t index) noexcept nogil:
+    cdef MaskRef mask
+    mask.kind = kind
+    mask.index = index
+    return mask
+
+
+cdef inline RowId row_of(MaskRef mask) noexcept nogil:
+    return <RowId>mask.index
+
+
+cdef inline PatchedId patched_of(MaskRef mask) noexcept nogil:
+    return <PatchedId>mask.index
+
+
+cdef inline OperandsId operands_of(MaskRef mask) noexcept nogil:
+    return <OperandsId>mask.index
+
+
+cdef inline bint is_whole(MaskRef mask) noexcept nogil:
+    # whether the mask is finished: its bits are in memory
+    return mask.kind == MASK_ROW or mask.kind == MASK_PATCHED
+
+
+cdef inline MaskRef mask_of(const Config& config, int32_t epoch) noexcept nogil:
+    # the mask that a configuration remembers
+    if config.mask_epoch != epoch:
+        return mask_ref(MASK_NONE, 0)
+    return mask_ref(<MaskKind>config.mask_kind, config.mask_index)
+
+
+cdef inline void remember(Config* config, MaskRef mask, int32_t epoch) noexcept nogil:
+    config.mask_kind = <uint8_t>mask.kind
+    config.mask_index = mask.index
+    config.mask_epoch = epoch
+
+
+cdef inline void write_bits(const MaskBits* bits, int32_t width, uint32_t* words) noexcept nogil:
+    # write a mask of `width` words
+    cdef int32_t i
+    copy_words(words, bits.row, width)
+    for i in range(bits.patch_count):
+        words[bits.patches[i].word] = bits.patches[i].bits
+
+
+# What the parts of the mask machinery borrow, and the contract that they keep.
+
+cdef class MaskContext:
+    cdef TermStore terms
+    cdef Semantics semantics
+    cdef Trie trie
+    cdef int32_t width                  # words of 32 bits in a mask
+    cdef uint64_t max_bytes             # all masks are dropped when more is held
+    cdef Layers layers
+    cdef vector[vector[TokenId]] class_tokens   # token class -> ids of special tokens
+    cdef size_t class_bytes             # of these, and of the ids that the table of classes keeps
+    cdef KeyText key_text               # how keys of objects are written
+    # replaced by `renew`
+    cdef ConfigSpace space              # configurations of walks
+    cdef SuffixTries tries                   # the token trie and the suffix tries
+    cdef Runs runs
+
+    cdef int renew(self) except FAILED nogil
+
+
+cdef class MaskPart:
+    cdef MaskContext context
+    # copies of what the context has: `drop` takes the space and the runs anew, the others stay
+    cdef TermStore terms
+    cdef ConfigSpace space
+    cdef Runs runs
+    cdef MaskPart next_part             # the next one of the engine, or None
+
+    cdef int drop(self) except FAILED nogil
+    cdef size_t nbytes(self) noexcept nogil
+
+
+cdef int drop_from(MaskPart part) except FAILED nogil
+cdef size_t nbytes_from(MaskPart part) noexcept nogil
+
+
+cdef enum:
+    NO_TOKENS = 0       # the mask that allows nothing
+    NO_FILTER = 0       # all tokens pass: the first filter
+    SPARSE = 8          # a mask is dense when it has more than width / SPARSE tokens
+
+
+cdef struct Mask:
+    RowId dense             # number in rows, or NO_ROW: then sparse
+    int32_t sparse_first    # tokens allowed whatever the stack is
+    int32_t sparse_count
+    int32_t pending_first   # tokens allowed if the frame is alive under a pending guard
+    int32_t pending_count
+    int32_t group_first     # tokens that return with bytes left over: mask_groups[group_first:][:group_count]
+    int32_t group_count
+    int32_t include_first   # masks included in this one: includes[include_first:][:include_count]
+    int32_t include_count
+    int32_t reader_first    # where the semantic state decides: readers[reader_first:][:reader_count], places
+    int32_t reader_count
+    int32_t key_first       # where an undeclared key begins: key_starts[key_first:][:key_count], places
+    int32_t key_count
+    int32_t cost            # nodes of tries that were visited to make it
+    bint reads_tokens       # the semantic state decides on special tokens too
+    RepeatId repeat          # the walk to repeat with the frame known, in place of groups; or NO_REPEAT
+    RowId sparse_row        # the number of a row with the sparse tokens, or NO_ROW
+    int32_t entered         # how many sparse tokens were written one by one so far: see `MaskCache.row_for`
+
+
+cdef struct Pending:
+    uint64_t ends           # the frame must be alive under one of these guards (bits)
+    int32_t first           # sparse_tokens[first:first + count]
+    int32_t count
+
+
+cdef struct Include:
+    uint64_t ends           # as in Pending; bit 0: whatever the stack is
+    MaskId mask
+    FilterId filter         # only tokens that pass this filter count
+
+
+cdef struct Group:
+    # suffixes with one pending guard and semantic state: those at some places, and those after a run
+    GuardId guard
+    SemId sem
+    RunId run               # or NO_RUN
+    int32_t place_first     # places[place_first:place_first + place_count]
+    int32_t place_count
+    EntryId entry           # entry of its suffixes, where the semantic state is unknown; NO_ENTRY until then
+
+
+cdef inline Mask nothing() noexcept nogil:
+    """Return the mask without tokens."""
+    cdef Mask mask
+    memset(&mask, 0, sizeof(Mask))
+    mask.dense = NO_ROW
+    mask.repeat = NO_REPEAT
+    mask.sparse_row = NO_ROW
+    return mask
+
+
+cdef inline bint leads_nowhere(const Mask& mask) noexcept nogil:
+    """Tell whether a mask has only tokens that are allowed whatever the stack is."""
+    return (
+        not mask.pending_count
+        and not mask.group_count
+        and not mask.include_count
+        and not mask.reader_count
+        and not mask.key_count
+        and not mask.reads_tokens
+        and mask.repeat == NO_REPEAT
+    )
+
+
+cdef inline bint is_nothing(const Mask& mask) noexcept nogil:
+    """Tell whether a mask has no tokens, whatever the stack is."""
+    return mask.dense == NO_ROW and not mask.sparse_count and leads_nowhere(mask)
+
+
+ctypedef void* voidp
+
+
+cdef class MaskArena:
+    cdef MaskContext context
+    cdef SuffixTries tries
+    cdef int32_t width                      # words of 32 bits in a mask
+    cdef Growing[Mask] masks
+    cdef vector[uint32_t*] rows             # dense masks, joined masks and filters
+    cdef vector[pair[voidp, size_t]] blocks     # the memory of the rows: address and bytes
+    cdef size_t block_bytes                 # of all
+    cdef char* fresh                        # of the last block: the rows that are not taken yet
+    cdef size_t fresh_rows
+    cdef Growing[TokenId] sparse_tokens
+    cdef vector[Pending] pendings
+    cdef Growing[Include] includes
+    cdef vector[Group] groups               # interned by content: equal suffixes are one id
+    cdef IdTable group_index
+    cdef vector[uint64_t] group_first       # group -> bytes that its suffixes can begin with, 4 words
+    cdef vector[SuffixesId] mask_groups
+    cdef Growing[PlaceId] places
+    cdef vector[PlaceId] readers
+    cdef vector[PlaceId] key_starts
+    cdef readonly uint64_t drops            # how often all masks were dropped
+
+    cdef int drop(self) except FAILED nogil
+    cdef size_t nbytes(self) noexcept nogil
+    cdef int free_rows(self) noexcept nogil
+    cdef RowId new_row(self) except ID_FAILED nogil
+    cdef RowId row_of(self, vector[TokenId]& tokens) except ID_FAILED nogil
+    cdef int keep_tokens(self, vector[TokenId]& tokens, RowId dense, Mask* mask) except FAILED nogil
+    cdef MaskId add(self, const Mask& mask) except ID_FAILED nogil
+    cdef SuffixesId intern_group(
+        self, GuardId guard, SemId sem, RunId run, vector[PlaceId]& places
+    ) except ID_FAILED nogil
+    cdef const uint64_t* first_of_group(self, SuffixesId group) except NULL nogil
+    cdef bint is_few(self, SuffixesId group) noexcept nogil

@@ -1,0 +1,339 @@
+# distutils: language = c++
+"""The memory of the masks of local states: rows, sparse tokens, groups of suffixes, and masks made of them.
+
+A mask has the tokens that are allowed whatever the stack is (a row or a list, whichever is smaller), and
+those that depend on the stack: see ``Mask``. Equal groups of suffixes are one id: else every path through
+an ambiguous stack would make masks of its own. Masks refer to each other by number, so all are dropped
+together when they take more than their budget.
+"""
+
+cimport cython
+from libcpp.algorithm cimport sort, unique
+
+from stackmask.pda.ids cimport FAILED, ID_FAILED, NO_ENTRY, NO_RUN, NodeId
+from stackmask.pda.masks.layers cimport layers_now
+from stackmask.pda.memory.growing_array cimport give_back, zeroed
+from stackmask.pda.memory.hash_tables cimport (
+    Probe,
+    ids_clear,
+    ids_free,
+    ids_init,
+    ids_nbytes,
+    ids_next,
+    ids_probe,
+    ids_put,
+    mix,
+)
+from stackmask.pda.vocabulary.suffix_tries cimport Nodes, is_inclusive, node_at, trie_of
+
+
+# ------------------------------------------------------------------------------------------------
+# The interface of a part of the mask engine, and the context that all parts share.
+#
+# A part has one job, such as run tables or the walk of the trie, and owns the memory of that job.
+# ``MaskEngine`` owns the parts and hands each one the parts that it uses. It drops them all together, since
+# masks refer to each other by number, and it adds up their bytes.
+# ------------------------------------------------------------------------------------------------
+
+
+cdef enum:
+    CLASS_BYTES = 200       # of a class of special tokens, in Python and here
+    ID_BYTES = 12           # of each of its ids
+    NUMBER_BYTES = 28       # of an id as a number of Python; wide sets share theirs
+    OWN_NUMBERS = 1000      # of a set, at most: see `FEW_IDS` of ``pda.store``
+
+
+@cython.final
+cdef class MaskContext:
+    """What masks are made from: terms, configurations, the vocabulary. One for each engine."""
+
+    def __cinit__(
+        self,
+        TermStore terms not None,
+        Semantics semantics not None,
+        ConfigSpace space not None,
+        Trie trie not None,
+        int32_t vocab_size,
+        uint64_t max_bytes,
+    ):
+        self.terms = terms
+        self.semantics = semantics
+        self.trie = trie
+        self.width = (vocab_size + 31) // 32
+        self.max_bytes = max_bytes
+        self.layers = layers_now()
+        self.class_bytes = 0
+        self.key_text = semantics.key_text
+        self.space = space
+        self.tries = SuffixTries(trie)
+        self.runs = Runs(terms, self.tries)
+
+    def add_token_class(self, tokens):
+        """Add the ids of the next class of special tokens. Raises: BudgetError, without a change."""
+        cdef vector[TokenId] ids
+        for token in tokens:
+            ids.push_back(token)
+        cdef size_t held = CLASS_BYTES + ID_BYTES * ids.size()
+        held += NUMBER_BYTES * min(ids.size(), <size_t>OWN_NUMBERS)
+        self.terms.meter.hold(held)
+        self.class_bytes += held
+        self.class_tokens.push_back(ids)
+
+    cdef int renew(self) except FAILED nogil:
+        """Begin again without configurations, suffix tries and run tables; they are made when needed."""
+        with gil:
+            self.space = ConfigSpace(
+                self.terms, self.semantics, True, self.space.max_configurations, self.space.max_members
+            )
+            self.tries = SuffixTries(self.trie)
+            self.runs = Runs(self.terms, self.tries)
+        return 0
+
+
+cdef class MaskPart:
+    """One part of the mask engine. Subclasses are final, and hold what their job needs."""
+
+    def __cinit__(self, MaskContext context not None, *_):
+        self.context = context
+        self.terms = context.terms
+        self.space = context.space
+        self.runs = context.runs
+
+    cdef int drop(self) except FAILED nogil:
+        """Forget all masks. The context was renewed before, so its new objects are taken here."""
+        with gil:
+            self.space = self.context.space
+            self.runs = self.context.runs
+        return 0
+
+    cdef size_t nbytes(self) noexcept nogil:
+        """Return the bytes that the part holds and a drop gives back."""
+        return 0
+
+
+cdef int drop_from(MaskPart part) except FAILED nogil:
+    """Drop a part of an engine and those after it: an engine has a dozen."""
+    part.drop()
+    if part.next_part is not None:
+        drop_from(part.next_part)
+    return 0
+
+
+cdef size_t nbytes_from(MaskPart part) noexcept nogil:
+    """Return the bytes of a part of an engine and of those after it."""
+    cdef size_t held = part.nbytes()
+    if part.next_part is not None:
+        held += nbytes_from(part.next_part)
+    return held
+
+
+cdef enum:
+    FEW_PLACES = 64     # a group of more places is not tried place by place
+    FIRST_ROWS = 8      # rows of the first block; each block doubles the rows, up to
+    BLOCK_BYTES = 1 << 21       # ... this size
+    SHARE = 16          # a block takes at most this fraction of the budget
+    BETWEEN = 64        # bytes between rows at least: multiples of 4 KB would share lines of the cache
+
+
+@cython.final
+cdef class MaskArena:
+    """The rows, masks and groups of one store. ``MaskEngine`` owns it; all parts append to it."""
+
+    def __cinit__(self, MaskContext context not None):
+        self.context = context
+        self.width = context.width
+        self.tries = context.tries
+        ids_init(&self.group_index)
+        self.drops = 0
+        self.masks.push_back(nothing())
+
+    def __dealloc__(self):
+        self.free_rows()
+        ids_free(&self.group_index)
+
+    cdef int free_rows(self) noexcept nogil:
+        """Give back the memory of all rows."""
+        cdef size_t i
+        for i in range(self.blocks.size()):
+            give_back(self.blocks[i].first, self.blocks[i].second)
+        self.blocks.clear()
+        self.rows.clear()
+        self.fresh = NULL
+        self.fresh_rows = 0
+        self.block_bytes = 0
+        return 0
+
+    cdef int drop(self) except FAILED nogil:
+        """Forget all masks."""
+        self.free_rows()
+        self.masks.clear()
+        self.sparse_tokens.clear()
+        self.pendings.clear()
+        self.includes.clear()
+        self.groups.clear()
+        self.mask_groups.clear()
+        self.places.clear()
+        self.readers.clear()
+        self.key_starts.clear()
+        self.group_first.clear()
+        ids_clear(&self.group_index)
+        with gil:
+            self.tries = self.context.tries
+        self.masks.push_back(nothing())
+        self.drops += 1
+        return 0
+
+    cdef size_t nbytes(self) noexcept nogil:
+        """Return the bytes held by rows, masks and groups."""
+        # rows that are not taken yet count too: a block of large pages takes its memory at once
+        cdef size_t held = self.block_bytes + 8 * self.rows.size() + sizeof(Mask) * self.masks.size()
+        held += 4 * (self.sparse_tokens.size() + self.places.size())
+        held += 4 * (self.readers.size() + self.mask_groups.size() + self.key_starts.size())
+        held += sizeof(Include) * self.includes.size() + sizeof(Group) * self.groups.size()
+        held += sizeof(Pending) * self.pendings.size() + 8 * self.group_first.size()
+        return held + ids_nbytes(&self.group_index)
+
+    cdef RowId new_row(self) except ID_FAILED nogil:
+        """Make a row of zeros. Rows never move, so growing never copies them.
+
+        They are taken from blocks of fresh memory, which is zero as it comes.
+        """
+        cdef size_t bytes = (4 * <size_t>self.width + 2 * BETWEEN - 1) // BETWEEN * BETWEEN
+        cdef uint32_t* row
+        cdef pair[voidp, size_t] block
+        self.context.terms.meter.spend(self.width // 4)
+        if not self.fresh_rows:
+            self.fresh_rows = max(<size_t>FIRST_ROWS, self.rows.size())
+            block.second = bytes * self.fresh_rows
+            if block.second > BLOCK_BYTES:
+                self.fresh_rows = max(<size_t>1, BLOCK_BYTES // bytes)
+                block.second = max(<size_t>BLOCK_BYTES, bytes)
+            if block.second > self.context.max_bytes // SHARE:
+                # a block must not take much of a small budget
+                self.fresh_rows = max(<size_t>1, self.context.max_bytes // SHARE // bytes)
+                block.second = bytes * self.fresh_rows
+            self.blocks.push_back(block)
+            block.first = zeroed(block.second)
+            if block.first == NULL:
+                self.blocks.pop_back()
+                self.fresh_rows = 0
+                raise MemoryError()
+            self.blocks[self.blocks.size() - 1] = block
+            self.block_bytes += block.second
+            self.fresh = <char*>block.first
+        row = <uint32_t*>self.fresh
+        self.rows.push_back(row)
+        self.fresh += bytes
+        self.fresh_rows -= 1
+        return <int32_t>self.rows.size() - 1
+
+    cdef RowId row_of(self, vector[TokenId]& tokens) except ID_FAILED nogil:
+        """Make a row with these tokens, clear their list, and return the number of the row."""
+        cdef size_t k
+        cdef RowId row = self.new_row()
+        cdef uint32_t* bits = self.rows[row]
+        for k in range(tokens.size()):
+            bits[tokens[k] >> 5] |= <uint32_t>1 << (tokens[k] & 31)
+        tokens.clear()
+        return row
+
+    cdef int keep_tokens(self, vector[TokenId]& tokens, RowId dense, Mask* mask) except FAILED nogil:
+        """Set the tokens that a mask allows whatever the stack is. ``dense``: a row with more, or NO_ROW."""
+        cdef size_t k
+        cdef uint32_t* bits
+        if dense == NO_ROW and tokens.size() > <size_t>(self.width // SPARSE):
+            dense = self.row_of(tokens)
+        mask.dense = dense
+        if dense != NO_ROW:
+            bits = self.rows[dense]
+            for k in range(tokens.size()):
+                bits[tokens[k] >> 5] |= <uint32_t>1 << (tokens[k] & 31)
+            return 0
+        mask.sparse_first = <int32_t>self.sparse_tokens.size()
+        mask.sparse_count = <int32_t>tokens.size()
+        self.sparse_tokens.append(tokens.begin(), tokens.end())
+        return 0
+
+    cdef MaskId add(self, const Mask& mask) except ID_FAILED nogil:
+        """Return the number of a new mask."""
+        self.masks.push_back(mask)
+        return <int32_t>self.masks.size() - 1
+
+    cdef SuffixesId intern_group(
+        self, GuardId guard, SemId sem, RunId run, vector[PlaceId]& places
+    ) except ID_FAILED nogil:
+        """Return the number of a group. ``places`` are sorted."""
+        cdef Group group
+        cdef size_t k
+        cdef SuffixesId id
+        cdef uint64_t h = mix(mix(mix(47, <uint32_t>guard), <uint32_t>sem), <uint32_t>run)
+        self.context.terms.meter.spend(4 + 4 * places.size())
+        if places.size() > 1:
+            # one subtree may be inside of another, and both return at one node
+            sort(places.begin(), places.end())
+            places.erase(unique(places.begin(), places.end()), places.end())
+        for k in range(places.size()):
+            h = mix(h, <uint32_t>places[k])
+        cdef Probe probe = ids_probe(&self.group_index, h)
+        id = ids_next(&self.group_index, &probe)
+        while id >= 0:
+            group = self.groups[id]
+            if (
+                group.guard == guard
+                and group.sem == sem
+                and group.run == run
+                and group.place_count == <int32_t>places.size()
+            ):
+                k = 0
+                while k < places.size() and self.places[group.place_first + k] == places[k]:
+                    k += 1
+                if k == places.size():
+                    return id
+            id = ids_next(&self.group_index, &probe)
+        group.guard = guard
+        group.sem = sem
+        group.run = run
+        group.place_first = <int32_t>self.places.size()
+        group.place_count = <int32_t>places.size()
+        group.entry = NO_ENTRY
+        for k in range(places.size()):
+            self.places.push_back(places[k])
+        id = <int32_t>self.groups.size()
+        self.groups.push_back(group)
+        ids_put(&self.group_index, &probe, id)
+        return id
+
+    cdef const uint64_t* first_of_group(self, SuffixesId group) except NULL nogil:
+        """Return the bytes that the suffixes of a group can begin with, as 4 words."""
+        cdef Group g
+        cdef Nodes n
+        cdef int32_t i, k
+        cdef NodeId node
+        cdef uint64_t* words
+        if <size_t>(4 * group) >= self.group_first.size():
+            self.group_first.resize(4 * self.groups.size(), 0)
+        words = &self.group_first[4 * group]
+        if not (words[0] | words[1] | words[2] | words[3]):
+            g = self.groups[group]
+            if g.run != NO_RUN:
+                words[0] = words[1] = words[2] = words[3] = ~<uint64_t>0
+            for i in range(g.place_first, g.place_first + g.place_count):
+                n = self.tries.nodes(self.places[i])
+                node = node_at(self.places[i])
+                if is_inclusive(self.places[i]):
+                    words[n.byte[node] >> 6] |= <uint64_t>1 << (n.byte[node] & 63)
+                    continue
+                for k in range(n.kid_first[node], n.kid_first[node + 1]):
+                    words[n.kid_byte[k] >> 6] |= <uint64_t>1 << (n.kid_byte[k] & 63)
+        return words
+
+    cdef bint is_few(self, SuffixesId group) noexcept nogil:
+        """Tell whether a group consists of a few places of the vocabulary."""
+        cdef Group g = self.groups[group]
+        cdef int32_t i
+        if g.run != NO_RUN or g.place_count > FEW_PLACES:
+            return False
+        for i in range(g.place_first, g.place_first + g.place_count):
+            if trie_of(self.places[i]):
+                return False
+        return True

@@ -1,0 +1,69 @@
+# distutils: language = c++
+"""One switch for each optimisation of masks, for tests and benchmarks.
+
+No layer changes a bit of a mask: each only finds the same mask faster. The tests run the same cases with
+each layer off (``tests/matrix``), and ``benchmarks/ablation.py`` measures what each is worth. This is not
+public API.
+
+>>> from stackmask.pda.masks import layers
+>>> with layers.without("runs"):    # stores that are made here have no tables of runs
+...     pass
+"""
+
+from contextlib import contextmanager
+
+
+cdef Layers NOW
+
+LAYERS = (
+    "runs",
+    "constrained",
+    "side_by_side",
+    "by_first_byte",
+    "subtrees",
+    "accepted",
+    "accepted_subtrees",
+    "short_tokens",
+    "uncounted",
+    "prefixes",
+    "literals",
+    "known_stack",
+    "operand_lists",
+    "patched",
+    "sparse_rows",
+    "settled_places",
+)
+
+
+cdef Layers layers_now() noexcept nogil:
+    """Return the switches as they are now. An engine copies them when it is made."""
+    return NOW
+
+
+def switch(names, bint on):
+    """Switch layers on or off for the engines that are made from now on."""
+    global NOW
+    cdef dict found = NOW
+    for name in names:
+        if name not in found:
+            raise ValueError(f"there is no layer {name!r}; the layers are {', '.join(LAYERS)}")
+        found[name] = on
+    NOW = found
+
+
+@contextmanager
+def without(*names):
+    """Switch some layers off for the engines that are made inside of the ``with`` block.
+
+    After it, all layers are what they were before: such blocks may be inside of each other.
+    """
+    global NOW
+    cdef dict before = NOW
+    switch(names, False)
+    try:
+        yield
+    finally:
+        NOW = before
+
+
+switch(LAYERS, True)

@@ -1,0 +1,539 @@
+# distutils: language = c++
+"""The masks of local states, and of suffixes in return states. They are made on demand, then remembered.
+
+The frame of a local state is not known. So its mask says which tokens are allowed with any stack, and which
+tokens depend on the stack. Three things keep walks short:
+
+- The suffixes of tokens that return are kept as groups of places in the trie, and a return state is walked
+  over such a group. Where groups have more than an eighth of the nodes of the vocabulary, the walk is
+  repeated with the return state known instead (``known_stack_walks``).
+- Runs of one character class are looked up. A mask *includes* the masks of the run and of what follows it.
+- Some tokens are classified without a walk (``token_partition``).
+"""
+
+cimport cython
+from libc.stdint cimport uint64_t
+
+from stackmask.pda.context.object_keys cimport KEYS_UNKNOWN
+from stackmask.pda.context.semantic_states cimport SEM_SYMBOL
+from stackmask.pda.ids cimport (
+    ACTION_NONE,
+    FAILED,
+    ID_FAILED,
+    NO_ENTRY,
+    NO_REPEAT,
+    NO_RUN,
+    UNBOUNDED,
+    FrameId,
+    PlaceId,
+)
+from stackmask.pda.masks.arena cimport (
+    NO_FILTER,
+    NO_TOKENS,
+    Group,
+    Include,
+    Mask,
+    MaskContext,
+    MaskPart,
+    Pending,
+    is_nothing,
+    nothing,
+)
+from stackmask.pda.masks.prefixes cimport as_literal
+from stackmask.pda.masks.token_partition cimport Uncounted
+from stackmask.pda.masks.trie_walk cimport RepeatableWalk, WalkQuery
+from stackmask.pda.memory.hash_tables cimport (
+    NO_VALUE,
+    map_free,
+    map_get,
+    map_init,
+    map_nbytes,
+    map_put,
+    map_reset,
+)
+from stackmask.pda.stack.configuration_table cimport BOTTOM, DEAD, READS_STATE, Edge
+from stackmask.pda.terms.term_table cimport ANY_BYTE, EMPTY, F_CALL, F_KEYS, F_TOKEN
+from stackmask.pda.vocabulary.suffix_tries cimport place_at
+
+
+@cython.final
+cdef class LocalMasks(MaskPart):
+    """The masks of local states, remembered by their queries."""
+
+    def __cinit__(
+        self,
+        MaskContext context not None,
+        MaskArena arena not None,
+        Slices slices not None,
+        RunSplitter splitter not None,
+        TokenPartition partition not None,
+        LiteralMasks literals not None,
+        TrieWalk walker not None,
+    ):
+        self.arena = arena
+        self.slices = slices
+        self.splitter = splitter
+        self.partition = partition
+        self.literals = literals
+        self.walker = walker
+        map_init(&self.state_masks)
+        map_init(&self.subtree_masks)
+        map_init(&self.entry_index)
+        map_init(&self.children)
+        map_init(&self.after_run_index)
+        self.entries = 0
+        self.shortened = 0
+
+    def __dealloc__(self):
+        map_free(&self.state_masks)
+        map_free(&self.subtree_masks)
+        map_free(&self.entry_index)
+        map_free(&self.children)
+        map_free(&self.after_run_index)
+
+    cdef int drop(self) except FAILED nogil:
+        """Forget all masks."""
+        self.entries = 0
+        map_reset(&self.state_masks)
+        map_reset(&self.subtree_masks)
+        map_reset(&self.entry_index)
+        map_reset(&self.children)
+        map_reset(&self.after_run_index)
+        self.repeatables.clear()
+        self.return_states.clear()
+        self.walked_places.clear()
+        return MaskPart.drop(self)
+
+    cdef size_t nbytes(self) noexcept nogil:
+        """Return the bytes held here."""
+        cdef size_t held = map_nbytes(&self.state_masks) + map_nbytes(&self.subtree_masks)
+        held += map_nbytes(&self.entry_index) + map_nbytes(&self.children) + map_nbytes(&self.after_run_index)
+        held += sizeof(RepeatableWalk) * self.repeatables.size()
+        return held + 4 * (self.return_states.size() + self.walked_places.size())
+
+    # -- a new mask ------------------------------------------------------------------------------------
+
+    cdef MaskId make(
+        self, WalkQuery query, vector[PlaceId]& places, vector[PlaceId]& origin, vector[Include]& includes
+    ) except ID_FAILED nogil:
+        """Walk some places and return the mask. ``includes``: masks that it includes besides."""
+        cdef WalkResult found, again
+        cdef uint64_t before = self.walker.visited_nodes
+        if self.walker.walk(query, places, origin, found):
+            found.visited = <int32_t>(self.walker.visited_nodes - before)
+            return self.keep(query, found, includes)
+        query.repeatable = False
+        self.walker.walk(query, places, origin, again)
+        again.visited = <int32_t>(self.walker.visited_nodes - before)
+        return self.keep(query, again, includes)
+
+    cdef MaskId keep(
+        self, const WalkQuery& query, WalkResult& found, vector[Include]& includes
+    ) except ID_FAILED nogil:
+        """Make a mask of the result of a walk, and include what run tables add."""
+        cdef Mask mask = nothing()
+        cdef size_t r
+        mask.cost = found.visited
+        self.keep_tokens(found, &mask)
+        self.keep_groups(query, found, &mask)
+        # what follows a run is walked in turn
+        for r in range(found.deferred.size()):
+            self.include_run(found.deferred[r], query.strict, includes, found.readers)
+        mask.reader_first = <int32_t>self.arena.readers.size()
+        mask.reader_count = <int32_t>found.readers.size()
+        self.arena.readers.insert(self.arena.readers.end(), found.readers.begin(), found.readers.end())
+        mask.include_first = <int32_t>self.arena.includes.size()
+        mask.include_count = <int32_t>includes.size()
+        self.arena.includes.append(includes.begin(), includes.end())
+        if is_nothing(mask):
+            return NO_TOKENS
+        return self.arena.add(mask)
+
+    cdef int keep_tokens(self, WalkResult& found, Mask* mask) except FAILED nogil:
+        """Store the tokens that are allowed with any stack, and those that a follow restriction decides."""
+        cdef Pending pending
+        cdef size_t g
+        self.arena.keep_tokens(found.few, found.dense, mask)
+        mask.pending_first = <int32_t>self.arena.pendings.size()
+        mask.pending_count = <int32_t>found.pendings.size()
+        for g in range(found.pendings.size()):
+            pending.ends = found.pendings.ends[g]
+            pending.first = <int32_t>self.arena.sparse_tokens.size()
+            pending.count = <int32_t>found.pendings.tokens[g].size()
+            self.arena.sparse_tokens.append(
+                found.pendings.tokens[g].begin(), found.pendings.tokens[g].end()
+            )
+            self.arena.pendings.push_back(pending)
+        return 0
+
+    cdef int keep_groups(self, const WalkQuery& query, WalkResult& found, Mask* mask) except FAILED nogil:
+        """Store the places where the walk returns, and where undeclared keys begin."""
+        cdef vector[SuffixesId] groups
+        cdef size_t g
+        mask.reads_tokens = found.reads_tokens
+        mask.key_first = <int32_t>self.arena.key_starts.size()
+        mask.key_count = <int32_t>found.key_starts.size()
+        self.arena.key_starts.insert(
+            self.arena.key_starts.end(), found.key_starts.begin(), found.key_starts.end()
+        )
+        if found.repeats:
+            mask.repeat = <int32_t>self.repeatables.size()
+            self.repeatables.push_back(query.again)
+        for g in range(found.groups.size()):
+            groups.push_back(
+                self.arena.intern_group(
+                    found.groups.guard(g),
+                    found.groups.sem(g),
+                    query.run if found.groups.has_run[g] else NO_RUN,
+                    found.groups.places[g],
+                )
+            )
+        mask.group_first = <int32_t>self.arena.mask_groups.size()
+        mask.group_count = <int32_t>groups.size()
+        self.arena.mask_groups.insert(self.arena.mask_groups.end(), groups.begin(), groups.end())
+        return 0
+
+    cdef int may_repeat(
+        self,
+        WalkQuery* query,
+        TermId state,
+        SemId sem,
+        vector[PlaceId]& places,
+        bint closed,
+        bint with_tokens,
+    ) except FAILED nogil:
+        """Store what is needed to repeat a walk of some places with the frame known."""
+        query.repeatable = self.context.layers.known_stack
+        query.again.state = state
+        query.again.sem = sem
+        query.again.closed = closed
+        query.again.with_tokens = with_tokens
+        query.again.return_first = query.again.return_count = 0
+        query.again.place_first = <int32_t>self.walked_places.size()
+        query.again.place_count = <int32_t>places.size()
+        self.walked_places.insert(self.walked_places.end(), places.begin(), places.end())
+        return 0
+
+    # -- runs of one character class -------------------------------------------------------------------
+
+    cdef int include_run(
+        self, DeferredRun deferred, bint strict, vector[Include]& out, vector[PlaceId]& readers
+    ) except ID_FAILED nogil:
+        """Include the slice of a run from its table, and the mask of what follows runs of the right length.
+
+        ``readers``: gets the place if a strict walk may reach the maximum of the run, and only a return is
+        left then. An action may forbid this return.
+        """
+        cdef RunMember member = self.splitter.run_members[deferred.member]
+        cdef Include included
+        cdef RunId run = self.runs.run_of(member.code, deferred.place)
+        cdef int32_t high = member.high
+        cdef bint returns = not self.space.configs[member.continuation].count
+        if strict and returns and high <= self.runs.runs[run].most_needed:
+            high -= 1
+            readers.push_back(deferred.place)
+        included.ends = member.ends
+        included.filter = deferred.filter
+        included.mask = self.slices.slice(run, high)
+        if included.mask != NO_TOKENS:
+            out.push_back(included)
+        included.ends = 1
+        included.mask = self.after_run(run, member, strict)
+        if member.low <= deferred.least:
+            member.low = 0
+        if included.mask != NO_TOKENS and self.splitter.passes(run, member, &included.filter):
+            out.push_back(included)
+        return 0
+
+    cdef MaskId after_run(self, RunId run, RunMember member, bint strict) except ID_FAILED nogil:
+        """Return the mask of what follows the runs of a run table, over the suffixes after these runs."""
+        cdef uint64_t key = (((<uint64_t>run << 31) | <uint64_t>member.continuation) << 1) | <uint64_t>strict
+        cdef MaskId found = map_get(&self.after_run_index, key)
+        cdef vector[PlaceId] places, nowhere
+        cdef vector[Include] nothing_else
+        cdef WalkQuery query
+        cdef uint64_t words[4]
+        if found != NO_VALUE:
+            return found
+        self.splitter.first_of(member.continuation, words)
+        self.runs.append_suffixes(run, words, places)
+        self.may_repeat(&query, member.state, member.sem, places, True, False)
+        if member.frame:
+            # the walk has called a rule: the state alone does not say what is walked
+            query.repeatable = False
+        query.start = member.continuation
+        query.run = run
+        query.with_tokens = False
+        query.strict = strict
+        found = self.make(query, places, nowhere, nothing_else)
+        map_put(&self.after_run_index, key, found)
+        return found
+
+    # -- masks, remembered -----------------------------------------------------------------------------
+
+    cdef bint asks_state(self, MaskId mask) noexcept nogil:
+        """Tell whether the semantic state decides about some tokens of a mask."""
+        return self.arena.masks[mask].reader_count > 0 or self.arena.masks[mask].reads_tokens != 0
+
+    cdef bint is_worth_splitting(self, MaskId mask) noexcept nogil:
+        """Tell whether a prefix with this mask may be split off.
+
+        It may if the semantic state decides about no token, and no walk must be repeated with the frame
+        known.
+        """
+        cdef int32_t i
+        cdef MaskId included
+        cdef int32_t first = self.arena.masks[mask].include_first
+        if self.asks_state(mask) or self.arena.masks[mask].repeat != NO_REPEAT:
+            return False
+        for i in range(first, first + self.arena.masks[mask].include_count):
+            included = self.arena.includes[i].mask
+            if self.asks_state(included) or self.arena.masks[included].repeat != NO_REPEAT:
+                return False
+        return True
+
+    cdef MaskId root(self, TermId state, bint strict) except ID_FAILED nogil:
+        """Return the mask of a local state, with the frame and the semantic state not known."""
+        return self.of_keyed_state(state, SEM_SYMBOL, strict)
+
+    cdef MaskId of_prefix(self, Prefix prefix, bint strict) except ID_FAILED nogil:
+        """Return the mask of a prefix for the whole vocabulary."""
+        if prefix.is_literal and not strict and self.context.layers.literals:
+            return self.literals.of_vocabulary(as_literal(prefix))
+        return self.root(self.literals.table.term_of(prefix), strict)
+
+    cdef MaskId of_state(self, TermId state, KeysId keys, bint strict) except ID_FAILED nogil:
+        """Return the mask of a local state; it is made for these very keys where they decide."""
+        cdef MaskId found
+        if keys <= KEYS_UNKNOWN:
+            return self.root(state, strict)
+        if not self.terms.terms[state].flags & F_KEYS:
+            found = self.root(state, strict)
+            if not self.asks_state(found):
+                return found
+        return self.of_keyed_state(state, self.context.semantics.symbol_with(keys), strict)
+
+    cdef MaskId of_keyed_state(self, TermId state, SemId sem, bint strict) except ID_FAILED nogil:
+        """Return the mask of a local state in an object. ``sem``: its keys, as far as walks know them."""
+        cdef uint64_t key = (<uint64_t>sem << 32) | (<uint64_t>state << 1) | <uint64_t>strict
+        cdef MaskId found = map_get(&self.state_masks, key)
+        cdef vector[PlaceId] whole
+        cdef vector[Include] includes
+        cdef WalkQuery query
+        if found != NO_VALUE:
+            return found
+        query.start = self.space.raw(state, BOTTOM, sem)
+        query.run = NO_RUN
+        query.with_tokens = (self.terms.terms[state].flags & F_TOKEN) != 0
+        query.strict = strict
+        whole.push_back(self.partition_of(state, sem, strict, query.start, includes))
+        self.may_repeat(&query, state, sem, whole, False, query.with_tokens)
+        found = self.make(query, whole, whole, includes)
+        map_put(&self.state_masks, key, found)
+        return found
+
+    cdef PlaceId partition_of(
+        self, TermId state, SemId sem, bint strict, ConfigId start, vector[Include]& includes
+    ) except ID_FAILED nogil:
+        """Return the place of the tokens that must be walked. ``includes`` gets masks of the others."""
+        cdef Uncounted loose
+        cdef Include included
+        cdef RunId run
+        cdef PlaceId place = 0
+        cdef uint8_t flags = self.terms.terms[state].flags
+        included.ends = 1
+        included.filter = NO_FILTER
+        if self.context.layers.short_tokens and not flags & (F_TOKEN | F_CALL | F_KEYS):
+            self.partition.without_upper_bound(state, &loose)
+            if loose.bytes:
+                included.mask = self.of_keyed_state(loose.state, sem, strict)
+                included.filter = self.partition.short_filter(loose.bytes)
+                includes.push_back(included)
+                place = self.partition.long_place(loose.bytes)
+        self.splitter.split(start)
+        if self.context.layers.accepted and not place and self.splitter.split_of[start] != DEAD:
+            run = self.partition.allowed_run_table(state)
+            if run != NO_RUN:
+                included.mask = self.slices.slice(run, UNBOUNDED)
+                includes.push_back(included)
+                place = self.partition.other_tokens_place(run)
+        if place:
+            self.shortened += 1
+        return place
+
+    cdef MaskId of_state_under(self, TermId state, NodeId node, bint strict) except ID_FAILED nogil:
+        """Return the mask of a local state, outside of objects, for the tokens of one subtree only."""
+        cdef uint64_t key = (<uint64_t>state << 32) | (<uint64_t>node << 1) | <uint64_t>strict
+        cdef MaskId found = map_get(&self.subtree_masks, key)
+        cdef vector[PlaceId] whole
+        cdef vector[Include] nothing_else
+        cdef WalkQuery query
+        if found == NO_VALUE:
+            whole.push_back(place_at(node, 0))
+            self.may_repeat(&query, state, SEM_SYMBOL, whole, False, False)
+            query.start = self.space.raw(state, BOTTOM, SEM_SYMBOL)
+            query.run = NO_RUN
+            query.with_tokens = False
+            query.strict = strict
+            found = self.make(query, whole, whole, nothing_else)
+            map_put(&self.subtree_masks, key, found)
+        return found
+
+    cdef MaskId child_of_prefix(self, SuffixesId group, Prefix prefix, bint strict) except ID_FAILED nogil:
+        """Return the mask of a prefix for the suffixes of a group."""
+        if prefix.is_literal and self.context.layers.literals and not strict:
+            if self.arena.groups[group].guard == ANY_BYTE:
+                return self.literals.of_group(group, as_literal(prefix))
+        return self.child(group, self.literals.table.term_of(prefix), SEM_SYMBOL, strict)
+
+    cdef MaskId child(self, SuffixesId group, TermId continuation, SemId sem, bint strict) except ID_FAILED nogil:
+        """Return the mask of a return state for the suffixes of a group, with the frame not known.
+
+        ``sem``: the semantic state after the return, as far as walks know it. ``strict``: as in
+        ``WalkQuery``.
+        """
+        cdef uint64_t key = (<uint64_t>group << 32) | <uint64_t>sem
+        cdef Group g
+        cdef vector[PlaceId] places, origin
+        cdef vector[Include] nothing_else
+        cdef WalkQuery query
+        cdef int32_t i
+        cdef EntryId entry
+        cdef MaskId found
+        cdef uint64_t first[4]
+        # nearly always nothing is known about the semantic state
+        entry = self.arena.groups[group].entry if sem == SEM_SYMBOL else map_get(&self.entry_index, key)
+        if entry == NO_ENTRY or entry == NO_VALUE:
+            entry = self.entries
+            self.entries += 1
+            if sem == SEM_SYMBOL:
+                self.arena.groups[group].entry = entry
+            else:
+                map_put(&self.entry_index, key, entry)
+        key = (<uint64_t>entry << 33) | (<uint64_t>continuation << 1) | <uint64_t>strict  # mutant: child-key
+        found = map_get(&self.children, key)
+        if found != NO_VALUE:
+            return found
+        g = self.arena.groups[group]
+        if g.guard != ANY_BYTE:
+            continuation = self.terms.mk_seq(self.terms.mk_guard(g.guard), continuation)
+        found = NO_TOKENS
+        query.start = DEAD if continuation == EMPTY else self.space.closed(continuation, BOTTOM, sem)
+        if query.start != DEAD:
+            for i in range(g.place_first, g.place_first + g.place_count):
+                places.push_back(self.arena.places[i])
+            origin = places
+            if g.run != NO_RUN:
+                first[0] = first[1] = first[2] = first[3] = ~<uint64_t>0
+                if query.start != READS_STATE and not self.space.configs[query.start].reads:
+                    self.splitter.first_of(query.start, first)
+                self.runs.append_suffixes(g.run, first, places)
+            self.may_repeat(&query, continuation, sem, places, True, False)
+            query.run = g.run
+            query.with_tokens = False
+            query.strict = strict
+            found = self.make(query, places, origin, nothing_else)
+        map_put(&self.children, key, found)
+        return found
+
+
+# ------------------------------------------------------------------------------------------------
+# Walks that are repeated with known frames.
+#
+# Where a name may end anywhere and another name may follow, a walk returns nearly everywhere. Its suffixes are
+# then more than the vocabulary, and merging them costs more than walking. Such a walk stores its query, and is
+# repeated for every return state in use.
+# ------------------------------------------------------------------------------------------------
+
+
+cdef enum:
+    MOST_FRAMES = 4       # known frames of one walk
+
+
+@cython.final
+cdef class KnownStackWalks(MaskPart):
+    """The masks of walks over known frames, made on demand."""
+
+    def __cinit__(self, MaskContext context not None, MaskArena arena not None, LocalMasks local not None):
+        self.arena = arena
+        self.local = local
+        map_init(&self.repeat_index)
+        map_init(&self.grouped_index)
+
+    def __dealloc__(self):
+        map_free(&self.repeat_index)
+        map_free(&self.grouped_index)
+
+    cdef int drop(self) except FAILED nogil:
+        """Forget the masks of repeated walks."""
+        map_reset(&self.repeat_index)
+        map_reset(&self.grouped_index)
+        return MaskPart.drop(self)
+
+    cdef size_t nbytes(self) noexcept nogil:
+        """Return the bytes held here."""
+        cdef size_t held = map_nbytes(&self.repeat_index)
+        held += map_nbytes(&self.grouped_index)
+        return held
+
+    cdef MaskId with_return_state(self, RepeatId number, TermId continuation, bint strict) except ID_FAILED nogil:
+        """Return the mask of a walk repeated with one more known frame, which has one return state.
+
+        NOT_REPEATED if the walk has too many known frames already.
+        """
+        cdef uint64_t key = (<uint64_t>number << 33) | (<uint64_t>continuation << 1) | <uint64_t>strict
+        cdef MaskId found = map_get(&self.repeat_index, key)
+        cdef int32_t k, first
+        cdef RepeatableWalk again = self.local.repeatables[number]
+        if found != NO_VALUE:
+            return found
+        if again.return_count >= MOST_FRAMES:
+            return NOT_REPEATED
+        first = <int32_t>self.local.return_states.size()
+        for k in range(again.return_count):
+            self.local.return_states.push_back(self.local.return_states[again.return_first + k])
+        self.local.return_states.push_back(continuation)
+        again.return_first = first
+        again.return_count += 1
+        found = self.walk_again(again, strict, True)
+        map_put(&self.repeat_index, key, found)
+        return found
+
+    cdef MaskId with_groups(self, RepeatId number, bint strict) except ID_FAILED nogil:
+        """Return the mask of a repeatable walk with groups of suffixes instead."""
+        cdef uint64_t key = (<uint64_t>number << 1) | <uint64_t>strict
+        cdef MaskId found = map_get(&self.grouped_index, key)
+        if found == NO_VALUE:
+            found = self.walk_again(self.local.repeatables[number], strict, False)
+            map_put(&self.grouped_index, key, found)
+        return found
+
+    cdef MaskId walk_again(self, RepeatableWalk again, bint strict, bint repeatable) except ID_FAILED nogil:
+        """Walk over the known frames. ``repeatable``: this walk may be repeated with one more frame."""
+        cdef int32_t k
+        cdef FrameId frame = BOTTOM
+        cdef WalkQuery query
+        cdef vector[PlaceId] places
+        cdef vector[Include] nothing_else
+        cdef vector[Edge] edges
+        cdef Edge edge
+        edge.action = ACTION_NONE
+        edge.operand = 0
+        for k in range(again.return_first + again.return_count - 1, again.return_first - 1, -1):
+            edge.continuation = self.local.return_states[k]
+            edge.parent = frame
+            edges.clear()
+            edges.push_back(edge)
+            frame = self.space.intern_frame(edges)
+        for k in range(again.place_first, again.place_first + again.place_count):
+            places.push_back(self.local.walked_places[k])
+        if again.closed:
+            query.start = self.space.closed(again.state, frame, again.sem)
+        else:
+            query.start = self.space.raw(again.state, frame, again.sem)
+        query.run = NO_RUN
+        query.with_tokens = again.with_tokens
+        query.strict = strict
+        query.repeatable = repeatable
+        query.again = again
+        return self.local.make(query, places, places, nothing_else)

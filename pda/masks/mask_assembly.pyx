@@ -1,0 +1,805 @@
+# distutils: language = c++
+"""Find the operands of a configuration's mask: the masks of local states whose union it is.
+
+The members of the configuration give the first masks. A token may return out of a member's frame and have
+bytes left over, its *suffix*. Then each edge of the frame gives a return state, and the mask of the
+suffixes in that state is visited next. Where the semantic state decides, places of the vocabulary or
+single tokens are queued; they are tried later on the real configuration.
+"""
+
+cimport cython
+from libc.stdint cimport uint64_t, uint8_t
+from libcpp.algorithm cimport sort
+
+from stackmask.pda.context.callables cimport FORBIDDEN, NEEDS_STATE
+from stackmask.pda.context.object_keys cimport EMPTY_SET, KEYS_UNKNOWN, USED_ANY_AND_ONE, is_slot, slot_of
+from stackmask.pda.context.semantic_states cimport SEM_SYMBOL
+from stackmask.pda.ids cimport (
+    ACTION_BACK,
+    ACTION_COUNTED,
+    ACTION_NONE,
+    FAILED,
+    ID_FAILED,
+    NO_PENDING,
+    NO_REPEAT,
+    NO_ROW,
+    NO_SUFFIXES,
+    NO_TEST,
+    CodeId,
+    GuardId,
+    LiteralId,
+    PendingId,
+    PlaceId,
+    ReturnAction,
+    RunId,
+    SplitId,
+    TailId,
+    TokenId,
+)
+from stackmask.pda.masks.arena cimport (
+    NO_FILTER,
+    NO_TOKENS,
+    Group,
+    Include,
+    Mask,
+    MaskContext,
+    MaskPart,
+    leads_nowhere,
+)
+from stackmask.pda.masks.local_masks cimport NOT_REPEATED
+from stackmask.pda.masks.mask_cache cimport Operand
+from stackmask.pda.masks.prefixes cimport (
+    NO_WHITESPACE,
+    Alternative,
+    PrefixSplitter,
+    Split,
+    as_literal,
+    as_term,
+)
+from stackmask.pda.masks.run_tables cimport NOT_A_CODE
+from stackmask.pda.masks.runs cimport ANYTHING
+from stackmask.pda.memory.byte_sets cimport share_byte
+from stackmask.pda.memory.checked_vectors cimport refill
+from stackmask.pda.stack.configuration_table cimport BOTTOM_CONTINUATION, DEAD, Edge, Member
+from stackmask.pda.terms.term_table cimport ANY_BYTE, EMPTY, EPS, F_KEYS, F_LOCAL, Ends, Term
+from stackmask.pda.vocabulary.suffix_tries cimport INCLUSIVE, is_inclusive, node_at, place_at
+
+
+# ------------------------------------------------------------------------------------------------
+# What can still happen after a return: whether an action may forbid it, and whether the text can end.
+# ------------------------------------------------------------------------------------------------
+
+
+cdef Edge edge_of(ConfigSpace family, const Visit& at, int32_t number) noexcept nogil:
+    """Return one of the edges that a visit returns along; a continuation counts as a single edge."""
+    cdef Edge edge
+    if at.continuation == EPS:
+        edge = family.edges[family.frames[at.frame].first + number]
+        if edge.action == ACTION_COUNTED:
+            # how many tokens may still come says nothing of the next one
+            edge.action = ACTION_NONE
+            edge.operand = 0
+        return edge
+    edge.continuation = at.continuation
+    edge.parent = at.frame
+    edge.action = at.action
+    edge.operand = 0
+    return edge
+
+
+cdef bint may_forbid(
+    TermStore terms, Semantics semantics, ConfigSpace family, FrameId frame, int32_t returns
+) except FAILED nogil:
+    """Tell whether an action may forbid one of the next returns, before a byte must be read.
+
+    ``returns``: so many returns are followed; after them, any action of a lower frame counts.
+    Cost: exponential in ``returns`` at worst, which is small.
+    """
+    cdef Edge edge
+    cdef Term state
+    cdef int32_t e
+    if not family.frames[frame].action_forbids or not returns:
+        return family.frames[frame].action_forbids
+    for e in range(family.frames[frame].first, family.frames[frame].first + family.frames[frame].count):
+        edge = family.edges[e]
+        if edge.continuation == BOTTOM_CONTINUATION:
+            continue
+        if edge.action.is_capture() and semantics.may_forbid(edge.action.action()):
+            return True
+        state = terms.terms[edge.continuation]
+        if not state.nu.possible() and state.flags & F_LOCAL:
+            # here a byte must be read
+            continue
+        if may_forbid(terms, semantics, family, edge.parent, returns - 1):
+            return True
+    return False
+
+
+cdef bint is_alive(TermStore terms, ConfigSpace family, const Visit& at, uint64_t ends) except FAILED nogil:
+    """Tell whether the text can be completed after a visit returns under one of the guards (bits)."""
+    cdef Ends found
+    cdef uint64_t pending = 0
+    cdef GuardId g
+    if ends & 1:
+        return True
+    if at.continuation != EPS:
+        for g in range(64):
+            if (ends >> g) & 1:
+                terms.ends(at.continuation, g, &found)
+                pending |= found.consumed | found.silent
+        ends = pending
+        if ends & 1:
+            return True
+    for g in range(64):
+        if (ends >> g) & 1 and family.exits(at.frame, g):  # mutant: no-exit
+            return True
+    return False
+
+
+cdef enum:
+    FEW_VISITS = 32      # up to so many, a mask without returns becomes an operand at once
+    MANY_VISITS = 1024   # with more, all tokens are tried on the real stack: see `collect_under`
+    EDGES_PER_VISIT = 8     # the same for so many times more edges
+    MANY_KEYED = 16384   # the same where keys are known: such trials keep every string that may be a key
+    MANY_RETURNS = 4     # `may_forbid` follows so many in a row
+    FEW_ALTERNATIVES = 8    # most alternatives after whitespace in suffixes, where no keys are tested
+
+
+@cython.final
+cdef class MaskAssembler(MaskPart):
+    """The operands of one fill, and what it must try on the real configuration besides."""
+
+    def __cinit__(
+        self,
+        MaskContext context not None,
+        MaskArena arena not None,
+        Slices slices not None,
+        RunSplitter splitter not None,
+        LiteralMasks literals not None,
+        LocalMasks local not None,
+        KnownStackWalks known not None,
+        TokenTrials trials not None,
+        UndeclaredKeys keys_used not None,
+    ):
+        self.semantics = context.semantics
+        self.arena = arena
+        self.slices = slices
+        self.splitter = splitter
+        self.literals = literals
+        self.local = local
+        self.known = known
+        self.trials = trials
+        self.keys_used = keys_used
+        self.prefixes = PrefixSplitter(self.terms, self.semantics, self.context.trie, literals.table)
+        self.most_visits = self.entered = self.most_entered = 0
+        self.work = Worklist()
+        self.found = Operands()
+
+    cdef int drop(self) except FAILED nogil:
+        """Forget the visits of the last fill."""
+        self.work.drop()
+        return MaskPart.drop(self)
+
+    cdef size_t nbytes(self) noexcept nogil:
+        """Return the bytes held here."""
+        return self.work.nbytes()
+
+    cdef Worklist use(self, Worklist work):
+        """Collect visits in another worklist from now on, and return the one used before."""
+        cdef Worklist before = self.work
+        self.work = work
+        return before
+
+    cdef int begin(self, bint sure) noexcept nogil:
+        """Forget what is to be tried. ``sure``: no action can forbid the end of an open capture."""
+        self.trials.begin()
+        self.keys_used.begin()
+        self.found.unsure.clear()
+        self.sure = self.sure or sure
+        self.most_entered = 0
+        return 0
+
+    cdef bint depends_on_text(self) noexcept nogil:
+        """Tell whether something was found that only a real configuration can decide."""
+        return (
+            not self.trials.places_to_try.empty()
+            or not self.found.unsure.empty()
+            or self.trials.tries_everything
+        )
+
+    cdef int visit(
+        self,
+        MaskId mask,
+        FrameId frame,
+        TermId continuation,
+        FilterId filter,
+        KeysId keys,
+        bint unsure=False,
+        SuffixesId origin=NO_SUFFIXES,
+        ReturnAction action=ACTION_NONE,
+    ) except ID_FAILED nogil:
+        """Add a mask over a frame to the worklist. A mask without returns becomes an operand at once.
+
+        ``continuation``: the state between the mask and the frame, which ``action`` leads to; EPS if there is
+        none. ``unsure``: an action before it may forbid, so its tokens are tried on the real configuration.
+        """
+        cdef Visit v
+        if mask == NO_TOKENS:
+            return 0
+        v.mask = mask
+        v.frame = frame
+        v.continuation = continuation
+        v.filter = filter
+        v.keys = keys
+        v.unsure = unsure
+        v.origin = origin
+        v.action = action
+        if leads_nowhere(self.arena.masks[mask]):
+            if self.work.visits.size() < FEW_VISITS:
+                # in a long list they count as visits too: too many visits end in trials of all tokens
+                return self.found.add(mask, filter, unsure)
+            # the stack does not matter
+            v.frame = 0
+            v.keys = 0
+            v.continuation = EPS
+            v.action = ACTION_NONE
+            v.origin = NO_SUFFIXES
+        return self.work.add(v)
+
+    cdef bint is_strict(self, ConfigSpace family, FrameId frame) except FAILED nogil:
+        """Tell whether keys or an action may forbid a return from a frame, or from one further down."""
+        if family.frames[frame].keys_forbid:
+            return True
+        return not self.sure and may_forbid(self.terms, self.semantics, family, frame, MANY_RETURNS)
+
+    cdef int32_t count_entered(self, ConfigSpace family, Visit at) noexcept nogil:
+        """Return the number of edges that a visit returns along, and count them; 0 beyond the limit."""
+        cdef int32_t count = 1 if at.continuation != EPS else family.frames[at.frame].count
+        self.entered += count
+        return 0 if 0 < self.most_entered < self.entered else count
+
+    cdef TermId visit_prefixes(
+        self, ConfigSpace family, TermId state, SuffixesId group, FrameId frame, Visit at
+    ) except ID_FAILED nogil:
+        """Visit the masks of a state's prefixes over a frame; return the state that is left to visit.
+
+        That is EMPTY if the prefixes were all of it, and the state itself if it is not split.
+        ``group``: the suffixes to walk; WHOLE: all tokens. ``at``: filter, keys and trials of the visits.
+        """
+        cdef SplitId number
+        cdef LiteralId literal
+        cdef Split split
+        cdef Alternative alternative
+        cdef Visit on = at
+        cdef AlternativeId i
+        cdef MaskId found
+        cdef SemId sem
+        cdef bint strict, restricted = self.terms.classes.has_guards()
+        cdef const uint64_t* first = NULL
+        cdef uint8_t quote = self.context.key_text.quote
+        if not self.context.layers.prefixes or (
+            at.keys <= KEYS_UNKNOWN and self.terms.terms[state].flags & F_KEYS
+        ):
+            # an alternative of an object depends on its keys, and they are not known
+            return state
+        number = self.prefixes.split(state)
+        split = self.prefixes.splits[number]
+        if not split.count:
+            return state
+        if group != WHOLE and split.count > 1:
+            first = self.arena.first_of_group(group)
+        for i in range(split.first, split.first + split.count):
+            alternative = self.prefixes.alternatives[i]
+            if first != NULL:
+                if alternative.prefix.is_literal:
+                    literal = as_literal(alternative.prefix)
+                    if not share_byte(first, self.literals.table.literals[literal].begins):
+                        continue
+                elif alternative.action != ACTION_NONE and not (first[quote >> 6] >> (quote & 63)) & 1:
+                    continue
+            on.keys = at.keys
+            if alternative.test != NO_TEST:
+                if not self.semantics.keys.holds(at.keys, alternative.test):
+                    continue
+                if is_slot(alternative.test):
+                    on.keys = self.semantics.keys.take(at.keys, slot_of(alternative.test))
+            if alternative.live != EPS and not self.semantics.keys.lives(on.keys, alternative.needs):
+                continue
+            if restricted and not alternative.unconditional and not self.can_continue(family, i, frame):
+                continue
+            if alternative.run != NO_WHITESPACE:
+                return split.other if self.visit_whitespace(family, alternative, group, frame, on) else state
+            if alternative.action != ACTION_NONE:
+                sem = self.semantics.symbol_after_key(on.keys)
+                if sem == NEEDS_STATE:
+                    # a second undeclared key: walks find the places where the keys decide
+                    self.visit_unsplit(family, group, self.prefixes.key_of(i), SEM_SYMBOL, frame, on)
+                    continue
+                if sem == FORBIDDEN:
+                    continue
+                if alternative.live != EPS and not self.semantics.keys.lives(
+                    self.semantics.keys_at(sem), alternative.needs
+                ):
+                    continue
+            strict = alternative.nullable and self.is_strict(family, frame)
+            if group == WHOLE:
+                found = self.local.of_prefix(alternative.prefix, strict)
+            else:
+                found = self.local.child_of_prefix(group, alternative.prefix, strict)
+            if found == NO_TOKENS:
+                continue
+            if not alternative.prefix.is_literal and not self.local.is_worth_splitting(found):
+                # from now on the state is not split
+                self.prefixes.leave_whole(number)
+                return state
+            if alternative.action != ACTION_NONE and self.semantics.keys.states[on.keys].used != EMPTY_SET:
+                self.keys_used.doubt_keys(group, on.keys)
+            if leads_nowhere(self.arena.masks[found]):
+                self.found.add(found, on.filter, on.unsure)
+            else:
+                self.visit(
+                    found,
+                    frame,
+                    self.prefixes.continuation_of(i),
+                    on.filter,
+                    on.keys,
+                    on.unsure,
+                    on.origin,
+                    alternative.action,
+                )
+        return split.other
+
+    cdef bint visit_whitespace(
+        self, ConfigSpace family, Alternative alternative, SuffixesId group, FrameId frame, Visit at
+    ) except FAILED nogil:
+        """Visit what optional whitespace and its continuation allow. Return False if they are not split.
+
+        For the whole vocabulary the run table of whitespace tells it; such a table is made once enough states
+        have used it. In suffixes whitespace is walked, once for all continuations.
+        """
+        cdef RunId run
+        cdef TailId tail
+        cdef MaskId found
+        cdef CodeId code
+        cdef SplitId number
+        cdef Term blanks = self.terms.terms[as_term(alternative.prefix)]
+        cdef vector[PlaceId] nowhere
+        cdef Edge edge
+        cdef FilterId lengths
+        if group != WHOLE:
+            number = self.prefixes.split(alternative.continuation)
+            if (
+                self.prefixes.splits[number].count > FEW_ALTERNATIVES
+                and not self.terms.terms[alternative.continuation].flags & F_KEYS
+            ):
+                # one walk of all alternatives is faster
+                return False
+            found = self.local.child_of_prefix(group, alternative.prefix, False)
+            if not self.local.is_worth_splitting(found):
+                return False
+            self.visit(found, frame, alternative.continuation, at.filter, at.keys, at.unsure, at.origin)
+            return True
+        code = self.runs.code_of(alternative.run)
+        if code == NOT_A_CODE or not self.runs.is_made(code):
+            return False
+        run = self.runs.run_of(code, 0)
+        found = self.slices.slice(run, blanks.rep.high)
+        if found != NO_TOKENS:
+            self.found.add(found, at.filter, at.unsure)
+        tail = self.splitter.tail_of(run, ANYTHING)
+        if blanks.rep.low <= self.slices.tails[tail].most_before:
+            lengths = self.slices.filter_of(tail, blanks.rep.low, blanks.rep.high)
+            at.filter = self.slices.filter_both(at.filter, lengths)
+            edge.continuation = alternative.continuation
+            edge.parent = frame
+            edge.action = ACTION_NONE
+            edge.operand = 0
+            self.enter(family, self.arena.intern_group(ANY_BYTE, SEM_SYMBOL, run, nowhere), edge, at)
+        return True
+
+    cdef bint can_continue(
+        self, ConfigSpace family, AlternativeId alternative, FrameId frame
+    ) except FAILED nogil:
+        """Tell whether the continuation of an alternative can reach the end of the text over a frame.
+
+        Follow restrictions further down may forbid it, while another alternative keeps the state alive.
+        """
+        if self.prefixes.is_unconditional(alternative):
+            return True
+        return family.member_ends(self.prefixes.continuation_of(alternative), frame) != 0  # mutant: no-end
+
+    cdef int expand(self, ConfigSpace family, Visit at) except ID_FAILED nogil:
+        """Add the operands of one visit, and visit the masks that it leads to.
+
+        In this order: tokens allowed whatever the stack is; tokens under a guard; places where the semantic
+        state decides; masks that this one includes; suffixes, along each edge; the walk to repeat with the
+        stack known; and places where an undeclared key begins.
+        """
+        cdef Mask mask = self.arena.masks[at.mask]
+        cdef PendingId pending
+        cdef int32_t i, e
+        cdef FilterId j
+        cdef SuffixesId k, origin
+        cdef Visit back
+        cdef Edge edge
+        cdef Include included
+        cdef Operand operand
+        operand.filter = at.filter
+        cdef vector[Operand]* operands = &self.found.unsure if at.unsure else &self.found.sure
+        if mask.dense != NO_ROW or mask.sparse_count:
+            operand.mask = at.mask
+            operand.pending = NO_PENDING
+            operands.push_back(operand)
+        for pending in range(mask.pending_first, mask.pending_first + mask.pending_count):
+            if is_alive(self.terms, family, at, self.arena.pendings[pending].ends):
+                operand.mask = NO_TOKENS
+                operand.pending = pending
+                operands.push_back(operand)
+        for i in range(mask.reader_first, mask.reader_first + mask.reader_count):
+            self.trials.note_place(self.arena.readers[i])
+        if mask.reads_tokens:
+            self.trials.tries_special_tokens = True
+        for i in range(mask.include_first, mask.include_first + mask.include_count):
+            included = self.arena.includes[i]
+            if is_alive(self.terms, family, at, included.ends):
+                j = self.slices.filter_both(at.filter, included.filter)
+                self.visit(
+                    included.mask, at.frame, at.continuation, j, at.keys, at.unsure, at.origin, at.action
+                )
+        for i in range(mask.group_first, mask.group_first + mask.group_count):
+            k = self.arena.mask_groups[i]
+            origin = at.origin
+            if origin == NO_SUFFIXES and self.arena.is_few(k):
+                origin = k
+            for e in range(self.count_entered(family, at)):
+                edge = edge_of(family, at, e)
+                if edge.continuation == BOTTOM_CONTINUATION:
+                    continue
+                back = at
+                back.origin = origin
+                back.unsure = at.unsure or (
+                    not self.sure
+                    and edge.action.is_capture()
+                    and self.semantics.may_forbid(edge.action.action())
+                )
+                self.enter(family, k, edge, back)
+        if mask.repeat != NO_REPEAT:
+            self.repeat(family, at, mask.repeat)
+        if (
+            mask.key_count
+            and at.keys > KEYS_UNKNOWN
+            and self.semantics.keys.states[at.keys].used != EMPTY_SET
+        ):
+            for i in range(mask.key_first, mask.key_first + mask.key_count):
+                self.keys_used.doubt_whole(self.arena.key_starts[i], at.keys)
+        return 0
+
+    cdef int repeat(self, ConfigSpace family, Visit at, RepeatId repeat) except ID_FAILED nogil:
+        """Visit, for every edge, the mask of a walk that is repeated with its return state known.
+
+        Where no such walk helps, its suffixes are grouped after all, or all tokens are tried.
+        """
+        cdef Edge edge
+        cdef int32_t e
+        cdef MaskId j
+        cdef KeysId keys = at.keys
+        for e in range(self.count_entered(family, at)):
+            edge = edge_of(family, at, e)
+            if edge.continuation == BOTTOM_CONTINUATION:
+                continue
+            if edge.action == ACTION_BACK:
+                at.keys = self.semantics.keys_at(edge.saved)
+                edge.action = ACTION_NONE
+            else:
+                at.keys = keys
+            j = NOT_REPEATED
+            if edge.action == ACTION_NONE and (
+                at.keys <= KEYS_UNKNOWN or not self.terms.terms[edge.continuation].flags & F_KEYS
+            ):
+                j = self.known.with_return_state(
+                    repeat, edge.continuation, self.is_strict(family, edge.parent)
+                )
+            if j == NOT_REPEATED and at.keys <= KEYS_UNKNOWN and self.semantics.callables.kinds.size():
+                # where captures keep their strings, trials of all tokens would cost more than groups
+                j = self.known.with_groups(repeat, self.is_strict(family, at.frame))
+                self.visit(j, at.frame, at.continuation, at.filter, at.keys, at.unsure, at.origin, at.action)
+                if family.is_summary:
+                    # a summary frame has the edges of many frames, so the others are visited too
+                    continue
+                return 0
+            if j == NOT_REPEATED or (at.keys > KEYS_UNKNOWN and self.local.asks_state(j)):
+                self.trials.tries_everything = True
+                if family.is_summary:
+                    continue
+                return 0
+            self.visit(j, edge.parent, EPS, at.filter, at.keys, at.unsure, at.origin)
+        return 0
+
+    cdef int enter(self, ConfigSpace family, SuffixesId group, Edge edge, Visit at) except ID_FAILED nogil:
+        """Visit the masks of a group's suffixes in the return state of an edge.
+
+        First the semantic state after the return is found, from the action of the edge. Then the return state
+        is split, where that can be. ``at``: the filter, keys and trials of the visits.
+        """
+        cdef SemId sem = self.arena.groups[group].sem
+        cdef TermId state = edge.continuation, left
+        cdef MaskId found
+        cdef KeysId known = self.semantics.keys_at(sem)
+        cdef bint strict = self.is_strict(family, edge.parent)
+        cdef Visit on
+        if edge.action == ACTION_BACK:
+            at.keys = self.semantics.keys_at(edge.saved)
+        elif edge.action.restores_caller():
+            at.keys = self.semantics.keys_at(edge.saved)
+            known = KEYS_UNKNOWN
+            sem = SEM_SYMBOL
+        elif edge.action.is_capture():
+            if self.semantics.is_key(edge.action.action()):
+                sem = self.semantics.symbol_after_key(at.keys if known == KEYS_UNKNOWN else known)
+                if sem < 0:
+                    self.trials.tries_everything = True
+                    return 0
+                known = self.semantics.keys_at(sem)
+                if (
+                    self.semantics.keys.states[known].undeclared == USED_ANY_AND_ONE
+                    and not (at.unsure and at.origin != NO_SUFFIXES)
+                ):
+                    # walks know nothing of one more key, so tokens need not be doubted after this one
+                    on = at
+                    on.keys = known
+                    left = self.visit_prefixes(family, state, group, edge.parent, on)
+                    if left == EMPTY:
+                        return 0
+                    if left != state:
+                        at.keys = known
+                        state = left
+                found = self.local.child(group, state, sem, strict)
+                return self.visit_after_return(found, edge.parent, at)
+            sem = SEM_SYMBOL
+            if known != KEYS_UNKNOWN:
+                sem = self.semantics.with_keys(SEM_SYMBOL, known)
+        if known != KEYS_UNKNOWN:
+            found = self.local.child(group, state, sem, strict)
+            return self.visit_after_return(found, edge.parent, at)
+        if sem == SEM_SYMBOL and not (at.unsure and at.origin != NO_SUFFIXES):
+            state = self.visit_prefixes(family, state, group, edge.parent, at)
+            if state == EMPTY:
+                return 0
+        return self.visit_unsplit(family, group, state, sem, edge.parent, at)
+
+    cdef int visit_unsplit(
+        self, ConfigSpace family, SuffixesId group, TermId state, SemId sem, FrameId frame, Visit at
+    ) except ID_FAILED nogil:
+        """Visit the mask of a state, not split: for the suffixes of a group, or for all tokens."""
+        cdef MaskId found = NO_TOKENS
+        cdef bint strict = self.is_strict(family, frame)
+        if group == WHOLE:
+            found = self.local.of_state(state, at.keys, strict)
+            return self.visit(found, frame, EPS, at.filter, at.keys, at.unsure, at.origin)
+        if at.keys <= KEYS_UNKNOWN or not self.terms.terms[state].flags & F_KEYS:
+            found = self.local.child(group, state, sem, strict)
+        if at.keys > KEYS_UNKNOWN and (
+            self.terms.terms[state].flags & F_KEYS or self.local.asks_state(found)
+        ):
+            # the keys decide: walk with what walks may know of them
+            sem = self.semantics.with_keys(sem, self.semantics.keys.view(at.keys))
+            found = self.local.child(group, state, sem, strict)
+        return self.visit_after_return(found, frame, at)
+
+    cdef int visit_after_return(self, MaskId mask, FrameId frame, Visit at) except ID_FAILED nogil:
+        """Visit the mask of suffixes after a return.
+
+        If the semantic state decides there, and the suffixes are the subtrees of few places, then these
+        places are queued for a trial instead: it takes the bytes up to a place once, not for each token.
+        """
+        cdef Group g
+        cdef int32_t i
+        if at.origin == NO_SUFFIXES or mask == NO_TOKENS or not (at.unsure or self.local.asks_state(mask)):
+            return self.visit(mask, frame, EPS, at.filter, at.keys, at.unsure, at.origin)
+        g = self.arena.groups[at.origin]
+        for i in range(g.place_first, g.place_first + g.place_count):
+            self.trials.places_to_try.push_back(self.arena.places[i])
+        return 0
+
+    cdef int visit_member(self, ConfigSpace family, Member m, KeysId keys) except ID_FAILED nogil:
+        """Visit the masks of a member: of its prefixes, if it is split. ``keys``: of the object around."""
+        cdef Visit at
+        at.filter = NO_FILTER
+        at.unsure = False
+        at.origin = NO_SUFFIXES
+        at.keys = keys
+        m.state = self.visit_prefixes(family, m.state, WHOLE, m.frame, at)
+        if m.state != EMPTY:
+            at.mask = self.local.of_state(m.state, keys, self.is_strict(family, m.frame))
+            self.visit(at.mask, m.frame, EPS, NO_FILTER, keys)
+        return 0
+
+    cdef int collect(self, ConfigSpace family, ConfigId config) except ID_FAILED nogil:
+        """Find the operands of a configuration's mask, and what must be tried on the configuration itself."""
+        self.trials.begin()
+        self.keys_used.begin()
+        return self.collect_under(family, config, 0)
+
+    cdef int collect_under(self, ConfigSpace family, ConfigId config, NodeId above) except ID_FAILED nogil:
+        """Find the operands of what a configuration allows in the subtree of a node of the vocabulary.
+
+        ``above``: that node; 0: the whole vocabulary.
+        """
+        cdef KeysId keys
+        cdef int32_t i, first = family.configs[config].first
+        cdef size_t roots, k = 0, limit, most = MANY_VISITS
+        cdef bint strict
+        cdef Member m
+        self.work.clear()
+        self.found.clear()
+        self.trials.tries_everything = False
+        self.sure = True
+        if family.configs[config].capturing:
+            for i in range(first, first + family.configs[config].count):
+                self.sure = self.sure and self.semantics.is_sure(family.members[i].sem)
+        for i in range(first, first + family.configs[config].count):
+            m = family.members[i]
+            keys = self.semantics.keys_at(m.sem)
+            if keys > KEYS_UNKNOWN:
+                most = MANY_KEYED
+            if above:
+                strict = self.is_strict(family, m.frame)
+                self.visit(self.local.of_state_under(m.state, above, strict), m.frame, EPS, NO_FILTER, keys)
+            else:
+                self.visit_member(family, m, keys)
+            if keys > KEYS_UNKNOWN and self.semantics.in_capture(m.sem):
+                if not self.keys_used.doubt_rest(m.sem):
+                    self.trials.tries_everything = True
+        roots = self.work.visits.size()
+        self.entered, limit = 0, EDGES_PER_VISIT * most
+        self.most_entered = limit
+        while k < self.work.visits.size():
+            self.terms.meter.spend(8)
+            self.expand(family, self.work.visits[k])
+            k += 1
+            if (k >= roots and self.work.visits.size() > most) or self.entered > limit:
+                # in highly ambiguous grammars the paths through the stack, and so the masks per path, grow
+                # exponentially; configurations join the paths, so this stays polynomial
+                self.trials.tries_everything = True
+                break
+        self.most_entered = 0
+        if k > self.most_visits:
+            self.most_visits = k
+        return 0
+
+
+# ------------------------------------------------------------------------------------------------
+# Try the places where the semantic state decides, and collect tokens that an action may forbid.
+#
+# A place is a node of the token trie. The real configuration takes the bytes of the node. Then the semantic
+# state is known, and the tokens of the node's subtree come from masks of local states again.
+# ------------------------------------------------------------------------------------------------
+
+
+cdef enum:
+    MANY_BELOW = 4       # so many places in the subtree of one child are replaced by the child
+
+
+@cython.final
+cdef class PlaceTrials(MaskPart):
+    """The trials of one fill that serve all tokens of a place at once."""
+
+    def __cinit__(
+        self,
+        MaskContext context not None,
+        TokenTrials trials not None,
+        UndeclaredKeys keys_used not None,
+        MaskAssembler assembler not None,
+        MaskCache cache not None,
+    ):
+        self.trie = context.trie
+        self.trials = trials
+        self.keys_used = keys_used
+        self.assembler = assembler
+        self.cache = cache
+        self.allowed_runs = 0
+
+    cdef int try_places(self, ConfigSpace family, ConfigId config, uint32_t* words) except ID_FAILED nogil:
+        """Add the tokens that may follow at the noted places.
+
+        A place can lead to further places in its subtree, which are tried in the next round.
+        """
+        cdef vector[PlaceId] places, next_places
+        cdef NodeId node
+        cdef size_t k
+        if not self.outermost_places(0, next_places):
+            return self.trials.try_subtree(family, config, 0, words)
+        while not next_places.empty():
+            places.swap(next_places)
+            next_places.clear()
+            for k in range(places.size()):
+                node = node_at(places[k])
+                self.try_place(family, config, node, is_inclusive(places[k]), words)
+                if not self.outermost_places(node, next_places):
+                    self.trials.try_subtree(family, self.trials.step_to(family, config, node), node, words)
+        return 0
+
+    cdef bint outermost_places(self, NodeId above, vector[PlaceId]& out) except FAILED nogil:
+        """Move the noted places in the subtree of a node to a list, without places inside of other places.
+
+        Many places under one child of the node are replaced by the child. Return False if the node itself is
+        noted: then the caller tries the whole subtree.
+        """
+        cdef size_t k = 0, first, n = self.trials.places_to_try.size()
+        cdef NodeId node, child
+        cdef NodeId done = 0
+        sort(self.trials.places_to_try.begin(), self.trials.places_to_try.end())
+        if n and node_at(self.trials.places_to_try[0]) <= above:
+            self.trials.places_to_try.clear()
+            return False
+        while k < n:
+            node = node_at(self.trials.places_to_try[k])
+            child = node
+            while self.trie.depth[child] > self.trie.depth[above] + 1:
+                child = self.trie.parent[child]
+            first = out.size()
+            while k < n and node_at(self.trials.places_to_try[k]) < self.trie.end[child]:
+                node = node_at(self.trials.places_to_try[k])
+                if node >= done:
+                    out.push_back(self.trials.places_to_try[k])
+                    done = self.trie.end[node]
+                elif node_at(out.back()) == node:
+                    # sorted: if one of them is inclusive, it comes last
+                    out[out.size() - 1] = self.trials.places_to_try[k]
+                k += 1
+            if out.size() - first >= MANY_BELOW:
+                out.resize(first)
+                out.push_back(place_at(child, INCLUSIVE))
+        self.trials.places_to_try.clear()
+        return True
+
+    cdef int try_place(
+        self, ConfigSpace family, ConfigId config, NodeId node, bint inclusive, uint32_t* words
+    ) except ID_FAILED nogil:
+        """Add the tokens under a node that may follow, and the node's own tokens if ``inclusive``."""
+        cdef size_t i
+        cdef ConfigId c
+        cdef int32_t t
+        self.allowed_runs += 1
+        if self.trials.all_set(node, inclusive, words):
+            return 0
+        c = self.trials.step_to(family, config, node)
+        if c == DEAD:
+            return 0
+        if inclusive:
+            for t in range(self.trie.token_first[node], self.trie.token_first[node + 1]):
+                words[self.trie.tokens[t] >> 5] |= <uint32_t>1 << (self.trie.tokens[t] & 31)
+        if not self.context.layers.settled_places:
+            return self.trials.try_subtree(family, c, node, words)
+        if self.trie.end[node] == node + 1:
+            return 0
+        if self.keys_used.any_keys(family, c):
+            return self.trials.try_subtree(family, c, node, words)
+        self.keys_used.begin()
+        self.assembler.collect_under(family, c, node)
+        # after a return, the object around may have keys that a token repeats
+        if self.trials.tries_everything or self.keys_used.any_doubtful():
+            self.trials.places_to_try.clear()
+            return self.trials.try_subtree(family, c, node, words)
+        for i in range(self.assembler.found.sure.size()):
+            self.cache.apply(self.assembler.found.sure[i], words)
+        if self.assembler.found.unsure.size():
+            self.try_unsure(words)
+        return 0
+
+    cdef int try_unsure(self, uint32_t* words) except ID_FAILED nogil:
+        """Queue the tokens that an action may forbid, and that no other operand allows."""
+        cdef size_t k
+        cdef int32_t i
+        cdef TokenId n
+        cdef uint32_t left
+        refill(self.unsure, self.context.width, 0)
+        for k in range(self.assembler.found.unsure.size()):
+            self.cache.apply(self.assembler.found.unsure[k], self.unsure.data())
+        for i in range(self.context.width):
+            left = self.unsure[i] & ~words[i]
+            if left:
+                for n in range(32):
+                    if (left >> n) & 1:
+                        self.trials.tokens_to_try.push_back(32 * i + n)
+        return 0

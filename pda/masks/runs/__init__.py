@@ -1,1 +1,0 @@
-"""Runs of one character class: their tokens come from tables, not from a walk."""

@@ -1,0 +1,426 @@
+# distutils: language = c++
+"""Tokens that masks cannot decide, tried on the real configuration."""
+
+cimport cython
+from libc.stdint cimport int32_t, uint32_t, uint64_t, uint8_t
+from libc.string cimport memcmp
+from libcpp.algorithm cimport sort, unique
+
+from stackmask.pda.context.callables cimport NEEDS_STATE
+from stackmask.pda.context.object_keys cimport KEYS_UNKNOWN
+from stackmask.pda.context.semantic_states cimport NO_KEYS, UNOPENED_KEYS, KeyText, is_plain
+from stackmask.pda.ids cimport FAILED, ID_FAILED, NO_NODE, NO_RUN, NodeId, TokenClassId, TokenId
+from stackmask.pda.masks.arena cimport Group, MaskContext, MaskPart
+from stackmask.pda.masks.run_tables cimport Span
+from stackmask.pda.memory.hash_tables cimport NO_VALUE, map_clear, map_free, map_get, map_init, map_put
+from stackmask.pda.stack.configuration_table cimport DEAD
+from stackmask.pda.terms.term_table cimport token_symbol
+from stackmask.pda.vocabulary.suffix_tries cimport (
+    INCLUSIVE,
+    Nodes,
+    child_of,
+    is_inclusive,
+    node_at,
+    place_at,
+    trie_of,
+)
+
+
+# ------------------------------------------------------------------------------------------------
+# Try tokens on a real configuration, byte by byte, where masks of local states cannot decide.
+#
+# That is where the semantic state decides, and where a stack has too many paths. Steps of configurations are
+# remembered, so each step after the first time is a look-up.
+# ------------------------------------------------------------------------------------------------
+
+
+cdef enum:
+    FEW_TRIED = 256     # with more tokens than this, a table of their nodes is made
+
+
+@cython.final
+cdef class TokenTrials(MaskPart):
+    """What one fill must try on its configuration, and how it is tried."""
+
+    def __cinit__(self, MaskContext context not None):
+        self.trie = context.trie
+        self.vocabulary = self.trie.character_groups.token_bytes
+        self.simulations = 0
+        self.tried = 0
+        self.stack.resize(self.trie.max_depth + 2, 0)
+
+    cdef size_t nbytes_of_vocabulary(self) noexcept nogil:
+        """Return the bytes of the table of nodes, which holds for all masks and is kept."""
+        return 4 * self.node_of.size()
+
+    cdef int begin(self) noexcept nogil:
+        """Start a new fill, with nothing to try."""
+        self.places_to_try.clear()
+        self.tokens_to_try.clear()
+        self.tries_special_tokens = self.tries_everything = False
+        return 0
+
+    cdef bint is_needed(self) noexcept nogil:
+        """Tell whether there is something to try on the real configuration."""
+        return (
+            self.tries_everything
+            or self.tries_special_tokens
+            or not self.places_to_try.empty()
+            or not self.tokens_to_try.empty()
+        )
+
+    cdef int note_place(self, PlaceId place) except ID_FAILED nogil:
+        """Queue the tokens of a place for a trial on the real configuration."""
+        cdef Nodes n
+        cdef NodeId node = node_at(place)
+        cdef int32_t t, first
+        if not trie_of(place):
+            self.places_to_try.push_back(place)
+            return 0
+        # a suffix trie does not have the bytes before its suffixes, so the tokens are queued one by one
+        n = self.context.tries.nodes(place)
+        first = n.token_first[node] if is_inclusive(place) else n.token_first[node + 1]
+        for t in range(first, n.token_first[n.end[node]]):
+            self.tokens_to_try.push_back(n.tokens[t])
+        return 0
+
+    cdef bint all_set(self, NodeId node, bint inclusive, const uint32_t* words) noexcept nogil:
+        """Tell whether all tokens under a node, and the node's own if ``inclusive``, are allowed already."""
+        cdef int32_t t
+        cdef TokenId token
+        for t in range(
+            self.trie.token_first[node if inclusive else node + 1], self.trie.token_first[self.trie.end[node]]
+        ):
+            token = self.trie.tokens[t]
+            if not (words[token >> 5] >> (token & 31)) & 1:
+                return False
+        return True
+
+    cdef ConfigId step_to(self, ConfigSpace family, ConfigId config, NodeId node) except ID_FAILED nogil:
+        """Return the configuration after the bytes of a node of the vocabulary, or DEAD."""
+        cdef vector[NodeId] path
+        while node:
+            path.push_back(node)
+            node = self.trie.parent[node]
+        while config != DEAD and not path.empty():
+            config = family.step(config, self.trie.byte[path.back()])
+            path.pop_back()
+        return config
+
+    cdef NodeId spelled_at(self, TokenId token) noexcept nogil:
+        """Return the node of a token, found by its bytes."""
+        cdef Nodes n = self.context.tries.nodes(0)
+        cdef const uint8_t* text = self.vocabulary.blob + self.vocabulary.start[token]
+        cdef uint32_t k
+        cdef NodeId node = 0
+        for k in range(self.vocabulary.length(token)):
+            node = child_of(n, node, text[k])
+        return node
+
+    cdef int try_tokens(self, ConfigSpace family, ConfigId config, uint32_t* words) except ID_FAILED nogil:
+        """Add the tokens of ``tokens_to_try`` that the real configuration allows."""
+        cdef size_t k
+        cdef TokenId token
+        cdef NodeId node
+        cdef int32_t t
+        cdef vector[NodeId] nodes, path
+        cdef vector[NodeId] at          # the path to the node that is tried,
+        cdef vector[ConfigId] configs   # ... and the configurations on it
+        self.terms.meter.spend(4 * self.tokens_to_try.size())
+        self.tried += self.tokens_to_try.size()
+        if self.tokens_to_try.size() > FEW_TRIED and self.node_of.empty():
+            self.node_of.resize(32 * <size_t>self.context.width, 0)
+            for node in range(self.trie.nodes):
+                for t in range(self.trie.token_first[node], self.trie.token_first[node + 1]):
+                    self.node_of[self.trie.tokens[t]] = node
+        for k in range(self.tokens_to_try.size()):
+            token = self.tokens_to_try[k]
+            if not (words[token >> 5] >> (token & 31)) & 1:
+                nodes.push_back(self.spelled_at(token) if self.node_of.empty() else self.node_of[token])
+        # in the order of the trie, so that a common beginning of tokens is stepped once
+        sort(nodes.begin(), nodes.end())
+        at.push_back(0)
+        configs.push_back(config)
+        for k in range(nodes.size()):
+            while nodes[k] >= self.trie.end[at.back()]:
+                at.pop_back()
+                configs.pop_back()
+            node = nodes[k]
+            while node != at.back() and configs.back() != DEAD:
+                path.push_back(node)
+                node = self.trie.parent[node]
+            while not path.empty():
+                if configs.back() != DEAD:
+                    configs.push_back(family.step(configs.back(), self.trie.byte[path.back()]))
+                    at.push_back(path.back())
+                path.pop_back()
+            if configs.back() != DEAD:
+                for t in range(self.trie.token_first[nodes[k]], self.trie.token_first[nodes[k] + 1]):
+                    token = self.trie.tokens[t]
+                    words[token >> 5] |= <uint32_t>1 << (token & 31)
+        return 0
+
+    cdef int try_subtree(
+        self, ConfigSpace family, ConfigId config, NodeId node, uint32_t* words
+    ) except ID_FAILED nogil:
+        """Add the tokens under a node that may follow ``config``, the configuration at the node."""
+        cdef NodeId i = node + 1
+        cdef ConfigId c
+        cdef int32_t k, t, last
+        cdef NodeId stop = self.trie.end[node]
+        self.stack[self.trie.depth[node]] = config
+        t = self.trie.token_first[i] if i < stop else 0
+        while i < stop:
+            # tokens that are allowed already need no trial
+            if t < self.trie.token_first[i]:
+                t = self.trie.token_first[i]
+            last = self.trie.token_first[self.trie.end[i]]
+            while t < last and (words[self.trie.tokens[t] >> 5] >> (self.trie.tokens[t] & 31)) & 1:
+                t += 1
+            if t >= last:
+                i = self.trie.end[i]
+                continue
+            c = family.step(self.stack[self.trie.depth[i] - 1], self.trie.byte[i])
+            if c == DEAD:
+                i = self.trie.end[i]
+                continue
+            self.stack[self.trie.depth[i]] = c
+            for k in range(self.trie.token_first[i], self.trie.token_first[i + 1]):
+                words[self.trie.tokens[k] >> 5] |= <uint32_t>1 << (self.trie.tokens[k] & 31)
+            i += 1
+        return 0
+
+    cdef int try_special_tokens(self, ConfigSpace family, ConfigId config, uint32_t* words) except ID_FAILED nogil:
+        """Add the special tokens that may follow."""
+        cdef TokenClassId symbol
+        cdef TokenId n
+        cdef size_t k
+        for symbol in range(self.terms.token_classes):
+            if family.step(config, token_symbol(symbol)) != DEAD:
+                for k in range(self.context.class_tokens[symbol].size()):
+                    n = self.context.class_tokens[symbol][k]
+                    words[n >> 5] |= <uint32_t>1 << (n & 31)
+        return 0
+
+
+# ------------------------------------------------------------------------------------------------
+# Remove tokens from a mask that may repeat an undeclared key of an object, and leave them to a trial.
+#
+# A key must not come twice. Masks of local states know nothing of the undeclared keys that were used, so they
+# allow tokens that repeat one. Such tokens are *doubtful*: they are tried on the real configuration.
+# ------------------------------------------------------------------------------------------------
+
+
+cdef enum:
+    MAX_PLACES = 1024           # places whose doubtful tokens are remembered
+    IN_KEY = 0x100000000        # beyond all places: with the text of an open capture
+
+
+@cython.final
+cdef class UndeclaredKeys(MaskPart):
+    """The doubtful places of one fill."""
+
+    def __cinit__(
+        self, MaskContext context not None, MaskArena arena not None, TokenTrials trials not None
+    ):
+        self.semantics = context.semantics
+        self.arena = arena
+        self.trials = trials
+        self.used = UsedKeys(self.semantics.keys.key_sets, self.semantics.texts)
+        self.rechecked = self.spellings = 0
+        map_init(&self.doubts_at)
+
+    def __dealloc__(self):
+        map_free(&self.doubts_at)
+
+    cdef int begin(self) noexcept nogil:
+        """Begin a new fill, without doubtful tokens."""
+        self.doubtful.clear()
+        return 0
+
+    cdef bint any_doubtful(self) noexcept nogil:
+        """Tell whether some tokens are doubtful."""
+        return not self.doubtful.empty()
+
+    cdef int doubt(
+        self, PlaceId place, size_t first, vector[uint8_t]& read, vector[PlaceId]& out
+    ) except ID_FAILED nogil:
+        """Append the places under a place that the keys from ``first`` on, and the closing quote, lead to.
+
+        ``read``: what was read of the key before the place; keys that do not begin with it are left out.
+        An escape can spell any character, so all tokens after an escape are doubtful.
+        """
+        cdef Nodes n = self.context.tries.nodes(place)
+        cdef KeyText syntax = self.context.key_text
+        cdef NodeId node, next
+        cdef int32_t in_suffix_trie = trie_of(place)
+        cdef size_t k, i
+        cdef uint8_t byte
+        cdef vector[uint8_t]* key
+        self.terms.meter.spend(4 * (self.used.spelled.size() - first))
+        for k in range(first, self.used.spelled.size()):
+            key = &self.used.spelled[k]
+            if key.size() < read.size() or (read.size() and memcmp(key.data(), read.data(), read.size())):
+                continue
+            node = node_at(place)
+            for i in range(read.size(), key.size() + 1):
+                byte = syntax.quote
+                if i < key.size():
+                    next = child_of(n, node, syntax.escape)
+                    if next != NO_NODE:
+                        out.push_back(place_at(next, in_suffix_trie | INCLUSIVE))
+                    byte = key[0][i]
+                    if not is_plain(syntax, byte):
+                        break
+                node = child_of(n, node, byte)
+                if node == NO_NODE:
+                    break
+                if i == key.size():
+                    out.push_back(place_at(node, in_suffix_trie | INCLUSIVE))
+        return 0
+
+    cdef int doubt_rest(self, SemId sem) except ID_FAILED nogil:
+        """Doubt the tokens that complete a used key in an open capture; False if that does not decide."""
+        cdef vector[uint8_t] read
+        cdef int where = self.semantics.read_of_key(sem, read)
+        cdef NodeId node = 0
+        cdef uint64_t asked = IN_KEY | <uint64_t>self.semantics.sems[sem].text
+        if where == UNOPENED_KEYS:
+            node = child_of(self.context.tries.nodes(0), 0, self.context.key_text.quote)
+        if where == NEEDS_STATE:
+            return False
+        if where != NO_KEYS and node != NO_NODE:
+            self.doubt_used(place_at(node, 0), asked, self.semantics.keys_at(sem), read)
+        return True
+
+    cdef int doubt_whole(self, PlaceId place, KeysId keys) except ID_FAILED nogil:
+        """Doubt the tokens under a place, where a key was opened, that complete a used one."""
+        cdef vector[uint8_t] nothing
+        return self.doubt_used(place, <uint64_t><uint32_t>place, keys, nothing)
+
+    cdef int doubt_used(
+        self, PlaceId place, uint64_t asked, KeysId keys, vector[uint8_t]& read
+    ) except ID_FAILED nogil:
+        """Doubt the tokens under a place that complete an undeclared key which was used.
+
+        ``asked``: a number of the place and of what was read before it.
+        Cost: the distinct places; and the keys that were used since the same was asked last.
+        """
+        cdef int32_t k
+        cdef Doubts none
+        cdef Doubts* known
+        cdef int written = self.used.spell(self.semantics.keys.states[keys].used)
+        self.terms.meter.spend(10 * written)
+        self.spellings += written
+        if self.doubts.size() >= MAX_PLACES:
+            self.forget()
+        k = map_get(&self.doubts_at, asked)
+        if k == NO_VALUE:
+            k = <int32_t>self.doubts.size()
+            none.generation = self.used.generation
+            none.keys = 0
+            self.doubts.push_back(none)
+            map_put(&self.doubts_at, asked, k)
+        known = &self.doubts[k]
+        if known.generation != self.used.generation:
+            known.generation = self.used.generation
+            known.keys = 0
+            known.places.clear()
+        # else as many were seen: the list of a generation only grows
+        if known.keys < self.used.spelled.size():
+            self.doubt(place, known.keys, read, known.places)  # mutant: new-doubts
+            known.keys = self.used.spelled.size()
+            # most keys lead to the same places, such as that of an escape
+            sort(known.places.begin(), known.places.end())
+            known.places.resize(unique(known.places.begin(), known.places.end()) - known.places.begin())
+        self.doubtful.insert(self.doubtful.end(), known.places.begin(), known.places.end())
+        return 0
+
+    cdef int forget(self) except FAILED nogil:
+        """Forget what was doubted where."""
+        map_clear(&self.doubts_at)
+        self.doubts.clear()
+        return 0
+
+    cdef int drop(self) except FAILED nogil:
+        """Forget the places of keys, which are those of suffix tries that go."""
+        self.forget()
+        return MaskPart.drop(self)
+
+    cdef size_t nbytes(self) noexcept nogil:
+        """Return about how many bytes the places take."""
+        cdef size_t k, held = 12 * self.doubts_at.mask
+        for k in range(self.doubts.size()):
+            held += sizeof(Doubts) + sizeof(PlaceId) * self.doubts[k].places.capacity()
+        return held
+
+    cdef int doubt_keys(self, SuffixesId group, KeysId keys) except ID_FAILED nogil:
+        """Doubt tokens that repeat a used key, where a group's suffixes begin with a quote.
+
+        ``group``: WHOLE for the whole vocabulary.
+        """
+        cdef vector[PlaceId] places
+        cdef Group g
+        cdef Nodes n
+        cdef uint8_t quote = self.context.key_text.quote
+        cdef int32_t i
+        cdef Span after
+        cdef NodeId node
+        cdef size_t k
+        if group == WHOLE:
+            places.push_back(0)
+        else:
+            g = self.arena.groups[group]
+            for i in range(g.place_first, g.place_first + g.place_count):
+                places.push_back(self.arena.places[i])
+            if g.run != NO_RUN:
+                self.runs.suffixes_of(g.run, quote, &after)
+                for i in range(after.first, after.first + after.count):
+                    places.push_back(self.runs.suffix_places[i])
+        for k in range(places.size()):
+            n = self.context.tries.nodes(places[k])
+            node = node_at(places[k])
+            if not is_inclusive(places[k]):
+                node = child_of(n, node, quote)
+            elif n.byte[node] != quote:
+                node = NO_NODE
+            if node != NO_NODE:
+                self.doubt_whole(place_at(node, trie_of(places[k])), keys)
+        return 0
+
+    cdef int recheck(self, uint32_t* words) except ID_FAILED nogil:
+        """Remove the doubtful tokens from a mask, and queue them for a trial on the real configuration.
+
+        Used keys only forbid, so tokens that are not in the mask need no trial.
+        """
+        cdef size_t k, before
+        cdef int32_t t
+        cdef TokenId i
+        cdef NodeId node
+        cdef Nodes n
+        # the same places come by several ways
+        sort(self.doubtful.begin(), self.doubtful.end())
+        self.doubtful.resize(unique(self.doubtful.begin(), self.doubtful.end()) - self.doubtful.begin())
+        self.rechecked += self.doubtful.size()
+        for k in range(self.doubtful.size()):
+            n = self.context.tries.nodes(self.doubtful[k])
+            node = node_at(self.doubtful[k])
+            before = self.trials.tokens_to_try.size()
+            for t in range(n.token_first[node], n.token_first[n.end[node]]):
+                i = n.tokens[t]
+                if (words[i >> 5] >> (i & 31)) & 1:
+                    words[i >> 5] &= ~(<uint32_t>1 << (i & 31))
+                    self.trials.tokens_to_try.push_back(i)
+            if self.trials.tokens_to_try.size() > before and not trie_of(self.doubtful[k]):
+                # a subtree of the vocabulary is tried as one place
+                self.trials.tokens_to_try.resize(before)
+                self.trials.places_to_try.push_back(self.doubtful[k])
+        return 0
+
+    cdef bint any_keys(self, ConfigSpace family, ConfigId config) noexcept nogil:
+        """Tell whether a configuration is inside of an object whose keys are known."""
+        cdef int32_t i, first = family.configs[config].first
+        for i in range(first, first + family.configs[config].count):
+            if self.semantics.keys_at(family.members[i].sem) > KEYS_UNKNOWN:
+                return True
+        return False

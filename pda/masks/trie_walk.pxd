@@ -1,0 +1,278 @@
+# The walk of the trie.
+from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t, uint8_t
+from libcpp.vector cimport vector
+
+from stackmask.pda.ids cimport (
+    BITS_FAILED,
+    FAILED,
+    ID_FAILED,
+    ConfigId,
+    GuardId,
+    NodeId,
+    PlaceId,
+    RowId,
+    RunId,
+    SemId,
+    SummaryId,
+    TermId,
+    TokenId,
+    WalkGroupId,
+    WalkPendingId,
+)
+from stackmask.pda.masks.arena cimport MaskArena, MaskPart
+from stackmask.pda.masks.runs cimport ConstrainedRuns, DeferredRun
+from stackmask.pda.masks.token_partition cimport TokenPartition
+from stackmask.pda.memory.growing_array cimport Growing
+from stackmask.pda.stack.configuration_table cimport DEAD, UNKNOWN, Config, has_row
+from stackmask.pda.stack.configurations cimport ConfigSpace
+from stackmask.pda.vocabulary.suffix_tries cimport Nodes
+from stackmask.pda.vocabulary.token_trie cimport SubtreeSummary, Trie
+
+
+# The query and the result of one walk.
+
+cdef struct RepeatableWalk:
+    # A walk that can be repeated with known frames. Merging suffixes costs more than walking again where
+    # there are more of them than nodes in the vocabulary.
+    TermId state
+    SemId sem
+    bint closed             # the start is a return state and the closure of its calls
+    bint with_tokens
+    int32_t return_first    # known return states, in order: return_states[return_first:][:return_count]
+    int32_t return_count
+    int32_t place_first     # the places to walk: walked_places[place_first:][:place_count]
+    int32_t place_count
+
+
+cdef struct WalkQuery:
+    ConfigId start          # the first configuration; its frame is not known
+    RunId run               # names, with `origin`, the same places in a group if the start returns at once
+    bint with_tokens        # special tokens may come first
+    bint strict             # an action may forbid the returns that come after the start
+    bint repeatable         # the walk may be repeated with the frame known
+    RepeatableWalk again    # how to repeat it
+
+
+cdef extern from "walk_result.h" nogil:
+    cdef cppclass WalkGroups "stackmask::WalkGroups":
+        vector[uint64_t] keys
+        vector[vector[PlaceId]] places
+        vector[int32_t] has_run
+        WalkGroupId at(GuardId guard, SemId sem) except +
+        GuardId guard(size_t g)
+        SemId sem(size_t g)
+        size_t size()
+        bint can_repeat(SemId sem)
+        void clear()
+
+    cdef cppclass WalkPendings "stackmask::WalkPendings":
+        vector[uint64_t] ends
+        vector[vector[TokenId]] tokens
+        WalkPendingId at(uint64_t guards) except +
+        size_t size()
+
+
+cdef cppclass WalkResult:
+    uint32_t* bits                  # the row of the tokens allowed with any stack; NULL while `few` has them
+    RowId dense                     # number of this row, or NO_ROW
+    vector[TokenId] few             # these tokens as a list, besides those of the row
+    WalkPendings pendings
+    WalkGroups groups
+    vector[NodeId] subtrees         # nodes with a return at every place in their subtrees
+    vector[WalkGroupId] subtree_groups  # groups of these returns
+    vector[PlaceId] readers         # places where the semantic state decides: their tokens are tried
+    vector[PlaceId] key_starts      # places where an undeclared key begins
+    vector[DeferredRun] deferred    # runs whose tokens come from run tables
+    int64_t suffix_nodes            # under the places of the groups; if there are too many, the walk repeats
+    bint repeats                    # the walk must be repeated with the frame known; it has no groups
+    int32_t visited                 # nodes that the walk visited
+    bint reads_tokens               # the semantic state decides about special tokens
+
+
+# Subtrees of the vocabulary that are classified as a whole.
+
+cdef struct Characters:
+    uint64_t ascii[2]
+    uint64_t leads  # bytes from 0xC0, each for all characters that begin with it
+
+
+cdef struct SelfLoop:
+    # What is known of the characters that a configuration goes on with.
+    bint closed             # `length` is final; otherwise a longer search may find more
+    Characters all          # the characters that lead to `next`
+    ConfigId next           # a configuration, perhaps the same one; DEAD: there is no loop
+    int32_t length          # so many of these characters surely lead back to it, but for a count
+    bint is_queried         # `accepted` is known
+    Characters accepted     # characters of which some member accepts every run of up to `high`
+    int32_t high            # ... characters
+    bint is_searched        # `kept` is final
+    Characters kept         # characters that lead to configurations like this one, but not to one alone,
+    int32_t kept_length     # ... for so many characters
+
+
+cdef struct Lead:
+    # where a configuration leads
+    ConfigId next
+    Characters by           # ... by these characters
+
+
+cdef struct Leads:
+    # all that a configuration leads to
+    ConfigId config
+    size_t first            # in a list of `Lead`
+    size_t last
+    Characters alive        # all these characters
+
+
+cdef enum:
+    DESCEND = 0
+    SAME_STATE = 1
+    ALL_ALLOWED = 2
+
+
+cdef class SubtreeAcceptance(MaskPart):
+    cdef Trie trie
+    cdef TokenPartition partition
+    cdef Growing[int32_t] loop_at   # configuration -> 1 + index in `loops`; 0: not known
+    cdef Growing[uint8_t] queries   # configuration -> its queries, as far as they matter
+    cdef Growing[SelfLoop] loops    # the loops computed so far
+    cdef uint64_t unanswered        # queries of configurations whose `kept` is not searched for
+    cdef uint64_t paid              # so many must there be before the next search
+    # scratch of one search
+    cdef vector[Leads] met
+    cdef vector[Lead] leads
+
+    cdef int classify(self, ConfigId config, SummaryId summary) except FAILED nogil
+    cdef SelfLoop* loop_of(self, ConfigId config) noexcept nogil
+    cdef int find_accepting_member(self, ConfigId config) except FAILED nogil
+    cdef int find_loop(self, ConfigId config) except FAILED nogil
+    cdef int32_t find_length(self, ConfigId config, int32_t want) except FAILED nogil
+    cdef bint are_alike(self, ConfigId a, ConfigId b) noexcept nogil
+    cdef ConfigId completed(self, ConfigId config, int32_t state, ConfigId target) except ID_FAILED nogil
+    cdef int find_kept(self, ConfigId config) except FAILED nogil
+    cdef int choose_kept(self, ConfigId config, Characters* kept) except FAILED nogil
+    cdef int32_t count_kept(
+        self, ConfigId config, const Characters& kept, vector[ConfigId]& reached, vector[size_t]& levels
+    ) except FAILED nogil
+    cdef size_t leads_of(self, ConfigId config) except? BITS_FAILED nogil
+    cdef bint may_follow(self, Nodes n, NodeId node, GuardId guard) noexcept nogil
+    cdef bint allows(self, uint64_t guards, uint8_t byte) noexcept nogil
+    cdef int note_readers(self, PlaceId place, uint64_t guards, vector[PlaceId]& readers) except FAILED nogil
+    cdef bint meets(self, SummaryId summary, uint64_t guards) noexcept nogil
+    cdef int append_return_places(self, NodeId node, GuardId guard, vector[PlaceId]& places) except FAILED nogil
+
+
+# What a walk does at every node. The functions are inline, since the loop of the walk is hot.
+
+cdef inline bint is_within(const SubtreeSummary* summary, const Characters& all) noexcept nogil:
+    # Tell whether all characters in a subtree belong to a class.
+    return (
+        not summary.ascii[0] & ~all.ascii[0]
+        and not summary.ascii[1] & ~all.ascii[1]
+        and not summary.leads & ~all.leads
+    )
+
+
+cdef inline int classify_loop(const SubtreeSummary* summary, const SelfLoop& loop_of) noexcept nogil:
+    # ``SubtreeAcceptance.classify`` where the loop has no bound on the number of characters.
+    if summary.height <= loop_of.high and is_within(summary, loop_of.accepted):
+        return ALL_ALLOWED
+    if is_within(summary, loop_of.all):
+        return SAME_STATE
+    if summary.height <= loop_of.kept_length and is_within(summary, loop_of.kept):
+        return SAME_STATE
+    return DESCEND
+
+
+cdef inline bint is_unconditional(const Config* c) noexcept nogil:
+    # Tell whether tokens that end in a configuration are allowed with any stack, and nothing else happens in
+    # it: no return, no member that the semantic state decides, no capture.
+    return (
+        c.ends & 1
+        and c.count
+        and c.sure == c.count
+        and not c.reads
+        and not c.pop_count
+        and not c.capturing
+    )
+
+
+cdef inline int32_t next_alive(
+    ConfigSpace space, ConfigId config, const Nodes& n, int32_t k, int32_t stop, ConfigId* next
+) noexcept nogil:
+    # Return the first child from k on that may be alive, or stop. ``next`` gets its configuration, or UNKNOWN
+    # if a step must find it. Most children fail, at two loads each.
+    cdef const Config* c = &space.configs[config]
+    cdef const ConfigId* row
+    cdef const uint8_t* of
+    next[0] = UNKNOWN
+    if has_row(c[0]):
+        row = space.rows.data() + c.row
+        of = space.terms.classes.maps[c.map].of
+        while k < stop:
+            next[0] = row[of[n.kid_byte[k]]]
+            if next[0] != DEAD:
+                break
+            k += 1
+    return k
+
+
+cdef inline void allow(uint32_t* bits, const TokenId* tokens, int32_t t, int32_t stop) noexcept nogil:
+    # Set the bits of tokens[t:stop].
+    cdef uint32_t n
+    while t < stop:
+        n = <uint32_t>tokens[t]
+        bits[n >> 5] |= <uint32_t>1 << (n & 31)
+        t += 1
+
+
+cdef struct WalkState:
+    # state of one walk
+    size_t most             # tokens in a list; with more of them, a row is made
+    int64_t most_suffix_nodes
+    ConfigId unconditional  # the last unconditional configuration met (see `is_unconditional`)
+    ConfigId self_loop      # the last self-loop configuration met
+    SelfLoop loop           # its loop
+    # state of the subtree that is being walked
+    Nodes nodes
+    int32_t in_suffix_trie
+    NodeId covered          # nodes before this one are in the subtree of a reader already
+
+
+cdef class TrieWalk(MaskPart):
+    cdef Trie trie
+    cdef MaskArena arena
+    cdef ConstrainedRuns constrained
+    cdef SubtreeAcceptance acceptance
+    # scratch of one walk
+    cdef vector[ConfigId] stack     # depth -> configuration
+    cdef vector[int32_t] next_kid   # depth -> the next child; `last_kid`: the end of the children
+    cdef vector[int32_t] last_kid
+    cdef vector[PlaceId] jobs       # places still to walk; `job_configs`: from which configurations
+    cdef vector[ConfigId] job_configs
+    cdef readonly uint64_t walks
+    cdef readonly uint64_t visited_nodes
+    cdef readonly uint64_t taken    # subtrees of the vocabulary that were classified as a whole
+
+    cdef bint walk(
+        self, const WalkQuery& query, vector[PlaceId]& places, vector[PlaceId]& origin, WalkResult& out
+    ) except FAILED nogil
+    cdef int begin(
+        self, const WalkQuery& query, vector[PlaceId]& places, vector[PlaceId]& origin, WalkResult& out
+    ) except FAILED nogil
+    cdef bint walk_place(
+        self, const WalkQuery& query, PlaceId place, ConfigId c, WalkState* s, WalkResult& out
+    ) except FAILED nogil
+    cdef int classify(self, ConfigId c, SummaryId summary, WalkState* s) except FAILED nogil
+    cdef int emit(
+        self, const WalkQuery& query, ConfigId c, NodeId node, int verdict, WalkState* s, WalkResult& out
+    ) except FAILED nogil
+    cdef uint64_t emit_readers(
+        self, const Config* config, NodeId node, int* verdict, WalkState* s, WalkResult& out
+    ) except? BITS_FAILED nogil
+    cdef bint emit_returns(
+        self, const WalkQuery& query, const Config* config, NodeId node, int verdict, WalkState* s,
+        WalkResult& out
+    ) except FAILED nogil
+    cdef int emit_special_tokens(self, const WalkQuery& query, WalkResult& out) except FAILED nogil
+    cdef bint opens_key(self, const Config* config) noexcept nogil

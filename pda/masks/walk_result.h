@@ -1,0 +1,56 @@
+// Tables of what a walk returns.
+#ifndef STACKMASK_WALK_RESULT_H
+#define STACKMASK_WALK_RESULT_H
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "../ids.h"
+
+namespace stackmask {
+
+struct WalkGroups {  // places where the walk returns with bytes left over, by guard and semantic state
+    std::vector<uint64_t> keys;  // guard << 32 | semantic state
+    std::vector<std::vector<PlaceId>> places;
+    std::vector<int32_t> has_run;
+    WalkGroupId at(GuardId guard, SemId sem) {
+        uint64_t key = (static_cast<uint64_t>(guard) << 32) | static_cast<uint64_t>(sem);
+        for (size_t g = 0; g < keys.size(); g++)
+            if (keys[g] == key) return static_cast<int32_t>(g);
+        keys.push_back(key);
+        places.resize(keys.size());
+        has_run.push_back(0);
+        return static_cast<int32_t>(keys.size() - 1);
+    }
+    GuardId guard(size_t g) const { return static_cast<int32_t>(keys[g] >> 32); }
+    SemId sem(size_t g) const { return static_cast<int32_t>(static_cast<uint32_t>(keys[g])); }
+    size_t size() const { return keys.size(); }
+    // whether a repeated walk would make all these returns: by no run, to this semantic state
+    bool can_repeat(SemId with) const {
+        for (size_t g = 0; g < keys.size(); g++)
+            if (has_run[g] || sem(g) != with) return false;
+        return true;
+    }
+    void clear() {
+        keys.clear();
+        places.clear();
+        has_run.clear();
+    }
+};
+struct WalkPendings {  // tokens that only some guards allow
+    std::vector<uint64_t> ends;
+    std::vector<std::vector<TokenId>> tokens;
+    WalkPendingId at(uint64_t guards) {
+        for (size_t g = 0; g < ends.size(); g++)
+            if (ends[g] == guards) return static_cast<int32_t>(g);
+        ends.push_back(guards);
+        tokens.resize(ends.size());
+        return static_cast<int32_t>(ends.size() - 1);
+    }
+    size_t size() const { return ends.size(); }
+};
+
+}  // namespace stackmask
+
+#endif

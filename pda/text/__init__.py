@@ -1,1 +1,0 @@
-"""Automata over UTF-8 and JSON strings, each in one place."""
