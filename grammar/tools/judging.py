@@ -93,7 +93,7 @@ def _written(value: Any) -> str:
 def _spelled(value: Any) -> str:
     """Return a value that is no object or array as JSON. Numbers beyond those of Python's floats are large ones."""
     if isinstance(value, float) and isinf(value):
-        return "1e999" if value > 0 else "-1e999"
+        return f"{'-' * (value < 0)}1{'0' * 309}"  # an integer, as such a number may be
     return json.dumps(value, allow_nan=False)
 
 

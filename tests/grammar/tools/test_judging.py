@@ -129,3 +129,12 @@ def test_turns_that_end_in_the_middle_of_something_else() -> None:
         with pytest.raises(tools.TurnError) as raised:
             tools.parse(style, text, opened=opened)
         assert raised.value.is_cut
+
+
+@pytest.mark.parametrize("kind", ["number", "integer"])
+def test_numbers_beyond_floats_are_judged_as_large_ones(kind: str) -> None:
+    tool = {"name": "f", "parameters": {"type": "object", "properties": {"n": {"type": kind}}}}
+    turn = '<tool_call>\n{"name": "f", "arguments": {"n": -1e999}}\n</tool_call>'
+    [call] = tools.parse("qwen_3", turn, tools=[tool]).calls
+    with pytest.raises(tools.ToolError, match="not JSON"):
+        tools.ParsedTurn("", "", [call]).message(as_json=True)
