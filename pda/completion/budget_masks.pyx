@@ -45,12 +45,12 @@ cdef enum:
     MOST_INNER_PLACES = 1 << 20
 
 
-cdef inline uint64_t key_of(ConfigId config, bint by_shape) noexcept nogil:
+cdef inline uint64_t fork_key(ConfigId config, bint by_shape) noexcept nogil:
     return (<uint64_t>config << 1) | <uint64_t>by_shape
 
 
 cdef inline uint64_t place_key(const PlaceVisit& at) noexcept nogil:
-    return key_of(at.config, at.shape != NO_SHAPE)
+    return fork_key(at.config, at.shape != NO_SHAPE)
 
 
 cdef inline bint is_same(const PlaceVisit& a, const PlaceVisit& b) noexcept nogil:
@@ -430,12 +430,12 @@ cdef class TokenPlaces:
 
     cdef int rate(self, ConfigId config, bint by_shape, bint keep) except FAILED nogil:
         """Say whether tokens that lead to a place are kept."""
-        map_put(&self.kept, key_of(config, by_shape), 1 if keep else 0)
+        map_put(&self.kept, fork_key(config, by_shape), 1 if keep else 0)
         return 0
 
     cdef bint keeps(self, ConfigId config, bint by_shape, bint others) noexcept nogil:
         """Tell whether tokens that lead to a place are kept; ``others``: by a shape that was not rated."""
-        cdef int32_t found = map_get(&self.kept, key_of(config, by_shape))
+        cdef int32_t found = map_get(&self.kept, fork_key(config, by_shape))
         return found == 1 or (found == NO_VALUE and by_shape and others)
 
     cdef bint keeps_token(self, PlaceVisit at, bint others) except FAILED nogil:

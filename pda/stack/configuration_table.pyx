@@ -262,7 +262,7 @@ cdef class ConfigDraft:
         m.sem = sem
         if n <= FEW:
             for i in range(n):
-                if is_same(self.members[i], m):
+                if is_same_member(self.members[i], m):
                     return 0
         else:
             if self.indexed != n:
@@ -270,7 +270,7 @@ cdef class ConfigDraft:
             key = key_of(m)
             at = map_get(&self.seen, key)
             while at != NO_VALUE:
-                if is_same(self.members[at], m):
+                if is_same_member(self.members[at], m):
                     return 0
                 key += 1
                 at = map_get(&self.seen, key)
@@ -319,7 +319,7 @@ cdef inline uint64_t key_of(Member m) noexcept nogil:
     return mix(mix(mix(41, <uint32_t>m.state), <uint32_t>m.frame), <uint32_t>m.sem)
 
 
-cdef inline bint is_same(Member x, Member y) noexcept nogil:
+cdef inline bint is_same_member(Member x, Member y) noexcept nogil:
     return x.state == y.state and x.frame == y.frame and x.sem == y.sem
 
 

@@ -382,26 +382,26 @@ cdef class CharacterGroups:
         ``used``: the bytes of X. ``single``: its ASCII characters. ``leads``: the bytes from 0xC0 such that X
         has all characters that begin with them.
         """
-        cdef int32_t b, sort
+        cdef int32_t b, kind
         cdef const int8_t* steps = utf8_steps()
         found.inside = found.outside = ~<uint64_t>0
         found.begins = found.opens = 0
         for b in range(256):
-            sort = SORTS[b]
-            if sort == NO_SORT:
+            kind = SORTS[b]
+            if kind == NO_SORT:
                 continue
             if (used[b >> 6] >> (b & 63)) & 1:
-                found.outside &= ~(<uint64_t>1 << sort)
+                found.outside &= ~(<uint64_t>1 << kind)
             if table[b] >= 0:
-                found.begins |= <uint64_t>1 << sort
+                found.begins |= <uint64_t>1 << kind
             if table[b] > 0:
-                found.opens |= <uint64_t>1 << sort
+                found.opens |= <uint64_t>1 << kind
             if b < 0x80:
                 if not (single[b >> 6] >> (b & 63)) & 1:
-                    found.inside &= ~(<uint64_t>1 << sort)
+                    found.inside &= ~(<uint64_t>1 << kind)
             # other bytes begin no character, and their tokens have the sort NOT_UTF8
             elif steps[b] > 0 and not (leads >> (b - 0xC0)) & 1:
-                found.inside &= ~(<uint64_t>1 << sort)
+                found.inside &= ~(<uint64_t>1 << kind)
         found.inside &= ~(<uint64_t>1 << NOT_UTF8 | <uint64_t>1 << LONG)
         found.outside &= ~(<uint64_t>1 << LONG)
         found.begins |= <uint64_t>1 << LONG
