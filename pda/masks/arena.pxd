@@ -148,6 +148,7 @@ cdef size_t nbytes_from(MaskPart part) noexcept nogil
 cdef enum:
     NO_TOKENS = 0       # the mask that allows nothing
     NO_FILTER = 0       # all tokens pass: the first filter
+    NOT_INDEXED = -1
     SPARSE = 8          # a mask is dense when it has more than width / SPARSE tokens
 
 
@@ -167,7 +168,7 @@ cdef struct Mask:
     int32_t key_count
     int32_t cost            # nodes of tries that were visited to make it
     bint reads_tokens       # the semantic state decides on special tokens too
-    RepeatId repeat          # the walk to repeat with the frame known, in place of groups; or NO_REPEAT
+    RepeatId repeat          # the walk that groups its suffixes, in place of groups; or NO_REPEAT
     RowId sparse_row        # the number of a row with the sparse tokens, or NO_ROW
     int32_t entered         # how many sparse tokens were written one by one so far: see `MaskCache.row_for`
 
@@ -192,6 +193,7 @@ cdef struct Group:
     int32_t place_first     # places[place_first:place_first + place_count]
     int32_t place_count
     EntryId entry           # entry of its suffixes, where the semantic state is unknown; NO_ENTRY until then
+    int32_t by_byte         # byte_first[by_byte:][:257], or NOT_INDEXED: see `places_by_byte`
 
 
 cdef inline Mask nothing() noexcept nogil:
@@ -243,6 +245,8 @@ cdef class MaskArena:
     cdef vector[uint64_t] group_first       # group -> bytes that its suffixes can begin with, 4 words
     cdef vector[SuffixesId] mask_groups
     cdef Growing[PlaceId] places
+    cdef vector[int32_t] byte_first         # of groups, see `places_by_byte`
+    cdef vector[PlaceId] byte_places
     cdef vector[PlaceId] readers
     cdef vector[PlaceId] key_starts
     cdef readonly uint64_t drops            # how often all masks were dropped
@@ -258,4 +262,6 @@ cdef class MaskArena:
         self, GuardId guard, SemId sem, RunId run, vector[PlaceId]& places
     ) except ID_FAILED nogil
     cdef const uint64_t* first_of_group(self, SuffixesId group) except NULL nogil
+    cdef int append_places(self, SuffixesId group, vector[PlaceId]& out) except FAILED nogil
+    cdef const int32_t* places_by_byte(self, SuffixesId group) except? NULL nogil
     cdef bint is_few(self, SuffixesId group) noexcept nogil

@@ -8,7 +8,7 @@ together when they take more than their budget.
 """
 
 cimport cython
-from libcpp.algorithm cimport sort, unique
+from libcpp.algorithm cimport is_sorted, sort, unique
 
 from stackmask.pda.ids cimport FAILED, ID_FAILED, NO_ENTRY, NO_RUN, NodeId
 from stackmask.pda.masks.layers cimport layers_now
@@ -24,7 +24,7 @@ from stackmask.pda.memory.hash_tables cimport (
     ids_put,
     mix,
 )
-from stackmask.pda.vocabulary.suffix_tries cimport Nodes, is_inclusive, node_at, trie_of
+from stackmask.pda.vocabulary.suffix_tries cimport INCLUSIVE, Nodes, is_inclusive, node_at, place_at, trie_of
 
 
 # ------------------------------------------------------------------------------------------------
@@ -176,6 +176,8 @@ cdef class MaskArena:
         self.readers.clear()
         self.key_starts.clear()
         self.group_first.clear()
+        self.byte_first.clear()
+        self.byte_places.clear()
         ids_clear(&self.group_index)
         with gil:
             self.tries = self.context.tries
@@ -188,6 +190,7 @@ cdef class MaskArena:
         # rows that are not taken yet count too: a block of large pages takes its memory at once
         cdef size_t held = self.block_bytes + 8 * self.rows.size() + sizeof(Mask) * self.masks.size()
         held += 4 * (self.sparse_tokens.size() + self.places.size())
+        held += 4 * (self.byte_first.size() + self.byte_places.size())
         held += 4 * (self.readers.size() + self.mask_groups.size() + self.key_starts.size())
         held += sizeof(Include) * self.includes.size() + sizeof(Group) * self.groups.size()
         held += sizeof(Pending) * self.pendings.size() + 8 * self.group_first.size()
@@ -262,7 +265,7 @@ cdef class MaskArena:
     cdef SuffixesId intern_group(
         self, GuardId guard, SemId sem, RunId run, vector[PlaceId]& places
     ) except ID_FAILED nogil:
-        """Return the number of a group. ``places`` are sorted."""
+        """Return the number of a group. ``places`` get sorted."""
         cdef Group group
         cdef size_t k
         cdef SuffixesId id
@@ -270,7 +273,8 @@ cdef class MaskArena:
         self.context.terms.meter.spend(4 + 4 * places.size())
         if places.size() > 1:
             # one subtree may be inside of another, and both return at one node
-            sort(places.begin(), places.end())
+            if not is_sorted(places.begin(), places.end()):
+                sort(places.begin(), places.end())
             places.erase(unique(places.begin(), places.end()), places.end())
         for k in range(places.size()):
             h = mix(h, <uint32_t>places[k])
@@ -296,6 +300,7 @@ cdef class MaskArena:
         group.place_first = <int32_t>self.places.size()
         group.place_count = <int32_t>places.size()
         group.entry = NO_ENTRY
+        group.by_byte = NOT_INDEXED
         for k in range(places.size()):
             self.places.push_back(places[k])
         id = <int32_t>self.groups.size()
@@ -326,6 +331,59 @@ cdef class MaskArena:
                 for k in range(n.kid_first[node], n.kid_first[node + 1]):
                     words[n.kid_byte[k] >> 6] |= <uint64_t>1 << (n.kid_byte[k] & 63)
         return words
+
+    cdef int append_places(self, SuffixesId group, vector[PlaceId]& out) except FAILED nogil:
+        """Append the places of a group."""
+        cdef PlaceId* first = self.places.data() + self.groups[group].place_first
+        out.insert(out.end(), first, first + self.groups[group].place_count)
+        return 0
+
+    cdef const int32_t* places_by_byte(self, SuffixesId group) except? NULL nogil:
+        """Return where the places of a group begin by the first byte of their suffixes, in `byte_places`.
+
+        The places of byte ``b`` are those from entry ``b`` to before entry ``b + 1``, all inclusive. NULL for a
+        group of few places. The first time, this costs a pass over the children of all places.
+        """
+        cdef Group g = self.groups[group]
+        cdef Nodes n
+        cdef NodeId node
+        cdef int32_t i, k, b
+        cdef int32_t* first
+        cdef vector[int32_t] next
+        if g.place_count <= FEW_PLACES:
+            return NULL
+        if g.by_byte == NOT_INDEXED:
+            self.context.terms.meter.spend(4 * g.place_count)
+            g.by_byte = <int32_t>self.byte_first.size()
+            self.byte_first.resize(self.byte_first.size() + 257, 0)
+            self.groups[group].by_byte = g.by_byte
+            first = self.byte_first.data() + g.by_byte
+            for i in range(g.place_first, g.place_first + g.place_count):
+                n = self.tries.nodes(self.places[i])
+                node = node_at(self.places[i])
+                if is_inclusive(self.places[i]):
+                    first[n.byte[node] + 1] += 1
+                    continue
+                for k in range(n.kid_first[node], n.kid_first[node + 1]):
+                    first[n.kid_byte[k] + 1] += 1
+            first[0] = <int32_t>self.byte_places.size()
+            for b in range(256):
+                first[b + 1] += first[b]
+            next.assign(first, first + 256)
+            self.byte_places.resize(first[256])
+            for i in range(g.place_first, g.place_first + g.place_count):
+                n = self.tries.nodes(self.places[i])
+                node = node_at(self.places[i])
+                if is_inclusive(self.places[i]):
+                    self.byte_places[next[n.byte[node]]] = self.places[i]
+                    next[n.byte[node]] += 1
+                    continue
+                for k in range(n.kid_first[node], n.kid_first[node + 1]):
+                    self.byte_places[next[n.kid_byte[k]]] = place_at(
+                        n.kid_node[k], trie_of(self.places[i]) | INCLUSIVE
+                    )
+                    next[n.kid_byte[k]] += 1
+        return self.byte_first.data() + g.by_byte
 
     cdef bint is_few(self, SuffixesId group) noexcept nogil:
         """Tell whether a group consists of a few places of the vocabulary."""

@@ -5,7 +5,7 @@ from libcpp.vector cimport vector
 from stackmask.pda.context.semantic_states cimport Semantics
 from stackmask.pda.ids cimport FAILED, ConfigId, RowId
 from stackmask.pda.masks.arena cimport MaskArena, MaskBits, MaskContext, MaskPart, MaskRef
-from stackmask.pda.masks.local_masks cimport KnownStackWalks, LocalMasks
+from stackmask.pda.masks.local_masks cimport LocalMasks
 from stackmask.pda.masks.mask_assembly cimport MaskAssembler, PlaceTrials
 from stackmask.pda.masks.mask_cache cimport MaskCache
 from stackmask.pda.masks.prefixes cimport LiteralMasks
@@ -41,7 +41,6 @@ cdef class MaskEngine:
     cdef LiteralMasks literals
     cdef TrieWalk walker
     cdef LocalMasks local
-    cdef KnownStackWalks known
     cdef TokenTrials trials
     cdef UndeclaredKeys keys_used
     cdef MaskAssembler assembler

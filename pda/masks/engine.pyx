@@ -119,7 +119,6 @@ cdef class MaskEngine:
         self.literals = LiteralMasks(c, self.arena)
         self.walker = TrieWalk(c, self.arena, constrained, acceptance)
         self.local = LocalMasks(c, self.arena, slices, splitter, self.partition, self.literals, self.walker)
-        self.known = KnownStackWalks(c, self.arena, self.local)
         self.trials = TokenTrials(c)
         self.keys_used = UndeclaredKeys(c, self.arena, self.trials)
         self.assembler = MaskAssembler(
@@ -129,7 +128,6 @@ cdef class MaskEngine:
             splitter,
             self.literals,
             self.local,
-            self.known,
             self.trials,
             self.keys_used,
         )
@@ -148,8 +146,7 @@ cdef class MaskEngine:
                 self.literals,
                 self.walker,
                 self.local,
-                self.known,
-                self.trials,
+                    self.trials,
                 self.keys_used,
                 self.assembler,
                 self.cache,
@@ -326,7 +323,7 @@ cdef class MaskEngine:
             "fills": self.fills,
             "hits": self.hits,
             "joined_masks": self.cache.joins,
-            "repeated_walks": self.known.repeat_index.count,
+            "repeated_walks": self.local.grouped_index.count,
             "shortened_walks": self.local.shortened,
             "subtrees_taken": self.walker.taken,
             "simulations": self.simulations,

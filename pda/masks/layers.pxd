@@ -3,20 +3,14 @@
 
 cdef struct Layers:
     bint runs               # runs of one character class come from tables
-    bint constrained        # ... also where a pattern or a list of strings constrains them:
-    bint side_by_side       # ... found by stepping with and without the constraint
-    bint by_first_byte      # ... or by their first bytes
+    bint constrained        # ... also where a pattern or a list of strings constrains them
     bint subtrees           # walks classify whole subtrees of the trie
-    bint accepted           # walks leave out tokens that an alternative X* allows
-    bint accepted_subtrees  # ... and subtrees of which it allows all
-    bint short_tokens       # tokens too short to reach a bound of a count are decided without the count
-    bint uncounted          # ... also for counts inside of a sequence
+    bint accepted           # walks leave out tokens and subtrees that an alternative X* allows
+    bint counts             # tokens too short to reach a bound of a count are decided without the count
     bint prefixes           # states are split into a prefix and a continuation
     bint literals           # masks of literals come from their bytes alone, without a walk
-    bint known_stack        # walks are repeated with the stack known
     bint operand_lists      # configurations with the same operands share a mask
-    bint patched            # finished masks are kept as the difference from a row
-    bint sparse_rows        # sparse masks that are written often get a row
+    bint patched            # finished masks are kept as the difference from a row, sparse ones as a row
     bint settled_places     # places where the semantic state decides are tried with masks, not token by token
 
 

@@ -18,19 +18,13 @@ cdef Layers NOW
 LAYERS = (
     "runs",
     "constrained",
-    "side_by_side",
-    "by_first_byte",
     "subtrees",
     "accepted",
-    "accepted_subtrees",
-    "short_tokens",
-    "uncounted",
+    "counts",
     "prefixes",
     "literals",
-    "known_stack",
     "operand_lists",
     "patched",
-    "sparse_rows",
     "settled_places",
 )
 

@@ -21,7 +21,7 @@ from stackmask.pda.masks.arena cimport Include, Mask, MaskArena, MaskPart
 from stackmask.pda.masks.prefixes cimport LiteralMasks, Prefix
 from stackmask.pda.masks.runs cimport DeferredRun, RunMember, RunSplitter, Slices
 from stackmask.pda.masks.token_partition cimport TokenPartition
-from stackmask.pda.masks.trie_walk cimport RepeatableWalk, TrieWalk, WalkQuery, WalkResult
+from stackmask.pda.masks.trie_walk cimport TrieWalk, UngroupedWalk, WalkQuery, WalkResult
 from stackmask.pda.memory.hash_tables cimport KeyMap
 
 
@@ -38,8 +38,8 @@ cdef class LocalMasks(MaskPart):
     cdef EntryId entries
     cdef KeyMap children                # entry << 33 | return state << 1 | strict -> mask
     cdef KeyMap after_run_index         # (run << 31 | configuration) << 1 | strict -> mask
-    cdef vector[RepeatableWalk] repeatables
-    cdef vector[TermId] return_states
+    cdef KeyMap grouped_index           # ungrouped walk << 1 | strict -> mask
+    cdef vector[UngroupedWalk] ungrouped
     cdef vector[PlaceId] walked_places
     cdef readonly uint64_t shortened    # walks that left tokens to the token partition
 
@@ -47,20 +47,13 @@ cdef class LocalMasks(MaskPart):
         self, WalkQuery query, vector[PlaceId]& places, vector[PlaceId]& origin, vector[Include]& includes
     ) except ID_FAILED nogil
     cdef MaskId keep(
-        self, const WalkQuery& query, WalkResult& found, vector[Include]& includes
+        self, const WalkQuery& query, vector[PlaceId]& places, WalkResult& found, vector[Include]& includes
     ) except ID_FAILED nogil
     cdef int keep_tokens(self, WalkResult& found, Mask* mask) except FAILED nogil
     cdef int keep_groups(self, const WalkQuery& query, WalkResult& found, Mask* mask) except FAILED nogil
     cdef MaskId after_run(self, RunId run, RunMember member, bint strict) except ID_FAILED nogil
-    cdef int may_repeat(
-        self,
-        WalkQuery* query,
-        TermId state,
-        SemId sem,
-        vector[PlaceId]& places,
-        bint closed,
-        bint with_tokens,
-    ) except FAILED nogil
+    cdef RepeatId keep_ungrouped(self, const WalkQuery& query, vector[PlaceId]& places) except ID_FAILED nogil
+    cdef MaskId with_groups(self, RepeatId number, bint strict) except ID_FAILED nogil
     cdef int include_run(
         self, DeferredRun deferred, bint strict, vector[Include]& out, vector[PlaceId]& readers
     ) except ID_FAILED nogil
@@ -76,20 +69,6 @@ cdef class LocalMasks(MaskPart):
     cdef MaskId of_state_under(self, TermId state, NodeId node, bint strict) except ID_FAILED nogil
     cdef MaskId child_of_prefix(self, SuffixesId group, Prefix prefix, bint strict) except ID_FAILED nogil
     cdef MaskId child(self, SuffixesId group, TermId continuation, SemId sem, bint strict) except ID_FAILED nogil
-
-
-# Walks repeated with known frames.
-
-cdef enum:
-    NOT_REPEATED = -2   # no mask: the walk has too many known frames
-
-
-cdef class KnownStackWalks(MaskPart):
-    cdef MaskArena arena
-    cdef LocalMasks local
-    cdef KeyMap repeat_index    # (walk << 32 | return state) << 1 | strict -> mask
-    cdef KeyMap grouped_index   # walk << 1 | strict -> mask
-
-    cdef MaskId with_return_state(self, RepeatId number, TermId continuation, bint strict) except ID_FAILED nogil
-    cdef MaskId with_groups(self, RepeatId number, bint strict) except ID_FAILED nogil
-    cdef MaskId walk_again(self, RepeatableWalk again, bint strict, bint repeatable) except ID_FAILED nogil
+    cdef int append_alive_places(
+        self, SuffixesId group, ConfigId start, vector[PlaceId]& places
+    ) except FAILED nogil

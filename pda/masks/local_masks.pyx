@@ -5,8 +5,8 @@ The frame of a local state is not known. So its mask says which tokens are allow
 tokens depend on the stack. Three things keep walks short:
 
 - The suffixes of tokens that return are kept as groups of places in the trie, and a return state is walked
-  over such a group. Where groups have more than an eighth of the nodes of the vocabulary, the walk is
-  repeated with the return state known instead (``known_stack_walks``).
+  over such a group. Where groups have more than an eighth of the nodes of the vocabulary, as where a name may
+  end anywhere, they are made once a caller needs them. At the end of a text, none does.
 - Runs of one character class are looked up. A mask *includes* the masks of the run and of what follows it.
 - Some tokens are classified without a walk (``token_partition``).
 """
@@ -41,7 +41,7 @@ from stackmask.pda.masks.arena cimport (
 )
 from stackmask.pda.masks.prefixes cimport as_literal
 from stackmask.pda.masks.token_partition cimport Uncounted
-from stackmask.pda.masks.trie_walk cimport RepeatableWalk, WalkQuery
+from stackmask.pda.masks.trie_walk cimport UngroupedWalk, WalkQuery
 from stackmask.pda.memory.hash_tables cimport (
     NO_VALUE,
     map_free,
@@ -54,6 +54,16 @@ from stackmask.pda.memory.hash_tables cimport (
 from stackmask.pda.stack.configuration_table cimport BOTTOM, DEAD, READS_STATE, Edge
 from stackmask.pda.terms.term_table cimport ANY_BYTE, EMPTY, F_CALL, F_KEYS, F_TOKEN
 from stackmask.pda.vocabulary.suffix_tries cimport place_at
+
+
+cdef WalkQuery walk_query(ConfigId start, RunId run, bint with_tokens, bint strict) noexcept nogil:
+    cdef WalkQuery query
+    query.start = start
+    query.run = run
+    query.with_tokens = with_tokens
+    query.strict = strict
+    query.must_group = False
+    return query
 
 
 @cython.final
@@ -81,6 +91,7 @@ cdef class LocalMasks(MaskPart):
         map_init(&self.entry_index)
         map_init(&self.children)
         map_init(&self.after_run_index)
+        map_init(&self.grouped_index)
         self.entries = 0
         self.shortened = 0
 
@@ -90,6 +101,7 @@ cdef class LocalMasks(MaskPart):
         map_free(&self.entry_index)
         map_free(&self.children)
         map_free(&self.after_run_index)
+        map_free(&self.grouped_index)
 
     cdef int drop(self) except FAILED nogil:
         """Forget all masks."""
@@ -99,8 +111,8 @@ cdef class LocalMasks(MaskPart):
         map_reset(&self.entry_index)
         map_reset(&self.children)
         map_reset(&self.after_run_index)
-        self.repeatables.clear()
-        self.return_states.clear()
+        map_reset(&self.grouped_index)
+        self.ungrouped.clear()
         self.walked_places.clear()
         return MaskPart.drop(self)
 
@@ -108,8 +120,8 @@ cdef class LocalMasks(MaskPart):
         """Return the bytes held here."""
         cdef size_t held = map_nbytes(&self.state_masks) + map_nbytes(&self.subtree_masks)
         held += map_nbytes(&self.entry_index) + map_nbytes(&self.children) + map_nbytes(&self.after_run_index)
-        held += sizeof(RepeatableWalk) * self.repeatables.size()
-        return held + 4 * (self.return_states.size() + self.walked_places.size())
+        held += map_nbytes(&self.grouped_index) + sizeof(UngroupedWalk) * self.ungrouped.size()
+        return held + 4 * self.walked_places.size()
 
     # -- a new mask ------------------------------------------------------------------------------------
 
@@ -117,18 +129,14 @@ cdef class LocalMasks(MaskPart):
         self, WalkQuery query, vector[PlaceId]& places, vector[PlaceId]& origin, vector[Include]& includes
     ) except ID_FAILED nogil:
         """Walk some places and return the mask. ``includes``: masks that it includes besides."""
-        cdef WalkResult found, again
+        cdef WalkResult found
         cdef uint64_t before = self.walker.visited_nodes
-        if self.walker.walk(query, places, origin, found):
-            found.visited = <int32_t>(self.walker.visited_nodes - before)
-            return self.keep(query, found, includes)
-        query.repeatable = False
-        self.walker.walk(query, places, origin, again)
-        again.visited = <int32_t>(self.walker.visited_nodes - before)
-        return self.keep(query, again, includes)
+        self.walker.walk(query, places, origin, found)
+        found.visited = <int32_t>(self.walker.visited_nodes - before)
+        return self.keep(query, places, found, includes)
 
     cdef MaskId keep(
-        self, const WalkQuery& query, WalkResult& found, vector[Include]& includes
+        self, const WalkQuery& query, vector[PlaceId]& places, WalkResult& found, vector[Include]& includes
     ) except ID_FAILED nogil:
         """Make a mask of the result of a walk, and include what run tables add."""
         cdef Mask mask = nothing()
@@ -136,6 +144,8 @@ cdef class LocalMasks(MaskPart):
         mask.cost = found.visited
         self.keep_tokens(found, &mask)
         self.keep_groups(query, found, &mask)
+        if found.is_ungrouped:
+            mask.repeat = self.keep_ungrouped(query, places)
         # what follows a run is walked in turn
         for r in range(found.deferred.size()):
             self.include_run(found.deferred[r], query.strict, includes, found.readers)
@@ -176,9 +186,6 @@ cdef class LocalMasks(MaskPart):
         self.arena.key_starts.insert(
             self.arena.key_starts.end(), found.key_starts.begin(), found.key_starts.end()
         )
-        if found.repeats:
-            mask.repeat = <int32_t>self.repeatables.size()
-            self.repeatables.push_back(query.again)
         for g in range(found.groups.size()):
             groups.push_back(
                 self.arena.intern_group(
@@ -193,26 +200,35 @@ cdef class LocalMasks(MaskPart):
         self.arena.mask_groups.insert(self.arena.mask_groups.end(), groups.begin(), groups.end())
         return 0
 
-    cdef int may_repeat(
-        self,
-        WalkQuery* query,
-        TermId state,
-        SemId sem,
-        vector[PlaceId]& places,
-        bint closed,
-        bint with_tokens,
-    ) except FAILED nogil:
-        """Store what is needed to repeat a walk of some places with the frame known."""
-        query.repeatable = self.context.layers.known_stack
-        query.again.state = state
-        query.again.sem = sem
-        query.again.closed = closed
-        query.again.with_tokens = with_tokens
-        query.again.return_first = query.again.return_count = 0
-        query.again.place_first = <int32_t>self.walked_places.size()
-        query.again.place_count = <int32_t>places.size()
+    cdef RepeatId keep_ungrouped(self, const WalkQuery& query, vector[PlaceId]& places) except ID_FAILED nogil:
+        """Store what is needed to walk again, and group the suffixes."""
+        cdef UngroupedWalk walk
+        walk.start = query.start
+        walk.with_tokens = query.with_tokens
+        walk.place_first = <int32_t>self.walked_places.size()
+        walk.place_count = <int32_t>places.size()
         self.walked_places.insert(self.walked_places.end(), places.begin(), places.end())
-        return 0
+        self.ungrouped.push_back(walk)
+        return <int32_t>self.ungrouped.size() - 1
+
+    cdef MaskId with_groups(self, RepeatId number, bint strict) except ID_FAILED nogil:
+        """Return the mask of an ungrouped walk with its groups of suffixes."""
+        cdef uint64_t key = (<uint64_t>number << 1) | <uint64_t>strict
+        cdef MaskId found = map_get(&self.grouped_index, key)
+        cdef vector[PlaceId] places
+        cdef vector[Include] nothing_else
+        cdef UngroupedWalk walk
+        cdef WalkQuery query
+        cdef int32_t k
+        if found == NO_VALUE:
+            walk = self.ungrouped[number]
+            for k in range(walk.place_first, walk.place_first + walk.place_count):
+                places.push_back(self.walked_places[k])
+            query = walk_query(walk.start, NO_RUN, walk.with_tokens, strict)
+            query.must_group = True
+            found = self.make(query, places, places, nothing_else)
+            map_put(&self.grouped_index, key, found)
+        return found
 
     # -- runs of one character class -------------------------------------------------------------------
 
@@ -257,14 +273,7 @@ cdef class LocalMasks(MaskPart):
             return found
         self.splitter.first_of(member.continuation, words)
         self.runs.append_suffixes(run, words, places)
-        self.may_repeat(&query, member.state, member.sem, places, True, False)
-        if member.frame:
-            # the walk has called a rule: the state alone does not say what is walked
-            query.repeatable = False
-        query.start = member.continuation
-        query.run = run
-        query.with_tokens = False
-        query.strict = strict
+        query = walk_query(member.continuation, run, False, strict)
         found = self.make(query, places, nowhere, nothing_else)
         map_put(&self.after_run_index, key, found)
         return found
@@ -278,8 +287,7 @@ cdef class LocalMasks(MaskPart):
     cdef bint is_worth_splitting(self, MaskId mask) noexcept nogil:
         """Tell whether a prefix with this mask may be split off.
 
-        It may if the semantic state decides about no token, and no walk must be repeated with the frame
-        known.
+        It may if the semantic state decides about no token, and its suffixes are few enough to be grouped.
         """
         cdef int32_t i
         cdef MaskId included
@@ -322,12 +330,10 @@ cdef class LocalMasks(MaskPart):
         cdef WalkQuery query
         if found != NO_VALUE:
             return found
-        query.start = self.space.raw(state, BOTTOM, sem)
-        query.run = NO_RUN
-        query.with_tokens = (self.terms.terms[state].flags & F_TOKEN) != 0
-        query.strict = strict
+        query = walk_query(
+            self.space.raw(state, BOTTOM, sem), NO_RUN, (self.terms.terms[state].flags & F_TOKEN) != 0, strict
+        )
         whole.push_back(self.partition_of(state, sem, strict, query.start, includes))
-        self.may_repeat(&query, state, sem, whole, False, query.with_tokens)
         found = self.make(query, whole, whole, includes)
         map_put(&self.state_masks, key, found)
         return found
@@ -343,7 +349,7 @@ cdef class LocalMasks(MaskPart):
         cdef uint8_t flags = self.terms.terms[state].flags
         included.ends = 1
         included.filter = NO_FILTER
-        if self.context.layers.short_tokens and not flags & (F_TOKEN | F_CALL | F_KEYS):
+        if self.context.layers.counts and not flags & (F_TOKEN | F_CALL | F_KEYS):
             self.partition.without_upper_bound(state, &loose)
             if loose.bytes:
                 included.mask = self.of_keyed_state(loose.state, sem, strict)
@@ -370,11 +376,7 @@ cdef class LocalMasks(MaskPart):
         cdef WalkQuery query
         if found == NO_VALUE:
             whole.push_back(place_at(node, 0))
-            self.may_repeat(&query, state, SEM_SYMBOL, whole, False, False)
-            query.start = self.space.raw(state, BOTTOM, SEM_SYMBOL)
-            query.run = NO_RUN
-            query.with_tokens = False
-            query.strict = strict
+            query = walk_query(self.space.raw(state, BOTTOM, SEM_SYMBOL), NO_RUN, False, strict)
             found = self.make(query, whole, whole, nothing_else)
             map_put(&self.subtree_masks, key, found)
         return found
@@ -397,7 +399,7 @@ cdef class LocalMasks(MaskPart):
         cdef vector[PlaceId] places, origin
         cdef vector[Include] nothing_else
         cdef WalkQuery query
-        cdef int32_t i
+        cdef ConfigId start
         cdef EntryId entry
         cdef MaskId found
         cdef uint64_t first[4]
@@ -418,122 +420,43 @@ cdef class LocalMasks(MaskPart):
         if g.guard != ANY_BYTE:
             continuation = self.terms.mk_seq(self.terms.mk_guard(g.guard), continuation)
         found = NO_TOKENS
-        query.start = DEAD if continuation == EMPTY else self.space.closed(continuation, BOTTOM, sem)
-        if query.start != DEAD:
-            for i in range(g.place_first, g.place_first + g.place_count):
-                places.push_back(self.arena.places[i])
+        start = DEAD if continuation == EMPTY else self.space.closed(continuation, BOTTOM, sem)
+        if start != DEAD:
+            query = walk_query(start, g.run, False, strict)
+            if start == READS_STATE or self.space.configs[start].reads or self.space.configs[start].pop_count:
+                self.arena.append_places(group, places)
+            else:
+                self.append_alive_places(group, start, places)
             origin = places
             if g.run != NO_RUN:
                 first[0] = first[1] = first[2] = first[3] = ~<uint64_t>0
-                if query.start != READS_STATE and not self.space.configs[query.start].reads:
-                    self.splitter.first_of(query.start, first)
+                if start != READS_STATE and not self.space.configs[start].reads:
+                    self.splitter.first_of(start, first)
                 self.runs.append_suffixes(g.run, first, places)
-            self.may_repeat(&query, continuation, sem, places, True, False)
-            query.run = g.run
-            query.with_tokens = False
-            query.strict = strict
             found = self.make(query, places, origin, nothing_else)
         map_put(&self.children, key, found)
         return found
 
+    cdef int append_alive_places(
+        self, SuffixesId group, ConfigId start, vector[PlaceId]& places
+    ) except FAILED nogil:
+        """Append the places of a group, with those suffixes alone that a configuration can begin with.
 
-# ------------------------------------------------------------------------------------------------
-# Walks that are repeated with known frames.
-#
-# Where a name may end anywhere and another name may follow, a walk returns nearly everywhere. Its suffixes are
-# then more than the vocabulary, and merging them costs more than walking. Such a walk stores its query, and is
-# repeated for every return state in use.
-# ------------------------------------------------------------------------------------------------
-
-
-cdef enum:
-    MOST_FRAMES = 4       # known frames of one walk
-
-
-@cython.final
-cdef class KnownStackWalks(MaskPart):
-    """The masks of walks over known frames, made on demand."""
-
-    def __cinit__(self, MaskContext context not None, MaskArena arena not None, LocalMasks local not None):
-        self.arena = arena
-        self.local = local
-        map_init(&self.repeat_index)
-        map_init(&self.grouped_index)
-
-    def __dealloc__(self):
-        map_free(&self.repeat_index)
-        map_free(&self.grouped_index)
-
-    cdef int drop(self) except FAILED nogil:
-        """Forget the masks of repeated walks."""
-        map_reset(&self.repeat_index)
-        map_reset(&self.grouped_index)
-        return MaskPart.drop(self)
-
-    cdef size_t nbytes(self) noexcept nogil:
-        """Return the bytes held here."""
-        cdef size_t held = map_nbytes(&self.repeat_index)
-        held += map_nbytes(&self.grouped_index)
-        return held
-
-    cdef MaskId with_return_state(self, RepeatId number, TermId continuation, bint strict) except ID_FAILED nogil:
-        """Return the mask of a walk repeated with one more known frame, which has one return state.
-
-        NOT_REPEATED if the walk has too many known frames already.
+        Where places are many, most suffixes cannot follow, as letters after the end of a name.
         """
-        cdef uint64_t key = (<uint64_t>number << 33) | (<uint64_t>continuation << 1) | <uint64_t>strict
-        cdef MaskId found = map_get(&self.repeat_index, key)
-        cdef int32_t k, first
-        cdef RepeatableWalk again = self.local.repeatables[number]
-        if found != NO_VALUE:
-            return found
-        if again.return_count >= MOST_FRAMES:
-            return NOT_REPEATED
-        first = <int32_t>self.local.return_states.size()
-        for k in range(again.return_count):
-            self.local.return_states.push_back(self.local.return_states[again.return_first + k])
-        self.local.return_states.push_back(continuation)
-        again.return_first = first
-        again.return_count += 1
-        found = self.walk_again(again, strict, True)
-        map_put(&self.repeat_index, key, found)
-        return found
-
-    cdef MaskId with_groups(self, RepeatId number, bint strict) except ID_FAILED nogil:
-        """Return the mask of a repeatable walk with groups of suffixes instead."""
-        cdef uint64_t key = (<uint64_t>number << 1) | <uint64_t>strict
-        cdef MaskId found = map_get(&self.grouped_index, key)
-        if found == NO_VALUE:
-            found = self.walk_again(self.local.repeatables[number], strict, False)
-            map_put(&self.grouped_index, key, found)
-        return found
-
-    cdef MaskId walk_again(self, RepeatableWalk again, bint strict, bint repeatable) except ID_FAILED nogil:
-        """Walk over the known frames. ``repeatable``: this walk may be repeated with one more frame."""
-        cdef int32_t k
-        cdef FrameId frame = BOTTOM
-        cdef WalkQuery query
-        cdef vector[PlaceId] places
-        cdef vector[Include] nothing_else
-        cdef vector[Edge] edges
-        cdef Edge edge
-        edge.action = ACTION_NONE
-        edge.operand = 0
-        for k in range(again.return_first + again.return_count - 1, again.return_first - 1, -1):
-            edge.continuation = self.local.return_states[k]
-            edge.parent = frame
-            edges.clear()
-            edges.push_back(edge)
-            frame = self.space.intern_frame(edges)
-        for k in range(again.place_first, again.place_first + again.place_count):
-            places.push_back(self.local.walked_places[k])
-        if again.closed:
-            query.start = self.space.closed(again.state, frame, again.sem)
-        else:
-            query.start = self.space.raw(again.state, frame, again.sem)
-        query.run = NO_RUN
-        query.with_tokens = again.with_tokens
-        query.strict = strict
-        query.repeatable = repeatable
-        query.again = again
-        return self.local.make(query, places, places, nothing_else)
+        cdef const int32_t* first = self.arena.places_by_byte(group)
+        cdef int32_t b, k, alive = 0
+        cdef vector[int32_t] bytes
+        if first == NULL:
+            return self.arena.append_places(group, places)
+        for b in range(256):
+            if first[b] < first[b + 1] and self.space.step(start, b) != DEAD:
+                bytes.push_back(b)
+                alive += first[b + 1] - first[b]
+        if 2 * alive > self.arena.groups[group].place_count:
+            return self.arena.append_places(group, places)
+        # steps do not move what the arena holds
+        for b in bytes:
+            for k in range(first[b], first[b + 1]):
+                places.push_back(self.arena.byte_places[k])
+        return 0

@@ -14,14 +14,13 @@ from stackmask.pda.ids cimport (
     MaskId,
     NodeId,
     PlaceId,
-    RepeatId,
     ReturnAction,
     SemId,
     SuffixesId,
     TermId,
 )
 from stackmask.pda.masks.arena cimport MaskArena, MaskPart
-from stackmask.pda.masks.local_masks cimport KnownStackWalks, LocalMasks
+from stackmask.pda.masks.local_masks cimport LocalMasks
 from stackmask.pda.masks.mask_cache cimport MaskCache, Operands, Visit, Worklist
 from stackmask.pda.masks.prefixes cimport Alternative, LiteralMasks, PrefixSplitter
 from stackmask.pda.masks.runs cimport RunSplitter, Slices
@@ -48,7 +47,6 @@ cdef class MaskAssembler(MaskPart):
     cdef RunSplitter splitter
     cdef LiteralMasks literals
     cdef LocalMasks local
-    cdef KnownStackWalks known
     cdef TokenTrials trials
     cdef UndeclaredKeys keys_used
     # scratch of one fill
@@ -79,7 +77,6 @@ cdef class MaskAssembler(MaskPart):
         self, ConfigSpace family, TermId state, SuffixesId group, FrameId frame, Visit at
     ) except ID_FAILED nogil
     cdef int expand(self, ConfigSpace family, Visit at) except ID_FAILED nogil
-    cdef int repeat(self, ConfigSpace family, Visit at, RepeatId repeat) except ID_FAILED nogil
     cdef bint is_strict(self, ConfigSpace family, FrameId frame) except FAILED nogil
     cdef bint visit_whitespace(
         self, ConfigSpace family, Alternative alternative, SuffixesId group, FrameId frame, Visit at

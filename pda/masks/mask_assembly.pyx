@@ -46,7 +46,6 @@ from stackmask.pda.masks.arena cimport (
     MaskPart,
     leads_nowhere,
 )
-from stackmask.pda.masks.local_masks cimport NOT_REPEATED
 from stackmask.pda.masks.mask_cache cimport Operand
 from stackmask.pda.masks.prefixes cimport (
     NO_WHITESPACE,
@@ -60,7 +59,7 @@ from stackmask.pda.masks.run_tables cimport NOT_A_CODE
 from stackmask.pda.masks.runs cimport ANYTHING
 from stackmask.pda.memory.byte_sets cimport share_byte
 from stackmask.pda.memory.checked_vectors cimport refill
-from stackmask.pda.stack.configuration_table cimport BOTTOM_CONTINUATION, DEAD, Edge, Member
+from stackmask.pda.stack.configuration_table cimport BOTTOM_CONTINUATION, DEAD, Edge, Frame, Member
 from stackmask.pda.terms.term_table cimport ANY_BYTE, EMPTY, EPS, F_KEYS, F_LOCAL, Ends, Term
 from stackmask.pda.vocabulary.suffix_tries cimport INCLUSIVE, is_inclusive, node_at, place_at
 
@@ -85,6 +84,14 @@ cdef Edge edge_of(ConfigSpace family, const Visit& at, int32_t number) noexcept 
     edge.action = at.action
     edge.operand = 0
     return edge
+
+
+cdef bint has_callers(ConfigSpace family, const Visit& at) noexcept nogil:
+    """Return whether a visit can return to anything but the end of the grammar."""
+    cdef Frame frame = family.frames[at.frame]
+    return at.continuation != EPS or frame.count > 1 or (
+        frame.count == 1 and family.edges[frame.first].continuation != BOTTOM_CONTINUATION
+    )
 
 
 cdef bint may_forbid(
@@ -157,7 +164,6 @@ cdef class MaskAssembler(MaskPart):
         RunSplitter splitter not None,
         LiteralMasks literals not None,
         LocalMasks local not None,
-        KnownStackWalks known not None,
         TokenTrials trials not None,
         UndeclaredKeys keys_used not None,
     ):
@@ -167,7 +173,6 @@ cdef class MaskAssembler(MaskPart):
         self.splitter = splitter
         self.literals = literals
         self.local = local
-        self.known = known
         self.trials = trials
         self.keys_used = keys_used
         self.prefixes = PrefixSplitter(self.terms, self.semantics, self.context.trie, literals.table)
@@ -412,10 +417,11 @@ cdef class MaskAssembler(MaskPart):
         """Add the operands of one visit, and visit the masks that it leads to.
 
         In this order: tokens allowed whatever the stack is; tokens under a guard; places where the semantic
-        state decides; masks that this one includes; suffixes, along each edge; the walk to repeat with the
-        stack known; and places where an undeclared key begins.
+        state decides; masks that this one includes; suffixes, along each edge, grouped now if they were many; and
+        places where an undeclared key begins.
         """
         cdef Mask mask = self.arena.masks[at.mask]
+        cdef MaskId grouped
         cdef PendingId pending
         cdef int32_t i, e
         cdef FilterId j
@@ -463,8 +469,9 @@ cdef class MaskAssembler(MaskPart):
                     and self.semantics.may_forbid(edge.action.action())
                 )
                 self.enter(family, k, edge, back)
-        if mask.repeat != NO_REPEAT:
-            self.repeat(family, at, mask.repeat)
+        if mask.repeat != NO_REPEAT and has_callers(family, at):
+            grouped = self.local.with_groups(mask.repeat, self.is_strict(family, at.frame))
+            self.visit(grouped, at.frame, at.continuation, at.filter, at.keys, at.unsure, at.origin, at.action)
         if (
             mask.key_count
             and at.keys > KEYS_UNKNOWN
@@ -472,47 +479,6 @@ cdef class MaskAssembler(MaskPart):
         ):
             for i in range(mask.key_first, mask.key_first + mask.key_count):
                 self.keys_used.doubt_whole(self.arena.key_starts[i], at.keys)
-        return 0
-
-    cdef int repeat(self, ConfigSpace family, Visit at, RepeatId repeat) except ID_FAILED nogil:
-        """Visit, for every edge, the mask of a walk that is repeated with its return state known.
-
-        Where no such walk helps, its suffixes are grouped after all, or all tokens are tried.
-        """
-        cdef Edge edge
-        cdef int32_t e
-        cdef MaskId j
-        cdef KeysId keys = at.keys
-        for e in range(self.count_entered(family, at)):
-            edge = edge_of(family, at, e)
-            if edge.continuation == BOTTOM_CONTINUATION:
-                continue
-            if edge.action == ACTION_BACK:
-                at.keys = self.semantics.keys_at(edge.saved)
-                edge.action = ACTION_NONE
-            else:
-                at.keys = keys
-            j = NOT_REPEATED
-            if edge.action == ACTION_NONE and (
-                at.keys <= KEYS_UNKNOWN or not self.terms.terms[edge.continuation].flags & F_KEYS
-            ):
-                j = self.known.with_return_state(
-                    repeat, edge.continuation, self.is_strict(family, edge.parent)
-                )
-            if j == NOT_REPEATED and at.keys <= KEYS_UNKNOWN and self.semantics.callables.kinds.size():
-                # where captures keep their strings, trials of all tokens would cost more than groups
-                j = self.known.with_groups(repeat, self.is_strict(family, at.frame))
-                self.visit(j, at.frame, at.continuation, at.filter, at.keys, at.unsure, at.origin, at.action)
-                if family.is_summary:
-                    # a summary frame has the edges of many frames, so the others are visited too
-                    continue
-                return 0
-            if j == NOT_REPEATED or (at.keys > KEYS_UNKNOWN and self.local.asks_state(j)):
-                self.trials.tries_everything = True
-                if family.is_summary:
-                    continue
-                return 0
-            self.visit(j, edge.parent, EPS, at.filter, at.keys, at.unsure, at.origin)
         return 0
 
     cdef int enter(self, ConfigSpace family, SuffixesId group, Edge edge, Visit at) except ID_FAILED nogil:

@@ -290,7 +290,7 @@ cdef class MaskCache(MaskPart):
         cdef Mask* at = &self.arena.masks[mask]
         cdef RowId row = at.sparse_row
         cdef Operand operand
-        if row != NO_ROW or not self.layers.sparse_rows:
+        if row != NO_ROW or not self.layers.patched:
             return row
         at.entered += at.sparse_count
         if at.entered < WORTH_A_ROW:

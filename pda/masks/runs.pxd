@@ -133,13 +133,6 @@ cdef struct ByteFilter:
     uint64_t words[4]
 
 
-cdef struct StatePair:
-    # scratch: a node, and the configurations there with and without the constraint
-    NodeId node
-    ConfigId config
-    ConfigId unconstrained
-
-
 cdef enum:
     NOTHING_MORE = -1
 
@@ -158,10 +151,8 @@ cdef class ConstrainedRuns(MaskPart):
     cdef RunSplitter splitter
     cdef KeyMap byte_filter_index                               # hash -> index in byte_filters
     cdef vector[ByteFilter] byte_filters
-    cdef vector[StatePair] pairs                                # scratch
     cdef vector[SpelledString] spelled                          # scratch
     cdef vector[pair[TermId, int32_t]] spelled_continuations   # scratch: a term, what follows it
-    cdef Growing[int32_t] fails                                 # configuration -> failed exclusions
     cdef Growing[int32_t] few_served                            # configuration -> places of few served nodes
     cdef Growing[ConfigId] unconstrained_of                     # configuration -> the same, no constraint
 
@@ -171,9 +162,6 @@ cdef class ConstrainedRuns(MaskPart):
     cdef int32_t defer_by_first_byte(
         self, ConfigId config, PlaceId place, vector[DeferredRun]& deferred, vector[NodeId]& left
     ) except ID_FAILED nogil
-    cdef bint exclude_side_by_side(
-        self, ConfigId config, PlaceId place, vector[DeferredRun]& deferred
-    ) except FAILED nogil
     cdef int defer_without(
         self, ConfigId unconstrained, PlaceId place, vector[TokenId]& tokens, vector[DeferredRun]& deferred
     ) except FAILED nogil

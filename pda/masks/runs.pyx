@@ -666,14 +666,12 @@ cdef class RunSplitter(MaskPart):
 #
 # If the first byte of a token leads the constrained and the unconstrained run to the same state, the tables of
 # the unconstrained run X{m,n} serve the token. Other tokens are walked. If the constraint excludes little, such
-# as a list of strings, the tables serve all tokens but a few. These are found by spelling the strings, or by
-# walking both runs side by side.
+# as a list of strings, the tables serve all tokens but a few. These are found by spelling the strings.
 # ------------------------------------------------------------------------------------------------
 
 
 cdef enum:
     FEW_NODES = 512         # in smaller subtrees, only a configuration that is a single run uses tables
-    MOST_PAIRS = 256        # nodes at which the constrained and the unconstrained run may differ
     MOST_FAILS = 2          # after so many failures, a configuration is not tried again
     MOST_SPELLED = 1 << 14  # prefixes of the excluded strings
     MOST_EXCLUDED = 1024    # tokens that a constraint may exclude
@@ -714,7 +712,6 @@ cdef class ConstrainedRuns(MaskPart):
     cdef int drop(self) except FAILED nogil:
         """Forget the configurations without their constraints."""
         self.unconstrained_of.clear()
-        self.fails.clear()
         self.few_served.clear()
         self.byte_filters.clear()
         map_reset(&self.byte_filter_index)
@@ -722,7 +719,7 @@ cdef class ConstrainedRuns(MaskPart):
 
     cdef size_t nbytes(self) noexcept nogil:
         """Return the bytes held here."""
-        cdef size_t held = 4 * (self.fails.size() + self.few_served.size() + self.unconstrained_of.size())
+        cdef size_t held = 4 * (self.few_served.size() + self.unconstrained_of.size())
         held += sizeof(ByteFilter) * self.byte_filters.size()
         held += map_nbytes(&self.byte_filter_index)
         return held
@@ -838,7 +835,7 @@ cdef class ConstrainedRuns(MaskPart):
         cdef Nodes n
         cdef DeferredRun deferred_run
         cdef bint runs
-        if unconstrained == config or not self.context.layers.by_first_byte:
+        if unconstrained == config:
             return 0
         first = self.splitter.split_first[unconstrained]
         # with only one run, all tokens left to its table begin with a character of it
@@ -878,80 +875,6 @@ cdef class ConstrainedRuns(MaskPart):
             deferred.push_back(deferred_run)
         return 1
 
-    cdef bint exclude_side_by_side(
-        self, ConfigId config, PlaceId place, vector[DeferredRun]& deferred
-    ) except FAILED nogil:
-        """Leave the tokens under a place to run tables, but for the tokens that only the constraint forbids.
-
-        If a key must not be one of some names, these are the tokens that end such a name. They are found by
-        walking the configurations with and without the constraint side by side, as long as they differ.
-        Return whether tables apply, and few nodes and tokens differ.
-        """
-        cdef ConfigId unconstrained = self.unconstrained(config), c, p
-        cdef int32_t k, t
-        cdef NodeId kid
-        cdef RunMemberId member
-        cdef size_t done = 0
-        cdef Nodes n
-        cdef StatePair at
-        cdef vector[TokenId] tokens
-        cdef Config* x
-        cdef Config* y
-        if unconstrained == config:
-            return False
-        for k in range(self.splitter.split_count[unconstrained]):
-            member = self.splitter.split_members[self.splitter.split_first[unconstrained] + k]
-            if self.space.configs[self.splitter.run_members[member].continuation].pop_count:
-                return False
-        if self.exclude_strings(config, place, deferred):
-            return True
-        if not self.context.layers.side_by_side:
-            return False
-        if <size_t>config >= self.fails.size():
-            self.fails.resize(self.space.configs.size(), 0)
-        if self.fails[config] >= MOST_FAILS:
-            return False
-        # undone below if it succeeds
-        self.fails[config] += 1
-        n = self.context.tries.nodes(place)
-        at.node = node_at(place)
-        at.config = config
-        at.unconstrained = unconstrained
-        self.pairs.clear()
-        self.pairs.push_back(at)
-        while done < self.pairs.size():
-            at = self.pairs[done]
-            done += 1
-            for k in range(n.kid_first[at.node], n.kid_first[at.node + 1]):
-                p = self.space.step(at.unconstrained, n.kid_byte[k])
-                c = self.space.step(at.config, n.kid_byte[k])
-                if c == p:
-                    continue
-                kid = n.kid_node[k]
-                if c == DEAD and leads_on(p):
-                    for t in range(n.token_first[kid], n.token_first[n.end[kid]]):
-                        tokens.push_back(n.tokens[t])
-                    if tokens.size() > MOST_EXCLUDED:
-                        return False
-                    continue
-                if not leads_on(c) or not leads_on(p):
-                    return False
-                x = &self.space.configs[c]
-                y = &self.space.configs[p]
-                if x.ends != y.ends or x.pop_count or y.pop_count or x.accepting != y.accepting:
-                    return False
-                if x.capturing != y.capturing:
-                    return False
-                if not self.splitter.is_known(c) or not self.splitter.is_known(p):
-                    return False
-                if n.kid_first[kid] < n.kid_first[kid + 1]:
-                    if self.pairs.size() >= MOST_PAIRS:
-                        return False
-                    self.pairs.push_back(StatePair(kid, c, p))
-        self.fails[config] -= 1
-        self.defer_without(unconstrained, place, tokens, deferred)
-        return True
-
     cdef int defer_without(
         self, ConfigId unconstrained, PlaceId place, vector[TokenId]& tokens, vector[DeferredRun]& deferred
     ) except FAILED nogil:
@@ -969,9 +892,10 @@ cdef class ConstrainedRuns(MaskPart):
     cdef bint exclude_strings(
         self, ConfigId config, PlaceId place, vector[DeferredRun]& deferred
     ) except FAILED nogil:
-        """Do the same for X{m,} & !strings … continuation, by spelling the strings down the trie.
+        """Leave the tokens under a place to run tables for X{m,} & !strings … continuation, but for some.
 
-        A token is forbidden only if it spells one of the strings and goes into the continuation after it.
+        If a key must not be one of some names, these are the tokens that end such a name. They are found by
+        spelling the strings down the trie. A token is forbidden only if it spells one of the strings and goes into the continuation after it.
         Other tokens keep an alternative: X{m,} without some strings is never empty, and one byte tells a run
         from its continuation. Cost: the nodes that spell prefixes of the strings. Return whether the
         configuration is such a one.
@@ -986,10 +910,12 @@ cdef class ConstrainedRuns(MaskPart):
         cdef uint64_t after_run[4]
         cdef const int16_t* table
         cdef vector[TokenId] tokens
-        if c.count != 1 or self.splitter.split_count[unconstrained] != 1:
+        if unconstrained == config or c.count != 1 or self.splitter.split_count[unconstrained] != 1:
             return False
         k = self.splitter.split_first[unconstrained]
         member = self.splitter.run_members[self.splitter.split_members[k]]
+        if self.space.configs[member.continuation].pop_count:
+            return False
         u = self.terms.terms[self.space.members[c.first].state]
         if member.high != UNBOUNDED or (u.flags & F_IMPURE and self.terms.classes.has_guards()):
             return False
@@ -1102,7 +1028,7 @@ cdef class ConstrainedRuns(MaskPart):
             return continuation
         if not self.context.layers.constrained:
             return continuation
-        if self.exclude_side_by_side(continuation, place, deferred):
+        if self.exclude_strings(continuation, place, deferred):
             return DEAD
         if not self.defer_by_first_byte(continuation, place, deferred, left):
             return continuation
@@ -1129,7 +1055,7 @@ cdef class ConstrainedRuns(MaskPart):
         if t.kind == K_SEQ:
             t = self.terms.terms[t.seq.first]
         if t.kind == K_AND and self.context.layers.constrained:
-            return self.unconstrained(config) != config and self.exclude_strings(config, place, deferred)
+            return self.exclude_strings(config, place, deferred)
         if t.kind != K_REP or not trie_of(place):
             return False
         self.splitter.split(config)

@@ -250,8 +250,7 @@ cdef class TokenPartition(MaskPart):
         cdef CodeId code
         found.state = found.bytes = 0
         if both.kind != K_AND or both.operands.count != 2:
-            if self.context.layers.uncounted:
-                self.uncounted(state, found)
+            self.uncounted(state, found)
             return 0
         for k in range(2):
             count = self.terms.terms[self.terms.kids[both.operands.first + k]]

@@ -31,15 +31,10 @@ from stackmask.pda.vocabulary.token_trie cimport SubtreeSummary, Trie
 
 # The query and the result of one walk.
 
-cdef struct RepeatableWalk:
-    # A walk that can be repeated with known frames. Merging suffixes costs more than walking again where
-    # there are more of them than nodes in the vocabulary.
-    TermId state
-    SemId sem
-    bint closed             # the start is a return state and the closure of its calls
+cdef struct UngroupedWalk:
+    # A walk whose suffixes are many. They are grouped by another walk, once a caller asks for them.
+    ConfigId start
     bint with_tokens
-    int32_t return_first    # known return states, in order: return_states[return_first:][:return_count]
-    int32_t return_count
     int32_t place_first     # the places to walk: walked_places[place_first:][:place_count]
     int32_t place_count
 
@@ -49,8 +44,7 @@ cdef struct WalkQuery:
     RunId run               # names, with `origin`, the same places in a group if the start returns at once
     bint with_tokens        # special tokens may come first
     bint strict             # an action may forbid the returns that come after the start
-    bint repeatable         # the walk may be repeated with the frame known
-    RepeatableWalk again    # how to repeat it
+    bint must_group         # suffixes are grouped, however many they are
 
 
 cdef extern from "walk_result.h" nogil:
@@ -62,7 +56,7 @@ cdef extern from "walk_result.h" nogil:
         GuardId guard(size_t g)
         SemId sem(size_t g)
         size_t size()
-        bint can_repeat(SemId sem)
+        bint has_runs()
         void clear()
 
     cdef cppclass WalkPendings "stackmask::WalkPendings":
@@ -78,13 +72,11 @@ cdef cppclass WalkResult:
     vector[TokenId] few             # these tokens as a list, besides those of the row
     WalkPendings pendings
     WalkGroups groups
-    vector[NodeId] subtrees         # nodes with a return at every place in their subtrees
-    vector[WalkGroupId] subtree_groups  # groups of these returns
     vector[PlaceId] readers         # places where the semantic state decides: their tokens are tried
     vector[PlaceId] key_starts      # places where an undeclared key begins
     vector[DeferredRun] deferred    # runs whose tokens come from run tables
-    int64_t suffix_nodes            # under the places of the groups; if there are too many, the walk repeats
-    bint repeats                    # the walk must be repeated with the frame known; it has no groups
+    int64_t suffix_nodes            # under the places of the groups
+    bint is_ungrouped               # these are too many to be grouped now: there are no groups
     int32_t visited                 # nodes that the walk visited
     bint reads_tokens               # the semantic state decides about special tokens
 
@@ -96,32 +88,22 @@ cdef struct Characters:
     uint64_t leads  # bytes from 0xC0, each for all characters that begin with it
 
 
-cdef struct SelfLoop:
-    # What is known of the characters that a configuration goes on with.
-    bint closed             # `length` is final; otherwise a longer search may find more
-    Characters all          # the characters that lead to `next`
-    ConfigId next           # a configuration, perhaps the same one; DEAD: there is no loop
-    int32_t length          # so many of these characters surely lead back to it, but for a count
-    bint is_queried         # `accepted` is known
+cdef struct KnownCharacters:
+    # What a configuration does with strings of some characters.
+    bint is_searchable      # strings may lead to configurations like it
+    bint is_loop            # `itself` has characters
+    Characters itself       # characters that lead back to it
+    Characters alike        # characters that lead to configurations like it,
+    int32_t length          # ... if there are at most so many;
+    bint is_final           # ... after more of them, some are not like it
+    uint8_t vain            # searches without an answer, one after the other
+    Characters stops        # characters that lead to others, or to none
     Characters accepted     # characters of which some member accepts every run of up to `high`
     int32_t high            # ... characters
-    bint is_searched        # `kept` is final
-    Characters kept         # characters that lead to configurations like this one, but not to one alone,
-    int32_t kept_length     # ... for so many characters
 
 
-cdef struct Lead:
-    # where a configuration leads
-    ConfigId next
-    Characters by           # ... by these characters
-
-
-cdef struct Leads:
-    # all that a configuration leads to
-    ConfigId config
-    size_t first            # in a list of `Lead`
-    size_t last
-    Characters alive        # all these characters
+cdef enum:
+    ALL_UNDER = -1      # among the places of a group: all returns under the place before it
 
 
 cdef enum:
@@ -133,33 +115,31 @@ cdef enum:
 cdef class SubtreeAcceptance(MaskPart):
     cdef Trie trie
     cdef TokenPartition partition
-    cdef Growing[int32_t] loop_at   # configuration -> 1 + index in `loops`; 0: not known
-    cdef Growing[uint8_t] queries   # configuration -> its queries, as far as they matter
-    cdef Growing[SelfLoop] loops    # the loops computed so far
-    cdef uint64_t unanswered        # queries of configurations whose `kept` is not searched for
-    cdef uint64_t paid              # so many must there be before the next search
+    cdef Growing[int32_t] known_at      # configuration -> 1 + index in `known`; 0: nothing is known
+    cdef Growing[uint8_t] queries       # configuration -> its queries before that
+    cdef Growing[KnownCharacters] known
     # scratch of one search
-    cdef vector[Leads] met
-    cdef vector[Lead] leads
+    cdef vector[ConfigId] reached       # the first one is that which the others are compared with
+    cdef vector[int32_t] levels         # ... after how many characters
+    cdef int32_t steps_left
 
-    cdef int classify(self, ConfigId config, SummaryId summary) except FAILED nogil
-    cdef SelfLoop* loop_of(self, ConfigId config) noexcept nogil
-    cdef int find_accepting_member(self, ConfigId config) except FAILED nogil
-    cdef int find_loop(self, ConfigId config) except FAILED nogil
-    cdef int32_t find_length(self, ConfigId config, int32_t want) except FAILED nogil
+    cdef int classify(self, ConfigId config, SummaryId summary, int32_t nodes) except FAILED nogil
+    cdef KnownCharacters* known_of(self, ConfigId config) noexcept nogil
+    cdef int begin(self, ConfigId config) except FAILED nogil
     cdef bint are_alike(self, ConfigId a, ConfigId b) noexcept nogil
-    cdef ConfigId completed(self, ConfigId config, int32_t state, ConfigId target) except ID_FAILED nogil
-    cdef int find_kept(self, ConfigId config) except FAILED nogil
-    cdef int choose_kept(self, ConfigId config, Characters* kept) except FAILED nogil
-    cdef int32_t count_kept(
-        self, ConfigId config, const Characters& kept, vector[ConfigId]& reached, vector[size_t]& levels
+    cdef int search(
+        self, ConfigId config, const Characters& characters, int32_t height, int32_t steps
     ) except FAILED nogil
-    cdef size_t leads_of(self, ConfigId config) except? BITS_FAILED nogil
+    cdef bint reach_level(self, size_t begin, const Characters& characters) except FAILED nogil
+    cdef bint reach_from(self, size_t number, const Characters& characters) except FAILED nogil
+    cdef bint reach(self, size_t number, ConfigId target) except FAILED nogil
+    cdef Characters alike_bytes(self, const Characters& characters) noexcept nogil
+    cdef ConfigId completed(self, ConfigId config, int32_t state, ConfigId target) except ID_FAILED nogil
     cdef bint may_follow(self, Nodes n, NodeId node, GuardId guard) noexcept nogil
     cdef bint allows(self, uint64_t guards, uint8_t byte) noexcept nogil
     cdef int note_readers(self, PlaceId place, uint64_t guards, vector[PlaceId]& readers) except FAILED nogil
     cdef bint meets(self, SummaryId summary, uint64_t guards) noexcept nogil
-    cdef int append_return_places(self, NodeId node, GuardId guard, vector[PlaceId]& places) except FAILED nogil
+    cdef int open_subtrees(self, GuardId guard, vector[PlaceId]& places) except FAILED nogil
 
 
 # What a walk does at every node. The functions are inline, since the loop of the walk is hot.
@@ -173,13 +153,13 @@ cdef inline bint is_within(const SubtreeSummary* summary, const Characters& all)
     )
 
 
-cdef inline int classify_loop(const SubtreeSummary* summary, const SelfLoop& loop_of) noexcept nogil:
-    # ``SubtreeAcceptance.classify`` where the loop has no bound on the number of characters.
-    if summary.height <= loop_of.high and is_within(summary, loop_of.accepted):
+cdef inline int classify_known(const SubtreeSummary* summary, const KnownCharacters& known) noexcept nogil:
+    # ``SubtreeAcceptance.classify`` by what is known already.
+    if summary.height <= known.high and is_within(summary, known.accepted):
         return ALL_ALLOWED
-    if is_within(summary, loop_of.all):
+    if is_within(summary, known.itself):
         return SAME_STATE
-    if summary.height <= loop_of.kept_length and is_within(summary, loop_of.kept):
+    if summary.height <= known.length and is_within(summary, known.alike):
         return SAME_STATE
     return DESCEND
 
@@ -232,7 +212,7 @@ cdef struct WalkState:
     int64_t most_suffix_nodes
     ConfigId unconditional  # the last unconditional configuration met (see `is_unconditional`)
     ConfigId self_loop      # the last self-loop configuration met
-    SelfLoop loop           # its loop
+    KnownCharacters loop    # ... and what is known of it
     # state of the subtree that is being walked
     Nodes nodes
     int32_t in_suffix_trie
@@ -254,25 +234,24 @@ cdef class TrieWalk(MaskPart):
     cdef readonly uint64_t visited_nodes
     cdef readonly uint64_t taken    # subtrees of the vocabulary that were classified as a whole
 
-    cdef bint walk(
+    cdef int walk(
         self, const WalkQuery& query, vector[PlaceId]& places, vector[PlaceId]& origin, WalkResult& out
     ) except FAILED nogil
     cdef int begin(
         self, const WalkQuery& query, vector[PlaceId]& places, vector[PlaceId]& origin, WalkResult& out
     ) except FAILED nogil
-    cdef bint walk_place(
+    cdef int walk_place(
         self, const WalkQuery& query, PlaceId place, ConfigId c, WalkState* s, WalkResult& out
     ) except FAILED nogil
-    cdef int classify(self, ConfigId c, SummaryId summary, WalkState* s) except FAILED nogil
+    cdef int classify(self, ConfigId c, SummaryId summary, int32_t nodes, WalkState* s) except FAILED nogil
     cdef int emit(
         self, const WalkQuery& query, ConfigId c, NodeId node, int verdict, WalkState* s, WalkResult& out
     ) except FAILED nogil
     cdef uint64_t emit_readers(
         self, const Config* config, NodeId node, int* verdict, WalkState* s, WalkResult& out
     ) except? BITS_FAILED nogil
-    cdef bint emit_returns(
-        self, const WalkQuery& query, const Config* config, NodeId node, int verdict, WalkState* s,
-        WalkResult& out
+    cdef int emit_returns(
+        self, const Config* config, NodeId node, int verdict, WalkState* s, WalkResult& out
     ) except FAILED nogil
     cdef int emit_special_tokens(self, const WalkQuery& query, WalkResult& out) except FAILED nogil
     cdef bint opens_key(self, const Config* config) noexcept nogil

@@ -17,6 +17,8 @@ is taken as a whole (``subtree_acceptance``). Runs of one character class are le
 cimport cython
 from libc.stdint cimport int8_t, uint64_t, uint8_t
 from libc.string cimport memset
+from libcpp.algorithm cimport find
+from libcpp.vector cimport vector
 
 from stackmask.pda.context.callables cimport KEY_OF_ONE
 from stackmask.pda.ids cimport (
@@ -36,7 +38,7 @@ from stackmask.pda.ids cimport (
 from stackmask.pda.masks.arena cimport SPARSE, MaskContext, MaskPart
 from stackmask.pda.masks.run_tables cimport NOT_A_CODE, Code
 from stackmask.pda.masks.token_partition cimport NO_END, AllowedRuns
-from stackmask.pda.memory.byte_sets cimport ones
+from stackmask.pda.memory.byte_sets cimport lowest_bit
 from stackmask.pda.stack.configuration_table cimport (
     DEAD,
     NEVER_A_ROW,
@@ -56,63 +58,44 @@ from stackmask.pda.vocabulary.token_trie cimport SubtreeSummary
 # ------------------------------------------------------------------------------------------------
 # Subtrees of the vocabulary whose tokens need not be walked one by one.
 #
-# There are three cases. In a *self-loop* configuration, all characters of the subtree lead back to the
-# configuration, or to one that differs only in a count whose bound is out of reach. Then all tokens of the
-# subtree are allowed. So it is where the characters lead to several configurations that are *alike*: all of
-# them go on with all of these characters, and tokens end in them alike, as in a text before a pattern that is
-# searched for. Or one *member* accepts all strings of these characters, as in an alternative X* continuation.
-# Then all tokens of the subtree are allowed, whatever the other members do.
+# There are two cases. One *member* accepts all strings of the characters in the subtree, as an alternative X*
+# does. Then all tokens of the subtree are allowed, whatever the other members do. Or all strings of these
+# characters lead to configurations that are *alike*: tokens end in all of them alike, as inside of a string, of
+# a counted string whose bound is out of reach, or of a text before a pattern that is searched for.
+#
+# Only characters of the subtree are tried: steps by others could make large configurations that no token needs.
 # ------------------------------------------------------------------------------------------------
 
 
 cdef enum:
-    LOOK_AHEAD = 16         # characters that find_length reads beyond the length of the query
-    QUERIES = 3           # the loop of a configuration is computed at this query
-    MANY_CHARACTERS = 8     # a loop needs at least so many ASCII characters
-    # the search for the characters that a configuration keeps
-    UNANSWERED = 48         # queries before it
-    MOST_MET = 64           # configurations that it looks at
-    MOST_LEVELS = 24        # characters that it looks ahead
-    WORTH_SHARING = 8       # characters for which what it found is told to the configurations that it met
-    LOOK_QUERIES = 64       # what to look at a configuration costs, in unanswered queries,
-    IN_VAIN = 4             # ... and so many times more if nothing was found
-    LOOK_WORK = 1000        # ... and in units of work
-
-cdef size_t TOO_MANY = <size_t>-1
+    QUERIES = 3             # a configuration is looked at from this query on
+    MOST_REACHED = 64       # configurations that a search reaches
+    FEW_STEPS = 16          # a search takes at most so many steps more than a walk of the subtree
+    LOOK_AHEAD = 8          # characters that a search goes on beyond the height of the subtree
+    MOST_VAIN = 8           # searches of one configuration without an answer, one after the other
+    WORTH_SHARING = 8       # characters for which what it found is told to the configurations reached
 
 
-cdef bint holds(const Characters& all, const Characters& some) noexcept nogil:
-    # Tell whether all characters of one class are in another.
+cdef inline bint holds(const Characters& all, const Characters& some) noexcept nogil:
+    # Return whether all characters of one class are in another.
     return not (
         some.ascii[0] & ~all.ascii[0] or some.ascii[1] & ~all.ascii[1] or some.leads & ~all.leads
     )
 
 
-cdef bint share(const Characters& a, const Characters& b) noexcept nogil:
-    # Tell whether two classes share a character.
+cdef inline bint share(const Characters& a, const Characters& b) noexcept nogil:
+    # Return whether two classes share a character.
     return (a.ascii[0] & b.ascii[0] or a.ascii[1] & b.ascii[1] or a.leads & b.leads) != 0
 
 
-cdef Characters both(const Characters& a, const Characters& b) noexcept nogil:
-    # Return the characters of two classes.
-    cdef Characters all
-    all.ascii[0] = a.ascii[0] | b.ascii[0]
-    all.ascii[1] = a.ascii[1] | b.ascii[1]
-    all.leads = a.leads | b.leads
-    return all
+cdef inline void add_characters(Characters* all, const Characters& more) noexcept nogil:
+    all.ascii[0] |= more.ascii[0]
+    all.ascii[1] |= more.ascii[1]
+    all.leads |= more.leads
 
 
-cdef int32_t size_of(const Characters& all) noexcept nogil:
-    # Return about how many characters a class has.
-    return ones(all.ascii[0]) + ones(all.ascii[1]) + ones(all.leads)
-
-
-cdef bint contains(const vector[ConfigId]& list, ConfigId config) noexcept nogil:
-    cdef size_t k
-    for k in range(list.size()):
-        if list[k] == config:
-            return True
-    return False
+cdef inline bint has_byte(const uint64_t* words, int32_t byte) noexcept nogil:
+    return (words[byte >> 6] >> (byte & 63)) & 1
 
 
 @cython.final
@@ -124,69 +107,71 @@ cdef class SubtreeAcceptance(MaskPart):
         self.partition = partition
 
     cdef int drop(self) except FAILED nogil:
-        """Forget the loops of configurations."""
-        self.loop_at.clear()
+        """Forget what is known of configurations."""
+        self.known_at.clear()
         self.queries.clear()
-        self.loops.clear()
-        self.unanswered = self.paid = 0
+        self.known.clear()
         return MaskPart.drop(self)
 
     cdef size_t nbytes(self) noexcept nogil:
         """Return the bytes held here."""
-        cdef size_t held = 5 * self.loop_at.size() + sizeof(SelfLoop) * self.loops.size()
-        return held + sizeof(Leads) * self.met.capacity() + sizeof(Lead) * self.leads.capacity()
+        return 5 * self.known_at.size() + sizeof(KnownCharacters) * self.known.size()
 
-    cdef int classify(self, ConfigId config, SummaryId summary) except FAILED nogil:
-        """Classify a subtree, given by the index of its summary, for a configuration.
+    cdef int classify(self, ConfigId config, SummaryId summary, int32_t nodes) except FAILED nogil:
+        """Classify a subtree of so many nodes, given by the index of its summary, for a configuration.
 
         SAME_STATE: every string of the subtree leads to configurations like this one. ALL_ALLOWED: one
-        member accepts all strings of the subtree. DESCEND: neither is known. The loop is computed at the
-        third query, since most configurations are queried once, and the characters kept after many that had
-        no answer. A search for these must be paid by such queries, of any configurations, so that it takes
-        no longer than the walks.
+        member accepts all strings of the subtree. DESCEND: neither is known. Most configurations are queried
+        once, so the first queries have no answer.
         """
-        cdef SubtreeSummary* at = &self.trie.summaries[summary]
-        cdef SelfLoop* loop_of
-        if <size_t>config >= self.loop_at.size():
-            self.loop_at.resize(self.space.configs.size())
+        cdef const SubtreeSummary* at = &self.trie.summaries[summary]
+        cdef KnownCharacters* known
+        cdef Characters characters
+        cdef int verdict
+        if <size_t>config >= self.known_at.size():
+            self.known_at.resize(self.space.configs.size())
             self.queries.resize(self.space.configs.size())
-        if not self.loop_at[config]:
+        if not self.known_at[config]:
             self.queries[config] += 1
             if self.queries[config] < QUERIES:
                 return DESCEND
-            self.find_loop(config)
-        if not self.loop_of(config).is_queried:
-            self.loop_of(config).is_queried = True
-            if self.context.layers.accepted_subtrees:
-                self.find_accepting_member(config)
-        loop_of = self.loop_of(config)
-        if at.height <= loop_of.high and is_within(at, loop_of.accepted):
-            return ALL_ALLOWED
-        if is_within(at, loop_of.all) and (
-            at.height <= loop_of.length
-            or (not loop_of.closed and at.height <= self.find_length(config, at.height))
-        ):
-            return SAME_STATE
-        if not self.loop_of(config).is_searched:
-            self.unanswered += 1
-            if self.queries[config] < UNANSWERED:
-                self.queries[config] += 1
-            elif self.unanswered >= self.paid:
-                self.loop_of(config).is_searched = True
-                self.find_kept(config)
-        loop_of = self.loop_of(config)
-        if at.height <= loop_of.kept_length and is_within(at, loop_of.kept):
-            return SAME_STATE
-        return DESCEND
+            self.begin(config)
+        known = self.known_of(config)
+        verdict = classify_known(at, known[0])
+        if verdict != DESCEND or not known.is_searchable:
+            return verdict
+        characters.ascii[0] = at.ascii[0]
+        characters.ascii[1] = at.ascii[1]
+        characters.leads = at.leads
+        if share(characters, known.stops) or (known.is_final and holds(known.alike, characters)):
+            return DESCEND
+        self.search(config, characters, at.height, nodes + FEW_STEPS)
+        known = self.known_of(config)
+        verdict = classify_known(at, known[0])
+        known.vain = known.vain + 1 if verdict == DESCEND else 0
+        if known.vain == MOST_VAIN:
+            known.is_searchable = False
+        return verdict
 
-    cdef int find_accepting_member(self, ConfigId config) except FAILED nogil:
+    cdef KnownCharacters* known_of(self, ConfigId config) noexcept nogil:
+        """Return what is known of a configuration, NULL if nothing is. Invalid after the next `begin`."""
+        if <size_t>config >= self.known_at.size() or not self.known_at[config]:
+            return NULL
+        return &self.known[self.known_at[config] - 1]
+
+    cdef int begin(self, ConfigId config) except FAILED nogil:
         """Find a member of a configuration that accepts all runs of some class of characters."""
-        cdef SelfLoop* loop_of = self.loop_of(config)
+        cdef KnownCharacters known
         cdef AllowedRuns found
         cdef Member m
         cdef Code code
         cdef int32_t i
-        for i in range(self.space.configs[config].count):
+        if <size_t>config >= self.known_at.size():
+            self.known_at.resize(self.space.configs.size())
+            self.queries.resize(self.space.configs.size())
+        memset(&known, 0, sizeof(KnownCharacters))
+        known.is_searchable = self.are_alike(config, config)
+        for i in range(self.space.configs[config].count if self.context.layers.accepted else 0):
             m = self.space.members[self.space.configs[config].first + i]
             if self.context.semantics.keeps_bytes(m.sem) or self.space.configs[config].capturing:
                 continue
@@ -195,115 +180,17 @@ cdef class SubtreeAcceptance(MaskPart):
             self.partition.allowed_runs(m.state, m.frame, &found)
             if found.code != NOT_A_CODE:
                 code = self.runs.codes[found.code]
-                loop_of = self.loop_of(config)
-                loop_of.high = found.high
-                loop_of.accepted.ascii[0] = code.single[0]
-                loop_of.accepted.ascii[1] = code.single[1]
-                loop_of.accepted.leads = code.leads
+                known.high = found.high
+                known.accepted.ascii[0] = code.single[0]
+                known.accepted.ascii[1] = code.single[1]
+                known.accepted.leads = code.leads
                 break
+        self.known.push_back(known)
+        self.known_at[config] = <int32_t>self.known.size()
         return 0
-
-    cdef int find_loop(self, ConfigId config) except FAILED nogil:
-        """Find the configuration that most characters lead to, preferably itself, and these characters."""
-        cdef SelfLoop found
-        cdef int32_t b, k, j, state
-        cdef MapId map
-        cdef ConfigId target
-        cdef int32_t most = 0
-        cdef int32_t sizes[256]     # by class of bytes: its ASCII characters
-        cdef ConfigId targets[256]  # by class of bytes: the next configuration
-        cdef ConfigId met[8]        # by state of UTF-8: the configuration compared last
-        cdef bint leads[8]
-        cdef const int8_t* steps = utf8_steps()
-        memset(&found, 0, sizeof(SelfLoop))
-        found.closed = True
-        found.next = DEAD
-        if self.space.configs[config].row == NO_ROW_YET:
-            self.space.make_row(config)
-        if self.space.configs[config].row != NEVER_A_ROW and not self.space.configs[config].capturing:
-            map = self.space.configs[config].map
-            memset(sizes, 0, sizeof(sizes))
-            for b in range(128):
-                sizes[self.terms.classes.maps[map].of[b]] += 1
-            for k in range(self.terms.classes.maps[map].count):
-                targets[k] = DEAD
-                if sizes[k]:
-                    targets[k] = self.space.step(config, self.terms.classes.maps[map].byte_of[k])
-            for k in range(self.terms.classes.maps[map].count):
-                if targets[k] == config:
-                    most = NO_END
-                    found.next = config
-                elif leads_on(targets[k]) and most < NO_END:
-                    state = 0
-                    for j in range(self.terms.classes.maps[map].count):
-                        if targets[j] == targets[k]:
-                            state += sizes[j]
-                    if state > most:
-                        most = state
-                        found.next = targets[k]
-            if most < MANY_CHARACTERS:
-                found.next = DEAD
-        if found.next != DEAD:
-            found.closed = found.next == config
-            found.length = NO_END if found.closed else 0
-            for b in range(128):
-                if targets[self.terms.classes.maps[map].of[b]] == found.next:
-                    found.all.ascii[b >> 6] |= <uint64_t>1 << (b & 63)
-            for k in range(8):
-                met[k] = DEAD
-            for b in range(0xC0, 0x100):
-                state = steps[b]
-                target = self.space.step(config, b) if state > 0 else DEAD
-                if not leads_on(target):
-                    continue
-                if met[state] != target:
-                    met[state] = target
-                    leads[state] = self.completed(config, state, target) == found.next
-                if leads[state]:
-                    found.all.leads |= <uint64_t>1 << (b - 0xC0)
-        if <size_t>config >= self.loop_at.size():
-            self.loop_at.resize(self.space.configs.size())
-            self.queries.resize(self.space.configs.size())
-        self.loops.push_back(found)
-        self.loop_at[config] = <int32_t>self.loops.size()
-        return 0
-
-    cdef SelfLoop* loop_of(self, ConfigId config) noexcept nogil:
-        """Return the loop of a configuration, NULL if not computed. Pointers are invalid after a new loop."""
-        if <size_t>config >= self.loop_at.size() or not self.loop_at[config]:
-            return NULL
-        return &self.loops[self.loop_at[config] - 1]
-
-    cdef int32_t find_length(self, ConfigId config, int32_t want) except FAILED nogil:
-        """Return after how many characters a configuration is surely the same, but for a count.
-
-        Search up to ``want`` characters, and a bit further for the next query.
-        """
-        cdef SelfLoop loop_of = self.loop_of(config)[0]
-        cdef SelfLoop at = loop_of
-        cdef int32_t k = 0
-        loop_of.closed = True
-        while True:
-            if at.next == DEAD or not self.are_alike(config, at.next):
-                break
-            k += 1
-            if k >= want + LOOK_AHEAD:
-                loop_of.closed = False
-                break
-            if self.loop_of(at.next) == NULL:
-                self.find_loop(at.next)
-            if self.loop_of(at.next).next == at.next:
-                k = NO_END if holds(self.loop_of(at.next).all, loop_of.all) else k
-                break
-            at = self.loop_of(at.next)[0]
-            if not holds(at.all, loop_of.all):
-                break
-        loop_of.length = k
-        self.loop_of(config)[0] = loop_of
-        return k
 
     cdef bint are_alike(self, ConfigId a, ConfigId b) noexcept nogil:
-        """Tell whether tokens end in two configurations alike.
+        """Return whether tokens end in two configurations alike.
 
         Where they may end whatever the stack is, returns allow no more of them. Else both must return alike.
         """
@@ -325,6 +212,162 @@ cdef class SubtreeAcceptance(MaskPart):
             ):
                 return False
         return True
+
+    cdef int search(
+        self, ConfigId config, const Characters& characters, int32_t height, int32_t steps
+    ) except FAILED nogil:
+        """Find for how many of some characters all that is reached is like a configuration, up to ``height``.
+
+        ``steps``: of configurations by classes of bytes, at most. What is found holds for the configurations
+        that are reached as well, for as many characters less.
+        """
+        cdef size_t begin = 0, end = 0, k
+        cdef int32_t length = 0, left
+        cdef Characters all
+        cdef KnownCharacters* known
+        self.reached.clear()
+        self.levels.clear()
+        self.reached.push_back(config)
+        self.levels.push_back(0)
+        self.steps_left = steps
+        while length < height + LOOK_AHEAD:
+            end = self.reached.size()
+            if not self.reach_level(begin, characters):
+                break
+            begin = end
+            length = length + 1 if begin < self.reached.size() else NO_END
+        self.terms.meter.spend(8 * (steps - self.steps_left))
+        if not length:
+            return 0
+        # the others are reached after all of these characters, or not for all of them
+        self.reached.resize(begin)
+        all = self.alike_bytes(characters) if length >= height else characters
+        known = self.known_of(config)
+        if length == NO_END and self.reached.size() == 1:
+            known.is_loop = True
+            add_characters(&known.itself, all)
+            return 0
+        for k in range(self.reached.size()):
+            left = length if length == NO_END else length - self.levels[k]
+            if k and left < WORTH_SHARING:
+                break
+            if self.known_of(self.reached[k]) == NULL:
+                self.begin(self.reached[k])
+            known = self.known_of(self.reached[k])
+            if not k or left > known.length:
+                known.alike = all
+                known.length = left
+                known.is_final = length < height + LOOK_AHEAD and self.steps_left >= 0
+        return 0
+
+    cdef bint reach_level(self, size_t begin, const Characters& characters) except FAILED nogil:
+        """Add what the last configurations reached lead to by some characters. Return whether all is alike."""
+        cdef size_t k, end = self.reached.size()
+        for k in range(begin, end):
+            if not self.reach_from(k, characters):
+                return False
+        return True
+
+    cdef bint reach_from(self, size_t number, const Characters& characters) except FAILED nogil:
+        """Do the same for one configuration. Characters of one class of bytes lead to the same."""
+        cdef ConfigId config = self.reached[number], target
+        cdef int32_t b, state, of, word
+        cdef MapId map
+        cdef uint64_t left, seen[4]     # seen: classes of bytes
+        cdef ConfigId mid[8]    # by state of UTF-8: the configuration inside of a character met last
+        cdef const int8_t* steps = utf8_steps()
+        if self.space.configs[config].row == NO_ROW_YET:
+            self.space.make_row(config)
+        if self.space.configs[config].row == NEVER_A_ROW:
+            return False
+        map = self.space.configs[config].map
+        memset(seen, 0, sizeof(seen))
+        for word in range(2):
+            left = characters.ascii[word]
+            while left:
+                b = 64 * word + lowest_bit(left)
+                left &= left - 1
+                of = self.terms.classes.maps[map].of[b]
+                if has_byte(seen, of):
+                    continue
+                seen[of >> 6] |= <uint64_t>1 << (of & 63)
+                if not self.reach(number, self.space.step(config, b)):
+                    if not number and self.steps_left >= 0:
+                        self.known_of(config).stops.ascii[word] |= <uint64_t>1 << (b & 63)
+                    return False
+        left = characters.leads
+        if left:
+            for state in range(8):
+                mid[state] = DEAD
+        while left:
+            b = 0xC0 + lowest_bit(left)
+            left &= left - 1
+            state = steps[b]
+            target = self.space.step(config, b) if state > 0 else DEAD
+            if leads_on(target):
+                if mid[state] == target:
+                    continue
+                mid[state] = target
+                target = self.completed(config, state, target)
+            if not self.reach(number, target):
+                if not number and self.steps_left >= 0:
+                    self.known_of(config).stops.leads |= <uint64_t>1 << (b - 0xC0)
+                return False
+        return True
+
+    cdef bint reach(self, size_t number, ConfigId target) except FAILED nogil:
+        """Add what a configuration leads to. Return whether it is alike, and the search may go on.
+
+        Where the search ends by a limit, ``steps_left`` is negative.
+        """
+        self.steps_left -= 1
+        if self.steps_left < 0:
+            return False
+        if not leads_on(target) or not self.are_alike(self.reached[0], target):
+            return False
+        if find(self.reached.begin(), self.reached.end(), target) == self.reached.end():
+            if self.reached.size() == MOST_REACHED:
+                self.steps_left = -1
+                return False
+            self.reached.push_back(target)
+            self.levels.push_back(self.levels[number] + 1)
+        return True
+
+    cdef Characters alike_bytes(self, const Characters& characters) noexcept nogil:
+        """Return the characters that lead where some of the given ones lead, from all configurations reached."""
+        cdef Characters all
+        cdef uint64_t of_given[8][4]    # by state of UTF-8 after a byte: the classes of the given bytes
+        cdef int32_t b
+        cdef size_t k
+        cdef MapId map
+        cdef vector[MapId] done
+        cdef const uint8_t* of
+        cdef const int8_t* steps = utf8_steps()
+        memset(&all, 0xFF, sizeof(Characters))
+        if not characters.leads:
+            all.leads = 0
+        for k in range(self.reached.size()):
+            map = self.space.configs[self.reached[k]].map
+            if find(done.begin(), done.end(), map) != done.end():
+                continue
+            done.push_back(map)
+            of = self.terms.classes.maps[map].of
+            memset(of_given, 0, sizeof(of_given))
+            for b in range(128):
+                if has_byte(characters.ascii, b):
+                    of_given[0][of[b] >> 6] |= <uint64_t>1 << (of[b] & 63)
+            for b in range(128):
+                if not has_byte(of_given[0], of[b]):
+                    all.ascii[b >> 6] &= ~(<uint64_t>1 << (b & 63))
+            if not all.leads:
+                continue
+            for b in range(0xC0, 0x100):
+                if (characters.leads >> (b - 0xC0)) & 1:
+                    of_given[steps[b]][of[b] >> 6] |= <uint64_t>1 << (of[b] & 63)
+            for b in range(0xC0, 0x100):
+                if steps[b] <= 0 or not has_byte(of_given[steps[b]], of[b]):
+                    all.leads &= ~(<uint64_t>1 << (b - 0xC0))
+        return all
 
     cdef ConfigId completed(self, ConfigId config, int32_t state, ConfigId target) except ID_FAILED nogil:
         """Return what a character begun in ``config`` leads to, DEAD if that is not one configuration.
@@ -378,167 +421,6 @@ cdef class SubtreeAcceptance(MaskPart):
                     return DEAD
         return partner[0]
 
-    cdef int find_kept(self, ConfigId config) except FAILED nogil:
-        """Find characters that lead to configurations like this one, however many of them follow each other.
-
-        What is found holds for the configurations they lead to as well, for as many characters less.
-        """
-        cdef Characters kept
-        cdef SelfLoop* loop_of
-        cdef vector[ConfigId] reached
-        cdef vector[size_t] levels
-        cdef int32_t length = 0, left
-        cdef size_t level = 0, k, looks
-        self.met.clear()
-        self.leads.clear()
-        memset(&kept, 0, sizeof(Characters))
-        if self.are_alike(config, config):
-            self.choose_kept(config, &kept)
-        reached.push_back(config)
-        if not holds(self.loop_of(config).all, kept):
-            length = self.count_kept(config, kept, reached, levels)
-        looks = LOOK_QUERIES * self.met.size()
-        self.paid = self.unanswered + (looks if length >= WORTH_SHARING else IN_VAIN * looks)
-        for k in range(reached.size()):
-            while level < levels.size() and k >= levels[level]:
-                level += 1
-            left = length if length == NO_END else length - <int32_t>level
-            if k and left < WORTH_SHARING:
-                break
-            if self.loop_of(reached[k]) == NULL:
-                self.find_loop(reached[k])
-            loop_of = self.loop_of(reached[k])
-            if left > loop_of.kept_length:
-                loop_of.kept = kept
-                loop_of.kept_length = left
-            loop_of.is_searched = True
-        return 0
-
-    cdef int choose_kept(self, ConfigId config, Characters* kept) except FAILED nogil:
-        """Choose the characters, those that lead to the same configuration together, the most first.
-
-        All configurations that they lead to must go on with all of them.
-        """
-        cdef vector[size_t] chosen, left
-        cdef Characters more
-        cdef Lead lead
-        cdef size_t at = self.leads_of(config), k, best, target
-        cdef bint fits
-        for k in range(self.met[at].first, self.met[at].last):
-            left.push_back(k)
-        while not left.empty():
-            best = 0
-            for k in range(1, left.size()):
-                if size_of(self.leads[left[k]].by) > size_of(self.leads[left[best]].by):
-                    best = k
-            lead = self.leads[left[best]]
-            left[best] = left.back()
-            left.pop_back()
-            if not self.are_alike(config, lead.next):
-                continue
-            target = self.leads_of(lead.next)
-            if target == TOO_MANY:
-                break
-            more = both(kept[0], lead.by)
-            fits = holds(self.met[target].alive, more)
-            for k in range(chosen.size()):
-                fits = fits and holds(self.met[chosen[k]].alive, more)
-            if fits:
-                chosen.push_back(target)
-                kept[0] = more
-        return 0
-
-    cdef int32_t count_kept(
-        self, ConfigId config, const Characters& kept, vector[ConfigId]& reached, vector[size_t]& levels
-    ) except FAILED nogil:
-        """Return for how many characters all reached is like a configuration; NO_END: for any number.
-
-        ``reached``: begins with the configuration, gets those that the characters lead to.
-        ``levels``: how many there are after no character, after one, and so on.
-        """
-        cdef int32_t length = 0
-        cdef size_t begin = 0, end, i, j, k
-        cdef Lead lead
-        while length < MOST_LEVELS:
-            end = reached.size()
-            levels.push_back(end)
-            for i in range(begin, end):
-                j = self.leads_of(reached[i])
-                if j == TOO_MANY or not holds(self.met[j].alive, kept):
-                    return length
-                for k in range(self.met[j].first, self.met[j].last):
-                    lead = self.leads[k]
-                    if not share(lead.by, kept) or contains(reached, lead.next):
-                        continue
-                    if reached.size() == MOST_MET or not self.are_alike(config, lead.next):
-                        return length
-                    reached.push_back(lead.next)
-            length += 1
-            if reached.size() == end:
-                return NO_END
-            begin = end
-        return length
-
-    cdef size_t leads_of(self, ConfigId config) except? BITS_FAILED nogil:
-        """Return the index in ``met`` of where a configuration leads, or TOO_MANY.
-
-        Characters after whose bytes there is not one configuration are left out: see ``completed``.
-        """
-        cdef Leads found
-        cdef Lead lead
-        cdef ConfigId target
-        cdef int32_t b, state
-        cdef size_t k
-        cdef ConfigId mid[8]    # by state of UTF-8: the configuration inside of a character met last,
-        cdef ConfigId after[8]  # ... and what it leads to
-        cdef const int8_t* steps = utf8_steps()
-        for k in range(self.met.size()):
-            if self.met[k].config == config:
-                return k
-        if self.met.size() == MOST_MET:
-            return TOO_MANY
-        self.terms.meter.spend(LOOK_WORK)
-        memset(&found, 0, sizeof(Leads))
-        found.config = config
-        found.first = self.leads.size()
-        if self.space.configs[config].row == NO_ROW_YET:
-            self.space.make_row(config)
-        if self.space.configs[config].row != NEVER_A_ROW:
-            for k in range(8):
-                mid[k] = DEAD
-            for b in range(256):
-                target = DEAD
-                if b < 0x80:
-                    target = self.space.step(config, b)
-                elif b >= 0xC0:
-                    state = steps[b]
-                    if state <= 0:
-                        continue
-                    target = self.space.step(config, b)
-                    if leads_on(target):
-                        if mid[state] != target:
-                            mid[state] = target
-                            after[state] = self.completed(config, state, target)
-                        target = after[state]
-                if not leads_on(target):
-                    continue
-                k = found.first
-                while k < self.leads.size() and self.leads[k].next != target:
-                    k += 1
-                if k == self.leads.size():
-                    memset(&lead, 0, sizeof(Lead))
-                    lead.next = target
-                    self.leads.push_back(lead)
-                if b < 0x80:
-                    self.leads[k].by.ascii[b >> 6] |= <uint64_t>1 << (b & 63)
-                else:
-                    self.leads[k].by.leads |= <uint64_t>1 << (b - 0xC0)
-        found.last = self.leads.size()
-        for k in range(found.first, found.last):
-            found.alive = both(found.alive, self.leads[k].by)
-        self.met.push_back(found)
-        return self.met.size() - 1
-
     cdef bint may_follow(self, Nodes n, NodeId node, GuardId guard) noexcept nogil:
         """Tell whether a guard allows some byte that comes after a node."""
         cdef int32_t k
@@ -578,43 +460,57 @@ cdef class SubtreeAcceptance(MaskPart):
         return 0
 
     cdef bint meets(self, SummaryId summary, uint64_t guards) noexcept nogil:
-        """Tell whether some of the guards may allow a byte of the characters in a subtree."""
-        cdef SubtreeSummary* at = &self.trie.summaries[summary]
-        cdef int32_t b
-        for b in range(128):
-            if (at.ascii[b >> 6] >> (b & 63)) & 1 and self.allows(guards, <uint8_t>b):
+        """Return whether some of the guards may allow a byte of the characters in a subtree."""
+        cdef const SubtreeSummary* at = &self.trie.summaries[summary]
+        cdef const uint64_t* words
+        cdef GuardId guard
+        while guards:
+            guard = lowest_bit(guards)
+            guards &= guards - 1
+            if guard == ANY_BYTE:
+                return (at.ascii[0] | at.ascii[1] | at.leads) != 0
+            words = &self.terms.classes.sets[4 * self.terms.classes.guard_sets[guard]]
+            if words[0] & at.ascii[0] or words[1] & at.ascii[1] or (at.leads and words[2] | words[3]):
                 return True
-        if at.leads:
-            for b in range(0x80, 0x100):
-                if self.allows(guards, <uint8_t>b):
-                    return True
         return False
 
-    cdef int append_return_places(self, NodeId node, GuardId guard, vector[PlaceId]& places) except FAILED nogil:
-        """Append the nodes of a subtree where a whole character ends and the guard allows the next byte."""
-        cdef NodeId i
+    cdef int open_subtrees(self, GuardId guard, vector[PlaceId]& places) except FAILED nogil:
+        """Replace ALL_UNDER by the nodes under the place before it where a whole character ends.
+
+        Nodes where the guard allows no next byte are left out. The order of the trie is kept.
+        """
+        cdef vector[PlaceId] opened
+        cdef NodeId i, node
         cdef int32_t k, j
-        for i in range(node + 1, self.trie.end[node]):
-            k = self.trie.kid_first[i]
-            # these bytes come only inside of a character
-            if k < self.trie.kid_first[i + 1] and not 0x80 <= self.trie.kid_byte[k] < 0xC0:
-                for j in range(k, self.trie.kid_first[i + 1]):
-                    if self.terms.classes.guard_has(guard, self.trie.kid_byte[j]):
-                        places.push_back(place_at(i, 0))
-                        break
+        cdef size_t r
+        if find(places.begin(), places.end(), <PlaceId>ALL_UNDER) == places.end():
+            return 0
+        for r in range(places.size()):
+            if places[r] != ALL_UNDER:
+                opened.push_back(places[r])
+                continue
+            node = node_at(places[r - 1])
+            for i in range(node + 1, self.trie.end[node]):
+                k = self.trie.kid_first[i]
+                # these bytes come only inside of a character
+                if k < self.trie.kid_first[i + 1] and not 0x80 <= self.trie.kid_byte[k] < 0xC0:
+                    for j in range(k, self.trie.kid_first[i + 1]):
+                        if self.terms.classes.guard_has(guard, self.trie.kid_byte[j]):
+                            opened.push_back(place_at(i, 0))
+                            break
+        places.swap(opened)
         return 0
 
 
 cdef enum:
     RUN_NODES = 64      # a smaller subtree is walked; its runs are not looked up
-    FEWER_NODES = 8     # a walk is repeated where its groups have more than one node of so many
+    FEWER_NODES = 8     # suffixes of more than one node of so many are not grouped at once
 
 # what `emit` returns for a node
 cdef enum:
     SKIP = 0            # its children need no walk
     WALK_BELOW = 1
     WALK_READING = 2        # ... but some members were omitted (see emit_readers), so run tables do not apply
-    BEGIN_AGAIN = 3     # the walk turned out not to be repeatable: begin again without that
 
 
 cdef inline int take(
@@ -654,20 +550,16 @@ cdef class TrieWalk(MaskPart):
         self.visited_nodes = 0
         self.taken = 0
 
-    cdef bint walk(
+    cdef int walk(
         self, const WalkQuery& query, vector[PlaceId]& places, vector[PlaceId]& origin, WalkResult& out
     ) except FAILED nogil:
-        """Walk the subtrees at some places. Put the result into ``out``, which must be new.
-
-        Return False if the query allows to repeat the walk with the frame known, and the walk found a return
-        for which that is wrong. Then ``out`` must be dropped, and the walk made with ``repeatable`` off.
-        """
+        """Walk the subtrees at some places. Put the result into ``out``, which must be new."""
         cdef WalkState s
         cdef size_t r
         out.bits = NULL
         out.dense = NO_ROW
         out.suffix_nodes = 0
-        out.repeats = out.reads_tokens = False
+        out.is_ungrouped = out.reads_tokens = False
         self.walks += 1
         if query.start == READS_STATE:
             out.readers.assign(places.begin(), places.end())
@@ -675,22 +567,17 @@ cdef class TrieWalk(MaskPart):
             s.most = <size_t>(self.context.width // SPARSE)
             s.most_suffix_nodes = self.trie.nodes // FEWER_NODES
             s.unconditional = s.self_loop = DEAD
-            memset(&s.loop, 0, sizeof(SelfLoop))
+            memset(&s.loop, 0, sizeof(KnownCharacters))
             self.begin(query, places, origin, out)
             r = 0
             while r < self.jobs.size():
-                if not self.walk_place(query, self.jobs[r], self.job_configs[r], &s, out):
-                    return False
+                self.walk_place(query, self.jobs[r], self.job_configs[r], &s, out)
                 r += 1
         if query.with_tokens:
             self.emit_special_tokens(query, out)
-        for r in range(out.subtrees.size()):
-            self.acceptance.append_return_places(
-                out.subtrees[r],
-                out.groups.guard(out.subtree_groups[r]),
-                out.groups.places[out.subtree_groups[r]],
-            )
-        return True
+        for r in range(out.groups.size()):
+            self.acceptance.open_subtrees(out.groups.guard(r), out.groups.places[r])
+        return 0
 
     cdef int begin(
         self, const WalkQuery& query, vector[PlaceId]& places, vector[PlaceId]& origin, WalkResult& out
@@ -715,10 +602,10 @@ cdef class TrieWalk(MaskPart):
             self.job_configs.push_back(query.start)
         return 0
 
-    cdef bint walk_place(
+    cdef int walk_place(
         self, const WalkQuery& query, PlaceId place, ConfigId c, WalkState* s, WalkResult& out
     ) except FAILED nogil:
-        """Walk the subtree at one place from a configuration. Return False if the walk must begin again."""
+        """Walk the subtree at one place from a configuration."""
         cdef ConfigId* stack = self.stack.data()
         cdef const SummaryId* summary_of = self.trie.summary_of.data()
         cdef Nodes nodes = self.context.tries.nodes(place)
@@ -736,7 +623,7 @@ cdef class TrieWalk(MaskPart):
             if nodes.end[i] - i > RUN_NODES and not self.space.configs[query.start].reads & ~<uint64_t>1:
                 c = self.constrained.defer_runs(c, place, out.deferred, self.jobs, self.job_configs)
                 if c == DEAD:
-                    return True
+                    return 0
             k = nodes.kid_first[i]
             kid_end = nodes.kid_first[i + 1]
         above = c
@@ -770,9 +657,9 @@ cdef class TrieWalk(MaskPart):
             if c != s.unconditional and is_unconditional(&self.space.configs[c]):
                 s.unconditional = c
             verdict = DESCEND
-            if subtrees and not s.in_suffix_trie and summary_of[i] != NO_SUMMARY:
-                verdict = self.classify(c, summary_of[i], s)
-            if c == s.unconditional and out.suffix_nodes <= s.most_suffix_nodes:
+            if subtrees and not s.in_suffix_trie and summary_of[i] != NO_SUMMARY and nodes.end[i] > i + 1:
+                verdict = self.classify(c, summary_of[i], nodes.end[i] - i, s)
+            if c == s.unconditional:
                 # most nodes are like this: their tokens are allowed, and nothing else happens
                 take(self, i, i + 1 if verdict == DESCEND else nodes.end[i], s, out)
                 if verdict != DESCEND or nodes.kid_first[i] == nodes.kid_first[i + 1]:
@@ -782,8 +669,6 @@ cdef class TrieWalk(MaskPart):
                 then = self.emit(query, c, i, verdict, s, out)
                 if then == SKIP:
                     continue
-                if then == BEGIN_AGAIN:
-                    return False
             if nodes.end[i] - i > RUN_NODES and then == WALK_BELOW:
                 c = self.constrained.defer_runs(
                     c, place_at(i, s.in_suffix_trie), out.deferred, self.jobs, self.job_configs
@@ -798,26 +683,23 @@ cdef class TrieWalk(MaskPart):
             k = nodes.kid_first[i]
             kid_end = nodes.kid_first[i + 1]
         self.visited_nodes += visited
-        return self.terms.meter.spend(visited & 0xFFF) == 0
+        return self.terms.meter.spend(visited & 0xFFF)
 
-    cdef int classify(self, ConfigId c, SummaryId summary, WalkState* s) except FAILED nogil:
+    cdef int classify(self, ConfigId c, SummaryId summary, int32_t nodes, WalkState* s) except FAILED nogil:
         """Classify a subtree for a configuration by the subtree's summary: see ``SubtreeAcceptance``."""
         cdef const Config* config
-        cdef SelfLoop* loop
+        cdef KnownCharacters* known
         cdef int verdict = DESCEND
         if c == s.self_loop:
-            verdict = classify_loop(&self.trie.summaries[summary], s.loop)
-            if verdict == DESCEND and not s.loop.is_searched:
-                verdict = self.acceptance.classify(c, summary)
-                s.loop = self.acceptance.loop_of(c)[0]
-        else:
+            verdict = classify_known(&self.trie.summaries[summary], s.loop)
+        if verdict == DESCEND:
             config = &self.space.configs[c]
             if c == s.unconditional or (config.count and config.sure == config.count):
-                verdict = self.acceptance.classify(c, summary)
-                loop = self.acceptance.loop_of(c)
-                if loop != NULL and loop.length == NO_END:
+                verdict = self.acceptance.classify(c, summary, nodes)
+                known = self.acceptance.known_of(c)
+                if known != NULL and known.is_loop:
                     s.self_loop = c
-                    s.loop = loop[0]
+                    s.loop = known[0]
         self.taken += verdict != DESCEND
         return verdict
 
@@ -849,19 +731,12 @@ cdef class TrieWalk(MaskPart):
             out.key_starts.push_back(place)
         if verdict == ALL_ALLOWED or s.nodes.kid_first[node] == s.nodes.kid_first[node + 1]:
             return SKIP
-        if config.pop_count and not self.emit_returns(query, config, node, verdict, s, out):
-            return BEGIN_AGAIN
-        if (
-            query.repeatable
-            and out.suffix_nodes > s.most_suffix_nodes
-            and out.groups.can_repeat(query.again.sem)
-        ):
-            # walking the groups costs more than walking the vocabulary again
-            out.repeats = True
-            out.suffix_nodes = 0
-            out.groups.clear()
-            out.subtrees.clear()
-            out.subtree_groups.clear()
+        if config.pop_count:
+            self.emit_returns(config, node, verdict, s, out)
+            if out.suffix_nodes > s.most_suffix_nodes and not query.must_group and not out.groups.has_runs():
+                # most callers need few of them, or none: see `LocalMasks.with_groups`
+                out.is_ungrouped = True
+                out.groups.clear()
         if verdict == SAME_STATE or not config.count:
             return SKIP
         return WALK_READING if reads else WALK_BELOW
@@ -888,24 +763,16 @@ cdef class TrieWalk(MaskPart):
         self.acceptance.note_readers(place_at(node, s.in_suffix_trie), reads, out.readers)
         return reads
 
-    cdef bint emit_returns(
-        self,
-        const WalkQuery& query,
-        const Config* config,
-        NodeId node,
-        int verdict,
-        WalkState* s,
-        WalkResult& out,
+    cdef int emit_returns(
+        self, const Config* config, NodeId node, int verdict, WalkState* s, WalkResult& out
     ) except FAILED nogil:
-        """Note the returns of a configuration at a node, for the suffixes of the tokens there.
-
-        Return False if the walk must be repeated with the frame known, and a repeated walk would lack this
-        return.
-        """
+        """Note the returns of a configuration at a node, for the suffixes of the tokens there."""
         cdef int32_t p
         cdef WalkGroupId g
         cdef GuardId guard
         cdef SummaryId summary = self.trie.summary_of[node] if verdict == SAME_STATE else NO_SUMMARY
+        if out.is_ungrouped:
+            return 0
         for p in range(config.pop_first, config.pop_first + config.pop_count):
             guard = self.space.pops[p].guard
             if verdict == SAME_STATE:
@@ -913,18 +780,13 @@ cdef class TrieWalk(MaskPart):
                     continue
             elif not self.acceptance.may_follow(s.nodes, node, guard):
                 continue
-            if out.repeats:
-                if self.space.pops[p].sem == query.again.sem:
-                    continue
-                return False
             g = out.groups.at(guard, self.space.pops[p].sem)
             out.suffix_nodes += s.nodes.end[node] - node
             out.groups.places[g].push_back(place_at(node, s.in_suffix_trie))
             if verdict == SAME_STATE:
                 out.suffix_nodes += self.trie.summaries[summary].nested
-                out.subtrees.push_back(node)
-                out.subtree_groups.push_back(g)
-        return True
+                out.groups.places[g].push_back(ALL_UNDER)
+        return 0
 
     cdef int emit_special_tokens(self, const WalkQuery& query, WalkResult& out) except FAILED nogil:
         """Note the special tokens that the start allows."""

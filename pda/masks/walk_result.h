@@ -26,11 +26,10 @@ struct WalkGroups {  // places where the walk returns with bytes left over, by g
     GuardId guard(size_t g) const { return static_cast<int32_t>(keys[g] >> 32); }
     SemId sem(size_t g) const { return static_cast<int32_t>(static_cast<uint32_t>(keys[g])); }
     size_t size() const { return keys.size(); }
-    // whether a repeated walk would make all these returns: by no run, to this semantic state
-    bool can_repeat(SemId with) const {
+    bool has_runs() const {
         for (size_t g = 0; g < keys.size(); g++)
-            if (has_run[g] || sem(g) != with) return false;
-        return true;
+            if (has_run[g]) return true;
+        return false;
     }
     void clear() {
         keys.clear();

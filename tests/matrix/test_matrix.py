@@ -19,19 +19,13 @@ GROUPS = 12
 USED = {
     "runs": ("regex: ([ab1]+\\s+){0,30}[ab]+", "visited_nodes"),
     "constrained": ("schema: recursion, order any", "visited_nodes"),
-    "side_by_side": ("schema: many words, ^[a-z]+(-[a-z]+)*$", "visited_nodes"),
-    "by_first_byte": ("schema: many words, ^na|^t", "visited_nodes"),
     "subtrees": ("regex: .*[ab]1.*", "visited_nodes"),
     "accepted": ("regex: .*[ab]1.* anywhere", "visited_nodes"),
-    "accepted_subtrees": ("regex: .*[ab]1.*", "visited_nodes"),
-    "short_tokens": ("regex: ([ab1]+\\s+){0,30}[ab]+", "shortened_walks"),
-    "uncounted": ("regex: ([ab1]+\\s+){0,30}[ab]+", "shortened_walks"),
+    "counts": ("regex: ([ab1]+\\s+){0,30}[ab]+", "shortened_walks"),
     "prefixes": ("regex: (ab|ba|a1a|b\\.b){2,6}[^a]*", "word_walks"),
     "literals": ("regex: (ab|ba|a1a|b\\.b){2,6}[^a]*", "word_walks"),
-    "known_stack": ("runs 1", "repeated_walks"),
     "operand_lists": ("regex: (ab|ba|a1a|b\\.b){2,6}[^a]* anywhere", "joined_masks"),
     "patched": ("regex: (\\w+\\s){3,40}", "mask_bytes"),
-    "sparse_rows": ("wide vocabulary", "mask_bytes"),
     "settled_places": ("runs 1", "settled_places"),
 }
 
