@@ -472,6 +472,8 @@ cdef class Precomputation:
                 self.visits_done += 1
                 masks.assembler.expand(self.found.family, self.work.visits[self.expanded])
                 self.expanded += 1
+            elif self.work.calls.size():
+                masks.assembler.open_call(self.found.family)
             elif self.next < self.found.members.size():
                 # if the budget ends early, the states nearest to the start have all their masks
                 m = self.found.members[self.next]

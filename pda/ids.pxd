@@ -47,6 +47,7 @@ cdef extern from "ids.h" nogil:
     ctypedef int32_t PendingId      # tokens under a guard
     ctypedef int32_t WalkGroupId    # returns of one walk with one guard and semantic state
     ctypedef int32_t WalkPendingId  # tokens of one walk under a guard
+    ctypedef int32_t CalleeId       # a rule that a walk does not enter, and where it returns to
     ctypedef int32_t RepeatId       # a walk that can be repeated with frames known
     ctypedef int32_t CodeId         # a prefix code: a class of characters
     ctypedef int32_t RunId          # a run table
@@ -91,6 +92,7 @@ cdef enum:
     NO_ENTRY = -1
     NO_PENDING = -1
     NO_REPEAT = -1
+    NO_CALLEE = -1      # a return
     NO_RUN = -1
     NO_MEMBER = -1
     NO_LINK = -1

@@ -10,6 +10,7 @@ from stackmask.pda.ids cimport (
     ID_FAILED,
     NO_REPEAT,
     NO_ROW,
+    CalleeId,
     EntryId,
     FilterId,
     GuardId,
@@ -185,6 +186,11 @@ cdef struct Include:
     FilterId filter         # only tokens that pass this filter count
 
 
+cdef struct MaskGroup:
+    SuffixesId group
+    CalleeId callee     # these suffixes follow a call, not a return; or NO_CALLEE
+
+
 cdef struct Group:
     # suffixes with one pending guard and semantic state: those at some places, and those after a run
     GuardId guard
@@ -243,7 +249,7 @@ cdef class MaskArena:
     cdef vector[Group] groups               # interned by content: equal suffixes are one id
     cdef IdTable group_index
     cdef vector[uint64_t] group_first       # group -> bytes that its suffixes can begin with, 4 words
-    cdef vector[SuffixesId] mask_groups
+    cdef vector[MaskGroup] mask_groups
     cdef Growing[PlaceId] places
     cdef vector[int32_t] byte_first         # of groups, see `places_by_byte`
     cdef vector[PlaceId] byte_places

@@ -191,7 +191,7 @@ cdef class MaskArena:
         cdef size_t held = self.block_bytes + 8 * self.rows.size() + sizeof(Mask) * self.masks.size()
         held += 4 * (self.sparse_tokens.size() + self.places.size())
         held += 4 * (self.byte_first.size() + self.byte_places.size())
-        held += 4 * (self.readers.size() + self.mask_groups.size() + self.key_starts.size())
+        held += 4 * (self.readers.size() + 2 * self.mask_groups.size() + self.key_starts.size())
         held += sizeof(Include) * self.includes.size() + sizeof(Group) * self.groups.size()
         held += sizeof(Pending) * self.pendings.size() + 8 * self.group_first.size()
         return held + ids_nbytes(&self.group_index)

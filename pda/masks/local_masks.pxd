@@ -47,12 +47,19 @@ cdef class LocalMasks(MaskPart):
         self, WalkQuery query, vector[PlaceId]& places, vector[PlaceId]& origin, vector[Include]& includes
     ) except ID_FAILED nogil
     cdef MaskId keep(
-        self, const WalkQuery& query, vector[PlaceId]& places, WalkResult& found, vector[Include]& includes
+        self,
+        const WalkQuery& query,
+        vector[PlaceId]& places,
+        vector[PlaceId]& origin,
+        WalkResult& found,
+        vector[Include]& includes,
     ) except ID_FAILED nogil
     cdef int keep_tokens(self, WalkResult& found, Mask* mask) except FAILED nogil
     cdef int keep_groups(self, const WalkQuery& query, WalkResult& found, Mask* mask) except FAILED nogil
     cdef MaskId after_run(self, RunId run, RunMember member, bint strict) except ID_FAILED nogil
-    cdef RepeatId keep_ungrouped(self, const WalkQuery& query, vector[PlaceId]& places) except ID_FAILED nogil
+    cdef RepeatId keep_ungrouped(
+        self, const WalkQuery& query, vector[PlaceId]& places, vector[PlaceId]& origin
+    ) except ID_FAILED nogil
     cdef MaskId with_groups(self, RepeatId number, bint strict) except ID_FAILED nogil
     cdef int include_run(
         self, DeferredRun deferred, bint strict, vector[Include]& out, vector[PlaceId]& readers

@@ -34,6 +34,7 @@ from stackmask.pda.masks.arena cimport (
     Include,
     Mask,
     MaskContext,
+    MaskGroup,
     MaskPart,
     Pending,
     is_nothing,
@@ -133,10 +134,15 @@ cdef class LocalMasks(MaskPart):
         cdef uint64_t before = self.walker.visited_nodes
         self.walker.walk(query, places, origin, found)
         found.visited = <int32_t>(self.walker.visited_nodes - before)
-        return self.keep(query, places, found, includes)
+        return self.keep(query, places, origin, found, includes)
 
     cdef MaskId keep(
-        self, const WalkQuery& query, vector[PlaceId]& places, WalkResult& found, vector[Include]& includes
+        self,
+        const WalkQuery& query,
+        vector[PlaceId]& places,
+        vector[PlaceId]& origin,
+        WalkResult& found,
+        vector[Include]& includes,
     ) except ID_FAILED nogil:
         """Make a mask of the result of a walk, and include what run tables add."""
         cdef Mask mask = nothing()
@@ -145,7 +151,8 @@ cdef class LocalMasks(MaskPart):
         self.keep_tokens(found, &mask)
         self.keep_groups(query, found, &mask)
         if found.is_ungrouped:
-            mask.repeat = self.keep_ungrouped(query, places)
+            mask.repeat = self.keep_ungrouped(query, places, origin)
+            self.ungrouped[mask.repeat].has_calls = found.has_calls
         # what follows a run is walked in turn
         for r in range(found.deferred.size()):
             self.include_run(found.deferred[r], query.strict, includes, found.readers)
@@ -178,7 +185,6 @@ cdef class LocalMasks(MaskPart):
 
     cdef int keep_groups(self, const WalkQuery& query, WalkResult& found, Mask* mask) except FAILED nogil:
         """Store the places where the walk returns, and where undeclared keys begin."""
-        cdef vector[SuffixesId] groups
         cdef size_t g
         mask.reads_tokens = found.reads_tokens
         mask.key_first = <int32_t>self.arena.key_starts.size()
@@ -186,28 +192,34 @@ cdef class LocalMasks(MaskPart):
         self.arena.key_starts.insert(
             self.arena.key_starts.end(), found.key_starts.begin(), found.key_starts.end()
         )
+        mask.group_first = <int32_t>self.arena.mask_groups.size()
+        mask.group_count = <int32_t>found.groups.size()
         for g in range(found.groups.size()):
-            groups.push_back(
-                self.arena.intern_group(
-                    found.groups.guard(g),
-                    found.groups.sem(g),
-                    query.run if found.groups.has_run[g] else NO_RUN,
-                    found.groups.places[g],
+            self.arena.mask_groups.push_back(
+                MaskGroup(
+                    self.arena.intern_group(
+                        found.groups.guard(g),
+                        found.groups.sem(g),
+                        query.run if found.groups.has_run[g] else NO_RUN,
+                        found.groups.places[g],
+                    ),
+                    found.groups.callees[g],
                 )
             )
-        mask.group_first = <int32_t>self.arena.mask_groups.size()
-        mask.group_count = <int32_t>groups.size()
-        self.arena.mask_groups.insert(self.arena.mask_groups.end(), groups.begin(), groups.end())
         return 0
 
-    cdef RepeatId keep_ungrouped(self, const WalkQuery& query, vector[PlaceId]& places) except ID_FAILED nogil:
+    cdef RepeatId keep_ungrouped(
+        self, const WalkQuery& query, vector[PlaceId]& places, vector[PlaceId]& origin
+    ) except ID_FAILED nogil:
         """Store what is needed to walk again, and group the suffixes."""
         cdef UngroupedWalk walk
         walk.start = query.start
         walk.with_tokens = query.with_tokens
         walk.place_first = <int32_t>self.walked_places.size()
         walk.place_count = <int32_t>places.size()
+        walk.origin_count = <int32_t>origin.size()
         self.walked_places.insert(self.walked_places.end(), places.begin(), places.end())
+        self.walked_places.insert(self.walked_places.end(), origin.begin(), origin.end())
         self.ungrouped.push_back(walk)
         return <int32_t>self.ungrouped.size() - 1
 
@@ -215,7 +227,7 @@ cdef class LocalMasks(MaskPart):
         """Return the mask of an ungrouped walk with its groups of suffixes."""
         cdef uint64_t key = (<uint64_t>number << 1) | <uint64_t>strict
         cdef MaskId found = map_get(&self.grouped_index, key)
-        cdef vector[PlaceId] places
+        cdef vector[PlaceId] places, origin
         cdef vector[Include] nothing_else
         cdef UngroupedWalk walk
         cdef WalkQuery query
@@ -224,9 +236,11 @@ cdef class LocalMasks(MaskPart):
             walk = self.ungrouped[number]
             for k in range(walk.place_first, walk.place_first + walk.place_count):
                 places.push_back(self.walked_places[k])
+            for k in range(walk.origin_count):
+                origin.push_back(self.walked_places[walk.place_first + walk.place_count + k])
             query = walk_query(walk.start, NO_RUN, walk.with_tokens, strict)
             query.must_group = True
-            found = self.make(query, places, places, nothing_else)
+            found = self.make(query, places, origin, nothing_else)
             map_put(&self.grouped_index, key, found)
         return found
 
@@ -423,11 +437,12 @@ cdef class LocalMasks(MaskPart):
         start = DEAD if continuation == EMPTY else self.space.closed(continuation, BOTTOM, sem)
         if start != DEAD:
             query = walk_query(start, g.run, False, strict)
-            if start == READS_STATE or self.space.configs[start].reads or self.space.configs[start].pop_count:
+            if start == READS_STATE or self.space.configs[start].reads:
                 self.arena.append_places(group, places)
             else:
                 self.append_alive_places(group, start, places)
-            origin = places
+            if start != READS_STATE and self.space.configs[start].pop_count:
+                self.arena.append_places(group, origin)
             if g.run != NO_RUN:
                 first[0] = first[1] = first[2] = first[3] = ~<uint64_t>0
                 if start != READS_STATE and not self.space.configs[start].reads:

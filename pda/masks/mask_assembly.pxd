@@ -4,6 +4,7 @@ from libcpp.vector cimport vector
 
 from stackmask.pda.context.semantic_states cimport Semantics
 from stackmask.pda.ids cimport (
+    CalleeId,
     FAILED,
     ID_FAILED,
     AlternativeId,
@@ -85,6 +86,11 @@ cdef class MaskAssembler(MaskPart):
         self, ConfigSpace family, SuffixesId group, TermId state, SemId sem, FrameId frame, Visit at
     ) except ID_FAILED nogil
     cdef bint can_continue(self, ConfigSpace family, AlternativeId alternative, FrameId frame) except FAILED nogil
+    cdef int add_call(
+        self, ConfigSpace family, SuffixesId group, CalleeId callee, Visit at
+    ) except FAILED nogil
+    cdef int open_call(self, ConfigSpace family) except ID_FAILED nogil
+    cdef FrameId frame_over(self, ConfigSpace family, FrameId frame, Visit at) except ID_FAILED nogil
     cdef int enter(self, ConfigSpace family, SuffixesId group, Edge edge, Visit at) except ID_FAILED nogil
     cdef int visit_after_return(self, MaskId mask, FrameId frame, Visit at) except ID_FAILED nogil
     cdef int visit_member(self, ConfigSpace family, Member m, KeysId keys) except ID_FAILED nogil

@@ -9,7 +9,7 @@ single tokens are queued; they are tried later on the real configuration.
 
 cimport cython
 from libc.stdint cimport uint64_t, uint8_t
-from libcpp.algorithm cimport sort
+from libcpp.algorithm cimport lower_bound, sort, unique
 
 from stackmask.pda.context.callables cimport FORBIDDEN, NEEDS_STATE
 from stackmask.pda.context.object_keys cimport EMPTY_SET, KEYS_UNKNOWN, USED_ANY_AND_ONE, is_slot, slot_of
@@ -20,11 +20,13 @@ from stackmask.pda.ids cimport (
     ACTION_NONE,
     FAILED,
     ID_FAILED,
+    NO_CALLEE,
     NO_PENDING,
     NO_REPEAT,
     NO_ROW,
     NO_SUFFIXES,
     NO_TEST,
+    CalleeId,
     CodeId,
     GuardId,
     LiteralId,
@@ -46,7 +48,7 @@ from stackmask.pda.masks.arena cimport (
     MaskPart,
     leads_nowhere,
 )
-from stackmask.pda.masks.mask_cache cimport Operand
+from stackmask.pda.masks.mask_cache cimport Operand, PendingCall
 from stackmask.pda.masks.prefixes cimport (
     NO_WHITESPACE,
     Alternative,
@@ -59,7 +61,7 @@ from stackmask.pda.masks.run_tables cimport NOT_A_CODE
 from stackmask.pda.masks.runs cimport ANYTHING
 from stackmask.pda.memory.byte_sets cimport share_byte
 from stackmask.pda.memory.checked_vectors cimport refill
-from stackmask.pda.stack.configuration_table cimport BOTTOM_CONTINUATION, DEAD, Edge, Frame, Member
+from stackmask.pda.stack.configuration_table cimport BOTTOM, BOTTOM_CONTINUATION, DEAD, Callee, Edge, Frame, Member
 from stackmask.pda.terms.term_table cimport ANY_BYTE, EMPTY, EPS, F_KEYS, F_LOCAL, Ends, Term
 from stackmask.pda.vocabulary.suffix_tries cimport INCLUSIVE, is_inclusive, node_at, place_at
 
@@ -145,7 +147,7 @@ cdef bint is_alive(TermStore terms, ConfigSpace family, const Visit& at, uint64_
 
 cdef enum:
     FEW_VISITS = 32      # up to so many, a mask without returns becomes an operand at once
-    MANY_VISITS = 1024   # with more, all tokens are tried on the real stack: see `collect_under`
+    MANY_VISITS = 4096   # with more, all tokens are tried on the real stack: see `collect_under`
     EDGES_PER_VISIT = 8     # the same for so many times more edges
     MANY_KEYED = 16384   # the same where keys are known: such trials keep every string that may be a key
     MANY_RETURNS = 4     # `may_forbid` follows so many in a row
@@ -453,10 +455,15 @@ cdef class MaskAssembler(MaskPart):
                     included.mask, at.frame, at.continuation, j, at.keys, at.unsure, at.origin, at.action
                 )
         for i in range(mask.group_first, mask.group_first + mask.group_count):
-            k = self.arena.mask_groups[i]
+            k = self.arena.mask_groups[i].group
             origin = at.origin
             if origin == NO_SUFFIXES and self.arena.is_few(k):
                 origin = k
+            if self.arena.mask_groups[i].callee != NO_CALLEE:
+                back = at
+                back.origin = origin
+                self.add_call(family, k, self.arena.mask_groups[i].callee, back)
+                continue
             for e in range(self.count_entered(family, at)):
                 edge = edge_of(family, at, e)
                 if edge.continuation == BOTTOM_CONTINUATION:
@@ -469,7 +476,9 @@ cdef class MaskAssembler(MaskPart):
                     and self.semantics.may_forbid(edge.action.action())
                 )
                 self.enter(family, k, edge, back)
-        if mask.repeat != NO_REPEAT and has_callers(family, at):
+        if mask.repeat != NO_REPEAT and (
+            self.local.ungrouped[mask.repeat].has_calls or has_callers(family, at)
+        ):
             grouped = self.local.with_groups(mask.repeat, self.is_strict(family, at.frame))
             self.visit(grouped, at.frame, at.continuation, at.filter, at.keys, at.unsure, at.origin, at.action)
         if (
@@ -480,6 +489,109 @@ cdef class MaskAssembler(MaskPart):
             for i in range(mask.key_first, mask.key_first + mask.key_count):
                 self.keys_used.doubt_whole(self.arena.key_starts[i], at.keys)
         return 0
+
+    cdef FrameId frame_over(self, ConfigSpace family, FrameId frame, Visit at) except ID_FAILED nogil:
+        """Return the frame of a walk as one of a family: what is unknown under it is that of the visit.
+
+        Cost: the frames under it, which are few: see `Closure.leaves_out`.
+        """
+        cdef vector[FrameId] walked, made
+        cdef vector[Edge] edges
+        cdef Edge edge
+        cdef Frame f
+        cdef size_t k = 0
+        cdef int32_t e
+        if frame == BOTTOM and at.continuation == EPS:
+            return at.frame
+        walked.push_back(frame)
+        while k < walked.size():
+            f = self.space.frames[walked[k]]
+            k += 1
+            for e in range(f.first, f.first + f.count):
+                if self.space.edges[e].continuation != BOTTOM_CONTINUATION:
+                    walked.push_back(self.space.edges[e].parent)
+        # callers were made first, so their numbers are lower
+        sort(walked.begin(), walked.end())
+        walked.erase(unique(walked.begin(), walked.end()), walked.end())
+        for k in range(walked.size()):
+            edges.clear()
+            f = self.space.frames[walked[k]]
+            if walked[k] == BOTTOM:
+                if at.continuation == EPS:
+                    made.push_back(at.frame)
+                    continue
+                edges.push_back(edge_of(family, at, 0))
+            else:
+                for e in range(f.first, f.first + f.count):
+                    edge = self.space.edges[e]
+                    edge.parent = made[lower_bound(walked.begin(), walked.end(), edge.parent) - walked.begin()]
+                    edges.push_back(edge)
+            made.push_back(family.intern_frame(edges))
+        return made.back()
+
+    cdef int add_call(
+        self, ConfigSpace family, SuffixesId group, CalleeId callee, Visit at
+    ) except FAILED nogil:
+        """Note the caller of a rule that walks do not enter."""
+        cdef Callee call = self.space.callees[callee]
+        cdef FrameId frame = self.frame_over(family, call.frame, at)
+        cdef Edge edge
+        cdef PendingCall pending
+        cdef PendingCall* other
+        cdef size_t n = 0
+        cdef int32_t e
+        while n < self.work.calls.size():
+            other = &self.work.calls[n]
+            if (
+                other.group == group
+                and other.body == call.body
+                and other.at.filter == at.filter
+                and other.at.keys == at.keys
+                and other.at.unsure == at.unsure
+                and other.at.origin == at.origin
+            ):
+                break
+            n += 1
+        if n == self.work.calls.size():
+            pending.group = group
+            pending.body = call.body
+            pending.height = call.height
+            pending.at = at
+            self.work.calls.push_back(pending)
+            self.work.callers.resize(n + 1)
+            self.work.callers[n].clear()
+        if call.continuation == EPS:
+            # a tail call: the callers are those of the caller
+            for e in range(family.frames[frame].first, family.frames[frame].first + family.frames[frame].count):
+                self.work.callers[n].push_back(family.edges[e])
+            return 0
+        edge.continuation = call.continuation
+        edge.parent = frame
+        edge.action = ACTION_NONE
+        edge.operand = 0
+        self.work.callers[n].push_back(edge)
+        return 0
+
+    cdef int open_call(self, ConfigSpace family) except ID_FAILED nogil:
+        """Visit the rule that calls the others, over a frame of all its callers."""
+        cdef size_t n, first = 0
+        cdef PendingCall call
+        cdef Edge body
+        for n in range(1, self.work.calls.size()):
+            if self.work.calls[n].height > self.work.calls[first].height:
+                first = n
+        call = self.work.calls[first]
+        body.continuation = call.body
+        body.parent = family.intern_frame(self.work.callers[first])
+        body.action = ACTION_NONE
+        body.operand = 0
+        self.work.calls[first] = self.work.calls.back()
+        self.work.callers[first].swap(self.work.callers.back())
+        self.work.calls.pop_back()
+        self.work.callers.pop_back()
+        if self.terms.classes.has_guards() and not family.member_ends(call.body, body.parent):
+            return 0
+        return self.enter(family, call.group, body, call.at)
 
     cdef int enter(self, ConfigSpace family, SuffixesId group, Edge edge, Visit at) except ID_FAILED nogil:
         """Visit the masks of a group's suffixes in the return state of an edge.
@@ -619,8 +731,11 @@ cdef class MaskAssembler(MaskPart):
         roots = self.work.visits.size()
         self.entered, limit = 0, EDGES_PER_VISIT * most
         self.most_entered = limit
-        while k < self.work.visits.size():
+        while k < self.work.visits.size() or self.work.calls.size():
             self.terms.meter.spend(8)
+            if k == self.work.visits.size():
+                self.open_call(family)
+                continue
             self.expand(family, self.work.visits[k])
             k += 1
             if (k >= roots and self.work.visits.size() > most) or self.entered > limit:

@@ -32,6 +32,7 @@ from stackmask.pda.masks.layers cimport Layers
 from stackmask.pda.masks.runs cimport Slices
 from stackmask.pda.memory.growing_array cimport Growing
 from stackmask.pda.memory.hash_tables cimport IdTable, KeyMap
+from stackmask.pda.stack.configuration_table cimport Edge
 
 
 # The masks to visit, each once, and the operands that visits find.
@@ -47,8 +48,18 @@ cdef struct Visit:
     SuffixesId origin   # the group of places in whose subtrees its tokens are, or NO_SUFFIXES
 
 
+cdef struct PendingCall:
+    # a rule that walks do not enter, over the suffixes of a group; its callers are collected first
+    SuffixesId group
+    TermId body
+    int32_t height
+    Visit at
+
+
 cdef class Worklist:
     cdef vector[Visit] visits
+    cdef vector[PendingCall] calls
+    cdef vector[vector[Edge]] callers       # of each
     cdef KeyMap index                       # hash of a visit, or the next free number -> index in `visits`
     cdef bint indexed                       # `index` holds the visits
 

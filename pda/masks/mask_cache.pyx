@@ -96,12 +96,16 @@ cdef class Worklist:
     cdef int clear(self) noexcept nogil:
         """Forget all visits."""
         self.visits.clear()
+        self.calls.clear()
+        self.callers.clear()
         self.indexed = False
         return 0
 
     cdef int drop(self) except FAILED nogil:
         """Forget all visits, and give the memory back."""
         vector[Visit]().swap(self.visits)
+        self.calls.clear()
+        self.callers.clear()
         self.indexed = False
         return map_reset(&self.index)
 

@@ -10,6 +10,7 @@ from stackmask.pda.ids cimport (
     ACTION_NONE,
     FAILED,
     ID_FAILED,
+    NO_CALLEE,
     NO_MASK,
     NO_ROW,
     NO_RUN,
@@ -17,7 +18,7 @@ from stackmask.pda.ids cimport (
     NO_TEST,
     MapId,
 )
-from stackmask.pda.masks.arena cimport NO_TOKENS, Group, Mask, MaskContext, MaskPart, is_nothing, nothing
+from stackmask.pda.masks.arena cimport NO_TOKENS, Group, Mask, MaskContext, MaskGroup, MaskPart, is_nothing, nothing
 from stackmask.pda.memory.byte_sets cimport count_bits, lowest_bit
 from stackmask.pda.memory.checked_vectors cimport copy_items, refill
 from stackmask.pda.memory.hash_tables cimport (
@@ -968,7 +969,7 @@ cdef class LiteralMasks(MaskPart):
             group = self.arena.intern_group(ANY_BYTE, SEM_SYMBOL, NO_RUN, self.return_places)
             mask.group_first = <int32_t>self.arena.mask_groups.size()
             mask.group_count = 1
-            self.arena.mask_groups.push_back(group)
+            self.arena.mask_groups.push_back(MaskGroup(group, NO_CALLEE))
         if is_nothing(mask):
             return NO_TOKENS
         return self.arena.add(mask)

@@ -159,6 +159,7 @@ cdef class ConstrainedRuns(MaskPart):
     cdef TermId unconstrained_state(self, TermId state) except ID_FAILED nogil
     cdef TermId whole_run(self, TermId state) except ID_FAILED nogil
     cdef ConfigId unconstrained(self, ConfigId config) except ID_FAILED nogil
+    cdef bint calls(self, ConfigId config) noexcept nogil
     cdef int32_t defer_by_first_byte(
         self, ConfigId config, PlaceId place, vector[DeferredRun]& deferred, vector[NodeId]& left
     ) except ID_FAILED nogil

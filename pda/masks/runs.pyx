@@ -10,6 +10,7 @@ from stackmask.pda.context.callables cimport KEY_OF_NONE
 from stackmask.pda.ids cimport (
     FAILED,
     ID_FAILED,
+    NO_CALLEE,
     NO_MEMBER,
     NO_NODE,
     NO_ROW,
@@ -803,7 +804,7 @@ cdef class ConstrainedRuns(MaskPart):
                 members.push_back(m)
                 continue
             others.push_back(self.space.closed(state, m.frame, m.sem))
-            if not leads_on(others.back()):
+            if not leads_on(others.back()) or self.calls(others.back()):
                 self.unconstrained_of[config] = config
                 return config
         if others.size():
@@ -815,6 +816,14 @@ cdef class ConstrainedRuns(MaskPart):
                 found = whole
         self.unconstrained_of[config] = found
         return found
+
+    cdef bint calls(self, ConfigId config) noexcept nogil:
+        """Return whether a configuration has calls of rules that walks do not enter."""
+        cdef int32_t p, first = self.space.configs[config].pop_first
+        for p in range(first, first + self.space.configs[config].pop_count):
+            if self.space.pops[p].callee != NO_CALLEE:
+                return True
+        return False
 
     cdef int32_t defer_by_first_byte(
         self, ConfigId config, PlaceId place, vector[DeferredRun]& deferred, vector[NodeId]& left

@@ -6,6 +6,7 @@ from stackmask.pda.ids cimport (
     BITS_FAILED,
     FAILED,
     ID_FAILED,
+    CalleeId,
     ConfigId,
     GuardId,
     NodeId,
@@ -35,8 +36,10 @@ cdef struct UngroupedWalk:
     # A walk whose suffixes are many. They are grouped by another walk, once a caller asks for them.
     ConfigId start
     bint with_tokens
+    bint has_calls          # some suffixes follow a call, so even a walk at the end of a text needs them
     int32_t place_first     # the places to walk: walked_places[place_first:][:place_count]
     int32_t place_count
+    int32_t origin_count    # the places where the start returns, after these
 
 
 cdef struct WalkQuery:
@@ -52,7 +55,8 @@ cdef extern from "walk_result.h" nogil:
         vector[uint64_t] keys
         vector[vector[PlaceId]] places
         vector[int32_t] has_run
-        WalkGroupId at(GuardId guard, SemId sem) except +
+        vector[CalleeId] callees
+        WalkGroupId at(GuardId guard, SemId sem, CalleeId callee) except +
         GuardId guard(size_t g)
         SemId sem(size_t g)
         size_t size()
@@ -76,6 +80,7 @@ cdef cppclass WalkResult:
     vector[PlaceId] key_starts      # places where an undeclared key begins
     vector[DeferredRun] deferred    # runs whose tokens come from run tables
     int64_t suffix_nodes            # under the places of the groups
+    bint has_calls                  # some suffixes follow a call, not a return
     bint is_ungrouped               # these are too many to be grouped now: there are no groups
     int32_t visited                 # nodes that the walk visited
     bint reads_tokens               # the semantic state decides about special tokens
@@ -132,6 +137,7 @@ cdef class SubtreeAcceptance(MaskPart):
     ) except FAILED nogil
     cdef bint reach_level(self, size_t begin, const Characters& characters) except FAILED nogil
     cdef bint reach_from(self, size_t number, const Characters& characters) except FAILED nogil
+    cdef bint is_cheap(self, ConfigId config, int32_t byte) except FAILED nogil
     cdef bint reach(self, size_t number, ConfigId target) except FAILED nogil
     cdef Characters alike_bytes(self, const Characters& characters) noexcept nogil
     cdef ConfigId completed(self, ConfigId config, int32_t state, ConfigId target) except ID_FAILED nogil

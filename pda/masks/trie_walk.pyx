@@ -25,6 +25,7 @@ from stackmask.pda.ids cimport (
     BITS_FAILED,
     FAILED,
     ID_FAILED,
+    NO_CALLEE,
     NO_ROW,
     NO_RUN,
     NO_SUMMARY,
@@ -49,7 +50,7 @@ from stackmask.pda.stack.configuration_table cimport (
     Member,
     leads_on,
 )
-from stackmask.pda.terms.term_table cimport ANY_BYTE, token_symbol
+from stackmask.pda.terms.term_table cimport ANY_BYTE, EMPTY, F_CALL, token_symbol
 from stackmask.pda.text cimport utf8_steps
 from stackmask.pda.vocabulary.suffix_tries cimport INCLUSIVE, Nodes, is_inclusive, node_at, place_at, trie_of
 from stackmask.pda.vocabulary.token_trie cimport SubtreeSummary
@@ -209,6 +210,7 @@ cdef class SubtreeAcceptance(MaskPart):
             if (
                 self.space.pops[x.pop_first + k].guard != self.space.pops[y.pop_first + k].guard
                 or self.space.pops[x.pop_first + k].sem != self.space.pops[y.pop_first + k].sem
+                or self.space.pops[x.pop_first + k].callee != self.space.pops[y.pop_first + k].callee
             ):
                 return False
         return True
@@ -291,7 +293,8 @@ cdef class SubtreeAcceptance(MaskPart):
                 if has_byte(seen, of):
                     continue
                 seen[of >> 6] |= <uint64_t>1 << (of & 63)
-                if not self.reach(number, self.space.step(config, b)):
+                target = self.space.step(config, b) if self.is_cheap(config, b) else DEAD
+                if not self.reach(number, target):
                     if not number and self.steps_left >= 0:
                         self.known_of(config).stops.ascii[word] |= <uint64_t>1 << (b & 63)
                     return False
@@ -303,7 +306,7 @@ cdef class SubtreeAcceptance(MaskPart):
             b = 0xC0 + lowest_bit(left)
             left &= left - 1
             state = steps[b]
-            target = self.space.step(config, b) if state > 0 else DEAD
+            target = self.space.step(config, b) if state > 0 and self.is_cheap(config, b) else DEAD
             if leads_on(target):
                 if mid[state] == target:
                     continue
@@ -312,6 +315,27 @@ cdef class SubtreeAcceptance(MaskPart):
             if not self.reach(number, target):
                 if not number and self.steps_left >= 0:
                     self.known_of(config).stops.leads |= <uint64_t>1 << (b - 0xC0)
+                return False
+        return True
+
+    cdef bint is_cheap(self, ConfigId config, int32_t byte) except FAILED nogil:
+        """Return whether a step is known, or a new one follows no call and no return.
+
+        A step that does leads away from what is alike nearly always, and to large configurations.
+        """
+        cdef int32_t i
+        cdef Member m
+        cdef TermId after
+        if self.space.table.known_step(config, byte) != UNKNOWN:
+            return True
+        for i in range(self.space.configs[config].count):
+            m = self.space.members[self.space.configs[config].first + i]
+            after = self.terms.step(m.state, byte)
+            if after == EMPTY or after == m.state:
+                continue
+            if self.terms.terms[after].flags & F_CALL:
+                return False
+            if self.terms.terms[after].nu.possible() and not self.terms.terms[m.state].nu.possible():
                 return False
         return True
 
@@ -559,7 +583,7 @@ cdef class TrieWalk(MaskPart):
         out.bits = NULL
         out.dense = NO_ROW
         out.suffix_nodes = 0
-        out.is_ungrouped = out.reads_tokens = False
+        out.has_calls = out.is_ungrouped = out.reads_tokens = False
         self.walks += 1
         if query.start == READS_STATE:
             out.readers.assign(places.begin(), places.end())
@@ -592,7 +616,8 @@ cdef class TrieWalk(MaskPart):
         for r in range(places.size()):
             self.acceptance.note_readers(places[r], first.reads, out.readers)
         for p in range(first.pop_first, first.pop_first + first.pop_count):
-            g = out.groups.at(self.space.pops[p].guard, self.space.pops[p].sem)
+            out.has_calls = out.has_calls or self.space.pops[p].callee != NO_CALLEE
+            g = out.groups.at(self.space.pops[p].guard, self.space.pops[p].sem, self.space.pops[p].callee)
             out.groups.has_run[g] = query.run != NO_RUN
             out.groups.places[g].insert(out.groups.places[g].end(), origin.begin(), origin.end())
             for r in range(origin.size()):
@@ -771,6 +796,8 @@ cdef class TrieWalk(MaskPart):
         cdef WalkGroupId g
         cdef GuardId guard
         cdef SummaryId summary = self.trie.summary_of[node] if verdict == SAME_STATE else NO_SUMMARY
+        for p in range(config.pop_first, config.pop_first + config.pop_count):
+            out.has_calls = out.has_calls or self.space.pops[p].callee != NO_CALLEE
         if out.is_ungrouped:
             return 0
         for p in range(config.pop_first, config.pop_first + config.pop_count):
@@ -780,7 +807,7 @@ cdef class TrieWalk(MaskPart):
                     continue
             elif not self.acceptance.may_follow(s.nodes, node, guard):
                 continue
-            g = out.groups.at(guard, self.space.pops[p].sem)
+            g = out.groups.at(guard, self.space.pops[p].sem, self.space.pops[p].callee)
             out.suffix_nodes += s.nodes.end[node] - node
             out.groups.places[g].push_back(place_at(node, s.in_suffix_trie))
             if verdict == SAME_STATE:

@@ -10,15 +10,17 @@
 
 namespace stackmask {
 
-struct WalkGroups {  // places where the walk returns with bytes left over, by guard and semantic state
+struct WalkGroups {  // places where the walk returns or calls with bytes left over: see `Pop`
     std::vector<uint64_t> keys;  // guard << 32 | semantic state
+    std::vector<CalleeId> callees;
     std::vector<std::vector<PlaceId>> places;
     std::vector<int32_t> has_run;
-    WalkGroupId at(GuardId guard, SemId sem) {
+    WalkGroupId at(GuardId guard, SemId sem, CalleeId callee) {
         uint64_t key = (static_cast<uint64_t>(guard) << 32) | static_cast<uint64_t>(sem);
         for (size_t g = 0; g < keys.size(); g++)
-            if (keys[g] == key) return static_cast<int32_t>(g);
+            if (keys[g] == key && callees[g] == callee) return static_cast<int32_t>(g);
         keys.push_back(key);
+        callees.push_back(callee);
         places.resize(keys.size());
         has_run.push_back(0);
         return static_cast<int32_t>(keys.size() - 1);
@@ -33,6 +35,7 @@ struct WalkGroups {  // places where the walk returns with bytes left over, by g
     }
     void clear() {
         keys.clear();
+        callees.clear();
         places.clear();
         has_run.clear();
     }

@@ -8,6 +8,7 @@ from stackmask.pda.ids cimport (
     BITS_FAILED,
     FAILED,
     ID_FAILED,
+    CalleeId,
     ConfigId,
     FrameId,
     GuardId,
@@ -54,6 +55,8 @@ cdef struct Frame:
     int32_t count
     bint keys_forbid    # the keys of an object may forbid a return from here or from a frame further down
     bint action_forbids     # ... or an action may
+    bint is_plain       # no return from here or from a frame further down has an action
+    int32_t depth       # of the longest way to the bottom
 
 
 cdef class FrameGraph:
@@ -86,9 +89,18 @@ cdef struct Member:
 
 
 cdef struct Pop:
-    # a return to the unknown frame of a walk
+    # a return to the unknown frame of a walk, or the call of a rule that it does not enter
     GuardId guard       # still pending
     SemId sem
+    CalleeId callee     # the call; NO_CALLEE: a return
+
+
+cdef struct Callee:
+    # a call in a walk, of a rule that is not entered: see `Closure.leaves_out`
+    TermId body
+    int32_t height          # of the rule: callers have more
+    TermId continuation     # the state after it
+    FrameId frame           # ... and the frame, in the graph of the walk
 
 
 cdef inline bint member_less(const Member& x, const Member& y) noexcept nogil:
@@ -102,7 +114,9 @@ cdef inline bint member_less(const Member& x, const Member& y) noexcept nogil:
 cdef inline bint pop_less(const Pop& x, const Pop& y) noexcept nogil:
     if x.guard != y.guard:
         return x.guard < y.guard
-    return x.sem < y.sem
+    if x.sem != y.sem:
+        return x.sem < y.sem
+    return x.callee < y.callee
 
 
 cdef enum:
@@ -203,12 +217,15 @@ cdef class ConfigTable:
     cdef Growing[Pop] pops
     cdef Growing[ConfigId] rows         # transition rows: byte class -> configuration, or a code of a step
     cdef IdTable config_index
+    cdef Growing[Callee] callees
+    cdef KeyMap callee_index
     cdef uint64_t max_configurations
     cdef ConfigDraft draft              # of raw, of_members and union_of
 
     cdef ConfigId intern(self, ConfigDraft draft, uint64_t ends) except ID_FAILED nogil
     cdef bint is_same(self, ConfigId config, ConfigDraft draft, uint64_t ends) noexcept nogil
     cdef ConfigId append(self, ConfigDraft draft, uint64_t ends) except ID_FAILED nogil
+    cdef CalleeId callee_of(self, const Callee& callee) except ID_FAILED nogil
     cdef ConfigId raw(self, TermId state, FrameId frame, SemId sem) except ID_FAILED nogil
     cdef ConfigId of_members(self, vector[Member]& members) except ID_FAILED nogil
     cdef ConfigId union_of(self, ConfigId a, ConfigId b) except ID_FAILED nogil

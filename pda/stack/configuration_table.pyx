@@ -9,7 +9,7 @@ from libc.stdint cimport uint32_t
 from libcpp.vector cimport vector
 
 from stackmask.pda.context.semantic_states cimport SEM_SYMBOL
-from stackmask.pda.ids cimport ACTION_COUNTED, ACTION_NONE, BITS_FAILED, FAILED, ID_FAILED, NO_FRAME, NO_TOKEN
+from stackmask.pda.ids cimport ACTION_COUNTED, ACTION_NONE, BITS_FAILED, FAILED, ID_FAILED, NO_FRAME, NO_TOKEN, CalleeId
 from stackmask.pda.memory.byte_sets cimport lowest_bit
 from stackmask.pda.memory.checked_vectors cimport copy_items
 from stackmask.pda.memory.hash_tables cimport (
@@ -104,9 +104,12 @@ cdef class FrameGraph:
         frame.first = <int32_t>self.edges.size()
         frame.count = <int32_t>n
         frame.keys_forbid = frame.action_forbids = False
+        frame.is_plain = True
+        frame.depth = 0
         for i in range(n):
             e = items[i]
             self.edges.push_back(e)
+            frame.is_plain = frame.is_plain and e.action == ACTION_NONE
             if e.action == ACTION_COUNTED:
                 self.counts = True
             if e.action.is_capture() and self.semantics.may_forbid(e.action.action()):
@@ -116,6 +119,8 @@ cdef class FrameGraph:
             if e.parent != NO_FRAME:
                 frame.keys_forbid |= self.frames[e.parent].keys_forbid
                 frame.action_forbids |= self.frames[e.parent].action_forbids
+                frame.is_plain = frame.is_plain and self.frames[e.parent].is_plain
+                frame.depth = max(frame.depth, self.frames[e.parent].depth + 1)
         self.frames.push_back(frame)
         ids_put(&self.frame_index, &probe, id)
         return id
@@ -126,6 +131,8 @@ cdef class FrameGraph:
         frame.first = frame.count = 0
         frame.keys_forbid = keys_forbid
         frame.action_forbids = action_forbids
+        frame.is_plain = False
+        frame.depth = 0
         self.frames.push_back(frame)
         return <int32_t>self.frames.size() - 1
 
@@ -341,10 +348,30 @@ cdef class ConfigTable:
         self.max_configurations = max_configurations
         self.draft = ConfigDraft(max_members)
         ids_init(&self.config_index)
+        map_init(&self.callee_index)
         self.intern(self.draft, 0)      # DEAD
 
     def __dealloc__(self):
         ids_free(&self.config_index)
+        map_free(&self.callee_index)
+
+    cdef CalleeId callee_of(self, const Callee& callee) except ID_FAILED nogil:
+        """Return the id of a call that a walk does not enter."""
+        cdef uint64_t key = mix(mix(mix(71, <uint32_t>callee.body), <uint32_t>callee.continuation), <uint32_t>callee.frame)
+        cdef CalleeId at = map_get(&self.callee_index, key)
+        while at != NO_VALUE:
+            if (
+                self.callees[at].body == callee.body
+                and self.callees[at].continuation == callee.continuation
+                and self.callees[at].frame == callee.frame
+            ):
+                return at
+            key += 1
+            at = map_get(&self.callee_index, key)
+        at = <int32_t>self.callees.size()
+        self.callees.push_back(callee)
+        map_put(&self.callee_index, key, at)
+        return at
 
     cdef ConfigId intern(self, ConfigDraft draft, uint64_t ends) except ID_FAILED nogil:
         """Return the id of a configuration whose members are sorted and distinct.
@@ -367,6 +394,7 @@ cdef class ConfigTable:
             h = mix(mix(mix(h, <uint32_t>m.state), <uint32_t>m.frame), <uint32_t>m.sem)
         for i in range(draft.pops.size()):
             h = mix(mix(h, <uint32_t>draft.pops[i].guard), <uint32_t>draft.pops[i].sem)
+            h = mix(h, <uint32_t>draft.pops[i].callee)
         cdef Probe probe = ids_probe(&self.config_index, h)
         id = ids_next(&self.config_index, &probe)
         while id >= 0:
@@ -399,7 +427,11 @@ cdef class ConfigTable:
             ):
                 return False
         for i in range(p):
-            if not (returns[i].guard == draft.pops[i].guard and returns[i].sem == draft.pops[i].sem):
+            if not (
+                returns[i].guard == draft.pops[i].guard
+                and returns[i].sem == draft.pops[i].sem
+                and returns[i].callee == draft.pops[i].callee
+            ):
                 return False
         return True
 

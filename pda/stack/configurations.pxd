@@ -14,6 +14,7 @@ from stackmask.pda.ids cimport (
     FrameId,
     GuardId,
     LinkId,
+    RuleId,
     SemId,
     StepRowId,
     SymbolId,
@@ -28,6 +29,7 @@ from stackmask.pda.stack.configuration_table cimport (
     DEAD,
     UNKNOWN,
     Config,
+    Callee,
     ConfigDraft,
     ConfigTable,
     Edge,
@@ -76,12 +78,15 @@ cdef class Closure:
     cdef uint64_t returns               # edges that returns were followed along so far
     cdef KeyMap tail_seen               # node << 32 | frame: edges already copied by a tail call
     cdef priority_queue[pair[int32_t, CallNodeId]] queue
+    cdef vector[uint8_t] weights        # rule -> whether it is heavy; 0: not known
 
     cdef bint returns_again(self, Member m) except FAILED nogil
     cdef int return_from(self, Member m, GuardId guard) except ID_FAILED nogil
     cdef int return_to_bottom(self, Member m, GuardId guard) except ID_FAILED nogil
     cdef int call_from(self, Member m) except ID_FAILED nogil
     cdef int collect_caller(self, Member m, CallSite site) except ID_FAILED nogil
+    cdef bint leaves_out(self, Member m, CallSite site) except FAILED nogil
+    cdef bint is_heavy(self, RuleId rule) except FAILED nogil
     cdef CallNodeId node_of(self, CallSite site, SemId sem) except ID_FAILED nogil
     cdef int pass_test(self, Member m, CallSite site, TestId test) except ID_FAILED nogil
     cdef int returns_alive(self, Member m, CallSite site) except ID_FAILED nogil
@@ -217,6 +222,7 @@ cdef class ConfigSpace:
     cdef Borrowed[Member] members
     cdef Borrowed[Pop] pops
     cdef Borrowed[ConfigId] rows
+    cdef Borrowed[Callee] callees
     cdef Borrowed[Frame] frames
     cdef Borrowed[Edge] edges
     cdef TermStore terms

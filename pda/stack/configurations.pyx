@@ -8,6 +8,7 @@ owns them all.
 
 cimport cython
 from libc.stdint cimport int32_t, uint16_t, uint32_t, uint64_t, uint8_t
+from libcpp.algorithm cimport find
 
 from stackmask.pda.context.callables cimport FORBIDDEN, NEEDS_STATE
 from stackmask.pda.context.semantic_states cimport SEM_SYMBOL, Semantics
@@ -17,11 +18,13 @@ from stackmask.pda.ids cimport (
     ACTION_NONE,
     FAILED,
     ID_FAILED,
+    NO_CALLEE,
     NO_LINK,
     NO_TOKEN,
     MapId,
     Nullability,
     ReturnAction,
+    RuleId,
     SemId,
     StepRowId,
     TermId,
@@ -36,6 +39,7 @@ from stackmask.pda.stack.configuration_table cimport (
     NO_ROW_YET,
     READS_STATE,
     UNKNOWN,
+    Callee,
     Config,
     Frame,
     Member,
@@ -84,6 +88,10 @@ from stackmask.pda.terms.term_table cimport (
 cdef enum:
     FEW_RETURNS = 8     # returns of so many members are followed without asking whether they are known
     FEW_LINKS = 64      # so many callers are entered without asking whether they are known
+    MANY_RULES = 16     # a rule that begins with a call of one of so many is not entered by walks
+    FEW_FRAMES = 4      # ... from a frame that is at most so deep: they are made again over each real stack
+    LIGHT = 1
+    HEAVY = 2
     LOWEST = -1         # lower than every rule: the term of a resolver calls no rule
 
 
@@ -186,6 +194,7 @@ cdef class Closure:
         else:
             pop.guard = guard
             pop.sem = m.sem
+            pop.callee = NO_CALLEE
             self.draft.pops.push_back(pop)
         return 0
 
@@ -234,8 +243,11 @@ cdef class Closure:
         """Enter a member into the node of the rule that it calls; for a tail call, its own callers."""
         cdef Edge edge
         cdef int32_t e
-        cdef CallNodeId n = self.node_of(site, m.sem)
+        cdef CallNodeId n
         cdef uint64_t key
+        if self.is_walk and self.leaves_out(m, site):
+            return 0
+        n = self.node_of(site, m.sem)
         edge.action = self.terms.call_table[site.call].action
         edge.continuation = site.continuation
         if edge.action != ACTION_NONE or edge.continuation != EPS:
@@ -252,6 +264,68 @@ cdef class Closure:
             for e in range(self.graph.frames[m.frame].count):
                 self.add_link(n, self.graph.edges[self.graph.frames[m.frame].first + e])
         return 0
+
+    cdef bint leaves_out(self, Member m, CallSite site) except FAILED nogil:
+        """Note a call that a walk does not enter. Return False if the walk must enter it.
+
+        The rules that begin an expression of a language are many. Where a walk entered them, each place that
+        an expression follows would have configurations of its own for all that an expression can begin with.
+        So the walk ends at such a call, as it does at a return, and the body of the rule is walked once.
+        """
+        cdef const Call* call = &self.terms.call_table[site.call]
+        cdef Callee callee
+        cdef Pop pop
+        if call.kind != CALL_RULE or call.action != ACTION_NONE or site.guard != ANY_BYTE:
+            return False
+        if m.sem != SEM_SYMBOL or not self.graph.frames[m.frame].is_plain:
+            return False
+        if self.graph.frames[m.frame].depth > FEW_FRAMES:
+            return False
+        callee.body = self.terms.rule_body[call.rule]
+        callee.height = self.terms.rule_height[call.rule]
+        # where a rule may be empty, its caller skips it
+        if self.terms.terms[callee.body].nu.possible() or self.terms.terms[callee.body].flags & F_KEYS:
+            return False
+        if not self.is_heavy(call.rule):
+            return False
+        callee.continuation = site.continuation
+        callee.frame = m.frame
+        pop.guard = ANY_BYTE
+        pop.sem = m.sem
+        pop.callee = self.table.callee_of(callee)
+        self.draft.pops.push_back(pop)
+        return True
+
+    cdef bint is_heavy(self, RuleId rule) except FAILED nogil:
+        """Return whether many rules can be called in first position of a rule. Remembered."""
+        cdef vector[RuleId] found
+        cdef SiteList calls
+        cdef TermId body
+        cdef const Call* call
+        cdef size_t k = 0
+        cdef int32_t s
+        cdef uint8_t heavy = HEAVY
+        if <size_t>rule >= self.weights.size():
+            self.weights.resize(rule + 1, 0)
+        if not self.weights[rule]:
+            found.push_back(rule)
+            while k < found.size() and found.size() < MANY_RULES:
+                body = self.terms.rule_body[found[k]]
+                k += 1
+                if not self.terms.terms[body].flags & F_CALL:
+                    continue
+                self.terms.find_sites(body)
+                calls = self.terms.site_lists[self.terms.terms[body].calls]
+                for s in range(calls.first, calls.first + calls.count):
+                    call = &self.terms.call_table[self.terms.sites[s].call]
+                    if call.kind == CALL_RULE and find(found.begin(), found.end(), call.rule) == found.end():
+                        found.push_back(call.rule)
+            if found.size() < MANY_RULES:
+                heavy = LIGHT
+            if <size_t>rule >= self.weights.size():
+                self.weights.resize(rule + 1, 0)
+            self.weights[rule] = heavy
+        return self.weights[rule] == HEAVY
 
     cdef int add_link(self, CallNodeId node, Edge edge) except ID_FAILED nogil:
         """Enter one more caller into a node. Among many, it is entered once, but for collisions of hashes."""
@@ -993,6 +1067,7 @@ cdef class ConfigSpace:
         self.members.borrow(self.table.members)
         self.pops.borrow(self.table.pops)
         self.rows.borrow(self.table.rows)
+        self.callees.borrow(self.table.callees)
         self.frames.borrow(self.graph.frames)
         self.edges.borrow(self.graph.edges)
 

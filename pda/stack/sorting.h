@@ -26,11 +26,14 @@ template <class V>
 inline void sort_pops(V& items) {
     if (items.size() < 2) return;
     std::sort(items.begin(), items.end(), [](const auto& x, const auto& y) {
-        return x.guard != y.guard ? x.guard < y.guard : x.sem < y.sem;
+        if (x.guard != y.guard) return x.guard < y.guard;
+        return x.sem != y.sem ? x.sem < y.sem : x.callee < y.callee;
     });
     items.erase(
         std::unique(items.begin(), items.end(),
-                    [](const auto& x, const auto& y) { return x.guard == y.guard && x.sem == y.sem; }),
+                    [](const auto& x, const auto& y) {
+                        return x.guard == y.guard && x.sem == y.sem && x.callee == y.callee;
+                    }),
         items.end());
 }
 
