@@ -1,8 +1,8 @@
 from libc.stdint cimport int32_t, int64_t, uint64_t, uint8_t
-from libcpp.queue cimport priority_queue
 from libcpp.vector cimport vector
 
 from stackmask.pda.ids cimport FAILED, ID_FAILED, GuardId, MapId, RuleId, SymbolId, TermId
+from stackmask.pda.memory.checked_vectors cimport priority_queue
 from stackmask.pda.memory.hash_tables cimport KeyMap
 from stackmask.pda.terms.constructors cimport Constructors
 from stackmask.pda.terms.term_table cimport CallSite, Ends, Term, TermTable

@@ -13,6 +13,7 @@ from libcpp.pair cimport pair
 from libcpp.vector cimport vector
 
 from stackmask.pda.ids cimport FAILED, ID_FAILED, UNBOUNDED, MapId, Nullability, TermId
+from stackmask.pda.memory.byte_sets cimport lowest_bit
 from stackmask.pda.memory.checked_vectors cimport priority_queue
 from stackmask.pda.memory.hash_tables cimport (
     NO_VALUE,
@@ -1008,7 +1009,7 @@ cdef class Endings:
     cdef int ends_of(self, TermTable table, TermId t, GuardId guard, Ends* out) except FAILED nogil:
         """Find the guards that can be pending at the end of a term that starts under a guard."""
         cdef Ends part
-        cdef uint64_t consumed = 0, silent = <uint64_t>1 << guard, next_silent, from_consumed
+        cdef uint64_t consumed = 0, silent = <uint64_t>1 << guard, next_silent, from_consumed, left
         cdef GuardId g
         cdef TermId first
         # visit the items of the sequence with the two sets of guards that can be pending there
@@ -1017,9 +1018,10 @@ cdef class Endings:
             first = table.terms[t].seq.first if table.terms[t].kind == K_SEQ else t
             next_silent = 0
             from_consumed = 0
-            for g in range(<int32_t>table.classes.guard_sets.size()):
-                if not ((consumed | silent) >> g) & 1:
-                    continue
+            left = consumed | silent
+            while left:
+                g = lowest_bit(left)
+                left &= left - 1
                 if first == t:
                     self.ends_of_item(table, first, g, &part)
                 else:
@@ -1086,7 +1088,7 @@ cdef class Endings:
     cdef int ends_of_repeat(self, TermTable table, Term u, GuardId guard, Ends* out) except FAILED nogil:
         """Find the same for a repetition; ``out`` is empty so far."""
         cdef Ends part
-        cdef uint64_t current_c, current_s, before_c, before_s
+        cdef uint64_t current_c, current_s, before_c, before_s, left
         cdef int32_t count
         cdef GuardId g
         # after i iterations the pending guards are (current_c, current_s); stop when they repeat
@@ -1107,14 +1109,16 @@ cdef class Endings:
             before_s = current_s
             current_c = 0
             current_s = 0
-            for g in range(<int32_t>table.classes.guard_sets.size()):
-                if ((before_c | before_s) >> g) & 1:
-                    self.ends(table, u.rep.item, g, &part)
-                    if (before_c >> g) & 1:
-                        current_c |= part.consumed | part.silent
-                    if (before_s >> g) & 1:
-                        current_c |= part.consumed
-                        current_s |= part.silent
+            left = before_c | before_s
+            while left:
+                g = lowest_bit(left)
+                left &= left - 1
+                self.ends(table, u.rep.item, g, &part)
+                if (before_c >> g) & 1:
+                    current_c |= part.consumed | part.silent
+                if (before_s >> g) & 1:
+                    current_c |= part.consumed
+                    current_s |= part.silent
             count += 1
             if current_c == before_c and current_s == before_s and count < u.rep.low:
                 count = u.rep.low
