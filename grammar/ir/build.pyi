@@ -32,6 +32,11 @@ def rewrite(expr: Expr, leaf: Callable[[Expr], Expr]) -> Expr:
 def referred(body: Expr) -> list[str]:
     """Return the names of the rules that an expression refers to, in order. Cost: linear, no recursion."""
 
+def survey(
+    body: Expr,
+) -> tuple[tuple[RuleRef, ...], tuple[str, ...], frozenset[type], int, int, int]:
+    """Return what an expression is made of: references, their names, types of nodes, counts."""
+
 def effects_of(rules: Mapping[str, Rule]) -> tuple[bool, bool, bool]:
     """Return whether some rule restricts what may follow, tests the semantic state or keys, may change that state."""
 

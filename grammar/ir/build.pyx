@@ -357,6 +357,45 @@ def referred(body):
     return found
 
 
+def survey(body):
+    """Return what an expression is made of: references, their names, types of nodes, counts; see ``normalize.memo.Facts``.
+
+    Cost: linear, no recursion.
+    """
+    cdef list references = [], stack = [body]
+    cdef set seen = set(), kinds = set()
+    cdef dict names = {}
+    cdef Py_ssize_t size = 0, written = 1, text = 0, placed = 0, i
+    cdef object expr, key, item
+    cdef tuple items
+    while stack:
+        expr = stack.pop()
+        key = <Py_ssize_t><void*>expr
+        if key in seen:
+            continue
+        seen.add(key)
+        size += 1
+        kinds.add(type(expr))
+        if type(expr) is RuleRef:
+            references.append(expr)
+            names[(<RuleRef>expr).name] = None
+        elif type(expr) is Literal:
+            text += len((<Literal>expr).data)
+        else:
+            items = children(expr)
+            written += len(items)
+            for i in range(len(items) - 1, -1, -1):
+                item = items[i]
+                stack.append(item)
+                if type(item) is Literal:
+                    placed += len((<Literal>item).data)
+    # some literal may stand at several places
+    return (
+        tuple(references), tuple(names), frozenset(kinds), size, written,
+        placed if text and written > size else text,
+    )
+
+
 def effects_of(rules):
     """Return whether some rule restricts what may follow, tests the semantic state or keys, may change it."""
     cdef int flags = 0

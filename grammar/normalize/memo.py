@@ -11,7 +11,8 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable
 from typing import Any, Final, NamedTuple, TypeVar
 
-from stackmask.grammar.ir import Expr, Literal, RuleRef, children, walk
+from stackmask.grammar.ir import Expr, RuleRef, children
+from stackmask.grammar.ir.build import survey
 from stackmask.grammar.source.work import measured, spend, spend_units
 
 MAX_NODES: Final = 400_000  # of all bodies that are remembered; then all are forgotten
@@ -48,34 +49,14 @@ def facts(body: Expr) -> Facts:
     known = _facts.get(id(body))
     if known is not None:
         return known[1]
-    size = 0
-    written = 1
-    text = 0
-    kinds: set[type] = set()
-    references: list[RuleRef] = []
-    for expr in walk(body):
-        size += 1
-        kinds.add(type(expr))
-        if isinstance(expr, RuleRef):
-            references.append(expr)
-        elif isinstance(expr, Literal):
-            text += len(expr.data)
-        else:
-            written += len(children(expr))
-    if text and written > size:  # some literal may stand at several places
-        text = sum(map(_text_of_items, walk(body)))
-    names = tuple({ref.name: None for ref in references})
-    found = Facts(tuple(references), names, frozenset(kinds), size, written, text)
+    found = Facts(*survey(body))
+    written = found.written
     _held[0] += written
     if _held[0] > MAX_NODES:
         forget()
         _held[0] = written
     _facts[id(body)] = (body, found)
     return found
-
-
-def _text_of_items(expr: Expr) -> int:
-    return sum(len(item.data) for item in children(expr) if isinstance(item, Literal))
 
 
 def the_same(body: Expr) -> Expr:
