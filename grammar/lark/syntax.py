@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Literal, TypeAlias
+from typing import Final, Literal, TypeAlias
 
 from stackmask.grammar.ebnf.syntax import Part
 from stackmask.grammar.ir import Expr, Span
@@ -104,6 +104,9 @@ class Negation:
 Node: TypeAlias = Text | Pattern | Range | Name | Use | Leaf | Group | Repetition | Negation
 
 
+_SINGLE: Final = frozenset({Text, Pattern, Range, Name, Leaf})
+
+
 def subnodes(node: Node) -> tuple[Node, ...]:
     """Return the direct parts of a node."""
     if isinstance(node, Group):
@@ -121,7 +124,8 @@ def walk_nodes(node: Node) -> Iterator[Node]:
     while stack:
         current = stack.pop()
         yield current
-        stack.extend(reversed(subnodes(current)))
+        if type(current) not in _SINGLE:
+            stack.extend(reversed(subnodes(current)))
 
 
 def is_terminal_name(name: str) -> bool:

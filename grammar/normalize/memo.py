@@ -13,7 +13,7 @@ from typing import Any, Final, NamedTuple, TypeVar
 
 from stackmask.grammar.ir import Expr, RuleRef, children
 from stackmask.grammar.ir.build import survey
-from stackmask.grammar.source.work import measured, spend, spend_units
+from stackmask.grammar.source.work import ENDLESS, Work, counted, current_work, spend, spend_units
 
 MAX_NODES: Final = 400_000  # of all bodies that are remembered; then all are forgotten
 MAX_ANSWERS: Final = 100_000
@@ -26,7 +26,7 @@ class Facts(NamedTuple):
     """What a body is made of. References, and nodes in ``size``, count once if they are one object.
 
     ``written``: the places for subexpressions, in which one object may stand often. ``text``: bytes of the literals,
-    counted at each place.
+    counted at each place. ``depth``: levels below the body. ``counts``: its repetitions make sense.
     """
 
     references: tuple[RuleRef, ...]
@@ -35,6 +35,8 @@ class Facts(NamedTuple):
     size: int
     written: int
     text: int
+    depth: int
+    counts: bool
 
 
 _facts: dict[int, tuple[Expr, Facts]] = {}
@@ -100,6 +102,10 @@ def remembered(
     ``task`` names the question. ``held``: objects that ``depends_on`` knows by their ids, which must stay theirs.
     Work: what the answer took is charged whenever it is asked for, so that no outcome depends on what came before.
     """
+    work = current_work()
+    if work is None:  # requests to come are charged
+        with counted(Work(ENDLESS, ENDLESS, ENDLESS)):
+            return remembered(task, body, depends_on, answer, held)
     known = _answers.get((task, id(body)))
     if known is None:
         known = _answers[task, id(body)] = (body, {})
@@ -111,17 +117,15 @@ def remembered(
         return said
     made = _facts.get(id(body))
     size = made[1].size if made is not None else 0
-    result, units = measured(lambda: _after(4 + 3 * size, answer))
+    before = work.done
+    spend(4 + 3 * size)
+    result = answer()
+    units = work.done - before
     _held[1] += 1
     if _held[1] > MAX_ANSWERS:
         forget()
     by_dependency[depends_on] = (result, held, units)
     return result
-
-
-def _after(steps: int, answer: Callable[[], Answer]) -> Answer:
-    spend(steps)
-    return answer()
 
 
 def forget() -> None:
