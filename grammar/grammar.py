@@ -17,6 +17,7 @@ from stackmask.grammar.outputs import Output, OutputError, choices_of, letters_o
 from stackmask.grammar.ready import Ready, find_ready
 from stackmask.grammar.source.diagnostics import Warnings
 from stackmask.grammar.source.files import find_bundled, read_text
+from stackmask.grammar.source.gc_pause import without_collection
 from stackmask.grammar.source.options import (
     ELSEWHERE,
     GRAMMAR_OF,
@@ -82,7 +83,8 @@ class Grammar(metaclass=Suggesting):
     def _read(cls, limits: Limits | None, read: Callable[[], Grammar]) -> Grammar:
         """Return what ``read`` makes, whose work is counted."""
         check_limits(limits)
-        with counted(_account(limits or DEFAULT_LIMITS)) as work:
+        # all that is made on the way is gone at the end
+        with without_collection(), counted(_account(limits or DEFAULT_LIMITS)) as work:
             grammar = read()
         grammar.limits = limits
         grammar.work = work.done

@@ -28,7 +28,7 @@ class Stream:
 
     @property
     def token(self) -> Token:
-        return self.tokens[self.at if self.at <= self.last else self.last]
+        return self.tokens[min(self.at, self.last)]
 
     def span(self, start: int, end: int) -> Span:
         return Span(start, end, self.problems.source)
