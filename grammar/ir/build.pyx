@@ -465,7 +465,7 @@ cdef object dropped(object expr, dict known):
             inner.append(dropped(item, known))
     finally:
         Py_LeaveRecursiveCall()
-    if kind == REPEAT:
+    if kind == REPEAT:  # made anew, so that what is around it is put together anew
         found = repeat(inner[0], (<Repeat>expr).min, (<Repeat>expr).max, (<Repeat>expr).span)
     else:
         found = rebuilt(expr, inner)

@@ -39,7 +39,7 @@ def remove_useless(ruleset: RuleSet, written: RuleSet | None = None) -> RuleSet:
     Raises: GrammarError (G102 for each rule that derives nothing, reachable or not; G103).
     Cost: linear for rules outside cycles.
     """
-    productive = solve(ruleset, False, derives)
+    productive = solve(ruleset, False, derives, remember=False)
     unproductive = [name for name in ruleset.rules if not productive[name]]
     problems = [_unproductive(name, ruleset, productive, written or ruleset) for name in unproductive]
     if not productive[ruleset.start]:
@@ -52,11 +52,17 @@ def remove_useless(ruleset: RuleSet, written: RuleSet | None = None) -> RuleSet:
         )
     if problems:
         raise GrammarError(problems, ruleset.sources)
-    bodies = {
-        name: remembered(without_nothing, rule.body, (), partial(without_nothing, rule.body))
-        for name, rule in ruleset.rules.items()
-    }
+    bodies = {}
+    for name, rule in ruleset.rules.items():
+        made = without_nothing(rule.body)
+        if made is not rule.body:  # the very object of the last time
+            made = remembered(without_nothing, rule.body, (), partial(_itself, made))
+        bodies[name] = made
     return remove_unreachable(with_bodies(ruleset, bodies))
+
+
+def _itself(body: Expr) -> Expr:
+    return body
 
 
 def _unproductive(
