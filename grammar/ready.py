@@ -107,6 +107,7 @@ def written_rules(path: Path, name: str, start: str) -> RuleSet:
     if ready is None:
         return load_rules(read_text(path), name=name, base=path.parent, start=start)
     rules = ready.written()
-    skip, _ = rules.rules[START_RULE].body.items
-    first = Rule(START_RULE, ir.Sequence((skip, ir.RuleRef(start))))
+    begin = rules.rules[START_RULE].body
+    assert isinstance(begin, ir.Sequence)
+    first = Rule(START_RULE, ir.Sequence((begin.items[0], ir.RuleRef(start))))
     return replace(rules, rules={**rules.rules, START_RULE: first})

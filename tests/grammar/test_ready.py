@@ -6,13 +6,13 @@ import shutil
 from pathlib import Path
 
 import pytest
-import stackmask as sm
 from repository.tree import REPO
+
+import stackmask as sm
 from stackmask.grammar import ready
 from stackmask.grammar.ebnf.modules import load_rules
 from stackmask.grammar.source import files
 from stackmask.grammar.source.files import bundled_names, read_text
-
 from training.ready_grammars import ready_text, sources
 
 NAMES = bundled_names()
