@@ -101,7 +101,8 @@ def digest_of(sources: list[SourceText], written: str, normalized: str) -> str:
 
 def written_rules(path: Path, name: str, start: str) -> RuleSet:
     """Return the rules of a file of this package as written, with another start rule, before which blanks may come too."""
-    from stackmask.grammar.ebnf.modules import START_RULE, load_rules
+    from stackmask.grammar.ebnf.lower import START_RULE
+    from stackmask.grammar.ebnf.modules import load_rules
 
     ready = find_ready(path, name)
     if ready is None:
