@@ -90,23 +90,23 @@ MAX_CODE_POINT = 0x10FFFF
 SURROGATES = (0xD800, 0xDFFF)
 
 
-@dataclass(frozen=True, slots=True)
+# These are immutable, and type checkers see to it; a class that is frozen when it runs would take twice as long to
+# make.
+if TYPE_CHECKING:
+
+    @dataclass_transform(frozen_default=True, field_specifiers=(field,))
+    def immutable(cls: type[_T]) -> type[_T]: ...
+else:
+    immutable = dataclass(slots=True, unsafe_hash=True)
+
+
+@immutable
 class Span:
     """A piece of source text: offsets in characters, half open; ``source`` indexes ``Grammar.sources``."""
 
     start: int
     end: int
     source: int = 0
-
-
-# Specs are immutable, and type checkers see to it; a class that is frozen when it runs would take twice as long to
-# make.
-if TYPE_CHECKING:
-
-    @dataclass_transform(frozen_default=True)
-    def _immutable(cls: type[_T]) -> type[_T]: ...
-else:
-    _immutable = dataclass(slots=True, unsafe_hash=True)
 
 
 class TokenLimit(NamedTuple):
@@ -228,7 +228,7 @@ def follows_restrictions(resolver: _Resolver) -> _Resolver:
     return resolver
 
 
-@_immutable
+@immutable
 class KeySpec:
     """What the keys of one object must satisfy.
 
