@@ -24,8 +24,7 @@ LONG_INTEGER: Final = re.compile(r"[(\s+-]*[0-9]*[)\s]*")
 def take_column(query: Query, text: bytes) -> Query | None:
     """Use a column without a qualifier."""
     name = read_name(text.decode())
-    used = use_column(query, name)
-    return None if used is None else used._replace(target=used.target._replace(column=name, column_of=None))
+    return _named_last(use_column(query, name), name, None)
 
 
 @place("QUALIFIER")
@@ -40,19 +39,21 @@ def take_member(query: Query, text: bytes) -> Query | None:
     """Use a column of a table."""
     name = read_name(text.decode())
     used = use_member(query, name)
-    if used is None:
-        return None
-    target = used.target._replace(column=name, column_of=query.qualifier)
-    return used._replace(target=target, qualifier=None)
+    return None if used is None else _named_last(used._replace(qualifier=None), name, query.qualifier)
 
 
 @place("TEXT")
 def take_text(query: Query, text: bytes) -> Query | None:
     """Use a text in double quotes, which must not be a name."""
     name = read_name(text.decode())
-    used = use_text(query, name)
-    # of a selected text it is the name all the same
-    return None if used is None else used._replace(target=used.target._replace(column=name, column_of=None))
+    return _named_last(use_text(query, name), name, None)  # of a selected text it is the name all the same
+
+
+def _named_last(query: Query | None, name: str, table: str | None) -> Query | None:
+    """Return the query with the last name of what may be a column of its result; elsewhere it makes no difference."""
+    if query is None or query.phase not in ("list", "bare", "values"):
+        return query
+    return query._replace(target=query.target._replace(column=name, column_of=table))
 
 
 # -- behind FROM

@@ -116,7 +116,6 @@ def end_joined(query: Query) -> Query | None:
         phase="from",
         sources=(*query.sources[:-1], last),
         join=query.join._replace(link="", using=()),
-        target=query.target._replace(column=None, column_of=None),
         qualifier=None,
     )
     counts = ended.counts()
