@@ -149,6 +149,24 @@ class KnowsRest(Protocol):
         """Return what the text needs. ``begun``: what the innermost open capture has read; None if none keeps all of it."""
 
 
+class HasStandIn(Protocol):
+    """A value, as actions make them, in whose place another one may be asked about many texts at once.
+
+    In the stand-in, names that are alike are one name, and so is all that follows them. An action or a resolver that
+    cannot say for it what it would say for each of them raises :class:`Undecided`: then the value itself is asked.
+    """
+
+    stands_in: bool
+    """Whether this is a stand-in, or was made of one."""
+
+    def __stand_in__(self) -> Hashable:
+        """Return the stand-in."""
+
+
+class Undecided(Exception):
+    """Raised by actions and resolvers: the answer depends on what a stand-in does not know."""
+
+
 class KeySyntax(NamedTuple):
     """How keys of objects are written: what an engine must know to tell apart those that a `key` capture takes."""
 

@@ -95,6 +95,7 @@ cdef class Callables:
     cdef vector[Owed] owed_found
     cdef vector[uint8_t] owed_text
     cdef dict owed_places               # text -> its first byte in owed_text
+    cdef KeyMap stand_ins               # value -> the one that is asked about many texts at once
     cdef dict numbers                   # (what, entry) -> its number in actions or resolvers
 
     cdef ValueId call(
@@ -105,6 +106,8 @@ cdef class Callables:
     ) except ID_FAILED with gil
     cdef TermId resolve(self, ValueId value, ResolverId resolver) except ID_FAILED nogil
     cdef TermId ask_resolver(self, ValueId value, ResolverId resolver) except ID_FAILED with gil
+    cdef int check_stand_in(self, ValueId value) except FAILED
+    cdef ValueId stand_in(self, ValueId value) except ID_FAILED nogil
     cdef int owed(self, ValueId value, TextId text, Owed* out) except FAILED nogil
     cdef int ask_owed(self, ValueId value, TextId text, Owed* out) except FAILED with gil
     cdef tuple checked_owed(self, object answer)

@@ -172,6 +172,7 @@ cdef class Callables:
         map_init(&self.ended)
         map_init(&self.known_sure)
         map_init(&self.owed_index)
+        map_init(&self.stand_ins)
         self.terms = terms
         self.texts = texts
         self.values = values
@@ -187,6 +188,7 @@ cdef class Callables:
         map_free(&self.ended)
         map_free(&self.known_sure)
         map_free(&self.owed_index)
+        map_free(&self.stand_ins)
 
     def add_action(self, action):
         """Return the number of an action: ``"push"``, ``"key"`` or a callable."""
@@ -227,7 +229,7 @@ cdef class Callables:
     cdef ValueId call(
         self, ValueId value, vector[uint8_t]& text, TextId text_id, ActionId action
     ) except ID_FAILED nogil:
-        """Return the value after a callable, or FORBIDDEN. It is asked once for a value and a text."""
+        """Return the value after a callable, FORBIDDEN or NEEDS_STATE. It is asked once for a value and a text."""
         cdef uint64_t key = (<uint64_t>value << 32) | <uint64_t>text_id  # mutant: pair-key
         cdef int32_t pair = map_get(&self.pairs, key), found
         if pair == NO_VALUE:
@@ -244,13 +246,16 @@ cdef class Callables:
     cdef ValueId ask(
         self, ValueId value, vector[uint8_t]& text, TextId text_id, ActionId action
     ) except ID_FAILED with gil:
-        """Call an action, and return the value after it, or FORBIDDEN."""
+        """Call an action, and return the value after it, FORBIDDEN, or NEEDS_STATE for a stand-in."""
         cdef Pause pause
         if text.empty() and text_id >= FIRST_TEXT:
             self.texts.spell(text_id, text)
         self.terms.meter.pause(&pause)
         try:
             answer = self.actions[action](self.values.objects[value], self.first_of(text, action))
+        except ir.Undecided:
+            self.check_stand_in(value)
+            return NEEDS_STATE
         finally:
             self.terms.meter.resume(&pause)
         if answer is not None:
@@ -294,8 +299,30 @@ cdef class Callables:
             if rule != "top":
                 answer = rule(self.values.objects[value])
             return self.resolve_term(answer)
+        except ir.Undecided:
+            self.check_stand_in(value)
+            return NEEDS_STATE
         finally:
             self.terms.meter.resume(&pause)
+
+    cdef int check_stand_in(self, ValueId value) except FAILED:
+        """Raise ResolverError if a value that is not a stand-in was not decided."""
+        if not getattr(self.values.objects[value], "stands_in", False):
+            raise ResolverError("an action or a resolver did not decide, and its value is not a stand-in")
+        return 0
+
+    cdef ValueId stand_in(self, ValueId value) except ID_FAILED nogil:
+        """Return the value that is asked about many texts in place of another; most are asked themselves."""
+        cdef ValueId found = map_get(&self.stand_ins, value)
+        if found == NO_VALUE:
+            found = value
+            with gil:
+                known = self.values.objects[value]
+                question = getattr(type(known), "__stand_in__", None)
+                if question is not None:
+                    found = self.values.value_of(question(known))
+            map_put(&self.stand_ins, value, found)
+        return found
 
     cdef int is_sure(self, ValueId value, TextId text) except FAILED nogil:
         """Tell whether no action forbids the end of a capture, whatever is still read after the text."""
@@ -383,5 +410,5 @@ cdef class Callables:
     cdef size_t nbytes(self) noexcept nogil:
         """Return about how many bytes the kept answers take."""
         cdef size_t entries = self.resolved.mask + self.pairs.mask + self.ended.mask
-        entries += self.known_sure.mask + self.owed_index.mask
+        entries += self.known_sure.mask + self.owed_index.mask + self.stand_ins.mask
         return 12 * entries + sizeof(Owed) * self.owed_found.capacity() + self.owed_text.capacity()

@@ -211,6 +211,14 @@ cdef class Semantics:
         """Return the state with another key state."""
         return self.with_root(sem, self.intern(NO_SEM, self.sems[self.root(sem)].value, keys, 0))
 
+    cdef SemId stand_in(self, SemId sem) except ID_FAILED nogil:
+        """Return the state with the stand-in of its value."""
+        cdef Sem root = self.sems[self.root(sem)]
+        cdef ValueId value = self.callables.stand_in(root.value)
+        if value == root.value:
+            return sem
+        return self.with_root(sem, self.intern(NO_SEM, value, root.keys, 0))
+
     cdef SemId append(self, SemId sem, uint8_t byte) except ID_FAILED nogil:
         """Return the state after a byte was read: the innermost capture takes it."""
         cdef Sem s = self.sems[sem]
@@ -297,8 +305,8 @@ cdef class Semantics:
                 return NEEDS_STATE
             else:
                 base.value = self.callables.call(base.value, text, s.text, action)
-                if base.value == FORBIDDEN:
-                    return FORBIDDEN
+                if base.value < 0:  # FORBIDDEN or NEEDS_STATE
+                    return base.value
         sem = self.with_root(s.parent, self.intern(NO_SEM, base.value, base.keys, 0))
         if self.in_capture(sem):
             last = self.sems[sem].text

@@ -240,6 +240,8 @@ cdef class ConfigSpace:
         cdef ConfigId next = self.table.known_step(config, symbol)
         return next if next != UNKNOWN else self.byte_steps.compute_step(config, symbol)
 
+    cdef ConfigId stand_in(self, ConfigId config) except ID_FAILED nogil
+
     cdef inline ConfigId remembered(self, ConfigId config, TokenId token) noexcept nogil:
         return self.token_steps.remembered(config, token)
 

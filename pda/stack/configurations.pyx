@@ -393,7 +393,8 @@ cdef class Closure:
         else:
             body = self.semantics.resolve(sem[0], call.resolver)
             if body == NEEDS_STATE:
-                body = self.semantics.bound_of(call.resolver)
+                if self.is_walk:
+                    body = self.semantics.bound_of(call.resolver)
                 if body == NEEDS_STATE:
                     self.draft.reads |= <uint64_t>1 << node.guard
                     return EMPTY
@@ -995,6 +996,26 @@ cdef class ConfigSpace:
         self.rows.borrow(self.table.rows)
         self.frames.borrow(self.graph.frames)
         self.edges.borrow(self.graph.edges)
+
+    cdef ConfigId stand_in(self, ConfigId config) except ID_FAILED nogil:
+        """Return the configuration that tokens are tried on first: the same, with the stand-ins of its values.
+
+        Where one that it leads to ``reads``, some of its readings are left out: the values themselves must decide.
+        """
+        cdef Member m
+        cdef int32_t i, first = self.configs[config].first
+        cdef bint differs = False
+        self.closure.draft.clear()
+        for i in range(first, first + self.configs[config].count):
+            m = self.members[i]
+            m.sem = self.closure.semantics.stand_in(m.sem)
+            differs = differs or m.sem != self.members[i].sem
+            self.closure.draft.members.push_back(m)
+        if not differs:
+            return config
+        self.closure.draft.sort_items()
+        self.closure.draft.accepting = self.configs[config].accepting
+        return self.table.intern(self.closure.draft, self.configs[config].ends)
 
     def is_live(self, TermId state, SemId sem):
         """Tell whether the text that starts in ``state`` can be completed."""

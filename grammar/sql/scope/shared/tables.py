@@ -36,6 +36,8 @@ def readable(query: Query) -> frozenset[str]:
 
     One that would make a needed name ambiguous is left out, but where USING or NATURAL can make the columns one.
     """
+    query.needs.decide()
+    query.names_of(query.items)
     counts = query.counts()
     once = frozenset(name for name in query.needs.columns | query.needs.strings if counts[name])
     usable = query.usable()
@@ -95,6 +97,7 @@ def is_named(query: Query) -> bool:
     last = query.sources[-1]
     if last.named or not last.alias:
         return True
+    query.decide_names()
     needed = query.needs.of_table(last.alias)
     return all(source.alias != last.alias for source in query.sources[:-1]) and (
         needed is None or needed <= last.relation.usable_names

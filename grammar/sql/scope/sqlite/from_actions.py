@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
 from typing import Final
 
-from stackmask.grammar.ir import never_forbids, reads_at_most
+from stackmask.grammar.ir import Undecided, never_forbids, reads_at_most
 from stackmask.grammar.sql.scope.shared.actions import Places, entering
 from stackmask.grammar.sql.scope.shared.relations import fold, read_name
 from stackmask.grammar.sql.scope.shared.star_width import star_room
-from stackmask.grammar.sql.scope.shared.state import Item, Needs, Query, Source
+from stackmask.grammar.sql.scope.shared.state import ANY, Item, Needs, Query, Source, of_last
 from stackmask.grammar.sql.scope.shared.tables import common_columns, is_named, must_use, own_cte, readable
 from stackmask.grammar.sql.scope.sqlite.lookup import leave_needs
 
@@ -72,6 +71,8 @@ def take_table(query: Query, text: bytes) -> Query | None:
 def take_alias(query: Query, text: bytes) -> Query | None:
     """Name the last table; the name must not be taken, and the table must have what was needed of that name."""
     alias = fold(text.decode())
+    if query.stands_in and alias not in _said_aliases(query):
+        return _with_any(query)
     *others, last = query.sources
     for source in others:
         if source.alias == alias:
@@ -82,28 +83,30 @@ def take_alias(query: Query, text: bytes) -> Query | None:
     return with_name(query, alias)
 
 
+@of_last
+def _said_aliases(query: Query) -> frozenset[str]:
+    """Return the names for the last table that are taken, or something is said of. Raises: Undecided."""
+    names = {source.alias for source in query.sources[:-1]}
+    names.update(name for name, _ in query.needs.qualified)
+    if ANY in names:
+        raise Undecided
+    return frozenset(names.union(item.column[0] for item in query.items if item.column is not None))
+
+
+@of_last
+def _with_any(query: Query) -> Query:
+    return with_name(query, ANY)
+
+
 def with_name(query: Query, alias: str) -> Query:
     """Return the query with a name for the last table."""
     *others, last = query.sources
     return query._replace(sources=(*others, Source(alias, last.relation, True, last.merged)))
 
 
-def without_name(query: Query) -> Query:
-    """Return the query with "" as the name of the last table, if nothing so far was said of its name or of "".
-
-    A mask asks what follows a table for hundreds of names that a token begins, and it is the same for nearly all of them.
-    What is said of a name, also by a star of its own, is among the needs.
-    """
-    last = query.sources[-1]
-    of_table = query.needs.of_table
-    if not last.named or of_table(last.alias) is not None or of_table("") is not None:  # mutant: said-of-name
-        return query
-    return with_name(query, "")
-
-
-@lru_cache(maxsize=64)  # asked by two actions each time, and for many names of one table
+@of_last
 def end_joined(query: Query) -> Query | None:
-    """Check the last table, with its name and condition. What it does with the name is a condition of ``without_name``."""
+    """Check the last table, with its name and condition."""
     last = query.sources[-1]
     if not is_named(query):
         return None
@@ -128,25 +131,14 @@ def end_joined(query: Query) -> Query | None:
 @reads_at_most(0)
 def end_source(query: Query, _text: bytes) -> Query | None:
     """End a table that another one follows."""
-    nameless = without_name(query)
-    ended = end_joined(nameless)
-    if ended is None or star_room(ended) == 0:
-        return None
-    return ended if nameless is query else with_name(ended, query.sources[-1].alias)
+    ended = end_joined(query)
+    return None if ended is None or star_room(ended) == 0 else ended
 
 
 @place("last_source", "last_piece")
 @reads_at_most(0)
 def end_from(query: Query, _text: bytes) -> Query | None:
     """End FROM: every need is met."""
-    nameless = without_name(query)
-    ended = _after_from(nameless)
-    return ended if ended is None or nameless is query else with_name(ended, query.sources[-1].alias)
-
-
-@lru_cache(maxsize=64)  # for many names of one table
-def _after_from(query: Query) -> Query | None:
-    """Return the query after FROM; None if it may not end yet. What it does with a name is a condition of ``without_name``."""
     ended = end_joined(query)
     if ended is None or star_room(ended) or ended.reading.lacks():
         return None

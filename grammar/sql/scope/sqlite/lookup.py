@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from stackmask.grammar.sql.scope.shared.relations import Relation
-from stackmask.grammar.sql.scope.shared.state import Query, replace_at, scopes
+from stackmask.grammar.sql.scope.shared.state import ANY, Query, of_last, replace_at, scopes
 from stackmask.grammar.sql.scope.shared.tables import listed_relations, own_cte
 
 CLOSED: Final = frozenset({"where", "group", "having", "order"})
@@ -63,7 +63,7 @@ def use_column(query: Query, name: str, start: int = 0) -> Query | None:
         if depth < start:
             continue
         if scope.phase == "list":
-            if scope.catalog.new_names or name in listed_columns(scope):
+            if scope.catalog.new_names or name == ANY or name in listed_columns(scope):
                 needs = scope.needs.with_column(name, own=depth == 0 and bool(query.in_aggregate))
                 return replace_at(query, depth, scope._replace(needs=needs))
         elif scope.phase in WITH_TABLES:
@@ -114,6 +114,7 @@ def seen_qualifiers(query: Query) -> tuple[frozenset[str], bool]:
             if scope.catalog.columns:
                 return frozenset(found | set(listed_relations(scope))), True
         elif scope.phase in WITH_TABLES:
+            scope.decide_names()
             for source in scope.sources:
                 if source.relation.usable and source.alias not in hidden:
                     found.add(source.alias)
@@ -146,6 +147,41 @@ def seen_members(query: Query) -> dict[str, str]:
     return found
 
 
+@of_last
+def said_tables(query: Query) -> frozenset[str]:
+    """Return the names before a dot that may mean something by themselves: of a table there, or to be read, or needed."""
+    found: set[str] = set()
+    scope: Query | None = query
+    while scope is not None:
+        found.update(source.alias for source in scope.sources)
+        found.update(name for name, _ in scope.needs.qualified)
+        found.update(listed_relations(scope))
+        scope = scope.up
+    return frozenset(found)
+
+
+@of_last
+def alike_columns(query: Query) -> frozenset[str]:
+    """Return the columns without a qualifier that a stand-in takes for one: in the list, and not used before."""
+    if not query.stands_in or query.phase != "list":
+        return frozenset()
+    return listed_columns(query) - query.needs.columns - query.needs.strings - query.banned
+
+
+@of_last
+def alike_members(query: Query) -> frozenset[str]:
+    """Return the columns of the qualifier that a stand-in takes for one: in the list, and not used before."""
+    if not query.stands_in or query.phase != "list" or query.qualifier is None:
+        return frozenset()
+    needed = query.needs.of_table(query.qualifier) or frozenset()
+    fitting = (
+        relation.usable_names
+        for relation in _candidates(query, query.qualifier)
+        if needed <= relation.usable_names
+    )
+    return frozenset[str]().union(*fitting) - needed - query.banned
+
+
 def may_be_new(query: Query) -> bool:
     """Tell whether the column behind the qualifier and a dot may be one that only FROM makes, which is still to come."""
     assert query.qualifier is not None
@@ -176,8 +212,10 @@ def use_member(query: Query, name: str, start: int = 0, alias: str | None = None
             continue
         if scope.phase == "list":
             needed = (scope.needs.of_table(alias) or frozenset()) | {name}
-            if scope.catalog.new_names or any(
-                needed <= relation.usable_names for relation in _candidates(scope, alias)
+            if (
+                scope.catalog.new_names
+                or name == ANY
+                or any(needed <= relation.usable_names for relation in _candidates(scope, alias))
             ):
                 own = depth == 0 and bool(query.in_aggregate)
                 needs = scope.needs.with_table(alias, frozenset({name}), own)
@@ -213,7 +251,7 @@ def leave_needs(query: Query) -> Query | None:
             outer.append(name)
     far: list[tuple[str, str]] = []
     for alias, columns in query.needs.qualified:
-        source = query.source(alias)
+        source = query.known_source(alias)
         if source is not None:
             if not columns <= source.relation.usable_names:
                 return None

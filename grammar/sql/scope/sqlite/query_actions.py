@@ -27,7 +27,15 @@ place = entering(PLACES)
 
 
 def _inner(query: Query, kind: str, expect: int | None = None) -> Query:
-    return Query(query.catalog, query, kind, query.depth + 1, expect=expect, ctes=query.ctes)
+    return Query(
+        query.catalog,
+        query,
+        kind,
+        query.depth + 1,
+        expect=expect,
+        ctes=query.ctes,
+        stands_in=query.stands_in,
+    )
 
 
 @place("QUERY_OPEN")
@@ -56,6 +64,8 @@ def open_exists(query: Query, _text: bytes) -> Query:
 @reads_at_most(0)
 def open_derived(query: Query, _text: bytes) -> Query | None:
     """Begin a query in FROM; it must not have columns with names that are needed once and are there."""
+    query.needs.decide()
+    query.names_of(query.items)
     owes = must_read_next(query)
     if query.join.link == "natural" or query.depth > MAX_DEPTH - owes:
         return None
@@ -100,16 +110,17 @@ def close_query(query: Query, _text: bytes) -> Query | None:
     up = query.up
     if up is None:
         return None
+    up = up if up.stands_in == query.stands_in else up._replace(stands_in=query.stands_in)
     head = query.head if query.head is not None else query.items
     if query.kind == "cte":
         assert up.defined.name is not None
-        names = up.defined.columns or [item.name for item in head]
+        names = up.defined.columns or query.names_of(head)
         relation = Relation.of_query(up.defined.name, names, query.reading.done)
         return up._replace(ctes=(*up.ctes, relation), defined=Definition())
     if query.reading.done:
         up = up._replace(reading=up.reading._replace(done=True))
     if query.kind == "derived":
-        relation = Relation.of_query("", [item.name for item in head])
+        relation = Relation.of_query("", query.names_of(head))
         return up._replace(sources=(*up.sources, Source("", relation)))
     return up
 
@@ -156,6 +167,7 @@ def next_part(query: Query, text: bytes) -> Query | None:
     """End a part of a set operation; nothing comes behind one that reads its own CTE."""
     if query.recursive:
         return None
+    query.names_of(query.items)
     head = query.head
     if head is None:
         # the name of a column can stand for it where it means that very column: not one that USING joined to it, and
@@ -169,7 +181,7 @@ def next_part(query: Query, text: bytes) -> Query | None:
                     item.name is not None
                     and counts[item.name] == 1
                     and item.name not in merged
-                    and (item.column is None or query.source(item.column[0]) is not None)
+                    and (item.column is None or query.known_source(item.column[0]) is not None)
                 )
             )
             for item in query.items
