@@ -51,16 +51,21 @@ cdef class SemanticValues:
         self.text.push_back(text)
         self.symbolic.push_back(symbolic)
         self.unsure.push_back(0)
+        self.stands_in.push_back(0)
         if parent != NO_PARENT:
             self.unsure[self.unsure.size() - 1] = self.unsure[parent]
         return <int32_t>self.kind.size() - 1
 
     cdef ValueId value_of(self, object value) except ID_FAILED:
+        if value is self.last:
+            return self.last_value
         found = self.index.get(value)
         if found is None:
             found = self.add(value, VALUE_OBJECT, NO_PARENT, 0, False)
+            self.stands_in[found] = bool(getattr(value, "stands_in", False))
             self.index[value] = found
             self.indexed += 1
+        self.last, self.last_value = value, found
         return found
 
     cdef ValueId link(self, ValueId parent, TextId text) except ID_FAILED nogil:
@@ -97,27 +102,38 @@ cdef class CaptureTexts:
             self.last.push_back(0)
             self.left.push_back(0)
         self.left[0] = UNBOUNDED
+        # ALIKE_TEXT: of one byte, and takes no more
+        self.parent.push_back(0)
+        self.last.push_back(0)
+        self.left.push_back(0)
         self.bounded = {}
+        self.tellers = []
+        map_init(&self.teller)
 
     def __dealloc__(self):
         map_free(&self.index)
+        map_free(&self.teller)
 
     cdef TextId bounded_text(self, object most) except ID_FAILED:
         """Return the empty text of captures that keep so many bytes, or all if ``most`` is None."""
         if most is None:
             return 0
         if most not in self.bounded:
-            self.bounded[most] = <int32_t>self.parent.size()
-            self.parent.push_back(NO_PARENT)
-            self.last.push_back(0)
-            self.left.push_back(most)
+            self.bounded[most] = self.new_text(most)
         return self.bounded[most]
+
+    cdef TextId new_text(self, int32_t most) except ID_FAILED nogil:
+        """Return an empty text that takes so many bytes."""
+        self.parent.push_back(NO_PARENT)
+        self.last.push_back(0)
+        self.left.push_back(most)
+        return <int32_t>self.parent.size() - 1
 
     cdef TextId longer(self, TextId text, uint8_t byte) except ID_FAILED nogil:
         # strings share their prefixes, so a long capture costs its length, not the square of it
         cdef uint64_t key = (<uint64_t>text << 8) | byte
         cdef TextId found = map_get(&self.index, key)
-        cdef int32_t left
+        cdef int32_t left, teller
         if found == NO_VALUE:
             found = <int32_t>self.parent.size()
             self.parent.push_back(text)
@@ -126,8 +142,20 @@ cdef class CaptureTexts:
             if left != UNBOUNDED:
                 left = max(left - 1, 0)
             self.left.push_back(left)
+            if self.teller.count:
+                teller = map_get(&self.teller, text)
+                if teller != NO_VALUE:
+                    if self.is_alike(found, teller):
+                        found = ALIKE_TEXT
+                    else:
+                        map_put(&self.teller, found, teller)
             map_put(&self.index, key, found)
         return found
+
+    cdef int is_alike(self, TextId text, int32_t teller) except FAILED with gil:
+        """Tell whether an action does not tell the texts that begin with one apart."""
+        test, value = self.tellers[teller]
+        return not test(value, self.text_of(text))
 
     cdef int spell(self, TextId text, vector[uint8_t]& out) except FAILED nogil:
         """Write out a captured text, which is kept as a chain of bytes."""
@@ -144,7 +172,7 @@ cdef class CaptureTexts:
 
     cdef size_t nbytes(self) noexcept nogil:
         """Return about how many bytes the strings take."""
-        return 12 * self.index.mask + 9 * self.parent.size() + 4 * self.value.size()
+        return 12 * (self.index.mask + self.teller.mask) + 9 * self.parent.size() + 4 * self.value.size()
 
 
 cdef enum:
@@ -173,6 +201,7 @@ cdef class Callables:
         map_init(&self.known_sure)
         map_init(&self.owed_index)
         map_init(&self.stand_ins)
+        map_init(&self.first_alike)
         self.terms = terms
         self.texts = texts
         self.values = values
@@ -189,6 +218,7 @@ cdef class Callables:
         map_free(&self.known_sure)
         map_free(&self.owed_index)
         map_free(&self.stand_ins)
+        map_free(&self.first_alike)
 
     def add_action(self, action):
         """Return the number of an action: ``"push"``, ``"key"`` or a callable."""
@@ -305,6 +335,24 @@ cdef class Callables:
         finally:
             self.terms.meter.resume(&pause)
 
+    cdef TextId first_text(self, ValueId value, ActionId action) except ID_FAILED nogil:
+        """Return the text that a capture begins with, by the action that its end calls."""
+        cdef uint64_t key = (<uint64_t>value << 32) | <uint64_t>action
+        cdef TextId found
+        if not self.values.stands_in[value]:
+            return self.first_texts[action]
+        found = map_get(&self.first_alike, key)
+        if found == NO_VALUE:
+            found = self.first_texts[action]
+            with gil:
+                test = getattr(self.actions[action], "tells_apart", None)
+                if test is not None:
+                    found = self.texts.new_text(UNBOUNDED)
+                    map_put(&self.texts.teller, found, <int32_t>len(self.texts.tellers))
+                    self.texts.tellers.append((test, self.values.objects[value]))
+            map_put(&self.first_alike, key, found)
+        return found
+
     cdef int check_stand_in(self, ValueId value) except FAILED:
         """Raise ResolverError if a value that is not a stand-in was not decided."""
         if not getattr(self.values.objects[value], "stands_in", False):
@@ -410,5 +458,5 @@ cdef class Callables:
     cdef size_t nbytes(self) noexcept nogil:
         """Return about how many bytes the kept answers take."""
         cdef size_t entries = self.resolved.mask + self.pairs.mask + self.ended.mask
-        entries += self.known_sure.mask + self.owed_index.mask + self.stand_ins.mask
+        entries += self.known_sure.mask + self.owed_index.mask + self.stand_ins.mask + self.first_alike.mask
         return 12 * entries + sizeof(Owed) * self.owed_found.capacity() + self.owed_text.capacity()

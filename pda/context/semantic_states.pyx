@@ -211,13 +211,24 @@ cdef class Semantics:
         """Return the state with another key state."""
         return self.with_root(sem, self.intern(NO_SEM, self.sems[self.root(sem)].value, keys, 0))
 
-    cdef SemId stand_in(self, SemId sem) except ID_FAILED nogil:
-        """Return the state with the stand-in of its value."""
+    cdef SemId stand_in(self, SemId sem, ActionId action) except ID_FAILED nogil:
+        """Return the state with the stand-in of its value. ``action``: of the innermost capture, or -1 for unknown."""
         cdef Sem root = self.sems[self.root(sem)]
         cdef ValueId value = self.callables.stand_in(root.value)
+        cdef TextId text = self.sems[sem].text, first
+        cdef vector[uint8_t] begun
+        cdef size_t i
         if value == root.value:
             return sem
-        return self.with_root(sem, self.intern(NO_SEM, value, root.keys, 0))
+        sem = self.with_root(sem, self.intern(NO_SEM, value, root.keys, 0))
+        if action >= 0 and self.in_capture(sem) and self.texts.left[text] == UNBOUNDED:
+            first = self.callables.first_text(value, action)
+            if first != self.callables.first_texts[action]:
+                self.texts.spell(text, begun)
+                sem = in_capture_of(self, self.sems[sem].parent, first)
+                for i in range(begun.size()):
+                    sem = self.append(sem, begun[i])
+        return sem
 
     cdef SemId append(self, SemId sem, uint8_t byte) except ID_FAILED nogil:
         """Return the state after a byte was read: the innermost capture takes it."""
@@ -237,7 +248,7 @@ cdef class Semantics:
         """
         if self.in_capture(sem) and self.texts.left[self.sems[sem].text] == UNBOUNDED:
             return in_capture_of(self, sem, 0)
-        return in_capture_of(self, sem, self.callables.first_texts[action])
+        return in_capture_of(self, sem, self.callables.first_text(self.sems[self.root(sem)].value, action))
 
     cdef SemId begin_key(self, SemId sem) except ID_FAILED nogil:
         """Return the state of a walk inside a key. Walks do not keep the text of a key."""

@@ -1005,10 +1005,16 @@ cdef class ConfigSpace:
         cdef Member m
         cdef int32_t i, first = self.configs[config].first
         cdef bint differs = False
+        cdef Edge edge
         self.closure.draft.clear()
         for i in range(first, first + self.configs[config].count):
             m = self.members[i]
-            m.sem = self.closure.semantics.stand_in(m.sem)
+            edge = self.edges[self.frames[m.frame].first]
+            while edge.action == ACTION_NONE and edge.parent > BOTTOM and self.frames[edge.parent].count == 1:
+                edge = self.edges[self.frames[edge.parent].first]
+            m.sem = self.closure.semantics.stand_in(
+                m.sem, edge.action.action() if edge.action.is_capture() else -1
+            )
             differs = differs or m.sem != self.members[i].sem
             self.closure.draft.members.push_back(m)
         if not differs:

@@ -6,12 +6,12 @@ import re
 from typing import Final
 
 from stackmask.grammar.ir import never_forbids, reads_at_most
-from stackmask.grammar.sql.scope.shared.actions import KEPT, Places, entering
+from stackmask.grammar.sql.scope.shared.actions import KEPT, Places, entering, tells_names_apart
 from stackmask.grammar.sql.scope.shared.relations import read_name
-from stackmask.grammar.sql.scope.shared.state import ANY, Grouping, Query, of_last
+from stackmask.grammar.sql.scope.shared.state import Grouping, Query
 from stackmask.grammar.sql.scope.sqlite.lookup import (
-    alike_columns,
-    alike_members,
+    said_columns,
+    said_members,
     said_tables,
     use_column,
     use_member,
@@ -28,49 +28,26 @@ LONG_INTEGER: Final = re.compile(r"[(\s+-]*[0-9]*[)\s]*")
 
 
 @place("COLUMN")
+@tells_names_apart(said_columns)
 def take_column(query: Query, text: bytes) -> Query | None:
     """Use a column without a qualifier."""
     name = read_name(text.decode())
-    if name in alike_columns(query):
-        return _any_column(query)
     return _named_last(use_column(query, name), name, None)
-
-
-@of_last
-def _any_column(query: Query) -> Query | None:
-    return _named_last(use_column(query, ANY), ANY, None)
 
 
 @place("QUALIFIER")
 @never_forbids
+@tells_names_apart(said_tables)
 def take_qualifier(query: Query, text: bytes) -> Query:
     """Name the table of a column."""
-    name = read_name(text.decode())
-    if query.stands_in and name not in said_tables(query):
-        return _any_qualifier(query)
-    return query._replace(qualifier=name)
-
-
-@of_last
-def _any_qualifier(query: Query) -> Query:
-    return query._replace(qualifier=ANY)
+    return query._replace(qualifier=read_name(text.decode()))
 
 
 @place("MEMBER")
+@tells_names_apart(said_members)
 def take_member(query: Query, text: bytes) -> Query | None:
     """Use a column of a table."""
     name = read_name(text.decode())
-    if name in alike_members(query):
-        return _any_member(query)
-    return _use_member(query, name)
-
-
-@of_last
-def _any_member(query: Query) -> Query | None:
-    return _use_member(query, ANY)
-
-
-def _use_member(query: Query, name: str) -> Query | None:
     used = use_member(query, name)
     return None if used is None else _named_last(used._replace(qualifier=None), name, query.qualifier)
 

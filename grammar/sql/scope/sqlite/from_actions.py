@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from stackmask.grammar.ir import Undecided, never_forbids, reads_at_most
-from stackmask.grammar.sql.scope.shared.actions import Places, entering
+from stackmask.grammar.sql.scope.shared.actions import Places, entering, tells_names_apart
 from stackmask.grammar.sql.scope.shared.relations import fold, read_name
 from stackmask.grammar.sql.scope.shared.star_width import star_room
 from stackmask.grammar.sql.scope.shared.state import ANY, Item, Needs, Query, Source, of_last
@@ -67,40 +67,28 @@ def take_table(query: Query, text: bytes) -> Query | None:
     )
 
 
+@of_last
+def said_aliases(query: Query) -> frozenset[str]:
+    """Return the names for the last table that are taken, or of which something was said."""
+    names = {source.alias for source in query.sources[:-1]}
+    names.update(name for name, _ in query.needs.qualified)
+    return frozenset(names.union(item.column[0] for item in query.items if item.column is not None))
+
+
 @place("ALIAS", "FREE_ALIAS")
+@tells_names_apart(said_aliases)
 def take_alias(query: Query, text: bytes) -> Query | None:
     """Name the last table; the name must not be taken, and the table must have what was needed of that name."""
     alias = fold(text.decode())
-    if query.stands_in and alias not in _said_aliases(query):
-        return _with_any(query)
     *others, last = query.sources
     for source in others:
+        if source.alias == ANY:
+            raise Undecided
         if source.alias == alias:
             return None
     needed = query.needs.of_table(alias)
     if needed is not None and not needed <= last.relation.usable_names:
         return None
-    return with_name(query, alias)
-
-
-@of_last
-def _said_aliases(query: Query) -> frozenset[str]:
-    """Return the names for the last table that are taken, or something is said of. Raises: Undecided."""
-    names = {source.alias for source in query.sources[:-1]}
-    names.update(name for name, _ in query.needs.qualified)
-    if ANY in names:
-        raise Undecided
-    return frozenset(names.union(item.column[0] for item in query.items if item.column is not None))
-
-
-@of_last
-def _with_any(query: Query) -> Query:
-    return with_name(query, ANY)
-
-
-def with_name(query: Query, alias: str) -> Query:
-    """Return the query with a name for the last table."""
-    *others, last = query.sources
     return query._replace(sources=(*others, Source(alias, last.relation, True, last.merged)))
 
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Final
 
 from stackmask.grammar.ir import never_forbids, reads_at_most
-from stackmask.grammar.sql.scope.shared.actions import KEPT, NAMED, Places, entering
+from stackmask.grammar.sql.scope.shared.actions import KEPT, NAMED, Places, entering, tells_names_apart
 from stackmask.grammar.sql.scope.shared.relations import read_name
 from stackmask.grammar.sql.scope.shared.star_width import list_fits, star_fits
-from stackmask.grammar.sql.scope.shared.state import ANY, Item, Query, Target, of_last
+from stackmask.grammar.sql.scope.shared.state import Item, Query, Target
 
 PLACES: Final[Places] = {}
 place = entering(PLACES)
@@ -36,19 +36,10 @@ def take_star_of(query: Query, _text: bytes) -> Query | None:
 
 @place("LABEL", "FREE_LABEL")
 @never_forbids
+@tells_names_apart(lambda query: query.banned)
 def take_label(query: Query, text: bytes) -> Query:
     """Name a selected column."""
-    name = read_name(text.decode())
-    return _any_label(query) if query.stands_in and name not in query.banned else _with_label(query, name)
-
-
-@of_last
-def _any_label(query: Query) -> Query:
-    return _with_label(query, ANY)
-
-
-def _with_label(query: Query, name: str) -> Query:
-    return query._replace(target=query.target._replace(label=name))
+    return query._replace(target=query.target._replace(label=read_name(text.decode())))
 
 
 def _end_target(query: Query, text: bytes) -> Query | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from stackmask.grammar.ir import Undecided
 from stackmask.grammar.sql.scope.shared.relations import Relation
 from stackmask.grammar.sql.scope.shared.state import ANY, Query, of_last, replace_at, scopes
 from stackmask.grammar.sql.scope.shared.tables import listed_relations, own_cte
@@ -62,14 +63,16 @@ def use_column(query: Query, name: str, start: int = 0) -> Query | None:
     for depth, scope in scopes(query):
         if depth < start:
             continue
+        if name == ANY and depth:
+            raise Undecided
         if scope.phase == "list":
             if scope.catalog.new_names or name == ANY or name in listed_columns(scope):
                 needs = scope.needs.with_column(name, own=depth == 0 and bool(query.in_aggregate))
                 return replace_at(query, depth, scope._replace(needs=needs))
         elif scope.phase in WITH_TABLES:
-            n = scope.counts()[name]
+            n = 1 if name == ANY else scope.counts()[name]
             if n:
-                if n > 1 or name not in scope.usable():
+                if n > 1 or (name != ANY and name not in scope.usable()):
                     return None
                 if scope.phase in ("on", "from"):  # a later table must not have it too
                     return replace_at(query, depth, scope._replace(needs=scope.needs.with_column(name)))
@@ -161,25 +164,33 @@ def said_tables(query: Query) -> frozenset[str]:
 
 
 @of_last
-def alike_columns(query: Query) -> frozenset[str]:
-    """Return the columns without a qualifier that a stand-in takes for one: in the list, and not used before."""
-    if not query.stands_in or query.phase != "list":
-        return frozenset()
-    return listed_columns(query) - query.needs.columns - query.needs.strings - query.banned
+def said_columns(query: Query) -> frozenset[str] | None:
+    """Return the columns without a qualifier of which something was said, or that are not of this query; None for all."""
+    if query.phase == "list":
+        alike = listed_columns(query) - query.banned
+    elif query.catalog.new_names:
+        return None
+    elif query.phase in WITH_TABLES:
+        usable = query.usable()
+        alike = frozenset(name for name, n in query.counts().items() if n == 1 and name in usable)
+    else:
+        alike = frozenset()
+    return (seen_columns(query) - alike) | query.needs.columns | query.needs.strings | query.banned
 
 
 @of_last
-def alike_members(query: Query) -> frozenset[str]:
-    """Return the columns of the qualifier that a stand-in takes for one: in the list, and not used before."""
-    if not query.stands_in or query.phase != "list" or query.qualifier is None:
+def said_members(query: Query) -> frozenset[str]:
+    """Return the columns of the qualifier of which something was said, or that are not of this query."""
+    alias, alike = query.qualifier, frozenset[str]()
+    assert alias is not None
+    needed = frozenset[str]()
+    if query.phase == "list":
+        needed = query.needs.of_table(alias) or needed
+        fitting = (r.usable_names for r in _candidates(query, alias) if needed <= r.usable_names)
+        alike = frozenset[str]().union(*fitting)
+    elif query.phase in WITH_TABLES and query.known_source(alias) is not None:
         return frozenset()
-    needed = query.needs.of_table(query.qualifier) or frozenset()
-    fitting = (
-        relation.usable_names
-        for relation in _candidates(query, query.qualifier)
-        if needed <= relation.usable_names
-    )
-    return frozenset[str]().union(*fitting) - needed - query.banned
+    return (frozenset(seen_members(query)) - alike) | needed | query.banned
 
 
 def may_be_new(query: Query) -> bool:
@@ -210,6 +221,8 @@ def use_member(query: Query, name: str, start: int = 0, alias: str | None = None
     for depth, scope in scopes(query):
         if depth < start:
             continue
+        if name == ANY and depth:
+            raise Undecided
         if scope.phase == "list":
             needed = (scope.needs.of_table(alias) or frozenset()) | {name}
             if (
@@ -223,7 +236,7 @@ def use_member(query: Query, name: str, start: int = 0, alias: str | None = None
         elif scope.phase in WITH_TABLES:
             source = scope.source(alias)
             if source is not None:
-                return query if name in source.relation.usable else None
+                return query if name == ANY or name in source.relation.usable else None
             if scope.phase in ("on", "from"):  # a later table may have this name, and then the column
                 needs = scope.needs.with_table(alias, frozenset({name}), False)
                 query = replace_at(query, depth, scope._replace(needs=needs))
@@ -242,7 +255,7 @@ def leave_needs(query: Query) -> Query | None:
     if any(counts[name] > 1 for name in query.needs.strings):
         return None
     outer: list[str] = []
-    for name in sorted(query.needs.columns):
+    for name in sorted(query.needs.columns - {ANY}):  # as which ON uses those that are there
         if counts[name] > 1 or (counts[name] and name not in usable):
             return None
         if not counts[name]:
