@@ -104,7 +104,9 @@ cdef class Callables:
     cdef vector[Owed] owed_found
     cdef vector[uint8_t] owed_text
     cdef dict owed_places               # text -> its first byte in owed_text
-    cdef KeyMap first_alike             # value << 32 | action -> the text that a stand-in's capture begins with
+    cdef vector[int32_t] tests          # of actions: the index of what tells their texts apart, or -1
+    cdef list known_tests
+    cdef KeyMap first_alike             # value << 32 | test -> the text that a stand-in's capture begins with
     cdef KeyMap stand_ins               # value -> the one that is asked about many texts at once
     cdef dict numbers                   # (what, entry) -> its number in actions or resolvers
 
@@ -117,6 +119,7 @@ cdef class Callables:
     cdef TermId resolve(self, ValueId value, ResolverId resolver) except ID_FAILED nogil
     cdef TermId ask_resolver(self, ValueId value, ResolverId resolver) except ID_FAILED with gil
     cdef TextId first_text(self, ValueId value, ActionId action) except ID_FAILED nogil
+    cdef TextId first_told(self, ValueId value, int32_t test, int32_t most) except ID_FAILED nogil
     cdef int check_stand_in(self, ValueId value) except FAILED
     cdef ValueId stand_in(self, ValueId value) except ID_FAILED nogil
     cdef int owed(self, ValueId value, TextId text, Owed* out) except FAILED nogil

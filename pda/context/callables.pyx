@@ -208,6 +208,7 @@ cdef class Callables:
         self.resolve_term = resolve_term
         self.actions = []
         self.resolvers = []
+        self.known_tests = []
         self.numbers = {}
         self.owed_places = {}
 
@@ -232,6 +233,8 @@ cdef class Callables:
                 map_clear(&self.known_sure)
             self.kinds.push_back(kind)
             self.first_texts.push_back(self.texts.bounded_text(getattr(action, "reads_at_most", None)))
+            test = getattr(action, "tells_apart", None)
+            self.tests.push_back(-1 if test is None else self.number_of(self.known_tests, "test", test))
         return number
 
     def add_resolver(self, resolver):
@@ -337,19 +340,19 @@ cdef class Callables:
 
     cdef TextId first_text(self, ValueId value, ActionId action) except ID_FAILED nogil:
         """Return the text that a capture begins with, by the action that its end calls."""
-        cdef uint64_t key = (<uint64_t>value << 32) | <uint64_t>action
-        cdef TextId found
-        if not self.values.stands_in[value]:
+        if self.tests[action] < 0 or not self.values.stands_in[value]:
             return self.first_texts[action]
-        found = map_get(&self.first_alike, key)
+        return self.first_told(value, self.tests[action], self.texts.left[self.first_texts[action]])
+
+    cdef TextId first_told(self, ValueId value, int32_t test, int32_t most) except ID_FAILED nogil:
+        """Return the empty text of the captures of a stand-in whose actions tell texts apart by one test."""
+        cdef uint64_t key = (<uint64_t>value << 32) | <uint64_t>test
+        cdef TextId found = map_get(&self.first_alike, key)
         if found == NO_VALUE:
-            found = self.first_texts[action]
+            found = self.texts.new_text(most)
             with gil:
-                test = getattr(self.actions[action], "tells_apart", None)
-                if test is not None:
-                    found = self.texts.new_text(UNBOUNDED)
-                    map_put(&self.texts.teller, found, <int32_t>len(self.texts.tellers))
-                    self.texts.tellers.append((test, self.values.objects[value]))
+                map_put(&self.texts.teller, found, <int32_t>len(self.texts.tellers))
+                self.texts.tellers.append((self.known_tests[test], self.values.objects[value]))
             map_put(&self.first_alike, key, found)
         return found
 

@@ -211,23 +211,33 @@ cdef class Semantics:
         """Return the state with another key state."""
         return self.with_root(sem, self.intern(NO_SEM, self.sems[self.root(sem)].value, keys, 0))
 
-    cdef SemId stand_in(self, SemId sem, ActionId action) except ID_FAILED nogil:
-        """Return the state with the stand-in of its value. ``action``: of the innermost capture, or -1 for unknown."""
+    cdef SemId stand_in(self, SemId sem, const int32_t* tests, size_t known) except ID_FAILED nogil:
+        """Return the state with the stand-in of its value.
+
+        ``tests``: what tells the texts of its ``known`` innermost captures apart, or -1.
+        """
         cdef Sem root = self.sems[self.root(sem)]
         cdef ValueId value = self.callables.stand_in(root.value)
-        cdef TextId text = self.sems[sem].text, first
+        cdef TextId text
+        cdef vector[TextId] texts
         cdef vector[uint8_t] begun
-        cdef size_t i
+        cdef size_t i, level
         if value == root.value:
             return sem
-        sem = self.with_root(sem, self.intern(NO_SEM, value, root.keys, 0))
-        if action >= 0 and self.in_capture(sem) and self.texts.left[text] == UNBOUNDED:
-            first = self.callables.first_text(value, action)
-            if first != self.callables.first_texts[action]:
+        while self.in_capture(sem):
+            texts.push_back(self.sems[sem].text)
+            sem = self.sems[sem].parent
+        sem = self.intern(NO_SEM, value, root.keys, 0)
+        for level in range(texts.size(), 0, -1):
+            text = texts[level - 1]
+            begun.clear()
+            if level <= known and tests[level - 1] >= 0:
                 self.texts.spell(text, begun)
-                sem = in_capture_of(self, self.sems[sem].parent, first)
-                for i in range(begun.size()):
-                    sem = self.append(sem, begun[i])
+                text = self.callables.first_told(value, tests[level - 1], self.texts.left[text] + <int32_t>begun.size()
+                    if self.texts.left[text] != UNBOUNDED else UNBOUNDED)
+            sem = in_capture_of(self, sem, text)
+            for i in range(begun.size()):
+                sem = self.append(sem, begun[i])
         return sem
 
     cdef SemId append(self, SemId sem, uint8_t byte) except ID_FAILED nogil:

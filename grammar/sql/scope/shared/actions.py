@@ -21,6 +21,11 @@ KEPT: Final = (
 )
 # what is left of an expression that is a name, which has had an action of its own
 NAMED: Final = re.compile(r"[(\s]*\.?[)\s]*(?:collate\s*\w+[)\s]*)*(?:as\s*)?", re.IGNORECASE)
+# the beginnings of that
+TO_BE_NAMED: Final = re.compile(
+    r"[(\s]*\.?[)\s]*(?:collate\s*\w+[)\s]*)*(?:as?\s*|c(?:o(?:l(?:l(?:a(?:te?)?)?)?)?)?|collate\s*\w*)?",
+    re.IGNORECASE,
+)
 
 
 @lru_cache(maxsize=4096)

@@ -112,7 +112,9 @@ class Needs(NamedTuple):
 
     def decide(self) -> None:
         """Raise Undecided if something is needed by a name that is not known."""
-        if ANY in self.columns | self.strings or any(name == ANY or ANY in columns for name, columns in self.qualified):
+        if ANY in self.columns | self.strings or any(
+            name == ANY or ANY in columns for name, columns in self.qualified
+        ):
             raise Undecided
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from stackmask.grammar.ir import never_forbids, reads_at_most
+from stackmask.grammar.ir import never_forbids, reads_at_most, tells_apart
 from stackmask.grammar.sql.scope.shared.actions import KEPT, Places, entering, tells_names_apart
 from stackmask.grammar.sql.scope.shared.relations import read_name
 from stackmask.grammar.sql.scope.shared.state import Grouping, Query
@@ -103,8 +103,13 @@ def _ordinal(query: Query, text: bytes) -> int | None:
     return -1 if "-" in spelled else int(found[1])
 
 
+def _may_be_ordinal(_query: Query, begun: bytes) -> bool:
+    return LONG_INTEGER.fullmatch(begun.decode("utf-8", "replace")) is not None
+
+
 @place("group_item")
 @reads_at_most(KEPT)
+@tells_apart(_may_be_ordinal)
 def end_group_item(query: Query, text: bytes) -> Query | None:
     """End an expression of GROUP BY; a number is that of a selected column, which must compute no aggregate."""
     n = _ordinal(query, text)
@@ -117,6 +122,7 @@ def end_group_item(query: Query, text: bytes) -> Query | None:
 
 @place("order_item")
 @reads_at_most(KEPT)
+@tells_apart(_may_be_ordinal)
 def end_order_item(query: Query, text: bytes) -> Query | None:
     """End an expression of ORDER BY; a number is that of a selected column."""
     n = _ordinal(query, text)

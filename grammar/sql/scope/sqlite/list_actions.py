@@ -4,8 +4,15 @@ from __future__ import annotations
 
 from typing import Final
 
-from stackmask.grammar.ir import never_forbids, reads_at_most
-from stackmask.grammar.sql.scope.shared.actions import KEPT, NAMED, Places, entering, tells_names_apart
+from stackmask.grammar.ir import never_forbids, reads_at_most, tells_apart
+from stackmask.grammar.sql.scope.shared.actions import (
+    KEPT,
+    NAMED,
+    TO_BE_NAMED,
+    Places,
+    entering,
+    tells_names_apart,
+)
 from stackmask.grammar.sql.scope.shared.relations import read_name
 from stackmask.grammar.sql.scope.shared.star_width import list_fits, star_fits
 from stackmask.grammar.sql.scope.shared.state import Item, Query, Target
@@ -59,8 +66,14 @@ def _end_target(query: Query, text: bytes) -> Query | None:
     return query._replace(items=(*query.items, item), target=Target())
 
 
+def _may_be_named(query: Query, begun: bytes) -> bool:
+    """Tell whether the beginning of a text may be that of a name by itself; any text may matter where names are banned."""
+    return bool(query.banned) or TO_BE_NAMED.fullmatch(begun.decode("utf-8", "replace")) is not None
+
+
 @place("more_target")
 @reads_at_most(KEPT)
+@tells_apart(_may_be_named)
 def end_target(query: Query, text: bytes) -> Query | None:
     """End a selected column that another one follows."""
     if query.expect is not None and len(query.items) + 1 >= query.expect:
@@ -70,6 +83,7 @@ def end_target(query: Query, text: bytes) -> Query | None:
 
 @place("last_target")
 @reads_at_most(KEPT)
+@tells_apart(_may_be_named)
 def end_targets(query: Query, text: bytes) -> Query | None:
     """End the select list; FROM comes."""
     if not list_fits(query):
@@ -80,6 +94,7 @@ def end_targets(query: Query, text: bytes) -> Query | None:
 
 @place("bare_target")
 @reads_at_most(KEPT)
+@tells_apart(_may_be_named)
 def end_bare(query: Query, text: bytes) -> Query | None:
     """End a select list without FROM."""
     if query.phase != "bare" or query.reading.lacks():
