@@ -13,8 +13,7 @@ def own_cte(query: Query) -> Relation | None:
     if not query.may_recurse or query.recursive or query.aggregates or query.windows or up is None:
         return None
     assert up.defined.name is not None and query.head is not None
-    of = Relation.of_columns if query.catalog.dialect == "postgres" else Relation.of_query
-    return of(up.defined.name, up.defined.columns or [item.name for item in query.head])
+    return query.catalog.result(up.defined.name, up.defined.columns or [item.name for item in query.head])
 
 
 def listed_relations(scope: Query) -> dict[str, Relation]:

@@ -7,7 +7,6 @@ from typing import Final
 
 from stackmask.grammar.ir import never_forbids, reads_at_most, tells_apart
 from stackmask.grammar.sql.scope.shared.actions import KEPT, Places, entering, tells_names_apart
-from stackmask.grammar.sql.scope.shared.relations import read_name
 from stackmask.grammar.sql.scope.shared.state import Grouping, Query
 from stackmask.grammar.sql.scope.sqlite.lookup import (
     said_columns,
@@ -31,7 +30,7 @@ LONG_INTEGER: Final = re.compile(r"[(\s+-]*[0-9]*[)\s]*")
 @tells_names_apart(said_columns)
 def take_column(query: Query, text: bytes) -> Query | None:
     """Use a column without a qualifier."""
-    name = read_name(text.decode())
+    name = query.catalog.read(text)
     return _named_last(use_column(query, name), name, None)
 
 
@@ -40,14 +39,14 @@ def take_column(query: Query, text: bytes) -> Query | None:
 @tells_names_apart(said_tables)
 def take_qualifier(query: Query, text: bytes) -> Query:
     """Name the table of a column."""
-    return query._replace(qualifier=read_name(text.decode()))
+    return query._replace(qualifier=query.catalog.read(text))
 
 
 @place("MEMBER")
 @tells_names_apart(said_members)
 def take_member(query: Query, text: bytes) -> Query | None:
     """Use a column of a table."""
-    name = read_name(text.decode())
+    name = query.catalog.read(text)
     used = use_member(query, name)
     return None if used is None else _named_last(used._replace(qualifier=None), name, query.qualifier)
 
@@ -55,7 +54,7 @@ def take_member(query: Query, text: bytes) -> Query | None:
 @place("TEXT")
 def take_text(query: Query, text: bytes) -> Query | None:
     """Use a text in double quotes, which must not be a name."""
-    name = read_name(text.decode())
+    name = query.catalog.read(text)
     return _named_last(use_text(query, name), name, None)  # of a selected text it is the name all the same
 
 

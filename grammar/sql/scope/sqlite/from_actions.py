@@ -6,7 +6,7 @@ from typing import Final
 
 from stackmask.grammar.ir import Undecided, never_forbids, reads_at_most
 from stackmask.grammar.sql.scope.shared.actions import Places, entering, tells_names_apart
-from stackmask.grammar.sql.scope.shared.relations import fold, read_name
+from stackmask.grammar.sql.scope.shared.relations import Relation
 from stackmask.grammar.sql.scope.shared.star_width import star_room
 from stackmask.grammar.sql.scope.shared.state import ANY, Item, Needs, Query, Source, of_last
 from stackmask.grammar.sql.scope.shared.tables import common_columns, is_named, must_use, own_cte, readable
@@ -50,20 +50,22 @@ def link_natural(query: Query, _text: bytes) -> Query:
 @place("TABLE")
 def take_table(query: Query, text: bytes) -> Query | None:
     """Read from a table."""
-    name = read_name(text.decode())
+    name = query.catalog.read(text)
     relation = own_cte(query)
     recursive = relation is not None and relation.name == name
     if relation is None or not recursive:
         relation = query.visible_relations().get(name)
     if relation is None:
         return None
-    merged: frozenset[str] = frozenset()
-    if query.join.link == "natural":
-        merged = relation.names & frozenset(query.counts())
+    return joined(query._replace(recursive=query.recursive or recursive), name, relation)
+
+
+def joined(query: Query, name: str, relation: Relation) -> Query:
+    """Return the query with a table more in FROM."""
+    merged = relation.names & frozenset(query.counts()) if query.join.link == "natural" else frozenset[str]()
     return query._replace(
         sources=(*query.sources, Source(name, relation, False, merged)),
         reading=query.reading._replace(done=query.reading.done or relation.reads),
-        recursive=query.recursive or recursive,
     )
 
 
@@ -79,7 +81,7 @@ def said_aliases(query: Query) -> frozenset[str]:
 @tells_names_apart(said_aliases)
 def take_alias(query: Query, text: bytes) -> Query | None:
     """Name the last table; the name must not be taken, and the table must have what was needed of that name."""
-    alias = fold(text.decode())
+    alias = query.catalog.read(text)
     *others, last = query.sources
     for source in others:
         if source.alias == ANY:
@@ -106,7 +108,7 @@ def end_joined(query: Query) -> Query | None:
     ended = query._replace(
         phase="from",
         sources=(*query.sources[:-1], last),
-        join=query.join._replace(link="", using=()),
+        join=query.join._replace(link="", using=(), side=""),
         qualifier=None,
     )
     counts = ended.counts()
@@ -174,7 +176,7 @@ def begin_using(query: Query, _text: bytes) -> Query:
 @never_forbids
 def take_using(query: Query, text: bytes) -> Query:
     """Join by a column."""
-    return query._replace(join=query.join._replace(using=(*query.join.using, read_name(text.decode()))))
+    return query._replace(join=query.join._replace(using=(*query.join.using, query.catalog.read(text))))
 
 
 @place("USING_COMMA")

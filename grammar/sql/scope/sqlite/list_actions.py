@@ -13,7 +13,6 @@ from stackmask.grammar.sql.scope.shared.actions import (
     entering,
     tells_names_apart,
 )
-from stackmask.grammar.sql.scope.shared.relations import read_name
 from stackmask.grammar.sql.scope.shared.star_width import list_fits, star_fits
 from stackmask.grammar.sql.scope.shared.state import Item, Query, Target
 
@@ -46,7 +45,7 @@ def take_star_of(query: Query, _text: bytes) -> Query | None:
 @tells_names_apart(lambda query: query.banned)
 def take_label(query: Query, text: bytes) -> Query:
     """Name a selected column."""
-    return query._replace(target=query.target._replace(label=read_name(text.decode())))
+    return query._replace(target=query.target._replace(label=query.catalog.read(text)))
 
 
 def _end_target(query: Query, text: bytes) -> Query | None:
