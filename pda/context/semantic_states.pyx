@@ -222,6 +222,7 @@ cdef class Semantics:
         cdef vector[TextId] texts
         cdef vector[uint8_t] begun
         cdef size_t i, level
+        cdef int32_t most
         if value == root.value:
             return sem
         while self.in_capture(sem):
@@ -233,8 +234,10 @@ cdef class Semantics:
             begun.clear()
             if level <= known and tests[level - 1] >= 0:
                 self.texts.spell(text, begun)
-                text = self.callables.first_told(value, tests[level - 1], self.texts.left[text] + <int32_t>begun.size()
-                    if self.texts.left[text] != UNBOUNDED else UNBOUNDED)
+                most = self.texts.left[text]
+                if most != UNBOUNDED:
+                    most += <int32_t>begun.size()
+                text = self.callables.first_told(value, tests[level - 1], most)
             sem = in_capture_of(self, sem, text)
             for i in range(begun.size()):
                 sem = self.append(sem, begun[i])
