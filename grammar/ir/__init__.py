@@ -29,7 +29,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol, TypeAlias, TypeVar
 from typing import Literal as _L
 
 from stackmask.grammar.ir.expressions import (
@@ -149,6 +149,24 @@ class KnowsRest(Protocol):
         """Return what the text needs. ``begun``: what the innermost open capture has read; None if none keeps all of it."""
 
 
+class HasStandIn(Protocol):
+    """A value, as actions make them, in whose place another one may be asked about many texts at once.
+
+    In the stand-in, names that are alike are one name, and so is all that follows them. An action or a resolver that
+    cannot say for it what it would say for each of them raises :class:`Undecided`: then the value itself is asked.
+    """
+
+    stands_in: bool
+    """Whether this is a stand-in, or was made of one."""
+
+    def __stand_in__(self) -> Hashable:
+        """Return the stand-in."""
+
+
+class Undecided(Exception):
+    """Raised by actions and resolvers: the answer depends on what a stand-in does not know."""
+
+
 class KeySyntax(NamedTuple):
     """How keys of objects are written: what an engine must know to tell apart those that a `key` capture takes."""
 
@@ -202,6 +220,23 @@ def reads_at_most(count: int) -> Callable[[_Callable], _Callable]:
         return action
 
     return mark
+
+
+def tells_apart(test: Callable[[Any, bytes], bool]) -> Callable[[_Callable], _Callable]:
+    """Mark an action to which most texts are one where its value is a stand-in: it is handed :data:`ALIKE` for them.
+
+    ``test`` says of a value and the text so far whether a text that begins with it is none of them.
+    """
+
+    def mark(action: _Callable) -> _Callable:
+        action.__dict__["tells_apart"] = test
+        return action
+
+    return mark
+
+
+ALIKE: Final = b"\0"
+"""What an action reads that :func:`tells_apart` some texts from the rest, in place of one of these."""
 
 
 def answers_at_most(bound: Expr) -> Callable[[_Resolver], _Resolver]:
