@@ -52,7 +52,7 @@ LONG = 400  # tokens of a text that are followed
 ROUNDS = 3
 ENOUGH_S = 5.0  # what took longer is not repeated
 ROWS = 64
-SLICE = 100_000  # units of work of one mask in a step, with --steps
+SLICE = 50_000  # units of work of one mask in a step, with --steps
 FOLDER = Path(__file__).resolve().parent
 
 

@@ -164,7 +164,7 @@ cdef enum:
     SHARE = 4
     TOKEN_WORK = 100_000        # units of work that an accepted token gives back, about a millisecond
     TOKEN_MEMORY = 1024         # bytes of states that it gives back
-    MOST_EVEN = 16              # slices of work after which they grow
+    MOST_EVEN = 64              # slices of work after which they grow
     MOST_REPEATED = 4096        # tokens that a matcher accepts once more in another store
 
 
@@ -257,9 +257,10 @@ cdef class Matcher(JumpCalls):
         """Write the mask here if a slice of work is enough for what is left of it. Return whether it was.
 
         What the slice found stays in the store, so the next one goes on from there. It is twice as long where
-        nothing stayed, since a walk begins anew, and after every sixteenth.
+        nothing stayed, since a walk begins anew, until that walk is done; and after every 64th.
         """
-        cdef size_t made
+        cdef size_t made, walked = self.masks.arena.masks.size()
+        cdef int64_t least
         if not self.slices_here():
             self.sliced = self.history.back()
             self.slices = 0
@@ -270,8 +271,12 @@ cdef class Matcher(JumpCalls):
             self.fill_row(self.sliced, self.terminated, words)
         except NotReadyError:
             self.slices += 1
-            if self.slice_work <= most and (made == self.made_so_far() or self.slices % MOST_EVEN == 0):
+            least = min(self.account.fill_work, ENDLESS >> 30) << min(self.slices // MOST_EVEN, 30)
+            if self.slice_work <= most and made == self.made_so_far():
                 self.slice_work = min(2 * self.slice_work, ENDLESS)
+            elif walked != self.masks.arena.masks.size():
+                self.slice_work = least
+            self.slice_work = max(self.slice_work, least)
             return False
         self.slices = 0
         return True
