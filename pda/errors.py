@@ -5,7 +5,14 @@ from __future__ import annotations
 from stackmask.grammar.source.diagnostics import StackmaskError
 from stackmask.grammar.source.work import BudgetError, CancelledError
 
-__all__ = ["BudgetError", "CancelledError", "NotReadyError", "ResolverError", "SpoiledError", "VocabularyError"]
+__all__ = [
+    "BudgetError",
+    "CancelledError",
+    "NotReadyError",
+    "ResolverError",
+    "SpoiledError",
+    "VocabularyError",
+]
 
 
 class VocabularyError(StackmaskError):
