@@ -19,6 +19,7 @@ from stackmask.grammar.ir.build import rewrite
 from stackmask.grammar.json_schema.document.errors import SchemaError
 from stackmask.grammar.json_schema.frontend import schema_rules
 from stackmask.grammar.normalize import normalize
+from stackmask.grammar.ready import find_ready
 from stackmask.grammar.source.diagnostics import Diagnostic, GrammarError
 from stackmask.grammar.source.files import bundled_path, read_text
 from stackmask.grammar.source.options import ArgumentError
@@ -189,5 +190,8 @@ def _keeps_state(rules: RuleSet) -> bool:
 def _bundled_sql() -> RuleSet:
     path = bundled_path(SQL)
     assert path is not None
-    rules = load_rules(read_text(path), name=f"stackmask/grammars/{path.name}", base=path.parent, start=None)
-    return normalize(rules)
+    shown = f"stackmask/grammars/{path.name}"
+    ready = find_ready(path, shown)
+    if ready is not None:
+        return ready.normalized()
+    return normalize(load_rules(read_text(path), name=shown, base=path.parent, start=None))

@@ -7,11 +7,11 @@ from dataclasses import dataclass, field
 from typing import NamedTuple, TypeAlias
 
 from stackmask.grammar.ebnf.bodies import Body
-from stackmask.grammar.ir import Expr, Span
+from stackmask.grammar.ir import Expr, Span, immutable
 from stackmask.grammar.source.diagnostics import Diagnostic
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class Leaf:
     """A terminal that is finished already: literal, class, regex, special token, ``@top``."""
 
@@ -20,14 +20,14 @@ class Leaf:
     depth: int = 1
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class Name:
     name: str
     span: Span
     depth: int = 1
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class Group:
     """Elements in sequence (``op=" "``), alternatives (``"|"``) or operands of ``"&"``; ``"()"`` wraps one.
 
@@ -40,7 +40,7 @@ class Group:
     depth: int
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class Repetition:
     item: Node
     min: int
@@ -49,7 +49,7 @@ class Repetition:
     depth: int
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class Prefix:
     """``!x`` (op ``"!"``), ``!>> x`` (``"!>>"``), ``@push(x)`` (``"push"``) or ``@scope(x)`` (``"scope"``)."""
 
@@ -80,14 +80,14 @@ def walk_nodes(node: Node) -> Iterator[Node]:
         stack.extend(reversed(subnodes(current)))
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class Definition:
     name: str
     body: Node
     span: Span
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class Import:
     """``%import target (name as local, …)``; ``quoted`` targets are paths, the others bundled grammars."""
 

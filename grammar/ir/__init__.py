@@ -29,7 +29,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol, TypeAlias, TypeVar
 from typing import Literal as _L
 
 from stackmask.grammar.ir.expressions import (
@@ -90,23 +90,23 @@ MAX_CODE_POINT = 0x10FFFF
 SURROGATES = (0xD800, 0xDFFF)
 
 
-@dataclass(frozen=True, slots=True)
+# These are immutable, and type checkers see to it; a class that is frozen when it runs would take twice as long to
+# make.
+if TYPE_CHECKING:
+
+    @dataclass_transform(frozen_default=True, field_specifiers=(field,))
+    def immutable(cls: type[_T]) -> type[_T]: ...
+else:
+    immutable = dataclass(slots=True, unsafe_hash=True)
+
+
+@immutable
 class Span:
     """A piece of source text: offsets in characters, half open; ``source`` indexes ``Grammar.sources``."""
 
     start: int
     end: int
     source: int = 0
-
-
-# Specs are immutable, and type checkers see to it; a class that is frozen when it runs would take twice as long to
-# make.
-if TYPE_CHECKING:
-
-    @dataclass_transform(frozen_default=True)
-    def _immutable(cls: type[_T]) -> type[_T]: ...
-else:
-    _immutable = dataclass(slots=True, unsafe_hash=True)
 
 
 class TokenLimit(NamedTuple):
@@ -147,6 +147,24 @@ class KnowsRest(Protocol):
 
     def __owed__(self, begun: str | None) -> Owed:
         """Return what the text needs. ``begun``: what the innermost open capture has read; None if none keeps all of it."""
+
+
+class HasStandIn(Protocol):
+    """A value, as actions make them, in whose place another one may be asked about many texts at once.
+
+    In the stand-in, names that are alike are one name, and so is all that follows them. An action or a resolver that
+    cannot say for it what it would say for each of them raises :class:`Undecided`: then the value itself is asked.
+    """
+
+    stands_in: bool
+    """Whether this is a stand-in, or was made of one."""
+
+    def __stand_in__(self) -> Hashable:
+        """Return the stand-in."""
+
+
+class Undecided(Exception):
+    """Raised by actions and resolvers: the answer depends on what a stand-in does not know."""
 
 
 class KeySyntax(NamedTuple):
@@ -204,6 +222,23 @@ def reads_at_most(count: int) -> Callable[[_Callable], _Callable]:
     return mark
 
 
+def tells_apart(test: Callable[[Any, bytes], bool]) -> Callable[[_Callable], _Callable]:
+    """Mark an action to which most texts are one where its value is a stand-in: it is handed :data:`ALIKE` for them.
+
+    ``test`` says of a value and the text so far whether a text that begins with it is none of them.
+    """
+
+    def mark(action: _Callable) -> _Callable:
+        action.__dict__["tells_apart"] = test
+        return action
+
+    return mark
+
+
+ALIKE: Final = b"\0"
+"""What an action reads that :func:`tells_apart` some texts from the rest, in place of one of these."""
+
+
 def answers_at_most(bound: Expr) -> Callable[[_Resolver], _Resolver]:
     """Mark a resolver whose answers hold no text that ``bound``, a regular expression, does not hold.
 
@@ -228,7 +263,7 @@ def follows_restrictions(resolver: _Resolver) -> _Resolver:
     return resolver
 
 
-@_immutable
+@immutable
 class KeySpec:
     """What the keys of one object must satisfy.
 

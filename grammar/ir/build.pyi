@@ -3,7 +3,7 @@ from typing import final
 
 from typing_extensions import Self
 
-from stackmask.grammar.ir import Expr, Rule, RuleSet, Span
+from stackmask.grammar.ir import Expr, Rule, RuleRef, RuleSet, Span
 
 MAX_COUNT: int
 
@@ -31,6 +31,17 @@ def rewrite(expr: Expr, leaf: Callable[[Expr], Expr]) -> Expr:
 
 def referred(body: Expr) -> list[str]:
     """Return the names of the rules that an expression refers to, in order. Cost: linear, no recursion."""
+
+def survey(
+    body: Expr,
+) -> tuple[tuple[RuleRef, ...], tuple[str, ...], frozenset[type], int, int, int, int, bool]:
+    """Return what an expression is made of: references, their names, types of nodes, counts."""
+
+def derives(expr: Expr, productive: Mapping[str, bool]) -> bool:
+    """Return whether an expression derives any string, given which rules do."""
+
+def without_nothing(expr: Expr) -> Expr:
+    """Return an expression without the alternatives that plainly derive nothing, but for those of operators."""
 
 def effects_of(rules: Mapping[str, Rule]) -> tuple[bool, bool, bool]:
     """Return whether some rule restricts what may follow, tests the semantic state or keys, may change that state."""

@@ -357,6 +357,122 @@ def referred(body):
     return found
 
 
+def survey(body):
+    """Return what an expression is made of: references, their names, types of nodes, counts; see ``normalize.memo.Facts``.
+
+    Cost: linear, no recursion.
+    """
+    cdef list references = [], stack = [body]
+    cdef set seen = set(), kinds = set()
+    cdef dict names = {}
+    cdef Py_ssize_t size = 0, written = 1, text = 0, placed = 0, depth = 0, i
+    cdef bint counts = True
+    cdef object expr, key, item
+    cdef tuple items
+    while stack:
+        expr = stack.pop()
+        key = <Py_ssize_t><void*>expr
+        if key in seen:
+            continue
+        seen.add(key)
+        size += 1
+        kinds.add(type(expr))
+        if type(expr) is RuleRef:
+            references.append(expr)
+            names[(<RuleRef>expr).name] = None
+        elif type(expr) is Literal:
+            text += len((<Literal>expr).data)
+        else:
+            if type(expr) is Repeat and ((<Repeat>expr).min < 0 or (
+                (<Repeat>expr).max is not None and (<Repeat>expr).max < (<Repeat>expr).min
+            )):
+                counts = False
+            items = children(expr)
+            written += len(items)
+            for i in range(len(items) - 1, -1, -1):
+                item = items[i]
+                stack.append(item)
+                if type(item) is Literal:
+                    placed += len((<Literal>item).data)
+    if isinstance(body, Expression):
+        depth = (<Expression>body).depth
+    if text and written > size:  # some literal may stand at several places
+        text = placed
+    return tuple(references), tuple(names), frozenset(kinds), size, written, text, depth, counts
+
+
+def derives(expr, productive):
+    """Return whether an expression derives any string, given which rules do. Cost: linear; recursion as ``rewrite``."""
+    return is_derived(expr, productive, {})
+
+
+cdef bint is_derived(object expr, object productive, dict known) except -1:
+    cdef object key = <Py_ssize_t><void*>expr, item, found
+    cdef unsigned char kind = (<Expression?>expr).kind
+    cdef bint all_of, answer
+    if kind == REFERENCE:
+        return productive[(<RuleRef>expr).name]
+    if kind == COMPLEMENT or kind == REPEAT and (<Repeat>expr).min == 0:
+        return True
+    cdef tuple items = children(expr)
+    if not items:
+        return not means_nothing(expr)
+    found = known.get(key)
+    if found is not None:
+        return found
+    all_of = kind != CHOICE
+    answer = all_of
+    Py_EnterRecursiveCall(" in an expression")
+    try:
+        for item in items:
+            if is_derived(item, productive, known) != all_of:
+                answer = not all_of
+                break
+    finally:
+        Py_LeaveRecursiveCall()
+    known[key] = answer
+    return answer
+
+
+def without_nothing(expr):
+    """Return an expression without the alternatives that plainly derive nothing, but for those of operators.
+
+    Cost: linear; recursion as ``rewrite``.
+    """
+    return dropped(expr, {})
+
+
+cdef object dropped(object expr, dict known):
+    cdef object key = <Py_ssize_t><void*>expr, item, found
+    cdef unsigned char kind = (<Expression?>expr).kind
+    cdef list inner
+    if kind == REPEAT and (<Repeat>expr).max == 0:
+        return EPSILON
+    if kind == COMPLEMENT or kind == INTERSECTION:
+        return expr
+    if means_nothing(expr):
+        return NOTHING
+    cdef tuple items = children(expr)
+    if not items:
+        return expr
+    found = known.get(key)
+    if found is not None:
+        return found
+    inner = []
+    Py_EnterRecursiveCall(" in an expression")
+    try:
+        for item in items:
+            inner.append(dropped(item, known))
+    finally:
+        Py_LeaveRecursiveCall()
+    if kind == REPEAT:  # made anew, so that what is around it is put together anew
+        found = repeat(inner[0], (<Repeat>expr).min, (<Repeat>expr).max, (<Repeat>expr).span)
+    else:
+        found = rebuilt(expr, inner)
+    known[key] = found
+    return found
+
+
 def effects_of(rules):
     """Return whether some rule restricts what may follow, tests the semantic state or keys, may change it."""
     cdef int flags = 0

@@ -58,7 +58,7 @@ def load_lark(
     enter("reading the grammar")
     loader = Loader()
     loader.load(text, name, base)
-    check_names(loader, given)
+    uses = check_names(loader, given)
     first = _choose_start(loader, start)
     if loader.root.problems.found:
         _stop_on_another_language(loader)
@@ -75,7 +75,7 @@ def load_lark(
     rules = RuleSet(lowered.rules, begin, (), tuple(loader.sources))
     parts = loader.parts
     parts.update((f"%grammar.{one}", Part("grammar", one, loader.entries[first].span)) for one in given)
-    report = notes.report(loader.sources, unused_names(loader, first))
+    report = notes.report(loader.sources, unused_names(loader, first, uses))
     return LoadedLark(Loaded(rules, parts), report, lowered, first)
 
 

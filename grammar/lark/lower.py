@@ -233,6 +233,9 @@ class Lowering:
 
     def terminal(self, node: Node, scope: Scope) -> Expr:
         """Return the expression of a terminal that stands in a rule."""
+        key = (type(node).__name__, node.value, node.flags) if isinstance(node, Text | Pattern) else None
+        if key is not None and (known := self.terminals.finished.get(key)) is not None:
+            return known
         if isinstance(node, Group | Negation | Repetition):
             for part in walk_nodes(node):
                 if isinstance(part, Name) and part.name in scope.bound:
@@ -249,14 +252,9 @@ class Lowering:
                 if full in self.entries and self.entries[full].is_terminal:
                     self.terminals.piece(full)
                     self.reference(full)
-        key = (node.value, node.flags) if isinstance(node, Text | Pattern) else None
-        if key is not None:
-            known = self.terminals.finished.get((type(node).__name__, *key))
-            if known is not None:
-                return known
         made = self.terminals.finish(self.terminals.build(node, file), node.span, file)
         if key is not None:
-            self.terminals.finished[(type(node).__name__, *key)] = made
+            self.terminals.finished[key] = made
         return made
 
     # -- templates --------------------------------------------------------------------------------

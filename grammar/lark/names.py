@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection
-from typing import Final
+from typing import Final, TypeAlias
 
 from stackmask.grammar.ir import RuleRef
 from stackmask.grammar.lark.library import LIBRARY
@@ -16,27 +16,33 @@ from stackmask.grammar.source.similar import similar
 from stackmask.grammar.source.work import spend, uncounted
 
 _CLASS: Final = re.compile(r"[A-Za-z0-9]-[A-Za-z0-9]")
+IGNORED: Final = "%ignore"  # in place of a name, for what `%ignore` uses
+Uses: TypeAlias = dict[str, dict[str, None]]  # the names that each rule and terminal uses
 GIVEN: Final = "%grammar."  # before the names of grammars given by name
 
 
-def check_names(loader: Loader, given: Collection[str]) -> None:
+def check_names(loader: Loader, given: Collection[str]) -> Uses:
     """Report what is undefined or used with other arguments than it has. ``given``: what `@name` may name.
 
     Everything in the first file is looked at, and of imported files what that leads to.
-    Cost: linear.
+    Returns: what each of these uses. Cost: linear.
     """
     root = loader.root
     seen: set[str] = set()
     todo: list[str] = []
+    uses: Uses = {}
 
-    def visit(node: Node, file: File, parameters: tuple[str, ...]) -> None:
+    def visit(node: Node, file: File, parameters: tuple[str, ...], used: dict[str, None]) -> None:
         for part in walk_nodes(node):
             spend(3)
             if isinstance(part, Leaf) and isinstance(part.expr, RuleRef) and part.expr.name.startswith(GIVEN):
                 _check_given(file, part, part.expr.name.removeprefix(GIVEN), given)
-            if not isinstance(part, Name | Use) or part.name in parameters:
+            if not isinstance(part, Name | Use):
                 continue
             full = file.full(part.name)
+            used[full] = None
+            if part.name in parameters:
+                continue
             entry = loader.entries.get(full)
             if entry is None:
                 _undefined(loader, file, part)
@@ -51,27 +57,28 @@ def check_names(loader: Loader, given: Collection[str]) -> None:
         if any(file is root for _, file in entry.bodies) and name not in seen:
             seen.add(name)
             todo.append(name)
+    ignored = uses[IGNORED] = {}
     for node in root.module.ignored:
-        visit(node, root, ())
+        visit(node, root, (), ignored)
     while todo:
-        entry = loader.entries[todo.pop()]
+        name = todo.pop()
+        entry = loader.entries[name]
+        own = uses[name] = {}
         for node, file in entry.bodies:
-            visit(node, file, entry.parameters)
+            visit(node, file, entry.parameters, own)
+    return uses
 
 
-def unused_names(loader: Loader, start: str) -> list[Diagnostic]:
+def unused_names(loader: Loader, start: str, uses: Uses) -> list[Diagnostic]:
     """Return warnings about what the first file defines and the start rule does not lead to. Cost: linear."""
     root = loader.root
-    seen = {start}
-    todo = [(node, root) for node in root.module.ignored] + loader.entries[start].bodies
+    seen = {start, IGNORED}
+    todo = [start, IGNORED]
     while todo:
-        node, file = todo.pop()
-        for part in walk_nodes(node):
-            spend(2)
-            full = file.full(part.name) if isinstance(part, Name | Use) else ""
-            if full in loader.entries and full not in seen:
-                seen.add(full)
-                todo += loader.entries[full].bodies
+        found = [name for name in uses.get(todo.pop(), ()) if name in loader.entries and name not in seen]
+        spend(2 + len(found))
+        seen.update(found)
+        todo += found
     return [
         Diagnostic(
             "G201",

@@ -23,11 +23,12 @@ class Stream:
     def __init__(self, text: str, problems: Collector) -> None:
         self.text, self.problems = text, problems
         self.tokens = read_tokens(text, problems)
+        self.last = len(self.tokens) - 1
         self.at = 0
 
     @property
     def token(self) -> Token:
-        return self.tokens[min(self.at, len(self.tokens) - 1)]
+        return self.tokens[min(self.at, self.last)]
 
     def span(self, start: int, end: int) -> Span:
         return Span(start, end, self.problems.source)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Literal, TypeAlias
+from typing import Final, Literal, TypeAlias
 
 from stackmask.grammar.ebnf.syntax import Part
-from stackmask.grammar.ir import Expr, Span
+from stackmask.grammar.ir import Expr, Span, immutable
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class Text:
     """``"text"`` and ``"text"i``."""
 
@@ -20,7 +20,7 @@ class Text:
     depth: int = 1
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class Pattern:
     """``/regex/flags``; ``value`` as it is written, and begins one character after the span."""
 
@@ -30,7 +30,7 @@ class Pattern:
     depth: int = 1
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class Range:
     """``"a".."z"``. ``length``: of the class of characters that Lark makes of it as it is written."""
 
@@ -41,7 +41,7 @@ class Range:
     depth: int = 1
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class Name:
     """A rule, a terminal, or a parameter of the template that it stands in."""
 
@@ -50,7 +50,7 @@ class Name:
     depth: int = 1
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class Use:
     """``template{argument, …}``."""
 
@@ -60,7 +60,7 @@ class Use:
     depth: int
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class Leaf:
     """What is finished already: a special token, or the reference to a part that is no Lark."""
 
@@ -70,7 +70,7 @@ class Leaf:
     depth: int = 1
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class Group:
     """Elements in sequence (``op=" "``), alternatives (``"|"``) or operands of ``"&"``; none at all is the empty text."""
 
@@ -80,7 +80,7 @@ class Group:
     depth: int
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class Repetition:
     """``a?``, ``a ~ 2..5``, ``[a]``. ``length``: of its sign in a regular expression, such as ``{2,5}``."""
 
@@ -92,7 +92,7 @@ class Repetition:
     depth: int
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class Negation:
     """``~X``, of terminals."""
 
@@ -102,6 +102,9 @@ class Negation:
 
 
 Node: TypeAlias = Text | Pattern | Range | Name | Use | Leaf | Group | Repetition | Negation
+
+
+_SINGLE: Final = frozenset({Text, Pattern, Range, Name, Leaf})
 
 
 def subnodes(node: Node) -> tuple[Node, ...]:
@@ -121,7 +124,8 @@ def walk_nodes(node: Node) -> Iterator[Node]:
     while stack:
         current = stack.pop()
         yield current
-        stack.extend(reversed(subnodes(current)))
+        if type(current) not in _SINGLE:
+            stack.extend(reversed(subnodes(current)))
 
 
 def is_terminal_name(name: str) -> bool:
@@ -129,7 +133,7 @@ def is_terminal_name(name: str) -> bool:
     return name.lstrip("_")[:1].isupper()
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class Definition:
     """A rule or terminal. ``how``: whether it is new, or takes the place of another one, or adds alternatives to it."""
 
@@ -141,7 +145,7 @@ class Definition:
     how: Literal["define", "override", "extend"] = "define"
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class Import:
     """``%import path.X -> Y`` or ``%import path (X, Y)``: the names there, and here."""
 

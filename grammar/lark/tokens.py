@@ -11,7 +11,8 @@ from stackmask.grammar.source.work import spend
 
 NAME: Final = r"[A-Za-z_][A-Za-z0-9_]*(?:-[A-Za-z0-9_]+)*"
 _TOKEN: Final = re.compile(
-    r"(?P<blank>[ \t\r\f\v\ufeff]+|//[^\n]*|\#[^\n]*|\\[ \t]*\r?\n)"
+    r"[ \t\r\f\v\ufeff]*"
+    r"(?:(?P<blank>//[^\n]*|\#[^\n]*|\\[ \t]*\r?\n|\Z)"
     r"|(?P<line>\n)"
     rf"|(?P<name>{NAME})"
     r"|(?P<string>\"(?:[^\"\\\n]|\\.)*\"i?)"
@@ -22,11 +23,12 @@ _TOKEN: Final = re.compile(
     rf"|(?P<given>@{NAME})"
     r"|(?P<ids><\[[^<\]\n]*\]>)"
     r"|(?P<special><[^<>\s\[][^<>\s]*>)"
-    r"|(?P<sign>->|\.\.|::|[.:,|()\[\]{}*+?!~&=])"
+    r"|(?P<sign>->|\.\.|::|[.:,|()\[\]{}*+?!~&=]))"
 )
 _BODIES: Final = frozenset({"%json", "%regex", "%llguidance"})  # JSON follows them
 _SINGLE: Final = re.compile(r"'[^'\n]*('?)")
 _BLANKS: Final = re.compile(r"\s*")
+_NO_BLANK: Final = re.compile(r"[^ \t\r\f\v\ufeff]")
 _DECODER: Final = json.JSONDecoder()
 
 
@@ -47,22 +49,24 @@ def read_tokens(text: str, problems: Collector) -> list[Token]:
     """
     tokens: list[Token] = []
     at, end = 0, len(text)
-    match = _TOKEN.match
+    match, make = _TOKEN.match, tuple.__new__  # `Token(…)` takes three times as long
     while at < end:
         found = match(text, at)
         if found is None:
-            at = _report(text, at, problems)
+            wrong = _NO_BLANK.search(text, at)
+            assert wrong is not None
+            at = _report(text, wrong.start(), problems)
             continue
         kind = found.lastgroup or ""
-        start, at = at, found.end()
+        start, at = found.span(kind)
         if kind == "blank":
             continue
-        written = found[0]
+        written = text[start:at]
         if kind == "sign":
             kind = written
         elif kind == "spaced":
             kind = "regex"
-        tokens.append(Token(kind, written, start, at))
+        tokens.append(make(Token, (kind, written, start, at, None)))
         if kind == "directive" and written in _BODIES:
             at = _read_body(text, at, tokens, problems)
     spend(end // 4 + 20 * len(tokens))

@@ -39,6 +39,7 @@ from stackmask.grammar.source.work import spend
 MAX_EXPANDED = 1_000_000  # nodes of one operand once its rules are written out
 MAX_LEVELS = 400  # ... and how deeply they nest: some passes go down them by recursion
 
+_BOOLEANS = frozenset({Intersection, Complement})
 _FORBIDDEN = {
     NotFollowedBy: "a follow restriction",
     TokenTerminal: "a special token",
@@ -59,6 +60,7 @@ def expand_booleans(ruleset: RuleSet) -> RuleSet:
     outermost = {
         name: remembered(_outermost_booleans, rule.body, (), partial(_outermost_booleans, rule.body))
         for name, rule in ruleset.rules.items()
+        if not facts(rule.body).kinds.isdisjoint(_BOOLEANS)
     }
     operands = [item for found in outermost.values() for expr in found for item in children(expr)]
     if not operands:
@@ -118,7 +120,7 @@ def expand_booleans(ruleset: RuleSet) -> RuleSet:
         if name not in needed:
             continue
         body = bodies[name] = ruleset.rules[name].body
-        if outermost[name]:
+        if name in outermost:
             inside = {other: expanded[other] for other in facts(body).names if other in expanded}
             known = tuple([(other, id(made)) for other, made in inside.items()])
             bodies[name] = remembered("outside", body, known, partial(outside, body), inside)
@@ -126,8 +128,6 @@ def expand_booleans(ruleset: RuleSet) -> RuleSet:
 
 
 def _outermost_booleans(body: Expr) -> tuple[Expr, ...]:
-    if facts(body).kinds.isdisjoint({Intersection, Complement}):
-        return ()
     found: list[Expr] = []
     stack = [body]
     seen: set[int] = set()

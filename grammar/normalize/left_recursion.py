@@ -39,7 +39,6 @@ from stackmask.grammar.normalize.nullable import (
     ends_expression,
     ends_of,
     first_called,
-    left_calls,
     minimal,
     rule_ends,
 )
@@ -100,10 +99,7 @@ def remove_left_recursion(ruleset: RuleSet) -> RuleSet:
             problems.append(_too_large(cycle, ruleset))
     if problems:
         raise GrammarError(problems, ruleset.sources)
-    result = remove_unreachable(with_bodies(ruleset, bodies))
-    calls = left_calls(result)
-    assert all(len(c) == 1 and c[0] not in calls[c[0]] for c in components(calls)), "left recursion is left"
-    return result
+    return remove_unreachable(with_bodies(ruleset, bodies))
 
 
 def _too_large(cycle: list[str], ruleset: RuleSet) -> Diagnostic:

@@ -11,8 +11,9 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable
 from typing import Any, Final, NamedTuple, TypeVar
 
-from stackmask.grammar.ir import Expr, Literal, RuleRef, children, walk
-from stackmask.grammar.source.work import measured, spend, spend_units
+from stackmask.grammar.ir import Expr, RuleRef, children
+from stackmask.grammar.ir.build import survey
+from stackmask.grammar.source.work import ENDLESS, Work, counted, current_work, spend, spend_units
 
 MAX_NODES: Final = 400_000  # of all bodies that are remembered; then all are forgotten
 MAX_ANSWERS: Final = 100_000
@@ -25,7 +26,7 @@ class Facts(NamedTuple):
     """What a body is made of. References, and nodes in ``size``, count once if they are one object.
 
     ``written``: the places for subexpressions, in which one object may stand often. ``text``: bytes of the literals,
-    counted at each place.
+    counted at each place. ``depth``: levels below the body. ``counts``: its repetitions make sense.
     """
 
     references: tuple[RuleRef, ...]
@@ -34,6 +35,8 @@ class Facts(NamedTuple):
     size: int
     written: int
     text: int
+    depth: int
+    counts: bool
 
 
 _facts: dict[int, tuple[Expr, Facts]] = {}
@@ -48,34 +51,14 @@ def facts(body: Expr) -> Facts:
     known = _facts.get(id(body))
     if known is not None:
         return known[1]
-    size = 0
-    written = 1
-    text = 0
-    kinds: set[type] = set()
-    references: list[RuleRef] = []
-    for expr in walk(body):
-        size += 1
-        kinds.add(type(expr))
-        if isinstance(expr, RuleRef):
-            references.append(expr)
-        elif isinstance(expr, Literal):
-            text += len(expr.data)
-        else:
-            written += len(children(expr))
-    if text and written > size:  # some literal may stand at several places
-        text = sum(map(_text_of_items, walk(body)))
-    names = tuple({ref.name: None for ref in references})
-    found = Facts(tuple(references), names, frozenset(kinds), size, written, text)
+    found = Facts(*survey(body))
+    written = found.written
     _held[0] += written
     if _held[0] > MAX_NODES:
         forget()
         _held[0] = written
     _facts[id(body)] = (body, found)
     return found
-
-
-def _text_of_items(expr: Expr) -> int:
-    return sum(len(item.data) for item in children(expr) if isinstance(item, Literal))
 
 
 def the_same(body: Expr) -> Expr:
@@ -119,6 +102,10 @@ def remembered(
     ``task`` names the question. ``held``: objects that ``depends_on`` knows by their ids, which must stay theirs.
     Work: what the answer took is charged whenever it is asked for, so that no outcome depends on what came before.
     """
+    work = current_work()
+    if work is None:  # requests to come are charged
+        with counted(Work(ENDLESS, ENDLESS, ENDLESS)):
+            return remembered(task, body, depends_on, answer, held)
     known = _answers.get((task, id(body)))
     if known is None:
         known = _answers[task, id(body)] = (body, {})
@@ -130,17 +117,15 @@ def remembered(
         return said
     made = _facts.get(id(body))
     size = made[1].size if made is not None else 0
-    result, units = measured(lambda: _after(4 + 3 * size, answer))
+    before = work.done
+    spend(4 + 3 * size)
+    result = answer()
+    units = work.done - before
     _held[1] += 1
     if _held[1] > MAX_ANSWERS:
         forget()
     by_dependency[depends_on] = (result, held, units)
     return result
-
-
-def _after(steps: int, answer: Callable[[], Answer]) -> Answer:
-    spend(steps)
-    return answer()
 
 
 def forget() -> None:

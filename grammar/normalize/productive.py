@@ -8,25 +8,18 @@ from functools import partial
 from typing import Final
 
 from stackmask.grammar.ir import (
-    EPSILON,
     NOTHING,
-    Capture,
-    Choice,
     Complement,
     Expr,
     Intersection,
-    Keyed,
-    Literal,
     Repeat,
     RuleRef,
     RuleSet,
-    Scope,
-    Sequence,
     Span,
     children,
     walk,
 )
-from stackmask.grammar.ir.build import is_nothing, rebuild, repeat, with_bodies
+from stackmask.grammar.ir.build import derives, with_bodies, without_nothing
 from stackmask.grammar.normalize.graph import reachable, reference_graph, references, solve
 from stackmask.grammar.normalize.memo import remembered
 from stackmask.grammar.source.diagnostics import Diagnostic, GrammarError
@@ -46,7 +39,7 @@ def remove_useless(ruleset: RuleSet, written: RuleSet | None = None) -> RuleSet:
     Raises: GrammarError (G102 for each rule that derives nothing, reachable or not; G103).
     Cost: linear for rules outside cycles.
     """
-    productive = solve(ruleset, False, _is_productive)
+    productive = solve(ruleset, False, derives, remember=False)
     unproductive = [name for name in ruleset.rules if not productive[name]]
     problems = [_unproductive(name, ruleset, productive, written or ruleset) for name in unproductive]
     if not productive[ruleset.start]:
@@ -59,11 +52,17 @@ def remove_useless(ruleset: RuleSet, written: RuleSet | None = None) -> RuleSet:
         )
     if problems:
         raise GrammarError(problems, ruleset.sources)
-    bodies = {
-        name: remembered(_drop_nothing, rule.body, (), partial(_drop_nothing, rule.body))
-        for name, rule in ruleset.rules.items()
-    }
+    bodies = {}
+    for name, rule in ruleset.rules.items():
+        made = without_nothing(rule.body)
+        if made is not rule.body:  # the very object of the last time
+            made = remembered(without_nothing, rule.body, (), partial(_itself, made))
+        bodies[name] = made
     return remove_unreachable(with_bodies(ruleset, bodies))
+
+
+def _itself(body: Expr) -> Expr:
+    return body
 
 
 def _unproductive(
@@ -94,62 +93,6 @@ def remove_unreachable(ruleset: RuleSet) -> RuleSet:
     """Return the rules that the start reaches."""
     seen = reachable([ruleset.start], reference_graph(ruleset))
     return with_bodies(ruleset, {name: rule.body for name, rule in ruleset.rules.items() if name in seen})
-
-
-def _is_productive(expr: Expr, productive: Mapping[str, bool]) -> bool:
-    known: dict[int, bool] = {}
-
-    def visit(expr: Expr) -> bool:
-        found = known.get(id(expr))
-        if found is None:
-            found = known[id(expr)] = evaluate(expr)
-        return found
-
-    def evaluate(expr: Expr) -> bool:
-        match expr:
-            case RuleRef(name):
-                return productive[name]
-            case Choice(items):
-                return any(map(visit, items))
-            case Repeat(item, low):
-                return low == 0 or visit(item)
-            case Complement():
-                return True
-            case Sequence(items) | Intersection(items):
-                return all(map(visit, items))
-            case Capture(item) | Scope(item) | Keyed(item):
-                return visit(item)
-            case _:
-                return not is_nothing(expr)
-
-    return visit(expr)
-
-
-def _drop_nothing(expr: Expr) -> Expr:
-    known: dict[int, Expr] = {}
-
-    def visit(expr: Expr) -> Expr:
-        found = known.get(id(expr))
-        if found is None:
-            found = known[id(expr)] = drop(expr)
-        return found
-
-    def drop(expr: Expr) -> Expr:
-        match expr:
-            case Literal() | RuleRef():
-                return expr
-            case Repeat(_, _, 0):
-                return EPSILON
-            case Complement() | Intersection():
-                return expr
-        if is_nothing(expr):
-            return NOTHING
-        if isinstance(expr, Repeat):
-            return repeat(visit(expr.item), expr.min, expr.max, expr.span)
-        items = children(expr)
-        return rebuild(expr, tuple([visit(item) for item in items])) if items else expr
-
-    return visit(expr)
 
 
 def _reason(name: str, body: Expr, productive: Mapping[str, bool]) -> str:

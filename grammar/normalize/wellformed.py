@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from functools import partial
-
 from stackmask.grammar.ir import Expr, Repeat, RuleRef, RuleSet, children
-from stackmask.grammar.normalize.memo import facts, remembered
+from stackmask.grammar.normalize.memo import facts
 from stackmask.grammar.source.diagnostics import Diagnostic, GrammarError
 from stackmask.grammar.source.similar import similar
 from stackmask.grammar.source.work import spend
@@ -21,9 +19,8 @@ def check_wellformed(ruleset: RuleSet) -> None:
     """
     names = ruleset.rules.keys()
     if ruleset.start in names and all(
-        names >= set(facts(rule.body).names)
-        and remembered(_is_sound, rule.body, (), partial(_is_sound, rule.body))
-        for rule in ruleset.rules.values()
+        names >= set(found.names) and found.counts and found.depth < MAX_NESTING
+        for found in [facts(rule.body) for rule in ruleset.rules.values()]
     ):
         return
     problems = []
@@ -75,23 +72,6 @@ def check_wellformed(ruleset: RuleSet) -> None:
             )
     if problems:
         raise GrammarError(problems, ruleset.sources)
-
-
-def _is_sound(body: Expr) -> bool:
-    """Tell whether the repetitions of a body make sense and its nesting is bounded. Cost: linear, level by level."""
-    level: dict[int, Expr] = {id(body): body}
-    for _ in range(MAX_NESTING):
-        below: dict[int, Expr] = {}
-        spend(len(level))
-        for expr in level.values():
-            if isinstance(expr, Repeat) and (expr.min < 0 or (expr.max is not None and expr.max < expr.min)):
-                return False
-            for item in children(expr):
-                below[id(item)] = item
-        if not below:
-            return True
-        level = below
-    return False
 
 
 def _hint(name: str, ruleset: RuleSet) -> str:

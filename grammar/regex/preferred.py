@@ -10,7 +10,7 @@ out as characters that may not follow.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any, Final, NamedTuple, TypeAlias
 
 from stackmask.grammar import ir
@@ -32,6 +32,9 @@ END: Final = -1  # of the text, in place of a class of characters
 
 Pending: TypeAlias = tuple[bool, frozenset[int]]  # a lookahead: whether it is negative, and where its body is
 Thread: TypeAlias = tuple[int, frozenset[Pending]]
+Reading: TypeAlias = tuple[tuple[Thread, ...], bool, bool]
+Ways: TypeAlias = tuple[frozenset[int], int, list[int]]
+NOTHING: Final[frozenset[int]] = frozenset()
 State: TypeAlias = tuple[tuple[Thread, ...], int, tuple[frozenset[int], ...]]
 
 
@@ -74,6 +77,7 @@ class _Automaton:
         self.repeats: dict[tuple[int, int, int | None, bool], ir.Repeat] = {}
         self.chains: dict[int, tuple[Any, ...]] = {}  # the characters of literals
         self.kept: list[Any] = []  # what identities are taken of
+        self.known_ways: dict[int, Ways] = {}
         self.behinds: dict[int, int] = {}
         bodies: list[Node] = []
         for node in nodes:
@@ -85,6 +89,7 @@ class _Automaton:
                     bodies.append(node.body)
         self.start = self.cons(root, MATCH)
         self.bodies = [self.cons(body, FOUND) for body in bodies]
+        self.has_looks = any(isinstance(node, Look) for node in nodes)
         self.edges = [node for node in nodes if isinstance(node, Edge)]
         self.alike = alike(self.edges, len(self.classes), self.members)
         self.steps = 0
@@ -101,7 +106,6 @@ class _Automaton:
         return number
 
     def run(self) -> Whole:
-        letters = range(len(self.classes))
         first: State = (((self.start, frozenset()),), END, tuple(frozenset() for _ in self.bodies))
         states: dict[State, int] = {first: 0}
         order = [first]
@@ -111,8 +115,7 @@ class _Automaton:
         for state in order:
             row: dict[int, int] = {}
             follow: set[int] = set()
-            for letter in (END, *letters):
-                threads, matches, unsure = self.read(state, letter)
+            for letter, (threads, matches, unsure) in self.reads(state):
                 is_narrow = is_narrow or unsure
                 if matches:
                     follow.add(letter)
@@ -154,7 +157,41 @@ class _Automaton:
         """Return a class that stands for all those that anchors do not tell from this one, as last characters."""
         return self.alike[letter] if self.edges else END
 
-    def read(self, state: State, letter: int) -> tuple[tuple[Thread, ...], bool, bool]:
+    def reads(self, state: State) -> Iterator[tuple[int, Reading]]:
+        """Yield what ``read`` returns for the end of the text and for each class of characters."""
+        letters = range(len(self.classes))
+        if self.edges or self.has_looks:
+            for letter in (END, *letters):
+                yield letter, self.read(state, letter)
+            return
+        # nothing asks for the character but what takes it: one walk serves all of them
+        following: list[dict[Thread, None]] = [{} for _ in letters]
+        todo = [continuation for continuation, _ in reversed(state[0])]
+        seen: set[int] = set()
+        matches = False
+        while todo and not matches:
+            here = todo.pop()
+            if here in seen:
+                continue
+            seen.add(here)
+            matches = here == MATCH
+            if not matches:
+                takes, target, ways = self.ways(here)
+                spend(6 + len(takes) // 4)
+                for letter in takes:
+                    following[letter][target, frozenset()] = None
+                todo += reversed(ways)
+        self.count_steps(len(seen) * (1 + len(letters)))
+        yield END, ((), matches, False)
+        for letter in letters:
+            yield letter, (tuple(following[letter]), matches, False)
+
+    def count_steps(self, count: int) -> None:
+        self.steps += count
+        if self.steps > MAX_STEPS:
+            raise TooManyStates
+
+    def read(self, state: State, letter: int) -> Reading:
         """Return the threads behind one character, whether the match may end before it, and whether that is unsure."""
         threads, last, behinds = state
         found = self.found_behind(behinds, last, letter)
@@ -197,10 +234,8 @@ class _Automaton:
                 continue
             seen.add(thread)
             here, wanted = thread
-            self.steps += 1
+            self.count_steps(1)
             spend(6)
-            if self.steps > MAX_STEPS:
-                raise TooManyStates
             if here <= FOUND:
                 out.append((~here, wanted))
                 continue
@@ -218,38 +253,43 @@ class _Automaton:
                 if any(self.on(left, last) and self.on(right, letter) for left, right in node.pairs):
                     todo.append((rest, wanted))
             else:
-                taken, ways = self.ways(node, rest, letter)
-                if taken >= 0:
-                    out.append((taken, wanted))
+                takes, target, ways = self.ways(here)
+                if letter in takes:
+                    out.append((target, wanted))
                 todo += [(way, wanted) for way in reversed(ways)]
         return out
 
-    def ways(self, node: Any, rest: int, letter: int) -> tuple[int, list[int]]:
-        """Return where a node gets with the character (or -1), and the continuations that it stands for, in order."""
+    def ways(self, here: int) -> Ways:
+        """Return what a continuation that asks for nothing else takes and where that leads, and what it stands for, in order."""
+        known = self.known_ways.get(here)
+        if known is None:
+            known = self.known_ways[here] = self.find_ways(self.nodes[here], self.rests[here])
+        return known
+
+    def find_ways(self, node: Any, rest: int) -> Ways:
         match node:
             case tuple():  # the rest of a literal
-                if letter != END and letter in self.members[((ord(node[0]), ord(node[0])),)]:
-                    return (self.cons(node[1], rest) if node[1] else rest), []
-                return -1, []
+                target = self.cons(node[1], rest) if node[1] else rest
+                return self.members[((ord(node[0]), ord(node[0])),)], target, []
             case ir.Literal(data):
-                return -1, [self.cons(self.spelled(node, data.decode()), rest) if data else rest]
+                return NOTHING, -1, [self.cons(self.spelled(node, data.decode()), rest) if data else rest]
             case ir.CharClass(ranges):
-                return (rest if letter != END and letter in self.members[ranges] else -1), []
+                return self.members[ranges], rest, []
             case ir.Sequence(items):
                 for item in reversed(items):
                     rest = self.cons(item, rest)
-                return -1, [rest]
+                return NOTHING, -1, [rest]
             case ir.Choice(items):
-                return -1, [self.cons(item, rest) for item in items]
+                return NOTHING, -1, [self.cons(item, rest) for item in items]
             case ir.Repeat(item, low, high):
                 if high == 0:
-                    return -1, [rest]
+                    return NOTHING, -1, [rest]
                 is_lazy = id(node) in self.lazy
                 again = self.repeated(item, max(low - 1, 0), None if high is None else high - 1, is_lazy)
                 more = self.cons(item, rest if again.max == 0 else self.cons(again, rest))
                 if low:
-                    return -1, [more]
-                return -1, [rest, more] if is_lazy else [more, rest]
+                    return NOTHING, -1, [more]
+                return NOTHING, -1, [rest, more] if is_lazy else [more, rest]
         raise TooManyStates  # `&` and `~` have no order
 
     def spelled(self, node: Any, text: str) -> tuple[Any, ...]:

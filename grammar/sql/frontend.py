@@ -6,10 +6,10 @@ from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from typing import Any, Final
 
-from stackmask.grammar.ebnf.modules import load_rules
 from stackmask.grammar.ir import Expr, Literal, RuleSet
 from stackmask.grammar.ir.build import with_bodies
-from stackmask.grammar.source.files import bundled_path, read_text
+from stackmask.grammar.ready import written_rules
+from stackmask.grammar.source.files import bundled_path
 from stackmask.grammar.source.work import enter, uncounted
 from stackmask.grammar.sql.calls.calls import WORD_END, call_rules, numbers_up_to, seq, without_empty
 from stackmask.grammar.sql.calls.functions import Functions, chosen_functions, names_pattern, safe_functions
@@ -150,4 +150,4 @@ def _functions(dialect: str, functions: Iterable[str] | None, read_only: bool) -
 def _dialect_rules(dialect: str, start: str) -> RuleSet:
     path = bundled_path(dialect)
     assert path is not None  # a file of this package
-    return load_rules(read_text(path), name=f"stackmask/grammars/{path.name}", base=path.parent, start=start)
+    return written_rules(path, f"stackmask/grammars/{path.name}", start)

@@ -24,6 +24,9 @@ cdef class SemanticValues:
     cdef vector[ValueId] parent     # links: the value that is without the last text
     cdef vector[TextId] text        # links: the text on top
     cdef vector[uint8_t] symbolic   # rests on the unknown state
+    cdef vector[uint8_t] stands_in  # objects: it is a stand-in, or was made of one
+    cdef object last                # the last object that was looked up,
+    cdef ValueId last_value         # ... and its value
     cdef vector[uint8_t] unsure     # and comes after an action that may have forbidden it
 
     cdef ValueId add(
@@ -42,6 +45,7 @@ cdef enum:
     KEY_OF_ONE = 2
     KEY_OF_MORE = 3
     FIRST_TEXT = 4
+    ALIKE_TEXT = FIRST_TEXT     # in place of the texts that an action does not tell apart
 
 
 cdef class CaptureTexts:
@@ -52,8 +56,13 @@ cdef class CaptureTexts:
     # of beginnings of keys: the text that they spell; NO_TEXT within an escape, and where nobody asked
     cdef vector[TextId] value
     cdef dict bounded               # most bytes kept -> the empty text of such captures
+    # where most texts are one: how the action tells the others apart, and its value
+    cdef list tellers
+    cdef KeyMap teller              # text -> its index
 
+    cdef int is_alike(self, TextId text, int32_t teller) except FAILED with gil
     cdef TextId bounded_text(self, object most) except ID_FAILED
+    cdef TextId new_text(self, int32_t most) except ID_FAILED nogil
     cdef TextId longer(self, TextId text, uint8_t byte) except ID_FAILED nogil
     cdef int spell(self, TextId text, vector[uint8_t]& out) except FAILED nogil
     cdef bytes text_of(self, TextId text)
@@ -95,6 +104,10 @@ cdef class Callables:
     cdef vector[Owed] owed_found
     cdef vector[uint8_t] owed_text
     cdef dict owed_places               # text -> its first byte in owed_text
+    cdef vector[int32_t] tests          # of actions: the index of what tells their texts apart, or -1
+    cdef list known_tests
+    cdef KeyMap first_alike             # value << 32 | test -> the text that a stand-in's capture begins with
+    cdef KeyMap stand_ins               # value -> the one that is asked about many texts at once
     cdef dict numbers                   # (what, entry) -> its number in actions or resolvers
 
     cdef ValueId call(
@@ -105,6 +118,10 @@ cdef class Callables:
     ) except ID_FAILED with gil
     cdef TermId resolve(self, ValueId value, ResolverId resolver) except ID_FAILED nogil
     cdef TermId ask_resolver(self, ValueId value, ResolverId resolver) except ID_FAILED with gil
+    cdef TextId first_text(self, ValueId value, ActionId action) except ID_FAILED nogil
+    cdef TextId first_told(self, ValueId value, int32_t test, int32_t most) except ID_FAILED nogil
+    cdef int check_stand_in(self, ValueId value) except FAILED
+    cdef ValueId stand_in(self, ValueId value) except ID_FAILED nogil
     cdef int owed(self, ValueId value, TextId text, Owed* out) except FAILED nogil
     cdef int ask_owed(self, ValueId value, TextId text, Owed* out) except FAILED with gil
     cdef tuple checked_owed(self, object answer)

@@ -51,16 +51,21 @@ cdef class SemanticValues:
         self.text.push_back(text)
         self.symbolic.push_back(symbolic)
         self.unsure.push_back(0)
+        self.stands_in.push_back(0)
         if parent != NO_PARENT:
             self.unsure[self.unsure.size() - 1] = self.unsure[parent]
         return <int32_t>self.kind.size() - 1
 
     cdef ValueId value_of(self, object value) except ID_FAILED:
+        if value is self.last:
+            return self.last_value
         found = self.index.get(value)
         if found is None:
             found = self.add(value, VALUE_OBJECT, NO_PARENT, 0, False)
+            self.stands_in[found] = bool(getattr(value, "stands_in", False))
             self.index[value] = found
             self.indexed += 1
+        self.last, self.last_value = value, found
         return found
 
     cdef ValueId link(self, ValueId parent, TextId text) except ID_FAILED nogil:
@@ -97,27 +102,38 @@ cdef class CaptureTexts:
             self.last.push_back(0)
             self.left.push_back(0)
         self.left[0] = UNBOUNDED
+        # ALIKE_TEXT: of one byte, and takes no more
+        self.parent.push_back(0)
+        self.last.push_back(0)
+        self.left.push_back(0)
         self.bounded = {}
+        self.tellers = []
+        map_init(&self.teller)
 
     def __dealloc__(self):
         map_free(&self.index)
+        map_free(&self.teller)
 
     cdef TextId bounded_text(self, object most) except ID_FAILED:
         """Return the empty text of captures that keep so many bytes, or all if ``most`` is None."""
         if most is None:
             return 0
         if most not in self.bounded:
-            self.bounded[most] = <int32_t>self.parent.size()
-            self.parent.push_back(NO_PARENT)
-            self.last.push_back(0)
-            self.left.push_back(most)
+            self.bounded[most] = self.new_text(most)
         return self.bounded[most]
+
+    cdef TextId new_text(self, int32_t most) except ID_FAILED nogil:
+        """Return an empty text that takes so many bytes."""
+        self.parent.push_back(NO_PARENT)
+        self.last.push_back(0)
+        self.left.push_back(most)
+        return <int32_t>self.parent.size() - 1
 
     cdef TextId longer(self, TextId text, uint8_t byte) except ID_FAILED nogil:
         # strings share their prefixes, so a long capture costs its length, not the square of it
         cdef uint64_t key = (<uint64_t>text << 8) | byte
         cdef TextId found = map_get(&self.index, key)
-        cdef int32_t left
+        cdef int32_t left, teller
         if found == NO_VALUE:
             found = <int32_t>self.parent.size()
             self.parent.push_back(text)
@@ -126,8 +142,20 @@ cdef class CaptureTexts:
             if left != UNBOUNDED:
                 left = max(left - 1, 0)
             self.left.push_back(left)
+            if self.teller.count:
+                teller = map_get(&self.teller, text)
+                if teller != NO_VALUE:
+                    if self.is_alike(found, teller):
+                        found = ALIKE_TEXT
+                    else:
+                        map_put(&self.teller, found, teller)
             map_put(&self.index, key, found)
         return found
+
+    cdef int is_alike(self, TextId text, int32_t teller) except FAILED with gil:
+        """Tell whether an action does not tell the texts that begin with one apart."""
+        test, value = self.tellers[teller]
+        return not test(value, self.text_of(text))
 
     cdef int spell(self, TextId text, vector[uint8_t]& out) except FAILED nogil:
         """Write out a captured text, which is kept as a chain of bytes."""
@@ -144,7 +172,7 @@ cdef class CaptureTexts:
 
     cdef size_t nbytes(self) noexcept nogil:
         """Return about how many bytes the strings take."""
-        return 12 * self.index.mask + 9 * self.parent.size() + 4 * self.value.size()
+        return 12 * (self.index.mask + self.teller.mask) + 9 * self.parent.size() + 4 * self.value.size()
 
 
 cdef enum:
@@ -172,12 +200,15 @@ cdef class Callables:
         map_init(&self.ended)
         map_init(&self.known_sure)
         map_init(&self.owed_index)
+        map_init(&self.stand_ins)
+        map_init(&self.first_alike)
         self.terms = terms
         self.texts = texts
         self.values = values
         self.resolve_term = resolve_term
         self.actions = []
         self.resolvers = []
+        self.known_tests = []
         self.numbers = {}
         self.owed_places = {}
 
@@ -187,6 +218,8 @@ cdef class Callables:
         map_free(&self.ended)
         map_free(&self.known_sure)
         map_free(&self.owed_index)
+        map_free(&self.stand_ins)
+        map_free(&self.first_alike)
 
     def add_action(self, action):
         """Return the number of an action: ``"push"``, ``"key"`` or a callable."""
@@ -200,6 +233,8 @@ cdef class Callables:
                 map_clear(&self.known_sure)
             self.kinds.push_back(kind)
             self.first_texts.push_back(self.texts.bounded_text(getattr(action, "reads_at_most", None)))
+            test = getattr(action, "tells_apart", None)
+            self.tests.push_back(-1 if test is None else self.number_of(self.known_tests, "test", test))
         return number
 
     def add_resolver(self, resolver):
@@ -227,7 +262,7 @@ cdef class Callables:
     cdef ValueId call(
         self, ValueId value, vector[uint8_t]& text, TextId text_id, ActionId action
     ) except ID_FAILED nogil:
-        """Return the value after a callable, or FORBIDDEN. It is asked once for a value and a text."""
+        """Return the value after a callable, FORBIDDEN or NEEDS_STATE. It is asked once for a value and a text."""
         cdef uint64_t key = (<uint64_t>value << 32) | <uint64_t>text_id  # mutant: pair-key
         cdef int32_t pair = map_get(&self.pairs, key), found
         if pair == NO_VALUE:
@@ -244,13 +279,16 @@ cdef class Callables:
     cdef ValueId ask(
         self, ValueId value, vector[uint8_t]& text, TextId text_id, ActionId action
     ) except ID_FAILED with gil:
-        """Call an action, and return the value after it, or FORBIDDEN."""
+        """Call an action, and return the value after it, FORBIDDEN, or NEEDS_STATE for a stand-in."""
         cdef Pause pause
         if text.empty() and text_id >= FIRST_TEXT:
             self.texts.spell(text_id, text)
         self.terms.meter.pause(&pause)
         try:
             answer = self.actions[action](self.values.objects[value], self.first_of(text, action))
+        except ir.Undecided:
+            self.check_stand_in(value)
+            return NEEDS_STATE
         finally:
             self.terms.meter.resume(&pause)
         if answer is not None:
@@ -294,8 +332,48 @@ cdef class Callables:
             if rule != "top":
                 answer = rule(self.values.objects[value])
             return self.resolve_term(answer)
+        except ir.Undecided:
+            self.check_stand_in(value)
+            return NEEDS_STATE
         finally:
             self.terms.meter.resume(&pause)
+
+    cdef TextId first_text(self, ValueId value, ActionId action) except ID_FAILED nogil:
+        """Return the text that a capture begins with, by the action that its end calls."""
+        if self.tests[action] < 0 or not self.values.stands_in[value]:
+            return self.first_texts[action]
+        return self.first_told(value, self.tests[action], self.texts.left[self.first_texts[action]])
+
+    cdef TextId first_told(self, ValueId value, int32_t test, int32_t most) except ID_FAILED nogil:
+        """Return the empty text of the captures of a stand-in whose actions tell texts apart by one test."""
+        cdef uint64_t key = (<uint64_t>value << 32) | <uint64_t>test
+        cdef TextId found = map_get(&self.first_alike, key)
+        if found == NO_VALUE:
+            found = self.texts.new_text(most)
+            with gil:
+                map_put(&self.texts.teller, found, <int32_t>len(self.texts.tellers))
+                self.texts.tellers.append((self.known_tests[test], self.values.objects[value]))
+            map_put(&self.first_alike, key, found)
+        return found
+
+    cdef int check_stand_in(self, ValueId value) except FAILED:
+        """Raise ResolverError if a value that is not a stand-in was not decided."""
+        if not getattr(self.values.objects[value], "stands_in", False):
+            raise ResolverError("an action or a resolver did not decide, and its value is not a stand-in")
+        return 0
+
+    cdef ValueId stand_in(self, ValueId value) except ID_FAILED nogil:
+        """Return the value that is asked about many texts in place of another; most are asked themselves."""
+        cdef ValueId found = map_get(&self.stand_ins, value)
+        if found == NO_VALUE:
+            found = value
+            with gil:
+                known = self.values.objects[value]
+                question = getattr(type(known), "__stand_in__", None)
+                if question is not None:
+                    found = self.values.value_of(question(known))
+            map_put(&self.stand_ins, value, found)
+        return found
 
     cdef int is_sure(self, ValueId value, TextId text) except FAILED nogil:
         """Tell whether no action forbids the end of a capture, whatever is still read after the text."""
@@ -383,5 +461,5 @@ cdef class Callables:
     cdef size_t nbytes(self) noexcept nogil:
         """Return about how many bytes the kept answers take."""
         cdef size_t entries = self.resolved.mask + self.pairs.mask + self.ended.mask
-        entries += self.known_sure.mask + self.owed_index.mask
+        entries += self.known_sure.mask + self.owed_index.mask + self.stand_ins.mask + self.first_alike.mask
         return 12 * entries + sizeof(Owed) * self.owed_found.capacity() + self.owed_text.capacity()

@@ -77,6 +77,7 @@ cdef class Semantics:
     cdef bint in_capture(self, SemId sem) noexcept nogil
     cdef SemId with_root(self, SemId sem, SemId root) except ID_FAILED nogil
     cdef SemId with_keys(self, SemId sem, KeysId keys) except ID_FAILED nogil
+    cdef SemId stand_in(self, SemId sem, const int32_t* tests, size_t known) except ID_FAILED nogil
     cdef SemId append(self, SemId sem, uint8_t byte) except ID_FAILED nogil
     cdef SemId begin(self, SemId sem, ActionId action) except ID_FAILED nogil
     cdef SemId begin_key(self, SemId sem) except ID_FAILED nogil

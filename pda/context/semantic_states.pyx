@@ -211,6 +211,38 @@ cdef class Semantics:
         """Return the state with another key state."""
         return self.with_root(sem, self.intern(NO_SEM, self.sems[self.root(sem)].value, keys, 0))
 
+    cdef SemId stand_in(self, SemId sem, const int32_t* tests, size_t known) except ID_FAILED nogil:
+        """Return the state with the stand-in of its value.
+
+        ``tests``: what tells the texts of its ``known`` innermost captures apart, or -1.
+        """
+        cdef Sem root = self.sems[self.root(sem)]
+        cdef ValueId value = self.callables.stand_in(root.value)
+        cdef TextId text
+        cdef vector[TextId] texts
+        cdef vector[uint8_t] begun
+        cdef size_t i, level
+        cdef int32_t most
+        if value == root.value:
+            return sem
+        while self.in_capture(sem):
+            texts.push_back(self.sems[sem].text)
+            sem = self.sems[sem].parent
+        sem = self.intern(NO_SEM, value, root.keys, 0)
+        for level in range(texts.size(), 0, -1):
+            text = texts[level - 1]
+            begun.clear()
+            if level <= known and tests[level - 1] >= 0:
+                self.texts.spell(text, begun)
+                most = self.texts.left[text]
+                if most != UNBOUNDED:
+                    most += <int32_t>begun.size()
+                text = self.callables.first_told(value, tests[level - 1], most)
+            sem = in_capture_of(self, sem, text)
+            for i in range(begun.size()):
+                sem = self.append(sem, begun[i])
+        return sem
+
     cdef SemId append(self, SemId sem, uint8_t byte) except ID_FAILED nogil:
         """Return the state after a byte was read: the innermost capture takes it."""
         cdef Sem s = self.sems[sem]
@@ -229,7 +261,7 @@ cdef class Semantics:
         """
         if self.in_capture(sem) and self.texts.left[self.sems[sem].text] == UNBOUNDED:
             return in_capture_of(self, sem, 0)
-        return in_capture_of(self, sem, self.callables.first_texts[action])
+        return in_capture_of(self, sem, self.callables.first_text(self.sems[self.root(sem)].value, action))
 
     cdef SemId begin_key(self, SemId sem) except ID_FAILED nogil:
         """Return the state of a walk inside a key. Walks do not keep the text of a key."""
@@ -297,8 +329,8 @@ cdef class Semantics:
                 return NEEDS_STATE
             else:
                 base.value = self.callables.call(base.value, text, s.text, action)
-                if base.value == FORBIDDEN:
-                    return FORBIDDEN
+                if base.value < 0:  # FORBIDDEN or NEEDS_STATE
+                    return base.value
         sem = self.with_root(s.parent, self.intern(NO_SEM, base.value, base.keys, 0))
         if self.in_capture(sem):
             last = self.sems[sem].text

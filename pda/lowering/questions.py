@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import TypeVar
 
 from stackmask.grammar import ir
 from stackmask.grammar.source.work import current_work, spend_units
 from stackmask.pda.limits import Limits
-from stackmask.pda.lowering.entry import regular_term
+from stackmask.pda.lowering.entry import regular_tables, regular_term
+from stackmask.pda.lowering.rules_to_terms import Lowering
 from stackmask.pda.memory.work_meter import StoreLock, WorkAccount, WorkMeter
 from stackmask.pda.terms.term_store import TermStore
 
@@ -52,20 +53,27 @@ def is_endless(expr: ir.Expr, max_explored: int) -> bool | None:
 class Recognizer:
     """The strings that a regular expression without references matches."""
 
-    __slots__ = ("_meter", "_term", "_terms")
+    __slots__ = ("_expr", "_lowering", "_meter", "_term", "_terms")
 
-    def __init__(self, expr: ir.Expr) -> None:
+    def __init__(self, expr: ir.Expr, max_explored: int = Limits().max_explored) -> None:
         self._meter = WorkMeter()
-        self._terms = TermStore()
+        self._terms = TermStore(max_explored=max_explored)
         self._terms.count_work(self._meter)
-        self._term = _charged(self._meter, lambda: regular_term(self._terms, expr))
+        self._expr = expr
+        self._lowering = Lowering(regular_tables(self._terms))
+        self._term = _charged(self._meter, lambda: self._lowering.term(expr))
 
-    def matches(self, data: bytes) -> bool:
-        """Tell whether these bytes are a match. Cost: one derivative a byte, remembered.
+    def matches(self, strings: Iterable[bytes]) -> list[bool]:
+        """Return whether each of some strings is a match. Cost: one derivative a byte, remembered.
 
         Raises: BudgetError if the request has no work left.
         """
-        return _charged(self._meter, lambda: self._terms.matches(self._term, data))
+        return _charged(self._meter, lambda: [self._terms.matches(self._term, data) for data in strings])
+
+    def meets(self, expr: ir.Expr) -> bool:
+        """Return whether any match is also one of another expression. Cost, Raises: as ``is_empty``; terms are shared."""
+        both = ir.Intersection((self._expr, expr))
+        return _charged(self._meter, lambda: self._terms.alive(self._lowering.term(both)))
 
 
 def _charged(meter: WorkMeter, answer: Callable[[], Answer]) -> Answer:

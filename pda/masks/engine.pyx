@@ -236,10 +236,10 @@ cdef class MaskEngine:
         if self.trials.tries_special_tokens or self.trials.tries_everything:
             self.trials.try_special_tokens(family, config, words)
         if self.trials.tries_everything:
-            self.trials.try_subtree(family, config, 0, words)
-        else:
-            self.places.try_places(family, config, words)
-            self.trials.try_tokens(family, config, words)
+            self.trials.places_to_try.clear()
+            self.trials.tokens_to_try.clear()
+            self.trials.places_to_try.push_back(0)
+        self.places.try_all(family, config, words)
         return 0
 
     # -- the facade that the runtime sees, with `fill`, `width` and `epoch` ----------------------------

@@ -108,7 +108,9 @@ cdef class PlaceTrials(MaskPart):
     cdef MaskCache cache
     cdef vector[uint32_t] unsure            # scratch: tokens that only the real configuration can confirm
     cdef readonly uint64_t allowed_runs          # places that were tried
+    cdef vector[PlaceId] left               # places that a stand-in did not decide
 
+    cdef int try_all(self, ConfigSpace family, ConfigId config, uint32_t* words) except ID_FAILED nogil
     cdef int try_unsure(self, uint32_t* words) except ID_FAILED nogil
     cdef int try_places(self, ConfigSpace family, ConfigId config, uint32_t* words) except ID_FAILED nogil
     cdef bint outermost_places(self, NodeId above, vector[PlaceId]& out) except FAILED nogil

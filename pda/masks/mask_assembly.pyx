@@ -780,6 +780,21 @@ cdef class PlaceTrials(MaskPart):
         self.cache = cache
         self.allowed_runs = 0
 
+    cdef int try_all(self, ConfigSpace family, ConfigId config, uint32_t* words) except ID_FAILED nogil:
+        """Add what may follow of the places and tokens that are to be tried.
+
+        The stand-in is tried first. What it leaves undecided is tried on the configuration itself.
+        """
+        self.left.clear()
+        self.try_places(family, family.stand_in(config), words)
+        self.trials.try_tokens(family, family.stand_in(config), words)
+        if not self.left.empty() or not self.trials.tokens_left.empty():
+            self.trials.places_to_try.swap(self.left)
+            self.trials.tokens_to_try.swap(self.trials.tokens_left)
+            self.try_places(family, config, words)
+            self.trials.try_tokens(family, config, words)
+        return 0
+
     cdef int try_places(self, ConfigSpace family, ConfigId config, uint32_t* words) except ID_FAILED nogil:
         """Add the tokens that may follow at the noted places.
 
@@ -788,8 +803,12 @@ cdef class PlaceTrials(MaskPart):
         cdef vector[PlaceId] places, next_places
         cdef NodeId node
         cdef size_t k
+        self.trials.undecided = False
         if not self.outermost_places(0, next_places):
-            return self.trials.try_subtree(family, config, 0, words)
+            self.trials.try_subtree(family, config, 0, words)
+            if self.trials.undecided:
+                self.left.push_back(0)
+            return 0
         while not next_places.empty():
             places.swap(next_places)
             next_places.clear()
@@ -798,6 +817,9 @@ cdef class PlaceTrials(MaskPart):
                 self.try_place(family, config, node, is_inclusive(places[k]), words)
                 if not self.outermost_places(node, next_places):
                     self.trials.try_subtree(family, self.trials.step_to(family, config, node), node, words)
+                if self.trials.undecided:
+                    self.left.push_back(places[k])
+                    self.trials.undecided = False
         return 0
 
     cdef bint outermost_places(self, NodeId above, vector[PlaceId]& out) except FAILED nogil:

@@ -13,6 +13,7 @@ from stackmask.pda.ids cimport (
     PlaceId,
     SemId,
     SuffixesId,
+    SymbolId,
     TokenId,
 )
 from stackmask.pda.masks.arena cimport MaskArena, MaskPart
@@ -31,6 +32,8 @@ cdef class TokenTrials(MaskPart):
     cdef vector[TokenId] tokens_to_try             # single tokens
     cdef bint tries_special_tokens     # all special tokens too
     cdef bint tries_everything         # the whole vocabulary
+    cdef bint undecided                # a stand-in did not decide the last trial
+    cdef vector[TokenId] tokens_left        # tokens that one did not decide
     cdef vector[NodeId] node_of             # token -> its node, made when first needed
     cdef vector[ConfigId] stack             # depth -> configuration
     cdef readonly uint64_t simulations
@@ -41,6 +44,7 @@ cdef class TokenTrials(MaskPart):
     cdef bint is_needed(self) noexcept nogil
     cdef int note_place(self, PlaceId place) except ID_FAILED nogil
     cdef bint all_set(self, NodeId node, bint inclusive, const uint32_t* words) noexcept nogil
+    cdef ConfigId step(self, ConfigSpace family, ConfigId config, SymbolId symbol) except ID_FAILED nogil
     cdef ConfigId step_to(self, ConfigSpace family, ConfigId config, NodeId node) except ID_FAILED nogil
     cdef NodeId spelled_at(self, TokenId token) noexcept nogil
     cdef int try_tokens(self, ConfigSpace family, ConfigId config, uint32_t* words) except ID_FAILED nogil

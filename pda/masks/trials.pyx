@@ -57,6 +57,7 @@ cdef class TokenTrials(MaskPart):
         """Start a new fill, with nothing to try."""
         self.places_to_try.clear()
         self.tokens_to_try.clear()
+        self.tokens_left.clear()
         self.tries_special_tokens = self.tries_everything = False
         return 0
 
@@ -96,6 +97,13 @@ cdef class TokenTrials(MaskPart):
                 return False
         return True
 
+    cdef ConfigId step(self, ConfigSpace family, ConfigId config, SymbolId symbol) except ID_FAILED nogil:
+        """Return the configuration after a symbol, or DEAD; note whether a stand-in did not decide all of it."""
+        config = family.step(config, symbol)
+        if family.configs[config].reads:
+            self.undecided = True
+        return config
+
     cdef ConfigId step_to(self, ConfigSpace family, ConfigId config, NodeId node) except ID_FAILED nogil:
         """Return the configuration after the bytes of a node of the vocabulary, or DEAD."""
         cdef vector[NodeId] path
@@ -103,7 +111,7 @@ cdef class TokenTrials(MaskPart):
             path.push_back(node)
             node = self.trie.parent[node]
         while config != DEAD and not path.empty():
-            config = family.step(config, self.trie.byte[path.back()])
+            config = self.step(family, config, self.trie.byte[path.back()])
             path.pop_back()
         return config
 
@@ -126,6 +134,7 @@ cdef class TokenTrials(MaskPart):
         cdef vector[NodeId] nodes, path
         cdef vector[NodeId] at          # the path to the node that is tried,
         cdef vector[ConfigId] configs   # ... and the configurations on it
+        cdef vector[bint] undecided     # ... whether a stand-in left some of their readings out
         self.terms.meter.spend(4 * self.tokens_to_try.size())
         self.tried += self.tokens_to_try.size()
         if self.tokens_to_try.size() > FEW_TRIED and self.node_of.empty():
@@ -141,22 +150,30 @@ cdef class TokenTrials(MaskPart):
         sort(nodes.begin(), nodes.end())
         at.push_back(0)
         configs.push_back(config)
+        undecided.push_back(False)
         for k in range(nodes.size()):
             while nodes[k] >= self.trie.end[at.back()]:
                 at.pop_back()
                 configs.pop_back()
+                undecided.pop_back()
             node = nodes[k]
             while node != at.back() and configs.back() != DEAD:
                 path.push_back(node)
                 node = self.trie.parent[node]
             while not path.empty():
                 if configs.back() != DEAD:
-                    configs.push_back(family.step(configs.back(), self.trie.byte[path.back()]))
+                    self.undecided = undecided.back()
+                    configs.push_back(self.step(family, configs.back(), self.trie.byte[path.back()]))
                     at.push_back(path.back())
+                    undecided.push_back(self.undecided)
                 path.pop_back()
-            if configs.back() != DEAD:
-                for t in range(self.trie.token_first[nodes[k]], self.trie.token_first[nodes[k] + 1]):
-                    token = self.trie.tokens[t]
+            if configs.back() == DEAD and not undecided.back():
+                continue
+            for t in range(self.trie.token_first[nodes[k]], self.trie.token_first[nodes[k] + 1]):
+                token = self.trie.tokens[t]
+                if configs.back() == DEAD:
+                    self.tokens_left.push_back(token)
+                else:
                     words[token >> 5] |= <uint32_t>1 << (token & 31)
         return 0
 
@@ -180,7 +197,7 @@ cdef class TokenTrials(MaskPart):
             if t >= last:
                 i = self.trie.end[i]
                 continue
-            c = family.step(self.stack[self.trie.depth[i] - 1], self.trie.byte[i])
+            c = self.step(family, self.stack[self.trie.depth[i] - 1], self.trie.byte[i])
             if c == DEAD:
                 i = self.trie.end[i]
                 continue

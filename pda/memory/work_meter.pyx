@@ -27,7 +27,7 @@ import os
 from weakref import WeakSet
 
 from stackmask.grammar.source.diagnostics import StackmaskError
-from stackmask.pda.errors import BudgetError, CancelledError, SpoiledError
+from stackmask.pda.errors import BudgetError, CancelledError, NotReadyError, SpoiledError
 
 
 cdef extern from "Python.h":
@@ -57,11 +57,13 @@ cdef class WorkAccount:
     def __cinit__(self, allowance, spent=0, event=None, limits=None):
         self.allowance = min(allowance, ENDLESS)
         self.left = self.allowance - min(spent, self.allowance)
-        self.memory = self.max_terms = self.max_states = ENDLESS
+        self.memory = self.max_terms = self.max_states = self.fill_work = ENDLESS
         if limits is not None:
             self.memory = min(limits.max_memory, ENDLESS)
             self.max_terms = min(limits.max_terms, ENDLESS)
             self.max_states = min(limits.max_semantic_states, ENDLESS)
+            if limits.max_fill_work is not None:
+                self.fill_work = min(limits.max_fill_work, ENDLESS)
         self.memory_left = self.memory
         self.terms_left = self.max_terms
         self.states_left = self.max_states
@@ -91,6 +93,7 @@ cdef class WorkAccount:
         account.memory = self.memory
         account.max_terms = self.max_terms
         account.max_states = self.max_states
+        account.fill_work = self.fill_work
         account.restart(self)
         account.moved = False
         return account
@@ -138,7 +141,8 @@ cdef class WorkMeter:
     def __cinit__(self, max_call=None, double max_seconds=1e9):
         self.max_call = ENDLESS if max_call is None else max_call
         self.max_seconds = max_seconds
-        self.done = 0
+        self.done = self.cut = 0
+        self.in_slice = False
         self.credit = self.granted = 0
         self.looked = 0.0
         self.readers = 0
@@ -169,6 +173,9 @@ cdef class WorkMeter:
                 self.ask_event()
             if atomic_read(self.account.is_cancelled):
                 raise CancelledError()
+            if self.call_left <= 0 and self.in_slice:
+                self.cut += 1
+                raise NotReadyError()
             if self.call_left <= 0:
                 raise BudgetError("max_work", self.account.allowance, "units of work of one request")
         now = seconds()
@@ -360,10 +367,10 @@ cdef class StoreLock:
         self.owner = 0
         self.wake()
 
-    cdef void charge_to(self, WorkAccount account) noexcept:
-        """Charge what follows to another request. Hold the lock."""
+    cdef void charge_to(self, WorkAccount account, int64_t units=ENDLESS) noexcept:
+        """Charge what follows to another request, as a slice of so many units. Hold the lock."""
         self.meter.close()
-        self.meter.open(account)
+        self.meter.open_slice(account, units)
 
     cdef bint is_held(self) noexcept:
         """Tell whether another thread is inside."""

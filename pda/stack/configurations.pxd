@@ -246,6 +246,11 @@ cdef class ConfigSpace:
         cdef ConfigId next = self.table.known_step(config, symbol)
         return next if next != UNKNOWN else self.byte_steps.compute_step(config, symbol)
 
+    cdef KeyMap tests_around            # frame << 8 | level -> 1 + what tells the texts of a capture apart
+
+    cdef int32_t test_around(self, FrameId frame, int32_t level, int32_t most) except ID_FAILED nogil
+    cdef ConfigId stand_in(self, ConfigId config) except ID_FAILED nogil
+
     cdef inline ConfigId remembered(self, ConfigId config, TokenId token) noexcept nogil:
         return self.token_steps.remembered(config, token)
 

@@ -467,7 +467,8 @@ cdef class Closure:
         else:
             body = self.semantics.resolve(sem[0], call.resolver)
             if body == NEEDS_STATE:
-                body = self.semantics.bound_of(call.resolver)
+                if self.is_walk:
+                    body = self.semantics.bound_of(call.resolver)
                 if body == NEEDS_STATE:
                     self.draft.reads |= <uint64_t>1 << node.guard
                     return EMPTY
@@ -1040,6 +1041,11 @@ cdef class TokenSteps:
         return sizeof(TokenStep) * self.noted.size() + sizeof(PartialMember) * self.partial.capacity()
 
 
+cdef enum:
+    TOLD_LEVELS = 4     # open captures of whose texts a stand-in knows what tells them apart
+    MOST_CALLERS = 24   # calls out that this is looked for
+
+
 @cython.final
 cdef class ConfigSpace:
     """Frames and configurations of one family of matchers, or of the mask walks of one automaton."""
@@ -1055,6 +1061,7 @@ cdef class ConfigSpace:
     ):
         self.terms = terms
         self.is_summary = is_summary
+        map_init(&self.tests_around)
         self.max_configurations = max_configurations
         self.max_members = max_members
         self.graph = FrameGraph(terms, semantics, is_walk, is_summary)
@@ -1071,6 +1078,62 @@ cdef class ConfigSpace:
         self.frames.borrow(self.graph.frames)
         self.edges.borrow(self.graph.edges)
 
+    cdef int32_t test_around(self, FrameId frame, int32_t level, int32_t most) except ID_FAILED nogil:
+        """Return what tells the texts of a capture apart, -1 if nothing does, or it is not known.
+
+        ``level``: how many captures are open within it. ``most``: so many calls out it is looked for.
+        Cost: the edges of the frames there, once for each frame.
+        """
+        cdef uint64_t key = (<uint64_t>frame << 8) | <uint64_t>level
+        cdef int32_t found = map_get(&self.tests_around, key), other
+        cdef int32_t e
+        cdef Edge edge
+        if found != NO_VALUE:
+            return found - 1
+        found = NO_VALUE
+        for e in range(self.frames[frame].first, self.frames[frame].first + self.frames[frame].count):
+            edge = self.edges[e]
+            if edge.action.is_capture() and not level:
+                other = self.closure.semantics.callables.tests[edge.action.action()]
+            elif edge.parent <= BOTTOM or not most or edge.action.restores_caller():
+                other = -1
+            else:
+                other = self.test_around(edge.parent, level - edge.action.is_capture(), most - 1)
+            if found != NO_VALUE and found != other:
+                other = -1
+            found = other
+            if found == -1:
+                break
+        map_put(&self.tests_around, key, found + 1)
+        return found
+
+    cdef ConfigId stand_in(self, ConfigId config) except ID_FAILED nogil:
+        """Return the configuration that tokens are tried on first: the same, with the stand-ins of its values.
+
+        Where one that it leads to ``reads``, some of its readings are left out: the values themselves must decide.
+        """
+        cdef Member m
+        cdef int32_t i, first = self.configs[config].first
+        cdef bint differs = False
+        cdef int32_t tests[TOLD_LEVELS]
+        cdef int32_t level
+        self.closure.draft.clear()
+        for i in range(first, first + self.configs[config].count):
+            m = self.members[i]
+            for level in range(TOLD_LEVELS):
+                tests[level] = self.test_around(m.frame, level, MOST_CALLERS)
+            m.sem = self.closure.semantics.stand_in(m.sem, tests, TOLD_LEVELS)
+            differs = differs or m.sem != self.members[i].sem
+            self.closure.draft.members.push_back(m)
+        if not differs:
+            return config
+        self.closure.draft.sort_items()
+        self.closure.draft.accepting = self.configs[config].accepting
+        return self.table.intern(self.closure.draft, self.configs[config].ends)
+
+    def __dealloc__(self):
+        map_free(&self.tests_around)
+
     def is_live(self, TermId state, SemId sem):
         """Tell whether the text that starts in ``state`` can be completed."""
         return self.closed(state, BOTTOM, sem) != DEAD
@@ -1083,7 +1146,7 @@ cdef class ConfigSpace:
         """Return about how many bytes frames and configurations take."""
         cdef size_t held = self.graph.nbytes() + self.table.nbytes() + self.closure.nbytes()
         held += self.byte_steps.nbytes() + self.token_steps.nbytes()
-        return held + self.token_counts.nbytes()
+        return held + self.token_counts.nbytes() + 12 * self.tests_around.mask
 
     def nbytes_held(self):
         """Return about how many bytes frames and configurations take."""

@@ -2,6 +2,7 @@ from libc.stdint cimport int32_t, int64_t, uint64_t, uint8_t
 from libcpp.vector cimport vector
 
 from stackmask.pda.ids cimport FAILED, ID_FAILED, GuardId, MapId, RuleId, SymbolId, TermId
+from stackmask.pda.memory.checked_vectors cimport priority_queue
 from stackmask.pda.memory.hash_tables cimport KeyMap
 from stackmask.pda.terms.constructors cimport Constructors
 from stackmask.pda.terms.term_table cimport CallSite, Ends, Term, TermTable
@@ -87,7 +88,11 @@ cdef class Endings:
     cdef vector[uint64_t] rule_keys
     cdef size_t final               # pairs before this index have their final values
     cdef bint solving               # the fixpoint over the rules
-    cdef bint changed               # ... and its last round found more
+    cdef int32_t current            # ... the pair that is visited, and the sequences that it is met in
+    cdef int32_t nesting
+    cdef priority_queue[int32_t] waiting    # pairs to visit
+    cdef vector[uint8_t] is_waiting         # ... by their index after `final`
+    cdef vector[vector[int32_t]] users      # likewise: the pairs that use it
 
     cdef size_t nbytes(self) noexcept nogil
     cdef int ends(self, TermTable table, TermId t, GuardId guard, Ends* out) except FAILED nogil
@@ -95,6 +100,9 @@ cdef class Endings:
     cdef int ends_of_item(self, TermTable table, TermId t, GuardId guard, Ends* out) except FAILED nogil
     cdef int ends_of_repeat(self, TermTable table, Term u, GuardId guard, Ends* out) except FAILED nogil
     cdef int rule_ends(self, TermTable table, RuleId rule, GuardId guard, Ends* out) except FAILED nogil
+    cdef int visit(self, TermTable table, int32_t at) except FAILED nogil
+    cdef int queue(self, int32_t at) except FAILED nogil
+    cdef int add_user(self, int32_t at, int32_t user) except FAILED nogil
     cdef int forget(self) except FAILED nogil
 
 

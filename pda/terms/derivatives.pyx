@@ -13,6 +13,7 @@ from libcpp.pair cimport pair
 from libcpp.vector cimport vector
 
 from stackmask.pda.ids cimport FAILED, ID_FAILED, UNBOUNDED, MapId, Nullability, TermId
+from stackmask.pda.memory.byte_sets cimport lowest_bit
 from stackmask.pda.memory.checked_vectors cimport priority_queue
 from stackmask.pda.memory.hash_tables cimport (
     NO_VALUE,
@@ -967,6 +968,10 @@ cdef class Steps:
 # ------------------------------------------------------------------------------------------------
 
 
+cdef enum:
+    MAX_ENDS_NESTED = 500   # sequences within which a rule is visited where it is met; others wait
+
+
 @cython.final
 cdef class Endings:
     """The ends of the terms and rules of one table; each call gets the table. Owner: the term store."""
@@ -1004,17 +1009,19 @@ cdef class Endings:
     cdef int ends_of(self, TermTable table, TermId t, GuardId guard, Ends* out) except FAILED nogil:
         """Find the guards that can be pending at the end of a term that starts under a guard."""
         cdef Ends part
-        cdef uint64_t consumed = 0, silent = <uint64_t>1 << guard, next_silent, from_consumed
+        cdef uint64_t consumed = 0, silent = <uint64_t>1 << guard, next_silent, from_consumed, left
         cdef GuardId g
         cdef TermId first
         # visit the items of the sequence with the two sets of guards that can be pending there
+        self.nesting += 1
         while True:
             first = table.terms[t].seq.first if table.terms[t].kind == K_SEQ else t
             next_silent = 0
             from_consumed = 0
-            for g in range(<int32_t>table.classes.guard_sets.size()):
-                if not ((consumed | silent) >> g) & 1:
-                    continue
+            left = consumed | silent
+            while left:
+                g = lowest_bit(left)
+                left &= left - 1
                 if first == t:
                     self.ends_of_item(table, first, g, &part)
                 else:
@@ -1029,6 +1036,7 @@ cdef class Endings:
             if first == t:
                 break
             t = table.terms[t].seq.rest
+        self.nesting -= 1
         out.consumed = consumed
         out.silent = silent
         return 0
@@ -1080,7 +1088,7 @@ cdef class Endings:
     cdef int ends_of_repeat(self, TermTable table, Term u, GuardId guard, Ends* out) except FAILED nogil:
         """Find the same for a repetition; ``out`` is empty so far."""
         cdef Ends part
-        cdef uint64_t current_c, current_s, before_c, before_s
+        cdef uint64_t current_c, current_s, before_c, before_s, left
         cdef int32_t count
         cdef GuardId g
         # after i iterations the pending guards are (current_c, current_s); stop when they repeat
@@ -1101,14 +1109,16 @@ cdef class Endings:
             before_s = current_s
             current_c = 0
             current_s = 0
-            for g in range(<int32_t>table.classes.guard_sets.size()):
-                if ((before_c | before_s) >> g) & 1:
-                    self.ends(table, u.rep.item, g, &part)
-                    if (before_c >> g) & 1:
-                        current_c |= part.consumed | part.silent
-                    if (before_s >> g) & 1:
-                        current_c |= part.consumed
-                        current_s |= part.silent
+            left = before_c | before_s
+            while left:
+                g = lowest_bit(left)
+                left &= left - 1
+                self.ends(table, u.rep.item, g, &part)
+                if (before_c >> g) & 1:
+                    current_c |= part.consumed | part.silent
+                if (before_s >> g) & 1:
+                    current_c |= part.consumed
+                    current_s |= part.silent
             count += 1
             if current_c == before_c and current_s == before_s and count < u.rep.low:
                 count = u.rep.low
@@ -1119,47 +1129,84 @@ cdef class Endings:
     cdef int rule_ends(self, TermTable table, RuleId rule, GuardId guard, Ends* out) except FAILED nogil:
         """Give the same for a rule: the least fixpoint over the rules, extended for each new (rule, guard).
 
-        The results of earlier calls are final, as they depend on nothing newer: each call visits only its own
-        pairs alone.
+        The results of earlier calls are final, as they depend on nothing newer. A new pair is visited where it is met,
+        and again where a pair that it used has changed, the newest first.
         """
         cdef uint64_t key = (<uint64_t>rule << 6) | <uint64_t>guard
-        cdef int32_t at = map_get(&self.rule_index, key)
-        cdef Ends now
-        cdef size_t i
-        if at == NO_VALUE:
-            now.consumed = 0
-            now.silent = 0
+        cdef int32_t at = map_get(&self.rule_index, key), user = self.current
+        cdef bint is_new = at == NO_VALUE
+        cdef Ends none
+        cdef size_t k
+        if is_new:
+            none.consumed = 0
+            none.silent = 0
             at = <int32_t>self.rule_found.size()
             map_put(&self.rule_index, key, at)
-            self.rule_found.push_back(now)
+            self.rule_found.push_back(none)
             self.rule_keys.push_back(key)
-            self.changed = True
-        if self.solving or <size_t>at < self.final:
-            out[0] = self.rule_found[at]
-            return 0
-        self.solving = 1
-        self.changed = True
-        try:
-            while self.changed:
-                self.changed = False
-                i = self.final
-                while i < self.rule_keys.size():
-                    key = self.rule_keys[i]
+        if <size_t>at >= self.final and self.solving:
+            if is_new:
+                self.queue(at)
+                if self.nesting < MAX_ENDS_NESTED:
+                    self.visit(table, at)
+                    self.current = user
                     self.forget()
-                    self.ends(table, table.rule_body[key >> 6], key & 63, &now)
-                    if (
-                        now.consumed != self.rule_found[i].consumed
-                        or now.silent != self.rule_found[i].silent
-                    ):
-                        self.rule_found[i] = now
-                        self.changed = True
-                    i += 1
-            self.final = self.rule_keys.size()
-        finally:
-            # an interrupted call leaves pairs that are not final; the next call visits them again
-            self.solving = 0
-            self.forget()
+            self.add_user(at, user)
+        elif <size_t>at >= self.final:
+            self.solving = True
+            self.nesting = 0
+            try:
+                for k in range(self.final, self.rule_keys.size()):  # those of an interrupted call too
+                    self.queue(<int32_t>k)
+                while not self.waiting.empty():
+                    self.visit(table, self.waiting.top())
+                self.final = self.rule_keys.size()
+            finally:
+                # an interrupted call leaves pairs that are not final; the next call visits them again
+                self.solving = False
+                while not self.waiting.empty():
+                    self.waiting.pop()
+                self.is_waiting.clear()
+                self.users.clear()
+                self.forget()
         out[0] = self.rule_found[at]
+        return 0
+
+    cdef int visit(self, TermTable table, int32_t at) except FAILED nogil:
+        """Find the ends of a pair that waits, from those of others so far."""
+        cdef Ends now
+        cdef size_t k
+        cdef uint64_t key = self.rule_keys[at]
+        if not self.waiting.empty() and self.waiting.top() == at:
+            self.waiting.pop()
+        if not self.is_waiting[at - self.final]:
+            return 0
+        self.is_waiting[at - self.final] = False
+        self.current = at
+        self.forget()
+        self.ends(table, table.rule_body[key >> 6], key & 63, &now)
+        if now.consumed != self.rule_found[at].consumed or now.silent != self.rule_found[at].silent:
+            self.rule_found[at] = now
+            for k in range(self.users[at - self.final].size()):
+                self.queue(self.users[at - self.final][k])
+        return 0
+
+    cdef int queue(self, int32_t at) except FAILED nogil:
+        """Have a pair that is not final visited, if it does not wait for it yet."""
+        cdef size_t place = <size_t>at - self.final
+        if place >= self.is_waiting.size():
+            self.is_waiting.resize(place + 1, False)
+            self.users.resize(place + 1)
+        if not self.is_waiting[place]:
+            self.is_waiting[place] = True
+            self.waiting.push(at)
+        return 0
+
+    cdef int add_user(self, int32_t at, int32_t user) except FAILED nogil:
+        """Note that a pair uses another one, mostly once."""
+        cdef vector[int32_t]* users = &self.users[<size_t>at - self.final]
+        if users.empty() or users.back() != user:
+            users.push_back(user)
         return 0
 
     cdef int forget(self) except FAILED nogil:

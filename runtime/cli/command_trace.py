@@ -59,7 +59,8 @@ def cost_columns(found: dict[str, Any]) -> tuple[str, str]:
         operands.append("every token tried")
     elif trials:
         operands.append(f"{trials} places and tokens tried")
-    cost = f"{found['walks']} walks, {found['visited_nodes']} nodes" if found["walks"] else "known"
+    made = [f"{count:,} {name}" for name, count in found["cost"].items() if count and name != "work"]
+    cost = f"{found['cost']['work']:,} units: {', '.join(made)}" if made else "known"
     return ", ".join(operands), cost
 
 

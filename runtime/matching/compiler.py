@@ -354,7 +354,7 @@ class Compiler:
                 compiled._account.ease(account)
                 if (
                     grammar is not compiled.grammar
-                    and grammar.rules.sources != compiled.grammar.rules.sources
+                    and grammar.normalized.sources != compiled.grammar.normalized.sources
                 ):
                     compiled._names_differ = True  # nobody is told the names of another one
         return compiled

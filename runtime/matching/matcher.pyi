@@ -101,6 +101,15 @@ class Matcher(JumpCalls):
             vocabulary has no stop token.
         """
 
+    def prepare(self, max_work: int | None = None) -> bool:
+        """Work for the mask here; return whether it is ready. ``max_work``: units of this call, in whole slices.
+
+        A row that waits (``StepResult.waiting``) may be worked for between steps, by another thread too: while it is
+        left out of them, nobody else uses this matcher. The lock of the store is given up after each slice of
+        ``Limits(max_fill_work=…)``, so that steps come in between.
+        Raises: as ``fill_next_token_bitmask``.
+        """
+
     def mask_rows(self, max_rows: int = 4, max_tokens: int = 12) -> MaskRows:
         """Return the mask as rows that the engine keeps and tokens to flip: see ``runtime.mask_rows``."""
 
@@ -145,7 +154,8 @@ class Matcher(JumpCalls):
         """
 
     def explain(self) -> dict[str, Any]:
-        """Return what the next mask is made of: members, operands, walks and trials, by name.
+        """Make the next mask, and return what it is made of: members, operands, walks and trials, by name.
 
-        For people who look for the reason of a mask or of its cost. ``configuration``: the members as text.
+        For people who look for the reason of a mask or of its cost. ``configuration``: the members as text. ``cost``: units
+        of work, and what became new: walks, nodes of the vocabulary, trials, terms, configurations.
         """

@@ -13,7 +13,7 @@ from stackmask.pda.masks.arena cimport MaskRef, is_whole
 from stackmask.pda.masks.engine cimport dump_configuration, explain_mask
 from stackmask.pda.memory.checked_vectors cimport copy_items, refill
 from stackmask.pda.memory.clock cimport seconds, sleep_a_moment
-from stackmask.pda.memory.work_meter cimport PATIENCE
+from stackmask.pda.memory.work_meter cimport ENDLESS, PATIENCE
 from stackmask.pda.stack.configuration_table cimport BOTTOM, DEAD, UNKNOWN
 from stackmask.pda.stack.configurations cimport ConfigSpace
 from stackmask.pda.terms.term_store cimport TermStore
@@ -32,6 +32,7 @@ from stackmask.runtime.matching.mask_buffer cimport (
 from stackmask.runtime.matching.row_references cimport fill_with_stops, name_rows
 from stackmask.runtime.matching.step cimport fill_tree
 
+from stackmask.pda.errors import NotReadyError
 from stackmask.runtime.jump_forward.jump_forward import NOTHING, JumpPlanner, Plan, lone_tokens
 from stackmask.runtime.matching.draft_trees import parents_and_mask
 from stackmask.runtime.matching.mask_buffer import EmptyMaskError, MatcherError, MatcherTypeError, as_integer
@@ -163,6 +164,7 @@ cdef enum:
     SHARE = 4
     TOKEN_WORK = 100_000        # units of work that an accepted token gives back, about a millisecond
     TOKEN_MEMORY = 1024         # bytes of states that it gives back
+    MOST_EVEN = 64              # slices of work after which they grow
     MOST_REPEATED = 4096        # tokens that a matcher accepts once more in another store
 
 
@@ -238,6 +240,46 @@ cdef class Matcher(JumpCalls):
             memset(words, 0, 4 * <size_t>self.masks.width)
             return 0
         return fill_with_stops(self.masks, self.family, config, self.stops, words)
+
+    cdef int32_t slices_here(self) noexcept:
+        """Return how many slices of work the mask here has had, none of which was enough."""
+        return self.slices if self.sliced == self.history.back() else 0
+
+    cdef size_t made_so_far(self) noexcept:
+        """Return a number that is another one when a slice has made something that stays."""
+        cdef MaskEngine masks = self.masks
+        return (
+            self.family.terms.terms.size() + self.family.configs.size() + masks.context.semantics.sems.size()
+            + masks.context.space.configs.size() + masks.arena.masks.size()
+        )
+
+    cdef bint fill_slice(self, uint32_t* words, int64_t most=ENDLESS) except FAILED:
+        """Write the mask here if a slice of work is enough for what is left of it. Return whether it was.
+
+        What the slice found stays in the store, so the next one goes on from there. It is twice as long where
+        nothing stayed, since a walk begins anew, until that walk is done; and after every 64th.
+        """
+        cdef size_t made, walked = self.masks.arena.masks.size()
+        cdef int64_t least
+        if not self.slices_here():
+            self.sliced = self.history.back()
+            self.slices = 0
+            self.slice_work = self.account.fill_work
+        made = self.made_so_far()
+        self.lock.charge_to(self.account, min(self.slice_work, most))
+        try:
+            self.fill_row(self.sliced, self.terminated, words)
+        except NotReadyError:
+            self.slices += 1
+            least = min(self.account.fill_work, ENDLESS >> 30) << min(self.slices // MOST_EVEN, 30)
+            if self.slice_work <= most and made == self.made_so_far():
+                self.slice_work = min(2 * self.slice_work, ENDLESS)
+            elif walked != self.masks.arena.masks.size():
+                self.slice_work = least
+            self.slice_work = max(self.slice_work, least)
+            return False
+        self.slices = 0
+        return True
 
     cdef int32_t known_after(self, int32_t token) noexcept:
         """Return the configuration after a token if it is remembered, else UNKNOWN.
@@ -616,6 +658,30 @@ cdef class Matcher(JumpCalls):
         finally:
             close_rows(&rows)
 
+    def prepare(self, max_work=None):
+        """Work for the mask here; return whether it is ready. ``max_work``: units of this call at most.
+
+        A row that waits (``StepResult.waiting``) may be worked for between steps, by another thread too: while it
+        is left out of them, nobody else uses this matcher. The lock of the store is given up after each slice
+        of ``Limits(max_fill_work=…)``, so that steps come in between.
+        Raises: as ``fill_next_token_bitmask``.
+        """
+        cdef vector[uint32_t] words
+        cdef int64_t before, left = ENDLESS if max_work is None else min(max_work, ENDLESS)
+        cdef bint ready = False, done
+        words.resize(self.masks.width)
+        while not ready and left > 0:
+            done = False
+            self.lock.take(self.account)
+            try:
+                before = self.lock.meter.done
+                ready = self.fill_slice(words.data(), left)
+                left -= self.lock.meter.units() - before
+                done = True
+            finally:
+                self.lock.give(done)
+        return ready
+
     def cancel(self):
         """End the call that works for this request, forks included, within milliseconds. From any thread.
 
@@ -752,15 +818,41 @@ cdef class Matcher(JumpCalls):
 
     # -- explanation ----------------------------------------------------------------------------------
 
-    def explain(self):
-        """Return what the next mask is made of, as ``pda.masks.engine.explain_mask`` does.
+    cdef dict counts(self):
+        """Return what was done and made so far by all that share the store, and by this family."""
+        cdef MaskEngine masks = self.masks
+        return {
+            "work": self.lock.meter.units(),
+            "walks": masks.walker.walks,
+            "nodes": masks.walker.visited_nodes,
+            "subtrees": masks.walker.taken,
+            "places tried": masks.places.allowed_runs,
+            "tokens tried": masks.trials.tried,
+            "terms": self.family.terms.terms.size(),
+            "semantic states": masks.context.semantics.sems.size(),
+            "configurations": self.family.configs.size(),
+            "members": self.family.members.size(),
+            "frames": self.family.frames.size(),
+            "configurations of walks": masks.context.space.configs.size(),
+            "members of walks": masks.context.space.members.size(),
+        }
 
-        ``configuration``: the members of the configuration, as text.
+    def explain(self):
+        """Return what the next mask is made of, as ``pda.masks.engine.explain_mask`` does, and make it.
+
+        ``configuration``: the members of the configuration, as text. ``cost``: what all of it took, by name:
+        units of work, and what became new in the store.
         """
         cdef bint done = False
+        cdef vector[uint32_t] words
+        words.resize(self.masks.width)
         self.lock.take(self.account)
         try:
+            before = self.counts()
             found = explain_mask(self.masks, self.family, self.history.back())
+            self.fill_row(self.history.back(), self.terminated, words.data())
+            after = self.counts()
+            found["cost"] = {name: after[name] - before[name] for name in after}
             found["configuration"] = dump_configuration(self.family, self.history.back())
             done = True
         finally:

@@ -49,6 +49,7 @@ ROOMS: tuple[str, ...] = (
     "grammar/regex",
     "grammar/compose",
     "grammar/ebnf",
+    "grammar/ready",
     "grammar/lark",
     "grammar/json_schema/algebra",
     "grammar/json_schema/write",

@@ -78,15 +78,22 @@ def count_keys(texts: Texts) -> int:
         return count
     known = 0 if count is None else max(0, count - len(texts.excluded))
     # texts that are easily asked for; and members of different lengths, or first characters, are different
-    known = max(known, len(_easily_found(texts)))
+    easy = _easily_found(texts)
+    known = max(known, len(easy))
     if known < MAX_LENGTHS:
         most = texts.low + MAX_LENGTHS
         lengths = range(texts.low, 1 + (most if texts.high is None else min(most, texts.high)))
-        parts, low, high = texts.parts, texts.low, texts.high
+        low, high = texts.low, texts.high
         others = len(texts.excluded)
-        found = sum(not Texts(None, n, n, parts).is_empty() for n in lengths)
-        begun = sum(not Texts(None, low, high, (*parts, _beginning(char))).is_empty() for char in _LETTERS)
-        known = max(known, found - others, begun - others)
+        ends = set(map(len, easy))
+        found = sum(n in ends or texts.meets(ir.Repeat(ir.ANY_CHAR, n, n)) for n in lengths)
+        known = max(known, found - others)
+        if known < len(_LETTERS) - others:
+            begins = {text[:1] for text in easy}
+            sized = (ir.Repeat(ir.ANY_CHAR, low, high),) if low or high is not None else ()
+            asked = [ir.Intersection((*sized, _beginning(char))) for char in _LETTERS if char not in begins]
+            begun = len(begins.intersection(_LETTERS)) + sum(map(texts.meets, asked))
+            known = max(known, begun - others)
     return known
 
 
@@ -95,7 +102,7 @@ def _easily_found(texts: Texts) -> list[str]:
     tried = [char * n for char in _TRIED for n in range(3, MAX_LENGTHS + 1)]
     if texts.low <= 2:
         tried += ["", *_LETTERS, *map("".join, product(_LETTERS, repeat=2))]
-    return list(filter(texts.contains, tried))
+    return texts.among(tried)
 
 
 def hidden_words(texts: Texts) -> list[str] | None:

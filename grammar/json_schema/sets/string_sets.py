@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import lru_cache
+from itertools import compress
 from typing import Final
 
 from stackmask.grammar import ir
@@ -51,19 +53,34 @@ class Texts:
         self._matcher: Recognizer | None = None
 
     def contains(self, text: str) -> bool:
-        """Tell whether the text is a member."""
+        """Return whether the string is a member."""
+        return bool(self.among([text]))
+
+    def among(self, texts: list[str]) -> list[str]:
+        """Return those of some strings that are members."""
         if self.words is not None:
-            return text in self.words
-        if text in self.excluded or len(text) < self.low or (self.high is not None and len(text) > self.high):
-            return False
-        if not self.parts:
-            return True
+            words = self.words
+            return [text for text in texts if text in words]
+        low, high = self.low, self.high
+        texts = [
+            text
+            for text in texts
+            if text not in self.excluded and len(text) >= low and (high is None or len(text) <= high)
+        ]
+        if not self.parts or not texts:
+            return texts
+        data = [text.encode(errors="surrogatepass") for text in texts]  # half a character is in no set
+        return list(compress(texts, self._recognizer().matches(data)))
+
+    def meets(self, expr: ir.Expr) -> bool:
+        """Return whether any string of the parts is also one of an expression. Raises: TextsTooLarge."""
+        return _found_out(lambda: self._recognizer().meets(expr))
+
+    def _recognizer(self) -> Recognizer:
+        """Return what answers questions about the parts, and remembers what it has found."""
         if self._matcher is None:
-            self._matcher = Recognizer(_intersection(self.parts))
-        try:
-            return self._matcher.matches(text.encode())
-        except UnicodeEncodeError:
-            return False
+            self._matcher = Recognizer(_intersection(self.parts) if self.parts else ir.ANY_TEXT, MAX_EXPLORED)
+        return self._matcher
 
     def meet(self, other: Texts) -> Texts:
         """Return the strings of both."""
@@ -75,14 +92,14 @@ class Texts:
         if self.words is not None:
             words = other.words
             if words is None:
-                return Texts({word: None for word in self.words if other.contains(word)})
+                return Texts(dict.fromkeys(other.among(list(self.words))))
             if len(words) < len(self.words):  # one word against many is a look-up
                 both = [word for word in words if word in self.words]
                 if len(both) < 2:
                     return Texts(dict.fromkeys(both))
             return Texts({word: None for word in self.words if word in words})
         if other.words is not None:
-            return Texts({word: None for word in other.words if self.contains(word)})
+            return Texts(dict.fromkeys(self.among(list(other.words))))
         high = self.high
         if other.high is not None:
             high = other.high if high is None else min(high, other.high)
@@ -102,7 +119,8 @@ class Texts:
         if other.words is not None:
             return other.join(self)
         if self.words is not None:
-            words = [word for word in self.words if not other.contains(word)]
+            both = set(other.among(list(self.words)))
+            words = [word for word in self.words if word not in both]
             if not words:
                 return other
             if other._only_excludes() and all(word in other.excluded for word in words):
@@ -284,47 +302,18 @@ def _shortest(expr: ir.Expr) -> int | None:
             return None
 
 
-def _is_nullable(expr: ir.Expr) -> bool:
-    """Tell whether the empty string is a member. Cost: linear; no recursion, since conditions may be many."""
-    known: dict[int, bool] = {}
-    todo = [expr]
-    while todo:
-        spend(3)
-        at = todo[-1]
-        unknown = [item for item in ir.children(at) if id(item) not in known]
-        if unknown:
-            todo.extend(unknown)
-            continue
-        known[id(todo.pop())] = _is_nullable_by_items(at, [known[id(item)] for item in ir.children(at)])
-    return known[id(expr)]
-
-
-def _is_nullable_by_items(expr: ir.Expr, items: list[bool]) -> bool:
-    match expr:
-        case ir.Literal(data):
-            return not data
-        case ir.Sequence() | ir.Intersection():
-            return all(items)
-        case ir.Choice():
-            return any(items)
-        case ir.Repeat(_, low):
-            return low == 0 or items[0]
-        case ir.Complement():
-            return not items[0]
-        case _:
-            return False
-
-
 @remembering(4096)
 def _is_empty(expr: ir.Expr) -> bool:
-    if _is_nullable(expr):
-        return False
     if not any(
         isinstance(part, ir.Intersection | ir.Complement) or part == ir.NOTHING for part in ir.walk(expr)
     ):
         return False
+    return _found_out(lambda: is_empty(expr, MAX_EXPLORED))
+
+
+def _found_out(question: Callable[[], bool]) -> bool:
     try:
-        return is_empty(expr, MAX_EXPLORED)
+        return question()
     except BudgetError as error:
         if error.limit != "max_explored":
             raise
@@ -390,7 +379,7 @@ def finite_words(expr: ir.Expr, limit: int) -> list[str] | None:
                 finite = finite_words(item, limit)
                 if finite is not None:
                     rest = Texts(parts=items[:i] + items[i + 1 :])
-                    return [word for word in finite if rest.contains(word)]
+                    return rest.among(finite)
             return None
         case _:
             return None

@@ -133,6 +133,7 @@ class ArrayWriter:
         start: Position = (0, (0,) * len(form.contains))
         todo = [start]
         plan.moves[start] = []
+        known_states: dict[tuple[State, tuple[int, ...]], State | None] = {}
         while todo:
             position = todo.pop()
             index, counts = position
@@ -144,7 +145,7 @@ class ArrayWriter:
             if form.high is not None and index >= form.high:
                 continue
             item = form.prefix[index] if index < len(form.prefix) else form.rest
-            for state, after in self._marked(form, item, index, counts):
+            for state, after in self._marked(form, item, index, counts, known_states):
                 target = (min(index + 1, cap), after)
                 plan.moves[position].append((state, target))
                 if target not in plan.moves:
@@ -160,9 +161,17 @@ class ArrayWriter:
         return plan
 
     def _marked(
-        self, form: ArrayForm, item: State, index: int, counts: tuple[int, ...]
+        self,
+        form: ArrayForm,
+        item: State,
+        index: int,
+        counts: tuple[int, ...],
+        known: dict[tuple[State, tuple[int, ...]], State | None],
     ) -> list[tuple[State, tuple[int, ...]]]:
-        """Return the kinds of the next item: its state, and the counts after it."""
+        """Return the kinds of the next item: its state, and the counts after it.
+
+        ``known``: the states of items with counted kinds, as positions share them; None for one without a value.
+        """
         algebra = self.writer.algebra
         options: list[list[tuple[int, int]]] = []  # per counted kind: (literal or 1, count)
         for (start, literal, least, most), count in zip(form.contains, counts, strict=True):
@@ -177,9 +186,15 @@ class ArrayWriter:
         found = []
         for choice in product(*options):
             spend(6 + len(options))
-            state = algebra.state([*item, *(literal for literal, _ in choice)])
-            if not algebra.clashes(state):
-                found.append((state, tuple(count for _, count in choice)))
+            literals, after = zip(*choice, strict=True)
+            key = item, literals
+            if key in known:
+                state = known[key]
+            else:
+                made = algebra.state([*item, *literals])
+                state = known[key] = None if algebra.clashes(made) else made
+            if state is not None:
+                found.append((state, after))
         return found
 
     def find_live(self, plan: Plan) -> bool:

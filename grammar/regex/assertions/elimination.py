@@ -77,8 +77,9 @@ def expression(
         grown = sum(size[s, b] for s in into) * len(out) + sum(size[b, t] for t in out) * len(into)
         return grown + loop * len(into) * len(out), b
 
+    weights = {b: weight(b) for b in todo}
     while todo:
-        b = min(todo, key=weight)
+        b = min(todo, key=weights.__getitem__)
         todo.discard(b)
         loop = edges[b].pop(b, None)
         loop_size, loop_depth = size.get((b, b), 0), depth.get((b, b), 0)
@@ -99,8 +100,10 @@ def expression(
                 edges[s][t] = way
                 size[s, t], depth[s, t] = ways, deep
                 sources[t].add(s)
+        near = sources[b] | edges[b].keys()
         for t in edges.pop(b):
             sources[t].discard(b)
+        weights.update((each, weight(each)) for each in near & todo)
     return edges[start].get(end, ir.NOTHING)
 
 

@@ -7,7 +7,7 @@ stand on one side of a place: the ranges of code points, and whether the edge of
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Final, TypeAlias
 
 from stackmask.grammar import ir
@@ -22,7 +22,7 @@ EDGE: Final[Side] = ((), True)
 NEWLINE: Final[Ranges] = ((0x0A, 0x0A),)
 
 
-@dataclass(frozen=True, slots=True)
+@ir.immutable
 class Edge:
     """An assertion about the two characters around a place: one of the pairs (left, right) holds."""
 
@@ -31,7 +31,7 @@ class Edge:
     what: str = field(default="anchor", compare=False)
 
 
-@dataclass(frozen=True, slots=True)
+@ir.immutable
 class Look:
     """A lookahead or a lookbehind: the body can (``negative``: cannot) be matched from here, or up to here."""
 

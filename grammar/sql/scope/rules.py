@@ -9,7 +9,6 @@ from functools import lru_cache, partial
 from pathlib import Path
 from typing import Final, TypeAlias
 
-from stackmask.grammar.ebnf.modules import load_rules
 from stackmask.grammar.ir import (
     NOTHING,
     Capture,
@@ -23,7 +22,7 @@ from stackmask.grammar.ir import (
 )
 from stackmask.grammar.ir.build import with_bodies
 from stackmask.grammar.normalize import normalize
-from stackmask.grammar.source.files import read_text
+from stackmask.grammar.ready import written_rules
 from stackmask.grammar.source.work import spend, uncounted
 from stackmask.grammar.sql.calls.calls import WORD_END, numbers_up_to, seq, without_empty
 from stackmask.grammar.sql.calls.functions import Arity, Functions, names_pattern
@@ -159,7 +158,4 @@ def _keywords(dialect: str) -> re.Pattern[str]:
 @uncounted
 def _rules(name: str, limited: bool) -> RuleSet:
     path = FOLDER / f"scoped_{name}.ebnf"
-    text = read_text(path)
-    return load_rules(
-        text, name=f"stackmask/{path.name}", base=path.parent, start="limited" if limited else "root"
-    )
+    return written_rules(path, f"stackmask/{path.name}", "limited" if limited else "root")

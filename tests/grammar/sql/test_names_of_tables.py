@@ -1,4 +1,4 @@
-"""What follows a table of FROM is worked out once for all its names: masks are those of working it out for each."""
+"""What follows a name is worked out once for all names that are alike: masks are those of working it out for each."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import stackmask as sm
-from stackmask.grammar.sql.scope.sqlite import from_actions
+from stackmask.grammar.sql.scope.shared.state import Query
 
 TABLES = {
     "users": ["id", "name", "age"],
@@ -59,11 +59,49 @@ MORE = (
     b" c.",
     b")",
 )
+# tokens in which what follows depends on the name
+LONG = (
+    b"a ON a.id",
+    b"u WHERE u.",
+    b"x WHERE age",
+    b" x JOIN orders y ON x.id = y.id",
+    b"users x, orders x",
+    b"users x, orders y WHERE y.",
+    b"T1.name, T2.total",
+    b"T1.name, T1.id FROM",
+    b"a.id, a.total FROM orders a",
+    b"a.id, b.total FROM orders a",
+    b"id AS a, id AS b FROM users ORDER BY a",
+    b"age n FROM users q) d WHERE d.n",
+    b"name FROM users",
+    b"name FROM items",
+    b"sku, total FROM items",
+    b"sku, name FROM items",
+    b"name) FROM orders",
+    b"id UNION SELECT id FROM users ORDER BY id",
+    b"x UNION SELECT 1 ORDER BY x",
+    b"1 x ORDER BY x",
+    b"1 AS x) SELECT x FROM c",
+    b"id = id AND total",
+    b".id) FROM users",
+    b".age FROM orders",
+    b"age + 1 FROM users",
+    b"(SELECT o.total FROM orders o WHERE o.id = u.id) FROM users u",
+    b"(age) FROM",
+    b"*, a.* FROM users a",
+    b"a.* FROM users b",
+    b"a.* FROM users a WHERE",
+    b"1 LIMIT",
+    b", 1 ORDER BY 1, 2",
+    b", 1 ORDER BY 1, 7",
+    b"\t\n ",
+    b"\n  F",
+)
 
 
 def masks_along(grammar: sm.Grammar) -> list[np.ndarray]:
     """Return the masks at each byte of the queries, as far as they go, on a compiler of its own."""
-    tokens = [*(bytes([byte]) for byte in range(256)), *WORDS, *MORE, None]
+    tokens = [*(bytes([byte]) for byte in range(256)), *WORDS, *MORE, *LONG, None]
     compiled = sm.Compiler(sm.Vocabulary(tokens, stop_ids=[len(tokens) - 1])).compile(grammar)
     found = []
     for query in QUERIES:
@@ -84,11 +122,11 @@ def test_masks_do_not_depend_on_it(monkeypatch: pytest.MonkeyPatch) -> None:
     once = masks_along(grammar)
     asked = []
 
-    def for_each(query: from_actions.Query) -> from_actions.Query:
+    def for_each(query: Query) -> Query:
         asked.append(query)
         return query
 
-    monkeypatch.setattr(from_actions, "without_name", for_each)
+    monkeypatch.setattr(Query, "__stand_in__", for_each)
     each = masks_along(grammar)
     assert len(asked) > 100
     assert len(once) == len(each) > 300

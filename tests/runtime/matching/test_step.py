@@ -328,3 +328,97 @@ def test_two_tokens_of_two_words_are_more_than_one() -> None:
     ]
     result = sm.step(matchers, [None, None], mask, forced=True)
     assert result.only_tokens == [-1, 97]
+
+
+# -- rows that wait ---------------------------------------------------------------------------------------
+
+NAMES = [f"{a}{b}{c}" for a in "abcdefgh" for b in "ijklmnop" for c in "qrstuvwx"]
+HEAVY = sm.Grammar.from_sql("sqlite", schema={name: ["id", f"{name}_x", "total"] for name in NAMES[:60]})
+BEFORE = b"SELECT t1.total FROM aiq AS t1 WHERE "
+
+
+def sliced(
+    units: int | None, grammar: sm.Grammar = HEAVY, text: bytes = BEFORE
+) -> tuple[sm.Matcher, sm.Matcher]:
+    """Return a matcher at a place that takes much work, and one at a place that takes little, of one compiler."""
+    compiler = sm.Compiler(VOCABULARY, limits=sm.Limits(max_fill_work=units))
+    heavy, light = compiler.compile(grammar).matcher(), compiler.compile(GRAMMARS[1]).matcher()
+    for byte in text:
+        assert heavy.accept_token(byte)
+    return heavy, light
+
+
+def steps_until_ready(matchers: list[Any], mask: Any) -> list[list[int]]:
+    """Return who waited in each step until nobody does."""
+    waited = []
+    while True:
+        result = sm.step(matchers, [None] * len(matchers), mask)
+        assert not result.errors
+        waited.append(result.waiting)
+        if not result.waiting:
+            return waited
+        for number in result.waiting:
+            assert not mask[number].any()
+
+
+def test_a_row_that_needs_more_work_waits_and_comes_with_the_same_bits() -> None:
+    heavy, light = sliced(2_000)
+    mask = sm.allocate_token_bitmask(2, SIZE)
+    result = sm.step([heavy, light], [None, None], mask)
+    assert result.waiting == [0] and not mask[0].any() and result.needed
+    assert allowed(mask[1]) == allowed(one_by_one([light], [None])[2][0])
+    waited = steps_until_ready([heavy, light], mask)
+    assert heavy.compiled.stats()["slices"] == len(waited)
+    alone = sm.allocate_token_bitmask(1, SIZE)
+    sliced(None)[0].fill_next_token_bitmask(alone)
+    assert (mask[0] == alone[0]).all()
+    assert sm.step([heavy], [ord("t")], mask).accepted == [True]
+
+
+def test_who_waits_is_decided_by_work() -> None:
+    found = [steps_until_ready(list(sliced(3_000)), sm.allocate_token_bitmask(2, SIZE)) for _ in range(2)]
+    assert found[0] == found[1] and len(found[0]) > 1
+
+
+def test_one_row_that_waits_goes_on_in_a_step() -> None:
+    heavy, light = sliced(2_000)
+    others = [heavy.compiled.matcher() for _ in range(2)]
+    for other, text in zip(others, (b"SELECT * FROM aiq WHERE ", b"SELECT sum("), strict=True):
+        assert all(map(other.accept_token, text))
+    mask = sm.allocate_token_bitmask(4, SIZE)
+    first = sm.step([heavy, *others, light], [None] * 4, mask)
+    before = heavy.compiled.stats()["slices"]
+    assert before == len(first.waiting) > 1
+    sm.step([heavy, *others, light], [None] * 4, mask)
+    assert heavy.compiled.stats()["slices"] <= before + 1
+    steps_until_ready([heavy, *others, light], mask)
+
+
+def test_a_row_that_waits_is_worked_for_between_steps() -> None:
+    heavy, light = sliced(2_000)
+    mask = sm.allocate_token_bitmask(2, SIZE)
+    assert sm.step([heavy, light], [None, None], mask).waiting == [0]
+    assert not heavy.prepare(1)
+    thread = threading.Thread(target=heavy.prepare)
+    thread.start()
+    while thread.is_alive():
+        assert not sm.step([light], [None], mask[1:]).waiting
+    assert sm.step([heavy, light], [None, None], mask).waiting == []
+    assert heavy.prepare()
+
+
+def test_work_for_a_row_that_waits_is_its_own() -> None:
+    heavy, light = sliced(2_000)
+    mask = sm.allocate_token_bitmask(2, SIZE)
+    left, others = heavy.account.left, light.account.left
+    sm.step([heavy, light], [None, None], mask)
+    assert heavy.account.left < left - 1_500 and light.account.left > others - 1_000
+    heavy.cancel()
+    result = sm.step([heavy, light], [None, None], mask)
+    assert (
+        isinstance(result.errors[0], sm.CancelledError)
+        and result.waiting == []
+        and list(result.errors) == [0]
+    )
+    with pytest.raises(sm.CancelledError):
+        heavy.prepare()

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from math import lcm
 from typing import Final, TypeAlias
 
 from stackmask.grammar import ir
@@ -83,6 +84,10 @@ class DigitAutomaton:
             self.length += 1
         self.beyond = next((terms for _, high, terms in pieces if high is None), frozenset())
         self.used = sorted({i for lattice, out in self.beyond for i in (*out, lattice) if i is not None})
+        self.period = lcm(
+            *[steps[i] for i in self.used]
+        )  # numbers with the same remainder are in the same lattices
+        self.looks: dict[int, list[tuple[int, int, int]]] = {}
         self.starts: list[_Start] = []
         width = self._last_digits()
         if width is None:
@@ -106,8 +111,8 @@ class DigitAutomaton:
             state.digits[0] = self._integer((self._child(whole[0], 0, scale + 1),), None)
             for digit in range(1, 10):
                 finite = tuple(self._child(rest, digit, scale + k) for k, rest in enumerate(whole, start=1))
-                rests = tuple(digit % self.steps[i] for i in self.used) if self.beyond else None
-                state.digits[digit] = self._integer(finite, rests)
+                rest = digit % self.period if self.beyond else None
+                state.digits[digit] = self._integer(finite, rest)
 
         self.starts.append((0, 0, self._add("start", fill)))
 
@@ -232,58 +237,54 @@ class DigitAutomaton:
             self.todo.append((number, fill))
         return number
 
-    def _integer(self, finite: tuple[Residual, ...], rests: tuple[int, ...] | None) -> int:
-        """Return the state before the point: residuals for 0, 1, … more digits, and remainders beyond.
+    def _integer(self, finite: tuple[Residual, ...], rest: int | None) -> int:
+        """Return the state before the point: residuals for 0, 1, … more digits, and the remainder beyond.
 
-        With None for the remainders no longer number is in.
+        With None for the remainder no longer number is in.
         """
-        if rests is not None:
-            while finite and finite[-1] == self._remaining(rests, len(finite) - 1):
+        if rest is not None:
+            while finite and finite[-1] == self._remaining(rest, len(finite) - 1):
                 finite = finite[:-1]  # the bounds matter no more
-        key = (finite, None if rests is None else self._behaviour(rests, len(finite)))
-        return self._add(key, lambda state: self._fill_integer(state, finite, rests))
+        key = (finite, None if rest is None else self._behaviour(rest, len(finite)))
+        return self._add(key, lambda state: self._fill_integer(state, finite, rest))
 
-    def _remaining(self, rests: tuple[int, ...], digits: int) -> Residual:
+    def _remaining(self, rest: int, digits: int) -> Residual:
         """Return the residual beyond all bounds for exactly so many more digits."""
         unit = 10 ** (self.scale + digits)
         least = [NO_MEMBER] * len(self.steps)
-        for i, rest in zip(self.used, rests, strict=True):
+        for i in self.used:
             least[i] = -rest * unit % self.steps[i]
         return self._simplify(((0, 2 * unit, self.beyond),), tuple(least), self.scale + digits)
 
-    def _behaviour(self, rests: tuple[int, ...], missing: int) -> tuple[tuple[int, ...], ...]:
-        """Return what the remainders mean after ``missing`` more digits: equal for prefixes that behave alike."""
-        found = []
-        for i, rest in zip(self.used, rests, strict=True):
-            step = self.steps[i]
-            size = 10 ** (self.scale + missing)
-            after, least = -rest * size, []
-            while True:
-                member = after % step
-                least.append(member if member < size else NO_MEMBER)
-                if size >= step:
-                    break
-                after, size = after * 10, size * 10
-            found.append(tuple(least))
-        return tuple(found)
+    def _behaviour(self, rest: int, missing: int) -> tuple[int, ...]:
+        """Return what the remainder means after ``missing`` more digits: equal for prefixes that behave alike.
 
-    def _fill_integer(
-        self, state: _State, finite: tuple[Residual, ...], rests: tuple[int, ...] | None
-    ) -> None:
+        For each lattice and each count of digits, until they go around it once: its least member, if there is one.
+        """
+        looks = self.looks.get(missing)
+        if looks is None:
+            looks = self.looks[missing] = []
+            for step in [self.steps[i] for i in self.used]:
+                size = 10 ** (self.scale + missing)
+                looks.append((-size % step, step, size))
+                while size < step:
+                    size *= 10
+                    looks.append((-size % step, step, size))
+        return tuple([m if (m := rest * factor % step) < size else NO_MEMBER for factor, step, size in looks])
+
+    def _fill_integer(self, state: _State, finite: tuple[Residual, ...], rest: int | None) -> None:
         scale = self.scale
-        if finite or rests is not None:
-            end = finite[0] if finite else self._remaining(rests or (), 0)
+        if finite or rest is not None:
+            end = finite[0] if finite else self._remaining(rest or 0, 0)
             state.accepting = self._has_zero(end)
             if self.fractions and end[0]:
                 state.point = self._fraction(end, scale, True)
-        if len(finite) > 1 or rests is not None:
+        if len(finite) > 1 or rest is not None:
             for digit in range(10):
                 shorter = tuple(
                     self._child(residual, digit, scale + k) for k, residual in enumerate(finite[1:], start=1)
                 )
-                longer = rests and tuple(
-                    (10 * rest + digit) % self.steps[i] for i, rest in zip(self.used, rests, strict=True)
-                )
+                longer = None if rest is None else (10 * rest + digit) % self.period
                 if longer is not None or any(pieces for pieces, _ in shorter):
                     state.digits[digit] = self._integer(shorter, longer)
 

@@ -8,7 +8,6 @@ from stackmask.grammar.ir import never_forbids, reads_at_most
 from stackmask.grammar.sql.scope.postgres.expression_shapes import BARE, ordinal, plain_column, same_text
 from stackmask.grammar.sql.scope.postgres.grouping import covered, is_ambiguous, with_grouped
 from stackmask.grammar.sql.scope.postgres.lookup import identity, use_column, use_member
-from stackmask.grammar.sql.scope.postgres.names import read_name
 from stackmask.grammar.sql.scope.shared.actions import KEPT, Places, entering
 from stackmask.grammar.sql.scope.shared.state import Query
 from stackmask.grammar.sql.scope.sqlite.clause_actions import in_a_window, in_an_aggregate
@@ -26,22 +25,15 @@ def _logged(query: Query, *entry: str) -> Query:
 @place("COLUMN")
 def take_column(query: Query, text: bytes) -> Query | None:
     """Use a column without a qualifier."""
-    name = read_name(text)
+    name = query.catalog.read(text)
     used = use_column(query, name)
     return None if used is None else _logged(used, "column", name)
-
-
-@place("QUALIFIER")
-@never_forbids
-def take_qualifier(query: Query, text: bytes) -> Query:
-    """Name the table of a column."""
-    return query._replace(qualifier=read_name(text))
 
 
 @place("MEMBER")
 def take_member(query: Query, text: bytes) -> Query | None:
     """Use a column of a table."""
-    name = read_name(text)
+    name = query.catalog.read(text)
     used = use_member(query, name)
     assert query.qualifier is not None
     return None if used is None else _logged(used, "member", query.qualifier, name)._replace(qualifier=None)
@@ -62,7 +54,7 @@ def begin_group(query: Query, _text: bytes) -> Query | None:
 @place("GROUP_LABEL")
 def take_group_label(query: Query, text: bytes) -> Query | None:
     """Group by a selected item, which has this name."""
-    name = read_name(text)
+    name = query.catalog.read(text)
     for n, item in enumerate(query.items):
         if item.name == name:
             query = with_grouped(query, n)
@@ -125,13 +117,6 @@ def begin_chosen(query: Query, _text: bytes) -> Query | None:
     return query._replace(phase="order") if query.distinct and not query.recursive else None
 
 
-@place("CHOSEN_QUALIFIER")
-@never_forbids
-def take_chosen_qualifier(query: Query, text: bytes) -> Query:
-    """Name the table of a selected column."""
-    return query._replace(qualifier=read_name(text))
-
-
 @place("order_item")
 @reads_at_most(KEPT)
 def end_order_item(query: Query, data: bytes) -> Query | None:
@@ -151,34 +136,10 @@ def end_order_item(query: Query, data: bytes) -> Query | None:
 @never_forbids
 def begin_aggregate(query: Query, text: bytes) -> Query:
     """Begin the arguments of an aggregate."""
-    return _logged(in_an_aggregate(query), "call", read_name(text))
+    return _logged(in_an_aggregate(query), "call", query.catalog.read(text))
 
 
 @never_forbids
 def begin_window_call(query: Query, text: bytes) -> Query:
     """Begin a function with a window; there is no other one in it, but aggregates may be."""
-    return _logged(in_a_window(query), "call", read_name(text))
-
-
-@place("FILTER_F")
-@never_forbids
-@reads_at_most(0)
-def begin_filter(query: Query, _text: bytes) -> Query:
-    """Begin the condition of an aggregate."""
-    return query._replace(in_aggregate=query.in_aggregate + 1)
-
-
-@place("filter_body")
-@never_forbids
-@reads_at_most(0)
-def end_aggregate(query: Query, _text: bytes) -> Query:
-    """End the arguments, or the condition, of an aggregate."""
-    return query._replace(in_aggregate=query.in_aggregate - 1)
-
-
-@place("window_body")
-@never_forbids
-@reads_at_most(0)
-def end_window(query: Query, _text: bytes) -> Query:
-    """End a function with its window."""
-    return query._replace(in_window=query.in_window - 1)
+    return _logged(in_a_window(query), "call", query.catalog.read(text))

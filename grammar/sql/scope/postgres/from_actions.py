@@ -6,14 +6,12 @@ from typing import Final
 
 from stackmask.grammar.ir import never_forbids, reads_at_most
 from stackmask.grammar.sql.scope.postgres.lookup import identity, leave_needs
-from stackmask.grammar.sql.scope.postgres.names import read_name
 from stackmask.grammar.sql.scope.postgres.tables import natural_tables
 from stackmask.grammar.sql.scope.shared.actions import Action, Places, entering
 from stackmask.grammar.sql.scope.shared.relations import Relation
 from stackmask.grammar.sql.scope.shared.star_width import star_room
 from stackmask.grammar.sql.scope.shared.state import Item, Join, Needs, Query, Source
-from stackmask.grammar.sql.scope.shared.tables import own_cte
-from stackmask.grammar.sql.scope.sqlite.from_actions import end_joined
+from stackmask.grammar.sql.scope.sqlite.from_actions import end_joined, joined
 
 PLACES: Final[Places] = {}
 place = entering(PLACES)
@@ -60,47 +58,19 @@ def check_natural(query: Query, _text: bytes) -> Query | None:
     return query if natural_tables(joined) else None
 
 
-@place("TABLE")
-def take_table(query: Query, text: bytes) -> Query | None:
-    """Read from a table or a CTE."""
-    name = read_name(text)
-    relation = own_cte(query)
-    recursive = relation is not None and relation.name == name
-    if relation is None or not recursive:
-        relation = query.visible_relations().get(name)
-    if relation is None:
-        return None
-    return _joined(query._replace(recursive=query.recursive or recursive), name, relation)
-
-
-def _joined(query: Query, name: str, relation: Relation) -> Query:
-    merged = relation.names & frozenset(query.counts()) if query.join.link == "natural" else frozenset[str]()
-    sources = (*query.sources, Source(name, relation, False, merged))
-    return query._replace(
-        sources=sources, reading=query.reading._replace(done=query.reading.done or relation.reads)
-    )
-
-
-@place("SCHEMA_NAME")
-@never_forbids
-def take_schema(query: Query, text: bytes) -> Query:
-    """Name the schema of a table."""
-    return query._replace(qualifier=read_name(text))
-
-
 @place("SCHEMA_TABLE")
 def take_schema_table(query: Query, text: bytes) -> Query | None:
     """Read from a table of a schema."""
     assert query.qualifier is not None
-    name = read_name(text)
+    name = query.catalog.read(text)
     relation = query.catalog.schemas[query.qualifier].get(name)
-    return None if relation is None else _joined(query._replace(qualifier=None), name, relation)
+    return None if relation is None else joined(query._replace(qualifier=None), name, relation)
 
 
 @place("ALIAS", "FREE_ALIAS")
 def take_alias(query: Query, text: bytes) -> Query | None:
     """Name the last table; the name must not be taken, and the table must have what was needed of that name."""
-    alias = read_name(text)
+    alias = query.catalog.read(text)
     last = query.sources[-1]
     if any(source.alias == alias for source in query.sources[:-1]):
         return None
@@ -116,16 +86,6 @@ def take_alias(query: Query, text: bytes) -> Query | None:
     return query._replace(sources=(*query.sources[:-1], named))
 
 
-@place("more_source", "more_piece")
-@reads_at_most(0)
-def end_source(query: Query, _text: bytes) -> Query | None:
-    """End a table that another one follows."""
-    ended = end_joined(query)
-    if ended is None or star_room(ended) == 0:
-        return None
-    return ended._replace(join=ended.join._replace(side=""))
-
-
 @place("last_source", "last_piece")
 @reads_at_most(0)
 def end_from(query: Query, _text: bytes) -> Query | None:
@@ -134,7 +94,7 @@ def end_from(query: Query, _text: bytes) -> Query | None:
     ended = (
         None
         if ended is None or star_room(ended) or ended.reading.lacks()
-        else leave_needs(ended._replace(phase="where", join=ended.join._replace(side=""), log=()))
+        else leave_needs(ended._replace(phase="where", log=()))
     )
     if ended is None:
         return None
@@ -170,13 +130,6 @@ def _resolved(query: Query) -> list[Item]:
                 use = ("" if merged else source.alias, name or "")
                 found.append(Item(name, column=use, loose=frozenset({use})))
     return found
-
-
-@place("USING_COLUMN")
-@never_forbids
-def take_using(query: Query, text: bytes) -> Query:
-    """Join by a column."""
-    return query._replace(join=query.join._replace(using=(*query.join.using, read_name(text))))
 
 
 def begin_table_call(columns: tuple[str, ...]) -> Action:

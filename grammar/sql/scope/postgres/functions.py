@@ -22,14 +22,13 @@ from stackmask.grammar.sql.calls.functions import Arity, Functions
 from stackmask.grammar.sql.scope.postgres.clause_actions import (
     begin_aggregate,
     begin_window_call,
-    end_aggregate,
 )
 from stackmask.grammar.sql.scope.postgres.from_actions import begin_table_call
 from stackmask.grammar.sql.scope.postgres.tables import may_call
 from stackmask.grammar.sql.scope.shared.actions import Action
 from stackmask.grammar.sql.scope.shared.names import caseless
 from stackmask.grammar.sql.scope.shared.state import Query
-from stackmask.grammar.sql.scope.sqlite.clause_actions import may_aggregate, may_window
+from stackmask.grammar.sql.scope.sqlite.clause_actions import end_aggregate, may_aggregate, may_window
 
 Names = tuple[str, ...]
 _OPEN: Final = sign("(")

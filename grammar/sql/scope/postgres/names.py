@@ -10,9 +10,7 @@ from typing import Final
 from stackmask.grammar.ir import Choice, Complement, Expr, Intersection, Literal, RuleRef, RuleSet
 from stackmask.grammar.sql.calls.functions import names_pattern
 from stackmask.grammar.sql.scope.shared.names import KEPT_SETS, LONG, SHORT, Keywords, caseless, written_out
-from stackmask.grammar.sql.scope.shared.relations import fold
 
-MAX_NAME: Final = 63  # bytes; PostgreSQL cuts longer names off
 WORD: Final = re.compile(r"[a-z_\x80-\U0010FFFF][a-z0-9_$\x80-\U0010FFFF]*")
 
 
@@ -48,14 +46,6 @@ class PostgresWords:
             Intersection((SHORT, Complement(qualifier))),
             *(Intersection((LONG, Complement(Choice((words, new))))) for words in (column, qualifier, label)),
         )
-
-
-def read_name(text: bytes) -> str:
-    """Return the name that a text spells, as the catalogue has it."""
-    spelled = text.decode()
-    name = spelled[1:-1].replace('""', '"') if spelled[:1] == '"' else fold(spelled)
-    data = name.encode()
-    return name if len(data) <= MAX_NAME else data[:MAX_NAME].decode("utf-8", "ignore")
 
 
 @lru_cache(maxsize=KEPT_SETS)

@@ -8,38 +8,16 @@ from typing import Final
 from stackmask.grammar.ir import never_forbids, reads_at_most
 from stackmask.grammar.sql.scope.postgres.expression_shapes import figure, plain_column, same_text
 from stackmask.grammar.sql.scope.postgres.grouping import covered
-from stackmask.grammar.sql.scope.postgres.names import read_name
 from stackmask.grammar.sql.scope.shared.actions import KEPT, Places, entering
-from stackmask.grammar.sql.scope.shared.relations import Relation
-from stackmask.grammar.sql.scope.shared.star_width import list_fits, star_room
-from stackmask.grammar.sql.scope.shared.state import (
-    MAX_DEPTH,
-    Definition,
-    Item,
-    Query,
-    Reading,
-    Source,
-    Target,
-    cte_shadow,
-)
+from stackmask.grammar.sql.scope.shared.star_width import list_fits
+from stackmask.grammar.sql.scope.shared.state import MAX_DEPTH, Item, Query, Reading, Target
 from stackmask.grammar.sql.scope.shared.tables import must_read_next
+from stackmask.grammar.sql.scope.sqlite.query_actions import inner
 
 PLACES: Final[Places] = {}
 place = entering(PLACES)
 AS: Final = re.compile(r"\s*\bas\s*$", re.IGNORECASE)
 MAX_COLUMNS: Final = 1600  # of a select list; PostgreSQL has no more
-
-
-def _inner(query: Query, kind: str, expect: int | None = None) -> Query:
-    up = query._replace(log=None)
-    return Query(query.catalog, up, kind, query.depth + 1, expect=expect, ctes=query.ctes)
-
-
-@place("QUERY_OPEN")
-@reads_at_most(0)
-def open_query(query: Query, _text: bytes) -> Query | None:
-    """Begin a query that gives one column."""
-    return _inner(query, "scalar", 1) if query.depth <= MAX_DEPTH else None
 
 
 @place("OPERAND_OPEN")
@@ -49,17 +27,9 @@ def open_operand(query: Query, _text: bytes) -> Query | None:
     if query.depth > MAX_DEPTH - query.reading.owes:
         return None
     part = query.new_part()._replace(with_recursive=query.with_recursive, parts=query.parts + 1)
-    return _inner(part, "operand", query.expect)._replace(
+    return inner(part, "operand", query.expect)._replace(
         banned=query.banned, reading=Reading(query.reading.owes)
     )
-
-
-@place("EXISTS_OPEN")
-@never_forbids
-@reads_at_most(0)
-def open_exists(query: Query, _text: bytes) -> Query:
-    """Begin a query of which only matters whether it gives a row."""
-    return _inner(query, "exists")
 
 
 @place("LATERAL_L")
@@ -73,78 +43,12 @@ def check_lateral(query: Query, _text: bytes) -> Query | None:
     return query._replace(phase="lateral")
 
 
-@place("DERIVED_OPEN")
-@reads_at_most(0)
-def open_derived(query: Query, _text: bytes) -> Query | None:
-    """Begin a query in FROM; it must not have columns with names that are needed once and are there."""
-    owes = must_read_next(query)
-    if query.join.link == "natural" or query.depth > MAX_DEPTH - owes:
-        return None
-    counts = query.counts()
-    banned = frozenset(name for name in query.needs.columns if counts[name])
-    if query.has_star():
-        banned |= query.banned
-    kind = "lateral" if query.phase == "lateral" else "derived"
-    return _inner(query, kind, star_room(query))._replace(banned=banned, reading=Reading(owes))
-
-
 @place("WITH_RECURSIVE")
 @never_forbids
 @reads_at_most(0)
 def begin_recursive(query: Query, _text: bytes) -> Query:
     """Let tables of WITH read themselves."""
     return query._replace(with_recursive=True)
-
-
-@place("CTE_NAME")
-def name_cte(query: Query, text: bytes) -> Query | None:
-    """Name a CTE; it must not hide anything."""
-    name = read_name(text)
-    if name in query.visible_relations() or name in cte_shadow(query):
-        return None
-    return query._replace(defined=Definition(name))
-
-
-@place("CTE_COLUMN")
-def name_cte_column(query: Query, text: bytes) -> Query | None:
-    """Name a column of a CTE."""
-    name = read_name(text)
-    known = query.defined.columns
-    if name in known:
-        return None
-    return query._replace(defined=query.defined._replace(columns=(*known, name)))
-
-
-@place("CTE_OPEN")
-@never_forbids
-@reads_at_most(0)
-def open_cte(query: Query, _text: bytes) -> Query:
-    """Begin the query of a CTE."""
-    return _inner(query, "cte", len(query.defined.columns) or None)
-
-
-@place("CLOSE")
-@reads_at_most(0)
-def close_query(query: Query, _text: bytes) -> Query | None:
-    """End a query, and hand its columns to the one around."""
-    up = query.up
-    if up is None:
-        return None
-    head = query.head if query.head is not None else query.items
-    if query.kind == "cte":
-        assert up.defined.name is not None
-        names = up.defined.columns or [item.name for item in head]
-        relation = Relation.of_columns(up.defined.name, names, query.reading.done)
-        return up._replace(ctes=(*up.ctes, relation), defined=Definition())
-    if query.reading.done:
-        up = up._replace(reading=up.reading._replace(done=True))
-    if query.kind in ("derived", "lateral"):
-        relation = Relation.of_columns("", [item.name for item in head])
-        return up._replace(sources=(*up.sources, Source("", relation)), phase="from")
-    if query.kind == "operand":
-        items = tuple(Item(item.name, maybe=item.maybe) for item in head)
-        return up._replace(items=items, expect=len(items))
-    return up
 
 
 # -- parts of a set operation
@@ -190,13 +94,6 @@ def begin_distinct(query: Query, _text: bytes) -> Query:
 
 
 # -- the select list
-
-
-@place("LABEL", "FREE_LABEL")
-@never_forbids
-def take_label(query: Query, text: bytes) -> Query:
-    """Name a selected column."""
-    return query._replace(target=query.target._replace(label=read_name(text)))
 
 
 def _end_target(query: Query, data: bytes, phase: str) -> Query | None:

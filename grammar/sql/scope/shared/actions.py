@@ -8,7 +8,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Hashable
+from functools import lru_cache
 from typing import Any, Final, TypeAlias
+
+from stackmask.grammar.ir import Undecided, tells_apart
+from stackmask.grammar.sql.scope.shared.relations import QUOTES, fold
 
 Action: TypeAlias = Callable[[Any, bytes], Hashable | None]  # of a Query, and to one
 Places: TypeAlias = dict[str, Action]
@@ -17,6 +21,32 @@ KEPT: Final = (
 )
 # what is left of an expression that is a name, which has had an action of its own
 NAMED: Final = re.compile(r"[(\s]*\.?[)\s]*(?:collate\s*\w+[)\s]*)*(?:as\s*)?", re.IGNORECASE)
+# the beginnings of that
+TO_BE_NAMED: Final = re.compile(
+    r"[(\s]*\.?[)\s]*(?:collate\s*\w+[)\s]*)*(?:as?\s*|c(?:o(?:l(?:l(?:a(?:te?)?)?)?)?)?|collate\s*\w*)?",
+    re.IGNORECASE,
+)
+
+
+@lru_cache(maxsize=4096)
+def _beginnings(names: frozenset[str]) -> frozenset[str]:
+    return frozenset(name[:size] for name in names for size in range(len(name) + 1))
+
+
+def tells_names_apart(names: Callable[[Any], frozenset[str] | None]) -> Callable[[Action], Action]:
+    """Mark an action to which all names are one that ``names`` of the query does not hold; none are if it is None."""
+
+    def test(query: Any, begun: bytes) -> bool:
+        text = fold(begun.decode("utf-8", "ignore"))
+        if text[:1] in QUOTES:
+            text = text[1:].partition(QUOTES[text[0]])[0]
+        try:
+            apart = names(query)
+        except Undecided:
+            return True
+        return apart is None or text in _beginnings(apart)
+
+    return tells_apart(test)
 
 
 def entering(places: Places) -> Callable[..., Callable[[Action], Action]]:

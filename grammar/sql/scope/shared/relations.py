@@ -11,6 +11,7 @@ from stackmask.grammar.sql.schema.schema import Schema, Table
 
 _UPPER: Final = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 _FOLD: Final = {ord(upper): ord(upper.lower()) for upper in _UPPER}
+MAX_NAME: Final = 63  # bytes; PostgreSQL cuts longer names off
 QUOTES: Final = {'"': '"', "`": "`", "[": "]", "'": "'"}
 
 
@@ -19,12 +20,21 @@ def fold(name: str) -> str:
     return name.translate(_FOLD)
 
 
-def read_name(text: str) -> str:
-    """Return the folded name that a text spells, in quotes or without."""
+def read_name(data: bytes) -> str:
+    """Return the folded name that a text of SQLite spells, in quotes or without."""
+    text = data.decode()
     if text[:1] in QUOTES:
         end = QUOTES[text[0]]
         return fold(text[1:-1].replace(end + end, end))
     return fold(text)
+
+
+def read_postgres_name(data: bytes) -> str:
+    """Return the name that a text of PostgreSQL spells, as the catalogue has it."""
+    text = data.decode()
+    name = text[1:-1].replace('""', '"') if text[:1] == '"' else fold(text)
+    data = name.encode()
+    return name if len(data) <= MAX_NAME else data[:MAX_NAME].decode("utf-8", "ignore")
 
 
 class Relation:
@@ -126,6 +136,9 @@ class Catalog:
     ) -> None:
         self.new_names = new_names
         self.dialect = dialect
+        is_postgres = dialect == "postgres"
+        self.read: Callable[[bytes], str] = read_postgres_name if is_postgres else read_name
+        self.result = Relation.of_columns if is_postgres else Relation.of_query
         self.is_keyword: Callable[[str], bool] = _never
         self.relations = {relation.name: relation for relation in relations}
         self.schemas = {name: dict(tables) for name, tables in (schemas or {}).items()}

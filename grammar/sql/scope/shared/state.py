@@ -12,11 +12,11 @@ a query whose needs the tables at hand do not meet can still be completed: what 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Hashable, Iterator
+from collections.abc import Callable, Hashable, Iterator
 from functools import lru_cache
-from typing import Any, Final, NamedTuple, TypeAlias
+from typing import Any, Final, NamedTuple, TypeAlias, TypeVar
 
-from stackmask.grammar.ir import Owed
+from stackmask.grammar.ir import Owed, Undecided
 from stackmask.grammar.sql.scope.shared.owed import owed
 from stackmask.grammar.sql.scope.shared.relations import Catalog, Relation
 
@@ -24,6 +24,23 @@ MAX_DEPTH: Final = (
     8  # queries within queries; SQLite's parser has a stack of 100 entries, and a query takes several
 )
 NOTHING_NEEDED: Final[frozenset[str]] = frozenset()
+# in stand-ins: any name of which nothing has been said. No name is written like this
+ANY: Final = "\0"
+_Found = TypeVar("_Found")
+
+
+def of_last(function: Callable[[Query], _Found]) -> Callable[[Query], _Found]:
+    """Return the function, whose last answer is remembered: a mask asks of one query about hundreds of names."""
+    last: tuple[Query, _Found] | None = None
+
+    def ask(query: Query) -> _Found:
+        nonlocal last
+        known = last
+        if known is None or known[0] is not query:
+            known = last = query, function(query)
+        return known[1]
+
+    return ask
 
 
 class Source(NamedTuple):
@@ -76,6 +93,8 @@ class Needs(NamedTuple):
     def with_table(self, alias: str, columns: frozenset[str], own: bool) -> Needs:
         """Return the needs with columns of one table."""
         tables = dict(self.qualified)
+        if alias == ANY in tables:
+            raise Undecided
         tables[alias] = tables.get(alias, frozenset()) | columns
         return self._replace(
             qualified=tuple(sorted(tables.items())),
@@ -83,11 +102,20 @@ class Needs(NamedTuple):
         )
 
     def of_table(self, alias: str) -> frozenset[str] | None:
-        """Return the columns needed of a table that FROM has not named yet."""
+        """Return the columns needed of a table that FROM has not named yet. Raises: Undecided."""
         for name, columns in self.qualified:
+            if name == ANY or (name == alias and ANY in columns):
+                raise Undecided
             if name == alias:
                 return columns
         return None
+
+    def decide(self) -> None:
+        """Raise Undecided if something is needed by a name that is not known."""
+        if ANY in self.columns | self.strings or any(
+            name == ANY or ANY in columns for name, columns in self.qualified
+        ):
+            raise Undecided
 
 
 class Definition(NamedTuple):
@@ -173,6 +201,7 @@ class _Fields(NamedTuple):
     comma: int = 0  # the first table after the last comma
     log: tuple[tuple[str, ...], ...] | None = ()  # the names of the expression; None with a query in it
     calling: tuple[str, ...] | None = None  # the columns of a function in FROM
+    stands_in: bool = False  # ANY may be among the names
 
 
 class Query(_Fields):
@@ -205,7 +234,18 @@ class Query(_Fields):
             banned=self.banned,
             expect=self.expect,
             reading=self.reading._replace(done=self.reading.done and not self.reading.owes),
+            stands_in=self.stands_in,
         )
+
+    def __stand_in__(self) -> Query:
+        """Return the query in which names are one of which nothing has been said: see :data:`ANY`."""
+        return self if self.catalog.dialect == "postgres" else self._replace(stands_in=True)
+
+    def names_of(self, items: tuple[Item, ...]) -> list[str | None]:
+        """Return the names of selected columns. Raises: Undecided."""
+        if self.stands_in and any(item.name == ANY or ANY in (item.column or ()) for item in items):
+            raise Undecided
+        return [item.name for item in items]
 
     def counts(self) -> Counter[str]:
         """Return how many tables of FROM have each name; columns made one count once."""
@@ -216,11 +256,23 @@ class Query(_Fields):
         return usable_of(self.sources)
 
     def source(self, alias: str) -> Source | None:
-        """Return the table of FROM with this name."""
+        """Return the table of FROM with this name. Raises: Undecided."""
+        found = self.known_source(alias)
+        if found is None or alias == ANY:
+            self.decide_names()
+        return found
+
+    def known_source(self, alias: str) -> Source | None:
+        """Return the table of FROM with this name, of which something was said before FROM."""
         for source in self.sources:
             if source.alias == alias:
                 return source
         return None
+
+    def decide_names(self) -> None:
+        """Raise Undecided if a table of FROM has a name that is not known."""
+        if self.stands_in and any(source.alias == ANY for source in self.sources):
+            raise Undecided
 
     def visible_relations(self) -> dict[str, Relation]:
         """Return what FROM may name: tables and CTEs, which hide tables."""

@@ -13,8 +13,7 @@ def own_cte(query: Query) -> Relation | None:
     if not query.may_recurse or query.recursive or query.aggregates or query.windows or up is None:
         return None
     assert up.defined.name is not None and query.head is not None
-    of = Relation.of_columns if query.catalog.dialect == "postgres" else Relation.of_query
-    return of(up.defined.name, up.defined.columns or [item.name for item in query.head])
+    return query.catalog.result(up.defined.name, up.defined.columns or [item.name for item in query.head])
 
 
 def listed_relations(scope: Query) -> dict[str, Relation]:
@@ -36,6 +35,8 @@ def readable(query: Query) -> frozenset[str]:
 
     One that would make a needed name ambiguous is left out, but where USING or NATURAL can make the columns one.
     """
+    query.needs.decide()
+    query.names_of(query.items)
     counts = query.counts()
     once = frozenset(name for name in query.needs.columns | query.needs.strings if counts[name])
     usable = query.usable()
@@ -95,6 +96,7 @@ def is_named(query: Query) -> bool:
     last = query.sources[-1]
     if last.named or not last.alias:
         return True
+    query.decide_names()
     needed = query.needs.of_table(last.alias)
     return all(source.alias != last.alias for source in query.sources[:-1]) and (
         needed is None or needed <= last.relation.usable_names

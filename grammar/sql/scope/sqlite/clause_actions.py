@@ -5,11 +5,17 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from stackmask.grammar.ir import never_forbids, reads_at_most
-from stackmask.grammar.sql.scope.shared.actions import KEPT, Places, entering
-from stackmask.grammar.sql.scope.shared.relations import read_name
+from stackmask.grammar.ir import never_forbids, reads_at_most, tells_apart
+from stackmask.grammar.sql.scope.shared.actions import KEPT, Places, entering, tells_names_apart
 from stackmask.grammar.sql.scope.shared.state import Grouping, Query
-from stackmask.grammar.sql.scope.sqlite.lookup import use_column, use_member, use_text
+from stackmask.grammar.sql.scope.sqlite.lookup import (
+    said_columns,
+    said_members,
+    said_tables,
+    use_column,
+    use_member,
+    use_text,
+)
 
 PLACES: Final[Places] = {}
 place = entering(PLACES)
@@ -21,38 +27,42 @@ LONG_INTEGER: Final = re.compile(r"[(\s+-]*[0-9]*[)\s]*")
 
 
 @place("COLUMN")
+@tells_names_apart(said_columns)
 def take_column(query: Query, text: bytes) -> Query | None:
     """Use a column without a qualifier."""
-    name = read_name(text.decode())
-    used = use_column(query, name)
-    return None if used is None else used._replace(target=used.target._replace(column=name, column_of=None))
+    name = query.catalog.read(text)
+    return _named_last(use_column(query, name), name, None)
 
 
 @place("QUALIFIER")
 @never_forbids
+@tells_names_apart(said_tables)
 def take_qualifier(query: Query, text: bytes) -> Query:
     """Name the table of a column."""
-    return query._replace(qualifier=read_name(text.decode()))
+    return query._replace(qualifier=query.catalog.read(text))
 
 
 @place("MEMBER")
+@tells_names_apart(said_members)
 def take_member(query: Query, text: bytes) -> Query | None:
     """Use a column of a table."""
-    name = read_name(text.decode())
+    name = query.catalog.read(text)
     used = use_member(query, name)
-    if used is None:
-        return None
-    target = used.target._replace(column=name, column_of=query.qualifier)
-    return used._replace(target=target, qualifier=None)
+    return None if used is None else _named_last(used._replace(qualifier=None), name, query.qualifier)
 
 
 @place("TEXT")
 def take_text(query: Query, text: bytes) -> Query | None:
     """Use a text in double quotes, which must not be a name."""
-    name = read_name(text.decode())
-    used = use_text(query, name)
-    # of a selected text it is the name all the same
-    return None if used is None else used._replace(target=used.target._replace(column=name, column_of=None))
+    name = query.catalog.read(text)
+    return _named_last(use_text(query, name), name, None)  # of a selected text it is the name all the same
+
+
+def _named_last(query: Query | None, name: str, table: str | None) -> Query | None:
+    """Return the query with the last name of what may be a column of its result; elsewhere it makes no difference."""
+    if query is None or query.phase not in ("list", "bare", "values"):
+        return query
+    return query._replace(target=query.target._replace(column=name, column_of=table))
 
 
 # -- behind FROM
@@ -78,6 +88,7 @@ def begin_having(query: Query, _text: bytes) -> Query:
 @reads_at_most(0)
 def begin_order(query: Query, _text: bytes) -> Query:
     """Begin ORDER BY of a query that is no set operation."""
+    query.names_of(query.items)
     return query._replace(phase="order")
 
 
@@ -91,8 +102,13 @@ def _ordinal(query: Query, text: bytes) -> int | None:
     return -1 if "-" in spelled else int(found[1])
 
 
+def _may_be_ordinal(_query: Query, begun: bytes) -> bool:
+    return LONG_INTEGER.fullmatch(begun.decode("utf-8", "replace")) is not None
+
+
 @place("group_item")
 @reads_at_most(KEPT)
+@tells_apart(_may_be_ordinal)
 def end_group_item(query: Query, text: bytes) -> Query | None:
     """End an expression of GROUP BY; a number is that of a selected column, which must compute no aggregate."""
     n = _ordinal(query, text)
@@ -105,6 +121,7 @@ def end_group_item(query: Query, text: bytes) -> Query | None:
 
 @place("order_item")
 @reads_at_most(KEPT)
+@tells_apart(_may_be_ordinal)
 def end_order_item(query: Query, text: bytes) -> Query | None:
     """End an expression of ORDER BY; a number is that of a selected column."""
     n = _ordinal(query, text)

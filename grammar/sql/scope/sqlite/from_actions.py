@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
 from typing import Final
 
-from stackmask.grammar.ir import never_forbids, reads_at_most
-from stackmask.grammar.sql.scope.shared.actions import Places, entering
-from stackmask.grammar.sql.scope.shared.relations import fold, read_name
+from stackmask.grammar.ir import Undecided, never_forbids, reads_at_most
+from stackmask.grammar.sql.scope.shared.actions import Places, entering, tells_names_apart
+from stackmask.grammar.sql.scope.shared.relations import Relation
 from stackmask.grammar.sql.scope.shared.star_width import star_room
-from stackmask.grammar.sql.scope.shared.state import Item, Needs, Query, Source
+from stackmask.grammar.sql.scope.shared.state import ANY, Item, Needs, Query, Source, of_last
 from stackmask.grammar.sql.scope.shared.tables import common_columns, is_named, must_use, own_cte, readable
 from stackmask.grammar.sql.scope.sqlite.lookup import leave_needs
 
@@ -51,59 +50,53 @@ def link_natural(query: Query, _text: bytes) -> Query:
 @place("TABLE")
 def take_table(query: Query, text: bytes) -> Query | None:
     """Read from a table."""
-    name = read_name(text.decode())
+    name = query.catalog.read(text)
     relation = own_cte(query)
     recursive = relation is not None and relation.name == name
     if relation is None or not recursive:
         relation = query.visible_relations().get(name)
     if relation is None:
         return None
-    merged: frozenset[str] = frozenset()
-    if query.join.link == "natural":
-        merged = relation.names & frozenset(query.counts())
+    return joined(query._replace(recursive=query.recursive or recursive), name, relation)
+
+
+def joined(query: Query, name: str, relation: Relation) -> Query:
+    """Return the query with a table more in FROM."""
+    merged = relation.names & frozenset(query.counts()) if query.join.link == "natural" else frozenset[str]()
     return query._replace(
         sources=(*query.sources, Source(name, relation, False, merged)),
         reading=query.reading._replace(done=query.reading.done or relation.reads),
-        recursive=query.recursive or recursive,
     )
 
 
+@of_last
+def said_aliases(query: Query) -> frozenset[str]:
+    """Return the names for the last table that are taken, or of which something was said."""
+    names = {source.alias for source in query.sources[:-1]}
+    names.update(name for name, _ in query.needs.qualified)
+    return frozenset(names.union(item.column[0] for item in query.items if item.column is not None))
+
+
 @place("ALIAS", "FREE_ALIAS")
+@tells_names_apart(said_aliases)
 def take_alias(query: Query, text: bytes) -> Query | None:
     """Name the last table; the name must not be taken, and the table must have what was needed of that name."""
-    alias = fold(text.decode())
+    alias = query.catalog.read(text)
     *others, last = query.sources
     for source in others:
+        if source.alias == ANY:
+            raise Undecided
         if source.alias == alias:
             return None
     needed = query.needs.of_table(alias)
     if needed is not None and not needed <= last.relation.usable_names:
         return None
-    return with_name(query, alias)
-
-
-def with_name(query: Query, alias: str) -> Query:
-    """Return the query with a name for the last table."""
-    *others, last = query.sources
     return query._replace(sources=(*others, Source(alias, last.relation, True, last.merged)))
 
 
-def without_name(query: Query) -> Query:
-    """Return the query with "" as the name of the last table, if nothing so far was said of its name or of "".
-
-    A mask asks what follows a table for hundreds of names that a token begins, and it is the same for nearly all of them.
-    What is said of a name, also by a star of its own, is among the needs.
-    """
-    last = query.sources[-1]
-    of_table = query.needs.of_table
-    if not last.named or of_table(last.alias) is not None or of_table("") is not None:  # mutant: said-of-name
-        return query
-    return with_name(query, "")
-
-
-@lru_cache(maxsize=64)  # asked by two actions each time, and for many names of one table
+@of_last
 def end_joined(query: Query) -> Query | None:
-    """Check the last table, with its name and condition. What it does with the name is a condition of ``without_name``."""
+    """Check the last table, with its name and condition."""
     last = query.sources[-1]
     if not is_named(query):
         return None
@@ -115,8 +108,7 @@ def end_joined(query: Query) -> Query | None:
     ended = query._replace(
         phase="from",
         sources=(*query.sources[:-1], last),
-        join=query.join._replace(link="", using=()),
-        target=query.target._replace(column=None, column_of=None),
+        join=query.join._replace(link="", using=(), side=""),
         qualifier=None,
     )
     counts = ended.counts()
@@ -129,25 +121,14 @@ def end_joined(query: Query) -> Query | None:
 @reads_at_most(0)
 def end_source(query: Query, _text: bytes) -> Query | None:
     """End a table that another one follows."""
-    nameless = without_name(query)
-    ended = end_joined(nameless)
-    if ended is None or star_room(ended) == 0:
-        return None
-    return ended if nameless is query else with_name(ended, query.sources[-1].alias)
+    ended = end_joined(query)
+    return None if ended is None or star_room(ended) == 0 else ended
 
 
 @place("last_source", "last_piece")
 @reads_at_most(0)
 def end_from(query: Query, _text: bytes) -> Query | None:
     """End FROM: every need is met."""
-    nameless = without_name(query)
-    ended = _after_from(nameless)
-    return ended if ended is None or nameless is query else with_name(ended, query.sources[-1].alias)
-
-
-@lru_cache(maxsize=64)  # for many names of one table
-def _after_from(query: Query) -> Query | None:
-    """Return the query after FROM; None if it may not end yet. What it does with a name is a condition of ``without_name``."""
     ended = end_joined(query)
     if ended is None or star_room(ended) or ended.reading.lacks():
         return None
@@ -195,7 +176,7 @@ def begin_using(query: Query, _text: bytes) -> Query:
 @never_forbids
 def take_using(query: Query, text: bytes) -> Query:
     """Join by a column."""
-    return query._replace(join=query.join._replace(using=(*query.join.using, read_name(text.decode()))))
+    return query._replace(join=query.join._replace(using=(*query.join.using, query.catalog.read(text))))
 
 
 @place("USING_COMMA")

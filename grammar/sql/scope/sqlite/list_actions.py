@@ -4,9 +4,15 @@ from __future__ import annotations
 
 from typing import Final
 
-from stackmask.grammar.ir import never_forbids, reads_at_most
-from stackmask.grammar.sql.scope.shared.actions import KEPT, NAMED, Places, entering
-from stackmask.grammar.sql.scope.shared.relations import read_name
+from stackmask.grammar.ir import never_forbids, reads_at_most, tells_apart
+from stackmask.grammar.sql.scope.shared.actions import (
+    KEPT,
+    NAMED,
+    TO_BE_NAMED,
+    Places,
+    entering,
+    tells_names_apart,
+)
 from stackmask.grammar.sql.scope.shared.star_width import list_fits, star_fits
 from stackmask.grammar.sql.scope.shared.state import Item, Query, Target
 
@@ -36,9 +42,10 @@ def take_star_of(query: Query, _text: bytes) -> Query | None:
 
 @place("LABEL", "FREE_LABEL")
 @never_forbids
+@tells_names_apart(lambda query: query.banned)
 def take_label(query: Query, text: bytes) -> Query:
     """Name a selected column."""
-    return query._replace(target=query.target._replace(label=read_name(text.decode())))
+    return query._replace(target=query.target._replace(label=query.catalog.read(text)))
 
 
 def _end_target(query: Query, text: bytes) -> Query | None:
@@ -58,8 +65,14 @@ def _end_target(query: Query, text: bytes) -> Query | None:
     return query._replace(items=(*query.items, item), target=Target())
 
 
+def _may_be_named(query: Query, begun: bytes) -> bool:
+    """Tell whether the beginning of a text may be that of a name by itself; any text may matter where names are banned."""
+    return bool(query.banned) or TO_BE_NAMED.fullmatch(begun.decode("utf-8", "replace")) is not None
+
+
 @place("more_target")
 @reads_at_most(KEPT)
+@tells_apart(_may_be_named)
 def end_target(query: Query, text: bytes) -> Query | None:
     """End a selected column that another one follows."""
     if query.expect is not None and len(query.items) + 1 >= query.expect:
@@ -69,6 +82,7 @@ def end_target(query: Query, text: bytes) -> Query | None:
 
 @place("last_target")
 @reads_at_most(KEPT)
+@tells_apart(_may_be_named)
 def end_targets(query: Query, text: bytes) -> Query | None:
     """End the select list; FROM comes."""
     if not list_fits(query):
@@ -79,6 +93,7 @@ def end_targets(query: Query, text: bytes) -> Query | None:
 
 @place("bare_target")
 @reads_at_most(KEPT)
+@tells_apart(_may_be_named)
 def end_bare(query: Query, text: bytes) -> Query | None:
     """End a select list without FROM."""
     if query.phase != "bare" or query.reading.lacks():

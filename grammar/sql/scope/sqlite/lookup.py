@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Final
 
+from stackmask.grammar.ir import Undecided
 from stackmask.grammar.sql.scope.shared.relations import Relation
-from stackmask.grammar.sql.scope.shared.state import Query, replace_at, scopes
+from stackmask.grammar.sql.scope.shared.state import ANY, Query, of_last, replace_at, scopes
 from stackmask.grammar.sql.scope.shared.tables import listed_relations, own_cte
 
 CLOSED: Final = frozenset({"where", "group", "having", "order"})
@@ -62,14 +63,16 @@ def use_column(query: Query, name: str, start: int = 0) -> Query | None:
     for depth, scope in scopes(query):
         if depth < start:
             continue
+        if name == ANY and depth:
+            raise Undecided
         if scope.phase == "list":
-            if scope.catalog.new_names or name in listed_columns(scope):
+            if scope.catalog.new_names or name == ANY or name in listed_columns(scope):
                 needs = scope.needs.with_column(name, own=depth == 0 and bool(query.in_aggregate))
                 return replace_at(query, depth, scope._replace(needs=needs))
         elif scope.phase in WITH_TABLES:
-            n = scope.counts()[name]
+            n = 1 if name == ANY else scope.counts()[name]
             if n:
-                if n > 1 or name not in scope.usable():
+                if n > 1 or (name != ANY and name not in scope.usable()):
                     return None
                 if scope.phase in ("on", "from"):  # a later table must not have it too
                     return replace_at(query, depth, scope._replace(needs=scope.needs.with_column(name)))
@@ -114,6 +117,7 @@ def seen_qualifiers(query: Query) -> tuple[frozenset[str], bool]:
             if scope.catalog.columns:
                 return frozenset(found | set(listed_relations(scope))), True
         elif scope.phase in WITH_TABLES:
+            scope.decide_names()
             for source in scope.sources:
                 if source.relation.usable and source.alias not in hidden:
                     found.add(source.alias)
@@ -146,6 +150,49 @@ def seen_members(query: Query) -> dict[str, str]:
     return found
 
 
+@of_last
+def said_tables(query: Query) -> frozenset[str]:
+    """Return the names before a dot that may mean something by themselves: of a table there, or to be read, or needed."""
+    found: set[str] = set()
+    scope: Query | None = query
+    while scope is not None:
+        found.update(source.alias for source in scope.sources)
+        found.update(name for name, _ in scope.needs.qualified)
+        found.update(listed_relations(scope))
+        scope = scope.up
+    return frozenset(found)
+
+
+@of_last
+def said_columns(query: Query) -> frozenset[str] | None:
+    """Return the columns without a qualifier of which something was said, or that are not of this query; None for all."""
+    if query.phase == "list":
+        alike = listed_columns(query) - query.banned
+    elif query.catalog.new_names:
+        return None
+    elif query.phase in WITH_TABLES:
+        usable = query.usable()
+        alike = frozenset(name for name, n in query.counts().items() if n == 1 and name in usable)
+    else:
+        alike = frozenset()
+    return (seen_columns(query) - alike) | query.needs.columns | query.needs.strings | query.banned
+
+
+@of_last
+def said_members(query: Query) -> frozenset[str]:
+    """Return the columns of the qualifier of which something was said, or that are not of this query."""
+    alias, alike = query.qualifier, frozenset[str]()
+    assert alias is not None
+    needed = frozenset[str]()
+    if query.phase == "list":
+        needed = query.needs.of_table(alias) or needed
+        fitting = (r.usable_names for r in _candidates(query, alias) if needed <= r.usable_names)
+        alike = frozenset[str]().union(*fitting)
+    elif query.phase in WITH_TABLES and query.known_source(alias) is not None:
+        return frozenset()
+    return (frozenset(seen_members(query)) - alike) | needed | query.banned
+
+
 def may_be_new(query: Query) -> bool:
     """Tell whether the column behind the qualifier and a dot may be one that only FROM makes, which is still to come."""
     assert query.qualifier is not None
@@ -174,10 +221,14 @@ def use_member(query: Query, name: str, start: int = 0, alias: str | None = None
     for depth, scope in scopes(query):
         if depth < start:
             continue
+        if name == ANY and depth:
+            raise Undecided
         if scope.phase == "list":
             needed = (scope.needs.of_table(alias) or frozenset()) | {name}
-            if scope.catalog.new_names or any(
-                needed <= relation.usable_names for relation in _candidates(scope, alias)
+            if (
+                scope.catalog.new_names
+                or name == ANY
+                or any(needed <= relation.usable_names for relation in _candidates(scope, alias))
             ):
                 own = depth == 0 and bool(query.in_aggregate)
                 needs = scope.needs.with_table(alias, frozenset({name}), own)
@@ -185,7 +236,7 @@ def use_member(query: Query, name: str, start: int = 0, alias: str | None = None
         elif scope.phase in WITH_TABLES:
             source = scope.source(alias)
             if source is not None:
-                return query if name in source.relation.usable else None
+                return query if name == ANY or name in source.relation.usable else None
             if scope.phase in ("on", "from"):  # a later table may have this name, and then the column
                 needs = scope.needs.with_table(alias, frozenset({name}), False)
                 query = replace_at(query, depth, scope._replace(needs=needs))
@@ -204,7 +255,7 @@ def leave_needs(query: Query) -> Query | None:
     if any(counts[name] > 1 for name in query.needs.strings):
         return None
     outer: list[str] = []
-    for name in sorted(query.needs.columns):
+    for name in sorted(query.needs.columns - {ANY}):  # as which ON uses those that are there
         if counts[name] > 1 or (counts[name] and name not in usable):
             return None
         if not counts[name]:
@@ -213,7 +264,7 @@ def leave_needs(query: Query) -> Query | None:
             outer.append(name)
     far: list[tuple[str, str]] = []
     for alias, columns in query.needs.qualified:
-        source = query.source(alias)
+        source = query.known_source(alias)
         if source is not None:
             if not columns <= source.relation.usable_names:
                 return None

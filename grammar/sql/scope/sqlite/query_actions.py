@@ -6,7 +6,6 @@ from typing import Final
 
 from stackmask.grammar.ir import never_forbids, reads_at_most
 from stackmask.grammar.sql.scope.shared.actions import KEPT, NAMED, Places, entering
-from stackmask.grammar.sql.scope.shared.relations import Relation, fold, read_name
 from stackmask.grammar.sql.scope.shared.star_width import star_room
 from stackmask.grammar.sql.scope.shared.state import (
     MAX_DEPTH,
@@ -26,15 +25,26 @@ place = entering(PLACES)
 # -- queries within queries
 
 
-def _inner(query: Query, kind: str, expect: int | None = None) -> Query:
-    return Query(query.catalog, query, kind, query.depth + 1, expect=expect, ctes=query.ctes)
+def inner(query: Query, kind: str, expect: int | None = None) -> Query:
+    """Return a query that begins within another one."""
+    # what a query stands within is no text that tells its column
+    up = query if query.catalog.dialect == "sqlite" else query._replace(log=None)
+    return Query(
+        query.catalog,
+        up,
+        kind,
+        query.depth + 1,
+        expect=expect,
+        ctes=query.ctes,
+        stands_in=query.stands_in,
+    )
 
 
 @place("QUERY_OPEN")
 @reads_at_most(0)
 def open_query(query: Query, _text: bytes) -> Query | None:
     """Begin a query that gives one column."""
-    return _inner(query, "scalar", 1) if query.depth <= MAX_DEPTH else None
+    return inner(query, "scalar", 1) if query.depth <= MAX_DEPTH else None
 
 
 @place("EXISTS_E", "WITH_W")
@@ -49,13 +59,15 @@ def check_depth(query: Query, _text: bytes) -> Query | None:
 @reads_at_most(0)
 def open_exists(query: Query, _text: bytes) -> Query:
     """Begin a query of which only matters whether it gives a row."""
-    return _inner(query, "exists")
+    return inner(query, "exists")
 
 
 @place("DERIVED_OPEN")
 @reads_at_most(0)
 def open_derived(query: Query, _text: bytes) -> Query | None:
     """Begin a query in FROM; it must not have columns with names that are needed once and are there."""
+    query.needs.decide()
+    query.names_of(query.items)
     owes = must_read_next(query)
     if query.join.link == "natural" or query.depth > MAX_DEPTH - owes:
         return None
@@ -63,13 +75,14 @@ def open_derived(query: Query, _text: bytes) -> Query | None:
     banned = frozenset(name for name in query.needs.columns | query.needs.strings if counts[name])
     if query.has_star():
         banned |= query.banned
-    return _inner(query, "derived", star_room(query))._replace(banned=banned, reading=Reading(owes))
+    kind = "lateral" if query.phase == "lateral" else "derived"
+    return inner(query, kind, star_room(query))._replace(banned=banned, reading=Reading(owes))
 
 
 @place("CTE_NAME")
 def name_cte(query: Query, text: bytes) -> Query | None:
     """Name a CTE; it must not hide anything."""
-    name = fold(text.decode())
+    name = query.catalog.read(text)
     if name in query.visible_relations() or name in cte_shadow(query):
         return None
     return query._replace(defined=Definition(name))
@@ -78,7 +91,7 @@ def name_cte(query: Query, text: bytes) -> Query | None:
 @place("CTE_COLUMN")
 def name_cte_column(query: Query, text: bytes) -> Query | None:
     """Name a column of a CTE."""
-    name = read_name(text.decode())
+    name = query.catalog.read(text)
     known = query.defined.columns
     if name in known:
         return None
@@ -90,7 +103,7 @@ def name_cte_column(query: Query, text: bytes) -> Query | None:
 @reads_at_most(0)
 def open_cte(query: Query, _text: bytes) -> Query:
     """Begin the query of a CTE."""
-    return _inner(query, "cte", len(query.defined.columns) or None)
+    return inner(query, "cte", len(query.defined.columns) or None)
 
 
 @place("CLOSE")
@@ -100,17 +113,21 @@ def close_query(query: Query, _text: bytes) -> Query | None:
     up = query.up
     if up is None:
         return None
+    up = up if up.stands_in == query.stands_in else up._replace(stands_in=query.stands_in)
     head = query.head if query.head is not None else query.items
     if query.kind == "cte":
         assert up.defined.name is not None
-        names = up.defined.columns or [item.name for item in head]
-        relation = Relation.of_query(up.defined.name, names, query.reading.done)
+        names = up.defined.columns or query.names_of(head)
+        relation = query.catalog.result(up.defined.name, names, query.reading.done)
         return up._replace(ctes=(*up.ctes, relation), defined=Definition())
     if query.reading.done:
         up = up._replace(reading=up.reading._replace(done=True))
-    if query.kind == "derived":
-        relation = Relation.of_query("", [item.name for item in head])
-        return up._replace(sources=(*up.sources, Source("", relation)))
+    if query.kind in ("derived", "lateral"):
+        relation = query.catalog.result("", query.names_of(head))
+        return up._replace(sources=(*up.sources, Source("", relation)), phase="from")
+    if query.kind == "operand":
+        items = tuple(Item(item.name, maybe=item.maybe) for item in head)
+        return up._replace(items=items, expect=len(items))
     return up
 
 
@@ -156,6 +173,7 @@ def next_part(query: Query, text: bytes) -> Query | None:
     """End a part of a set operation; nothing comes behind one that reads its own CTE."""
     if query.recursive:
         return None
+    query.names_of(query.items)
     head = query.head
     if head is None:
         # the name of a column can stand for it where it means that very column: not one that USING joined to it, and
@@ -169,7 +187,7 @@ def next_part(query: Query, text: bytes) -> Query | None:
                     item.name is not None
                     and counts[item.name] == 1
                     and item.name not in merged
-                    and (item.column is None or query.source(item.column[0]) is not None)
+                    and (item.column is None or query.known_source(item.column[0]) is not None)
                 )
             )
             for item in query.items
