@@ -85,7 +85,7 @@ def find_ready(path: Path, name: str) -> Ready | None:
             sources.append(SourceText(f"stackmask/grammars/{file.name}", read_text(file)))
     except (OSError, ValueError, GrammarFileError):
         return None
-    if digest != digest_of(sources, written, normalized):
+    if digest != digest_of(sources, written, normalized):  # mutant: stale-ready
         return None
     return Ready(tuple(sources), written, normalized)
 

@@ -358,7 +358,7 @@ def referred(body):
 
 
 def survey(body):
-    """Return what an expression is made of: references, their names, types of nodes, counts; see ``normalize.memo.Facts``.
+    """Return what an expression is made of: see ``normalize.memo.Facts``.
 
     Cost: linear, no recursion.
     """

@@ -330,7 +330,7 @@ cdef class Semantics:
             else:
                 base.value = self.callables.call(base.value, text, s.text, action)
                 if base.value < 0:  # FORBIDDEN or NEEDS_STATE
-                    return base.value
+                    return <int32_t>base.value
         sem = self.with_root(s.parent, self.intern(NO_SEM, base.value, base.keys, 0))
         if self.in_capture(sem):
             last = self.sems[sem].text

@@ -146,7 +146,7 @@ cdef class MaskEngine:
                 self.literals,
                 self.walker,
                 self.local,
-                    self.trials,
+                self.trials,
                 self.keys_used,
                 self.assembler,
                 self.cache,

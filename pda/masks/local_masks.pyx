@@ -17,14 +17,12 @@ from libc.stdint cimport uint64_t
 from stackmask.pda.context.object_keys cimport KEYS_UNKNOWN
 from stackmask.pda.context.semantic_states cimport SEM_SYMBOL
 from stackmask.pda.ids cimport (
-    ACTION_NONE,
     FAILED,
     ID_FAILED,
     NO_ENTRY,
     NO_REPEAT,
     NO_RUN,
     UNBOUNDED,
-    FrameId,
     PlaceId,
 )
 from stackmask.pda.masks.arena cimport (
@@ -52,7 +50,7 @@ from stackmask.pda.memory.hash_tables cimport (
     map_put,
     map_reset,
 )
-from stackmask.pda.stack.configuration_table cimport BOTTOM, DEAD, READS_STATE, Edge
+from stackmask.pda.stack.configuration_table cimport BOTTOM, DEAD, READS_STATE
 from stackmask.pda.terms.term_table cimport ANY_BYTE, EMPTY, F_CALL, F_KEYS, F_TOKEN
 from stackmask.pda.vocabulary.suffix_tries cimport place_at
 

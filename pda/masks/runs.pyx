@@ -904,10 +904,10 @@ cdef class ConstrainedRuns(MaskPart):
         """Leave the tokens under a place to run tables for X{m,} & !strings … continuation, but for some.
 
         If a key must not be one of some names, these are the tokens that end such a name. They are found by
-        spelling the strings down the trie. A token is forbidden only if it spells one of the strings and goes into the continuation after it.
-        Other tokens keep an alternative: X{m,} without some strings is never empty, and one byte tells a run
-        from its continuation. Cost: the nodes that spell prefixes of the strings. Return whether the
-        configuration is such a one.
+        spelling the strings down the trie. A token is forbidden only if it spells one of the strings and goes
+        into the continuation after it. Other tokens keep an alternative: X{m,} without some strings is never
+        empty, and one byte tells a run from its continuation. Cost: the nodes that spell prefixes of the
+        strings. Return whether the configuration is such a one.
         """
         cdef ConfigId unconstrained = self.unconstrained(config)
         cdef int32_t k, strings = 0

@@ -10,7 +10,7 @@
 
 namespace stackmask {
 
-struct WalkGroups {  // places where the walk returns or calls with bytes left over: see `Pop`
+struct WalkGroups {              // places where the walk returns or calls with bytes left over: see `Pop`
     std::vector<uint64_t> keys;  // guard << 32 | semantic state
     std::vector<CalleeId> callees;
     std::vector<std::vector<PlaceId>> places;

@@ -357,8 +357,10 @@ cdef class ConfigTable:
 
     cdef CalleeId callee_of(self, const Callee& callee) except ID_FAILED nogil:
         """Return the id of a call that a walk does not enter."""
-        cdef uint64_t key = mix(mix(mix(71, <uint32_t>callee.body), <uint32_t>callee.continuation), <uint32_t>callee.frame)
-        cdef CalleeId at = map_get(&self.callee_index, key)
+        cdef uint64_t key = mix(mix(71, <uint32_t>callee.body), <uint32_t>callee.continuation)
+        cdef CalleeId at
+        key = mix(key, <uint32_t>callee.frame)
+        at = map_get(&self.callee_index, key)
         while at != NO_VALUE:
             if (
                 self.callees[at].body == callee.body

@@ -29,12 +29,11 @@ inline void sort_pops(V& items) {
         if (x.guard != y.guard) return x.guard < y.guard;
         return x.sem != y.sem ? x.sem < y.sem : x.callee < y.callee;
     });
-    items.erase(
-        std::unique(items.begin(), items.end(),
-                    [](const auto& x, const auto& y) {
-                        return x.guard == y.guard && x.sem == y.sem && x.callee == y.callee;
-                    }),
-        items.end());
+    items.erase(std::unique(items.begin(), items.end(),
+                            [](const auto& x, const auto& y) {
+                                return x.guard == y.guard && x.sem == y.sem && x.callee == y.callee;
+                            }),
+                items.end());
 }
 
 // Sort by member and edge; what has more tokens left comes first.

@@ -50,6 +50,9 @@ class FsmMatcher(JumpCalls):
     def cancel(self) -> None:
         """Do nothing: no call of this matcher takes long."""
 
+    def prepare(self, max_work: int | None = None) -> bool:
+        """Return True: every mask is ready."""
+
     def reset(self) -> None:
         """Go back to the start."""
 

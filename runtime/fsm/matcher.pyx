@@ -147,6 +147,10 @@ cdef class FsmMatcher(JumpCalls):
     def cancel(self):
         """Do nothing: no call of this matcher takes long."""
 
+    def prepare(self, max_work=None):
+        """Return True: every mask is ready."""
+        return True
+
     def reset(self):
         """Go back to the start."""
         self.refused = None
