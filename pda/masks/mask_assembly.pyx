@@ -540,6 +540,7 @@ cdef class MaskAssembler(MaskPart):
         cdef PendingCall* other
         cdef size_t n = 0
         cdef int32_t e
+        self.terms.meter.spend(8 + self.work.calls.size() + family.frames[frame].count)
         while n < self.work.calls.size():
             other = &self.work.calls[n]
             if (
@@ -577,6 +578,7 @@ cdef class MaskAssembler(MaskPart):
         cdef size_t n, first = 0
         cdef PendingCall call
         cdef Edge body
+        self.terms.meter.spend(4 + self.work.calls.size())
         for n in range(1, self.work.calls.size()):
             if self.work.calls[n].height > self.work.calls[first].height:
                 first = n

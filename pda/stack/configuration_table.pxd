@@ -29,6 +29,7 @@ from stackmask.pda.terms.term_table cimport is_byte
 # Frames: the graph-structured stack.
 
 cdef enum:
+    MANY_WAYS = 1000    # more edges on the ways to the bottom are not counted
     BOTTOM = 0          # the bottom frame: the end of the grammar, or the unknown stack of a walk
     BOTTOM_CONTINUATION = -1    # `continuation` of the only edge of the bottom frame
 
@@ -56,7 +57,7 @@ cdef struct Frame:
     bint keys_forbid    # the keys of an object may forbid a return from here or from a frame further down
     bint action_forbids     # ... or an action may
     bint is_plain       # no return from here or from a frame further down has an action
-    int32_t depth       # of the longest way to the bottom
+    int32_t ways        # to the bottom, as edges: MANY_WAYS if there are more
 
 
 cdef class FrameGraph:

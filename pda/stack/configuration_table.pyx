@@ -105,7 +105,7 @@ cdef class FrameGraph:
         frame.count = <int32_t>n
         frame.keys_forbid = frame.action_forbids = False
         frame.is_plain = True
-        frame.depth = 0
+        frame.ways = 0
         for i in range(n):
             e = items[i]
             self.edges.push_back(e)
@@ -120,7 +120,7 @@ cdef class FrameGraph:
                 frame.keys_forbid |= self.frames[e.parent].keys_forbid
                 frame.action_forbids |= self.frames[e.parent].action_forbids
                 frame.is_plain = frame.is_plain and self.frames[e.parent].is_plain
-                frame.depth = max(frame.depth, self.frames[e.parent].depth + 1)
+                frame.ways = min(frame.ways + 1 + self.frames[e.parent].ways, <int32_t>MANY_WAYS)
         self.frames.push_back(frame)
         ids_put(&self.frame_index, &probe, id)
         return id
@@ -132,7 +132,7 @@ cdef class FrameGraph:
         frame.keys_forbid = keys_forbid
         frame.action_forbids = action_forbids
         frame.is_plain = False
-        frame.depth = 0
+        frame.ways = 0
         self.frames.push_back(frame)
         return <int32_t>self.frames.size() - 1
 

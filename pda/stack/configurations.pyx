@@ -89,7 +89,8 @@ cdef enum:
     FEW_RETURNS = 8     # returns of so many members are followed without asking whether they are known
     FEW_LINKS = 64      # so many callers are entered without asking whether they are known
     MANY_RULES = 16     # a rule that begins with a call of one of so many is not entered by walks
-    FEW_FRAMES = 4      # ... from a frame that is at most so deep: they are made again over each real stack
+    FEW_WAYS = 32       # ... from a frame with so few edges under it: they are made again over each real stack
+    MOST_LEFT_OUT = 32  # calls of one configuration that are not entered
     LIGHT = 1
     HEAVY = 2
     LOWEST = -1         # lower than every rule: the term of a resolver calls no rule
@@ -279,7 +280,7 @@ cdef class Closure:
             return False
         if m.sem != SEM_SYMBOL or not self.graph.frames[m.frame].is_plain:
             return False
-        if self.graph.frames[m.frame].depth > FEW_FRAMES:
+        if self.graph.frames[m.frame].ways > FEW_WAYS or self.draft.pops.size() >= MOST_LEFT_OUT:
             return False
         callee.body = self.terms.rule_body[call.rule]
         callee.height = self.terms.rule_height[call.rule]
