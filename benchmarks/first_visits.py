@@ -2,7 +2,6 @@
 
     python benchmarks/first_visits.py [--only GROUP,…] [--sample N] [--engines stackmask,llguidance] [--write]
     python benchmarks/first_visits.py --only grammars --names lark/csv.lark --instructions
-    python benchmarks/first_visits.py --only bundled,sql --steps        a step of 64 rows, one of them at a worst place
 
 Every mask along real strings, on a new compiler, with Llama-3's vocabulary and one thread. Groups: *grammars* of the data pack with strings that they
 accept; *bundled* grammars along queries of Spider and BIRD, JSON documents, and files below ``--files``; *sql* over
@@ -51,8 +50,6 @@ MOST = {"grammars": 40, "bundled": 40, "sql": 60, "regexes": 1925, "tags": 507, 
 LONG = 400  # tokens of a text that are followed
 ROUNDS = 3
 ENOUGH_S = 5.0  # what took longer is not repeated
-ROWS = 64
-SLICE = 50_000  # units of work of one mask in a step, with --steps
 FOLDER = Path(__file__).resolve().parent
 
 
@@ -322,54 +319,6 @@ def explain(engine: Any, item: Item, text: int, at: int) -> dict[str, int]:
     return {**operands, **{name: value for name, value in found["cost"].items() if value}}
 
 
-# -- a step in which one row is at a worst place ----------------------------------------------------------
-
-
-def step_times(engine: Any, item: Item, text: int, at: int) -> dict[str, float]:
-    """Return ms of a step of 63 rows at seen places, of that with a row at a new place, and how it came to its mask."""
-    engine.compiler = sm.Compiler(engine.vocabulary, limits=sm.Limits(max_fill_work=SLICE))
-    late = follow(engine, item, text, at)
-    compiled = engine.compile_json()
-    others = [compiled.matcher() for _ in range(ROWS - 1)]
-    mask = sm.StepMask(ROWS, engine.vocabulary.size)
-    none: list[None] = [None] * ROWS
-    alone = [_timed(others, none[1:], mask)[0] for _ in range(5)]
-    took, result = _timed([*others, late], none, mask)
-    times = [took]
-    while result.waiting:
-        took, result = _timed([*others, late], none, mask)
-        times.append(took)
-    times.sort()
-    if result.errors:
-        raise RuntimeError(result.errors)
-    row = engine.mask[0].copy()
-    engine.fresh()
-    other = follow(engine, item, text, at)
-    begin = time.thread_time()
-    other.fill_next_token_bitmask(row)
-    whole = 1e3 * (time.thread_time() - begin)
-    same = bool((row == mask.array[ROWS - 1]).all())
-    figures = {
-        "alone ms": min(alone),
-        "with it p50 ms": times[len(times) // 2],
-        "worst ms": times[-1],
-        "mask in one go ms": whole,
-    }
-    rounded = {name: float(f"{value:.3g}") for name, value in figures.items()}
-    return {
-        **rounded,
-        "steps": len(times),
-        "over 2 ms": sum(took > min(alone) + 2 for took in times),
-        "same bits": same,
-    }
-
-
-def _timed(matchers: list[Any], tokens: list[None], mask: Any) -> tuple[float, Any]:
-    computed, begin = time.thread_time(), time.perf_counter()
-    result = sm.step(matchers, tokens, mask)
-    return 1e3 * min(time.perf_counter() - begin, time.thread_time() - computed), result
-
-
 # -- instructions -----------------------------------------------------------------------------------------
 
 
@@ -500,7 +449,6 @@ def main() -> None:
         "--files", type=Path, action="append", default=[], help="a folder with files of XML and Lua"
     )
     parser.add_argument("--worst", type=int, default=20, help="so many worst places are explained")
-    parser.add_argument("--steps", action="store_true", help="also time steps with a row at each of these")
     parser.add_argument("--instructions", action="store_true", help="also count them, under valgrind")
     parser.add_argument("--write", action="store_true", help="write results/first_visits.json")
     parser.add_argument("--count", type=Path, help=argparse.SUPPRESS)
@@ -543,8 +491,6 @@ def main() -> None:
             "after": tokenizer.decode(item.texts[place[0]][: place[1]])[-60:],
         }
         row |= {"made of": explain(ours, item, *place)}
-        if options.steps:
-            row |= {"step": step_times(ours, item, *place)}
         document["worst places"].append(row)
         print(json.dumps(row, ensure_ascii=False), flush=True)
     print(cpu_model())

@@ -545,7 +545,7 @@ class Grammar(metaclass=Suggesting):
         return _composed([("", self)], lambda parts: repeated(parts[0][1], low, high))
 
     def accepts(self, text: str | bytes) -> bool:
-        """Tell whether a whole text is in the language. A str with half a character (a lone surrogate) is not.
+        """Return whether a whole text is in the language. A str with half a character (a lone surrogate) is not.
 
         Raises: SampleError if the grammar asks for special tokens, which no string holds; as ``Compiler.compile``.
         Cost: compiling once, then linear in the text.

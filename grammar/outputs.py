@@ -136,7 +136,7 @@ def describe_refusal(error: Exception) -> str:
 
 
 def has_members(source: Any) -> bool:
-    """Tell whether this is a ``Literal[…]`` or an enumeration."""
+    """Return whether this is a ``Literal[…]`` or an enumeration."""
     return get_origin(source) is Literal or (isinstance(source, type) and issubclass(source, Enum))
 
 
@@ -260,7 +260,7 @@ def _check_keywords(schema: Mapping[Any, Any]) -> None:
 
 
 def is_output_type(source: Any) -> bool:
-    """Tell whether this is a Python type, ``Literal`` and unions included, rather than an object of one."""
+    """Return whether this is a Python type, ``Literal`` and unions included, rather than an object of one."""
     return is_type(source) and (isinstance(source, type) or not dataclasses.is_dataclass(source))
 
 

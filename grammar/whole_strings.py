@@ -19,7 +19,7 @@ class StringEngine(Protocol):
     """What answers; ``Grammar`` says what is asked."""
 
     def accepts(self, grammar: Any, text: str | bytes) -> bool:
-        """Tell whether a whole text is in the language."""
+        """Return whether a whole text is in the language."""
 
     def begins(self, grammar: Any, text: bytes) -> bool:
         """Return whether this is how a string of the language begins."""
@@ -62,7 +62,7 @@ def string_engine() -> StringEngine:
 
 
 def accepts(grammar: Any, text: str | bytes) -> bool:
-    """Tell whether a whole text is in the language of a grammar. Raises: StackmaskError if it is no text."""
+    """Return whether a whole text is in the language of a grammar. Raises: StackmaskError if it is no text."""
     if not isinstance(text, str | bytes | bytearray | memoryview):
         raise StackmaskError(f"a text is str or bytes, not {type(text).__name__}")
     return string_engine().accepts(grammar, text if isinstance(text, str) else bytes(text))

@@ -324,7 +324,7 @@ cdef class Reachable:
         return 0
 
     cdef bint keep_to(self, int64_t budget) except FAILED:
-        """Tell whether the search is within the budget; otherwise end it."""
+        """Return whether the search is within the budget; otherwise end it."""
         if <int64_t>self.members.size() > budget or self.work > WORK_OF_A_STATE * budget:
             self.over_budget = True
         if self.edges > budget or self.work > 2 * WORK_OF_A_STATE * budget:
@@ -445,7 +445,7 @@ cdef class Precomputation:
         )
 
     cdef bint fits(self) except FAILED:
-        """Tell whether more masks may be made: a full cache would drop them with the next one."""
+        """Return whether more masks may be made: a full cache would drop them with the next one."""
         cdef MaskEngine masks = self.masks
         return 4 * (masks.nbytes() + masks.context.space.nbytes()) < 3 * masks.context.max_bytes
 
@@ -538,7 +538,7 @@ cdef class Precomputation:
         return True
 
     cdef bint is_free(self, ConfigId config, uint8_t byte) except FAILED:
-        """Tell whether a byte continues outside of captures: there are too many captured strings."""
+        """Return whether a byte continues outside of captures: there are too many captured strings."""
         cdef ConfigSpace family = self.family
         cdef int32_t i, first = family.configs[config].first
         for i in range(first, first + family.configs[config].count):

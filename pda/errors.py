@@ -5,14 +5,7 @@ from __future__ import annotations
 from stackmask.grammar.source.diagnostics import StackmaskError
 from stackmask.grammar.source.work import BudgetError, CancelledError
 
-__all__ = [
-    "BudgetError",
-    "CancelledError",
-    "NotReadyError",
-    "ResolverError",
-    "SpoiledError",
-    "VocabularyError",
-]
+__all__ = ["BudgetError", "CancelledError", "ResolverError", "SpoiledError", "VocabularyError"]
 
 
 class VocabularyError(StackmaskError):
@@ -21,10 +14,6 @@ class VocabularyError(StackmaskError):
 
 class ResolverError(StackmaskError):
     """A resolver of a dynamic rule answered what the automaton cannot follow exactly."""
-
-
-class NotReadyError(StackmaskError):
-    """A mask that needs more work than its slice; what was found stays. Caught where slices are given."""
 
 
 class SpoiledError(StackmaskError):

@@ -115,7 +115,7 @@ cdef class Crossings:
         return found
 
     def is_free(self, bytes text, Py_ssize_t place):
-        """Tell whether no token can cross a place inside a text, whatever comes after the text.
+        """Return whether no token can cross a place inside a text, whatever comes after the text.
 
         The two sides of such a place are tokenized separately: the right side does not change the left one.
         Cost: a descent of the trie from each byte before the place, as far as a token is long.
@@ -178,7 +178,7 @@ cdef class ForcedRuns(Crossings):
         return self.family.step(config, byte)
 
     def belongs_to(self, ConfigSpace family):
-        """Tell whether the runs are those of this family."""
+        """Return whether the runs are those of this family."""
         return self.family is family
 
     cdef int only_successor(self, ConfigId config, SymbolId* symbol, ConfigId* next) except FAILED nogil:
@@ -316,7 +316,7 @@ cdef class ForcedRuns(Crossings):
         return map_get(&self.place_of, config)
 
     cdef bint inside_character(self, ConfigId config) except FAILED nogil:
-        """Tell whether the next byte may continue a character."""
+        """Return whether the next byte may continue a character."""
         cdef int32_t c
         for c in range(0x80, 0xC0):
             if self.family.step(config, c) != DEAD:

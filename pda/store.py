@@ -321,7 +321,7 @@ class Store:
         return RULE_BYTES * len(self.tables.bodies)
 
     def is_spent(self, parts: int = 2) -> bool:
-        """Tell whether new matchers must use a new store: what cannot be dropped takes half of a budget, or
+        """Return whether new matchers must use a new store: what cannot be dropped takes half of a budget, or
         memory ran out in the middle of a change.
 
         ``parts``: 3 for a third, and so on.
@@ -346,4 +346,4 @@ class Store:
 
     def counts(self) -> dict[str, int]:
         """Return the sizes of all stores."""
-        return {**self.terms.counts(), **self.masks.counts(), "slices": self.lock.meter.cut}
+        return {**self.terms.counts(), **self.masks.counts()}

@@ -107,7 +107,7 @@ def counted(before: Expr, max_tokens: int, max_chars: int | None = None) -> Expr
 
 
 def any_overlap(marks: Items[str]) -> bool:
-    """Tell whether an occurrence of one of these strings can reach into another one, or into a second one of itself.
+    """Return whether an occurrence of one of these strings can reach into another one, or into a second one of itself.
 
     Each string is read by the automaton that looks for all of them (Aho and Corasick, 1975).
     Cost: linear in the characters.

@@ -38,7 +38,7 @@ class Markers:
         return found
 
     def holds(self, text: str) -> bool:
-        """Tell whether a special token is in the text: no ordinary text holds it then."""
+        """Return whether a special token is in the text: no ordinary text holds it then."""
         return self._pattern is not None and self._pattern.search(text) is not None
 
     def expr(self, text: str) -> Expr:

@@ -74,7 +74,7 @@ class Merger:
         return found
 
     def add_again(self, place: Place) -> bool:
-        """Add a part at the place where another whole has it, if nothing here is in its way; tell whether that was so."""
+        """Add a part at the place where another whole has it, if nothing here is in its way; return whether that was so."""
         if not place.is_alone or place.prefix in self._names:
             return False
         self._names.add(place.prefix)

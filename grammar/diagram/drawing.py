@@ -318,7 +318,7 @@ def _separated(items: list[Expr], at: int) -> tuple[Expr, Expr] | None:
 
 
 def _is_string_character(items: Items[Expr]) -> bool:
-    """Tell whether alternatives are a character of a JSON string: one that needs no escape, or an escape."""
+    """Return whether alternatives are a character of a JSON string: one that needs no escape, or an escape."""
     if len(items) != 2 or not isinstance(items[0], CharClass) or not isinstance(items[1], Sequence):
         return False
     ranges, escape = items[0].ranges, items[1].items[0]

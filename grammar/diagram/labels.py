@@ -62,7 +62,7 @@ def _others(ranges: tuple[tuple[int, int], ...]) -> tuple[tuple[int, int], ...]:
 
 
 def is_blank(expr: Expr) -> bool:
-    """Tell whether a byte can only be a blank of JSON."""
+    """Return whether a byte can only be a blank of JSON."""
     return isinstance(expr, ByteClass) and all(
         byte in _BLANKS for byte in range(256) if expr.mask >> byte & 1
     )

@@ -77,7 +77,7 @@ def _content(statements: list[Statement]) -> list[tuple[str, list[str]]]:
 
 
 def _is_neighbour(statements: list[Statement], at: int) -> bool:
-    """Tell whether a rule stands right after another one."""
+    """Return whether a rule stands right after another one."""
     return at > 0 and statements[at - 1].is_rule and statements[at].breaks <= 1
 
 
@@ -151,7 +151,7 @@ def _filled(run: list[Piece], column: int, width: int, first: str) -> list[str]:
 
 
 def _is_place(run: list[Piece], at: int) -> bool:
-    """Tell whether a line may begin with a piece: after a blank, not with a comment, and not after an operator, which begins one itself."""
+    """Return whether a line may begin with a piece: after a blank, not with a comment, and not after an operator, which begins one itself."""
     before, piece = run[at - 1], run[at]
     return _blank_between(before, piece) and not piece.is_comment and before.kind not in _BEGINNING
 

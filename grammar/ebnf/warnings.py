@@ -185,7 +185,7 @@ def _subtractions(node: Group, text: str) -> Iterator[Diagnostic]:
 
 
 def _are_apart(left: Node, right: Node) -> bool:
-    """Tell whether it is plain to see that no string is in both."""
+    """Return whether it is plain to see that no string is in both."""
     one, other = _lengths(left), _lengths(right)
     if one is None or other is None:
         return False
@@ -284,7 +284,7 @@ def _characters(node: Node) -> tuple[charclass.Ranges, float, float] | None:
 
 
 def _covers(one: Node, other: Node) -> bool:
-    """Tell whether every string of ``other`` is one of ``one``, both runs of characters."""
+    """Return whether every string of ``other`` is one of ``one``, both runs of characters."""
     outer, inner = _characters(one), _characters(other)
     if outer is None or inner is None or inner[1] < outer[1] or inner[2] > outer[2]:
         return False

@@ -125,7 +125,7 @@ def _goes_on(pieces: list[Piece]) -> list[bool]:
 
 
 def _stands_alone(comment: Piece, goes_on: bool, before: Statement) -> bool:
-    """Tell whether a comment is between statements: on a line of its own, and no token of the same statement follows."""
+    """Return whether a comment is between statements: on a line of its own, and no token of the same statement follows."""
     if comment.breaks == 0 and (before.head or before.pieces[-1].kind == "block"):
         return False
     return not before.head or not goes_on

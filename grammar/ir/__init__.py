@@ -287,7 +287,7 @@ class KeySpec:
     open: bool = False
 
     def is_satisfiable(self) -> bool:
-        """Tell whether any set of keys meets the spec."""
+        """Return whether any set of keys meets the spec."""
         most = self.slots if self.max_count is None else self.max_count
         if not self.open:
             most = min(most, self.slots)

@@ -8,7 +8,7 @@ from stackmask.grammar.ir import Expr, Rule, RuleRef, RuleSet, Span
 MAX_COUNT: int
 
 def is_nothing(expr: Expr) -> bool:
-    """Tell whether the expression is plainly the empty language (``&`` is not looked into)."""
+    """Return whether the expression is plainly the empty language (``&`` is not looked into)."""
 
 def sequence(items: Iterable[Expr], span: Span | None = None) -> Expr:
     """Return one item after the other."""

@@ -113,7 +113,7 @@ MAX_COUNT = 1_000_000_000  # what the front ends allow in a repetition
 
 
 def is_nothing(expr):
-    """Tell whether the expression is plainly the empty language (``&`` is not looked into)."""
+    """Return whether the expression is plainly the empty language (``&`` is not looked into)."""
     return means_nothing(expr)
 
 

@@ -222,6 +222,6 @@ Expr: TypeAlias = (
 
 def children(expr: Expr) -> tuple[Expr, ...]: ...
 def is_pure(expression: Expr) -> bool:
-    """Tell whether it holds characters alone: no reference, token, restriction or semantic state."""
+    """Return whether it holds characters alone: no reference, token, restriction or semantic state."""
 
 def walk(expr: Expr) -> Iterator[Expr]: ...

@@ -453,7 +453,7 @@ def children(expression):
 
 
 def is_pure(expression):
-    """Tell whether it holds characters alone: no reference, token, restriction or semantic state."""
+    """Return whether it holds characters alone: no reference, token, restriction or semantic state."""
     return isinstance(expression, Expression) and not (<Expression>expression).flags
 
 

@@ -21,7 +21,7 @@ _OTHER: Final = 'a rule is `name: "text" OTHER | …` on a line of its own, a te
 
 
 def is_lark(text: str) -> bool:
-    """Tell whether a grammar text is Lark rather than EBNF: rules are defined with `:`, and none with `::=`."""
+    """Return whether a grammar text is Lark rather than EBNF: rules are defined with `:`, and none with `::=`."""
     spend(len(text) // 20)
     return _LARK.search(text) is not None and _EBNF.search(text) is None
 

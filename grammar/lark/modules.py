@@ -172,7 +172,7 @@ class Loader:
         self.files.append(File(module, text, folder, problems, prefix, names, file, path, again))
 
     def _is_free(self, file: File, there: Name, here: Name, wanted: Import) -> bool:
-        """Tell whether nothing else is imported under a name; else report it."""
+        """Return whether nothing else is imported under a name; else report it."""
         first, place = file.imported.setdefault(here.name, (there, wanted))
         same = (first.name, place.path, place.is_relative) == (there.name, wanted.path, wanted.is_relative)
         if not same:

@@ -49,7 +49,7 @@ class Stream:
         return token
 
     def is_beginning(self, index: int) -> bool:
-        """Tell whether a statement begins with this token: it is the first of its line, and looks like one."""
+        """Return whether a statement begins with this token: it is the first of its line, and looks like one."""
         if index and self.tokens[index - 1].kind != "line":
             return False
         token = self.tokens[index]

@@ -129,7 +129,7 @@ def walk_nodes(node: Node) -> Iterator[Node]:
 
 
 def is_terminal_name(name: str) -> bool:
-    """Tell whether this is the name of a terminal; else it is one of a rule."""
+    """Return whether this is the name of a terminal; else it is one of a rule."""
     return name.lstrip("_")[:1].isupper()
 
 

@@ -434,7 +434,7 @@ def _forbidden(node: tree.Node) -> Ranges:
 
 
 def _is_open(pattern: str) -> bool:
-    """Tell whether a pattern has a `|` outside of groups. Cost: linear, where there is one at all."""
+    """Return whether a pattern has a `|` outside of groups. Cost: linear, where there is one at all."""
     if "|" not in pattern:
         return False
     depth = 0

@@ -84,7 +84,7 @@ def _too_deep(ruleset: RuleSet) -> Diagnostic:
 
 
 def _is_plain_choice(ruleset: RuleSet) -> bool:
-    """Tell whether there is nothing but one rule, a choice of literals: however long, no pass would change it."""
+    """Return whether there is nothing but one rule, a choice of literals: however long, no pass would change it."""
     if len(ruleset.rules) != 1 or ruleset.start not in ruleset.rules:
         return False
     body = ruleset.rules[ruleset.start].body

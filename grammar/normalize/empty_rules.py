@@ -52,7 +52,7 @@ def write_out_empty_rules(ruleset: RuleSet) -> RuleSet:
 
 
 def _consumes(expr: Expr, consumes: Mapping[str, bool]) -> bool:
-    """Tell whether the (productive) expression has a string that is not empty."""
+    """Return whether the (productive) expression has a string that is not empty."""
     match expr:
         case Literal(data):
             return bool(data)

@@ -75,7 +75,7 @@ def the_same(body: Expr) -> Expr:
 
 
 def _can_be_compared(body: Expr) -> bool:
-    """Tell whether no part has a place in a text, and comparing does not go too deep. Cost: linear, by levels."""
+    """Return whether no part has a place in a text, and comparing does not go too deep. Cost: linear, by levels."""
     level: dict[int, Expr] = {id(body): body}
     for _ in range(MAX_COMPARED):
         below: dict[int, Expr] = {}

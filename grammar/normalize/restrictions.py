@@ -42,7 +42,7 @@ def check_restrictions(ruleset: RuleSet) -> None:
     levels = key_levels(ruleset)
 
     def leaves_pending(expr: Expr, leaves: Mapping[str, bool]) -> bool:
-        """Tell whether the expression, entered with nothing pending, can end with something pending."""
+        """Return whether the expression, entered with nothing pending, can end with something pending."""
         match expr:
             case NotFollowedBy(mask):
                 return mask != 0

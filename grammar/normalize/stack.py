@@ -76,7 +76,7 @@ def check_stack(ruleset: RuleSet) -> None:
 
 
 def _may_keep_depth(expr: Expr, may_keep: Mapping[str, bool]) -> bool:
-    """Tell whether the expression can be passed without pushing anything that stays."""
+    """Return whether the expression can be passed without pushing anything that stays."""
     match expr:
         case Capture(item, action):
             return action != "push" and _may_keep_depth(item, may_keep)

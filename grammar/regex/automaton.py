@@ -363,7 +363,7 @@ class _Step:
         return out
 
     def on(self, side: tuple[Ranges, bool], letter: int) -> bool:
-        """Tell whether a character, or the edge of the text, is one that the side asks for."""
+        """Return whether a character, or the edge of the text, is one that the side asks for."""
         return side[1] if letter == EDGE_OF_TEXT else letter in self.automaton.members[side[0]]
 
     def look(self, look: Look) -> Condition:

@@ -116,7 +116,7 @@ def regex_rules(pattern: str | bytes, *, flavor: Flavor, flags: str, search: boo
 
 
 def is_valid_regex(pattern: str | bytes, *, flavor: Flavor = "ecma", flags: str = "") -> bool:
-    """Tell whether a pattern is well-formed; back-references are, though ``regex_expr`` refuses them.
+    """Return whether a pattern is well-formed; back-references are, though ``regex_expr`` refuses them.
 
     Raises: StackmaskError for a flavour or a flag that is not there.
     """

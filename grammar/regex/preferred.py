@@ -314,7 +314,7 @@ class _Automaton:
         return known
 
     def on(self, side: tuple[Ranges, bool], letter: int) -> bool:
-        """Tell whether a character, or the edge of the text, is one that the side asks for."""
+        """Return whether a character, or the edge of the text, is one that the side asks for."""
         return side[1] if letter == END else letter in self.members[side[0]]
 
     def advance(

@@ -46,7 +46,7 @@ class Event(Protocol):
     """What tells that a call is cancelled, as ``threading.Event`` does."""
 
     def is_set(self) -> bool:
-        """Tell whether the call is cancelled."""
+        """Return whether the call is cancelled."""
 
 
 def current_work() -> Work | None:

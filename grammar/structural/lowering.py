@@ -351,7 +351,7 @@ def _no_trigger(begin: str, triggers: list[str]) -> str:
 
 
 def _is_unlimited(content: Fields) -> bool:
-    """Tell whether a format may go on with any text, as far as it is not inside of a repeated one."""
+    """Return whether a format may go on with any text, as far as it is not inside of a repeated one."""
     while content.type == "sequence" and content.items("elements"):
         elements = content.items("elements")
         content = content.inner(f"elements/{len(elements) - 1}", elements[-1])

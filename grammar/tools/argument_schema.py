@@ -109,7 +109,7 @@ def _type_of(value: Any) -> str:
 
 
 def _matches(pattern: str, name: str) -> bool:
-    """Tell whether a pattern of ECMA-262 is found in a name: by derivatives, in linear time, not by backtracking."""
+    """Return whether a pattern of ECMA-262 is found in a name: by derivatives, in linear time, not by backtracking."""
     texts = _texts(pattern)
     return texts is not None and texts.contains(name)
 

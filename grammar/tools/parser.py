@@ -446,7 +446,7 @@ class TurnParser:
         return name, call_id, text[at + start : stop].rstrip(_BLANKS) if stop > at + start else ""
 
     def _may_be_whole(self, at: int, end: str) -> bool:
-        """Tell whether a call whose arguments begin at a place may have come to its end."""
+        """Return whether a call whose arguments begin at a place may have come to its end."""
         text = self._text
         if self.style.arguments == "json":
             stop = self._brackets.closed(text, at)

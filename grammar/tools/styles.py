@@ -210,7 +210,7 @@ _own: dict[str, ToolStyle] = {}
 
 
 def is_built_in(style: ToolStyle) -> bool:
-    """Tell whether a style comes with the package, so that turns in it are known to be sound."""
+    """Return whether a style comes with the package, so that turns in it are known to be sound."""
     return id(style) in _BUILT_IN
 
 

@@ -259,7 +259,7 @@ class Tool:
         return schema  # what is wrong with it is said when it is read
 
     def has_rules(self, key: RulesKey) -> bool:
-        """Tell whether the rules of arguments are made already. ``key``: what ``rules_key`` returns for them."""
+        """Return whether the rules of arguments are made already. ``key``: what ``rules_key`` returns for them."""
         return key in self._rules
 
     def rules(

@@ -119,7 +119,7 @@ class Turn:
             return format_rules(form, special_names)
 
     def check(self) -> bool:
-        """Read the tools, and tell whether nothing but their parameters could be wrong. Raises: ToolError, SchemaError."""
+        """Read the tools, and return whether nothing but their parameters could be wrong. Raises: ToolError, SchemaError."""
         self._read_tools(Markers(frozenset()))
         return (
             self.answer is None
@@ -382,7 +382,7 @@ def _answer_rules(schema: Any, profile: str, _: Markers) -> RuleSet:
 
 
 def _is_plain(begin: Any, end: Any) -> bool:
-    """Tell whether a call has a name and no number, and its markers need no look: what else there may be is an error."""
+    """Return whether a call has a name and no number, and its markers need no look: what else there may be is an error."""
     return _is_text(begin) and _is_text(end) and NUMBER not in begin and begin.count(NAME) == 1
 
 

@@ -163,7 +163,7 @@ cdef class TokenPlaces:
         return held + sizeof(Advance) * self.advances.capacity() + sizeof(InnerPlace) * self.inside.capacity()
 
     cdef bint is_full(self) noexcept nogil:
-        """Tell whether so much is kept that all should be forgotten."""
+        """Return whether so much is kept that all should be forgotten."""
         return (
             self.shapes.shapes.size() > MOST_SHAPES
             or self.advances.size() > MOST_ADVANCES
@@ -235,7 +235,7 @@ cdef class TokenPlaces:
     cdef bint leads_there(
         self, PlaceVisit at, int32_t left, PlaceVisit there, int32_t* steps
     ) except FAILED nogil:
-        """Tell whether each character leads there or nowhere, of whose bytes ``left`` come after a place.
+        """Return whether each character leads there or nowhere, of whose bytes ``left`` come after a place.
 
         Lists it and the other places inside of such characters in ``partial``.
         """
@@ -295,7 +295,7 @@ cdef class TokenPlaces:
         return 0
 
     cdef bint chain_under(self, PlaceVisit at, int32_t* steps) except FAILED nogil:
-        """Tell whether the number of characters under the node of a place decides where they lead.
+        """Return whether the number of characters under the node of a place decides where they lead.
 
         If so, ``chain`` has the places. Cost: a step for each, and some more where a place is new.
         """
@@ -434,12 +434,12 @@ cdef class TokenPlaces:
         return 0
 
     cdef bint keeps(self, ConfigId config, bint by_shape, bint others) noexcept nogil:
-        """Tell whether tokens that lead to a place are kept; ``others``: by a shape that was not rated."""
+        """Return whether tokens that lead to a place are kept; ``others``: by a shape that was not rated."""
         cdef int32_t found = map_get(&self.kept, fork_key(config, by_shape))
         return found == 1 or (found == NO_VALUE and by_shape and others)
 
     cdef bint keeps_token(self, PlaceVisit at, bint others) except FAILED nogil:
-        """Tell whether a token that ends at a place is kept."""
+        """Return whether a token that ends at a place is kept."""
         return self.keeps(self.family.end_token(at.config), at.shape != NO_SHAPE, others)
 
     cdef int mark_range(self, NodeId first, NodeId end, uint32_t* words, bint keep) except FAILED nogil:
@@ -707,7 +707,7 @@ cdef class BudgetMasks:
         return min(CAPTURE_ROOM + 2 * <int64_t>needed, NOT_FOUND)
 
     cdef bint leaves_enough(self, Fork fork, ConfigId config, int32_t room) noexcept nogil:
-        """Tell whether all tokens that go through a capture leave enough.
+        """Return whether all tokens that go through a capture leave enough.
 
         Those that are missing in the list are taken to need no more than twice what is asked of the others.
         """
@@ -718,7 +718,7 @@ cdef class BudgetMasks:
         return (asked if fork.complete else 2 * asked) <= room
 
     cdef bint spares_all(self, ConfigId config, int32_t room) except FAILED nogil:
-        """Tell whether every token leaves enough, if ``room`` tokens may follow it. Cost: a look-up."""
+        """Return whether every token leaves enough, if ``room`` tokens may follow it. Cost: a look-up."""
         cdef int32_t at = map_get(&self.fork_of, self.key_of(config))
         if at == NO_VALUE or not self.forks[at].measured or self.forks[at].most > room:
             return False
@@ -831,7 +831,7 @@ cdef class BudgetMasks:
         return needed
 
     cdef bint measure(self, ConfigId config, int32_t at, int32_t room) except FAILED nogil:
-        """Find what successors need. Tell whether all that go through a capture leave enough."""
+        """Find what successors need. Return whether all that go through a capture leave enough."""
         cdef Fork fork = self.forks[at]
         cdef int32_t g, needed
         cdef int32_t steps = MOST_STEPS if fork.searched else FIRST_STEPS

@@ -192,7 +192,7 @@ cdef class TextSearch:
         return self.end_index if self.hinted else -1
 
     cdef bint is_alike(self, ConfigId config) except FAILED nogil:
-        """Tell whether enough places with the same local states and the same estimate were visited."""
+        """Return whether enough places with the same local states and the same estimate were visited."""
         return self.count_alike(config, mix(71, <uint32_t>self.estimates.of_config(config))) > MOST_ALIKE
 
     cdef int32_t count_alike(self, ConfigId config, uint64_t h) except FAILED nogil:
@@ -286,7 +286,7 @@ cdef class TextSearch:
         return 0
 
     cdef bint is_new(self, ConfigId config, Owed owed) except FAILED nogil:
-        """Tell whether the text was not tried yet at some places with the same local states."""
+        """Return whether the text was not tried yet at some places with the same local states."""
         return self.count_alike(config, mix(73, <uint32_t>owed.first)) <= MOST_FOLLOWED
 
     cdef int follow(self, int32_t index, Owed owed) except FAILED nogil:
@@ -428,7 +428,7 @@ cdef class Completions:
         map_free(&self.met)
 
     def belongs_to(self, ConfigSpace family):
-        """Tell whether the completions are those of this family."""
+        """Return whether the completions are those of this family."""
         return self.family is family
 
     cdef size_t nbytes(self) noexcept nogil:
@@ -560,7 +560,7 @@ cdef class Completions:
         return NO_TOKEN
 
     cdef bint is_special(self, ConfigId config, TokenId token) except FAILED nogil:
-        """Tell whether a token may be read as a special one after a configuration."""
+        """Return whether a token may be read as a special one after a configuration."""
         cdef size_t c
         for c in range(self.classes.size()):
             if self.classes[c].holds(token):

@@ -89,14 +89,14 @@ cdef struct Tested:
 cdef struct Missing:
     # of a key state where further keys come, in bytes, with what is before them
     int32_t first           # the next key that the object needs
-    int32_t all             # all of them; UNKNOWN where nobody asked
+    int32_t all             # all of them; UNKNOWN where it was not asked
 
 
 cdef int32_t with_owed(int32_t left, Owed owed) noexcept nogil
 
 
 cdef inline bint is_part(const Call& call) noexcept nogil:
-    # Tell whether a call is of a rule that tests keys of the same object.
+    # Return whether a call is of a rule that tests keys of the same object.
     return call.kind == CALL_RULE and call.action != ACTION_KEYED
 
 

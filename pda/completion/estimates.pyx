@@ -96,7 +96,7 @@ cdef class TermCosts:
     # -- what objects need -------------------------------------------------------------------------
 
     cdef bint is_settled(self, CallId call) noexcept nogil:
-        """Tell whether it is known for good what the required keys of an object add."""
+        """Return whether it is known for good what the required keys of an object add."""
         return <size_t>call < self.settled.size() and self.settled[call]
 
     cdef int begin_drafts(self) except FAILED nogil:
@@ -704,7 +704,7 @@ cdef class Estimates:
     # -- keys of objects -----------------------------------------------------------------------------
 
     cdef bint is_wanted(self, KeysId keys, TestId test) noexcept nogil:
-        """Tell whether a shortest end of an object takes this test next: the first required key."""
+        """Return whether a shortest end of an object takes this test next: the first required key."""
         cdef int32_t required
         if self.relaxed or not self.semantics.keys.holds(keys, test):
             return self.semantics.keys.holds(keys, test)
@@ -761,7 +761,7 @@ cdef class Estimates:
         return found
 
     cdef bint needs_keys(self, KeysId keys) noexcept nogil:
-        """Tell whether an object needs more keys."""
+        """Return whether an object needs more keys."""
         cdef KeyState* state = &self.semantics.keys.states[keys]
         return state.missing != 0 or state.count < self.semantics.keys.specs[state.spec].min_count
 

@@ -53,7 +53,7 @@ cdef class CaptureTexts:
     cdef vector[TextId] parent      # the text without its last byte, or NO_PARENT
     cdef vector[uint8_t] last       # that byte
     cdef vector[int32_t] left       # bytes that the capture still keeps, or UNBOUNDED
-    # of beginnings of keys: the text that they spell; NO_TEXT within an escape, and where nobody asked
+    # of beginnings of keys: the text that they spell; NO_TEXT within an escape, and where it was not asked
     cdef vector[TextId] value
     cdef dict bounded               # most bytes kept -> the empty text of such captures
     # where most texts are one: how the action tells the others apart, and its value

@@ -153,7 +153,7 @@ cdef class CaptureTexts:
         return found
 
     cdef int is_alike(self, TextId text, int32_t teller) except FAILED with gil:
-        """Tell whether an action does not tell the texts that begin with one apart."""
+        """Return whether an action does not tell the texts that begin with one apart."""
         test, value = self.tellers[teller]
         return not test(value, self.text_of(text))
 
@@ -376,7 +376,7 @@ cdef class Callables:
         return found
 
     cdef int is_sure(self, ValueId value, TextId text) except FAILED nogil:
-        """Tell whether no action forbids the end of a capture, whatever is still read after the text."""
+        """Return whether no action forbids the end of a capture, whatever is still read after the text."""
         cdef int32_t k
         cdef uint64_t key
         key = (<uint64_t>value << 32) | <uint64_t>text

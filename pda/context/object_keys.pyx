@@ -71,7 +71,7 @@ cdef class KeyNeeds:
         self.sets.push_back(free)
 
     cdef bint always_lives(self, TermId term) except FAILED nogil:
-        """Tell whether a term can continue in every key state, since an object can always continue or end."""
+        """Return whether a term can continue in every key state, since an object can always continue or end."""
         cdef int32_t i
         cdef NeedsId found = self.needs_at(term)
         cdef Needs n = self.sets[found]
@@ -162,7 +162,7 @@ cdef class KeyNeeds:
         return self.passes_of[term] if self.terms.terms[term].flags & F_KEYS else YES
 
     cdef bint passes(self, TermId term) except FAILED nogil:
-        """Tell whether some path through the term meets no test. No recursion: names may be long."""
+        """Return whether some path through the term meets no test. No recursion: names may be long."""
         cdef vector[AskedTerm] todo
         cdef AskedTerm asked
         cdef TermId t
@@ -592,7 +592,7 @@ cdef class KeyStates:
     # -- states --------------------------------------------------------------------------------------
 
     cdef bint holds(self, KeysId state, TestId test) noexcept nogil:
-        """Tell whether a test holds. Cost: a load."""
+        """Return whether a test holds. Cost: a load."""
         return self.states[state].spec != NO_SPEC and has_bit(&self.words[self.states[state].holds], test)
 
     cdef KeysId fresh(self, SpecId spec) except ID_FAILED nogil:
@@ -757,7 +757,7 @@ cdef class KeyStates:
         return 0
 
     cdef bint lives(self, KeysId state, NeedsId needs) noexcept nogil:
-        """Tell whether a term with such needs can continue: it meets no test first, or a test that holds."""
+        """Return whether a term with such needs can continue: it meets no test first, or a test that holds."""
         cdef int32_t i
         cdef Needs n
         cdef const uint64_t* words

@@ -66,7 +66,7 @@ cdef inline SemId in_capture_of(Semantics semantics, SemId parent, TextId text) 
 
 
 cdef inline bint ends_in_half(vector[uint8_t]& value) noexcept nogil:
-    """Tell whether a value ends in half of a surrogate pair."""
+    """Return whether a value ends in half of a surrogate pair."""
     cdef size_t size = value.size()
     return size >= 3 and value[size - 3] == 0xED and value[size - 2] >= 0xA0
 
@@ -187,7 +187,7 @@ cdef class Semantics:
         return sem
 
     cdef bint is_unsure(self, SemId sem) noexcept nogil:
-        """Tell whether an action may have forbidden the reading that led a walk to a state."""
+        """Return whether an action may have forbidden the reading that led a walk to a state."""
         if sem <= SEM_SYMBOL:
             return False
         return self.values.unsure[self.sems[self.root(sem)].value] != 0
@@ -280,7 +280,7 @@ cdef class Semantics:
         return in_capture_of(self, sem, KEY_OF_MORE)
 
     cdef bint keeps_bytes(self, SemId sem) noexcept nogil:
-        """Tell whether a capture takes the very bytes that are read."""
+        """Return whether a capture takes the very bytes that are read."""
         return self.sems[sem].parent != NO_SEM and self.texts.left[self.sems[sem].text] != 0
 
     cdef SemId end(self, SemId sem, ActionId action) except ID_FAILED nogil:
@@ -400,11 +400,11 @@ cdef class Semantics:
         return self.with_root(sem, self.intern(NO_SEM, self.sems[SEM_UNSURE].value, self.keys_at(sem), 0))
 
     cdef bint may_forbid(self, ActionId action) noexcept nogil:
-        """Tell whether an action may forbid: then a mask cannot be remembered without the state."""
+        """Return whether an action may forbid: then a mask cannot be remembered without the state."""
         return self.callables.kinds[action] == ACT_CALL
 
     cdef int is_sure(self, SemId sem) except FAILED nogil:
-        """Tell whether no action can forbid the end of the open capture, whatever is still read of it."""
+        """Return whether no action can forbid the end of the open capture, whatever is still read of it."""
         cdef ValueId value
         cdef TextId text = self.sems[sem].text
         if not self.in_capture(sem):
@@ -417,11 +417,11 @@ cdef class Semantics:
         return self.callables.is_sure(value, text)
 
     cdef bint is_callable(self, ActionId action) noexcept nogil:
-        """Tell whether an action is a Python callable."""
+        """Return whether an action is a Python callable."""
         return self.callables.kinds[action] == ACT_CALL or self.callables.kinds[action] == ACT_UPDATE
 
     cdef bint is_key(self, ActionId action) noexcept nogil:
-        """Tell whether an action enters an undeclared key."""
+        """Return whether an action enters an undeclared key."""
         return self.callables.kinds[action] == ACT_KEY
 
     # -- object keys in mask walks --------------------------------------------------------------------

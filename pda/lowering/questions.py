@@ -17,7 +17,7 @@ Answer = TypeVar("Answer")
 
 
 def is_empty(expr: ir.Expr, max_explored: int = Limits().max_explored) -> bool:
-    """Tell whether a regular expression without references matches nothing.
+    """Return whether a regular expression without references matches nothing.
 
     Cost: the derivatives that a breadth-first search visits until one matches the empty string.
     Raises: BudgetError if ``max_explored`` of them do not tell, or the request has no work left.
@@ -33,7 +33,7 @@ def is_empty(expr: ir.Expr, max_explored: int = Limits().max_explored) -> bool:
 
 
 def is_endless(expr: ir.Expr, max_explored: int) -> bool | None:
-    """Tell whether every beginning of a match of a regular expression without references begins infinitely many.
+    """Return whether every beginning of a match of a regular expression without references begins infinitely many.
 
     Returns: None if more than ``max_explored`` derivatives would have to be visited; False if nothing matches.
     Raises: BudgetError if the request has no work left.

@@ -278,7 +278,7 @@ cdef class RuleScan:
         return self.users
 
     cdef bint calls_keyed(self) except FAILED:
-        """Tell whether a new rule calls one which tests keys of the same object."""
+        """Return whether a new rule calls one which tests keys of the same object."""
         cdef object other, same_object
         cdef dict refs
         if self.rules.keyed:
@@ -361,7 +361,7 @@ cdef class RuleScan:
         return 0
 
     cdef bint left_calls(self, Expression expr, dict found) except FAILED:
-        """Add the rules that an expression can call first; tell whether the expression can be empty."""
+        """Add the rules that an expression can call first; return whether the expression can be empty."""
         cdef bint passes
         if not expr.flags:
             return self.empty_before(expr) is not None

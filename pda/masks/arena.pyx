@@ -386,7 +386,7 @@ cdef class MaskArena:
         return self.byte_first.data() + g.by_byte
 
     cdef bint is_few(self, SuffixesId group) noexcept nogil:
-        """Tell whether a group consists of a few places of the vocabulary."""
+        """Return whether a group consists of a few places of the vocabulary."""
         cdef Group g = self.groups[group]
         cdef int32_t i
         if g.run != NO_RUN or g.place_count > FEW_PLACES:

@@ -293,11 +293,11 @@ cdef class LocalMasks(MaskPart):
     # -- masks, remembered -----------------------------------------------------------------------------
 
     cdef bint asks_state(self, MaskId mask) noexcept nogil:
-        """Tell whether the semantic state decides about some tokens of a mask."""
+        """Return whether the semantic state decides about some tokens of a mask."""
         return self.arena.masks[mask].reader_count > 0 or self.arena.masks[mask].reads_tokens != 0
 
     cdef bint is_worth_splitting(self, MaskId mask) noexcept nogil:
-        """Tell whether a prefix with this mask may be split off.
+        """Return whether a prefix with this mask may be split off.
 
         It may if the semantic state decides about no token, and its suffixes are few enough to be grouped.
         """

@@ -99,7 +99,7 @@ cdef bint has_callers(ConfigSpace family, const Visit& at) noexcept nogil:
 cdef bint may_forbid(
     TermStore terms, Semantics semantics, ConfigSpace family, FrameId frame, int32_t returns
 ) except FAILED nogil:
-    """Tell whether an action may forbid one of the next returns, before a byte must be read.
+    """Return whether an action may forbid one of the next returns, before a byte must be read.
 
     ``returns``: so many returns are followed; after them, any action of a lower frame counts.
     Cost: exponential in ``returns`` at worst, which is small.
@@ -125,7 +125,7 @@ cdef bint may_forbid(
 
 
 cdef bint is_alive(TermStore terms, ConfigSpace family, const Visit& at, uint64_t ends) except FAILED nogil:
-    """Tell whether the text can be completed after a visit returns under one of the guards (bits)."""
+    """Return whether the text can be completed after a visit returns under one of the guards (bits)."""
     cdef Ends found
     cdef uint64_t pending = 0
     cdef GuardId g
@@ -207,7 +207,7 @@ cdef class MaskAssembler(MaskPart):
         return 0
 
     cdef bint depends_on_text(self) noexcept nogil:
-        """Tell whether something was found that only a real configuration can decide."""
+        """Return whether something was found that only a real configuration can decide."""
         return (
             not self.trials.places_to_try.empty()
             or not self.found.unsure.empty()
@@ -254,7 +254,7 @@ cdef class MaskAssembler(MaskPart):
         return self.work.add(v)
 
     cdef bint is_strict(self, ConfigSpace family, FrameId frame) except FAILED nogil:
-        """Tell whether keys or an action may forbid a return from a frame, or from one further down."""
+        """Return whether keys or an action may forbid a return from a frame, or from one further down."""
         if family.frames[frame].keys_forbid:
             return True
         return not self.sure and may_forbid(self.terms, self.semantics, family, frame, MANY_RETURNS)
@@ -407,7 +407,7 @@ cdef class MaskAssembler(MaskPart):
     cdef bint can_continue(
         self, ConfigSpace family, AlternativeId alternative, FrameId frame
     ) except FAILED nogil:
-        """Tell whether the continuation of an alternative can reach the end of the text over a frame.
+        """Return whether the continuation of an alternative can reach the end of the text over a frame.
 
         Follow restrictions further down may forbid it, while another alternative keeps the state alive.
         """
@@ -563,6 +563,7 @@ cdef class MaskAssembler(MaskPart):
             self.work.callers[n].clear()
         if call.continuation == EPS:
             # a tail call: the callers are those of the caller
+            self.entered += family.frames[frame].count
             for e in range(family.frames[frame].first, family.frames[frame].first + family.frames[frame].count):
                 self.work.callers[n].push_back(family.edges[e])
             return 0
@@ -740,7 +741,11 @@ cdef class MaskAssembler(MaskPart):
                 continue
             self.expand(family, self.work.visits[k])
             k += 1
-            if (k >= roots and self.work.visits.size() > most) or self.entered > limit:
+            if (
+                (k >= roots and self.work.visits.size() > most)
+                or self.work.calls.size() > most
+                or self.entered > limit
+            ):
                 # in highly ambiguous grammars the paths through the stack, and so the masks per path, grow
                 # exponentially; configurations join the paths, so this stays polynomial
                 self.trials.tries_everything = True

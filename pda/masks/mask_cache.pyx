@@ -104,14 +104,18 @@ cdef class Worklist:
     cdef int drop(self) except FAILED nogil:
         """Forget all visits, and give the memory back."""
         vector[Visit]().swap(self.visits)
-        self.calls.clear()
-        self.callers.clear()
+        vector[PendingCall]().swap(self.calls)
+        vector[vector[Edge]]().swap(self.callers)
         self.indexed = False
         return map_reset(&self.index)
 
     cdef size_t nbytes(self) noexcept nogil:
         """Return the bytes held."""
-        return sizeof(Visit) * self.visits.size() + map_nbytes(&self.index)
+        cdef size_t held = sizeof(Visit) * self.visits.size() + map_nbytes(&self.index)
+        cdef size_t n
+        for n in range(self.callers.size()):
+            held += sizeof(Edge) * self.callers[n].capacity()
+        return held + sizeof(PendingCall) * self.calls.capacity()
 
     cdef int add(self, const Visit& v) except FAILED nogil:
         """Add a visit unless it is in the list. Cost: a look-up; one pass over a short list."""
@@ -120,7 +124,7 @@ cdef class Worklist:
         return 0
 
     cdef bint is_known(self, const Visit& v) except FAILED nogil:
-        """Tell whether a visit is in the list.
+        """Return whether a visit is in the list.
 
         In a long list, a new visit is entered into the index here: the caller adds it to the list.
         """

@@ -104,7 +104,7 @@ cdef class PrefixCost:
             self.nodes_after[trie.kid_byte[k]] = trie.end[kid] - kid
 
     cdef bint is_literal(self, TermId term) except FAILED nogil:
-        """Tell whether a term is a fixed string, or one of a few. Cost: one load, once known."""
+        """Return whether a term is a fixed string, or one of a few. Cost: one load, once known."""
         cdef Term u = self.terms.terms[term]
         cdef Term kid
         cdef int32_t k
@@ -174,7 +174,7 @@ cdef class PrefixCost:
             state = u.seq.rest
 
     cdef bint few_begin(self, const uint64_t* words) noexcept nogil:
-        """Tell whether few nodes of the vocabulary begin with these bytes."""
+        """Return whether few nodes of the vocabulary begin with these bytes."""
         cdef int64_t nodes = 0
         cdef int32_t b
         cdef uint64_t left
@@ -186,7 +186,7 @@ cdef class PrefixCost:
         return nodes * FEW < self.trie.nodes
 
     cdef bint begins_few(self) except FAILED nogil:
-        """Tell whether few nodes of the vocabulary begin like ``path``, as with numbers."""
+        """Return whether few nodes of the vocabulary begin like ``path``, as with numbers."""
         cdef TermId prefix = EPS
         cdef MapId map
         cdef int32_t b, left = MOST_LOOKS
@@ -217,14 +217,14 @@ cdef class PrefixCost:
         return self.few_begin(words)
 
     cdef bint ends_wide(self, bint words) noexcept nogil:
-        """Tell whether ``path`` is one byte out of many: then nearly all tokens continue after it."""
+        """Return whether ``path`` is one byte out of many: then nearly all tokens continue after it."""
         cdef Term last = self.terms.terms[self.path.back()]
         if not words or self.path.size() > 1 or last.kind != K_SET:
             return False
         return count_bits(&self.terms.classes.sets[4 * last.set_id], 4) >= MANY_BYTES
 
     cdef bint few_follow(self) except FAILED nogil:
-        """Tell whether few nodes of the vocabulary are after the literals in ``path``.
+        """Return whether few nodes of the vocabulary are after the literals in ``path``.
 
         Cost: the bytes of the literals, as far as the vocabulary has them.
         """
@@ -656,7 +656,7 @@ cdef class PrefixSplitter:
         return 0
 
     cdef bint is_loop(self, Term loop) except FAILED nogil:
-        """Tell whether a repetition is unfolded: it tests keys, or is more than a run of characters.
+        """Return whether a repetition is unfolded: it tests keys, or is more than a run of characters.
 
         In the second case it must begin with few bytes, as a list of items after commas does. Other loops are
         walked as a whole.
@@ -693,7 +693,7 @@ cdef class PrefixSplitter:
         return 0
 
     cdef bint is_key(self, Term call, TermId next, TermId after) except FAILED nogil:
-        """Tell whether a call is an undeclared key, in quotes, with something after it."""
+        """Return whether a call is an undeclared key, in quotes, with something after it."""
         cdef Call called = self.terms.call_table[call.call.id]
         cdef uint8_t quote
         cdef uint64_t words[4]
@@ -861,7 +861,7 @@ cdef class PrefixSplitter:
         return self.terms.mk_seq(self.alternatives[alternative].call, self.continuation_of(alternative))
 
     cdef bint is_unconditional(self, AlternativeId alternative) except FAILED nogil:
-        """Tell whether a continuation can end with no guard pending, so that every frame allows it."""
+        """Return whether a continuation can end with no guard pending, so that every frame allows it."""
         cdef Alternative at
         cdef Ends first, after_run
         if self.terms.classes.has_guards():

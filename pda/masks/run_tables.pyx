@@ -132,7 +132,7 @@ cdef class Runs:
         return found
 
     cdef bint is_made(self, CodeId code) noexcept nogil:
-        """Tell whether the run table of the whole vocabulary exists."""
+        """Return whether the run table of the whole vocabulary exists."""
         return map_get(&self.run_index, <uint64_t>code << 32) != NO_VALUE
 
     cdef RunId run_of(self, CodeId code, PlaceId place) except ID_FAILED nogil:
@@ -463,7 +463,7 @@ cdef class Runs:
 
 
 cdef bint is_whole(const int8_t* steps, const int16_t* table, int32_t utf8, int32_t state) noexcept nogil:
-    """Tell whether X continues from ``state`` exactly as UTF-8 continues from ``utf8``."""
+    """Return whether X continues from ``state`` exactly as UTF-8 continues from ``utf8``."""
     cdef int32_t[UTF8_STATES] partner   # state of UTF-8 -> state of X
     cdef int32_t[UTF8_STATES] queue
     cdef int32_t b, s, t, at, head = 0, count = 1
@@ -514,7 +514,7 @@ cdef uint64_t whole_leads(const int16_t* table) noexcept nogil:
 
 
 cdef inline bint is_inside(const SubtreeSummary& summary, const Code& code, int32_t count) noexcept nogil:
-    """Tell whether a subtree has characters of X only, and ``count`` of them come before it, as in UTF-8."""
+    """Return whether a subtree has characters of X only, and ``count`` of them come before it, as in UTF-8."""
     return (
         not summary.ascii[0] & ~code.single[0]
         and not summary.ascii[1] & ~code.single[1]

@@ -476,7 +476,7 @@ cdef class RunSplitter(MaskPart):
         return met
 
     cdef bint is_narrow(self, CodeId code) noexcept nogil:
-        """Tell whether characters of a class begin with few different bytes."""
+        """Return whether characters of a class begin with few different bytes."""
         return count_bits(self.runs.codes[code].first, 4) < FEW_BYTES
 
     cdef RunMemberId member_of(self, TermId state, FrameId frame, SemId sem) except ID_FAILED nogil:
@@ -605,13 +605,13 @@ cdef class RunSplitter(MaskPart):
         return 0
 
     cdef bint is_steady(self, SemId sem) noexcept nogil:
-        """Tell whether a semantic state of a walk stays the same after the next byte, whatever it is."""
+        """Return whether a semantic state of a walk stays the same after the next byte, whatever it is."""
         if self.context.semantics.keeps_bytes(sem):
             return False
         return self.context.semantics.sems[sem].text != KEY_OF_NONE
 
     cdef bint is_known(self, ConfigId config) noexcept nogil:
-        """Tell whether no member of a configuration depends on the semantic state."""
+        """Return whether no member of a configuration depends on the semantic state."""
         cdef Config c = self.space.configs[config]
         return not c.reads and c.sure == c.count
 

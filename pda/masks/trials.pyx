@@ -62,7 +62,7 @@ cdef class TokenTrials(MaskPart):
         return 0
 
     cdef bint is_needed(self) noexcept nogil:
-        """Tell whether there is something to try on the real configuration."""
+        """Return whether there is something to try on the real configuration."""
         return (
             self.tries_everything
             or self.tries_special_tokens
@@ -86,7 +86,7 @@ cdef class TokenTrials(MaskPart):
         return 0
 
     cdef bint all_set(self, NodeId node, bint inclusive, const uint32_t* words) noexcept nogil:
-        """Tell whether all tokens under a node, and the node's own if ``inclusive``, are allowed already."""
+        """Return whether all tokens under a node, and the node's own if ``inclusive``, are allowed already."""
         cdef int32_t t
         cdef TokenId token
         for t in range(
@@ -256,7 +256,7 @@ cdef class UndeclaredKeys(MaskPart):
         return 0
 
     cdef bint any_doubtful(self) noexcept nogil:
-        """Tell whether some tokens are doubtful."""
+        """Return whether some tokens are doubtful."""
         return not self.doubtful.empty()
 
     cdef int doubt(
@@ -435,7 +435,7 @@ cdef class UndeclaredKeys(MaskPart):
         return 0
 
     cdef bint any_keys(self, ConfigSpace family, ConfigId config) noexcept nogil:
-        """Tell whether a configuration is inside of an object whose keys are known."""
+        """Return whether a configuration is inside of an object whose keys are known."""
         cdef int32_t i, first = family.configs[config].first
         for i in range(first, first + family.configs[config].count):
             if self.semantics.keys_at(family.members[i].sem) > KEYS_UNKNOWN:

@@ -151,7 +151,7 @@ cdef class SubtreeAcceptance(MaskPart):
 # What a walk does at every node. The functions are inline, since the loop of the walk is hot.
 
 cdef inline bint is_within(const SubtreeSummary* summary, const Characters& all) noexcept nogil:
-    # Tell whether all characters in a subtree belong to a class.
+    # Return whether all characters in a subtree belong to a class.
     return (
         not summary.ascii[0] & ~all.ascii[0]
         and not summary.ascii[1] & ~all.ascii[1]
@@ -171,7 +171,7 @@ cdef inline int classify_known(const SubtreeSummary* summary, const KnownCharact
 
 
 cdef inline bint is_unconditional(const Config* c) noexcept nogil:
-    # Tell whether tokens that end in a configuration are allowed with any stack, and nothing else happens in
+    # Return whether tokens that end in a configuration are allowed with any stack, and nothing else happens in
     # it: no return, no member that the semantic state decides, no capture.
     return (
         c.ends & 1

@@ -446,7 +446,7 @@ cdef class SubtreeAcceptance(MaskPart):
         return partner[0]
 
     cdef bint may_follow(self, Nodes n, NodeId node, GuardId guard) noexcept nogil:
-        """Tell whether a guard allows some byte that comes after a node."""
+        """Return whether a guard allows some byte that comes after a node."""
         cdef int32_t k
         if guard == ANY_BYTE:
             return True
@@ -456,7 +456,7 @@ cdef class SubtreeAcceptance(MaskPart):
         return False
 
     cdef bint allows(self, uint64_t guards, uint8_t byte) noexcept nogil:
-        """Tell whether some guard of a set, given as bits, allows a byte."""
+        """Return whether some guard of a set, given as bits, allows a byte."""
         cdef GuardId g = 0
         while guards:
             if guards & 1 and self.terms.classes.guard_has(g, byte):
@@ -841,7 +841,7 @@ cdef class TrieWalk(MaskPart):
         return 0
 
     cdef bint opens_key(self, const Config* config) noexcept nogil:
-        """Tell whether some member has just begun to capture a key."""
+        """Return whether some member has just begun to capture a key."""
         cdef int32_t i
         for i in range(config.first, config.first + config.count):
             if self.context.semantics.sems[self.space.members[i].sem].text == KEY_OF_ONE:

@@ -16,7 +16,7 @@ cdef inline bint has_bit(const uint64_t* words, int32_t i) noexcept nogil:
 
 
 cdef inline bint share_byte(const uint64_t* a, const uint64_t* b) noexcept nogil:
-    """Tell whether two sets of bytes have one in common."""
+    """Return whether two sets of bytes have one in common."""
     return a[0] & b[0] or a[1] & b[1] or a[2] & b[2] or a[3] & b[3]
 
 

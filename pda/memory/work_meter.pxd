@@ -36,7 +36,6 @@ cdef class WorkAccount:
     cdef bint moved                     # to another store: it has begun anew
     cdef object event                   # cancels when it is set; or None
     cdef int64_t most_per_call          # units that one call may use, where more were granted than usual
-    cdef readonly int64_t fill_work     # units of one mask in one step
 
 
 cdef class WorkMeter:
@@ -44,7 +43,6 @@ cdef class WorkMeter:
     cdef int64_t granted        # units from the last check to the next one
     cdef int64_t call_left      # units that the call under way may still do
     cdef int64_t max_call       # of one call
-    cdef bint in_slice          # the call may go on later: its units are those of a slice
     cdef int64_t kept           # bytes that the call under way leaves for the end of the request
     cdef double max_seconds     # of one call
     cdef double since           # when the first check of the call was
@@ -57,7 +55,6 @@ cdef class WorkMeter:
     cdef int readers            # threads that wait until they may read
     cdef WorkAccount account    # whom the work is charged to, or None
     cdef readonly int64_t done  # units of all calls
-    cdef readonly int64_t cut   # slices that were used up
 
     cdef int refuse_memory(self, int64_t n) except FAILED nogil
     cdef int check(self) except FAILED nogil
@@ -80,14 +77,6 @@ cdef class WorkMeter:
         self.timed = False
         self.granted = self.credit = min(<int64_t>FIRST_CHECK, max(self.call_left, <int64_t>0))
 
-    cdef inline void open_slice(self, WorkAccount account, int64_t units) noexcept:
-        # begin a call that raises NotReadyError after so many units
-        self.open(account)
-        if units < self.call_left:
-            self.in_slice = True
-            self.call_left = units
-            self.granted = self.credit = min(self.granted, units)
-
     cdef inline void close(self) noexcept:
         # end a call; allocates no memory
         cdef int64_t used = self.granted - self.credit
@@ -97,7 +86,6 @@ cdef class WorkMeter:
             self.account = None
         self.granted = self.credit = CHECK_EVERY
         self.call_left = ENDLESS
-        self.in_slice = False
 
     cdef inline int64_t units(self) noexcept nogil:
         # of all calls, the one under way included
@@ -123,14 +111,14 @@ cdef class WorkMeter:
         return 0
 
     cdef inline bint may_add_term(self, bint is_full) noexcept nogil:
-        """Count a new term. ``is_full`` tells where nobody pays for it."""
+        """Count a new term. ``is_full`` tells where no request pays for it."""
         if self.account is None:
             return not is_full
         self.account.terms_left -= 1
         return self.account.terms_left >= 0
 
     cdef inline bint may_add_state(self, bint is_full) noexcept nogil:
-        """Count a new semantic state. ``is_full`` tells where nobody pays for it."""
+        """Count a new semantic state. ``is_full`` tells where no request pays for it."""
         if self.account is None:
             return not is_full
         self.account.states_left -= 1
@@ -147,16 +135,16 @@ cdef class StoreLock:
     cdef object __weakref__
 
     cdef int take(self, WorkAccount account) except FAILED
-    cdef void charge_to(self, WorkAccount account, int64_t units=*) noexcept
+    cdef void charge_to(self, WorkAccount account) noexcept
     cdef bint is_held(self) noexcept
     cdef bint may_read_inside(self) except FAILED
     cdef void give(self, bint done) noexcept
     cdef void wake(self) noexcept
 
     cdef inline bint may_read(self) except FAILED:
-        """Tell whether what is finished may be read now without taking the lock.
+        """Return whether what is finished may be read now without taking the lock.
 
-        So it is where nobody is inside, or another thread is where its call counts its work. This holds until
+        So it is where no thread is inside, or another thread is where its call counts its work. This holds until
         this thread lets others run. Waits until it is so. False if this thread is inside.
         """
         return self.owner == 0 or self.may_read_inside()

@@ -27,7 +27,7 @@ import os
 from weakref import WeakSet
 
 from stackmask.grammar.source.diagnostics import StackmaskError
-from stackmask.pda.errors import BudgetError, CancelledError, NotReadyError, SpoiledError
+from stackmask.pda.errors import BudgetError, CancelledError, SpoiledError
 
 
 cdef extern from "Python.h":
@@ -57,13 +57,11 @@ cdef class WorkAccount:
     def __cinit__(self, allowance, spent=0, event=None, limits=None):
         self.allowance = min(allowance, ENDLESS)
         self.left = self.allowance - min(spent, self.allowance)
-        self.memory = self.max_terms = self.max_states = self.fill_work = ENDLESS
+        self.memory = self.max_terms = self.max_states = ENDLESS
         if limits is not None:
             self.memory = min(limits.max_memory, ENDLESS)
             self.max_terms = min(limits.max_terms, ENDLESS)
             self.max_states = min(limits.max_semantic_states, ENDLESS)
-            if limits.max_fill_work is not None:
-                self.fill_work = min(limits.max_fill_work, ENDLESS)
         self.memory_left = self.memory
         self.terms_left = self.max_terms
         self.states_left = self.max_states
@@ -93,7 +91,6 @@ cdef class WorkAccount:
         account.memory = self.memory
         account.max_terms = self.max_terms
         account.max_states = self.max_states
-        account.fill_work = self.fill_work
         account.restart(self)
         account.moved = False
         return account
@@ -141,8 +138,7 @@ cdef class WorkMeter:
     def __cinit__(self, max_call=None, double max_seconds=1e9):
         self.max_call = ENDLESS if max_call is None else max_call
         self.max_seconds = max_seconds
-        self.done = self.cut = 0
-        self.in_slice = False
+        self.done = 0
         self.credit = self.granted = 0
         self.looked = 0.0
         self.readers = 0
@@ -173,9 +169,6 @@ cdef class WorkMeter:
                 self.ask_event()
             if atomic_read(self.account.is_cancelled):
                 raise CancelledError()
-            if self.call_left <= 0 and self.in_slice:
-                self.cut += 1
-                raise NotReadyError()
             if self.call_left <= 0:
                 raise BudgetError("max_work", self.account.allowance, "units of work of one request")
         now = seconds()
@@ -305,7 +298,7 @@ cdef class StoreLock:
     Locks of the interpreter read the clock whenever they are taken; one is used only if there is
     something to wait for.
 
-    Where memory runs out in the middle of a change, nobody can tell how far it got: the lock is spoiled
+    Where memory runs out in the middle of a change, it is not known how far it got: the lock is spoiled
     then, and never taken again. So every change of a store is inside, and ends with ``give(False)`` if it did
     not come to its end.
 
@@ -333,7 +326,7 @@ cdef class StoreLock:
             PyThread_free_lock(self.lock)
 
     cdef int take(self, WorkAccount account) except FAILED:
-        """Enter. What is done inside is charged to ``account``; None: to nobody, without a limit."""
+        """Enter. What is done inside is charged to ``account``; None: to no request, without a limit."""
         cdef unsigned long me = <unsigned long>PyThread_get_thread_ident()
         if self.owner or self.woken:
             if self.owner == me:
@@ -367,13 +360,13 @@ cdef class StoreLock:
         self.owner = 0
         self.wake()
 
-    cdef void charge_to(self, WorkAccount account, int64_t units=ENDLESS) noexcept:
-        """Charge what follows to another request, as a slice of so many units. Hold the lock."""
+    cdef void charge_to(self, WorkAccount account) noexcept:
+        """Charge what follows to another request. Hold the lock."""
         self.meter.close()
-        self.meter.open_slice(account, units)
+        self.meter.open(account)
 
     cdef bint is_held(self) noexcept:
-        """Tell whether another thread is inside."""
+        """Return whether another thread is inside."""
         return self.owner != 0 and self.owner != <unsigned long>PyThread_get_thread_ident()
 
     cdef bint may_read_inside(self) except FAILED:
@@ -405,7 +398,7 @@ cdef class StoreLock:
         self.meter.readers = 0
 
     def is_taken(self):
-        """Tell whether another thread is inside."""
+        """Return whether another thread is inside."""
         return self.is_held()
 
     def enter(self, WorkAccount account):
@@ -413,7 +406,7 @@ cdef class StoreLock:
         self.take(account)
 
     def leave(self, bint done):
-        """Leave, and tell whether the work came to its end."""
+        """Leave, and return whether the work came to its end."""
         self.give(done)
 
     def __enter__(self):
@@ -425,7 +418,7 @@ cdef class StoreLock:
 
 
 cdef bint memory_ran_out() noexcept:
-    """Tell whether the current error is a MemoryError. Allocates no memory."""
+    """Return whether the current error is a MemoryError. Allocates no memory."""
     cdef PyObject* kind
     cdef PyObject* value
     cdef PyObject* trace

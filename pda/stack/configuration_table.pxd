@@ -140,7 +140,7 @@ cdef inline int map_forget(KeyMap* m) except FAILED nogil:
 
 
 cdef class ConfigDraft:
-    # owner: whoever makes configurations; interning does not change it
+    # owner: the maker of configurations; interning does not change it
     cdef vector[Member] members
     cdef vector[Pop] pops
     cdef bool accepting

@@ -408,7 +408,7 @@ cdef class ConfigTable:
         return id
 
     cdef bint is_same(self, ConfigId config, ConfigDraft draft, uint64_t ends) noexcept nogil:
-        """Tell whether a configuration has the content of a draft."""
+        """Return whether a configuration has the content of a draft."""
         cdef Config* c = &self.configs[config]
         cdef size_t i, n = draft.members.size(), p = draft.pops.size()
         cdef const Member* mine = self.members.data() + c.first

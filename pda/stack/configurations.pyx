@@ -133,7 +133,7 @@ cdef class Closure:
     # -- returns -----------------------------------------------------------------------------------
 
     cdef bint returns_again(self, Member m) except FAILED nogil:
-        """Tell whether another member has returned from the same frame in the same semantic state.
+        """Return whether another member has returned from the same frame in the same semantic state.
 
         Where a return leads does not depend on the local state that ends.
         """
@@ -450,7 +450,7 @@ cdef class Closure:
         return 0
 
     cdef bint begins_count(self, TermId state) noexcept nogil:
-        """Tell whether a text with counted tokens begins in a local state: no byte of it has been read.
+        """Return whether a text with counted tokens begins in a local state: no byte of it has been read.
 
         Such a text has a byte, and no place inside of it has its texts. So none is in this state.
         """
@@ -601,7 +601,7 @@ cdef class Closure:
         return 0
 
     cdef bint knows_nothing(self) noexcept nogil:
-        """Tell whether every reading of a walk depends on the semantic state of the unknown stack."""
+        """Return whether every reading of a walk depends on the semantic state of the unknown stack."""
         cdef size_t i
         if self.draft.pops.size() or not (self.draft.reads or self.draft.members.size()):
             return False
@@ -744,13 +744,13 @@ cdef class TokenCounts:
         map_free(&self.known)
 
     cdef bint counts(self, const Member& member) noexcept nogil:
-        """Tell whether a member is in a text whose tokens are counted."""
+        """Return whether a member is in a text whose tokens are counted."""
         cdef Edge edge = self.graph.edges[self.graph.frames[member.frame].first]
         # a frame has the callers of one rule with one action
         return edge.continuation != BOTTOM_CONTINUATION and edge.action == ACTION_COUNTED
 
     cdef bint is_open(self, ConfigId config) noexcept nogil:
-        """Tell whether the next byte may be one of a text whose tokens are counted."""
+        """Return whether the next byte may be one of a text whose tokens are counted."""
         cdef int32_t i, first = self.table.configs[config].first
         for i in range(first, first + self.table.configs[config].count):
             if self.counts(self.table.members[i]):
@@ -1136,7 +1136,7 @@ cdef class ConfigSpace:
         map_free(&self.tests_around)
 
     def is_live(self, TermId state, SemId sem):
-        """Tell whether the text that starts in ``state`` can be completed."""
+        """Return whether the text that starts in ``state`` can be completed."""
         return self.closed(state, BOTTOM, sem) != DEAD
 
     cdef uint64_t steps_computed(self) noexcept nogil:

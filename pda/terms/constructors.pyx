@@ -115,7 +115,7 @@ cdef int drop_included(TermTable table, vector[TermId]& items) except FAILED nog
 
 
 cdef bint mark(vector[TermId]& items, TermId t, vector[uint8_t]& dropped) except FAILED nogil:
-    """Mark a term as dropped if it is one of the items, and tell whether it is."""
+    """Mark a term as dropped if it is one of the items, and return whether it is."""
     cdef size_t at = lower_bound(items.begin(), items.end(), t) - items.begin()
     if at == items.size() or items[at] != t:
         return False
@@ -264,7 +264,7 @@ cdef int after(TermTable terms, TermId t, int states, KeyMap* known, int depth) 
 
 
 cdef bint is_wellformed(TermTable terms, TermId t) except FAILED nogil:
-    """Tell whether the structure of a term shows that it holds well-formed UTF-8 only. Cost: its operands."""
+    """Return whether the structure of a term shows that it holds well-formed UTF-8 only. Cost: its operands."""
     cdef KeyMap known
     map_init(&known)
     try:
@@ -305,7 +305,7 @@ cdef TermId mk_group(TermTable table, TermId item) except ID_FAILED nogil:
 
 
 cdef bint is_option_of(TermTable table, Term u, TermId item) noexcept nogil:
-    """Tell whether the alternatives ``u`` are the empty string and those of ``item``. Cost: their number."""
+    """Return whether the alternatives ``u`` are the empty string and those of ``item``. Cost: their number."""
     cdef Term t = table.terms[item]
     cdef int32_t k
     if table.kids[u.operands.first] != EPS:

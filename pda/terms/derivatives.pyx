@@ -70,7 +70,7 @@ cdef enum:
 
 
 cdef inline bint is_anchor(TermId t) noexcept nogil:
-    """Tell whether a sequence is one of those whose derivatives are found for the longer ones as well.
+    """Return whether a sequence is one of those whose derivatives are found for the longer ones as well.
 
     The sequences that end alike, with one more item each, must have the same anchors: so it is by the id.
     """
@@ -289,7 +289,7 @@ cdef class Derivatives:
         return self.make.mk_seq(table, rest, u.seq.rest)
 
     cdef bint may_begin(self, TermTable table, TermId t, int32_t byte, int levels) noexcept nogil:
-        """Tell whether a term may begin with a byte, as far as its structure shows it; else True.
+        """Return whether a term may begin with a byte, as far as its structure shows it; else True.
 
         Most names of an object cannot begin with the byte at hand, and a step over all tests each one.
         """
@@ -363,7 +363,7 @@ cdef class Derivatives:
         return 0
 
     cdef bint is_derived(self, TermTable table, TermId t, SymbolId symbol) except FAILED nogil:
-        """Tell whether the derivative of a sequence is remembered."""
+        """Return whether the derivative of a sequence is remembered."""
         cdef Term u = table.terms[t]
         cdef int32_t d
         if u.symbol < 0:
@@ -516,7 +516,7 @@ cdef class Emptiness:
         return 12 * self.efforts.mask
 
     cdef bint is_live(self, TermTable table, TermId t) except FAILED nogil:
-        """Tell whether the term has a string. Calls are taken as productive (normalisation saw to it)."""
+        """Return whether the term has a string. Calls are taken as productive (normalisation saw to it)."""
         cdef Term u = table.terms[t]
         cdef bint answer = True
         cdef TermId s
@@ -552,7 +552,7 @@ cdef class Emptiness:
         return answer
 
     cdef bint is_open(self, TermTable table, TermId t) noexcept nogil:
-        """Tell whether a term is a sequence, and whether it has a string is not known yet."""
+        """Return whether a term is a sequence, and whether it has a string is not known yet."""
         cdef Term* u = &table.terms[t]
         return u.kind == K_SEQ and u.flags & F_BOOL and u.live == LIVE_UNKNOWN
 
@@ -645,7 +645,7 @@ cdef class Emptiness:
         return True
 
     cdef bint try_endings(self, TermTable table, TermId t) except FAILED nogil:
-        """Tell whether one of the remembered endings is a string of a term; False: not known."""
+        """Return whether one of the remembered endings is a string of a term; False: not known."""
         cdef vector[TermId] path
         cdef size_t i, k
         cdef TermId d
@@ -781,7 +781,7 @@ cdef class Simplifier:
         return NO_TERM
 
     cdef bint is_empty_soon(self, TermTable table, TermId t) except FAILED nogil:
-        """Tell whether a term is seen to be empty within MAX_SIMPLE derivatives."""
+        """Return whether a term is seen to be empty within MAX_SIMPLE derivatives."""
         cdef vector[TermId] queue
         cdef KeyMap seen
         cdef size_t next = 0
@@ -816,7 +816,7 @@ cdef class Simplifier:
         return True
 
     cdef bint is_textual(self, TermTable table, TermId t) except FAILED nogil:
-        """Tell whether a term is a repetition that holds well-formed UTF-8 only. Remembered."""
+        """Return whether a term is a repetition that holds well-formed UTF-8 only. Remembered."""
         cdef vector[TermId] items
         cdef int32_t known
         if table.terms[t].kind != K_REP or table.terms[t].flags & (F_BOOL | F_IMPURE):
@@ -865,7 +865,7 @@ cdef class Simplifier:
         return self.make.mk_rep(table, s.rep.item, low, high)
 
     cdef bint is_subset(self, TermTable table, TermId a, TermId b) except FAILED nogil:
-        """Tell whether b is seen to hold every string of a. Remembered."""
+        """Return whether b is seen to hold every string of a. Remembered."""
         cdef uint64_t key = (<uint64_t>a << 32) | <uint64_t>b
         cdef int32_t found = map_get(&self.known_subsets, key)
         cdef vector[TermId] items
@@ -877,7 +877,7 @@ cdef class Simplifier:
         return found == 1
 
     cdef bint is_code(self, TermTable table, TermId item) except FAILED nogil:
-        """Tell whether a term is seen to be a prefix code: no string of it begins another one. Remembered."""
+        """Return whether a term is seen to be a prefix code: no string of it begins another one. Remembered."""
         cdef TermId d
         cdef MapId map
         cdef int32_t found = map_get(&self.known_codes, item), k

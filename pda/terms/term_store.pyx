@@ -233,14 +233,14 @@ cdef class TermStore(TermTable):
         return held + self.emptiness.nbytes() + self.simplifier.nbytes() + self.endings.nbytes()
 
     def matches(self, TermId t, bytes data):
-        """Tell whether a regular term holds exactly these bytes."""
+        """Return whether a regular term holds exactly these bytes."""
         cdef unsigned char byte
         for byte in data:
             t = self.steps.step(self, t, byte)
         return self.terms[t].nu.possible()
 
     def alive(self, TermId t):
-        """Tell whether the term has a string."""
+        """Return whether the term has a string."""
         return self.emptiness.is_live(self, t)
 
     def size(self):
@@ -357,7 +357,7 @@ cdef class TermBuilder:
 
 
 cpdef object is_endless(TermStore terms, TermId term, Py_ssize_t max_explored):
-    """Tell whether every beginning of a string of a regular term begins infinitely many.
+    """Return whether every beginning of a string of a regular term begins infinitely many.
 
     Returns: None if more than ``max_explored`` states would have to be visited; False if there is no string.
     Cost: linear in the states and in their byte classes.
@@ -400,7 +400,7 @@ cpdef object is_endless(TermStore terms, TermId term, Py_ssize_t max_explored):
 cdef bint none_runs_out(
     TermStore terms, vector[TermId]& states, vector[int32_t]& source, vector[int32_t]& target
 ) except FAILED:
-    """Tell whether the first state is live, and each live state leads to a live one."""
+    """Return whether the first state is live, and each live state leads to a live one."""
     cdef vector[int32_t] first, before, steps, todo
     cdef vector[uint8_t] live
     cdef size_t i

@@ -163,7 +163,7 @@ cdef class TokenBytes:
         return builder.finish()
 
     def same_texts(self, TokenBytes other not None):
-        """Tell whether every id has the same bytes in both; ids at the end that are not text are ignored."""
+        """Return whether every id has the same bytes in both; ids at the end that are not text are ignored."""
         cdef int32_t mine = self.size, others = other.size
         cdef TokenId i
         while mine and self.is_absent(mine - 1):

@@ -47,7 +47,7 @@ cdef struct ClassSorts:
 
 
 cdef inline bint may_be_run(ClassSorts sorts, uint64_t group) noexcept nogil:
-    # Tell whether tokens of these sorts may be runs of X. Bytes that occur only inside of characters of X
+    # Return whether tokens of these sorts may be runs of X. Bytes that occur only inside of characters of X
     # need a sort that begins one.
     return not group & sorts.outside and (group & sorts.opens or not group & ~sorts.begins)
 

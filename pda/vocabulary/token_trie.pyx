@@ -413,7 +413,7 @@ cdef class CharacterGroups:
         return 0
 
     cdef bint is_utf8(self, const int16_t* table, int32_t states) except FAILED nogil:
-        """Tell whether every character of X is one or more whole characters of UTF-8."""
+        """Return whether every character of X is one or more whole characters of UTF-8."""
         cdef vector[uint8_t] seen
         cdef vector[int32_t] queue
         cdef int32_t at, s, u, b

@@ -133,7 +133,7 @@ class _CaseRun:
             record.state, record.message = "refused", refusal
 
     def is_over(self) -> bool:
-        """Tell whether the time of the case is over, or nobody is left to ask."""
+        """Return whether the time of the case is over, or nobody is left to ask."""
         late = time.monotonic() - self.begun > self.settings.seconds
         self.result.cut |= late
         return late or not self.live
@@ -230,7 +230,7 @@ class _CaseRun:
         return found
 
     def is_undecided(self, closed: Closed) -> bool:
-        """Tell whether the judges have no verdict on a whole text, for a reason that is not counted apart."""
+        """Return whether the judges have no verdict on a whole text, for a reason that is not counted apart."""
         if closed.ending != "ended":
             return False
         verdict = self.verdict(self.vocabulary.decode(closed.ids))
@@ -281,7 +281,7 @@ class _CaseRun:
         self.compare(ids, found)
 
     def note_accepted(self, name: str, ids: list[int], at: int, source: str, verdict: Verdict) -> bool:
-        """Note a whole text that an engine accepts, if it is invalid or a program may refuse it; tell whether it is so."""
+        """Note a whole text that an engine accepts, if it is invalid or a program may refuse it; return whether it is so."""
         if verdict.valid is False:
             proof = "a whole invalid text is accepted"
         elif verdict.valid is None and verdict.category in OPTIONAL:
@@ -357,7 +357,7 @@ class _CaseRun:
             record.decided += decided
 
     def decide(self, allower: str, forbidder: str, before: list[int], token: int) -> bool:
-        """Find out which of two engines is wrong about a token; tell whether that is certain."""
+        """Find out which of two engines is wrong about a token; return whether that is certain."""
         ids, at = [*before, token], len(before)
         source = f"difference of {allower} and {forbidder}"
         texts = self.vocabulary.token_bytes

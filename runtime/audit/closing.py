@@ -103,7 +103,7 @@ class Walker:
         return Followed(None, self.may_end(mask), not mask.any(), np.array(masks))
 
     def may_end(self, mask: Words) -> bool:
-        """Tell whether a mask allows a stop token."""
+        """Return whether a mask allows a stop token."""
         return any(_has(mask, int(stop)) for stop in self.stops)
 
     def close(self, ids: list[int], seed: int, wander: int, vary: bool, json: bool) -> Closed:

@@ -45,7 +45,7 @@ class JsonReader:
 
     @property
     def is_complete(self) -> bool:
-        """Tell whether the text is JSON."""
+        """Return whether the text is JSON."""
         return not self.open and (self.at == "after" or (self.at == "number" and self._number in _ENDS))
 
     def _character(self, c: str) -> bool:
@@ -135,7 +135,7 @@ class JsonReader:
 
 
 def begins_json(data: bytes) -> bool:
-    """Tell whether bytes are the beginning of a JSON text in UTF-8."""
+    """Return whether bytes are the beginning of a JSON text in UTF-8."""
     try:
         text = codecs.getincrementaldecoder("utf-8")().decode(data)
     except UnicodeDecodeError:

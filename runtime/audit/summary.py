@@ -63,7 +63,7 @@ class EngineSummary:
 
 
 def is_proven_error(key: str) -> bool:
-    """Tell whether a kind and category is an error, and no habit of writing: the value, the language or the engine suffers."""
+    """Return whether a kind and category is an error, and no habit of writing: the value, the language or the engine suffers."""
     kind, _, category = key.partition(": ")
     return kind == "fault" or (
         category not in HABITS if kind == "over" else kind == "under" and category not in OPTIONAL

@@ -126,7 +126,7 @@ def ways_to_write(text: str, schema: Any) -> list[tuple[str, str]]:
 
 
 def same_value(one: str, other: str) -> bool:
-    """Tell whether two texts are the same JSON value, whatever the order of properties."""
+    """Return whether two texts are the same JSON value, whatever the order of properties."""
     try:
         return bool(_key(json.loads(one)) == _key(json.loads(other)))
     except (ValueError, RecursionError):

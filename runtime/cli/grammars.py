@@ -74,7 +74,7 @@ def load_grammar(name: str, start: str | None = None, reading: Reading | None = 
 
 
 def is_type_name(name: str) -> bool:
-    """Tell whether this is ``module:Class``, and no file."""
+    """Return whether this is ``module:Class``, and no file."""
     return _TYPE.fullmatch(name) is not None and not _is_file(name)
 
 

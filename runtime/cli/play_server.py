@@ -184,7 +184,7 @@ class Handler(BaseHTTPRequestHandler):
         self._send(HTTPStatus.OK, found, "application/json")
 
     def _is_for_us(self) -> bool:
-        """Tell whether the request names this server by its address; refuse it if not."""
+        """Return whether the request names this server by its address; refuse it if not."""
         if self.headers.get("Host", "") in self.server.hosts:
             return True
         self._refuse(HTTPStatus.FORBIDDEN, "this server answers to its own address alone")

@@ -63,7 +63,7 @@ class Comparison:
 
     @property
     def is_equal(self) -> bool:
-        """Tell whether every finite-state machine without a bound on recursion has the masks of the pushdown engine."""
+        """Return whether every finite-state machine without a bound on recursion has the masks of the pushdown engine."""
         exact = [c.name for c in self.columns if c.engine == FSM and c.depth is None]
         return all(self.differences[name].places == 0 for name in exact if name in self.differences)
 

@@ -125,7 +125,7 @@ cdef class Dfa:
         )
 
     def matches(self, bytes data):
-        """Tell whether the automaton accepts exactly these bytes."""
+        """Return whether the automaton accepts exactly these bytes."""
         cdef int32_t state = self.start
         cdef uint8_t byte
         for byte in data:
@@ -146,7 +146,7 @@ cdef class Dfa:
         return self.step(state, <uint8_t>symbol)
 
     def is_accepting(self, int32_t state):
-        """Tell whether the text may end in a state. Raises: IndexError if there is no such state."""
+        """Return whether the text may end in a state. Raises: IndexError if there is no such state."""
         if not 0 <= state < self.states:
             raise IndexError(f"no state {state}")
         return bool(self.accepting[state])

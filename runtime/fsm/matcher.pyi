@@ -50,17 +50,14 @@ class FsmMatcher(JumpCalls):
     def cancel(self) -> None:
         """Do nothing: no call of this matcher takes long."""
 
-    def prepare(self, max_work: int | None = None) -> bool:
-        """Return True: every mask is ready."""
-
     def reset(self) -> None:
         """Go back to the start."""
 
     def is_accepting(self) -> bool:
-        """Tell whether the text so far is complete: the grammar may end here."""
+        """Return whether the text so far is complete: the grammar may end here."""
 
     def is_terminated(self) -> bool:
-        """Tell whether a stop token was accepted."""
+        """Return whether a stop token was accepted."""
 
     @property
     def accept_calls(self) -> int:
@@ -108,7 +105,7 @@ class FsmMatcher(JumpCalls):
         """Return the mask whole: the rows of an index are not kept as bits. See ``MaskRows``."""
 
     def must_stop(self) -> bool:
-        """Tell whether the text is complete and cannot go on: nothing but a stop token may come."""
+        """Return whether the text is complete and cannot go on: nothing but a stop token may come."""
 
     def find_jump_forward_bytes(self) -> tuple[bytes, bytes]:
         """Return (the bytes that must come next, as far as they end with a character; those after that).

@@ -147,10 +147,6 @@ cdef class FsmMatcher(JumpCalls):
     def cancel(self):
         """Do nothing: no call of this matcher takes long."""
 
-    def prepare(self, max_work=None):
-        """Return True: every mask is ready."""
-        return True
-
     def reset(self):
         """Go back to the start."""
         self.refused = None
@@ -163,11 +159,11 @@ cdef class FsmMatcher(JumpCalls):
         self.terminated = False
 
     def is_accepting(self):
-        """Tell whether the text so far is complete: the grammar may end here."""
+        """Return whether the text so far is complete: the grammar may end here."""
         return bool(self.dfa.accepting[self.history.back()])
 
     def is_terminated(self):
-        """Tell whether a stop token was accepted."""
+        """Return whether a stop token was accepted."""
         return self.terminated
 
     @property
@@ -270,7 +266,7 @@ cdef class FsmMatcher(JumpCalls):
     # -- forced text -------------------------------------------------------------------------------
 
     def must_stop(self):
-        """Tell whether the text is complete and cannot go on: nothing but a stop token may come."""
+        """Return whether the text is complete and cannot go on: nothing but a stop token may come."""
         if self.terminated or not self.is_accepting():
             return False
         return bool(self.runs.run(self.history.back() + 1)[2] == FINAL)

@@ -62,7 +62,7 @@ def _level_name(name: str, level: int, part_of: dict[str, frozenset[str]]) -> st
 
 
 def _nests(part: list[str], graph: dict[str, list[str]], rules: RuleSet) -> bool:
-    """Tell whether the rules of a component call each other anywhere but at their very ends."""
+    """Return whether the rules of a component call each other anywhere but at their very ends."""
     members = set(part)
     return any(
         not at_end

@@ -42,7 +42,7 @@ def watched_tokens(wrap_up: float | None, max_new_tokens: int | None) -> int | N
 
 
 def is_closing(matcher: Any, left: int) -> bool:
-    """Tell whether the shortest end of a text takes all of the tokens that are left, or more.
+    """Return whether the shortest end of a text takes all of the tokens that are left, or more.
 
     False where no end was found. Cost: that of ``Matcher.needs_at_least``.
     """
@@ -70,7 +70,7 @@ def closing_place(matcher: Any, tokens: Sequence[int], watched: int) -> int | No
 
 
 def ends_whole(matcher: Any, room: int, finish: Finish) -> bool:
-    """Tell whether the text of a matcher at its start is to end within ``room`` tokens, stop token included.
+    """Return whether the text of a matcher at its start is to end within ``room`` tokens, stop token included.
 
     Raises: GenerationError if that is asked for, and cannot be.
     """

@@ -137,7 +137,7 @@ class JumpRow:
         return fits
 
     def fits(self, written: int) -> bool:
-        """Tell whether the text can still end, once so many tokens are written."""
+        """Return whether the text can still end, once so many tokens are written."""
         if not self.whole or self.matcher is None:
             return True
         from stackmask.runtime.matching.budgets import can_end_within
@@ -151,7 +151,7 @@ class JumpRow:
         return bool(fits)
 
     def fits_after(self, token: int) -> bool:
-        """Tell whether the text can still end after one more token, which the grammar allows."""
+        """Return whether the text can still end after one more token, which the grammar allows."""
         if not self.whole or self.matcher is None:
             return True
         self.matcher.accept_token(token)

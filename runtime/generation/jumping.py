@@ -211,7 +211,7 @@ class _Run:
         self.stopping = StoppingChecks(self.batch, [c for c in criteria if not self._is_ours(c)])
 
     def _is_ours(self, criterion: Any) -> bool:
-        """Tell whether a criterion is one that the rows know: the room they have, and the stop tokens."""
+        """Return whether a criterion is one that the rows know: the room they have, and the stop tokens."""
         if isinstance(criterion, MaxLengthCriteria):
             return bool(criterion.max_length >= self.config.max_length)
         if isinstance(criterion, EosTokenCriteria):

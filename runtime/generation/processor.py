@@ -200,7 +200,7 @@ class GrammarLogitsProcessor(LogitsProcessor):
         return True
 
     def _keeps_budget(self, track: Track) -> bool:
-        """Tell whether the text of a row is to end within the tokens that are left; drafts may look past them."""
+        """Return whether the text of a row is to end within the tokens that are left; drafts may look past them."""
         if self._room is None or track.depth >= self._room:
             return False
         if track.whole is None:
@@ -271,7 +271,7 @@ def stuck_rows(scores: torch.Tensor, mask: torch.Tensor, rows: Sequence[int], co
 
 
 def _is_plain(scores: torch.Tensor) -> bool:
-    """Tell whether scores can be written where they lie."""
+    """Return whether scores can be written where they lie."""
     return scores.is_cpu and scores.dtype is torch.float32 and scores.is_contiguous()
 
 
@@ -322,7 +322,7 @@ def _words_of(ids: Sequence[int], size: int) -> npt.NDArray[np.int32]:
 
 
 def _lies_open(input_ids: torch.Tensor) -> bool:
-    """Tell whether ids can be read where they lie."""
+    """Return whether ids can be read where they lie."""
     return input_ids.is_cpu and input_ids.dtype is torch.int64 and input_ids.stride(1) == 1
 
 

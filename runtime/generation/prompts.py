@@ -17,7 +17,7 @@ _TEMPLATE_OURS = frozenset({"tokenize", "return_tensors", "return_dict", "paddin
 
 
 def is_one(prompts: Prompt | Sequence[Prompt]) -> bool:
-    """Tell whether this is one prompt: a text, or the messages of one chat."""
+    """Return whether this is one prompt: a text, or the messages of one chat."""
     return isinstance(prompts, str) or (
         isinstance(prompts, Sequence)
         and bool(prompts)

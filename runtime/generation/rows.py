@@ -78,7 +78,7 @@ class Track:
             del self.tokens[:HISTORY]
 
     def allows_first(self, token: int) -> bool:
-        """Tell whether the token may begin the text. Precondition: the whole history is remembered."""
+        """Return whether the token may begin the text. Precondition: the whole history is remembered."""
         if self.depth == 0:
             allowed = self.matcher.accept_token(token)
             if allowed:
@@ -236,7 +236,7 @@ class RowTracker:
         return True
 
     def _is_other_prompt(self, firsts: list[int], is_step: bool) -> bool:
-        """Tell whether rows of one token more than the prompts are prompts themselves: of a new call.
+        """Return whether rows of one token more than the prompts are prompts themselves: of a new call.
 
         They are if the grammar refuses that token (but beams and drafts may hold refused ones), or if it replaces
         the first token of the previous call, unless draft tokens are being judged.

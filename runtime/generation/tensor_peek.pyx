@@ -27,7 +27,7 @@ def next_id(uintptr_t row, Py_ssize_t length, list columns, list values, list to
 
 
 def has_choice(uintptr_t scores, uintptr_t mask, Py_ssize_t columns):
-    """Tell whether any token that a mask allows has a score above -inf.
+    """Return whether any token that a mask allows has a score above -inf.
 
     Shapes: ``scores`` is the address of ``columns`` numbers of single precision, ``mask`` that of a row.
     Cost: a look at the words up to the first such token.

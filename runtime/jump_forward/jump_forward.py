@@ -97,7 +97,7 @@ class ForcedText(Protocol):
         """Return pairs (n, tokens): tokens that begin with the last n bytes of a text and may go on after it."""
 
     def is_free(self, text: bytes, place: int, /) -> bool:
-        """Tell whether no token can stand across a place inside a text."""
+        """Return whether no token can stand across a place inside a text."""
 
 
 class Follower(Protocol):
@@ -287,7 +287,7 @@ class JumpPlanner:
         return 0
 
     def _is_written(self, text: bytes, place: int, tokens: Sequence[int]) -> bool:
-        """Tell whether the tokenizer would write one of the tokens at a place of the text."""
+        """Return whether the tokenizer would write one of the tokens at a place of the text."""
         if self._looks_around:
             return True
         for token in tokens:
@@ -352,7 +352,7 @@ class JumpPlanner:
             return [-1]
 
     def _finds_blank(self) -> bool:
-        """Tell whether the tokenizer puts a blank before every text."""
+        """Return whether the tokenizer puts a blank before every text."""
         ids = self._ids_of(b"a")
         size = len(self._texts)
         return b"".join([self._texts[i] or b"" for i in ids if 0 <= i < size]) == b" a"
@@ -399,7 +399,7 @@ class JumpPlanner:
         return text
 
     def _may_compose(self, text: bytes, config: int) -> bool:
-        """Tell whether a mark that may come could become one character with the last one."""
+        """Return whether a mark that may come could become one character with the last one."""
         start = len(text) - 1
         while start > 0 and text[start] & 0xC0 == 0x80:
             start -= 1
@@ -440,12 +440,12 @@ def _common(made: Written, bounds: list[int], begins: bool) -> tuple[int, int] |
 
 
 def _is_mark(text: bytes) -> bool:
-    """Tell whether a character may become one with that before it."""
+    """Return whether a character may become one with that before it."""
     return unicodedata.category(text.decode(errors="replace")[0])[0] == "M"
 
 
 def _is_cut_short(text: bytes) -> bool:
-    """Tell whether a text ends inside a character."""
+    """Return whether a text ends inside a character."""
     for back in range(1, min(4, len(text)) + 1):
         byte = text[-back]
         if byte & 0xC0 == 0x80:

@@ -52,7 +52,7 @@ class TokenHistory:
         """Return the number of accept calls."""
 
     def is_empty(self) -> bool:
-        """Tell whether nothing was accepted."""
+        """Return whether nothing was accepted."""
 
     def window(self, size: int) -> tuple[tuple[int, ...], bool]:
         """Return (the last tokens, whether a text begins there), ``size`` bytes if there are so many.

@@ -55,7 +55,7 @@ cdef class TokenHistory:
         return self.text_calls.back() + 1 if self.text_calls.size() else 0
 
     cdef bint has_text(self) noexcept:
-        """Tell whether some accept call took text."""
+        """Return whether some accept call took text."""
         return not self.text_calls.empty()
 
     def tokens(self):
@@ -72,7 +72,7 @@ cdef class TokenHistory:
         return self.taken.size()
 
     def is_empty(self):
-        """Tell whether nothing was accepted."""
+        """Return whether nothing was accepted."""
         return self.taken.empty()
 
     def window(self, size_t size):

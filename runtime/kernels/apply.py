@@ -55,7 +55,7 @@ def apply_token_bitmask_inplace(
 
 
 def _is_traced(torch: Any, logits: Any) -> bool:
-    """Tell whether a compiler or an export looks at this call; not whether one is at work in some thread."""
+    """Return whether a compiler or an export looks at this call; not whether one is at work in some thread."""
     compiler = getattr(torch, "compiler", None)  # another thread may be importing torch just now
     if compiler is not None and compiler.is_dynamo_compiling():
         return True
@@ -95,7 +95,7 @@ def device_of(array: Any) -> str:
 
 
 def has_triton() -> bool:
-    """Tell whether triton can be imported, without importing it."""
+    """Return whether triton can be imported, without importing it."""
     return importlib.util.find_spec("triton") is not None
 
 

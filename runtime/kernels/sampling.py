@@ -269,7 +269,7 @@ def sample_masked(logits: torch.Tensor, bitmask: torch.Tensor, **parameters: Any
 
 
 def may_cut(parameters: dict[str, Any]) -> bool:
-    """Tell whether top-k, top-p or min-p may leave tokens out: with tensors on a device, yes."""
+    """Return whether top-k, top-p or min-p may leave tokens out: with tensors on a device, yes."""
     for name in ("top_k", "top_p", "min_p"):
         if is_on_device(parameters[name]):
             return True
@@ -281,7 +281,7 @@ def may_cut(parameters: dict[str, Any]) -> bool:
 
 
 def is_on_device(value: Any) -> TypeGuard[torch.Tensor]:
-    """Tell whether a parameter is a tensor that cannot be looked at without waiting."""
+    """Return whether a parameter is a tensor that cannot be looked at without waiting."""
     return isinstance(value, torch.Tensor) and value.device.type != "cpu"
 
 

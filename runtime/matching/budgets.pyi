@@ -29,7 +29,7 @@ class FamilyBudgets:
     """What is known of the ends of the texts of one family."""
 
     def belongs_to(self, family: ConfigSpace) -> bool:
-        """Tell whether this is about a family."""
+        """Return whether this is about a family."""
 
     def nbytes_held(self) -> int:
         """Return about how many bytes are held."""
@@ -47,4 +47,4 @@ def find_completion(matcher: Matcher) -> Completion:
     """Return the shortest completion at the place of a matcher. Hold the lock of its store."""
 
 def can_end_within(matcher: Matcher, budget: int) -> bool | None:
-    """Tell whether the text can end within so many tokens, stop token included; None if no end was found."""
+    """Return whether the text can end within so many tokens, stop token included; None if no end was found."""

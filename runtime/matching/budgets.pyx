@@ -50,7 +50,7 @@ cdef class FamilyBudgets:
         self.masks = masks
 
     def belongs_to(self, ConfigSpace family):
-        """Tell whether this is about a family."""
+        """Return whether this is about a family."""
         return self.masks.completions.belongs_to(family)
 
     def nbytes_held(self):
@@ -164,7 +164,7 @@ cdef int cut_row(Matcher matcher, BudgetMasks masks, int32_t left, uint32_t* wor
 
 
 cdef bint ends_within(Matcher matcher, BudgetMasks masks, int32_t left) except FAILED:
-    """Tell whether an end within so many tokens is known, or found by a search for the shortest text."""
+    """Return whether an end within so many tokens is known, or found by a search for the shortest text."""
     cdef int32_t steps = NOT_FOUND, config = matcher.history.back()
     left -= stop_tokens(matcher)
     return masks.completions.known(config).fewest <= left or masks.completions.few(config, &steps) <= left
@@ -221,7 +221,7 @@ def find_completion(Matcher matcher not None):
 
 
 def can_end_within(Matcher matcher not None, budget):
-    """Tell whether the text can end within so many tokens, stop token included; None if no end was found."""
+    """Return whether the text can end within so many tokens, stop token included; None if no end was found."""
     cdef int32_t left = min(max(index(budget), 0), NOT_FOUND), steps = NOT_FOUND, config, found
     cdef BudgetMasks masks
     cdef bint done = False

@@ -135,7 +135,7 @@ class CompiledGrammar:
         return matcher
 
     def _is_plain_stop(self, stops: tuple[int, ...]) -> bool:
-        """Tell whether stop tokens can be a matter of the matcher alone: they are no text, and no rule names a token."""
+        """Return whether stop tokens can be a matter of the matcher alone: they are no text, and no rule names a token."""
         return not self._automaton.lowered.token_classes and self.vocabulary.special_ids.issuperset(stops)
 
     def __repr__(self) -> str:
@@ -294,7 +294,7 @@ class Compiler:
         return _compiler_again, (self.vocabulary, self.limits, self.cache_bytes)
 
     def _has_room(self) -> bool:
-        """Tell whether the states of any JSON value take nothing from what the first requests may have."""
+        """Return whether the states of any JSON value take nothing from what the first requests may have."""
         shared = (self.limits.max_terms, self.limits.max_configurations, self.limits.max_semantic_states)
         return self.cache_bytes >= LEAST_CACHE_BYTES and min(shared) >= LEAST_LIMIT
 

@@ -31,7 +31,7 @@ cdef inline int32_t as_id(object token, int32_t size) except ID_FAILED:
 
 
 cdef inline bint is_empty_row(const uint32_t* words, int32_t width) noexcept nogil:
-    """Tell whether a row allows nothing."""
+    """Return whether a row allows nothing."""
     cdef int32_t i
     for i in range(width):
         if words[i]:
@@ -40,7 +40,7 @@ cdef inline bint is_empty_row(const uint32_t* words, int32_t width) noexcept nog
 
 
 cdef inline bint every_allowed(const uint32_t* words, int32_t size) noexcept nogil:
-    """Tell whether a row allows every token."""
+    """Return whether a row allows every token."""
     cdef int32_t i
     for i in range(size >> 5):
         if words[i] != <uint32_t>0xFFFFFFFF:

@@ -1,4 +1,4 @@
-from libc.stdint cimport int32_t, int64_t, uint32_t, uint8_t
+from libc.stdint cimport int32_t, uint32_t, uint8_t
 from libcpp.vector cimport vector
 
 from stackmask.pda.forced cimport ForcedRuns
@@ -57,14 +57,8 @@ cdef class Matcher(JumpCalls):
     cdef readonly WorkAccount account   # what the request may still do; forks share it
     cdef dict classes_of_token          # special token that came -> its classes; None if there are none
     cdef FamilyTools tools              # None until asked
-    cdef int32_t sliced                 # the configuration whose mask was worked for in slices
-    cdef int32_t slices                 # so many, none of which was enough
-    cdef int64_t slice_work             # units of the next one
 
     cdef int fill_row(self, int32_t config, bint terminated, uint32_t* words) except ID_FAILED
-    cdef int32_t slices_here(self) noexcept
-    cdef size_t made_so_far(self) noexcept
-    cdef bint fill_slice(self, uint32_t* words, int64_t most=*) except FAILED
     cdef int32_t known_after(self, int32_t token) noexcept
     cdef bint write_ready(self, uint32_t* words) except FAILED
     cdef int32_t after_token(self, int32_t config, int32_t token) except ID_FAILED

@@ -70,10 +70,10 @@ class Matcher(JumpCalls):
         """Go back to the start."""
 
     def is_accepting(self) -> bool:
-        """Tell whether the text so far is complete: the grammar may end here."""
+        """Return whether the text so far is complete: the grammar may end here."""
 
     def is_terminated(self) -> bool:
-        """Tell whether a stop token was accepted."""
+        """Return whether a stop token was accepted."""
 
     @property
     def accept_calls(self) -> int:
@@ -99,15 +99,6 @@ class Matcher(JumpCalls):
         Raises: MatcherError if the mask does not fit, or the budget is no number of tokens; CompletionError if the
             text needs more tokens than the budget has; EmptyMaskError if the mask would allow nothing, and the
             vocabulary has no stop token.
-        """
-
-    def prepare(self, max_work: int | None = None) -> bool:
-        """Work for the mask here; return whether it is ready. ``max_work``: units of this call, in whole slices.
-
-        A row that waits (``StepResult.waiting``) may be worked for between steps, by another thread too: while it is
-        left out of them, nobody else uses this matcher. The lock of the store is given up after each slice of
-        ``Limits(max_fill_work=…)``, so that steps come in between.
-        Raises: as ``fill_next_token_bitmask``.
         """
 
     def mask_rows(self, max_rows: int = 4, max_tokens: int = 12) -> MaskRows:
@@ -144,7 +135,7 @@ class Matcher(JumpCalls):
         """
 
     def must_stop(self) -> bool:
-        """Tell whether the text is complete and cannot go on: nothing but a stop token may come."""
+        """Return whether the text is complete and cannot go on: nothing but a stop token may come."""
 
     def find_jump_forward_bytes(self) -> tuple[bytes, bytes]:
         """Return (the bytes that must come next, as far as they end with a character; those after that).

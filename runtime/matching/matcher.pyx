@@ -13,7 +13,7 @@ from stackmask.pda.masks.arena cimport MaskRef, is_whole
 from stackmask.pda.masks.engine cimport dump_configuration, explain_mask
 from stackmask.pda.memory.checked_vectors cimport copy_items, refill
 from stackmask.pda.memory.clock cimport seconds, sleep_a_moment
-from stackmask.pda.memory.work_meter cimport ENDLESS, PATIENCE
+from stackmask.pda.memory.work_meter cimport PATIENCE
 from stackmask.pda.stack.configuration_table cimport BOTTOM, DEAD, UNKNOWN
 from stackmask.pda.stack.configurations cimport ConfigSpace
 from stackmask.pda.terms.term_store cimport TermStore
@@ -32,7 +32,6 @@ from stackmask.runtime.matching.mask_buffer cimport (
 from stackmask.runtime.matching.row_references cimport fill_with_stops, name_rows
 from stackmask.runtime.matching.step cimport fill_tree
 
-from stackmask.pda.errors import NotReadyError
 from stackmask.runtime.jump_forward.jump_forward import NOTHING, JumpPlanner, Plan, lone_tokens
 from stackmask.runtime.matching.draft_trees import parents_and_mask
 from stackmask.runtime.matching.mask_buffer import EmptyMaskError, MatcherError, MatcherTypeError, as_integer
@@ -164,7 +163,6 @@ cdef enum:
     SHARE = 4
     TOKEN_WORK = 100_000        # units of work that an accepted token gives back, about a millisecond
     TOKEN_MEMORY = 1024         # bytes of states that it gives back
-    MOST_EVEN = 64              # slices of work after which they grow
     MOST_REPEATED = 4096        # tokens that a matcher accepts once more in another store
 
 
@@ -240,46 +238,6 @@ cdef class Matcher(JumpCalls):
             memset(words, 0, 4 * <size_t>self.masks.width)
             return 0
         return fill_with_stops(self.masks, self.family, config, self.stops, words)
-
-    cdef int32_t slices_here(self) noexcept:
-        """Return how many slices of work the mask here has had, none of which was enough."""
-        return self.slices if self.sliced == self.history.back() else 0
-
-    cdef size_t made_so_far(self) noexcept:
-        """Return a number that is another one when a slice has made something that stays."""
-        cdef MaskEngine masks = self.masks
-        return (
-            self.family.terms.terms.size() + self.family.configs.size() + masks.context.semantics.sems.size()
-            + masks.context.space.configs.size() + masks.arena.masks.size()
-        )
-
-    cdef bint fill_slice(self, uint32_t* words, int64_t most=ENDLESS) except FAILED:
-        """Write the mask here if a slice of work is enough for what is left of it. Return whether it was.
-
-        What the slice found stays in the store, so the next one goes on from there. It is twice as long where
-        nothing stayed, since a walk begins anew, until that walk is done; and after every 64th.
-        """
-        cdef size_t made, walked = self.masks.arena.masks.size()
-        cdef int64_t least
-        if not self.slices_here():
-            self.sliced = self.history.back()
-            self.slices = 0
-            self.slice_work = self.account.fill_work
-        made = self.made_so_far()
-        self.lock.charge_to(self.account, min(self.slice_work, most))
-        try:
-            self.fill_row(self.sliced, self.terminated, words)
-        except NotReadyError:
-            self.slices += 1
-            least = min(self.account.fill_work, ENDLESS >> 30) << min(self.slices // MOST_EVEN, 30)
-            if self.slice_work <= most and made == self.made_so_far():
-                self.slice_work = min(2 * self.slice_work, ENDLESS)
-            elif walked != self.masks.arena.masks.size():
-                self.slice_work = least
-            self.slice_work = max(self.slice_work, least)
-            return False
-        self.slices = 0
-        return True
 
     cdef int32_t known_after(self, int32_t token) noexcept:
         """Return the configuration after a token if it is remembered, else UNKNOWN.
@@ -571,12 +529,12 @@ cdef class Matcher(JumpCalls):
         self.keep_places(1)
 
     def is_accepting(self):
-        """Tell whether the text so far is complete: the grammar may end here."""
+        """Return whether the text so far is complete: the grammar may end here."""
         self.family.terms.meter.settle()
         return bool(self.family.configs[self.history.back()].accepting)
 
     def is_terminated(self):
-        """Tell whether a stop token was accepted."""
+        """Return whether a stop token was accepted."""
         return self.terminated
 
     @property
@@ -657,30 +615,6 @@ cdef class Matcher(JumpCalls):
             return not every_allowed(words, self.size)
         finally:
             close_rows(&rows)
-
-    def prepare(self, max_work=None):
-        """Work for the mask here; return whether it is ready. ``max_work``: units of this call at most.
-
-        A row that waits (``StepResult.waiting``) may be worked for between steps, by another thread too: while it
-        is left out of them, nobody else uses this matcher. The lock of the store is given up after each slice
-        of ``Limits(max_fill_work=…)``, so that steps come in between.
-        Raises: as ``fill_next_token_bitmask``.
-        """
-        cdef vector[uint32_t] words
-        cdef int64_t before, left = ENDLESS if max_work is None else min(max_work, ENDLESS)
-        cdef bint ready = False, done
-        words.resize(self.masks.width)
-        while not ready and left > 0:
-            done = False
-            self.lock.take(self.account)
-            try:
-                before = self.lock.meter.done
-                ready = self.fill_slice(words.data(), left)
-                left -= self.lock.meter.units() - before
-                done = True
-            finally:
-                self.lock.give(done)
-        return ready
 
     def cancel(self):
         """End the call that works for this request, forks included, within milliseconds. From any thread.
@@ -764,7 +698,7 @@ cdef class Matcher(JumpCalls):
     # -- forced text -------------------------------------------------------------------------------
 
     def must_stop(self):
-        """Tell whether the text is complete and cannot go on: nothing but a stop token may come."""
+        """Return whether the text is complete and cannot go on: nothing but a stop token may come."""
         cdef bint done = False
         if self.terminated or not self.is_accepting():
             return False
@@ -838,7 +772,7 @@ cdef class Matcher(JumpCalls):
         }
 
     def explain(self):
-        """Return what the next mask is made of, as ``pda.masks.engine.explain_mask`` does, and make it.
+        """Make the next mask, and return what it is made of, as ``pda.masks.engine.explain_mask`` does.
 
         ``configuration``: the members of the configuration, as text. ``cost``: what all of it took, by name:
         units of work, and what became new in the store.

@@ -34,7 +34,7 @@ class MaskRows:
         self.words = words
 
     def is_empty(self):
-        """Tell whether nothing is allowed."""
+        """Return whether nothing is allowed."""
         return not self.rows and not self.tokens and self.words is None
 
 

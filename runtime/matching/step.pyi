@@ -80,10 +80,6 @@ class StepResult:
         """Why a request cannot go on, by the number of its matcher. Its row allows nothing."""
 
     @property
-    def waiting(self) -> list[int]:
-        """The numbers of matchers whose masks need more work than ``Limits(max_fill_work=…)``: their rows allow nothing yet."""
-
-    @property
     def needed(self) -> bool:
         """False when every row allows every token, so that the masks need not be applied."""
 
@@ -105,8 +101,6 @@ def step(
         in whose rows only what has changed is written.
     Returns: a ``StepResult``; its masks and values are those of one call after the other.
     Raises: MatcherError where the arguments do not fit; then no matcher has moved and no row is written. What fails for
-        one matcher alone (a limit of its request, its cancellation, an action) is in ``errors``. A mask that takes more work
-        than ``Limits(max_fill_work=…)`` is not there yet: ``waiting`` has its matcher, whose row allows nothing. Give None
-        as its token in the next step, which goes on with it, one such mask in a step.
+        one matcher alone (a limit of its request, its cancellation, an action) is in ``errors``.
     Cost: that of accepting and of ``fill_next_token_bitmask``; ``forced`` reads the masks once more.
     """

@@ -387,8 +387,6 @@ cdef class StepResult:
     cdef readonly list only_tokens
     cdef readonly list forced_bytes
     cdef readonly dict errors
-    cdef readonly list waiting
-    cdef bint worked                # a row that waits has had its slice in the call under way
     cdef readonly bint needed
     cdef StepMask kept              # of the call under way; None if its mask is an array
     cdef const uint32_t* base       # where its rows begin
@@ -396,7 +394,7 @@ cdef class StepResult:
     def __repr__(self):
         return (
             f"StepResult(accepted={self.accepted}, ended={self.ended}, only_tokens={self.only_tokens}, "
-            f"forced_bytes={self.forced_bytes}, errors={self.errors}, waiting={self.waiting}, needed={self.needed})"
+            f"forced_bytes={self.forced_bytes}, errors={self.errors}, needed={self.needed})"
         )
 
 
@@ -411,8 +409,6 @@ def step(matchers, tokens, mask, rows=None, *, forced=False, threads=1):
     Returns: a ``StepResult``; its masks and values are those of one call after the other.
     Raises: MatcherError where the arguments do not fit; then no matcher has moved and no row is written.
         What fails for one matcher alone (a limit, its cancellation, an action) is in ``errors``.
-        A mask that takes more than ``Limits(max_fill_work=…)`` is not there yet: ``waiting`` has its matcher,
-        whose row allows nothing. The next step goes on with it, as ``Matcher.prepare`` does.
     Cost: that of accepting and of ``fill_next_token_bitmask``; ``forced`` reads the masks once more.
     """
     cdef Rows view
@@ -439,13 +435,12 @@ def step(matchers, tokens, mask, rows=None, *, forced=False, threads=1):
     try:
         find_rows(batch, given, rows, &view, words)
         result.errors = {}
-        result.waiting = []
         accept_all(batch, given, result)
         fill_all(batch, rows, mask, &view, words, result, most)
         find_ended(batch, result)
         if forced:
             find_forced(batch, words, &view, result)
-        for number in (*result.errors, *result.waiting):
+        for number in result.errors:
             i = <size_t>number
             memset(words[i], 0, 4 * <size_t>view.width)
             forget(result, words[i])
@@ -551,7 +546,7 @@ cdef int fill_all(
     if group:
         fill_group(batch, group, words, result, most)
     for i in range(len(batch)):
-        if isinstance(batch[i], Matcher) and i not in result.errors and i not in result.waiting:
+        if isinstance(batch[i], Matcher) and i not in result.errors:
             matcher = batch[i]
             if matcher.stops.empty() and is_empty_row(words[i], matcher.masks.width):
                 note(result, i, EmptyMaskError(matcher.is_accepting()))
@@ -600,23 +595,13 @@ cdef int fill_group(
                 forget(result, words[i])
                 later.append(i)
         result.needed = write_all(copies, matcher, most) or result.needed
-        # of the rows that wait, the one that began first goes on in this step
-        later.sort(key=lambda number: -(<Matcher>batch[number]).slices_here())
         for i in later:
             matcher = batch[i]
-            waits = matcher.slices_here() > 0
             try:
-                if waits and result.worked:
-                    result.waiting.append(i)
-                    continue
                 if not held:
                     lock.take(matcher.account)
                     held = True
-                result.worked = result.worked or waits
-                if matcher.fill_slice(words[i]):
-                    result.needed = result.needed or not every_allowed(words[i], matcher.size)
-                else:
-                    result.waiting.append(i)
+                result.needed = make_mask(matcher, words[i], i) or result.needed
             except Exception as error:
                 if held:
                     # while the error is known: it tells the lock whether memory ran out
@@ -654,7 +639,7 @@ cdef int find_forced(list batch, vector[uint32_t*]& words, Rows* view, StepResul
     cdef list tokens = [], texts = []
     for i in range(len(batch)):
         other, token, text = batch[i], NO_TOKEN, b""
-        if other is not None and i not in result.errors and i not in result.waiting:
+        if other is not None and i not in result.errors:
             token = only_token(words[i], width_of(other, view))
             try:
                 text = b"".join(other.find_jump_forward_bytes())

@@ -13,7 +13,6 @@ from stackmask.runtime.matching.matcher import Matcher
 from stackmask.runtime.matching.step import StepMask, StepResult, step
 
 logger = logging.getLogger("stackmask.serving")
-AHEAD_SHARE = 8  # of the work of a request may go to places that lie ahead
 
 
 class GuardedMatcher:
@@ -37,14 +36,10 @@ class GuardedMatcher:
     def prepare(self, size: int) -> None:
         """Make the mask of the first token, of ``size`` bits, where the grammar is compiled: no step waits for it then.
 
-        So that of the place after the text that is forced there, within a part of the request's work.
         What fails here fails again when the mask is asked for.
         """
         with suppress(Exception):
             self.matcher.fill_next_token_bitmask(np.empty((1, (size + 31) // 32), dtype=np.int32), 0)
-            ahead = self.matcher.fork()
-            if ahead.accept_string(b"".join(ahead.find_jump_forward_bytes())):
-                ahead.prepare(ahead.account.allowance // AHEAD_SHARE)
 
     def accept(self, token: int) -> bool:
         """Advance by a token; False if it may not come. After the end every token is taken for nothing."""
@@ -147,7 +142,7 @@ class GuardedMatcher:
         logger.error("request %s ends: no mask could be made: %s", self._request_id, self.failure)
 
     def is_terminated(self) -> bool:
-        """Tell whether the output has ended with a stop token."""
+        """Return whether the output has ended with a stop token."""
         return self.matcher.is_terminated()
 
     def fork(self) -> GuardedMatcher:
@@ -174,11 +169,6 @@ def fill_batch(guarded: Sequence[GuardedMatcher], mask: Any, rows: Sequence[int]
     result = step(matchers, [None] * len(matchers), mask, rows)
     for number, error in result.errors.items():
         guarded[number].fail(error)
-    for (
-        number
-    ) in result.waiting:  # a server has no answer for a row that is not ready: it comes after the others
-        logger.info("a mask after %d tokens needs more than a slice", guarded[number].matcher.accept_calls)
-        guarded[number].fill(mask, number if rows is None else rows[number])
     if result.errors or None in matchers:
         for number, one in enumerate(guarded):
             row = number if rows is None else rows[number]

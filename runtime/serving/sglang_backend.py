@@ -45,7 +45,7 @@ class StackmaskGrammar(BaseGrammarObject):
         self.guarded.rollback(k)
 
     def is_terminated(self) -> bool:
-        """Tell whether the output has ended."""
+        """Return whether the output has ended."""
         return self.guarded.is_terminated()
 
     @staticmethod

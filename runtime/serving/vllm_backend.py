@@ -220,7 +220,7 @@ class StackmaskGrammar(StructuredOutputGrammar):
         self.guarded.fill(bitmask, batch_index)
 
     def is_terminated(self) -> bool:
-        """Tell whether the output has ended."""
+        """Return whether the output has ended."""
         return self.guarded.is_terminated()
 
     def reset(self) -> None:

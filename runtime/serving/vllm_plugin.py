@@ -93,7 +93,7 @@ def _validating(original: Any) -> Any:
 
 
 def _is_ours(backend: Any) -> bool:
-    """Tell whether a backend takes what this plugin asks for; by its class, since a stand-in has any attribute."""
+    """Return whether a backend takes what this plugin asks for; by its class, since a stand-in has any attribute."""
     return hasattr(type(backend), "fill_step")
 
 
@@ -175,7 +175,7 @@ def _filling(original: Any) -> Any:
 
 
 def _applies(manager: Any, request: Any) -> bool:
-    """Tell whether the next token of a request is constrained: it is not while the model reasons."""
+    """Return whether the next token of a request is constrained: it is not while the model reasons."""
     ended = getattr(request.structured_output_request, "reasoning_ended", None)
     if ended or getattr(manager, "enable_in_reasoning", False):
         return True

@@ -59,7 +59,7 @@ class Costs:
         return found
 
     def has_slot(self, expr: ir.Expr) -> bool:
-        """Tell whether an expression takes declared keys, those of inner objects included."""
+        """Return whether an expression takes declared keys, those of inner objects included."""
         found = self._slots.get(id(expr))
         if found is None:
             self._kept.append(expr)

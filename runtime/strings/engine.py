@@ -28,10 +28,10 @@ USUAL: Final = 160  # bytes beyond the shortest text: most have fewer
 
 
 class ByteEngine:
-    """Tell whether texts are in the language of a grammar, and draw some. Safe to use from several threads."""
+    """Return whether texts are in the language of a grammar, and draw some. Safe to use from several threads."""
 
     def accepts(self, grammar: Grammar, text: str | bytes) -> bool:
-        """Tell whether a whole text is in the language. Raises: SampleError if the grammar has special tokens."""
+        """Return whether a whole text is in the language. Raises: SampleError if the grammar has special tokens."""
         if isinstance(text, str):
             try:
                 data = text.encode("utf-8", "surrogateescape")

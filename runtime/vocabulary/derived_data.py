@@ -66,7 +66,7 @@ class DerivedData:
         self._order = TokenOrder(self._tokens, data)
 
     def has_trie(self) -> bool:
-        """Tell whether the trie is made."""
+        """Return whether the trie is made."""
         return self._trie is not None
 
     def trie(self, folder: CacheFolder | None = None) -> Trie:

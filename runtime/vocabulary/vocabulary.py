@@ -439,11 +439,11 @@ class Vocabulary:
         return self._derived.trie(folder)
 
     def _has_trie(self) -> bool:
-        """Tell whether ``trie`` was asked for before."""
+        """Return whether ``trie`` was asked for before."""
         return self._derived.has_trie()
 
     def fits(self, other: Vocabulary) -> bool:
-        """Tell whether masks for this vocabulary are right for a model of the other one.
+        """Return whether masks for this vocabulary are right for a model of the other one.
 
         Every id must mean the same text, and what ends a text here must end it there. Padding of the logits may
         differ, and the other may have more stop tokens: masks never allow those.

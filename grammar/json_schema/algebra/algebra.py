@@ -380,7 +380,7 @@ class Algebra:
         return self.nodes[abs(max(state, default=1))].where
 
     def clashes(self, state: State) -> bool:
-        """Tell whether a state is known to have no value. False means nothing: only a few levels are looked at."""
+        """Return whether a state is known to have no value. False means nothing: only a few levels are looked at."""
         if state == NO_STATE:
             return True
         if len(state) == 0:
@@ -399,7 +399,7 @@ class Algebra:
         return known
 
     def _clashes(self, state: State) -> bool | None:
-        """Tell whether a state has no value; None if that takes a look too deep."""
+        """Return whether a state has no value; None if that takes a look too deep."""
         found = self.values.get(state)
         if found is None:
             spend(16 * len(state))

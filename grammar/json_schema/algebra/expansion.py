@@ -274,7 +274,7 @@ class Expansion:
         return True
 
     def check_touched(self, branch: _Branch) -> bool:
-        """Tell whether the values of the required names that were touched may still be possible."""
+        """Return whether the values of the required names that were touched may still be possible."""
         algebra = self.algebra
         for name in branch.touched:
             literals = list(branch.properties.get(name, ()))
@@ -339,7 +339,7 @@ class Expansion:
         return alternatives
 
     def disjoint(self, a: int, b: int) -> bool:
-        """Tell whether two literals are known to share no value of this type."""
+        """Return whether two literals are known to share no value of this type."""
         if a == -b:
             return True
         if a == b:
@@ -365,7 +365,7 @@ class Expansion:
         return bool(found)
 
     def discriminated(self, a: int, b: int) -> bool:
-        """Tell whether a property that both require tells two schemas of objects apart. Cost: their properties."""
+        """Return whether a property that both require tells two schemas of objects apart. Cost: their properties."""
         if a < 0 or b < 0 or self.kind != OBJECT:
             return False
         algebra = self.algebra
@@ -449,7 +449,7 @@ class Expansion:
 
 
 def _is_choice(alternative: tuple[Any, ...]) -> bool:
-    """Tell whether an alternative says more than that one key is there, or is not."""
+    """Return whether an alternative says more than that one key is there, or is not."""
     atom = alternative[0]
     return (
         len(alternative) > 1

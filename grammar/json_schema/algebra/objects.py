@@ -45,7 +45,7 @@ def negate(atom: tuple[Any, ...]) -> list[tuple[Any, ...]]:
 
 
 def is_consistent(algebra: States, atoms: list[tuple[Any, ...]]) -> bool:
-    """Tell whether no clash is known in the conjunction."""
+    """Return whether no clash is known in the conjunction."""
     return bool(forms(algebra, tuple(atoms)))
 
 

@@ -111,7 +111,7 @@ def _declares_required(node: dict[str, Any]) -> bool:
 
 
 def _is_plain(node: dict[str, Any]) -> bool:
-    """Tell whether narrower parts make the whole narrower, and leave it a value where it has one."""
+    """Return whether narrower parts make the whole narrower, and leave it a value where it has one."""
     unions = [name for name in _UNIONS if name in node]
     if not unions:
         return node.keys() <= _SHAPE | _SCALAR

@@ -208,7 +208,7 @@ _MEANT: Final = {
 
 
 def is_unknown(keyword: str) -> bool:
-    """Tell whether no draft has a keyword, and it is no extension that says so (``x-…``)."""
+    """Return whether no draft has a keyword, and it is no extension that says so (``x-…``)."""
     return keyword not in KNOWN and not keyword.startswith(("x-", "$"))
 
 
@@ -261,7 +261,7 @@ _WITHOUT_EFFECT: Final = frozenset(("$defs", "definitions", "$anchor", "$dynamic
 
 
 def says_only(schema: dict[str, Any], keyword: str, draft: Draft) -> bool:
-    """Tell whether no other keyword of the schema has a meaning for validity, or names a resource."""
+    """Return whether no other keyword of the schema has a meaning for validity, or names a resource."""
     if len(schema) == 1:
         return True
     keywords = draft.keywords

@@ -44,7 +44,7 @@ def load_schema(source: Any, *, mark_objects: bool = False) -> Any:
 
 
 def is_type(source: Any) -> bool:
-    """Tell whether this is a Python type, to be asked for its schema."""
+    """Return whether this is a Python type, to be asked for its schema."""
     if isinstance(source, type) or dataclasses.is_dataclass(source) or get_origin(source) is not None:
         return True
     # what `NewType` makes, `type X = …`, and a type that pydantic has read before

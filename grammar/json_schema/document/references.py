@@ -184,7 +184,7 @@ class Registry:
                 stack.append((inner, resource, place))
 
     def has_dynamic_anchors(self, resource: Resource) -> bool:
-        """Tell whether dynamic references can lead into the resource."""
+        """Return whether dynamic references can lead into the resource."""
         self.scan(resource.document)
         return bool(resource.dynamic) or resource.recursive
 

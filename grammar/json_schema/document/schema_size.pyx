@@ -14,7 +14,7 @@ cdef enum:
 
 
 cdef bint is_small(object value, Py_ssize_t most) except -1:
-    """Tell whether a value, written out, has no more than so many parts, all of them plain values.
+    """Return whether a value, written out, has no more than so many parts, all of them plain values.
 
     Cost: linear in these; no recursion. Nothing is changed or freed meanwhile, so that parts are not held.
     """
@@ -62,7 +62,7 @@ cdef inline Py_ssize_t length_of(object scalar) except -2:
 
 
 cpdef bint has_own_parts(dict value, Py_ssize_t most, Py_ssize_t most_text) except -1:
-    """Tell whether a value is plain JSON, of so many parts and bytes of text at most, each part in one place.
+    """Return whether a value is plain JSON, of so many parts and bytes of text at most, each part in one place.
 
     Cost: linear in the parts, up to these bounds.
     """
@@ -117,7 +117,7 @@ cpdef bint has_own_parts(dict value, Py_ssize_t most, Py_ssize_t most_text) exce
 
 
 cpdef bint is_plain_json(object value, Py_ssize_t most) except -1:
-    """Tell whether a value, written out, has at most so many parts, all of them what `json.loads` makes.
+    """Return whether a value, written out, has at most so many parts, all of them what `json.loads` makes.
 
     Cost: linear in these; no recursion. Nothing is changed or freed meanwhile, so that parts are not held.
     """
@@ -152,7 +152,7 @@ cpdef bint is_plain_json(object value, Py_ssize_t most) except -1:
 
 
 cpdef bint is_larger(object value, Py_ssize_t most=2_000_000) except -1:
-    """Tell whether a value, written out, has more than so many parts.
+    """Return whether a value, written out, has more than so many parts.
 
     Parts that it shares with itself count each time, and one that holds itself has no end. Few are counted as
     they are written out; only then are shared ones told apart.

@@ -61,7 +61,7 @@ class States(NodeReader, Protocol):
         """Return the conjunction of literals."""
 
     def clashes(self, state: State) -> bool:
-        """Tell whether a state is known to have no value."""
+        """Return whether a state is known to have no value."""
 
     def charge(self, steps: int, state: State = ...) -> None:
         """Count steps of working off combinations."""

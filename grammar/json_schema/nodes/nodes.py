@@ -62,7 +62,7 @@ class KeySet:
         self.negated = negated
 
     def has(self, name: str) -> bool:
-        """Tell whether the name is in the set."""
+        """Return whether the name is in the set."""
         if name in self.names:
             return not self.negated
         for texts in self.sets:
@@ -71,7 +71,7 @@ class KeySet:
         return self.negated
 
     def covers(self, inside: frozenset[int]) -> bool:
-        """Tell whether it holds keys that have no name here and lie in just these sets (by identity)."""
+        """Return whether it holds keys that have no name here and lie in just these sets (by identity)."""
         return any(id(texts) in inside for texts in self.sets) != self.negated
 
 

@@ -38,19 +38,19 @@ class Value:
         self.objects: list[ObjectForm] = []
 
     def has_scalars(self) -> bool:
-        """Tell whether a null, boolean, number or string is a value."""
+        """Return whether a null, boolean, number or string is a value."""
         if self.number is NO_NUMBERS and self.text is NONE:
             return bool(self.mask)
         return bool(self.mask) or self.has_numbers() or self.has_strings()
 
     def has_numbers(self) -> bool:
-        """Tell whether a number is a value."""
+        """Return whether a number is a value."""
         number = self.number
         if number is NO_NUMBERS:
             return False
         return number is ALL_NUMBERS or number is INTEGERS or not number.is_empty() or self.digits is not None
 
     def has_strings(self) -> bool:
-        """Tell whether a string is a value."""
+        """Return whether a string is a value."""
         text = self.text
         return text is not NONE and (text is ALL or not text.is_empty())

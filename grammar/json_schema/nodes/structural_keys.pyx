@@ -33,7 +33,7 @@ cdef object LIST = b"["
 
 
 cdef bint is_exact(object name, object value) except -1:
-    """Tell whether all counts in what stands under a name: it is a value, or no schema has it there."""
+    """Return whether all counts in what stands under a name: it is a value, or no schema has it there."""
     cdef object role = ROLES.get(name)
     if role is None:
         return False

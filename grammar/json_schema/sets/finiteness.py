@@ -14,7 +14,7 @@ _ANY: Final = ir.ANY_CHAR.ranges
 
 @lru_cache(4096)
 def is_endless(expr: ir.Expr) -> bool:
-    """Tell whether every beginning of a member begins infinitely many, as far as can be read off.
+    """Return whether every beginning of a member begins infinitely many, as far as can be read off.
 
     An intersection has that property if some character c can end it without end: all its positive parts end in a
     loop over a class that holds c, and no other part reads c but in loops over all characters. For if p begins the
@@ -91,7 +91,7 @@ def _read(expr: ir.Expr) -> charclass.Ranges | None:
 
 @lru_cache(4096)
 def is_plain(expr: ir.Expr) -> bool:
-    """Tell whether the expression is made of characters, sequences, choices, repetitions, none of them empty."""
+    """Return whether the expression is made of characters, sequences, choices, repetitions, none of them empty."""
     return all(
         isinstance(part, ir.Literal | ir.Sequence | ir.Repeat)
         or (isinstance(part, ir.CharClass) and bool(part.ranges))

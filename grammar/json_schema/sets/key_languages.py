@@ -49,7 +49,7 @@ def _without_idle(parts: tuple[ir.Expr, ...]) -> tuple[ir.Expr, ...]:
 
 
 def _may_hold(texts: Texts) -> bool:
-    """Tell whether there is a member, or that cannot be found out."""
+    """Return whether there is a member, or that cannot be found out."""
     try:
         return not texts.is_empty()
     except TextsTooLarge:

@@ -109,7 +109,7 @@ def _term(lattice: Rational | None, excluded: Iterable[Rational]) -> Term | None
 
 
 def _within(a: Term, b: Term) -> bool:
-    """Tell whether all of term a is in term b (sufficient, not necessary)."""
+    """Return whether all of term a is in term b (sufficient, not necessary)."""
     if b[0] is not None and (a[0] is None or not _is_multiple(a[0], b[0])):
         return False
     return all(
@@ -157,7 +157,7 @@ def class_or(a: Class, b: Class) -> Class:
 
 
 def class_has(a: Class, value: Rational) -> bool:
-    """Tell whether a value is in a class."""
+    """Return whether a value is in a class."""
     return any(
         (lattice is None or _is_multiple(value, lattice))
         and not any(_is_multiple(value, q) for q in excluded)
@@ -179,7 +179,7 @@ Piece: TypeAlias = tuple[Cut, Cut, Class]
 
 
 def is_point(low: Cut, high: Cut) -> bool:
-    """Tell whether two cuts have exactly one number between them."""
+    """Return whether two cuts have exactly one number between them."""
     return low[0] == 0 == high[0] and low[1] == high[1]
 
 
@@ -241,17 +241,17 @@ class NumberSet:
         return _merge(self, NO_NUMBERS, lambda a, b: class_not(a))
 
     def __contains__(self, value: object) -> bool:
-        """Tell whether a number (int, float, Decimal or Fraction) is in the set."""
+        """Return whether a number (int, float, Decimal or Fraction) is in the set."""
         exact = rational(value)
         at = bisect_right(self.pieces, (0, exact, 0), key=lambda piece: piece[0]) - 1
         return at >= 0 and self.pieces[at][1] > (0, exact, 0) and class_has(self.pieces[at][2], exact)
 
     def is_empty(self) -> bool:
-        """Tell whether no number is in the set, exactly."""
+        """Return whether no number is in the set, exactly."""
         return not any(_has_member(low, high, term) for low, high, terms in self.pieces for term in terms)
 
     def is_finite(self) -> bool:
-        """Tell whether the set has finitely many members."""
+        """Return whether the set has finitely many members."""
         return not any(
             lattice is None or low[0] or high[0]
             for low, high, terms in self.pieces

@@ -75,7 +75,7 @@ class Scalars(NamedTuple):
         return self.number if self.digits is None else self.digits
 
     def has_numbers(self) -> bool:
-        """Tell whether a number is a value."""
+        """Return whether a number is a value."""
         if self.number is not NO_NUMBERS and not self.number.is_empty():
             return True
         return self.digits is not None and not (self.digits & INTEGERS).is_empty()

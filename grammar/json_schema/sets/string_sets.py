@@ -179,7 +179,7 @@ class Texts:
         return _intersection(parts)
 
     def is_endless(self) -> bool:
-        """Tell whether every beginning of a member begins infinitely many, as far as can be found out soon."""
+        """Return whether every beginning of a member begins infinitely many, as far as can be found out soon."""
         if self is ALL:
             return True
         if self.words is not None or self.high is not None:
@@ -187,7 +187,7 @@ class Texts:
         return not self.parts or _goes_on(_intersection(self.parts))
 
     def is_empty(self) -> bool:
-        """Tell whether there is no member. Raises: BudgetError if that cannot be found out."""
+        """Return whether there is no member. Raises: BudgetError if that cannot be found out."""
         if self._empty is None:
             if self.words is not None:
                 self._empty = not self.words
@@ -324,7 +324,7 @@ def _found_out(question: Callable[[], bool]) -> bool:
 
 @remembering(4096)
 def _goes_on(expr: ir.Expr) -> bool:
-    """Tell whether every beginning of a member begins infinitely many: read off the form, or by all its states."""
+    """Return whether every beginning of a member begins infinitely many: read off the form, or by all its states."""
     return is_endless(expr) or bool(questions.is_endless(expr, MAX_STATES))
 
 

@@ -138,7 +138,7 @@ class UsedValues:
         return made
 
     def may_hold_string(self, prefix: bytes) -> bool:
-        """Tell whether a string in the set may begin like this; false only if none does."""
+        """Return whether a string in the set may begin like this; false only if none does."""
         *_, length = _noted_lengths(len(prefix))
         noted = prefix[:length]
         found = _find(self._made_prefixes(), hash(noted) & _CODE)

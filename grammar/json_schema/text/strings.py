@@ -199,7 +199,7 @@ def _digit_class(symbols: str) -> ir.Expr:
 
 
 def is_free_of_escapes(choice: ir.Choice) -> bool:
-    """Tell whether a choice is all the spellings of a class of characters of which each may stand for itself."""
+    """Return whether a choice is all the spellings of a class of characters of which each may stand for itself."""
     plain = choice.items[0]
     if len(choice.items) != 2 or not isinstance(plain, ir.CharClass):
         return False

@@ -58,7 +58,7 @@ class ArrayWriter:
         return [*form.prefix, form.rest]
 
     def is_productive(self, form: ArrayForm) -> bool:
-        """Tell whether there is such an array, as far as is known of its items."""
+        """Return whether there is such an array, as far as is known of its items."""
         productive = self.writer.productive
         if form.contains:
             return self.find_live(self.plan(form))

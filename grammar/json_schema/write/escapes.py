@@ -20,7 +20,7 @@ _U: Final = b"\\u"
 
 
 def is_escape(expr: ir.Expr) -> bool:
-    """Tell whether an expression is a backslash and what may follow it, as strings are spelled."""
+    """Return whether an expression is a backslash and what may follow it, as strings are spelled."""
     match expr:
         case ir.Sequence((ir.Literal(data), *_)):
             return data.startswith(b"\\")
@@ -94,7 +94,7 @@ def _end_of_escape(items: tuple[ir.Expr, ...], at: int) -> int:
 
 
 def _accepts(expr: ir.Expr, text: str) -> bool:
-    """Tell whether an expression of at most some digits has a text."""
+    """Return whether an expression of at most some digits has a text."""
     return "" in _rests(expr, {text})
 
 

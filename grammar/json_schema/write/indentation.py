@@ -151,5 +151,5 @@ def beside_depth(rules: ir.RuleSet, start: Hashable = START) -> ir.RuleSet:
 
 
 def _may_keep(expr: ir.Expr) -> bool:
-    """Tell whether an action or a resolver may stand in an expression."""
+    """Return whether an action or a resolver may stand in an expression."""
     return not ir.is_pure(expr) and bool(isinstance(expr, ir.Dynamic) or ir.children(expr))

@@ -31,7 +31,7 @@ class ValueWriter(Protocol):
         """The numbers of a value without restrictions."""
 
     def is_live(self, state: State) -> bool:
-        """Tell whether a state has a value."""
+        """Return whether a state has a value."""
 
     def fresh(self, kind: str) -> str:
         """Return a rule name that is not used yet."""

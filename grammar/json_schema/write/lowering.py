@@ -193,7 +193,7 @@ class Lowering:
     # -- expressions -------------------------------------------------------------------------------------
 
     def is_live(self, state: State) -> bool:
-        """Tell whether a state has a value; also for states that were not asked for before."""
+        """Return whether a state has a value; also for states that were not asked for before."""
         if state not in self.productive:
             self.find_productive(state)
         return self.productive[state]
@@ -243,7 +243,7 @@ class Lowering:
         return result
 
     def spells(self, mask: int) -> bool:
-        """Tell whether scalars of these types are written in another way than that which is remembered."""
+        """Return whether scalars of these types are written in another way than that which is remembered."""
         own = self.words is not JSON_WORDS and bool(mask & (NULL | TRUE | FALSE))
         return own or (self.plain_numbers and bool(mask & NUMBER))
 

@@ -211,7 +211,7 @@ cdef inline tuple parts_of(Expression expr):
 
 
 cdef inline bint is_bare(object expr):
-    """Tell whether an expression has no parts, and no resolver."""
+    """Return whether an expression has no parts, and no resolver."""
     if not isinstance(expr, Expression):
         return True
     cdef unsigned char kind = (<Expression>expr).kind
@@ -228,7 +228,7 @@ cdef inline bint is_bare(object expr):
 
 
 cdef bint is_word(Sequence sequence) except -1:
-    """Tell whether a sequence is of characters alone, in all their spellings, and not many."""
+    """Return whether a sequence is of characters alone, in all their spellings, and not many."""
     cdef object item, spelling
     if len(sequence.items) > MOST_LETTERS:
         return False

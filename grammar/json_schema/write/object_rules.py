@@ -89,7 +89,7 @@ class ObjectWriter:
         return {state for entries in moves.values() for _, state in entries}
 
     def is_productive(self, form: ObjectForm) -> bool:
-        """Tell whether there is such an object, as far as is known of its values."""
+        """Return whether there is such an object, as far as is known of its values."""
         spend(1 + len(form.members) // 8 + len(form.classes) * (1 + 4 * len(form.some)))
         productive = self.writer.productive
         count = count_live(form.members, productive)
@@ -451,5 +451,5 @@ def fewest(moves: Iterable[int], count: int) -> list[int | None]:
 
 
 def is_coverable(needed: int | None, room: int | None) -> bool:
-    """Tell whether so many keys can be found in so much room (None: without end)."""
+    """Return whether so many keys can be found in so much room (None: without end)."""
     return needed is not None and (room is None or needed <= room)

@@ -652,7 +652,7 @@ cdef class _Reading:
         return Keyed(sequence((pieces.begin, Choice((some, pieces.may_be_empty)))), spec)
 
     cdef bint all_have_values(self) except -1:
-        """Tell whether no rule needs itself for each of its values. Cost: linear in what rules need."""
+        """Return whether no rule needs itself for each of its values. Cost: linear in what rules need."""
         cdef dict left = {}
         cdef dict users = {}
         cdef object name, other

@@ -54,7 +54,7 @@ def begin_set(_: Hashable, __: bytes) -> Hashable:
 
 
 def may_repeat(used: Hashable, begun: bytes) -> bool:
-    """Tell whether the JSON text of a used value, in any spelling, may begin like this."""
+    """Return whether the JSON text of a used value, in any spelling, may begin like this."""
     if not isinstance(used, UsedValues):
         return False  # the capture is another action's
     if not used or not begun:
@@ -130,7 +130,7 @@ def _simple(writer: ValueWriter, form: ArrayForm, refuse: Any) -> ir.Expr:
 
 
 def enough_values(writer: ValueWriter, form: ArrayForm) -> bool:
-    """Tell whether as many unequal items as the array must have can be found, one for each place.
+    """Return whether as many unequal items as the array must have can be found, one for each place.
 
     Places whose items have few values are matched to values (augmenting paths); others never run out.
     """
@@ -149,7 +149,7 @@ def enough_values(writer: ValueWriter, form: ArrayForm) -> bool:
 
 
 def is_endless(writer: ValueWriter, state: State) -> bool:
-    """Tell whether every beginning of an array or object of the state has endless completions.
+    """Return whether every beginning of an array or object of the state has endless completions.
 
     It has if more keys or items can always come.
     """
@@ -198,7 +198,7 @@ def _keyed(ws: Any, options: list[ir.Expr], spec: ir.KeySpec) -> ir.Expr:
 
 
 def is_near(number: Any) -> bool:
-    """Tell whether a used number can be left out of a set of numbers."""
+    """Return whether a used number can be left out of a set of numbers."""
     if isinstance(number, FarNumber):
         return False
     try:

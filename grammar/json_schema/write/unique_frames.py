@@ -29,7 +29,7 @@ class Field:
         self.values: Values | None = None
 
     def has_other(self, taken: Iterable[Hashable]) -> bool:
-        """Tell whether there is a value besides those taken."""
+        """Return whether there is a value besides those taken."""
         return self.values is None or not self.values.issubset(taken)
 
 
@@ -73,12 +73,12 @@ class ObjectShape:
         return [i for i, place in enumerate(self.ranks) if place >= rank and not written >> i & 1]
 
     def has_end(self, count: int, rest: Sequence[int]) -> bool:
-        """Tell whether the object can be ended where so many members were written, and these may still come."""
+        """Return whether the object can be ended where so many members were written, and these may still come."""
         needed = sum(self.required >> i & 1 for i in rest)
         return count + needed <= self.high and min(count + len(rest), self.high) >= self.low
 
     def lives(self, written: int, rank: int, candidates: dict[Hashable, dict[str, Hashable]]) -> bool:
-        """Tell whether some way to end is none of the candidates. Cost: members times candidates, at most squared."""
+        """Return whether some way to end is none of the candidates. Cost: members times candidates, at most squared."""
         rest = self.rest(written, rank)
         count = written.bit_count()
         if self.required & ~written & ~sum(1 << i for i in rest) or not self.has_end(count, rest):
@@ -171,7 +171,7 @@ class ObjectFrame:
         return ObjectFrame(shape, written, shape.ranks[self.index], frozenset(same), same)
 
     def may_begin(self, index: int) -> bool:
-        """Tell whether a member may come next: some value of it leads to an end."""
+        """Return whether a member may come next: some value of it leads to an end."""
         shape = self.shape
         rank = shape.ranks[index]
         if self.written >> index & 1 or rank < self.rank:
@@ -182,11 +182,11 @@ class ObjectFrame:
         return not self.candidates or shape.fields[index].has_other(self.at(index).forbidden())
 
     def may_go_on(self) -> bool:
-        """Tell whether any member may come next."""
+        """Return whether any member may come next."""
         return any(map(self.may_begin, range(len(self.shape.names))))
 
     def may_close(self) -> bool:
-        """Tell whether the object may end here."""
+        """Return whether the object may end here."""
         shape = self.shape
         count = self.written.bit_count()
         if shape.required & ~self.written or not shape.low <= count <= shape.high:
@@ -229,7 +229,7 @@ class ArrayShape:
         return ArrayFrame(self, 0, frozenset(found), NONE_USED)
 
     def has_end(self, count: int, used: UsedValues, more: Iterable[Hashable] = ()) -> bool:
-        """Tell whether the items that must still come can be unequal to all before them, where so many were written.
+        """Return whether the items that must still come can be unequal to all before them, where so many were written.
 
         Places of few values are matched to values by augmenting paths; others never run out.
         """
@@ -249,7 +249,7 @@ class ArrayShape:
         return has_matching(few)
 
     def lives(self, count: int, used: UsedValues, candidates: Iterable[Hashable], value: Hashable) -> bool:
-        """Tell whether an array can be ended, and is none of the candidates, after one more item of this value."""
+        """Return whether an array can be ended, and is none of the candidates, after one more item of this value."""
         more: tuple[Hashable, ...] = (value,)
         todo: list[tuple[int, list[Any], tuple[Hashable, ...]]] = [(count + 1, list(candidates), more)]
         while todo:
@@ -321,19 +321,19 @@ class ArrayFrame:
         return ArrayFrame(self.shape, place, same, used)
 
     def may_go_on(self) -> bool:
-        """Tell whether another item may come."""
+        """Return whether another item may come."""
         field = self.shape.field(self.count)
         if field is None or not self.shape.has_end(self.count + 1, self.used):
             return False
         return field.values is None or any(value not in self.forbidden() for value in field.values)
 
     def may_close(self) -> bool:
-        """Tell whether the array may end here."""
+        """Return whether the array may end here."""
         size = self.count + 1
         return self.count >= self.shape.low and all(len(c) != size for c in self.candidates)  # type: ignore[arg-type]
 
     def may_be(self, index: int) -> bool:
-        """Tell whether the next item is that of an index; the last index stands for all others."""
+        """Return whether the next item is that of an index; the last index stands for all others."""
         last = len(self.shape.fields)
         return self.may_go_on() and min(self.count, last) == index
 
@@ -373,7 +373,7 @@ def forbidden(state: Hashable) -> Any:
 
 
 def has_matching(few: Sequence[Sequence[Hashable]]) -> bool:
-    """Tell whether each place can have a value of its own out of its list. Cost: places times values."""
+    """Return whether each place can have a value of its own out of its list. Cost: places times values."""
     taken: dict[Hashable, int] = {}
 
     def place(start: int) -> bool:

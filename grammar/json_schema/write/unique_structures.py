@@ -176,12 +176,12 @@ class MayBegin:
 
 
 def may_go_on(frame: Any) -> bool:
-    """Tell whether a comma may come."""
+    """Return whether a comma may come."""
     return bool(frame.may_go_on())
 
 
 def may_close(frame: Any) -> bool:
-    """Tell whether the closing bracket may come."""
+    """Return whether the closing bracket may come."""
     return bool(frame.may_close())
 
 
@@ -279,7 +279,7 @@ class Fields:
             raise UnsupportedSchemaError(where, "uniqueItems", str(error)) from None
 
     def form_is_endless(self, form: ArrayForm | ObjectForm) -> bool:
-        """Tell whether every beginning of an array or object can be made longer in endless ways."""
+        """Return whether every beginning of an array or object can be made longer in endless ways."""
         writer = self.writer
         if isinstance(form, ObjectForm):
             return form.high is None and any(

@@ -49,7 +49,7 @@ def concat(items: list[ir.Expr]) -> ir.Expr:
 
 
 def nullable(expr: ir.Expr) -> bool:
-    """Tell whether the expression holds the empty string."""
+    """Return whether the expression holds the empty string."""
     return bool(ends_of(expr, {}))
 
 
@@ -168,11 +168,11 @@ NON_ASCII: Final = charclass.normalize([(0x80, ir.MAX_CODE_POINT)])
 
 
 def is_ascii_test(ranges: Ranges) -> bool:
-    """Tell whether the ranges hold everything beyond ASCII, or nothing of it, so that bytes will do."""
+    """Return whether the ranges hold everything beyond ASCII, or nothing of it, so that bytes will do."""
     beyond = sets.intersect(ranges, NON_ASCII)
     return beyond == NON_ASCII or (not beyond and (not ranges or ranges[-1][1] != INVALID))
 
 
 def contains(ranges: Ranges, code: int) -> bool:
-    """Tell whether the code point is in the ranges."""
+    """Return whether the code point is in the ranges."""
     return any(low <= code <= high for low, high in ranges)

@@ -117,7 +117,7 @@ class Iterations:
         return None
 
     def allowed(self, side: Side, neighbours: list[Iteration], first: bool, some: Edge | Look) -> bool:
-        """Tell whether all neighbouring iterations begin (``first``) or end with what the side asks for.
+        """Return whether all neighbouring iterations begin (``first``) or end with what the side asks for.
 
         Raises: TooEntangled if some do and some do not.
         """

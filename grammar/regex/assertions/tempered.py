@@ -94,7 +94,7 @@ class TemperedLoops:
         return byte_class(ranges) if self.contexts.as_bytes else char_class(ranges)
 
     def ends_run(self, following: Flat, ranges: Ranges, right_open: bool) -> bool:
-        """Tell whether what follows cannot begin with one of the characters."""
+        """Return whether what follows cannot begin with one of the characters."""
         for node in following:
             if isinstance(node, Edge):
                 if all(right == EDGE for _, right in node.pairs):

@@ -41,7 +41,7 @@ def with_invalid(ranges: Ranges) -> Ranges:
 
 
 def is_all_bytes(expr: ir.Expr) -> bool:
-    """Tell whether the expression is every byte string."""
+    """Return whether the expression is every byte string."""
     return expr == _EVERY
 
 

@@ -84,7 +84,7 @@ def node_repeat(item: Node, low: int, high: int | None) -> ir.Repeat:
 
 # recursion is as deep as groups are nested, which the reader limits
 def takes_nothing(node: Node) -> bool:
-    """Tell whether the node is made of assertions, so that it never takes a character."""
+    """Return whether the node is made of assertions, so that it never takes a character."""
     match node:
         case Edge() | Look():
             return True

@@ -147,11 +147,11 @@ class GrammarMatcher:
         return []
 
     def is_terminated(self) -> bool:
-        """Tell whether the text has ended: with a stop token, or without one where the matcher was made so."""
+        """Return whether the text has ended: with a stop token, or without one where the matcher was made so."""
         return self.native.is_terminated() or (self._ends_early and self.is_completed())
 
     def is_completed(self) -> bool:
-        """Tell whether the grammar may end here."""
+        """Return whether the grammar may end here."""
         return self.native.is_accepting()
 
     def reset(self) -> None:

@@ -84,7 +84,7 @@ def load_groups(
 
 
 def interpreted() -> bool:
-    """Tell whether kernels run in Triton's interpreter, on CPU tensors (TRITON_INTERPRET=1)."""
+    """Return whether kernels run in Triton's interpreter, on CPU tensors (TRITON_INTERPRET=1)."""
     return bool(triton.knobs.runtime.interpret)
 
 

@@ -42,7 +42,7 @@ def read_piece_bytes(processor: Any, i: int) -> bytes | None:
 
 
 def sentencepiece_adds_space(processor: Any) -> bool:
-    """Tell whether the model puts a space before the first word, and so drops it when decoding.
+    """Return whether the model puts a space before the first word, and so drops it when decoding.
 
     The flag is in the model file, which needs protobuf to read; encoding one letter shows it as well.
     """

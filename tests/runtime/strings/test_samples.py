@@ -205,7 +205,7 @@ def test_several_threads() -> None:
 def test_nobody_is_refused_for_memory_that_other_questions_hold(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(lanes, "LEAST_HELD", 1)
     monkeypatch.setattr(lanes, "WEIGHED", 1)
-    monkeypatch.setattr(engine, "CACHE_BYTES", 200_000)
+    monkeypatch.setattr(engine, "CACHE_BYTES", 105_000)
     engine._compiler.cache_clear()
     engine._compiled.cache_clear()
     try:

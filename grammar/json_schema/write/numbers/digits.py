@@ -209,7 +209,7 @@ class DigitAutomaton:
 
     @staticmethod
     def _has_zero(residual: Residual) -> bool:
-        """Tell whether the value may end here, with nothing but zeros to come."""
+        """Return whether the value may end here, with nothing but zeros to come."""
         pieces, least = residual
         return bool(pieces and pieces[0][0] == 0) and any(
             (lattice is None or least[lattice] == 0) and not any(least[i] == 0 for i in excluded)
@@ -218,7 +218,7 @@ class DigitAutomaton:
 
     @staticmethod
     def _has_others(residual: Residual) -> bool:
-        """Tell whether values between two units are in."""
+        """Return whether values between two units are in."""
         return any(
             low <= 1 and (high is None or high > 1) and any(lattice is None for lattice, _ in terms)
             for low, high, terms in residual[0]
@@ -335,7 +335,7 @@ class DigitAutomaton:
         return width
 
     def is_endless(self) -> bool:
-        """Tell whether numbers of any length are read by their remainders, in states that call each other."""
+        """Return whether numbers of any length are read by their remainders, in states that call each other."""
         return bool(self.beyond) and self._last_digits() is None
 
     def _trim(self) -> None:

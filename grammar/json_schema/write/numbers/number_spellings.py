@@ -122,7 +122,7 @@ def _write(
 
 
 def _is_whole(piece: Piece) -> bool:
-    """Tell whether the piece holds whole numbers only."""
+    """Return whether the piece holds whole numbers only."""
     low, high, terms = piece
     if is_point(low, high):
         return type(low[1]) is int

@@ -12,7 +12,7 @@ from stackmask.grammar.sql.scope.shared.state import Item, Query
 
 
 def covered(query: Query) -> bool:
-    """Tell whether everything selected may be, as far as GROUP BY matters."""
+    """Return whether everything selected may be, as far as GROUP BY matters."""
     if not (query.grouping.begun or query.aggregates):
         return True
     return all(
@@ -24,7 +24,7 @@ def covered(query: Query) -> bool:
 
 
 def determined(query: Query, use: Use) -> bool:
-    """Tell whether all rows of a group have the same value of a column: it was grouped by, or the key of its table was."""
+    """Return whether all rows of a group have the same value of a column: it was grouped by, or the key of its table was."""
     if use in query.grouping.columns:
         return True
     source = query.source(use[0]) if use[0] else None
@@ -58,7 +58,7 @@ def _is_one(items: tuple[Item, ...], name: str, where: list[int]) -> bool:
 
 
 def is_ambiguous(items: tuple[Item, ...], name: str) -> bool:
-    """Tell whether a name by itself may mean more than one selected item."""
+    """Return whether a name by itself may mean more than one selected item."""
     where = [n for n, item in enumerate(items) if item.name == name]
     if where:
         return not _is_one(items, name, where)
@@ -85,7 +85,7 @@ def chosen_names(query: Query) -> frozenset[str]:
 
 
 def _plain(query: Query, column: Use) -> bool:
-    """Tell whether the name of a column by itself means this very column."""
+    """Return whether the name of a column by itself means this very column."""
     merged = any(column[1] in source.merged for source in query.sources)
     return (column[0] == "") == merged
 

@@ -50,7 +50,7 @@ def identity(sources: tuple[Source, ...], name: str) -> Use:
 
 
 def is_grouped(scope: Query, use: Use) -> bool:
-    """Tell whether a column may be used where the query stands, as far as GROUP BY matters."""
+    """Return whether a column may be used where the query stands, as far as GROUP BY matters."""
     if scope.phase not in ("having", "order") or scope.in_aggregate:
         return True
     return not (scope.grouping.begun or scope.aggregates) or determined(scope, use)
@@ -90,7 +90,7 @@ def seen_columns(query: Query) -> frozenset[str]:
 
 
 def _usable(tables: tuple[Source, ...], name: str) -> bool:
-    """Tell whether each table that has a column of this name lets it be used."""
+    """Return whether each table that has a column of this name lets it be used."""
     return all(name in table.relation.usable for table in tables if name in table.relation.names)
 
 
@@ -160,7 +160,7 @@ def seen_members(query: Query) -> dict[str, str]:
 
 
 def may_be_new(query: Query) -> bool:
-    """Tell whether the column behind the qualifier and a dot may be one that only FROM makes, which is still to come."""
+    """Return whether the column behind the qualifier and a dot may be one that only FROM makes, which is still to come."""
     for _, scope in _visible(query):
         if scope.phase == "list":
             return scope.catalog.new_names

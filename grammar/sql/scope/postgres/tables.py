@@ -68,7 +68,7 @@ def using_columns(query: Query) -> frozenset[str]:
 
 
 def may_call(query: Query) -> bool:
-    """Tell whether a function may stand in FROM here."""
+    """Return whether a function may stand in FROM here."""
     room = star_room(query)
     return (
         query.join.link != "natural"

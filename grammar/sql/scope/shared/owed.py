@@ -223,12 +223,12 @@ def _quoted(name: str) -> str:
 
 
 def _is_outside(scope: Query, alias: str) -> bool:
-    """Tell whether a query around has a table of this name, and may supply it."""
+    """Return whether a query around has a table of this name, and may supply it."""
     return alias not in scope.needs.own_tables and any(up.source(alias) is not None for up in _around(scope))
 
 
 def _has_column(scope: Query, name: str) -> bool:
-    """Tell whether a table of a query around has this column, and may supply it."""
+    """Return whether a table of a query around has this column, and may supply it."""
     return name not in scope.needs.own and any(name in up.usable() for up in _around(scope))
 
 

@@ -111,7 +111,7 @@ class Relation:
 
     @cached_property
     def is_whole(self) -> bool:
-        """Tell whether every column that has a name may be used."""
+        """Return whether every column that has a name may be used."""
         return self.names == self.usable_names
 
 

@@ -6,14 +6,14 @@ from stackmask.grammar.sql.scope.shared.state import MAX_DEPTH, Query
 
 
 def star_fits(query: Query) -> bool:
-    """Tell whether a star may be selected here: it is the only one, and leaves no column over, where that counts."""
+    """Return whether a star may be selected here: it is the only one, and leaves no column over, where that counts."""
     if query.reading.owes and query.depth >= MAX_DEPTH:  # no query in FROM could have what no table has
         return False
     return query.expect is None or (not query.has_star() and len(query.items) < query.expect)
 
 
 def list_fits(query: Query) -> bool:
-    """Tell whether the select list may end behind the item at hand."""
+    """Return whether the select list may end behind the item at hand."""
     if query.expect is None:
         return True
     count = len(query.items) + 1

@@ -287,7 +287,7 @@ class Query(_Fields):
         return owed(self, begun)
 
     def has_star(self) -> bool:
-        """Tell whether a star was selected."""
+        """Return whether a star was selected."""
         return any(item.star is not None for item in self.items)
 
 

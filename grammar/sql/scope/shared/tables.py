@@ -92,7 +92,7 @@ def must_use(query: Query) -> frozenset[str]:
 
 
 def is_named(query: Query) -> bool:
-    """Tell whether the last table has a name that no other has, and what was needed of that name."""
+    """Return whether the last table has a name that no other has, and what was needed of that name."""
     last = query.sources[-1]
     if last.named or not last.alias:
         return True

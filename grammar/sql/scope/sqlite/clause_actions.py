@@ -191,7 +191,7 @@ def end_window(query: Query, _text: bytes) -> Query:
 
 
 def may_aggregate(query: Query) -> bool:
-    """Tell whether an aggregate may begin here."""
+    """Return whether an aggregate may begin here."""
     if query.in_aggregate or query.recursive:
         return False
     if query.phase == "order":
@@ -200,7 +200,7 @@ def may_aggregate(query: Query) -> bool:
 
 
 def may_window(query: Query) -> bool:
-    """Tell whether a window function may stand here."""
+    """Return whether a window function may stand here."""
     return (
         query.phase in ("list", "order")
         and not query.in_aggregate

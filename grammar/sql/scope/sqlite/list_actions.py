@@ -66,7 +66,7 @@ def _end_target(query: Query, text: bytes) -> Query | None:
 
 
 def _may_be_named(query: Query, begun: bytes) -> bool:
-    """Tell whether the beginning of a text may be that of a name by itself; any text may matter where names are banned."""
+    """Return whether the beginning of a text may be that of a name by itself; any text may matter where names are banned."""
     return bool(query.banned) or TO_BE_NAMED.fullmatch(begun.decode("utf-8", "replace")) is not None
 
 

@@ -194,7 +194,7 @@ def said_members(query: Query) -> frozenset[str]:
 
 
 def may_be_new(query: Query) -> bool:
-    """Tell whether the column behind the qualifier and a dot may be one that only FROM makes, which is still to come."""
+    """Return whether the column behind the qualifier and a dot may be one that only FROM makes, which is still to come."""
     assert query.qualifier is not None
     for depth, scope in scopes(query):
         if scope.phase == "list":

@@ -27,7 +27,7 @@ place = entering(PLACES)
 
 def inner(query: Query, kind: str, expect: int | None = None) -> Query:
     """Return a query that begins within another one."""
-    # what a query stands within is no text that tells its column
+    # the log of the query around it says nothing of its columns
     up = query if query.catalog.dialect == "sqlite" else query._replace(log=None)
     return Query(
         query.catalog,
