@@ -218,10 +218,11 @@ cdef class SubtreeAcceptance(MaskPart):
     cdef int search(
         self, ConfigId config, const Characters& characters, int32_t height, int32_t steps
     ) except FAILED nogil:
-        """Find for how many of some characters all that is reached is like a configuration, up to ``height``.
+        """Find up to which length all strings of some characters lead to configurations like this one.
 
-        ``steps``: of configurations by classes of bytes, at most. What is found holds for the configurations
-        that are reached as well, for as many characters less.
+        ``height``: the length that is asked for; the search goes on a bit further. ``steps``: at most so many
+        steps are taken. What is found holds for the configurations on the way, too, up to a length that is
+        shorter by the characters before them.
         """
         cdef size_t begin = 0, end = 0, k
         cdef int32_t length = 0, left
@@ -241,7 +242,7 @@ cdef class SubtreeAcceptance(MaskPart):
         self.terms.meter.spend(8 * (steps - self.steps_left))
         if not length:
             return 0
-        # the others are reached after all of these characters, or not for all of them
+        # keep those from which a step by each of the characters was taken
         self.reached.resize(begin)
         all = self.alike_bytes(characters) if length >= height else characters
         known = self.known_of(config)
