@@ -267,6 +267,7 @@ cdef class MaskArena:
     cdef SuffixesId intern_group(
         self, GuardId guard, SemId sem, RunId run, vector[PlaceId]& places
     ) except ID_FAILED nogil
+    cdef SuffixesId regrouped(self, SuffixesId group, GuardId guard, SemId sem) except ID_FAILED nogil
     cdef const uint64_t* first_of_group(self, SuffixesId group) except NULL nogil
     cdef int append_places(self, SuffixesId group, vector[PlaceId]& out) except FAILED nogil
     cdef const int32_t* places_by_byte(self, SuffixesId group) except? NULL nogil

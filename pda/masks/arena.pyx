@@ -308,6 +308,14 @@ cdef class MaskArena:
         ids_put(&self.group_index, &probe, id)
         return id
 
+    cdef SuffixesId regrouped(self, SuffixesId group, GuardId guard, SemId sem) except ID_FAILED nogil:
+        """Return the group of the same suffixes under another guard and semantic state."""
+        cdef vector[PlaceId] places
+        if self.groups[group].guard == guard and self.groups[group].sem == sem:
+            return group
+        self.append_places(group, places)
+        return self.intern_group(guard, sem, self.groups[group].run, places)
+
     cdef const uint64_t* first_of_group(self, SuffixesId group) except NULL nogil:
         """Return the bytes that the suffixes of a group can begin with, as 4 words."""
         cdef Group g

@@ -44,21 +44,22 @@ cdef class LocalMasks(MaskPart):
     cdef readonly uint64_t shortened    # walks that left tokens to the token partition
 
     cdef MaskId make(
-        self, WalkQuery query, vector[PlaceId]& places, vector[PlaceId]& origin, vector[Include]& includes
+        self, WalkQuery query, vector[PlaceId]& places, vector[Include]& includes
     ) except ID_FAILED nogil
     cdef MaskId keep(
         self,
         const WalkQuery& query,
         vector[PlaceId]& places,
-        vector[PlaceId]& origin,
         WalkResult& found,
         vector[Include]& includes,
     ) except ID_FAILED nogil
     cdef int keep_tokens(self, WalkResult& found, Mask* mask) except FAILED nogil
-    cdef int keep_groups(self, const WalkQuery& query, WalkResult& found, Mask* mask) except FAILED nogil
+    cdef int keep_groups(
+        self, const WalkQuery& query, vector[PlaceId]& places, WalkResult& found, Mask* mask
+    ) except FAILED nogil
     cdef MaskId after_run(self, RunId run, RunMember member, bint strict) except ID_FAILED nogil
     cdef RepeatId keep_ungrouped(
-        self, const WalkQuery& query, vector[PlaceId]& places, vector[PlaceId]& origin
+        self, const WalkQuery& query, vector[PlaceId]& places
     ) except ID_FAILED nogil
     cdef MaskId with_groups(self, RepeatId number, bint strict) except ID_FAILED nogil
     cdef int include_run(

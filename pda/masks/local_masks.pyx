@@ -22,8 +22,10 @@ from stackmask.pda.ids cimport (
     NO_ENTRY,
     NO_REPEAT,
     NO_RUN,
+    NO_SUFFIXES,
     UNBOUNDED,
     PlaceId,
+    SuffixesId,
 )
 from stackmask.pda.masks.arena cimport (
     NO_FILTER,
@@ -55,10 +57,10 @@ from stackmask.pda.terms.term_table cimport ANY_BYTE, EMPTY, F_CALL, F_KEYS, F_T
 from stackmask.pda.vocabulary.suffix_tries cimport place_at
 
 
-cdef WalkQuery walk_query(ConfigId start, RunId run, bint with_tokens, bint strict) noexcept nogil:
+cdef WalkQuery walk_query(ConfigId start, SuffixesId group, bint with_tokens, bint strict) noexcept nogil:
     cdef WalkQuery query
     query.start = start
-    query.run = run
+    query.group = group
     query.with_tokens = with_tokens
     query.strict = strict
     query.must_group = False
@@ -125,20 +127,19 @@ cdef class LocalMasks(MaskPart):
     # -- a new mask ------------------------------------------------------------------------------------
 
     cdef MaskId make(
-        self, WalkQuery query, vector[PlaceId]& places, vector[PlaceId]& origin, vector[Include]& includes
+        self, WalkQuery query, vector[PlaceId]& places, vector[Include]& includes
     ) except ID_FAILED nogil:
         """Walk some places and return the mask. ``includes``: masks that it includes besides."""
         cdef WalkResult found
         cdef uint64_t before = self.walker.visited_nodes
-        self.walker.walk(query, places, origin, found)
+        self.walker.walk(query, places, found)
         found.visited = <int32_t>(self.walker.visited_nodes - before)
-        return self.keep(query, places, origin, found, includes)
+        return self.keep(query, places, found, includes)
 
     cdef MaskId keep(
         self,
         const WalkQuery& query,
         vector[PlaceId]& places,
-        vector[PlaceId]& origin,
         WalkResult& found,
         vector[Include]& includes,
     ) except ID_FAILED nogil:
@@ -147,9 +148,9 @@ cdef class LocalMasks(MaskPart):
         cdef size_t r
         mask.cost = found.visited
         self.keep_tokens(found, &mask)
-        self.keep_groups(query, found, &mask)
+        self.keep_groups(query, places, found, &mask)
         if found.is_ungrouped:
-            mask.repeat = self.keep_ungrouped(query, places, origin)
+            mask.repeat = self.keep_ungrouped(query, places)
             self.ungrouped[mask.repeat].has_calls = found.has_calls
         # what follows a run is walked in turn
         for r in range(found.deferred.size()):
@@ -181,9 +182,16 @@ cdef class LocalMasks(MaskPart):
             self.arena.pendings.push_back(pending)
         return 0
 
-    cdef int keep_groups(self, const WalkQuery& query, WalkResult& found, Mask* mask) except FAILED nogil:
-        """Store the places where the walk returns, and where undeclared keys begin."""
+    cdef int keep_groups(
+        self, const WalkQuery& query, vector[PlaceId]& places, WalkResult& found, Mask* mask
+    ) except FAILED nogil:
+        """Store the places where the walk returns, and where undeclared keys begin.
+
+        Where the start returns before any byte, all that is walked is a group.
+        """
         cdef size_t g
+        cdef int32_t p, pops = 0
+        cdef SuffixesId whole = query.group
         mask.reads_tokens = found.reads_tokens
         mask.key_first = <int32_t>self.arena.key_starts.size()
         mask.key_count = <int32_t>found.key_starts.size()
@@ -191,14 +199,25 @@ cdef class LocalMasks(MaskPart):
             self.arena.key_starts.end(), found.key_starts.begin(), found.key_starts.end()
         )
         mask.group_first = <int32_t>self.arena.mask_groups.size()
-        mask.group_count = <int32_t>found.groups.size()
+        if query.start != DEAD and query.start != READS_STATE and not query.must_group:
+            pops = self.space.configs[query.start].pop_count
+        mask.group_count = pops + <int32_t>found.groups.size()
+        if pops and whole == NO_SUFFIXES:
+            whole = self.arena.intern_group(ANY_BYTE, SEM_SYMBOL, NO_RUN, places)
+        for p in range(self.space.configs[query.start].pop_first, self.space.configs[query.start].pop_first + pops):
+            self.arena.mask_groups.push_back(
+                MaskGroup(
+                    self.arena.regrouped(whole, self.space.pops[p].guard, self.space.pops[p].sem),
+                    self.space.pops[p].callee,
+                )
+            )
         for g in range(found.groups.size()):
             self.arena.mask_groups.push_back(
                 MaskGroup(
                     self.arena.intern_group(
                         found.groups.guard(g),
                         found.groups.sem(g),
-                        query.run if found.groups.has_run[g] else NO_RUN,
+                        NO_RUN,
                         found.groups.places[g],
                     ),
                     found.groups.callees[g],
@@ -207,7 +226,7 @@ cdef class LocalMasks(MaskPart):
         return 0
 
     cdef RepeatId keep_ungrouped(
-        self, const WalkQuery& query, vector[PlaceId]& places, vector[PlaceId]& origin
+        self, const WalkQuery& query, vector[PlaceId]& places
     ) except ID_FAILED nogil:
         """Store what is needed to walk again, and group the suffixes."""
         cdef UngroupedWalk walk
@@ -215,9 +234,7 @@ cdef class LocalMasks(MaskPart):
         walk.with_tokens = query.with_tokens
         walk.place_first = <int32_t>self.walked_places.size()
         walk.place_count = <int32_t>places.size()
-        walk.origin_count = <int32_t>origin.size()
         self.walked_places.insert(self.walked_places.end(), places.begin(), places.end())
-        self.walked_places.insert(self.walked_places.end(), origin.begin(), origin.end())
         self.ungrouped.push_back(walk)
         return <int32_t>self.ungrouped.size() - 1
 
@@ -225,7 +242,7 @@ cdef class LocalMasks(MaskPart):
         """Return the mask of an ungrouped walk with its groups of suffixes."""
         cdef uint64_t key = (<uint64_t>number << 1) | <uint64_t>strict
         cdef MaskId found = map_get(&self.grouped_index, key)
-        cdef vector[PlaceId] places, origin
+        cdef vector[PlaceId] places
         cdef vector[Include] nothing_else
         cdef UngroupedWalk walk
         cdef WalkQuery query
@@ -234,11 +251,9 @@ cdef class LocalMasks(MaskPart):
             walk = self.ungrouped[number]
             for k in range(walk.place_first, walk.place_first + walk.place_count):
                 places.push_back(self.walked_places[k])
-            for k in range(walk.origin_count):
-                origin.push_back(self.walked_places[walk.place_first + walk.place_count + k])
-            query = walk_query(walk.start, NO_RUN, walk.with_tokens, strict)
+            query = walk_query(walk.start, NO_SUFFIXES, walk.with_tokens, strict)
             query.must_group = True
-            found = self.make(query, places, origin, nothing_else)
+            found = self.make(query, places, nothing_else)
             map_put(&self.grouped_index, key, found)
         return found
 
@@ -285,8 +300,10 @@ cdef class LocalMasks(MaskPart):
             return found
         self.splitter.first_of(member.continuation, words)
         self.runs.append_suffixes(run, words, places)
-        query = walk_query(member.continuation, run, False, strict)
-        found = self.make(query, places, nowhere, nothing_else)
+        query = walk_query(
+            member.continuation, self.arena.intern_group(ANY_BYTE, SEM_SYMBOL, run, nowhere), False, strict
+        )
+        found = self.make(query, places, nothing_else)
         map_put(&self.after_run_index, key, found)
         return found
 
@@ -343,10 +360,10 @@ cdef class LocalMasks(MaskPart):
         if found != NO_VALUE:
             return found
         query = walk_query(
-            self.space.raw(state, BOTTOM, sem), NO_RUN, (self.terms.terms[state].flags & F_TOKEN) != 0, strict
+            self.space.raw(state, BOTTOM, sem), NO_SUFFIXES, (self.terms.terms[state].flags & F_TOKEN) != 0, strict
         )
         whole.push_back(self.partition_of(state, sem, strict, query.start, includes))
-        found = self.make(query, whole, whole, includes)
+        found = self.make(query, whole, includes)
         map_put(&self.state_masks, key, found)
         return found
 
@@ -388,8 +405,8 @@ cdef class LocalMasks(MaskPart):
         cdef WalkQuery query
         if found == NO_VALUE:
             whole.push_back(place_at(node, 0))
-            query = walk_query(self.space.raw(state, BOTTOM, SEM_SYMBOL), NO_RUN, False, strict)
-            found = self.make(query, whole, whole, nothing_else)
+            query = walk_query(self.space.raw(state, BOTTOM, SEM_SYMBOL), NO_SUFFIXES, False, strict)
+            found = self.make(query, whole, nothing_else)
             map_put(&self.subtree_masks, key, found)
         return found
 
@@ -408,7 +425,7 @@ cdef class LocalMasks(MaskPart):
         """
         cdef uint64_t key = (<uint64_t>group << 32) | <uint64_t>sem
         cdef Group g
-        cdef vector[PlaceId] places, origin
+        cdef vector[PlaceId] places
         cdef vector[Include] nothing_else
         cdef WalkQuery query
         cdef ConfigId start
@@ -434,19 +451,17 @@ cdef class LocalMasks(MaskPart):
         found = NO_TOKENS
         start = DEAD if continuation == EMPTY else self.space.closed(continuation, BOTTOM, sem)
         if start != DEAD:
-            query = walk_query(start, g.run, False, strict)
+            query = walk_query(start, group, False, strict)
             if start == READS_STATE or self.space.configs[start].reads:
                 self.arena.append_places(group, places)
             else:
                 self.append_alive_places(group, start, places)
-            if start != READS_STATE and self.space.configs[start].pop_count:
-                self.arena.append_places(group, origin)
             if g.run != NO_RUN:
                 first[0] = first[1] = first[2] = first[3] = ~<uint64_t>0
                 if start != READS_STATE and not self.space.configs[start].reads:
                     self.splitter.first_of(start, first)
                 self.runs.append_suffixes(g.run, first, places)
-            found = self.make(query, places, origin, nothing_else)
+            found = self.make(query, places, nothing_else)
         map_put(&self.children, key, found)
         return found
 

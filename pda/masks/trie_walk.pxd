@@ -12,8 +12,8 @@ from stackmask.pda.ids cimport (
     NodeId,
     PlaceId,
     RowId,
-    RunId,
     SemId,
+    SuffixesId,
     SummaryId,
     TermId,
     TokenId,
@@ -39,12 +39,11 @@ cdef struct UngroupedWalk:
     bint has_calls          # some suffixes follow a call, so even a walk at the end of a text needs them
     int32_t place_first     # the places to walk: walked_places[place_first:][:place_count]
     int32_t place_count
-    int32_t origin_count    # the places where the start returns, after these
 
 
 cdef struct WalkQuery:
     ConfigId start          # the first configuration; its frame is not known
-    RunId run               # names, with `origin`, the same places in a group if the start returns at once
+    SuffixesId group        # the suffixes that are walked, or NO_SUFFIXES: all tokens at the places
     bint with_tokens        # special tokens may come first
     bint strict             # an action may forbid the returns that come after the start
     bint must_group         # suffixes are grouped, however many they are
@@ -54,13 +53,11 @@ cdef extern from "walk_result.h" nogil:
     cdef cppclass WalkGroups "stackmask::WalkGroups":
         vector[uint64_t] keys
         vector[vector[PlaceId]] places
-        vector[int32_t] has_run
         vector[CalleeId] callees
         WalkGroupId at(GuardId guard, SemId sem, CalleeId callee) except +
         GuardId guard(size_t g)
         SemId sem(size_t g)
         size_t size()
-        bint has_runs()
         void clear()
 
     cdef cppclass WalkPendings "stackmask::WalkPendings":
@@ -240,12 +237,7 @@ cdef class TrieWalk(MaskPart):
     cdef readonly uint64_t visited_nodes
     cdef readonly uint64_t taken    # subtrees of the vocabulary that were classified as a whole
 
-    cdef int walk(
-        self, const WalkQuery& query, vector[PlaceId]& places, vector[PlaceId]& origin, WalkResult& out
-    ) except FAILED nogil
-    cdef int begin(
-        self, const WalkQuery& query, vector[PlaceId]& places, vector[PlaceId]& origin, WalkResult& out
-    ) except FAILED nogil
+    cdef int walk(self, const WalkQuery& query, vector[PlaceId]& places, WalkResult& out) except FAILED nogil
     cdef int walk_place(
         self, const WalkQuery& query, PlaceId place, ConfigId c, WalkState* s, WalkResult& out
     ) except FAILED nogil

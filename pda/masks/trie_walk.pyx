@@ -27,7 +27,6 @@ from stackmask.pda.ids cimport (
     ID_FAILED,
     NO_CALLEE,
     NO_ROW,
-    NO_RUN,
     NO_SUMMARY,
     GuardId,
     MapId,
@@ -575,10 +574,11 @@ cdef class TrieWalk(MaskPart):
         self.visited_nodes = 0
         self.taken = 0
 
-    cdef int walk(
-        self, const WalkQuery& query, vector[PlaceId]& places, vector[PlaceId]& origin, WalkResult& out
-    ) except FAILED nogil:
-        """Walk the subtrees at some places. Put the result into ``out``, which must be new."""
+    cdef int walk(self, const WalkQuery& query, vector[PlaceId]& places, WalkResult& out) except FAILED nogil:
+        """Walk the subtrees at some places. Put the result into ``out``, which must be new.
+
+        Returns of the start itself, before any byte, are not noted: see ``LocalMasks.keep_groups``.
+        """
         cdef WalkState s
         cdef size_t r
         out.bits = NULL
@@ -593,7 +593,10 @@ cdef class TrieWalk(MaskPart):
             s.most_suffix_nodes = self.trie.nodes // FEWER_NODES
             s.unconditional = s.self_loop = DEAD
             memset(&s.loop, 0, sizeof(KnownCharacters))
-            self.begin(query, places, origin, out)
+            self.jobs.assign(places.begin(), places.end())
+            self.job_configs.assign(places.size(), query.start)
+            for r in range(places.size()):
+                self.acceptance.note_readers(places[r], self.space.configs[query.start].reads, out.readers)
             r = 0
             while r < self.jobs.size():
                 self.walk_place(query, self.jobs[r], self.job_configs[r], &s, out)
@@ -602,30 +605,6 @@ cdef class TrieWalk(MaskPart):
             self.emit_special_tokens(query, out)
         for r in range(out.groups.size()):
             self.acceptance.open_subtrees(out.groups.guard(r), out.groups.places[r])
-        return 0
-
-    cdef int begin(
-        self, const WalkQuery& query, vector[PlaceId]& places, vector[PlaceId]& origin, WalkResult& out
-    ) except FAILED nogil:
-        """Note what the start does before the first byte, and queue the places."""
-        cdef Config first = self.space.configs[query.start]
-        cdef int32_t p
-        cdef WalkGroupId g
-        cdef size_t r
-        self.jobs.clear()
-        self.job_configs.clear()
-        for r in range(places.size()):
-            self.acceptance.note_readers(places[r], first.reads, out.readers)
-        for p in range(first.pop_first, first.pop_first + first.pop_count):
-            out.has_calls = out.has_calls or self.space.pops[p].callee != NO_CALLEE
-            g = out.groups.at(self.space.pops[p].guard, self.space.pops[p].sem, self.space.pops[p].callee)
-            out.groups.has_run[g] = query.run != NO_RUN
-            out.groups.places[g].insert(out.groups.places[g].end(), origin.begin(), origin.end())
-            for r in range(origin.size()):
-                out.suffix_nodes += self.context.tries.size_of(origin[r])
-        for r in range(places.size()):
-            self.jobs.push_back(places[r])
-            self.job_configs.push_back(query.start)
         return 0
 
     cdef int walk_place(
@@ -759,7 +738,7 @@ cdef class TrieWalk(MaskPart):
             return SKIP
         if config.pop_count:
             self.emit_returns(config, node, verdict, s, out)
-            if out.suffix_nodes > s.most_suffix_nodes and not query.must_group and not out.groups.has_runs():
+            if out.suffix_nodes > s.most_suffix_nodes and not query.must_group:
                 # most callers need few of them, or none: see `LocalMasks.with_groups`
                 out.is_ungrouped = True
                 out.groups.clear()

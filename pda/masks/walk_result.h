@@ -14,7 +14,6 @@ struct WalkGroups {              // places where the walk returns or calls with 
     std::vector<uint64_t> keys;  // guard << 32 | semantic state
     std::vector<CalleeId> callees;
     std::vector<std::vector<PlaceId>> places;
-    std::vector<int32_t> has_run;
     WalkGroupId at(GuardId guard, SemId sem, CalleeId callee) {
         uint64_t key = (static_cast<uint64_t>(guard) << 32) | static_cast<uint64_t>(sem);
         for (size_t g = 0; g < keys.size(); g++)
@@ -22,22 +21,15 @@ struct WalkGroups {              // places where the walk returns or calls with 
         keys.push_back(key);
         callees.push_back(callee);
         places.resize(keys.size());
-        has_run.push_back(0);
         return static_cast<int32_t>(keys.size() - 1);
     }
     GuardId guard(size_t g) const { return static_cast<int32_t>(keys[g] >> 32); }
     SemId sem(size_t g) const { return static_cast<int32_t>(static_cast<uint32_t>(keys[g])); }
     size_t size() const { return keys.size(); }
-    bool has_runs() const {
-        for (size_t g = 0; g < keys.size(); g++)
-            if (has_run[g]) return true;
-        return false;
-    }
     void clear() {
         keys.clear();
         callees.clear();
         places.clear();
-        has_run.clear();
     }
 };
 struct WalkPendings {  // tokens that only some guards allow

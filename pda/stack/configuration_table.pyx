@@ -160,6 +160,7 @@ cdef class FrameGraph:
         cdef FrameId f
         cdef GuardId g, h
         cdef bint ready
+        cdef size_t waiting
         cdef Ends out
         if self.is_summary:
             # some of the frames that it stands for may
@@ -175,7 +176,10 @@ cdef class FrameGraph:
             g = <int32_t>(todo.back() & 63)
             bits = 0
             ready = True
+            waiting = todo.size()
             for e in range(self.frames[f].first, self.frames[f].first + self.frames[f].count):
+                if bits and not self.is_walk:
+                    break
                 if self.edges[e].continuation == BOTTOM_CONTINUATION:
                     bits |= <uint64_t>1 << g if self.is_walk else 1
                     continue
@@ -193,6 +197,10 @@ cdef class FrameGraph:
                         ready = False
                     else:
                         bits |= self.exits_value[at]
+            if bits and not self.is_walk:
+                # one way out is enough
+                todo.resize(waiting)
+                ready = True
             if ready:
                 todo.pop_back()
                 map_put(&self.exits_index, (<uint64_t>f << 6) | <uint64_t>g, <int32_t>self.exits_value.size())
