@@ -230,6 +230,11 @@ cdef inline bint is_nothing(const Mask& mask) noexcept nogil:
     return mask.dense == NO_ROW and not mask.sparse_count and leads_nowhere(mask)
 
 
+cdef extern from "places.h" nogil:
+    # sort places, each once
+    void sort_unique "stackmask::sort_unique"(vector[PlaceId]& places) except +
+
+
 ctypedef void* voidp
 
 

@@ -8,7 +8,6 @@ together when they take more than their budget.
 """
 
 cimport cython
-from libcpp.algorithm cimport is_sorted, sort, unique
 
 from stackmask.pda.ids cimport FAILED, ID_FAILED, NO_ENTRY, NO_RUN, NodeId
 from stackmask.pda.masks.layers cimport layers_now
@@ -273,9 +272,7 @@ cdef class MaskArena:
         self.context.terms.meter.spend(4 + 4 * places.size())
         if places.size() > 1:
             # one subtree may be inside of another, and both return at one node
-            if not is_sorted(places.begin(), places.end()):
-                sort(places.begin(), places.end())
-            places.erase(unique(places.begin(), places.end()), places.end())
+            sort_unique(places)
         for k in range(places.size()):
             h = mix(h, <uint32_t>places[k])
         cdef Probe probe = ids_probe(&self.group_index, h)
