@@ -77,6 +77,7 @@ cdef class FrameGraph:
     cdef FrameId add_summary_frame(self, bint keys_forbid, bint action_forbids) except ID_FAILED nogil
     cdef int set_summary_edges(self, FrameId frame, vector[Edge]& items) except ID_FAILED nogil
     cdef uint64_t exits(self, FrameId frame, GuardId guard) except? BITS_FAILED nogil
+    cdef bint can_end(self, TermId state, FrameId frame) except FAILED nogil
     cdef uint64_t member_ends(self, TermId state, FrameId frame) except? BITS_FAILED nogil
     cdef size_t nbytes(self) noexcept nogil
 

@@ -207,6 +207,20 @@ cdef class FrameGraph:
                 self.exits_value.push_back(bits)
         return self.exits_value[map_get(&self.exits_index, key)]
 
+    cdef bint can_end(self, TermId state, FrameId frame) except FAILED nogil:
+        """Return whether the bottom can be reached from here, under any guard."""
+        cdef Ends out
+        cdef uint64_t pending
+        if not self.terms.classes.has_guards():
+            return True
+        self.terms.ends(state, ANY_BYTE, &out)
+        pending = out.consumed | out.silent
+        while pending:
+            if self.exits(frame, lowest_bit(pending)):
+                return True
+            pending &= pending - 1
+        return False
+
     cdef uint64_t member_ends(self, TermId state, FrameId frame) except? BITS_FAILED nogil:
         """Return the guards (bits) under which the bottom is reached from here; 0 means a dead end."""
         cdef Ends out
