@@ -90,6 +90,7 @@ cdef class MaskAssembler(MaskPart):
         self, ConfigSpace family, SuffixesId group, CalleeId callee, Visit at
     ) except FAILED nogil
     cdef int open_call(self, ConfigSpace family) except ID_FAILED nogil
+    cdef int add_callers(self, ConfigSpace family, Visit at, vector[Edge]& edges) except FAILED nogil
     cdef FrameId frame_over(self, ConfigSpace family, FrameId frame, Visit at) except ID_FAILED nogil
     cdef int enter(self, ConfigSpace family, SuffixesId group, Edge edge, Visit at) except ID_FAILED nogil
     cdef int visit_after_return(self, MaskId mask, FrameId frame, Visit at) except ID_FAILED nogil

@@ -413,7 +413,7 @@ cdef class MaskAssembler(MaskPart):
         """
         if self.prefixes.is_unconditional(alternative):
             return True
-        return family.member_ends(self.prefixes.continuation_of(alternative), frame) != 0  # mutant: no-end
+        return family.can_end(self.prefixes.continuation_of(alternative), frame)  # mutant: no-end
 
     cdef int expand(self, ConfigSpace family, Visit at) except ID_FAILED nogil:
         """Add the operands of one visit, and visit the masks that it leads to.
@@ -490,6 +490,16 @@ cdef class MaskAssembler(MaskPart):
                 self.keys_used.doubt_whole(self.arena.key_starts[i], at.keys)
         return 0
 
+    cdef int add_callers(self, ConfigSpace family, Visit at, vector[Edge]& edges) except FAILED nogil:
+        """Append the edges that a visit returns along."""
+        cdef int32_t e
+        if at.continuation != EPS:
+            edges.push_back(edge_of(family, at, 0))
+            return 0
+        for e in range(family.frames[at.frame].count):
+            edges.push_back(family.edges[family.frames[at.frame].first + e])
+        return 0
+
     cdef FrameId frame_over(self, ConfigSpace family, FrameId frame, Visit at) except ID_FAILED nogil:
         """Return the frame of a walk as one of a family: what is unknown under it is that of the visit.
 
@@ -524,6 +534,10 @@ cdef class MaskAssembler(MaskPart):
             else:
                 for e in range(f.first, f.first + f.count):
                     edge = self.space.edges[e]
+                    if edge.continuation == BOTTOM_CONTINUATION:
+                        # a tail call of a start whose frame is the bottom, among other callers
+                        self.add_callers(family, at, edges)
+                        continue
                     edge.parent = made[lower_bound(walked.begin(), walked.end(), edge.parent) - walked.begin()]
                     edges.push_back(edge)
             made.push_back(family.intern_frame(edges))
@@ -592,7 +606,7 @@ cdef class MaskAssembler(MaskPart):
         self.work.callers[first].swap(self.work.callers.back())
         self.work.calls.pop_back()
         self.work.callers.pop_back()
-        if self.terms.classes.has_guards() and not family.member_ends(call.body, body.parent):
+        if not family.can_end(call.body, body.parent):
             return 0
         return self.enter(family, call.group, body, call.at)
 

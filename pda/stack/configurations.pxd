@@ -78,7 +78,7 @@ cdef class Closure:
     cdef uint64_t returns               # edges that returns were followed along so far
     cdef KeyMap tail_seen               # node << 32 | frame: edges already copied by a tail call
     cdef priority_queue[pair[int32_t, CallNodeId]] queue
-    cdef vector[uint8_t] weights        # rule -> whether it is heavy; 0: not known
+    cdef vector[int32_t] weights             # rule -> how many rules begin it, or 0: see `weight_of`
 
     cdef bint returns_again(self, Member m) except FAILED nogil
     cdef int return_from(self, Member m, GuardId guard) except ID_FAILED nogil
@@ -87,6 +87,7 @@ cdef class Closure:
     cdef int collect_caller(self, Member m, CallSite site) except ID_FAILED nogil
     cdef bint leaves_out(self, Member m, CallSite site) except FAILED nogil
     cdef bint is_heavy(self, RuleId rule) except FAILED nogil
+    cdef int32_t weight_of(self, RuleId rule) except FAILED nogil
     cdef CallNodeId node_of(self, CallSite site, SemId sem) except ID_FAILED nogil
     cdef int pass_test(self, Member m, CallSite site, TestId test) except ID_FAILED nogil
     cdef int returns_alive(self, Member m, CallSite site) except ID_FAILED nogil
@@ -292,6 +293,9 @@ cdef class ConfigSpace:
 
     cdef inline uint64_t exits(self, FrameId frame, GuardId guard) except? BITS_FAILED nogil:
         return self.graph.exits(frame, guard)
+
+    cdef inline bint can_end(self, TermId state, FrameId frame) except FAILED nogil:
+        return self.graph.can_end(state, frame)
 
     cdef inline uint64_t member_ends(self, TermId state, FrameId frame) except? BITS_FAILED nogil:
         return self.graph.member_ends(state, frame)

@@ -88,11 +88,10 @@ from stackmask.pda.terms.term_table cimport (
 cdef enum:
     FEW_RETURNS = 8     # returns of so many members are followed without asking whether they are known
     FEW_LINKS = 64      # so many callers are entered without asking whether they are known
-    MANY_RULES = 16     # a rule that begins with a call of one of so many is not entered by walks
+    MANY_RULES = 5      # a rule that begins with a call of one of so many is not entered by walks
+    FEW_OTHERS = 2      # ... unless nearly all of them begin one of its own first calls, too
     FEW_WAYS = 32       # ... from a frame with so few edges under it: they are made again over each real stack
     MOST_LEFT_OUT = 32  # calls of one configuration that are not entered
-    LIGHT = 1
-    HEAVY = 2
     LOWEST = -1         # lower than every rule: the term of a resolver calls no rule
 
 
@@ -180,7 +179,7 @@ cdef class Closure:
                     self.draft.reads |= <uint64_t>1 << guard
                     continue
                 sem = self.semantics.with_root(sem, edge.saved)
-            if self.terms.classes.has_guards() and not self.graph.member_ends(continuation, edge.parent):
+            if not self.graph.can_end(continuation, edge.parent):
                 continue
             self.draft.add_member(continuation, edge.parent, sem)
         return 0
@@ -298,35 +297,54 @@ cdef class Closure:
         return True
 
     cdef bint is_heavy(self, RuleId rule) except FAILED nogil:
-        """Return whether many rules can be called in first position of a rule. Remembered."""
+        """Return whether many rules can be called in first position of a rule.
+
+        A rule that only leads to such a rule is not heavy, as levels of operators: a walk ends at the last of
+        the levels, and not at each.
+        """
+        cdef TermId body = self.terms.rule_body[rule]
+        cdef SiteList calls
+        cdef int32_t weight = self.weight_of(rule), other, s
+        cdef const Call* call
+        if weight < MANY_RULES:
+            return False
+        calls = self.terms.site_lists[self.terms.terms[body].calls]
+        for s in range(calls.first, calls.first + calls.count):
+            call = &self.terms.call_table[self.terms.sites[s].call]
+            if call.kind != CALL_RULE or call.rule == rule:
+                continue
+            other = self.weight_of(call.rule)
+            if other >= MANY_RULES and weight - other <= FEW_OTHERS:
+                return False
+        return True
+
+    cdef int32_t weight_of(self, RuleId rule) except FAILED nogil:
+        """Return how many rules can be called in first position of a rule, with the rule itself. Remembered."""
         cdef vector[RuleId] found
         cdef SiteList calls
         cdef TermId body
         cdef const Call* call
         cdef size_t k = 0
         cdef int32_t s
-        cdef uint8_t heavy = HEAVY
+        if <size_t>rule < self.weights.size() and self.weights[rule]:
+            return self.weights[rule]
+        found.push_back(rule)
+        while k < found.size():
+            self.terms.meter.spend(4)
+            body = self.terms.rule_body[found[k]]
+            k += 1
+            if not self.terms.terms[body].flags & F_CALL:
+                continue
+            self.terms.find_sites(body)
+            calls = self.terms.site_lists[self.terms.terms[body].calls]
+            for s in range(calls.first, calls.first + calls.count):
+                call = &self.terms.call_table[self.terms.sites[s].call]
+                if call.kind == CALL_RULE and find(found.begin(), found.end(), call.rule) == found.end():
+                    found.push_back(call.rule)
         if <size_t>rule >= self.weights.size():
             self.weights.resize(rule + 1, 0)
-        if not self.weights[rule]:
-            found.push_back(rule)
-            while k < found.size() and found.size() < MANY_RULES:
-                body = self.terms.rule_body[found[k]]
-                k += 1
-                if not self.terms.terms[body].flags & F_CALL:
-                    continue
-                self.terms.find_sites(body)
-                calls = self.terms.site_lists[self.terms.terms[body].calls]
-                for s in range(calls.first, calls.first + calls.count):
-                    call = &self.terms.call_table[self.terms.sites[s].call]
-                    if call.kind == CALL_RULE and find(found.begin(), found.end(), call.rule) == found.end():
-                        found.push_back(call.rule)
-            if found.size() < MANY_RULES:
-                heavy = LIGHT
-            if <size_t>rule >= self.weights.size():
-                self.weights.resize(rule + 1, 0)
-            self.weights[rule] = heavy
-        return self.weights[rule] == HEAVY
+        self.weights[rule] = <int32_t>found.size()
+        return self.weights[rule]
 
     cdef int add_link(self, CallNodeId node, Edge edge) except ID_FAILED nogil:
         """Enter one more caller into a node. Among many, it is entered once, but for collisions of hashes."""
@@ -390,7 +408,7 @@ cdef class Closure:
             m.state = self.terms.mk_seq(self.terms.mk_guard(site.guard), site.continuation)
         if m.state == EMPTY:
             return 0
-        if self.terms.classes.has_guards() and not self.graph.member_ends(m.state, m.frame):
+        if not self.graph.can_end(m.state, m.frame):
             return 0
         alive = self.semantics.lives(m.sem, m.state)
         if alive == 1:
@@ -441,7 +459,7 @@ cdef class Closure:
                     return NEEDS_STATE
                 if not alive:
                     continue
-            if self.terms.classes.has_guards() and not self.graph.member_ends(m.state, m.frame):
+            if not self.graph.can_end(m.state, m.frame):
                 continue
             self.draft.check_size()
             self.draft.members.push_back(m)
