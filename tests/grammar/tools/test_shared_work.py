@@ -16,8 +16,8 @@ from stackmask.grammar.compose.merge import Merged
 from stackmask.grammar.ir import RuleSet
 from stackmask.grammar.ir.parts import PartedRules
 from stackmask.grammar.tools import frontend, known_tools
+from stackmask.grammar.tools.frontend import Turn
 from stackmask.grammar.tools.known_tools import KnownTools
-from stackmask.grammar.tools.turn import Turn
 
 MARKERS = ("<tool_call>", "</tool_call>", "<think>", "</think>")
 BYTES = [bytes([b]) for b in range(256)]
