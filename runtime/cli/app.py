@@ -2,17 +2,36 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
-from stackmask.runtime.cli.choices import one_of
 from stackmask.runtime.cli.console import reporting
 
 if TYPE_CHECKING:
     from stackmask.runtime.cli.grammars import Reading
+
+# -- Options that take one of some words -------------------------------------------------------------------
+
+
+def one_of(*words: str) -> Any:
+    """Return an option's settings under which it takes one of some words, and says which there are."""
+
+    def check(value: str | None) -> str | None:
+        if value is not None and value not in words:
+            listed = ", ".join(map(repr, words))
+            raise typer.BadParameter(f"{value!r} is not one of {listed}")
+        return value
+
+    checked: Callable[[str | None], str | None] = check
+    return {"callback": checked, "metavar": f"[{'|'.join(words)}]"}
+
+
+# -- The commands and their options; what they do is in the modules beside this one ------------------------
+
 
 app = typer.Typer(
     name="stackmask",

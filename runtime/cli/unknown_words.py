@@ -13,7 +13,7 @@ from stackmask.runtime.cli.database import Database, QueryError
 from stackmask.runtime.cli.prompts import qualified, spell
 
 SECONDS: Final = 5.0  # for all values together; a database of some thousand rows takes a tenth of one
-LONGEST: Final = 2_000  # characters of a question that are looked at
+LONGEST_WORD: Final = 2_000  # characters of a question that are looked at
 MOST_WORDS: Final = 4
 MOST_COLUMNS: Final = 200  # with text, of all tables
 FEW: Final = 8  # values of a column that are listed
@@ -128,7 +128,7 @@ def _strange_words(question: str, schema: Schema) -> list[str]:
             for part in (*_PARTS.findall(name), name):
                 known |= _forms(part)
     found: dict[str, str] = {}
-    for word in _WORD.findall(question[:LONGEST]):
+    for word in _WORD.findall(question[:LONGEST_WORD]):
         plain = re.split("['\u2019]", word)[0]
         if len(plain) > 2 and not _forms(plain) & known:  # codes and remains of words
             found.setdefault(plain.lower(), plain)

@@ -19,7 +19,6 @@ from browser import page_after_scripts
 
 from stackmask.runtime.cli.command_play import first_state
 from stackmask.runtime.cli.play_judging import MAX_TOKENS, Playground
-from stackmask.runtime.cli.play_page import play_page
 from stackmask.runtime.cli.play_server import (
     ADDRESS,
     MAX_BODY,
@@ -27,6 +26,7 @@ from stackmask.runtime.cli.play_server import (
     Handler,
     PlayServer,
     TimedReader,
+    play_page,
 )
 from stackmask.runtime.vocabulary.vocabulary import Vocabulary
 

@@ -21,9 +21,9 @@ import stackmask
 from stackmask.grammar.grammar import Grammar
 from stackmask.runtime.cli import command_sql, console, generating
 from stackmask.runtime.cli.app import app
+from stackmask.runtime.cli.command_sql import LONGEST_CELL, json_value, make_table, show_rows
 from stackmask.runtime.cli.database import QueryError, Rows
 from stackmask.runtime.cli.query_process import ProcessDatabase
-from stackmask.runtime.cli.tables import LONGEST_CELL, json_value, make_table, show_rows
 
 EVIL = "\x1b]0;owned\x07\x1b[2J\x9b2J\r\x08\x00\u202egpj\u2066\u200f\u2028\x7f"
 OBEYED = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
