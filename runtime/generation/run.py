@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import ExitStack, nullcontext
-from typing import Any, Literal, overload
+from typing import Any, Final, Literal, overload
 
 import torch
-from transformers import LogitsProcessorList, StoppingCriteriaList, StopStringCriteria
+from transformers import GenerationConfig, LogitsProcessorList, StoppingCriteriaList, StopStringCriteria
 
 from stackmask.grammar.outputs import R, T
-from stackmask.runtime.generation.arguments import as_chat_options, check_model_options, check_sources
+from stackmask.grammar.source.options import ELSEWHERE
+from stackmask.grammar.source.similar import similar
 from stackmask.runtime.generation.endings import Finish, check_finish, check_wrap_up, watched_tokens
 from stackmask.runtime.generation.errors import GenerationError
 from stackmask.runtime.generation.jumping import JumpDecoding
@@ -249,3 +251,67 @@ def _seeded(seed: int | None, device: torch.device) -> Any:
     stack.enter_context(torch.random.fork_rng(devices=devices))
     torch.manual_seed(seed)
     return stack
+
+
+# -- What is wrong with the arguments of a generation, said before transformers meets it -------------------
+
+
+OURS: Final = (
+    "max_new_tokens",
+    "on_text",
+    "progress",
+    "seed",
+    "jump",
+    "vocabulary",
+    "compiler",
+    "chat_options",
+)
+
+
+def check_sources(model: Any, tokenizer: Any) -> None:
+    """Check that there is a model and a tokenizer, in this order. Raises: GenerationError."""
+    is_model = hasattr(model, "generate") and hasattr(model, "get_output_embeddings")
+    is_tokenizer = callable(tokenizer) and not hasattr(tokenizer, "get_output_embeddings")
+    if not is_model and hasattr(tokenizer, "get_output_embeddings"):
+        raise GenerationError("the model comes first, and then the tokenizer: generate(model, tokenizer, …)")
+    if not is_model:
+        cure = (
+            f": write AutoModelForCausalLM.from_pretrained({model!r:.60})" if isinstance(model, str) else ""
+        )
+        raise GenerationError(
+            f"the model is {type(model).__name__}, not a model of transformers that generates{cure}"
+        )
+    if not is_tokenizer:
+        cure = (
+            f": write AutoTokenizer.from_pretrained({tokenizer!r:.60})" if isinstance(tokenizer, str) else ""
+        )
+        raise GenerationError(f"the tokenizer is {type(tokenizer).__name__}, not one of transformers{cure}")
+
+
+def check_model_options(model: Any, options: Mapping[str, Any]) -> None:
+    """Check that no option is a misspelt one. Those that nothing is like go to the model. Raises: GenerationError."""
+    if not options:
+        return
+    elsewhere = ELSEWHERE["generate"]
+    known = set(vars(GenerationConfig()))  # type: ignore[no-untyped-call]
+    for call in (model.generate, model.forward):
+        known |= set(inspect.signature(call).parameters)
+    for name in options:
+        if name in elsewhere:
+            raise GenerationError(f"generate has no option `{name}`; write {elsewhere[name]}")
+        if name in known:
+            continue
+        close = similar(name, sorted({*known, *OURS}))
+        if close:
+            raise GenerationError(f"generate has no option `{name:.60}`; did you mean `{close}`?")
+
+
+def as_chat_options(options: Any) -> dict[str, Any]:
+    """Return the options of a chat template as a dict. Raises: GenerationError if they are none."""
+    if options is None:
+        return {}
+    if not isinstance(options, Mapping):
+        raise GenerationError(
+            f'chat_options is {type(options).__name__}, must be a dict such as {{"enable_thinking": False}}'
+        )
+    return dict(options)
