@@ -10,8 +10,7 @@ from pathlib import Path
 from typing import Any, Final, TypeVar
 
 from stackmask.grammar.compose.free_text import any_of, any_overlap, text
-from stackmask.grammar.compose.markers import Markers
-from stackmask.grammar.compose.merge import Merger, named
+from stackmask.grammar.compose.merge import Markers, Merger, named
 from stackmask.grammar.ebnf.modules import Loaded, load_rules, load_with_parts
 from stackmask.grammar.ebnf.syntax import Dispatch, Part
 from stackmask.grammar.ir import (

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import json
 from bisect import bisect_right
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, Final, NamedTuple, TypeAlias
 
 from stackmask.grammar.compose.free_text import SOME_TEXT, any_overlap, counted_until, text, text_until
-from stackmask.grammar.compose.markers import Markers
-from stackmask.grammar.compose.merge import Merged, Merger, named
+from stackmask.grammar.compose.merge import Markers, Merged, Merger, Place, named
 from stackmask.grammar.directives.frontend import ebnf_rules
 from stackmask.grammar.ir import EPSILON, Expr, Intersection, Rule, RuleSet, SourceText, TokenTerminal
 from stackmask.grammar.ir.build import choice, repeat, sequence
@@ -21,10 +20,15 @@ from stackmask.grammar.json_schema.frontend import schema_rules
 from stackmask.grammar.normalize import normalize
 from stackmask.grammar.regex.compile import SOURCE_NAME, regex_expr
 from stackmask.grammar.source.diagnostics import StackmaskError
-from stackmask.grammar.source.work import check_size, check_text, enter, input_limit
-from stackmask.grammar.structural.call import Calls
-from stackmask.grammar.structural.errors import StructuralTagError
-from stackmask.grammar.structural.fields import FORMATS, PROGRAMMED, Fields, as_plain, kind_of
+from stackmask.grammar.source.work import check_size, check_text, enter, input_limit, spend
+from stackmask.grammar.structural.fields import (
+    FORMATS,
+    PROGRAMMED,
+    Fields,
+    StructuralTagError,
+    as_plain,
+    kind_of,
+)
 
 ANY_BLANKS = {"pattern": r"[ \n\t\r]*"}
 
@@ -574,3 +578,80 @@ def _other_token(tokens: list[TokenTerminal]) -> Expr:
     names = tuple(dict.fromkeys(name for token in tokens for name in token.names))
     ids = tuple(sorted({pair for token in tokens for pair in token.id_ranges}))
     return TokenTerminal(names, ids, True)
+
+
+# --------------------------------------------------------------------------------------------------------
+# Calls of tools, which a program made: each a text, rules, and a text. What they mean is remembered with the tools
+# --------------------------------------------------------------------------------------------------------
+
+MAX_KEPT: Final = 32  # vocabularies, triggers and spellings for which it is remembered
+
+Spelling: TypeAlias = tuple[str, str, str]
+"""What is written before the name of a tool, after it, and after the arguments."""
+
+
+class KeptCalls(NamedTuple):
+    """What the calls of one tool mean: what the trigger takes of each, and what follows that; and the place of its rules."""
+
+    calls: list[tuple[str, Expr]]
+    place: Place
+
+
+Kept: TypeAlias = dict[Hashable, KeptCalls]
+
+
+class Calls:
+    """Calls of tools, each in some spellings.
+
+    ``tools``: have a ``name``, and ``kept_calls`` for what is known of their calls. ``rules``: what makes the rules of a
+    tool's arguments for a vocabulary; ``task``: what these depend on beside the vocabulary.
+    """
+
+    __slots__ = ("rules", "spellings", "task", "tools")
+
+    def __init__(
+        self,
+        tools: Sequence[Any],
+        spellings: tuple[Spelling, ...],
+        rules: Callable[[Any, Markers], RuleSet],
+        task: Hashable,
+    ) -> None:
+        self.tools = tools
+        self.spellings = spellings
+        self.rules = rules
+        self.task = task
+
+    def after(
+        self, triggers: tuple[str, ...], markers: Markers, merger: Merger
+    ) -> Iterator[list[tuple[str, Expr]]]:
+        """Yield, for each tool, the part of its calls that a trigger takes, and what follows it, the same object each time.
+
+        ``triggers``: in ascending order, of which none begins another one. Raises: ValueError if a call begins with none.
+        """
+        spend(8 * len(self.tools) * len(self.spellings))
+        key = (markers.names, triggers, self.spellings, self.task)
+        ends = [markers.expr(end) for _, _, end in self.spellings]
+        for tool in self.tools:
+            kept = tool.kept_calls.get(key)
+            if kept is None or not merger.add_again(kept.place):
+                place = merger.place(self.rules(tool, markers), tool.name)
+                kept = KeptCalls(self._read(tool.name, place.meaning, triggers, markers, ends), place)
+                if len(tool.kept_calls) >= MAX_KEPT:
+                    tool.kept_calls.clear()
+                tool.kept_calls[key] = kept
+            yield kept.calls
+
+    def _read(
+        self, name: str, inner: Expr, triggers: tuple[str, ...], markers: Markers, ends: list[Expr]
+    ) -> list[tuple[str, Expr]]:
+        """Return what the calls of one tool mean. ``inner``: what its arguments mean."""
+        calls = []
+        for (before, after, _), end in zip(self.spellings, ends, strict=True):
+            begin = before + name + after
+            # no trigger begins another one, so only the last one before can begin this
+            trigger = triggers[max(0, bisect_right(triggers, begin) - 1)]
+            if not begin.startswith(trigger):
+                raise ValueError(begin)
+            size = markers.begin_with(begin, trigger) if trigger else 0
+            calls.append((begin[:size], sequence((markers.expr(begin[size:]), inner, end))))
+        return calls

@@ -7,8 +7,7 @@ from functools import partial
 from typing import Any, Final
 
 from stackmask.grammar.compose.free_text import text
-from stackmask.grammar.compose.markers import Markers
-from stackmask.grammar.compose.merge import Merged
+from stackmask.grammar.compose.merge import Markers, Merged
 from stackmask.grammar.grammar import Grammar
 from stackmask.grammar.ir import ANY_TEXT, Complement, Intersection, Literal, Rule, RuleSet, Sequence
 from stackmask.grammar.json_schema.document.report import Report
@@ -19,8 +18,7 @@ from stackmask.grammar.normalize import normalize
 from stackmask.grammar.source.diagnostics import StackmaskError
 from stackmask.grammar.source.gc_pause import without_collection
 from stackmask.grammar.source.similar import similar
-from stackmask.grammar.structural.call import Calls
-from stackmask.grammar.structural.frontend import ANY_BLANKS, format_rules
+from stackmask.grammar.structural.frontend import ANY_BLANKS, Calls, format_rules
 from stackmask.grammar.tools.errors import ToolError
 from stackmask.grammar.tools.known_tools import read_tools
 from stackmask.grammar.tools.styles import NAME, NUMBER, PYTHON, TEXT, ToolStyle, is_built_in, style_of

@@ -14,8 +14,7 @@ from typing import Any, Final, Generic, Literal
 from stackmask.grammar.outputs import R
 from stackmask.grammar.source.options import ArgumentError
 from stackmask.grammar.source.similar import similar
-from stackmask.grammar.tools.argument_schema import ArgumentSchema
-from stackmask.grammar.tools.arguments import may_begin, may_go_on, read_arguments
+from stackmask.grammar.tools.arguments import ArgumentSchema, may_begin, may_go_on, read_arguments
 from stackmask.grammar.tools.errors import ToolError, TurnError
 from stackmask.grammar.tools.known_tools import read_tools
 from stackmask.grammar.tools.styles import NAME, NUMBER, TEXT, ToolStyle, style_of
