@@ -73,8 +73,7 @@ if TYPE_CHECKING:
     from stackmask.runtime.generation.errors import GenerationError
     from stackmask.runtime.matching.budgets import CompletionError
     from stackmask.runtime.matching.step import StepMask, StepResult, step
-    from stackmask.runtime.strings.engine import ByteEngine
-    from stackmask.runtime.strings.errors import SampleError
+    from stackmask.runtime.strings.engine import ByteEngine, SampleError
 
 __version__ = "0.2.0"
 

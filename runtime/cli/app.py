@@ -239,7 +239,7 @@ def lint(
 
     Exit status: 0 no warnings, 1 warnings, 2 if a grammar has errors or cannot be read.
     """
-    from stackmask.runtime.cli.command_lint import run_lint
+    from stackmask.runtime.cli.command_fmt import run_lint
 
     raise typer.Exit(run_lint(grammars, start))
 
@@ -378,7 +378,7 @@ def play(
 
     The server listens on this machine only. Exit status: 0 stopped, 2 if the port or the model cannot be used.
     """
-    from stackmask.runtime.cli.command_play import run_play
+    from stackmask.runtime.cli.play_server import run_play
 
     raise typer.Exit(run_play(grammar, text, model, port, opens=opens))
 
@@ -395,7 +395,7 @@ def complete(
 
     Exit status: 0 completed, 1 if the text is rejected or no ending was found, 2 if the grammar or the model cannot be used.
     """
-    from stackmask.runtime.cli.command_complete import run_complete
+    from stackmask.runtime.cli.checking import run_complete
 
     raise typer.Exit(run_complete(grammar, start, text, model))
 

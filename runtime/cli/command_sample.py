@@ -7,7 +7,7 @@ import sys
 from stackmask.grammar.source.visible import visible
 from stackmask.runtime.cli.console import show_error
 from stackmask.runtime.cli.grammars import Reading, load_grammar
-from stackmask.runtime.strings.errors import SampleError
+from stackmask.runtime.strings.engine import SampleError
 
 DRAWN, UNFINISHED = 0, 1
 

@@ -60,7 +60,7 @@ class Likelihood:
         """Return the probabilities of the token after one of the text."""
         import torch
 
-        from stackmask.runtime.generation.caches import cache_keyword
+        from stackmask.runtime.generation.jumping import cache_keyword
 
         keyword = cache_keyword(self._model)
         while last >= self._read:

@@ -17,8 +17,17 @@ from typing import Any, Final, TextIO
 from stackmask.grammar.sql.schema.errors import SQLError
 from stackmask.grammar.sql.schema.inspect_sqlite import open_file, quoted, read_connection
 from stackmask.grammar.sql.schema.secrets import shown_file
-from stackmask.runtime.cli.answers import fetch, too_much_memory, too_slow
-from stackmask.runtime.cli.database import ANSWER_BYTES, Keys, QueryError, Reference, Rows, TableKey
+from stackmask.runtime.cli.database import (
+    ANSWER_BYTES,
+    Keys,
+    QueryError,
+    Reference,
+    Rows,
+    TableKey,
+    fetch,
+    too_much_memory,
+    too_slow,
+)
 
 STEPS_BETWEEN_CHECKS: Final = 10_000  # virtual machine steps of SQLite; about a millisecond
 LONGEST_VALUE: Final = 16 << 20  # bytes: one step of the machine can make a value, and no clock stops it

@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 import inspect
+import threading
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import ExitStack, nullcontext
-from typing import Any, Final, Literal, overload
+from typing import Any, Final, Literal, final, overload
 
 import torch
-from transformers import GenerationConfig, LogitsProcessorList, StoppingCriteriaList, StopStringCriteria
+from transformers import (
+    GenerationConfig,
+    LogitsProcessorList,
+    StoppingCriteria,
+    StoppingCriteriaList,
+    StopStringCriteria,
+)
 
 from stackmask.grammar.outputs import R, T
 from stackmask.grammar.source.options import ELSEWHERE
@@ -20,7 +27,6 @@ from stackmask.runtime.generation.models import compiler_for
 from stackmask.runtime.generation.processor import GrammarLogitsProcessor
 from stackmask.runtime.generation.prompts import as_prompts, encode, is_one, lay_out, pad_id
 from stackmask.runtime.generation.result import GenerationResult, JumpReport, Prompt, Prompts, Results, Tools
-from stackmask.runtime.generation.stopping import ProgressBar, StopFlag
 from stackmask.runtime.generation.text import TokenStreamer
 from stackmask.runtime.generation.turns import TurnPlan
 from stackmask.runtime.generation.wanted import MISSING, compile_all, grammars_of, result_of
@@ -315,3 +321,44 @@ def as_chat_options(options: Any) -> dict[str, Any]:
             f'chat_options is {type(options).__name__}, must be a dict such as {{"enable_thinking": False}}'
         )
     return dict(options)
+
+
+# -- Criteria of ours beside those of transformers: stop when asked to, and show progress ----------------
+
+
+class StopFlag(StoppingCriteria):
+    """Stop all rows, and compiling, once set, from any thread."""
+
+    def __init__(self) -> None:
+        self._event = threading.Event()
+
+    def set(self) -> None:
+        self._event.set()
+
+    def is_set(self) -> bool:
+        return self._event.is_set()
+
+    def __call__(self, input_ids: torch.LongTensor, scores: Any, **_: Any) -> torch.Tensor:
+        return torch.full((len(input_ids),), self._event.is_set(), dtype=torch.bool, device=input_ids.device)
+
+
+@final
+class ProgressBar(StoppingCriteria):
+    """Show the number of generated tokens per row; stops nothing."""
+
+    def __init__(self, start: int, total: int) -> None:
+        from tqdm.auto import tqdm  # type: ignore[import-untyped]
+
+        self._start = start
+        self._bar = tqdm(total=total, desc="generating", unit="token")
+
+    def __call__(self, input_ids: torch.LongTensor, scores: Any, **_: Any) -> torch.Tensor:
+        # rows of several lengths come one after the other
+        self._bar.update(max(0, input_ids.shape[1] - self._start - self._bar.n))
+        return torch.zeros(len(input_ids), dtype=torch.bool, device=input_ids.device)
+
+    def __enter__(self) -> ProgressBar:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._bar.close()

@@ -9,18 +9,19 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias, cast
 
 from stackmask.grammar import ir
+from stackmask.grammar.source.diagnostics import StackmaskError
 from stackmask.grammar.source.work import Work, counted, spend
 from stackmask.pda.errors import BudgetError
 from stackmask.pda.limits import Limits
 from stackmask.runtime.matching.budgets import CompletionError
 from stackmask.runtime.matching.compiler import CompiledGrammar, Compiler
 from stackmask.runtime.matching.matcher import Matcher
-from stackmask.runtime.strings.errors import SampleError
 from stackmask.runtime.vocabulary.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
     from stackmask.grammar.grammar import Grammar
     from stackmask.runtime.matching.matcher import Matcher
+
 
 BYTES: Final = 256
 CACHE_BYTES: Final = 32 << 20
@@ -665,3 +666,10 @@ def _parts(expr: ir.Expr) -> tuple[ir.Expr, ...]:
     if isinstance(expr, ir.Intersection):
         return (source_of(expr),)
     return () if isinstance(expr, ir.Complement) else ir.children(expr)
+
+
+# -- Errors of questions about whole strings -------------------------------------------------------------
+
+
+class SampleError(StackmaskError):
+    """No text could be drawn, or none can be asked about."""

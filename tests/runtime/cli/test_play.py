@@ -17,7 +17,6 @@ from typing import Any
 import pytest
 from browser import page_after_scripts
 
-from stackmask.runtime.cli.command_play import first_state
 from stackmask.runtime.cli.play_judging import MAX_TOKENS, Playground
 from stackmask.runtime.cli.play_server import (
     ADDRESS,
@@ -26,6 +25,7 @@ from stackmask.runtime.cli.play_server import (
     Handler,
     PlayServer,
     TimedReader,
+    first_state,
     play_page,
 )
 from stackmask.runtime.vocabulary.vocabulary import Vocabulary
