@@ -24,10 +24,9 @@ from stackmask.grammar.normalize.checks import (
 )
 from stackmask.grammar.normalize.emptiness import drop_empty_booleans
 from stackmask.grammar.normalize.inline import inline_rules, write_out_empty_rules
-from stackmask.grammar.normalize.left_recursion import remove_left_recursion
+from stackmask.grammar.normalize.left_recursion import merge_operators, remove_left_recursion
 from stackmask.grammar.normalize.memo import the_same
 from stackmask.grammar.normalize.nullable import left_calls, nullable_rules
-from stackmask.grammar.normalize.operators import merge_operators
 from stackmask.grammar.normalize.productive import remove_useless
 from stackmask.grammar.source.diagnostics import Diagnostic, GrammarError
 from stackmask.grammar.source.gc_pause import without_collection

@@ -20,7 +20,7 @@ from stackmask.grammar.source.gc_pause import without_collection
 from stackmask.grammar.source.similar import similar
 from stackmask.grammar.structural.frontend import ANY_BLANKS, Calls, format_rules
 from stackmask.grammar.tools.errors import ToolError
-from stackmask.grammar.tools.known_tools import read_tools
+from stackmask.grammar.tools.parser import read_tools
 from stackmask.grammar.tools.styles import NAME, NUMBER, PYTHON, TEXT, ToolStyle, is_built_in, style_of
 from stackmask.grammar.tools.tool import Tool, named_error, rules_key
 

@@ -12,11 +12,10 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from stackmask.runtime.audit.cases import Case
+from stackmask.runtime.audit.cases import Case, CaseResult, EngineRecord, Finding, Kind
 from stackmask.runtime.audit.child import Asked, WorkerFault
 from stackmask.runtime.audit.closing import Closed, Followed
 from stackmask.runtime.audit.engines import OURS
-from stackmask.runtime.audit.findings import CaseResult, EngineRecord, Finding, Kind
 from stackmask.runtime.audit.judges import OPTIONAL, Verdict
 
 if TYPE_CHECKING:

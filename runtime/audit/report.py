@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from stackmask.grammar.source.visible import visible
-from stackmask.runtime.audit.findings import CaseResult, EngineRecord, Finding
+from stackmask.runtime.audit.cases import CaseResult, EngineRecord, Finding
 from stackmask.runtime.audit.judges import FORMAT, NAME_TWICE, OPTIONAL
 from stackmask.runtime.audit.run import Audit
 

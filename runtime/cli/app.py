@@ -299,7 +299,7 @@ def sample(
 
     Exit status: 0 printed, 1 if no complete text was found, 2 if the grammar cannot be used.
     """
-    from stackmask.runtime.cli.command_sample import run_sample
+    from stackmask.runtime.cli.generating import run_sample
 
     raise typer.Exit(run_sample(grammar, _reading(start, regex, profile), count, seed))
 

@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Final
 from rich.table import Table
 
 from stackmask.runtime.audit.auditor import Settings
-from stackmask.runtime.audit.cases import AuditError, Case, LanguageKind, read_cases, sample
-from stackmask.runtime.audit.findings import CaseResult
+from stackmask.runtime.audit.cases import AuditError, Case, CaseResult, LanguageKind, read_cases, sample
 from stackmask.runtime.audit.report import audit_json, is_proven_error, report_page, summarise
 from stackmask.runtime.audit.run import Audit, about_audit, open_audit, run_audit
 from stackmask.runtime.cli.console import cell, messages, output, show

@@ -82,7 +82,7 @@ def run_trace(name: str, reading: Reading, texts: list[str], model: str | None, 
             raise TraceError("a page shows one text: give one --text, or write an .svg picture")
     grammar = load_grammar(name, reading=reading)
     if how.likely:
-        from stackmask.runtime.cli.likelihood import Likelihood
+        from stackmask.runtime.cli.tracing import Likelihood
 
         loaded, tokenizer = load_model(model)
         vocabulary = Vocabulary.from_huggingface(tokenizer, size=loaded.config.vocab_size)

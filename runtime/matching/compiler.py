@@ -473,7 +473,7 @@ def _make_ready(vocabulary: Vocabulary, cache_dir: str | os.PathLike[str] | None
             raise ArgumentError(
                 f"`cache_dir` is the path of a folder, not {cache_dir!r:.60} ({type(cache_dir).__name__})"
             )
-        from stackmask.runtime.vocabulary.cache_folder import CacheFolder
+        from stackmask.runtime.vocabulary.container import CacheFolder
 
         folder = CacheFolder(cache_dir)
 

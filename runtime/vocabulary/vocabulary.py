@@ -29,7 +29,7 @@ from stackmask.runtime.vocabulary.tokenizers.encoders import Encoder, encoder_of
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-    from stackmask.runtime.vocabulary.cache_folder import CacheFolder
+    from stackmask.runtime.vocabulary.container import CacheFolder
     from stackmask.runtime.vocabulary.tokenizers.table import TokenTable
 
 
@@ -314,7 +314,7 @@ class Vocabulary:
 
         Raises: what ``build`` raises.
         """
-        from stackmask.runtime.vocabulary.cache_folder import CacheFolder
+        from stackmask.runtime.vocabulary.container import CacheFolder
 
         if not isinstance(key, str) or not callable(build):
             raise ArgumentError(

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
+from stackmask.runtime.audit.cases import CaseResult, EngineRecord, Finding, case_result
 from stackmask.runtime.audit.engines import Processor, WrongMask, words_of
-from stackmask.runtime.audit.findings import CaseResult, EngineRecord, Finding, case_result
 from stackmask.runtime.audit.report import audit_json, report_page, worst_cases
 from stackmask.runtime.audit.run import Audit
 from stackmask.runtime.cli.app import app

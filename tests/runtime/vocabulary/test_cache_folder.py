@@ -19,10 +19,9 @@ from stackmask.grammar.source.options import ArgumentError
 from stackmask.pda.vocabulary import token_trie
 from stackmask.runtime.kernels.bitmask import allocate_token_bitmask
 from stackmask.runtime.matching.compiler import Compiler
-from stackmask.runtime.vocabulary import cache_folder, container
+from stackmask.runtime.vocabulary import container
 from stackmask.runtime.vocabulary import vocabulary as vocabularies
-from stackmask.runtime.vocabulary.cache_folder import SUFFIX, CacheFolder
-from stackmask.runtime.vocabulary.container import Kind
+from stackmask.runtime.vocabulary.container import SUFFIX, CacheFolder, Kind
 from stackmask.runtime.vocabulary.vocabulary import Vocabulary
 
 KIND = Kind(b"stackmask-test\n\0", version=3, sections=2)
@@ -49,7 +48,7 @@ def masks(vocab: Vocabulary, folder: Path | None) -> list[list[int]]:
 @pytest.fixture(autouse=True)
 def unwarned(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let each test be the first that uses its folder, and share no tries with others."""
-    monkeypatch.setattr(cache_folder, "_warned", set())
+    monkeypatch.setattr(container, "_warned", set())
     monkeypatch.setattr(vocabularies, "_tries", {})
 
 
@@ -108,7 +107,7 @@ def test_each_damage_is_one_warning_and_no_other_mask(
     assert order.tolist() == [6, 4, 1, 2, 3, 5, 0, 7]
     for what, data in bad.items():
         monkeypatch.setattr(vocabularies, "_tries", {})
-        monkeypatch.setattr(cache_folder, "_warned", set())
+        monkeypatch.setattr(container, "_warned", set())
         path.write_bytes(data)
         with pytest.warns(RuntimeWarning, match="is left aside") as caught:
             assert masks(vocabulary(), tmp_path) == plain, what
@@ -139,7 +138,7 @@ def test_a_folder_that_may_not_be_written(tmp_path: Path, monkeypatch: pytest.Mo
 
     # the tests may run as root, who may write anywhere
     with monkeypatch.context() as patch:
-        patch.setattr(cache_folder, "write_whole", refused)
+        patch.setattr(container, "write_whole", refused)
         with pytest.warns(RuntimeWarning, match="Permission denied"):
             assert masks(vocabulary(), tmp_path) == plain
     assert files(tmp_path) == []
@@ -147,8 +146,8 @@ def test_a_folder_that_may_not_be_written(tmp_path: Path, monkeypatch: pytest.Mo
     assert masks(vocabulary(), tmp_path) == plain
     # what is in a read-only folder is used without a word
     monkeypatch.setattr(vocabularies, "_tries", {})
-    monkeypatch.setattr(cache_folder.os, "utime", refused)
-    monkeypatch.setattr(cache_folder, "write_whole", refused)
+    monkeypatch.setattr(container.os, "utime", refused)
+    monkeypatch.setattr(container, "write_whole", refused)
     assert masks(vocabulary(), tmp_path) == plain
 
 
@@ -173,7 +172,7 @@ def test_what_is_no_plain_file_keeps_nobody_waiting(tmp_path: Path) -> None:
     folder.file("large").write_bytes(bytes(1001))
     for name, why in (("pipe", "no plain file"), ("folder", ""), ("large", "1001 bytes")):
         assert folder.read(name, KIND) is None
-        cache_folder._warned.clear()
+        container._warned.clear()
         with pytest.warns(RuntimeWarning, match=why):
             folder.warn()
 
@@ -237,7 +236,7 @@ def test_vocabularies_of_a_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     assert Vocabulary.cached(tmp_path, "model@1", build).digest() == first.digest()
     assert Vocabulary.cached(str(tmp_path), "model@2", build).digest() == second.digest()
     assert len(built) == 2
-    monkeypatch.setattr(cache_folder, "MOST_BYTES", 1)
+    monkeypatch.setattr(container, "MOST_BYTES", 1)
     monkeypatch.setattr(CacheFolder.__init__, "__defaults__", (1,))
     assert Vocabulary.cached(tmp_path, "model@3", build) is built[2]
     assert len(files(tmp_path)) == 2
