@@ -355,7 +355,7 @@ Read: TypeAlias = "Callable[[Sequence[int] | None], npt.NDArray[np.int64]]"
 """Maps columns (None: all of them) to their values, (batch, columns)."""
 
 
-class Matcher(Protocol):
+class AnyMatcher(Protocol):
     """What is needed of a matcher."""
 
     def accept_token(self, token_id: int, /) -> bool: ...
@@ -379,7 +379,7 @@ class Track:
 
     __slots__ = ("accepted", "closing", "depth", "matcher", "tokens", "whole")
 
-    def __init__(self, matcher: Matcher) -> None:
+    def __init__(self, matcher: AnyMatcher) -> None:
         self.matcher = matcher
         self.tokens: list[int] = []  # the last ones, at least HISTORY of them
         self.depth = 0
