@@ -210,7 +210,7 @@ def test_errors_are_shown_by_one_function() -> None:
         ("command_fmt.py", "sys.stdout.write", "shown(made)"),  # escapes on a terminal
         ("command_grammars.py", "output().print", "table"),  # of cells
         ("command_grammars.py", "typer.echo", "read_text(path).rstrip('\\n')"),  # a file of this package
-        ("command_sample.py", "sys.stdout.write", "shown(text) + '\\n'"),  # escapes on a terminal
+        ("generating.py", "sys.stdout.write", "shown(text) + '\\n'"),  # escapes on a terminal
         (
             "command_sql.py",
             "console.print",
@@ -224,10 +224,10 @@ def test_errors_are_shown_by_one_function() -> None:
         ("console.py", "console.print", "visible(text)"),
         ("generating.py", "sys.stdout.write", "'\\n'"),
         ("generating.py", "sys.stdout.write", "shown(text)"),
-        ("tables.py", "output().print", "make_table(rows)"),
+        ("command_sql.py", "output().print", "make_table(rows)"),
     }
     written = "visible_in_json(json.dumps(found, ensure_ascii=False, indent=2)) + '\\n'"
-    assert set(found) - allowed == {("tables.py", "sys.stdout.write", written)}
+    assert set(found) - allowed == {("command_sql.py", "sys.stdout.write", written)}
 
 
 def test_query_errors_are_presentable() -> None:
