@@ -58,7 +58,7 @@ if TYPE_CHECKING:
     from stackmask import fsm, tools
     from stackmask.grammar.marked_texts import tag, text
     from stackmask.grammar.sql.schema.errors import SQLError
-    from stackmask.grammar.structural.errors import StructuralTagError
+    from stackmask.grammar.structural.fields import StructuralTagError
     from stackmask.runtime.extras import MissingExtraError
     from stackmask.runtime.generation import (
         GenerationResult,
@@ -73,8 +73,7 @@ if TYPE_CHECKING:
     from stackmask.runtime.generation.errors import GenerationError
     from stackmask.runtime.matching.budgets import CompletionError
     from stackmask.runtime.matching.step import StepMask, StepResult, step
-    from stackmask.runtime.strings.engine import ByteEngine
-    from stackmask.runtime.strings.errors import SampleError
+    from stackmask.runtime.strings.engine import ByteEngine, SampleError
 
 __version__ = "0.2.0"
 

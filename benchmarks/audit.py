@@ -63,9 +63,8 @@ def main() -> int:
     use_checkout()
     from stackmask.runtime.audit.auditor import Settings
     from stackmask.runtime.audit.cases import read_cases, sample
-    from stackmask.runtime.audit.report import report_page
+    from stackmask.runtime.audit.report import audit_json, report_page
     from stackmask.runtime.audit.run import about_audit, open_audit, run_audit
-    from stackmask.runtime.audit.summary import audit_json
     from stackmask.runtime.comparison.tokenizer import load_tokenizer
 
     settings = Settings(seed=options.seed, seconds=60.0, call_seconds=options.limit)

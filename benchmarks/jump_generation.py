@@ -35,7 +35,7 @@ from transformers import DynamicCache, LlamaConfig, LlamaForCausalLM
 
 import stackmask as sm
 from stackmask.runtime.embedded import bundled_database, load_embedded
-from stackmask.runtime.generation.caches import cache_keyword
+from stackmask.runtime.generation.jumping import cache_keyword
 
 TEXT = {"type": "string", "maxLength": 40}
 SHEET = {

@@ -19,7 +19,7 @@ use_checkout()
 
 import stackmask as sm
 from stackmask.runtime.embedded import load_embedded
-from stackmask.runtime.generation.caches import cache_keyword
+from stackmask.runtime.generation.jumping import cache_keyword
 from stackmask.runtime.kernels.overlap import MaskWorker, Timeline
 
 ROWS = 16

@@ -22,8 +22,7 @@ use_checkout()
 
 from stackmask.runtime.cli.comparing import show
 from stackmask.runtime.comparison.measuring import Limits
-from stackmask.runtime.comparison.plot import draw
-from stackmask.runtime.comparison.result import compare
+from stackmask.runtime.comparison.result import compare, draw
 from stackmask.runtime.comparison.subject import Subject, read_subject
 from stackmask.runtime.comparison.tokenizer import load_tokenizer
 

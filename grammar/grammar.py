@@ -15,7 +15,7 @@ from stackmask.grammar.ir import Rule, RuleSet
 from stackmask.grammar.ir.dump import dump, summary
 from stackmask.grammar.outputs import Output, OutputError, choices_of, letters_of, output_of_schema, reader_of
 from stackmask.grammar.ready import Ready, find_ready
-from stackmask.grammar.source.diagnostics import Warnings
+from stackmask.grammar.source.diagnostics import Diagnostic, Warnings
 from stackmask.grammar.source.files import find_bundled, read_text
 from stackmask.grammar.source.gc_pause import without_collection
 from stackmask.grammar.source.options import (
@@ -32,8 +32,7 @@ from stackmask.grammar.source.work import Event, Work, check_text, counted, ente
 from stackmask.pda.limits import DEFAULT_LIMITS, Limits, check_limits
 
 if TYPE_CHECKING:
-    from stackmask.grammar.compose.by_names import ByNames
-    from stackmask.grammar.compose.merge import Merged
+    from stackmask.grammar.compose.merge import ByNames, Merged
     from stackmask.grammar.directives.frontend import Directives
     from stackmask.grammar.json_schema.document.report import Report
     from stackmask.grammar.lark.report import LarkReport
@@ -118,8 +117,6 @@ class Grammar(metaclass=Suggesting):
         Cost: on first use, reading the text once more, within the limits of the grammar.
         """
         if self._warnings is None:
-            from stackmask.grammar.lint import find_warnings
-
             with counted(_account(self.limits or Limits())):
                 self._warnings = find_warnings(self.rules, self._is_ebnf, self._regex, self.report)
         return self._warnings
@@ -292,7 +289,6 @@ class Grammar(metaclass=Suggesting):
         Raises: SchemaError, DialectError, UnsupportedSchemaError (not exactly enforced), UnsatisfiableSchemaError.
         Cost: about 0.2 ms for a schema of 1 KB.
         """
-
         reader = partial(
             schema_reader(),
             schema,
@@ -468,7 +464,7 @@ class Grammar(metaclass=Suggesting):
             lone surrogate; when it is compiled (G103), if there are none.
         Cost: linear in the bytes, after sorting.
         """
-        from stackmask.grammar.source.choices import encoded_choices
+        from stackmask.grammar.outputs import encoded_choices
 
         listed, output = choices_of(strings)
 
@@ -507,7 +503,7 @@ class Grammar(metaclass=Suggesting):
 
         ``later``: it has no errors to tell of now, so without a vocabulary it is asked when somebody wants the rules.
         """
-        from stackmask.grammar.compose.by_names import ByNames
+        from stackmask.grammar.compose.merge import ByNames
 
         grammar = cls.__new__(cls) if later else read(frozenset())
         grammar._marked = ByNames(read)
@@ -573,7 +569,7 @@ class Grammar(metaclass=Suggesting):
         return f"<Grammar: {summary(self.rules)}>"
 
     def _repr_html_(self) -> str | None:
-        from stackmask.grammar.diagram.notebook import notebook_html
+        from stackmask.grammar.diagram.pictures import notebook_html
 
         return notebook_html(self.rules)
 
@@ -626,3 +622,36 @@ def _composed(
 
 def _account(limits: Limits, spent: int = 0, cancel: Event | None = None) -> Work:
     return Work(limits.max_work, limits.max_seconds, limits.max_input_bytes, spent=spent, event=cancel)
+
+
+# -- The warnings of a grammar, whichever front end read it ----------------------------------------------
+
+
+def find_warnings(
+    rules: RuleSet, is_ebnf: bool, regex: tuple[str, str, str] | None, report: Report | LarkReport | None
+) -> Warnings:
+    """Return what is allowed in a grammar and looks like a mistake.
+
+    ``is_ebnf``: its first source is EBNF. ``regex``: the pattern that it was made of, its flavour and its flags.
+    Cost: reading the text once more.
+    """
+    found: list[Diagnostic] = []
+    if is_ebnf:
+        from stackmask.grammar.ebnf.warnings import grammar_warnings
+
+        found += grammar_warnings(rules)
+    if regex is not None:  # mutant: regex-warnings
+        from stackmask.grammar.regex.warnings import regex_warnings
+
+        found += regex_warnings(*regex)
+    if report is not None:
+        found += [
+            Diagnostic(
+                "G209", f"{note.pointer}: unknown keyword `{note.keyword}`", None, "", note.reason, "warning"
+            )
+            for note in getattr(report, "unknown", ())
+        ]
+    found += getattr(report, "warnings", ())  # of Lark
+    warnings = Warnings(found)
+    warnings.sources = rules.sources
+    return warnings

@@ -3,8 +3,10 @@
 
 cimport cython
 from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t, uint8_t
+from libcpp.vector cimport vector
 
 from stackmask.pda.context.object_keys cimport EMPTY_SET, KEYS_NONE, NOT_NOW, USED_ANY, KeyState, KeyStates
+from stackmask.pda.context.semantic_states cimport Semantics
 from stackmask.pda.ids cimport (
     ACTION_BACK,
     ACTION_KEYED,
@@ -12,13 +14,20 @@ from stackmask.pda.ids cimport (
     FAILED,
     ID_FAILED,
     NO_FRAME,
+    ConfigId,
+    FrameId,
+    FrameStateId,
+    GuardId,
     KeysId,
     MapId,
     ReturnAction,
+    SemId,
     TermId,
 )
 from stackmask.pda.masks.arena cimport is_whole
-from stackmask.pda.memory.hash_tables cimport NO_VALUE, map_free, map_get, map_init, map_put
+from stackmask.pda.masks.engine cimport MaskEngine
+from stackmask.pda.masks.mask_cache cimport Worklist
+from stackmask.pda.memory.hash_tables cimport NO_VALUE, KeyMap, map_free, map_get, map_init, map_put
 from stackmask.pda.stack.configuration_table cimport (
     BOTTOM,
     BOTTOM_CONTINUATION,
@@ -28,6 +37,7 @@ from stackmask.pda.stack.configuration_table cimport (
     leads_on,
 )
 from stackmask.pda.stack.configurations cimport ConfigSpace
+from stackmask.pda.terms.term_store cimport TermStore
 from stackmask.pda.terms.term_table cimport (
     ANY_BYTE,
     CALL_RESOLVER,
@@ -38,6 +48,7 @@ from stackmask.pda.terms.term_table cimport (
     F_KEYS,
     F_LOCAL,
     Call,
+    CallSite,
     ClassMap,
     SiteList,
     token_symbol,
@@ -86,6 +97,29 @@ cdef KeysId after_key(KeyStates keys, KeysId view) except ID_FAILED:
 @cython.final
 cdef class Reachable:
     """The local states that strings of a grammar can lead to, and their frames."""
+
+    cdef TermStore terms
+    cdef Semantics semantics
+    cdef readonly ConfigSpace family    # its frames are those of activations
+    cdef vector[Member] members         # what was found, in the order of a search breadth first
+    cdef size_t next                    # the first member that is not visited yet
+    cdef KeyMap seen                    # state << 32 | place -> 1
+    cdef dict places                    # (frame, semantic state) -> its number
+    cdef vector[FrameId] place_frame
+    cdef vector[SemId] place_sem
+    cdef dict activations               # (body, semantic state, what a return may meet) -> frame
+    cdef list callers                   # frame -> {(return state, place, action, whether nothing follows)}
+    cdef list exits                     # frame -> {(guard, semantic state)}
+    cdef readonly bint unknown          # a rule is known only once there is a text
+
+    cdef bint over_budget               # the search has ended early
+    cdef int64_t work                   # steps of the search
+    cdef int64_t edges
+    cdef list own                       # frame -> its edges
+    cdef list heirs                     # frame -> [(frame of a tail call, state whose keys come back, or 0)]
+    cdef list todo                      # (frame, edge): edges that the heirs of the frame must still get
+    cdef int32_t entered                # frames whose callers were entered there
+    cdef int32_t finished               # ... and whose edges are in the family
 
     def __cinit__(
         self, TermStore terms not None, Semantics semantics not None, TermId start, SemId start_state
@@ -363,6 +397,33 @@ cdef enum:
 @cython.final
 cdef class Precomputation:
     """Masks made ahead of time, a slice of the work at a time."""
+
+    cdef MaskEngine masks
+    cdef Reachable found
+    cdef int64_t budget
+    cdef bint searched                  # the states are known
+    cdef bint over_budget               # ... but not all of them
+    cdef size_t next                    # member whose mask comes next
+    cdef size_t expanded                # visits of this pass that are done with
+    cdef Worklist work                  # the visits of this pass
+    cdef uint64_t walks_before          # ... this pass
+    cdef int32_t epoch                  # of the masks, while they hold
+    cdef int64_t walks
+    cdef int64_t visits_done
+    cdef int64_t passes
+    cdef bint reads                     # some masks depend on what was written
+    cdef readonly object stopped        # why, where not all was made
+
+    cdef bint made                      # all masks are there that could be made
+    cdef ConfigSpace family             # of the matchers, or None
+    cdef vector[ConfigId] queue         # its configurations, in the order of a search breadth first
+    cdef vector[uint8_t] seen           # by configuration
+    cdef vector[uint32_t] words         # scratch: a mask
+    cdef int32_t filled                 # of the queue
+    cdef int64_t cost                   # of that
+    cdef uint64_t first_walk            # the counters of the engine before: walks,
+    cdef uint64_t nodes_before          # ... nodes,
+    cdef uint64_t steps_before          # ... steps of configurations
 
     def __cinit__(
         self,

@@ -3,11 +3,10 @@
 
 cimport cython
 
-from stackmask.pda.ids cimport FAILED, ID_FAILED, NO_NODE, NO_TOKEN, MapId
+from stackmask.pda.ids cimport NO_NODE, NO_TOKEN, MapId
 from stackmask.pda.memory.hash_tables cimport NO_VALUE, map_clear, map_free, map_get, map_init, map_put
 from stackmask.pda.stack.configuration_table cimport DEAD, has_row
 from stackmask.pda.terms.term_table cimport EMPTY, F_TOKEN, is_byte, token_class_of, token_symbol
-from stackmask.pda.vocabulary.token_trie cimport Trie
 
 
 # ------------------------------------------------------------------------------------------------

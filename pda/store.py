@@ -23,7 +23,7 @@ from stackmask.pda.terms.term_store import TermBuilder, TermStore
 from stackmask.pda.vocabulary.token_trie import Trie
 
 if TYPE_CHECKING:
-    from stackmask.pda.completion.estimates import TermCosts
+    from stackmask.pda.completion.completions import TermCosts
 
 
 @dataclass(frozen=True, slots=True)

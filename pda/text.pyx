@@ -1,12 +1,6 @@
 # distutils: language = c++
 """UTF-8 byte by byte, and the values of JSON strings."""
 
-from libc.stdint cimport int32_t, int8_t, uint8_t
-from libcpp.vector cimport vector
-
-from stackmask.pda.ids cimport FAILED
-
-
 # ------------------------------------------------------------------------------------------------
 # The automaton of well-formed UTF-8, over bytes.
 #

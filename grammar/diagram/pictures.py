@@ -6,8 +6,7 @@ import html
 import io
 from typing import Any, Final
 
-from stackmask.grammar.diagram.drawing import Drawer
-from stackmask.grammar.diagram.labels import cut, shown
+from stackmask.grammar.diagram.drawing import DiagramError, Drawer, cut, shown
 from stackmask.grammar.ir import RuleRef, RuleSet, walk
 
 MAX_RULES: Final = 150  # drawn; the others are named
@@ -150,3 +149,16 @@ def _written(diagram: Any) -> str:
 
 def _size(diagram: Any) -> tuple[float, float]:
     return float(diagram.attrs["width"]), float(diagram.attrs["height"])
+
+
+# -- What notebooks show of a grammar: its first rules as diagrams, if they can be drawn -----------------
+
+MOST: Final = 12  # rules
+
+
+def notebook_html(rules: RuleSet) -> str | None:
+    """Return HTML for a notebook, or None without the library that draws: the notebook then shows the plain line."""
+    try:
+        return fragment(rules, most=MOST)
+    except DiagramError:
+        return None

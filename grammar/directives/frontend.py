@@ -2,20 +2,37 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable, Iterable, Mapping
 from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
-from stackmask.grammar.compose.markers import Markers
-from stackmask.grammar.compose.merge import Merger, named
-from stackmask.grammar.directives.dispatch import KINDS, FreeText, substring_rules
-from stackmask.grammar.directives.json_places import path_of, place_of
+from stackmask.grammar.compose.free_text import any_of, any_overlap, text
+from stackmask.grammar.compose.merge import Markers, Merger, named
 from stackmask.grammar.ebnf.modules import Loaded, load_rules, load_with_parts
-from stackmask.grammar.ebnf.syntax import Part
-from stackmask.grammar.ir import Capture, Dynamic, Expr, Rule, RuleRef, RuleSet, Span, TokenLimit, walk
-from stackmask.grammar.ir.build import rewrite
+from stackmask.grammar.ebnf.syntax import Dispatch, Part
+from stackmask.grammar.ir import (
+    ANY_CHAR,
+    ANY_TEXT,
+    EPSILON,
+    Capture,
+    Complement,
+    Dynamic,
+    Expr,
+    Intersection,
+    Literal,
+    Repeat,
+    Rule,
+    RuleRef,
+    RuleSet,
+    Sequence,
+    Span,
+    TokenLimit,
+    walk,
+)
+from stackmask.grammar.ir.build import choice, rewrite, sequence
 from stackmask.grammar.json_schema.document.errors import SchemaError
 from stackmask.grammar.json_schema.frontend import schema_rules
 from stackmask.grammar.normalize import normalize
@@ -195,3 +212,178 @@ def _bundled_sql() -> RuleSet:
     if ready is not None:
         return ready.normalized()
     return normalize(load_rules(read_text(path), name=shown, base=path.parent, start=None))
+
+
+# -- Where a part of a JSON value stands in its text: what is wrong with a schema is said there ------------
+
+
+_TOKEN: Final = re.compile(r"\"(?:[^\"\\]|\\.)*\"|[{}\[\],:]|[^\s{}\[\],:\"]+")
+
+
+def path_of(pointer: str, keyword: str) -> list[str] | None:
+    """Return the names on the way to a keyword; None if the pointer leads to another document."""
+    if not pointer.startswith("#"):
+        return None
+    names = [part.replace("~1", "/").replace("~0", "~") for part in pointer[1:].split("/")[1:]]
+    return [*names, keyword] if keyword else names
+
+
+def place_of(text: str, path: list[str]) -> tuple[int, int]:
+    """Return where the value at the end of a path begins, with its first token; or that of the deepest part there is.
+
+    ``text``: JSON. Of names that come twice the last one counts, as for Python.
+    Cost: linear.
+    """
+    best = (0, 1)
+    reached = 0
+    keys: list[
+        str | int
+    ] = []  # of the open objects and arrays: the name, or the number, of what is read there
+    matching = 0  # how many of them are as the path says
+    is_name = False
+    for match in _TOKEN.finditer(text):
+        spend(1)
+        token = match[0]
+        if token in "}]":
+            keys.pop()
+            matching = min(matching, len(keys))
+        elif token == ",":
+            last = keys[-1]
+            matching = min(matching, len(keys) - 1)
+            is_name = isinstance(last, str)
+            if isinstance(last, int):
+                keys[-1] = last + 1
+                matching += matching == len(keys) - 1 and _is_next(keys, path)
+        elif token == ":":
+            is_name = False
+        elif is_name:
+            keys[-1] = json.loads(token)
+            matching = min(matching, len(keys) - 1)
+            matching += matching == len(keys) - 1 and _is_next(keys, path)
+        else:
+            if matching == len(keys) >= reached:
+                reached = matching
+                best = match.span()
+            if token in "{[":
+                is_name = token == "{"
+                keys.append("" if is_name else 0)
+                matching += not is_name and matching == len(keys) - 1 and _is_next(keys, path)
+    return best
+
+
+def _is_next(keys: list[str | int], path: list[str]) -> bool:
+    depth = len(keys)
+    return depth <= len(path) and str(keys[-1]) == path[depth - 1]
+
+
+# -- What the parts of macros mean for a vocabulary: free text up to triggers, and runs of chunks ----------
+
+
+KINDS: Final = frozenset({"text", "mark", "until", "last", "stop"})  # parts of free text with triggers
+_MORE_TEXT: Final = Repeat(ANY_CHAR, 1, None)
+
+
+class FreeText:
+    """Free text with triggers, for one vocabulary; what its parts share is made once.
+
+    The trigger that is complete first counts, of several the longest; a longer one may go on where a shorter one could
+    end. An excluded string ends nothing: it never comes.
+    """
+
+    def __init__(self, dispatch: Dispatch, markers: Markers) -> None:
+        self.dispatch = dispatch
+        self.markers = markers
+        self.marks = self._plain([*dispatch.triggers, *dispatch.stops])
+        self.excludes = self._plain([*dispatch.excludes])
+        others = [*self.marks, *self.excludes]
+        self.overlaps = any_overlap(others)
+        self.before = text(others)
+        self.too_late = (
+            Complement(Sequence((ANY_TEXT, any_of(others), _MORE_TEXT))) if self.overlaps else EPSILON
+        )
+
+    def part(self, part: Part) -> Expr:
+        """Return a part.
+
+        ``text`` is what comes before any trigger, ``mark`` a trigger, ``until`` both in one, ``last`` the text after the
+        last trigger, and ``stop`` what may end it.
+        """
+        dispatch = self.dispatch
+        if part.kind == "mark":
+            return self.markers.expr(dispatch.triggers[int(part.text)])
+        if part.kind == "until":
+            return self._until(dispatch.triggers[int(part.text)])
+        if part.kind == "stop":
+            stops = [self.markers.expr(stop) for stop in dispatch.stops]
+            return choice([EPSILON, *stops] if dispatch.may_end else stops)
+        if part.kind == "text" or not dispatch.stops:
+            return self.before
+        stopped = [self._until(stop) for stop in dispatch.stops]
+        return choice([self.before, *stopped] if dispatch.may_end else stopped)
+
+    def _plain(self, words: list[str]) -> list[str]:
+        """Return the words that are text, each once."""
+        spend(4 * len(words))
+        return [word for word in dict.fromkeys(words) if not self.markers.holds(word)]
+
+    def _until(self, mark: str) -> Expr:
+        """Return free text up to a trigger or stop, and that."""
+        spend(10 + (len(self.marks) + len(self.excludes)) // 8)
+        if self.markers.holds(mark):
+            return sequence((self.before, self.markers.expr(mark)))
+        # what goes on where a shorter one could end begins as that one does
+        first = min((other for other in self.marks if mark.startswith(other)), key=len)
+        ends = [Literal(mark[len(first) :].encode())] if len(mark) > len(first) else []
+        if not self.overlaps:
+            return sequence((self.before, any_of((first,)), *ends))
+        conditions: list[Expr] = [Sequence((ANY_TEXT, any_of((first,)))), self.too_late]
+        longer = [*self.excludes, *(mark for mark in self.marks if mark != first and mark.endswith(first))]
+        if longer:
+            conditions.append(Complement(Sequence((ANY_TEXT, any_of(longer)))))
+        return sequence((Intersection(tuple(conditions)), *ends))
+
+
+def substring_rules(chunks: tuple[str, ...]) -> RuleSet:
+    """Return the rules of any run of chunks that follow each other, the empty one included.
+
+    They are the suffix automaton of the chunks (Blumer et al., 1985): a rule for each state, at most two for a chunk.
+    Cost: linear in the chunks.
+    """
+    following: list[dict[str, int]] = [{}]
+    lengths = [0]
+    suffixes = [-1]
+    last = 0
+    for chunk in chunks:
+        if not chunk:
+            continue
+        spend(10 + len(chunk))
+        state = len(following)
+        following.append({})
+        lengths.append(lengths[last] + 1)
+        suffixes.append(0)
+        at = last
+        while at >= 0 and chunk not in following[at]:
+            following[at][chunk] = state
+            at = suffixes[at]
+        if at >= 0:
+            old = following[at][chunk]
+            if lengths[old] == lengths[at] + 1:
+                suffixes[state] = old
+            else:
+                copy = len(following)
+                following.append(dict(following[old]))
+                spend(len(following[old]))
+                lengths.append(lengths[at] + 1)
+                suffixes.append(suffixes[old])
+                suffixes[old] = suffixes[state] = copy
+                while at >= 0 and following[at].get(chunk) == old:
+                    following[at][chunk] = copy
+                    at = suffixes[at]
+        last = state
+    rules = {}
+    for number, leads in enumerate(following):
+        spend(2 + 4 * len(leads))
+        name = str(number) if number else "root"
+        options = [sequence((Literal(chunk.encode()), RuleRef(str(to)))) for chunk, to in leads.items()]
+        rules[name] = Rule(name, choice([EPSILON, *options]))
+    return RuleSet(rules, "root", (), ())

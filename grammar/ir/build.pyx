@@ -27,7 +27,6 @@ from stackmask.grammar.ir.expressions cimport (
     CharClass,
     Choice,
     Complement,
-    Expression,
     Intersection,
     Keyed,
     Literal,
@@ -278,6 +277,10 @@ cdef object rewritten(object expr, object leaf, dict known):
 @cython.final
 cdef class Renaming:
     """Other names for the rules that expressions refer to. ``count``: of the parts that were looked at."""
+
+    cdef dict names
+    cdef bint changes           # whether the body at hand has other names
+    cdef readonly Py_ssize_t count
 
     def __cinit__(self, dict names not None):
         self.names = names

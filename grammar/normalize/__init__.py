@@ -1,4 +1,4 @@
-"""Make the rules of a grammar ready for the automaton: one module per pass, run in this order.
+"""Make the rules of a grammar ready for the automaton in passes, run in this order.
 
 Invariants of the result, beside "the same language":
     - every reference is defined, every rule can be reached from the start and derives some string
@@ -15,19 +15,19 @@ from __future__ import annotations
 from stackmask.grammar.ir import Choice, Literal, RuleSet
 from stackmask.grammar.ir.build import with_bodies
 from stackmask.grammar.normalize.booleans import expand_booleans
-from stackmask.grammar.normalize.captures import check_captures
+from stackmask.grammar.normalize.checks import (
+    check_captures,
+    check_keys,
+    check_restrictions,
+    check_stack,
+    check_wellformed,
+)
 from stackmask.grammar.normalize.emptiness import drop_empty_booleans
-from stackmask.grammar.normalize.empty_rules import write_out_empty_rules
-from stackmask.grammar.normalize.inline import inline_rules
-from stackmask.grammar.normalize.keys import check_keys
-from stackmask.grammar.normalize.left_recursion import remove_left_recursion
+from stackmask.grammar.normalize.inline import inline_rules, write_out_empty_rules
+from stackmask.grammar.normalize.left_recursion import merge_operators, remove_left_recursion
 from stackmask.grammar.normalize.memo import the_same
 from stackmask.grammar.normalize.nullable import left_calls, nullable_rules
-from stackmask.grammar.normalize.operators import merge_operators
 from stackmask.grammar.normalize.productive import remove_useless
-from stackmask.grammar.normalize.restrictions import check_restrictions
-from stackmask.grammar.normalize.stack import check_stack
-from stackmask.grammar.normalize.wellformed import check_wellformed
 from stackmask.grammar.source.diagnostics import Diagnostic, GrammarError
 from stackmask.grammar.source.gc_pause import without_collection
 from stackmask.grammar.source.work import enter

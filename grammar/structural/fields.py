@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
+from stackmask.grammar.source.diagnostics import StackmaskError
 from stackmask.grammar.source.similar import similar
 from stackmask.grammar.source.work import spend
-from stackmask.grammar.structural.errors import StructuralTagError
 
 MAX_COUNT: Final = 2_147_483_647
 MAX_NESTING: Final = 100  # formats in each other
@@ -189,3 +189,21 @@ def kind_of(value: Any) -> str:
     """Return what a value is called in JSON."""
     names = {dict: "an object", list: "a list", str: "a string", bool: "a truth value", type(None): "null"}
     return names.get(type(value), type(value).__name__)
+
+
+# -- What is wrong with a structural tag, and where ------------------------------------------------------
+
+
+class StructuralTagError(StackmaskError):
+    """A structural tag that cannot be used; ``pointer`` says where in it, as a JSON pointer."""
+
+    pointer: str
+    """The place in the tag, as a JSON pointer; empty for the whole of it."""
+
+    problem: str
+    """What is wrong there."""
+
+    def __init__(self, pointer: str, problem: str) -> None:
+        self.pointer = pointer
+        self.problem = problem
+        super().__init__(f"structural tag, at {pointer or '/'}: {problem}")

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from bisect import bisect_right
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, Final, NamedTuple, TypeAlias
 
-from stackmask.grammar.compose.markers import Markers
-from stackmask.grammar.compose.merge import Merged, Merger, named
+from stackmask.grammar.compose.free_text import SOME_TEXT, any_overlap, counted_until, text, text_until
+from stackmask.grammar.compose.merge import Markers, Merged, Merger, Place, named
 from stackmask.grammar.directives.frontend import ebnf_rules
-from stackmask.grammar.ir import Rule, RuleSet, SourceText
-from stackmask.grammar.ir.build import choice, sequence
+from stackmask.grammar.ir import EPSILON, Expr, Intersection, Rule, RuleSet, SourceText, TokenTerminal
+from stackmask.grammar.ir.build import choice, repeat, sequence
 from stackmask.grammar.json_schema.document.errors import SchemaError
 from stackmask.grammar.json_schema.document.loading import load_schema
 from stackmask.grammar.json_schema.document.schema_size import written_bytes
@@ -19,10 +20,15 @@ from stackmask.grammar.json_schema.frontend import schema_rules
 from stackmask.grammar.normalize import normalize
 from stackmask.grammar.regex.compile import SOURCE_NAME, regex_expr
 from stackmask.grammar.source.diagnostics import StackmaskError
-from stackmask.grammar.source.work import check_size, check_text, enter, input_limit
-from stackmask.grammar.structural.errors import StructuralTagError
-from stackmask.grammar.structural.fields import FORMATS, PROGRAMMED, Fields, as_plain, kind_of
-from stackmask.grammar.structural.lowering import FormatLowering, Part
+from stackmask.grammar.source.work import check_size, check_text, enter, input_limit, spend
+from stackmask.grammar.structural.fields import (
+    FORMATS,
+    PROGRAMMED,
+    Fields,
+    StructuralTagError,
+    as_plain,
+    kind_of,
+)
 
 ANY_BLANKS = {"pattern": r"[ \n\t\r]*"}
 
@@ -182,3 +188,470 @@ _PARTS: dict[str, Part] = {
     "grammar": _grammar,
     "regex": _regex,
 }
+
+
+# -- Formats to expressions. Text that may hold anything ends at the first end, trigger or excluded string
+
+
+Part = Callable[[Fields, Markers], RuleSet]
+Ends = tuple[str, ...]
+
+
+class FormatLowering:
+    """Turns formats into expressions over the rules of a merger.
+
+    ``parts``: what makes the rules of a format with a grammar of its own, by type. A method that takes ``ends`` returns
+    an expression and whether it has consumed one of them: what may hold anything must end with the first of them.
+    """
+
+    def __init__(self, merger: Merger, markers: Markers, parts: Mapping[str, Part]) -> None:
+        self.merger = merger
+        self.markers = markers
+        self.parts = parts
+        self.tag_count = 0
+        self.needs_passes = False  # whether some expression may have no text
+        self.end_tokens: tuple[TokenTerminal, ...] = ()  # of the tag around what is read
+
+    def format(self, fields: Fields, ends: Ends = ()) -> Expr:
+        """Return the texts of a format, each followed by one of the ends if there are any."""
+        expr, ended = self._open(fields, ends)
+        return expr if ended or not ends else sequence((expr, self._any_of(ends)))
+
+    def _any_of(self, words: Ends) -> Expr:
+        return choice([self.markers.expr(word) for word in words])
+
+    def _open(self, fields: Fields, ends: Ends) -> tuple[Expr, bool]:
+        kind = fields.type
+        if kind in self.parts:
+            name = fields.text("name") if kind == "rules" else f"{kind}{fields.place}"
+            return self.merger.add(self.parts[kind](fields, self.markers), name), False
+        if kind in ("sequence", "or"):
+            return self._elements(fields, ends)
+        if kind in ("optional", "plus", "star", "repeat"):
+            return self._repeated(fields), False
+        if kind in ("triggered_tags", "dispatch"):
+            return self._triggered(fields, ends), bool(ends)
+        if kind == "any_text":
+            return self._any_text(fields, ends), bool(ends)
+        simple: dict[str, Callable[[Fields], Expr]] = {
+            "const_string": lambda f: self.markers.expr(f.text("value")),
+            "tags_with_separator": self._tags_with_separator,
+            "tags_joined": self._tags_with_separator,
+            "token": lambda f: _token(f, "token"),
+            "exclude_token": lambda f: _other_token([*_token_list(f, "exclude_tokens"), *self.end_tokens]),
+            "any_tokens": self._any_tokens,
+            "token_triggered_tags": self._token_triggered,
+            "token_dispatch": self._token_triggered,
+        }
+        if kind == "tag":
+            return self._tag(fields, ends)
+        return simple[kind](fields), False
+
+    # -- text ----------------------------------------------------------------------------------------
+
+    def _free(self, ends: Ends, excludes: list[str], first: list[str], max_chars: int | None) -> Expr:
+        """Return free text up to one of the ends, or without end; special tokens are never in it."""
+        plain = [word for word in excludes if not self.markers.holds(word)]
+        others = [word for word in first if not self.markers.holds(word)]
+        if not ends:
+            return text([*plain, *others], max_chars)
+        written = [end for end in ends if not self.markers.holds(end)]
+        options: list[Expr] = []
+        if written:
+            self.needs_passes = self.needs_passes or any_overlap([*written, *others])
+            options.append(text_until(written, plain, max_chars, first=others))
+        for end in ends:
+            if end not in written:
+                options.append(
+                    sequence((text([*plain, *others, *written], max_chars), self.markers.expr(end)))
+                )
+        return choice(options)
+
+    def _any_text(self, fields: Fields, ends: Ends) -> Expr:
+        excludes, most_chars = fields.texts("excludes"), fields.count("max_chars")
+        most = fields.count("max_tokens")
+        if most is None:
+            return self._free(ends, excludes, [], most_chars)
+        plain = [word for word in excludes if not self.markers.holds(word)]
+        written = [end for end in ends if not self.markers.holds(end)]
+        self.needs_passes = True
+        options = [counted_until(written, plain, most_chars, most)] if written or not ends else []
+        for end in ends:
+            if end not in written:
+                before = counted_until((), plain, most_chars, most, first=written)
+                options.append(sequence((before, self.markers.expr(end))))
+        return choice(options)
+
+    # -- formats of formats ----------------------------------------------------------------------------
+
+    def _elements(self, fields: Fields, ends: Ends) -> tuple[Expr, bool]:
+        elements = [fields.inner(f"elements/{i}", item) for i, item in enumerate(fields.items("elements"))]
+        if not elements:
+            raise fields.wrong("elements", f"`{fields.type}` of nothing")
+        if fields.type == "or":
+            return choice([self.format(element, ends) for element in elements]), bool(ends)
+        *before, last = elements
+        items = [self.format(element) for element in before]
+        expr, ended = self._open(last, ends)
+        return sequence([*items, expr]), ended
+
+    def _repeated(self, fields: Fields) -> Expr:
+        content = self.format(fields.inner("content", fields.value("content")))
+        if fields.type != "repeat":
+            low, high = {"optional": (0, 1), "plus": (1, None), "star": (0, None)}[fields.type]
+            return repeat(content, low, high)
+        least = fields.count("min") or 0
+        most = fields.count("max", least=-1)
+        if most is None or most == -1:
+            return repeat(content, least, None)
+        if most < least:
+            raise fields.wrong("max", f"at most {most}, but at least {least}")
+        return repeat(content, least, most)
+
+    # -- tags ------------------------------------------------------------------------------------------
+
+    def _tags(self, fields: Fields) -> list[Fields | Calls]:
+        found = [
+            item if isinstance(item, Calls) else fields.inner(f"tags/{i}", item, "tag")
+            for i, item in enumerate(fields.items("tags"))
+        ]
+        for tag in found:
+            if isinstance(tag, Fields) and tag.type != "tag":
+                raise tag.wrong("type", f"a tag is needed, not `{tag.type}`")
+        if not found:
+            raise fields.wrong("tags", "no tags")
+        return found
+
+    def _ends_of(self, tag: Fields) -> Ends:
+        value = tag.value("end")
+        if isinstance(value, str):
+            value = [value]
+        if not isinstance(value, list | tuple) or not value:
+            raise tag.wrong("end", "a string, a list of strings or a token is needed")
+        for index, end in enumerate(value):
+            tag.checked_text(f"end/{index}", end)
+        return tuple(dict.fromkeys(value))
+
+    def _after_begin(self, tag: Fields, outer: Ends = ()) -> tuple[Expr, bool]:
+        """Return what follows the begin of a tag, and whether it took the end of what is around it."""
+        content = tag.inner("content", tag.value("content"))
+        end = tag.value("end")
+        if isinstance(end, Mapping) or hasattr(end, "model_dump"):
+            token = _token(tag.inner("end", end, "token"), "token")
+            return sequence((self._within(content, (token,)), token)), False
+        return self._up_to_text(tag, content, outer)
+
+    def _within(self, content: Fields, end_tokens: tuple[TokenTerminal, ...]) -> Expr:
+        """Return the content of a tag that ends with a token, which no tokens in it are then."""
+        around, self.end_tokens = self.end_tokens, end_tokens
+        expr = self.format(content)
+        self.end_tokens = around
+        return expr
+
+    def _any_tokens(self, fields: Fields) -> Expr:
+        other = _other_token([*_token_list(fields, "exclude_tokens"), *self.end_tokens])
+        return repeat(other, 0, fields.count("max_tokens"))
+
+    def _up_to_text(self, tag: Fields, content: Fields, outer: Ends) -> tuple[Expr, bool]:
+        """Return the content of a tag with an end that is text, and that end."""
+        ends = self._ends_of(tag)
+        if ends == ("",):
+            if not outer and _is_unlimited(content):
+                cure = "give it an `end`, or write its content without a tag"
+                raise tag.wrong("end", f"the content may hold anything, so that nothing ends the tag; {cure}")
+            return self._open(content, outer)
+        if "" in ends:
+            ends = tuple(word for word in ends if word)
+            return choice((self.format(content, ends), self.format(content))), False
+        return self.format(content, ends), False
+
+    def _tag(self, tag: Fields, outer: Ends = ()) -> tuple[Expr, bool]:
+        begin = tag.value("begin")
+        if isinstance(begin, str):
+            start = self.markers.expr(tag.text("begin"))
+        else:
+            start = _token(tag.inner("begin", begin, "token"), "token")
+        rest, ended = self._after_begin(tag, outer)
+        return self._rule(sequence((start, rest))), ended
+
+    def _rule(self, expr: Expr, name: str = "") -> Expr:
+        if name:
+            return self.merger.define(name, expr)
+        self.tag_count += 1
+        return self.merger.define(f"tag{self.tag_count}", expr)
+
+    def _tags_with_separator(self, fields: Fields) -> Expr:
+        tags: list[Expr] = []
+        for tag in self._tags(fields):
+            if isinstance(tag, Calls):
+                for calls in tag.after(("",), self.markers, self.merger):
+                    tags += [self._rule(call) for _, call in calls]
+            else:
+                tags.append(self._tag(tag)[0])
+        found = choice(tags)
+        if fields.type == "tags_joined":
+            return self._joined(found, found, fields)
+        if not fields.flag("stop_after_first"):
+            more = sequence((self.markers.expr(fields.text("separator")), found))
+            found = sequence((found, repeat(more, 0, None)))
+        return found if fields.flag("at_least_one") else repeat(found, 0, 1)
+
+    def _joined(self, first: Expr, other: Expr, fields: Fields) -> Expr:
+        """Return the first tag and others after it, each after a separator."""
+        most = fields.count("max", least=1)
+        if most == 1:
+            return first
+        if most is not None:
+            other = self._rule(other)  # which is written that often
+        more = sequence((self._any_of(tuple(fields.items("separators"))), other))
+        trailing = repeat(self.markers.expr(fields.text("trailing")), 0, 1)
+        return sequence((first, repeat(more, 0, None if most is None else most - 1), trailing))
+
+    # -- triggers --------------------------------------------------------------------------------------
+
+    def _triggered(self, fields: Fields, ends: Ends) -> Expr:
+        """Return tags between free text that holds no trigger."""
+        if fields.type == "dispatch":
+            at_least_one, once = False, not fields.flag("loop")
+            branches = self._dispatched(fields)
+        else:
+            at_least_one, once = fields.flag("at_least_one"), fields.flag("stop_after_first")
+            branches = self._triggered_tags(fields)
+        excludes = fields.texts("excludes")
+        triggers = list(branches)
+        called = self._rule(self._up_to_a_trigger(branches, [*excludes, *ends]))
+        last = self._free(ends, [*excludes, *triggers], [], None)  # mutant: late-trigger
+        if not ends:  # a rule of its own too, which has some text
+            last = repeat(self._rule(Intersection((SOME_TEXT, last)), "text"), 0, 1)
+        end = self._any_of(ends) if ends else EPSILON
+        any_tag = choice([sequence((self.markers.expr(trigger), rest)) for trigger, rest in branches.items()])
+        if fields.value("separators") is not None:
+            called, once = self._joined(called, any_tag, fields), True
+        if once and at_least_one:
+            return sequence((any_tag, end))
+        if once:
+            return choice((last, sequence((called, end))))
+        after = sequence((repeat(called, 0, None), last))
+        return sequence((any_tag, after)) if at_least_one else after
+
+    def _up_to_a_trigger(self, branches: dict[str, Expr], excludes: list[str]) -> Expr:
+        """Return free text up to the first trigger, and what follows that one."""
+        triggers = list(branches)
+        written = [trigger for trigger in triggers if not self.markers.holds(trigger)]
+        if any_overlap(written):
+            return choice(
+                [
+                    sequence((self._free((trigger,), excludes, triggers, None), rest))
+                    for trigger, rest in branches.items()
+                ]
+            )
+        free = self._free((), excludes, triggers, None)
+        if len(triggers) == 1:
+            # a rule of its own, which is the same whatever follows: so are its masks
+            ((trigger, rest),) = branches.items()
+            return sequence((self._rule(sequence((free, self.markers.expr(trigger))), "text"), rest))
+        # the same text may come before each of them
+        marked = [sequence((self.markers.expr(trigger), rest)) for trigger, rest in branches.items()]
+        return sequence((free, choice(marked)))
+
+    def _triggered_tags(self, fields: Fields) -> dict[str, Expr]:
+        """Return what may follow each trigger, which a special token may make longer."""
+        triggers = fields.texts("triggers", least=1)
+        inside = sorted(range(len(triggers)), key=triggers.__getitem__)
+        ordered = [triggers[index] for index in inside]
+        for position in range(1, len(ordered)):
+            one, other = ordered[position - 1 : position + 1]  # what begins with `one` comes right after it
+            if other.startswith(one):
+                problem = (
+                    f"{one!r:.60} and {other!r:.60} begin each other, so that the longer one never comes"
+                )
+                raise fields.wrong(f"triggers/{inside[position]}", problem)
+        branches: dict[str, list[Expr]] = {}
+        for index, tag in enumerate(self._tags(fields)):
+            if isinstance(tag, Calls):
+                try:
+                    for calls in tag.after(tuple(ordered), self.markers, self.merger):
+                        for taken, rest in calls:
+                            branches.setdefault(taken, []).append(rest)
+                except ValueError as error:
+                    raise fields.wrong(f"tags/{index}/begin", _no_trigger(str(error), triggers)) from None
+                continue
+            begin = tag.text("begin")
+            # no trigger begins another one, so only the last one before can begin this
+            trigger = ordered[max(0, bisect_right(ordered, begin) - 1)]
+            if not begin.startswith(trigger):
+                raise fields.wrong(f"tags/{index}/begin", _no_trigger(begin, triggers))
+            size = self.markers.begin_with(begin, trigger)
+            rest = sequence((self.markers.expr(begin[size:]), self._after_begin(tag)[0]))
+            branches.setdefault(begin[:size], []).append(rest)
+        return {trigger: self._rule(choice(rests)) for trigger, rests in branches.items()}
+
+    def _dispatched(self, fields: Fields) -> dict[str, Expr]:
+        branches: dict[str, list[Expr]] = {}
+        for index, (word, content) in enumerate(_pairs(fields)):
+            if not isinstance(word, str) or not word:
+                raise fields.wrong(f"rules/{index}/0", "a string that is not empty is needed")
+            fields.checked_text(f"rules/{index}/0", word)
+            rest = self.format(fields.inner(f"rules/{index}/1", content))
+            branches.setdefault(word, []).append(rest)
+        return {word: self._rule(choice(rests)) for word, rests in branches.items()}
+
+    def _token_triggered(self, fields: Fields) -> Expr:
+        """Return tags between tokens that are no triggers."""
+        branches: list[Expr] = []
+        starts: list[TokenTerminal] = []
+        if fields.type == "token_dispatch":
+            at_least_one, once = False, not fields.flag("loop")
+            for index, (word, content) in enumerate(_pairs(fields)):
+                start = _token_of(fields, f"rules/{index}/0", word)
+                starts.append(start)
+                branches.append(sequence((start, self.format(fields.inner(f"rules/{index}/1", content)))))
+        else:
+            at_least_one, once = fields.flag("at_least_one"), fields.flag("stop_after_first")
+            starts = _token_list(fields, "trigger_tokens")
+            for tag in self._tags(fields):
+                assert isinstance(tag, Fields)  # programs make no calls that begin with tokens
+                start = _token(tag.inner("begin", tag.value("begin"), "token"), "token")
+                if start not in starts:
+                    raise tag.wrong("begin", "its token is no trigger")
+                branches.append(self._tag(tag)[0])
+        any_tag = self._rule(choice(branches))
+        # as in XGrammar, a dispatch goes on over the end of what is around it
+        ends = () if fields.type == "token_dispatch" else self.end_tokens
+        between = repeat(_other_token([*starts, *_token_list(fields, "exclude_tokens"), *ends]), 0, None)
+        if once:
+            return any_tag if at_least_one else sequence((between, repeat(any_tag, 0, 1)))
+        after = repeat(sequence((between, any_tag)), 0, None)
+        return sequence((any_tag, after, between)) if at_least_one else sequence((after, between))
+
+
+def _no_trigger(begin: str, triggers: list[str]) -> str:
+    return f"{begin!r:.60} begins with no trigger; there are {triggers!r:.200}"
+
+
+def _is_unlimited(content: Fields) -> bool:
+    """Return whether a format may go on with any text, as far as it is not inside of a repeated one."""
+    while content.type == "sequence" and content.items("elements"):
+        elements = content.items("elements")
+        content = content.inner(f"elements/{len(elements) - 1}", elements[-1])
+    if content.type == "any_text":
+        return content.count("max_chars") is None and content.count("max_tokens") is None
+    return content.type in ("triggered_tags", "dispatch")
+
+
+def _pairs(fields: Fields) -> list[tuple[Any, Any]]:
+    found = fields.items("rules")
+    if not found:
+        raise fields.wrong("rules", "no rules")
+    for index, pair in enumerate(found):
+        if not isinstance(pair, list | tuple) or len(pair) != 2:
+            raise fields.wrong(
+                f"rules/{index}", "a rule is a list of two: what is written, and the format that follows"
+            )
+    return [(pair[0], pair[1]) for pair in found]
+
+
+# -- tokens ------------------------------------------------------------------------------------------------
+
+
+def _token_of(fields: Fields, place: str, value: Any) -> TokenTerminal:
+    if isinstance(value, str) and value:
+        fields.checked_text(place, value)
+        return TokenTerminal((value,), (), False)
+    if isinstance(value, int) and not isinstance(value, bool) and value >= 0:
+        return TokenTerminal((), ((value, value),), False)
+    raise fields.wrong(place, f"a token is the name of a special token or an id, not {value!r:.60}")
+
+
+def _token(fields: Fields, field: str) -> TokenTerminal:
+    if fields.type != "token":
+        raise fields.wrong("type", f"a token is needed, not `{fields.type}`")
+    return _token_of(fields, field, fields.value(field))
+
+
+def _token_list(fields: Fields, field: str) -> list[TokenTerminal]:
+    return [_token_of(fields, f"{field}/{i}", item) for i, item in enumerate(fields.items(field))]
+
+
+def _other_token(tokens: list[TokenTerminal]) -> Expr:
+    """Return any token but these and the stop tokens."""
+    names = tuple(dict.fromkeys(name for token in tokens for name in token.names))
+    ids = tuple(sorted({pair for token in tokens for pair in token.id_ranges}))
+    return TokenTerminal(names, ids, True)
+
+
+# --------------------------------------------------------------------------------------------------------
+# Calls of tools, which a program made: each a text, rules, and a text. What they mean is remembered with the tools
+# --------------------------------------------------------------------------------------------------------
+
+MAX_KEPT: Final = 32  # vocabularies, triggers and spellings for which it is remembered
+
+Spelling: TypeAlias = tuple[str, str, str]
+"""What is written before the name of a tool, after it, and after the arguments."""
+
+
+class KeptCalls(NamedTuple):
+    """What the calls of one tool mean: what the trigger takes of each, and what follows that; and the place of its rules."""
+
+    calls: list[tuple[str, Expr]]
+    place: Place
+
+
+Kept: TypeAlias = dict[Hashable, KeptCalls]
+
+
+class Calls:
+    """Calls of tools, each in some spellings.
+
+    ``tools``: have a ``name``, and ``kept_calls`` for what is known of their calls. ``rules``: what makes the rules of a
+    tool's arguments for a vocabulary; ``task``: what these depend on beside the vocabulary.
+    """
+
+    __slots__ = ("rules", "spellings", "task", "tools")
+
+    def __init__(
+        self,
+        tools: Sequence[Any],
+        spellings: tuple[Spelling, ...],
+        rules: Callable[[Any, Markers], RuleSet],
+        task: Hashable,
+    ) -> None:
+        self.tools = tools
+        self.spellings = spellings
+        self.rules = rules
+        self.task = task
+
+    def after(
+        self, triggers: tuple[str, ...], markers: Markers, merger: Merger
+    ) -> Iterator[list[tuple[str, Expr]]]:
+        """Yield, for each tool, the part of its calls that a trigger takes, and what follows it, the same object each time.
+
+        ``triggers``: in ascending order, of which none begins another one. Raises: ValueError if a call begins with none.
+        """
+        spend(8 * len(self.tools) * len(self.spellings))
+        key = (markers.names, triggers, self.spellings, self.task)
+        ends = [markers.expr(end) for _, _, end in self.spellings]
+        for tool in self.tools:
+            kept = tool.kept_calls.get(key)
+            if kept is None or not merger.add_again(kept.place):
+                place = merger.place(self.rules(tool, markers), tool.name)
+                kept = KeptCalls(self._read(tool.name, place.meaning, triggers, markers, ends), place)
+                if len(tool.kept_calls) >= MAX_KEPT:
+                    tool.kept_calls.clear()
+                tool.kept_calls[key] = kept
+            yield kept.calls
+
+    def _read(
+        self, name: str, inner: Expr, triggers: tuple[str, ...], markers: Markers, ends: list[Expr]
+    ) -> list[tuple[str, Expr]]:
+        """Return what the calls of one tool mean. ``inner``: what its arguments mean."""
+        calls = []
+        for (before, after, _), end in zip(self.spellings, ends, strict=True):
+            begin = before + name + after
+            # no trigger begins another one, so only the last one before can begin this
+            trigger = triggers[max(0, bisect_right(triggers, begin) - 1)]
+            if not begin.startswith(trigger):
+                raise ValueError(begin)
+            size = markers.begin_with(begin, trigger) if trigger else 0
+            calls.append((begin[:size], sequence((markers.expr(begin[size:]), inner, end))))
+        return calls

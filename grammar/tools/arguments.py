@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import html
 import json
 import re
@@ -9,10 +10,11 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Final
 
+from stackmask.grammar.json_schema.sets.string_sets import Texts, TextsTooLarge
 from stackmask.grammar.json_schema.write.argument_styles import ARGUMENT_STYLES, STRING, ArgumentStyle
-from stackmask.grammar.tools.argument_schema import ArgumentSchema
+from stackmask.grammar.regex.compile import regex_expr
+from stackmask.grammar.source.diagnostics import GrammarError, StackmaskError
 from stackmask.grammar.tools.errors import TurnError
-from stackmask.grammar.tools.python_literals import may_name_python, read_python
 from stackmask.grammar.tools.styles import PYTHON
 
 _BLANKS: Final = re.compile(r"[ \n\t\r]*")
@@ -273,3 +275,189 @@ def _without_line_breaks(written: str) -> str:
 def _skip_blanks(text: str, at: int) -> int:
     match = _BLANKS.match(text, at)
     return match.end() if match else at
+
+
+# -- What the schema of a tool says of the values of its arguments, where their markers do not say it ----
+
+EVERY: Final = frozenset({"string", "number", "boolean", "null", "object", "array"})
+MAX_DEPTH: Final = 20  # of combined schemas and references; what lies deeper may be of any type
+
+
+class ArgumentSchema:
+    """The schema of the arguments of one tool, which the parser asks; parts that are no schema say nothing.
+
+    Cost: each part of the schema is looked at once.
+    """
+
+    def __init__(self, root: Any) -> None:
+        self.root = root
+        self._types: dict[int, frozenset[str]] = {}  # by the address of a part of the root
+
+    def types(self, schema: Any, depth: int = 0) -> frozenset[str]:
+        """Return the types that a part may allow, from its keywords; all where they do not say."""
+        schema = self.resolved(schema)
+        if not isinstance(schema, dict) or depth > MAX_DEPTH:
+            return EVERY
+        known = self._types.get(id(schema))
+        if known is not None:
+            return known
+        self._types[id(schema)] = EVERY  # for one that leads back to itself
+        named = schema.get("type")
+        names = [named] if isinstance(named, str) else named if isinstance(named, list) else []
+        known_names = EVERY & {
+            "number" if name == "integer" else name for name in names if isinstance(name, str)
+        }
+        found = known_names or EVERY
+        words = self.words(schema)
+        if words is not None:
+            found &= {_type_of(word) for word in words}
+        for keyword in ("anyOf", "oneOf"):
+            parts = schema.get(keyword)
+            if isinstance(parts, list):
+                found &= frozenset().union(*(self.types(part, depth + 1) for part in parts))
+        parts = schema.get("allOf")
+        for part in parts if isinstance(parts, list) else ():
+            found &= self.types(part, depth + 1)
+        self._types[id(schema)] = found
+        return found
+
+    def words(self, schema: Any) -> list[Any] | None:
+        """Return the only values that a part lists; None where it lists none."""
+        schema = self.resolved(schema)
+        if isinstance(schema, dict):
+            if "const" in schema:
+                return [schema["const"]]
+            if isinstance(schema.get("enum"), list):
+                return list(schema["enum"])
+        return None
+
+    def member(self, schema: Any, name: str) -> Any:
+        """Return the schema of a member of an object."""
+        schema = self.resolved(schema)
+        if not isinstance(schema, dict):
+            return True
+        declared = schema.get("properties")
+        if isinstance(declared, dict) and name in declared:
+            return declared[name]
+        patterns = schema.get("patternProperties")
+        for pattern, found in patterns.items() if isinstance(patterns, dict) else ():
+            if isinstance(pattern, str) and _matches(pattern, name):
+                return found
+        return schema.get("additionalProperties", True)
+
+    def item(self, schema: Any, index: int) -> Any:
+        """Return the schema of an item of an array."""
+        schema = self.resolved(schema)
+        if not isinstance(schema, dict):
+            return True
+        leading = schema.get("prefixItems")
+        if isinstance(leading, list) and index < len(leading):
+            return leading[index]
+        return schema.get("items", True)
+
+    def resolved(self, schema: Any) -> Any:
+        """Return a part with its own reference followed, if that is one within the root."""
+        for _ in range(MAX_DEPTH):
+            reference = schema.get("$ref") if isinstance(schema, dict) else None
+            if not isinstance(reference, str):
+                return schema
+            if not reference.startswith("#"):
+                return True
+            found = self.root
+            for part in reference[1:].split("/")[1:]:
+                key = part.replace("~1", "/").replace("~0", "~")
+                found = found.get(key, True) if isinstance(found, dict) else True
+            schema = found
+        return True
+
+
+def _type_of(value: Any) -> str:
+    if isinstance(value, bool):
+        return "boolean"
+    names = {str: "string", int: "number", float: "number", type(None): "null", dict: "object"}
+    return names.get(type(value), "array")
+
+
+def _matches(pattern: str, name: str) -> bool:
+    """Return whether a pattern of ECMA-262 is found in a name: by derivatives, in linear time, not by backtracking."""
+    texts = _texts(pattern)
+    return texts is not None and texts.contains(name)
+
+
+@lru_cache(256)
+def _texts(pattern: str) -> Texts | None:
+    try:
+        return Texts(parts=(regex_expr(pattern, flavor="ecma", search=True),))
+    except (GrammarError, StackmaskError, TextsTooLarge):
+        return None  # no pattern, or one that no grammar was made of
+
+
+# -- Read the arguments of a call in Python: ``city="Rome", days=2``, with Python's literals as values ---
+
+MAX_BRACKETS: Final = 90  # of brackets in each other; Python's own parser reads at most 100
+_KEYWORD: Final = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)[ \t]*=[ \t]*")
+_NAME_CUT: Final = re.compile(r"(?:[A-Za-z_][A-Za-z0-9_]*[ \t]*)?")
+_STRING_CUT: Final = re.compile(r"(?:\"(?:[^\"\\\n]|\\[\s\S])*\\?|'(?:[^'\\\n]|\\[\s\S])*\\?)?")
+_PIECE: Final = re.compile(
+    r"(?P<string>\"(?:[^\"\\\n]|\\[\s\S])*\"|'(?:[^'\\\n]|\\[\s\S])*')|(?P<open>[\[{(])|(?P<close>[\])}])|(?P<comma>,)"
+    r"|(?P<word>[A-Za-z]+)|[-+0-9.:eE_]+|[ \n\t\r]+"
+)
+_BAD_ESCAPE: Final = re.compile(r"(?:[^\\]|^)(?:\\\\)*\\(?![\\'\"abfnrtv0-7xuUN\n])")
+_WORDS: Final = {"true": "True", "false": "False", "null": "None"}  # as some models write them
+_KNOWN: Final = frozenset({"True", "False", "None", "e", "E"})
+
+
+def read_python(text: str, at: int) -> tuple[dict[str, Any], int]:
+    """Return the arguments that begin at a place, and where they end. Raises: TurnError.
+
+    Cost: linear in the text.
+    """
+    found: dict[str, Any] = {}
+    while True:
+        start = _skip_blanks(text, at)
+        name = _KEYWORD.match(text, start)
+        if name is None:
+            return found, at
+        found[name[1]], at = _literal(text, name.end())
+        comma = _skip_blanks(text, at)
+        if not text.startswith(",", comma):
+            return found, at
+        at = comma + 1
+
+
+def may_name_python(text: str, at: int) -> bool:
+    """Return whether the text ends within the name of an argument that begins at a place."""
+    return _NAME_CUT.fullmatch(text, at) is not None
+
+
+def _literal(text: str, at: int) -> tuple[Any, int]:
+    """Return the literal that begins at a place, and where it ends."""
+    pieces: list[str] = []
+    depth = 0
+    begin = at
+    while match := _PIECE.match(text, at):
+        kind = match.lastgroup
+        piece = match[0]
+        if depth == 0 and (kind == "comma" or kind == "close"):
+            break
+        depth += (kind == "open") - (kind == "close")
+        if depth > MAX_BRACKETS:
+            raise TurnError(at, f"a value nests more than {MAX_BRACKETS} deep")
+        if kind == "word":
+            piece = _WORDS.get(piece, piece)
+            if piece not in _KNOWN:
+                is_cut = match.end() == len(text) and any(
+                    word.startswith(match[0]) for word in (*_WORDS, *_KNOWN)
+                )
+                raise TurnError(at, f"`{piece:.40}` is no literal of Python", is_cut)
+        elif kind == "string" and _BAD_ESCAPE.search(piece):
+            raise TurnError(at, "an escape that Python does not have")
+        pieces.append(piece)
+        at = match.end()
+    is_cut = _STRING_CUT.fullmatch(text, at) is not None
+    if depth:
+        raise TurnError(at, "a bracket is needed", is_cut)
+    try:
+        return ast.literal_eval("".join(pieces).strip()), at
+    except (ValueError, SyntaxError, RecursionError, MemoryError, TypeError):
+        raise TurnError(begin, "no literal of Python", is_cut) from None

@@ -2,13 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Any
+from collections.abc import Iterable, Mapping
+from functools import partial
+from typing import Any, Final
 
+from stackmask.grammar.compose.free_text import text
+from stackmask.grammar.compose.merge import Markers, Merged
 from stackmask.grammar.grammar import Grammar
+from stackmask.grammar.ir import ANY_TEXT, Complement, Intersection, Literal, Rule, RuleSet, Sequence
+from stackmask.grammar.json_schema.document.report import Report
+from stackmask.grammar.json_schema.frontend import schema_rules
+from stackmask.grammar.json_schema.write.argument_styles import ARGUMENT_STYLES
+from stackmask.grammar.json_schema.write.python_arguments import NARROWING as PYTHON_NARROWING
+from stackmask.grammar.normalize import normalize
+from stackmask.grammar.source.diagnostics import StackmaskError
 from stackmask.grammar.source.gc_pause import without_collection
-from stackmask.grammar.tools.styles import ToolStyle
-from stackmask.grammar.tools.turn import Turn
+from stackmask.grammar.source.similar import similar
+from stackmask.grammar.structural.frontend import ANY_BLANKS, Calls, format_rules
+from stackmask.grammar.tools.errors import ToolError
+from stackmask.grammar.tools.parser import read_tools
+from stackmask.grammar.tools.styles import NAME, NUMBER, PYTHON, TEXT, ToolStyle, is_built_in, style_of
+from stackmask.grammar.tools.tool import Tool, named_error, rules_key
 
 
 def grammar(
@@ -50,3 +64,392 @@ def grammar(
         return made
 
     return Grammar._read(limits, read)
+
+
+# -- The grammar of a turn: reasoning, then text with calls, or an answer in a schema ----------------------
+
+
+REASONING: Final = ("on", "off", "auto")
+Format = dict[str, Any]
+_BLANKS: Final[Format] = {"type": "regex", "pattern": r"[ \n]*"}
+_FEW_BLANKS: Final[Format] = {"type": "regex", "pattern": r"[ \n]{0,3}"}  # as chat templates write them
+_NUMBER: Final[Format] = {"type": "regex", "pattern": "[0-9]+"}
+_SHORT_NUMBER: Final[Format] = {"type": "regex", "pattern": "0|[1-9][0-9]{0,5}"}
+MAX_CALLS: Final = 32  # of a turn in the model profile: a model that repeats itself must stop somewhere
+
+
+class Turn:
+    """What a turn may hold: read once, written out for each vocabulary."""
+
+    def __init__(
+        self,
+        style: str | ToolStyle,
+        tools: Iterable[Any],
+        tool_choice: Any,
+        reasoning: str,
+        response_format: Any,
+        parallel: bool,
+        strict: bool | None,
+        opened: bool,
+        profile: str = "exact",
+    ) -> None:
+        self.style = style_of(style)
+        self.tools = read_tools(tools)
+        if reasoning not in REASONING:
+            raise ToolError("/reasoning", f"{reasoning!r:.60} is none of {', '.join(REASONING)}")
+        for name, flag in (
+            ("strict", False if strict is None else strict),
+            ("parallel", parallel),
+            ("opened", opened),
+        ):
+            if not isinstance(flag, bool):
+                raise ToolError(f"/{name}", f"true or false, not {flag!r:.40}")
+        self.reasoning = "off" if reasoning == "auto" and not (self.style.reasons or opened) else reasoning
+        self.opened = opened
+        if profile not in ("exact", "model"):
+            raise ToolError("/profile", f"{profile!r:.60} is none of exact, model")
+        self.profile = profile
+        self.report = Report()
+        for index, tool in enumerate(self.tools):
+            if tool.grammar is not None and self.style.arguments != TEXT and not tool.has_pattern:
+                problem = "its argument is text of a grammar, and calls of this style have none: use a style of one's own"
+                raise ToolError(f"/tools/{index}/grammar", problem)
+        self.names = {tool.name: index for index, tool in enumerate(self.tools)}
+        if strict is not None:
+            self.tools = [tool.with_strict(strict) for tool in self.tools]
+        self.mode, self.allowed = self._choice(tool_choice)
+        self.most_calls = None if profile == "exact" else MAX_CALLS
+        if self.mode == "one" or not parallel:
+            self.most_calls = 1
+        self.ends_with_calls = self.style.ends_with_calls or profile == "model"
+        for tool in self.allowed:
+            if tool.strict is False:
+                reason = "not strict: any object is allowed as arguments"
+                place = ("", "tools"), self.names[tool.name]
+                self.report.add("relaxed", place, "strict", reason)
+            elif tool.strict and profile == "model" and tool.is_closed:
+                place = ("", "tools"), self.names[tool.name]
+                self.report.add("narrowed", place, "strict", "objects have no members but the declared ones")
+        if profile == "model" and self.style.arguments == "json" and self.allowed:
+            self.report.add(
+                "narrowed",
+                "",
+                "arguments",
+                "JSON is written in the model profile, without keys that types ignore",
+            )
+        if self.style.arguments == PYTHON and self.allowed:
+            self.report.add("narrowed", "", "arguments", PYTHON_NARROWING)
+        if profile == "model" and self.allowed:
+            self._note_profile()
+        self.answer = self._answer(response_format)
+
+    def _note_profile(self) -> None:
+        """Let the report say what the model profile leaves out of calls, and of arguments between markers."""
+        if self.style.arguments in ARGUMENT_STYLES:
+            reason = "values are written in the model profile, without keys that types ignore"
+            self.report.add("narrowed", "", "arguments", reason)
+        at_most = "one" if self.most_calls == 1 else f"at most {self.most_calls}"
+        self.report.add(
+            "narrowed", "", "calls", f"{at_most}, with no text between them or after the last one"
+        )
+
+    def rules(self, special_names: frozenset[str]) -> Merged:
+        """Return the rules of the turn for a vocabulary. Raises: ToolError, SchemaError, GrammarError."""
+        with without_collection():  # all that is made is kept, and none of it leads back to itself
+            if self.style.arguments != "json":  # which `check` has read, as it does not depend on markers
+                self._read_tools(Markers(special_names))
+            form = self._framed() if self.style.content[0] else self._marked()
+            return format_rules(form, special_names)
+
+    def check(self) -> bool:
+        """Read the tools, and return whether nothing but their parameters could be wrong. Raises: ToolError, SchemaError."""
+        self._read_tools(Markers(frozenset()))
+        return (
+            self.answer is None
+            and is_built_in(self.style)
+            and all(tool.grammar is None for tool in self.allowed)
+        )
+
+    def _read_tools(self, markers: Markers) -> None:
+        arguments = self.style.arguments
+        known = rules_key(arguments, markers, profile=self.profile, blanks=self.style.blanks)
+        for tool in self.allowed:
+            if tool.has_rules(known) or (tool.is_text and arguments == TEXT):
+                continue
+            try:
+                self._arguments(tool, markers)
+            except StackmaskError as error:
+                raise named_error(error, f"/tools/{self.names[tool.name]}", tool.name) from None
+
+    # -- options -------------------------------------------------------------------------------------
+
+    def _choice(self, choice: Any) -> tuple[str, list[Tool]]:
+        """Return "auto", "none", "required" or "one", and the tools that may be called."""
+        if choice is None:
+            choice = "auto"
+        if isinstance(choice, str):
+            if choice in ("auto", "none", "required", "any"):
+                return self._mode(choice, self.tools)
+            if choice not in self.names:
+                close = similar(choice, [*self.names, "auto", "none", "required", "any"])
+                help = f"did you mean `{close}`?" if close else f"there are {', '.join(self.names) or 'none'}"
+                problem = f"{choice!r:.60} is none of auto, none, required, any, and no tool; {help}"
+                raise ToolError("/tool_choice", problem)
+            return "one", [self._named(choice, "/tool_choice")]
+        if not isinstance(choice, Mapping):
+            raise ToolError("/tool_choice", f"a string or an object, not {type(choice).__name__}")
+        kind = choice.get("type")
+        if kind in ("auto", "none", "any"):
+            return self._mode(kind, self.tools)
+        if kind == "allowed_tools":
+            inner = choice.get("allowed_tools", choice)
+            listed = inner.get("tools") if isinstance(inner, Mapping) else None
+            if not isinstance(listed, list | tuple):
+                raise ToolError("/tool_choice/tools", "a list of tools is needed")
+            names = [self._named(item, f"/tool_choice/tools/{i}") for i, item in enumerate(listed)]
+            mode = inner.get("mode", "auto")
+            if mode not in ("auto", "required"):
+                raise ToolError("/tool_choice/mode", f"{mode!r:.60} is none of auto, required")
+            return self._mode(mode, names)
+        if kind in ("function", "tool"):
+            return "one", [self._named(choice, "/tool_choice")]
+        raise ToolError(
+            "/tool_choice/type", f"{kind!r:.60} is none of function, tool, any, auto, none, allowed_tools"
+        )
+
+    def _mode(self, mode: str, tools: list[Tool]) -> tuple[str, list[Tool]]:
+        mode = "required" if mode == "any" else mode
+        if mode == "required" and not tools:
+            raise ToolError("/tool_choice", "a call is required, and there are no tools")
+        return ("none", []) if mode == "none" or not tools else (mode, tools)
+
+    def _named(self, item: Any, place: str) -> Tool:
+        inner = item.get("function", item) if isinstance(item, Mapping) else item
+        name = inner.get("name") if isinstance(inner, Mapping) else inner
+        for tool in self.tools:
+            if tool.name == name:
+                return tool
+        close = similar(name, self.names) if isinstance(name, str) else ""
+        help = f"did you mean `{close}`?" if close else f"there are {', '.join(self.names) or 'none'}"
+        raise ToolError(place, f"no tool `{name!s:.60}`; {help}")
+
+    def _answer(self, wanted: Any) -> Format | None:
+        """Return the format of an answer in a schema; None where it is free text."""
+        if wanted is None or wanted == {"type": "text"}:
+            return None
+        if isinstance(wanted, Grammar):
+            return {"type": "rules", "name": "answer", "rules": partial(_rules_of, wanted)}
+        if isinstance(wanted, Mapping) and wanted.get("type") == "structural_tag":
+            if not isinstance(wanted.get("format"), Mapping):
+                raise ToolError("/response_format", "a structural tag has a `format`, an object")
+            return dict(wanted["format"])
+        schema = wanted
+        if isinstance(wanted, Mapping) and wanted.get("type") == "json_object":
+            schema = {"type": "object"}
+        elif isinstance(wanted, Mapping) and wanted.get("type") == "json_schema":
+            inner = wanted.get("json_schema", wanted)
+            if not isinstance(inner, Mapping) or "schema" not in inner:
+                place = "/response_format/json_schema" if "json_schema" in wanted else "/response_format"
+                raise ToolError(place, "no `schema`")
+            schema = inner["schema"]
+        return {"type": "rules", "name": "answer", "rules": partial(_answer_rules, schema, self.profile)}
+
+    # -- parts of a turn -----------------------------------------------------------------------------
+
+    def _call_tags(self) -> list[Format | Calls]:
+        """Return a tag for each tool and each spelling of a call."""
+        style = self.style
+        arguments = style.arguments
+        if arguments != TEXT and all(_is_plain(begin, end) for begin, end in style.calls):
+            spellings = tuple([(*_parted(begin), end) for begin, end in style.calls])
+            return [Calls(self.allowed, spellings, self._arguments, (arguments, self.profile, style.blanks))]
+        found: list[Format | Calls] = []
+        for tool in self.allowed:
+            is_any = tool.is_text and arguments == TEXT
+            for begin, end in style.calls:
+                begin, number, after = begin.partition(NUMBER)
+                content: Format = {
+                    "type": "rules",
+                    "name": tool.name,
+                    "rules": partial(self._arguments, tool),
+                }
+                if is_any:
+                    content = {"type": "any_text"}
+                if number:
+                    digits = _SHORT_NUMBER if self.profile == "model" else _NUMBER
+                    content = _sequence(digits, _const(after.replace(NAME, tool.name)), content)
+                found.append(_tag(begin.replace(NAME, tool.name), content, end))
+        return found
+
+    def _arguments(self, tool: Tool, markers: Markers) -> RuleSet:
+        """Return the rules of the arguments of a tool."""
+        style = self.style
+        return tool.rules(style.arguments, markers, profile=self.profile, blanks=style.blanks)
+
+    def _calls(self) -> Format:
+        """Return one call, or several in their section."""
+        tags = self._joined(**self._between())
+        begin, end = self.style.section
+        return _tag(begin, tags, end) if begin else tags
+
+    def _between(self) -> Format:
+        """Return what stands between calls. In the model profile that may be a line break, in place of nothing and at the end."""
+        between = self.style.between
+        is_loose = self.profile == "model" and not (self.style.section[0] or self.style.ends_with_calls)
+        if not is_loose or between.strip():
+            return {"separators": [between]}
+        return {"separators": list(dict.fromkeys((between, "\n"))), "trailing": "\n"}
+
+    def _joined(self, **between: Any) -> Format:
+        """Return as many calls as there may be."""
+        return {"type": "tags_joined", "tags": self._call_tags(), "max": self.most_calls, **between}
+
+    @property
+    def _may_skip_thoughts(self) -> bool:
+        # what the prompt has begun must end: the parser reads all that comes before the end as reasoning
+        return self.reasoning == "auto" and not self.opened
+
+    def _thoughts(self) -> Format | None:
+        begin, end = self.style.thinking
+        if self.reasoning == "off":
+            return None
+        block = _tag("" if self.opened else begin, {"type": "any_text"}, end)
+        return {"type": "optional", "content": block} if self._may_skip_thoughts else block
+
+    def _marked(self) -> Format:
+        """Return a turn whose text stands without markers."""
+        thoughts = self._thoughts()
+        body = self._body()
+        if thoughts is None:
+            return body
+        between = _FEW_BLANKS if self.profile == "model" else _BLANKS
+        blanks = [between] if self.answer is not None or self.mode in ("required", "one") else []
+        return _sequence(thoughts, *blanks, body)
+
+    def _body(self) -> Format:
+        style = self.style
+        excludes = [*style.thinking, *style.excludes]
+        if style.is_alone and style.trigger:
+            excludes.append(style.trigger)
+        if style.section[1] and not style.is_alone:
+            excludes.append(style.section[1])
+        if self.mode == "none":
+            if self.answer is not None:
+                return self.answer
+            if style.is_alone:
+                return self._other_text(excludes)
+            return {"type": "any_text", "excludes": [*excludes, style.begin]}
+        is_called = self.mode != "auto"
+        if self.mode == "one" or (is_called and (self.answer is not None or self.ends_with_calls)):
+            return self._calls()
+        if self.answer is not None:
+            return _any_of(self._calls(), self.answer)
+        if style.is_alone:
+            return self._calls() if is_called else _any_of(self._calls(), self._other_text(excludes))
+        found: Format = {"type": "triggered_tags", "triggers": [style.begin], "excludes": excludes}
+        if style.section[0]:
+            return {**found, "tags": [self._calls()], "at_least_one": is_called, "stop_after_first": True}
+        found["tags"] = self._call_tags()
+        if self.ends_with_calls:
+            return {**found, "max": self.most_calls, **self._between()}
+        return {**found, "at_least_one": is_called, "stop_after_first": self.most_calls == 1}
+
+    def _other_text(self, excludes: list[str]) -> Format:
+        """Return text that does not begin as calls do, where these are all of a turn."""
+        begin = self.style.begin
+        return {"type": "rules", "name": "text", "rules": partial(_text_rules, begin, tuple(excludes))}
+
+    def _framed(self) -> Format:
+        """Return a turn in blocks, each between its markers."""
+        style = self.style
+        begin, ends = style.content
+        spoken: Format = {"type": "any_text", "excludes": list(style.excludes)}
+        answer = self.answer or spoken
+        content = _tag(begin, answer, list(ends))
+        if style.section[0]:
+            return self._framed_in_sections(content)
+        thoughts = self._thoughts()
+        blocks: list[Format] = []
+        if self.mode == "auto":
+            blocks.append(_any_of(content, self._joined(separators=[style.glue])))
+        else:
+            blocks.append(content if self.mode == "none" else self._joined(separators=[style.glue]))
+        if thoughts is not None:
+            thoughts = thoughts["content"] if self._may_skip_thoughts else thoughts
+            led = _sequence(thoughts, _const(style.glue))
+            blocks.insert(0, {"type": "optional", "content": led} if self._may_skip_thoughts else led)
+        return _sequence(*blocks)
+
+    def _framed_in_sections(self, content: Format) -> Format:
+        style = self.style
+        blocks: list[Format] = []
+        thoughts = self._thoughts()
+        if thoughts is not None:
+            blocks.append(thoughts)
+        if self.mode == "none":
+            blocks.append(content)
+        elif self.mode == "auto" and self.answer is not None:
+            blocks.append(_any_of(content, self._calls()))
+        elif self.mode == "auto":
+            blocks.append(content)
+            blocks.append({"type": "optional", "content": self._calls()})
+        else:
+            free: Format = {"type": "any_text", "excludes": list(style.excludes)}
+            if self.profile == "model":  # as in the other styles, nothing is said
+                free = _const("")
+            spoken = _tag(style.content[0], free, list(style.content[1]))
+            blocks.append({"type": "optional", "content": spoken})
+            blocks.append(self._calls())
+        return _sequence(*blocks, _const(style.end))
+
+
+def _rules_of(answer: Grammar, markers: Markers) -> RuleSet:
+    return answer.for_vocabulary(markers.names).normalize()
+
+
+def _text_rules(begin: str, excludes: tuple[str, ...], markers: Markers) -> RuleSet:
+    plain = [word for word in excludes if not markers.holds(word)]
+    calls = Sequence((Literal(begin.encode()), ANY_TEXT))
+    body = Intersection((text(plain), Complement(calls)))
+    return normalize(RuleSet({"root": Rule("root", body)}, "root", (), ()))
+
+
+def _answer_rules(schema: Any, profile: str, _: Markers) -> RuleSet:
+    try:
+        if profile == "model":
+            return schema_rules(schema, profile=profile)[0]
+        return schema_rules(schema, spelling="plain", whitespace=ANY_BLANKS)[0]
+    except StackmaskError as error:
+        error.args = (f"at /response_format: {error}",)
+        raise
+
+
+def _is_plain(begin: Any, end: Any) -> bool:
+    """Return whether a call has a name and no number, and its markers need no look: what else there may be is an error."""
+    return _is_text(begin) and _is_text(end) and NUMBER not in begin and begin.count(NAME) == 1
+
+
+def _is_text(marker: Any) -> bool:
+    return isinstance(marker, str) and not any("\ud800" <= char <= "\udfff" for char in marker)
+
+
+def _parted(begin: str) -> tuple[str, str]:
+    """Return what is written before the name of a tool, and what comes after it."""
+    before, _, after = begin.partition(NAME)
+    return before, after
+
+
+def _sequence(*elements: Format) -> Format:
+    return {"type": "sequence", "elements": list(elements)}
+
+
+def _any_of(*elements: Format) -> Format:
+    return {"type": "or", "elements": list(elements)}
+
+
+def _const(value: str) -> Format:
+    return {"type": "const_string", "value": value}
+
+
+def _tag(begin: str, content: Format, end: str | list[str]) -> Format:
+    return {"type": "tag", "begin": begin, "content": content, "end": end}

@@ -3,25 +3,27 @@
 from __future__ import annotations
 
 import inspect
+import json
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from copy import copy, deepcopy
 from keyword import iskeyword
+from math import isinf
 from typing import Any, Final, TypeAlias, get_type_hints
 
-from stackmask.grammar.compose.markers import Markers
+from stackmask.grammar.compose.merge import Markers
 from stackmask.grammar.grammar import Grammar
 from stackmask.grammar.ir import RuleSet
 from stackmask.grammar.json_schema.document.declared_keys import close_objects
 from stackmask.grammar.json_schema.document.errors import SchemaError
 from stackmask.grammar.json_schema.document.loading import load_schema
 from stackmask.grammar.json_schema.document.python_types import type_schema
+from stackmask.grammar.json_schema.document.typed_dicts import readable_type
 from stackmask.grammar.json_schema.frontend import python_rules, schema_rules, tool_rules
 from stackmask.grammar.normalize import normalize
-from stackmask.grammar.source.diagnostics import StackmaskError
+from stackmask.grammar.source.diagnostics import GrammarError, StackmaskError, line_and_column
 from stackmask.grammar.source.similar import similar
-from stackmask.grammar.structural.call import Kept
-from stackmask.grammar.structural.frontend import ANY_BLANKS, argument_rules
+from stackmask.grammar.structural.frontend import ANY_BLANKS, Kept, argument_rules
 from stackmask.grammar.tools.errors import ToolError
 from stackmask.grammar.tools.styles import PYTHON, TEXT
 
@@ -149,8 +151,6 @@ class Tool:
     @classmethod
     def _of_dict(cls, source: Mapping[str, Any]) -> Tool:
         if source.get("type") == "custom":
-            from stackmask.grammar.tools.custom import custom_tool
-
             return custom_tool(source)
         if "function" in source:
             inner = source["function"]
@@ -206,8 +206,6 @@ class Tool:
 
         Raises: ToolError if there is no function, or the arguments are not those that it takes; else what it raises.
         """
-        from stackmask.grammar.tools.running import run_function
-
         if self.function is None:
             raise ToolError("", f"`{self.name}` has no function to run: it was given as a schema")
         return run_function(self.function, self.name, arguments)
@@ -218,8 +216,6 @@ class Tool:
         A schema that no grammar can be made of refuses nothing: ``rules`` says what is wrong with it.
         Cost: compiling the schema once, then linear in the arguments.
         """
-        from stackmask.grammar.tools.judging import refusal_of
-
         if self._judge is None:
             try:
                 self._judge = Grammar.from_json_schema(self.schema, property_order="any")
@@ -385,3 +381,230 @@ def named_error(error: StackmaskError, place: str, name: str) -> StackmaskError:
     """Return an error about the schema of a tool, with the place of the tool in front."""
     error.args = (f"at {place}: the schema of `{name}`: {error}",)
     return error
+
+
+# -- Custom tools of OpenAI's interface: their only argument is a text, free or in a grammar -------------
+
+SYNTAXES: Final = ("regex", "lark")
+FORMATS: Final = ("text", "grammar")
+KEYS: Final = ("type", "name", "description", "format")
+
+
+def custom_tool(source: Mapping[str, Any]) -> Tool:
+    """Return the tool of ``{"type": "custom", "name": …, "format": …}``, whose parts may stand in ``custom`` too.
+
+    A format is ``{"type": "text"}``, ``{"type": "grammar", "syntax": "regex" or "lark", "definition": …}``, or a Grammar. A
+    pattern is of ECMA-262, and the whole text matches it; those within Lark are of Rust's `regex`, as OpenAI has it.
+    Raises: ToolError for what is none of these, or has errors.
+    """
+    inner, place = (source["custom"], "/custom") if "custom" in source else (source, "")
+    if not isinstance(inner, Mapping) or "name" not in inner:
+        raise ToolError(place, "no `name`")
+    if inner is not source:
+        check_keys(source, ("type", "custom"), "", "a custom tool")
+    check_keys(inner, KEYS, place, "a custom tool")
+    name, description = inner["name"], inner.get("description") or ""
+    form = inner.get("format")
+    place += "/format"
+    if isinstance(form, Grammar):
+        return Tool(name, description=description, grammar=form)
+    if form is None:
+        form = {"type": "text"}
+    if not isinstance(form, Mapping) or form.get("type") not in FORMATS:
+        found = form.get("type") if isinstance(form, Mapping) else form
+        raise ToolError(f"{place}/type", f"{found!r:.60} is none of {', '.join(FORMATS)}")
+    if form["type"] == "text":
+        check_keys(form, ("type",), place, "a text format")
+        tool = Tool(name, _of_input({"type": "string"}), description=description)
+        tool.is_text = True
+        return tool
+    syntax, pattern, place = _definition(form, place)
+    try:
+        if syntax == "lark":
+            return Tool(name, description=description, grammar=Grammar.from_lark(pattern, flavor="rust"))
+        grammar = Grammar.from_regex(pattern)
+    except GrammarError as error:
+        found = error.diagnostics[0]
+        where = "" if found.span is None else _where(pattern, found.span.start, syntax)
+        help = f"; {found.help or found.label}" if found.help or found.label else ""
+        raise ToolError(f"{place}/definition", f"{found.message}{where} ({found.code}){help}") from None
+    schema = _of_input({"type": "string", "pattern": f"^(?:{pattern})$"})
+    tool = Tool(name, schema, description=description, grammar=grammar)
+    tool.has_pattern = True
+    return tool
+
+
+def _where(text: str, start: int, syntax: str) -> str:
+    if syntax == "regex":
+        return f" at character {start + 1}"
+    line, column = line_and_column(text, start)
+    return f" in line {line}, column {column}"
+
+
+def _definition(form: Mapping[str, Any], place: str) -> tuple[str, str, str]:
+    """Return the syntax and the text of a grammar format, and the place of what holds them."""
+    inner = form
+    if "grammar" in form:
+        check_keys(form, ("type", "grammar"), place, "a grammar format")
+        inner, place = form["grammar"], f"{place}/grammar"
+    if not isinstance(inner, Mapping):
+        raise ToolError(place, "an object with `syntax` and `definition` is needed")
+    check_keys(inner, ("type", "syntax", "definition"), place, "a grammar format")
+    syntax, definition = inner.get("syntax"), inner.get("definition")
+    if syntax not in SYNTAXES:
+        raise ToolError(f"{place}/syntax", f"{syntax!r:.60} is none of {', '.join(SYNTAXES)}")
+    if not isinstance(definition, str):
+        raise ToolError(f"{place}/definition", f"a string is needed, not {type(definition).__name__}")
+    return syntax, definition, place
+
+
+def check_keys(given: Mapping[str, Any], known: Sequence[str], place: str, what: str) -> None:
+    """Refuse keys that mean nothing. Raises: ToolError, with what there is."""
+    for key in given:
+        if key not in known:
+            close = similar(str(key), known)
+            help = f"did you mean `{close}`?" if close else f"there are {', '.join(known)}"
+            name = str(key)[:60]
+            raise ToolError(f"{place}/{name}", f"{what} has no `{name}`; {help}")
+
+
+def _of_input(schema: dict[str, Any]) -> dict[str, Any]:
+    return {
+        "type": "object",
+        "properties": {"input": schema},
+        "required": ["input"],
+        "additionalProperties": False,
+    }
+
+
+# -- Whether arguments that were read are those that a tool takes, and if not, which of them is wrong ----
+
+# what a schema says of the object as a whole, and not of its parts
+_OF_ALL: Final = frozenset(
+    (
+        "required",
+        "minProperties",
+        "maxProperties",
+        "dependentRequired",
+        "dependentSchemas",
+        "dependencies",
+        "propertyNames",
+        "allOf",
+        "anyOf",
+        "oneOf",
+        "not",
+        "if",
+        "then",
+        "else",
+        "unevaluatedProperties",
+    )
+)
+
+
+def refusal_of(grammar: Grammar, schema: Any, arguments: Mapping[str, Any]) -> str:
+    """Return why a schema refuses arguments, in one line; empty if it takes them.
+
+    ``grammar``: of the schema, with keys in any order.
+    """
+    try:
+        if grammar.accepts(_written(arguments)):
+            return ""
+    except (ValueError, TypeError) as error:  # as of infinite numbers, and sets of Python
+        return f"the arguments are no JSON: {error}"
+    declared = _part(schema, "properties", dict)
+    for name in _part(schema, "required", list):
+        if name not in arguments:
+            return f"the argument `{name!s:.60}` is needed"
+    members = {key: value for key, value in schema.items() if key not in _OF_ALL}
+    try:
+        alone = Grammar.from_json_schema({**members, "type": "object"}, property_order="any")
+    except StackmaskError:  # a reference leads into what was left out
+        return f"the schema does not allow these arguments: {_short(arguments)}"
+    for name, value in arguments.items():
+        if alone.accepts(_written({name: value})):
+            continue
+        if name in declared:
+            return f"`{name:.60}` is {_short(value)}, and its schema is {declared[name]!r:.120}"
+        close = similar(name, declared)
+        if "patternProperties" in schema:
+            return f"the schema does not allow `{name:.60}` with {_short(value)}"
+        help = f"did you mean `{close}`?" if close else f"there are {', '.join(declared) or 'none'}"
+        return f"no argument `{name:.60}`; {help}"
+    return f"the schema does not allow these arguments together: {_short(arguments)}"
+
+
+def _written(value: Any) -> str:
+    """Return a value as JSON. No recursion: parts that are not written yet are a list."""
+    pieces: list[str] = []
+    todo: list[tuple[bool, Any]] = [(False, value)]  # whether it is text already
+    while todo:
+        is_text, part = todo.pop()
+        if is_text:
+            pieces.append(part)
+        elif isinstance(part, dict):
+            pieces.append("{")
+            todo.append((True, "}"))
+            for index, (key, inner) in reversed(list(enumerate(part.items()))):
+                if not isinstance(key, str):
+                    raise TypeError(f"{key!r:.60} is no key of an object")
+                todo += (False, inner), (True, f"{', ' if index else ''}{json.dumps(key)}: ")
+        elif isinstance(part, list | tuple):
+            pieces.append("[")
+            todo.append((True, "]"))
+            for index, inner in reversed(list(enumerate(part))):
+                todo += (False, inner), (True, ", " if index else "")
+        else:
+            pieces.append(_spelled(part))
+    return "".join(pieces)
+
+
+def _spelled(value: Any) -> str:
+    """Return a value that is no object or array as JSON. Numbers beyond those of Python's floats are large ones."""
+    if isinstance(value, float) and isinf(value):
+        return f"{'-' * (value < 0)}1{'0' * 309}"  # an integer, as such a number may be
+    return json.dumps(value, allow_nan=False)
+
+
+def _short(value: Any) -> str:
+    text = _written(value)
+    return text if len(text) <= 120 else f"{text[:119]}…"
+
+
+def _part(schema: Any, key: str, kind: type) -> Any:
+    found = schema.get(key) if isinstance(schema, dict) else None
+    return found if isinstance(found, kind) else kind()
+
+
+# -- Call a Python function with arguments that a model has written --------------------------------------
+
+
+def run_function(function: Callable[..., Any], name: str, arguments: Mapping[str, Any]) -> Any:
+    """Return what the function returns for arguments from JSON; parameters with type hints get values of their types.
+
+    Raises: ToolError, with the parameter, for arguments that are missing, unknown or refused by their type.
+    """
+    parameters = inspect.signature(function).parameters
+    for given in arguments:
+        if given not in parameters:
+            raise ToolError(
+                f"/{given}", f"`{name}` has no such parameter; there are {', '.join(parameters) or 'none'}"
+            )
+    for needed, parameter in parameters.items():
+        if parameter.default is parameter.empty and needed not in arguments:
+            raise ToolError(f"/{needed}", f"`{name}` needs this argument")
+    hints = get_type_hints(function, include_extras=True)
+    return function(**{key: _value(value, hints, key, name) for key, value in arguments.items()})
+
+
+def _value(value: Any, hints: Mapping[str, Any], key: str, name: str) -> Any:
+    if key not in hints:
+        return value
+    from pydantic import TypeAdapter, ValidationError
+
+    from stackmask.grammar.outputs import describe_refusal
+
+    try:
+        # as JSON, of which a type may read more than of Python's values: dates, bytes, sets
+        return TypeAdapter(readable_type(hints[key])).validate_json(json.dumps(value))
+    except ValidationError as error:
+        raise ToolError(f"/{key}", f"of `{name}`: {describe_refusal(error)}") from None

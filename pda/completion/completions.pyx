@@ -1,24 +1,965 @@
 # distutils: language = c++
-"""The shortest ends of configurations, as tokens.
-
-The shortest text is cut into the fewest tokens: a dynamic program over the token trie. A search in breadth
-over tokens, bounded in work, then looks for a longer text of fewer tokens. The result is a witness: each
-configuration on its way is noted with the next token and the number of tokens that are left, which only
-falls. So a text that follows its witness ends in time, whatever it was before.
-"""
+"""Ends of texts: how far they are, the shortest as tokens, and masks that keep one within a budget."""
 
 cimport cython
-from libc.stdint cimport int64_t, uint32_t, uint8_t
-from libcpp.algorithm cimport reverse
+from cython.operator cimport dereference, preincrement
+from libc.string cimport memcpy, memset
+from libcpp.algorithm cimport lower_bound, reverse
 
-from stackmask.pda.completion.estimates cimport NO_END, TermCosts, joined, with_owed
-from stackmask.pda.context.callables cimport Owed
-from stackmask.pda.context.semantic_states cimport Semantics, owed_at
-from stackmask.pda.ids cimport FAILED, ID_FAILED, NO_TOKEN, KeysId, MapId
+from stackmask.pda.context.object_keys cimport (
+    KEYS_UNKNOWN,
+    TEST_CLOSE,
+    TEST_CONTINUE,
+    TEST_SLOT,
+    TEST_UNDECLARED,
+    KeyState,
+    is_slot,
+    slot_of,
+)
+from stackmask.pda.context.semantic_states cimport owed_at
+from stackmask.pda.ids cimport ACTION_KEYED, NO_SUMMARY, NO_TEST, NO_TOKEN, SemId
+from stackmask.pda.memory.byte_sets cimport has_bit
 from stackmask.pda.memory.checked_vectors cimport refill
 from stackmask.pda.memory.hash_tables cimport NO_VALUE, map_free, map_get, map_init, map_put, map_reset, mix
-from stackmask.pda.stack.configuration_table cimport DEAD
-from stackmask.pda.terms.term_table cimport EMPTY, F_TOKEN, is_byte, token_class_of, token_symbol
+from stackmask.pda.stack.configuration_table cimport BOTTOM_CONTINUATION, DEAD, Edge
+from stackmask.pda.terms.term_table cimport (
+    CALL_RESOLVER,
+    CALL_RULE,
+    CALL_TEST,
+    EMPTY,
+    F_KEYS,
+    F_TOKEN,
+    K_ALT,
+    K_CALL,
+    K_EMPTY,
+    K_EPS,
+    K_GUARD,
+    K_LIT,
+    K_REP,
+    K_SEQ,
+    K_SET,
+    K_TOKEN,
+    MAP_ONE,
+    Call,
+    is_byte,
+    token_class_of,
+    token_symbol,
+)
+from stackmask.pda.vocabulary.token_trie cimport SubtreeSummary
+
+# How many bytes are left to the end of a configuration.
+
+
+# The fewest bytes of terms and rules.
+
+cdef enum:
+    NO_END = 1 << 28        # more bytes than any string that is looked for: there is none
+
+cdef inline int32_t joined(int32_t a, int32_t b) noexcept nogil:
+    # the bytes of two strings, one after the other
+    return min(a + b, <int32_t>NO_END)
+
+
+cdef inline bint is_part(const Call& call) noexcept nogil:
+    # Return whether a call is of a rule that tests keys of the same object.
+    return call.kind == CALL_RULE and call.action != ACTION_KEYED
+
+
+# Which tokens leave enough tokens to end the text.
+
+
+# Where tokens lead, with configurations that differ only in captured texts as one.
+
+cdef enum:
+    NO_SHAPE = -1           # nothing comes after a byte
+
+
+# ------------------------------------------------------------------------------------------------
+# How many bytes are left from a configuration to an end of its text: what guides the search for one.
+#
+# The local state, and the return states of the frames under it, need the fewest bytes of their terms. Inside an
+# object whose keys are tested, the first required key that is missing comes next, then what else the object
+# needs, then its end. Which order keys come in does not change how many bytes they take. What a further key
+# takes is told by the repetition of keys in the state itself, since objects of other keys may share key states.
+#
+# For context-free grammars the estimate is exact. It is a guess where follow restrictions, actions and
+# resolvers decide; searches only go by it. A value of a semantic state may say how many bytes the text still
+# needs for its sake: its method ``owed``.
+# ------------------------------------------------------------------------------------------------
+
+
+# ------------------------------------------------------------------------------------------------
+# The fewest bytes of a string of a term: a least fixpoint over (min, +), found on demand.
+#
+# Restrictions on what follows, tests of keys and what actions forbid are not asked here: the results are bounds
+# from below, and exact for context-free grammars. Terms with ``&`` or ``!`` are searched by their derivatives.
+# ------------------------------------------------------------------------------------------------
+
+
+cdef enum:
+    MOST_SEARCHED = 20_000  # derivatives of one term with `&` or `!`
+    DONE = 1                # on the stack: what the term consists of has been visited
+
+
+cdef Cost cost(int32_t least, int32_t least_filled) noexcept nogil:
+    cdef Cost found
+    found.least = min(least, <int32_t>NO_END) + 1
+    found.least_filled = min(least_filled, <int32_t>NO_END) + 1
+    return found
+
+
+@cython.final
+cdef class TermCosts:
+    """The fewest bytes of the terms of one store. Hold the lock of the store to use it."""
+
+    def __cinit__(self, TermStore terms not None):
+        self.terms = terms
+        self.drafting = False
+        map_init(&self.place)
+        map_init(&self.rule_place)
+
+    def __dealloc__(self):
+        map_free(&self.place)
+        map_free(&self.rule_place)
+
+    cdef size_t nbytes(self) noexcept nogil:
+        """Return about how many bytes the results take."""
+        return sizeof(Cost) * (self.of_term.size() + self.of_rule.size() + self.found.capacity())
+
+    def nbytes_held(self):
+        """Return about how many bytes the results take."""
+        self.terms.meter.settle()
+        return self.nbytes()
+
+    # -- what objects need -------------------------------------------------------------------------
+
+    cdef bint is_settled(self, CallId call) noexcept nogil:
+        """Return whether it is known for good what the required keys of an object add."""
+        return <size_t>call < self.settled.size() and self.settled[call]
+
+    cdef int begin_drafts(self) except FAILED nogil:
+        """Remember the costs found from now on, until ``settle`` or ``abandon``: they go by drafts."""
+        self.drafting = True
+        self.unsettled_terms.clear()
+        self.unsettled_rules.clear()
+        return 0
+
+    cdef bint state_object(self, CallId call, int32_t bytes) except FAILED nogil:
+        """Say what the required keys of an object add. Return whether that is new."""
+        if self.drafted.size() <= <size_t>call:
+            self.drafted.resize(<size_t>call + 1, 0)
+            self.settled.resize(<size_t>call + 1, False)
+        if self.drafted[call] == bytes:
+            return False
+        self.drafted[call] = bytes
+        return True
+
+    cdef int forget(self) noexcept nogil:
+        """Forget the costs that go by drafts: what objects need has changed."""
+        cdef size_t i
+        for i in range(self.unsettled_terms.size()):
+            self.of_term[self.unsettled_terms[i]].least = 0
+        for i in range(self.unsettled_rules.size()):
+            self.of_rule[self.unsettled_rules[i]].least = 0
+        self.unsettled_terms.clear()
+        self.unsettled_rules.clear()
+        return 0
+
+    cdef int settle(self, vector[CallId]& objects) noexcept nogil:
+        """Say that what was stated of these objects holds for good, and the costs that go by it."""
+        cdef size_t i
+        for i in range(objects.size()):
+            self.settled[objects[i]] = True
+        self.drafting = False
+        return 0
+
+    cdef int abandon(self, vector[CallId]& objects) noexcept nogil:
+        """Forget what was stated of these objects, and the costs that went by it."""
+        cdef size_t i
+        self.forget()
+        for i in range(objects.size()):
+            if <size_t>objects[i] < self.drafted.size():
+                self.drafted[objects[i]] = 0
+        self.drafting = False
+        return 0
+
+    cdef int32_t least(self, TermId t) except FAILED nogil:
+        """Return the fewest bytes of a string of a term. Cost: a load once it is known."""
+        if <size_t>t < self.of_term.size() and self.of_term[t].least:
+            return self.of_term[t].least - 1
+        self.solve(t)
+        return self.of_term[t].least - 1
+
+    cdef int solve(self, TermId t) except FAILED nogil:
+        """Find the costs of a term and of all that it consists of and calls.
+
+        Rules begin without a string. Rounds over all terms, parts first, find shorter strings until there are
+        no more. Results are kept when all are found, so that an interrupted call leaves nothing behind.
+        """
+        cdef size_t i
+        cdef TermId body
+        cdef bint changed = True
+        cdef Cost now
+        map_reset(&self.place)
+        map_reset(&self.rule_place)
+        self.order.clear()
+        self.open_rules.clear()
+        self.rule_found.clear()
+        self.collect(t)
+        self.found.resize(self.order.size())
+        if self.of_term.size() < self.terms.terms.size():
+            self.of_term.resize(self.terms.terms.size())
+        if self.of_rule.size() < self.terms.rule_body.size():
+            self.of_rule.resize(self.terms.rule_body.size())
+        for i in range(self.found.size()):
+            self.found[i] = cost(NO_END, NO_END)
+        while changed:
+            changed = False
+            self.terms.meter.spend(4 + 2 * self.order.size())
+            for i in range(self.order.size()):
+                self.found[i] = self.composed(self.order[i])
+            for i in range(self.open_rules.size()):
+                body = self.terms.rule_body[self.open_rules[i]]
+                now = self.known(body)
+                if (
+                    now.least != self.rule_found[i].least
+                    or now.least_filled != self.rule_found[i].least_filled
+                ):
+                    self.rule_found[i] = now
+                    changed = True
+        if self.of_term.size() < self.terms.terms.size():
+            # searches have made new terms
+            self.of_term.resize(self.terms.terms.size())
+        if self.drafting:
+            # before they are kept: what is kept is in the lists
+            for i in range(self.order.size()):
+                self.unsettled_terms.push_back(self.order[i])
+            for i in range(self.open_rules.size()):
+                self.unsettled_rules.push_back(self.open_rules[i])
+        for i in range(self.order.size()):
+            self.of_term[self.order[i]] = self.found[i]
+        for i in range(self.open_rules.size()):
+            self.of_rule[self.open_rules[i]] = self.rule_found[i]
+        return 0
+
+    cdef bint survey(self, TermId t, vector[CallId]& objects) except FAILED nogil:
+        """List the calls of objects in a term and what it calls. Return whether it calls a resolver."""
+        cdef KeyMap seen, listed
+        cdef vector[TermId] todo
+        cdef Term u
+        cdef Call call
+        cdef int32_t k
+        cdef bint resolves = False
+        map_init(&seen)
+        map_init(&listed)
+        try:
+            todo.push_back(t)
+            while not todo.empty():
+                t = todo.back()
+                todo.pop_back()
+                if map_get(&seen, t) != NO_VALUE:
+                    continue
+                map_put(&seen, t, 1)
+                self.terms.meter.spend(4)
+                u = self.terms.terms[t]
+                if u.kind == K_SEQ:
+                    todo.push_back(u.seq.rest)
+                    todo.push_back(u.seq.first)
+                elif u.kind == K_ALT:
+                    for k in range(u.operands.count):
+                        todo.push_back(self.terms.kids[u.operands.first + k])
+                elif u.kind == K_REP:
+                    todo.push_back(u.rep.item)
+                elif u.kind == K_CALL:
+                    call = self.terms.call_table[u.call.id]
+                    if call.kind == CALL_RESOLVER:
+                        resolves = True
+                    if call.kind == CALL_RULE:
+                        todo.push_back(self.terms.rule_body[call.rule])
+                        if call.action == ACTION_KEYED and map_get(&listed, u.call.id) == NO_VALUE:
+                            map_put(&listed, u.call.id, 1)
+                            objects.push_back(u.call.id)
+        finally:
+            map_free(&seen)
+            map_free(&listed)
+        return resolves
+
+    cdef int collect(self, TermId t) except FAILED nogil:
+        """List what a term consists of, parts first; bodies of rules come before their calls if they can."""
+        cdef uint64_t top
+        self.stack.clear()
+        self.push(t)
+        while not self.stack.empty():
+            top = self.stack.back()
+            self.stack.pop_back()
+            t = <TermId><int32_t>(top >> 1)
+            if top & DONE:
+                if map_get(&self.place, t) == NO_VALUE:
+                    map_put(&self.place, t, <int32_t>self.order.size())
+                    self.order.push_back(t)
+                continue
+            self.terms.meter.spend(4)
+            self.stack.push_back(top | DONE)
+            self.push_parts(t)
+        return 0
+
+    cdef int push(self, TermId t) except FAILED nogil:
+        """Queue a term whose cost is not known."""
+        if <size_t>t < self.of_term.size() and self.of_term[t].least:
+            return 0
+        if map_get(&self.place, t) == NO_VALUE:
+            self.stack.push_back(<uint64_t>t << 1)
+        return 0
+
+    cdef int push_parts(self, TermId t) except FAILED nogil:
+        """Queue what a term consists of, and the body of the rule that it calls."""
+        cdef Term u = self.terms.terms[t]
+        cdef Call call
+        cdef int32_t k
+        if u.kind == K_SEQ:
+            self.push(u.seq.rest)
+            self.push(u.seq.first)
+        elif u.kind == K_ALT:
+            for k in range(u.operands.count):
+                self.push(self.terms.kids[u.operands.first + k])
+        elif u.kind == K_REP:
+            self.push(u.rep.item)
+        elif u.kind == K_CALL:
+            call = self.terms.call_table[u.call.id]
+            if call.kind == CALL_RULE:
+                if <size_t>call.rule < self.of_rule.size() and self.of_rule[call.rule].least:
+                    return 0
+                if map_get(&self.rule_place, call.rule) != NO_VALUE:
+                    return 0
+                map_put(&self.rule_place, call.rule, <int32_t>self.open_rules.size())
+                self.open_rules.push_back(call.rule)
+                self.rule_found.push_back(cost(NO_END, NO_END))
+                self.push(self.terms.rule_body[call.rule])
+        return 0
+
+    cdef Cost known(self, TermId t) noexcept nogil:
+        """Return the cost of a term as far as it is found."""
+        cdef int32_t at
+        if <size_t>t < self.of_term.size() and self.of_term[t].least:
+            return self.of_term[t]
+        at = map_get(&self.place, t)
+        return cost(NO_END, NO_END) if at == NO_VALUE else self.found[at]
+
+    cdef Cost composed(self, TermId t) except * nogil:
+        """Return the cost of a term by those of its parts."""
+        cdef Term u = self.terms.terms[t]
+        cdef Cost a, b
+        cdef int32_t k, times, least, filled
+        if u.kind == K_EMPTY:
+            return cost(NO_END, NO_END)
+        if u.kind == K_EPS or u.kind == K_GUARD:
+            return cost(0, NO_END)
+        if u.kind == K_SET or u.kind == K_TOKEN:
+            return cost(1, 1)
+        if u.kind == K_LIT:
+            return cost(u.literal.length, u.literal.length)
+        if u.kind == K_CALL:
+            return self.of_call(u)
+        if u.kind == K_SEQ:
+            a = self.known(u.seq.first)
+            b = self.known(u.seq.rest)
+            least = joined(a.least - 1, b.least - 1)
+            filled = min(joined(a.least_filled - 1, b.least - 1), joined(a.least - 1, b.least_filled - 1))
+            return cost(least, filled)
+        if u.kind == K_ALT:
+            self.terms.meter.spend(u.operands.count // 2)
+            least = filled = NO_END
+            for k in range(u.operands.count):
+                a = self.known(self.terms.kids[u.operands.first + k])
+                least = min(least, a.least - 1)
+                filled = min(filled, a.least_filled - 1)
+            return cost(least, filled)
+        if u.kind == K_REP:
+            a = self.known(u.rep.item)
+            times = max(u.rep.low, 1)
+            least = 0
+            if u.rep.low > 0 and a.least > 1:
+                least = NO_END if (a.least - 1) > NO_END // times else (a.least - 1) * times
+            filled = least if least else a.least_filled - 1
+            return cost(least, filled)
+        a = self.known(t)
+        if a.least > NO_END and a.least_filled > NO_END:
+            # the first round: later ones would find the same
+            self.search(t, &a)
+        return a
+
+    cdef Cost of_call(self, Term u) except * nogil:
+        """Return the cost of a call: of the rule's body, one byte for a resolver, nothing for a test."""
+        cdef Call call = self.terms.call_table[u.call.id]
+        cdef Cost found
+        cdef int32_t at
+        if call.kind == CALL_TEST:
+            return cost(0, NO_END)
+        if call.kind == CALL_RESOLVER:
+            return cost(1, 1)
+        at = map_get(&self.rule_place, call.rule)
+        found = self.of_rule[call.rule] if at == NO_VALUE else self.rule_found[at]
+        if u.call.nonempty:
+            found.least = found.least_filled
+        if call.action == ACTION_KEYED and <size_t>u.call.id < self.drafted.size():
+            return cost(
+                joined(found.least - 1, self.drafted[u.call.id]),
+                joined(found.least_filled - 1, self.drafted[u.call.id]),
+            )
+        return found
+
+    cdef int search(self, TermId t, Cost* out) except FAILED nogil:
+        """Find the costs of a term with ``&`` or ``!``."""
+        cdef int32_t filled = NO_END
+        self.search_filled(t, &filled)
+        out[0] = cost(0 if self.terms.terms[t].nu.possible() else filled, filled)
+        return 0
+
+    cdef int search_filled(self, TermId t, int32_t* out) except FAILED nogil:
+        """Find the fewest bytes of a string that is not empty, by a search of the derivatives in breadth."""
+        cdef KeyMap seen
+        cdef vector[TermId] level, next_level
+        cdef size_t i
+        cdef int32_t k, depth = 0, best = NO_END, visited = 0
+        cdef MapId map
+        cdef TermId d
+        map_init(&seen)
+        try:
+            level.push_back(t)
+            while not level.empty() and depth + 1 < best:
+                depth += 1
+                next_level.clear()
+                for i in range(level.size()):
+                    map = self.terms.classes_of(level[i])
+                    self.terms.meter.spend(4 * self.terms.classes.maps[map].count)
+                    for k in range(self.terms.classes.maps[map].count):
+                        d = self.terms.step(level[i], self.terms.classes.maps[map].byte_of[k])
+                        if d == EMPTY or map_get(&seen, d) != NO_VALUE:
+                            continue
+                        map_put(&seen, d, 1)
+                        if self.terms.terms[d].nu.possible():
+                            best = min(best, depth)
+                        elif <size_t>d < self.of_term.size() and self.of_term[d].least:
+                            best = min(best, joined(depth, self.of_term[d].least - 1))
+                        next_level.push_back(d)
+                        visited += 1
+                level.swap(next_level)
+                if visited > MOST_SEARCHED:
+                    # a bound from below
+                    best = min(best, depth)
+                    break
+        finally:
+            map_free(&seen)
+        out[0] = best
+        return 0
+
+
+cdef enum:
+    # how far the bytes of a term that tests keys are known
+    QUEUED = 0
+    BEGUN = 1
+    KNOWN = 2
+    UNKNOWN = -1
+    PART_WORK = 10          # units of a part that is looked up: mostly it is in no cache
+    PART_BYTES = 32         # of a part that is kept
+    OBJECT_WORK = 32        # units of an object that is looked at: estimates may have to be forgotten for it
+    MOST_PARTS = 1_000      # of a state, looked at for its repetition of keys
+    ROUNDS = 5              # objects in objects whose keys are counted
+
+
+cdef int32_t with_owed(int32_t left, Owed owed) noexcept nogil:
+    """Return the bytes with those that a value needs; both know the rest of a name that was begun."""
+    return max(left, owed.bytes) if owed.in_name else joined(left, owed.bytes)
+
+
+cdef Missing* missing_of(Estimates estimates, TermId more, KeysId keys) except NULL nogil:
+    """Return the record of a key state before further keys: use it before the next one is asked for."""
+    cdef uint64_t key = (<uint64_t>more << 32) | <uint64_t>keys
+    cdef int32_t at = map_get(&estimates.missing_index, key)
+    cdef Missing nothing
+    if at == NO_VALUE:
+        at = <int32_t>estimates.missing_found.size()
+        nothing.first = 0
+        nothing.all = UNKNOWN
+        # in this order: memory may run out between the two
+        estimates.missing_found.push_back(nothing)
+        map_put(&estimates.missing_index, key, at)
+    return &estimates.missing_found[at]
+
+
+@cython.final
+cdef class KeyRepetitions:
+    """The repetition of further keys in the states of objects, found when it is first asked for.
+
+    A state inside of an object whose keys are tested ends in that repetition and the end of the object. What
+    a further key takes, with what is between keys, is what one round of it takes.
+    """
+
+    def __cinit__(self, TermStore terms not None):
+        self.terms = terms
+        map_init(&self.index)
+
+    def __dealloc__(self):
+        map_free(&self.index)
+
+    cdef size_t nbytes(self) noexcept nogil:
+        """Return about how many bytes are held."""
+        return 12 * self.index.mask
+
+    cdef TermId of_state(self, TermId state) except ID_FAILED nogil:
+        """Return the repetition of further keys in a state of an object; EMPTY if there is none."""
+        cdef int32_t found = map_get(&self.index, <uint64_t>state), k, parts = 0
+        cdef TermId here
+        cdef Term u
+        cdef Call call
+        if found != NO_VALUE:
+            return <TermId>found
+        found = <int32_t>EMPTY
+        self.queue.clear()
+        self.queue.push_back(state)
+        while not self.queue.empty() and parts < MOST_PARTS:
+            here = self.queue.back()
+            self.queue.pop_back()
+            parts += 1
+            u = self.terms.terms[here]
+            if not u.flags & F_KEYS:
+                continue
+            if u.kind == K_REP:
+                found = <int32_t>here
+                break
+            if u.kind == K_SEQ:
+                # what comes last is looked at first
+                self.queue.push_back(u.seq.first)
+                self.queue.push_back(u.seq.rest)
+            elif u.kind == K_ALT:
+                for k in range(u.operands.count):
+                    self.queue.push_back(self.terms.kids[u.operands.first + k])
+            elif u.kind == K_CALL:
+                call = self.terms.call_table[u.call.id]
+                if is_part(call):
+                    self.queue.push_back(self.terms.rule_body[call.rule])
+        self.terms.meter.spend(PART_WORK * parts)
+        map_put(&self.index, <uint64_t>state, found)
+        return <TermId>found
+
+
+@cython.final
+cdef class Estimates:
+    """The estimates of one family. Hold the lock of the store to use it."""
+
+    def __cinit__(self, ConfigSpace family not None, Semantics semantics not None, TermCosts costs not None):
+        self.family = family
+        self.terms = family.terms
+        self.semantics = semantics
+        self.costs = costs
+        self.repetitions = KeyRepetitions(self.terms)
+        self.relaxed = self.prepared = False
+        map_init(&self.missing_index)
+        map_init(&self.frame_index)
+        map_init(&self.keyed_index)
+        map_init(&self.representatives)
+
+    def __dealloc__(self):
+        map_free(&self.missing_index)
+        map_free(&self.frame_index)
+        map_free(&self.keyed_index)
+        map_free(&self.representatives)
+
+    cdef size_t nbytes(self) noexcept nogil:
+        """Return about how many bytes the results take."""
+        cdef size_t held = self.frame_index.mask + self.keyed_index.mask + self.representatives.mask
+        held += self.missing_index.mask
+        held *= 16
+        held += self.repetitions.nbytes()
+        held += 4 * self.frame_found.capacity() + sizeof(Missing) * self.missing_found.capacity()
+        return held + (sizeof(Tested) + 1) * self.keyed_found.capacity()
+
+    cdef int prepare(self) except FAILED nogil:
+        """Find what the objects of the grammar need, before what contains them is asked for.
+
+        What other grammars of the store have found is taken as it is. Their other objects are not looked at:
+        this request does not pay for them. If the work ends early, nothing is kept. Cost: once for a grammar.
+        """
+        cdef vector[CallId] unsettled
+        cdef size_t i
+        cdef bint done = False
+        if self.prepared:
+            return 0
+        for i in range(self.objects.size()):
+            if not self.costs.is_settled(self.objects[i]):
+                unsettled.push_back(self.objects[i])
+        self.costs.begin_drafts()
+        try:
+            self.draft(unsettled)
+            self.costs.settle(unsettled)
+            done = True
+        finally:
+            if not done:
+                self.costs.abandon(unsettled)
+                self.forget()
+        self.prepared = True
+        return 0
+
+    cdef int draft(self, vector[CallId]& objects) except FAILED nogil:
+        """State what objects need: they lie in each other, so until nothing changes, or a few times."""
+        cdef size_t i
+        cdef int32_t _round
+        cdef CallId call
+        cdef bint changed
+        for _round in range(ROUNDS):
+            changed = False
+            self.forget()
+            for i in range(objects.size(), 0, -1):
+                # those found last lie in the others
+                call = objects[i - 1]
+                self.terms.meter.spend(OBJECT_WORK)
+                changed = self.costs.state_object(call, self.of_object(call)) or changed
+            if not changed:
+                break
+            self.costs.forget()
+        self.forget()
+        return 0
+
+    cdef int32_t of_object(self, CallId call) except FAILED nogil:
+        """Return what the keys that an object needs add to its body."""
+        cdef KeysId keys = self.semantics.keys.fresh(self.terms.call_table[call].spec)
+        cdef TermId body = self.terms.rule_body[self.terms.call_table[call].rule]
+        cdef Tested found
+        cdef int32_t first = 1
+        if not self.needs_keys(keys):
+            return 0
+        self.relaxed = False
+        self.keyed(body, keys, &found)
+        if found.tested < NO_END:
+            first = max(first, found.tested - self.costs.least(body))
+        return min(joined(first, self.more_keys(body, keys)), <int32_t>NO_END - 1)
+
+    cdef int forget(self) except FAILED nogil:
+        """Forget all estimates: costs have changed."""
+        map_reset(&self.keyed_index)
+        map_reset(&self.frame_index)
+        self.keyed_found.clear()
+        self.keyed_stage.clear()
+        self.frame_found.clear()
+        map_reset(&self.missing_index)
+        self.missing_found.clear()
+        return 0
+
+    cdef int32_t of_config(self, ConfigId config) except FAILED nogil:
+        """Return the fewest bytes over the members; NO_END if there are none."""
+        cdef int32_t i, first = self.family.configs[config].first, best = NO_END
+        if self.family.configs[config].accepting:
+            return 0
+        self.terms.meter.spend(2 * self.family.configs[config].count)
+        for i in range(first, first + self.family.configs[config].count):
+            best = min(best, self.of_member(self.family.members[i]))
+        return best
+
+    cdef int32_t of_member(self, Member m) except FAILED nogil:
+        """Return the bytes of a member: of its local state, and of the frames."""
+        cdef KeysId keys = self.semantics.keys_at(m.sem)
+        cdef int32_t left = joined(self.of_state(m.state, keys), self.of_frame(m.frame, keys))
+        cdef Owed owed
+        owed_at(self.semantics, m.sem, &owed)
+        return with_owed(left, owed)
+
+    cdef int32_t of_state(self, TermId state, KeysId keys) except FAILED nogil:
+        """Return the bytes of a local state where an object has these keys."""
+        cdef Tested found
+        if not self.terms.terms[state].flags & F_KEYS:
+            return self.costs.least(state)
+        self.relaxed = False
+        self.keyed(state, keys, &found)
+        if found.untested >= NO_END and found.tested >= NO_END:
+            # the name of a key that a shortest end would not have has begun
+            self.relaxed = True
+            self.keyed(state, keys, &found)
+            self.relaxed = False
+            return joined(found.tested, self.of_missing(self.repetitions.of_state(state), keys))
+        return min(found.untested, joined(found.tested, self.more_keys(state, keys)))
+
+    # -- frames ------------------------------------------------------------------------------------
+
+    cdef KeysId keys_after(self, int32_t edge, KeysId keys) except ID_FAILED nogil:
+        """Return the key state after the return along an edge. An undeclared key is taken to be new."""
+        cdef Edge e = self.family.edges[edge]
+        cdef KeysId after
+        if e.action.restores_caller():
+            return self.semantics.keys_at(e.saved)
+        if keys > KEYS_UNKNOWN and e.action.is_capture() and self.semantics.is_key(e.action.action()):
+            after = self.semantics.keys.use(self.semantics.keys.view(keys), 0)
+            return keys if after < 0 else after
+        return keys
+
+    cdef uint64_t frame_key(self, FrameId frame, KeysId keys) noexcept nogil:
+        """Return the key of a frame in the table."""
+        return (<uint64_t>frame << 32) | <uint64_t>keys
+
+    cdef int32_t of_frame(self, FrameId frame, KeysId keys) except FAILED nogil:
+        """Return the fewest bytes from the return to a frame to the end. Cost: a look-up once it is known."""
+        cdef uint64_t key = self.frame_key(frame, keys), above
+        cdef int32_t at = map_get(&self.frame_index, key), e, best, first
+        cdef KeysId after
+        cdef bint ready
+        if at != NO_VALUE:
+            return self.frame_found[at]
+        self.frame_stack.clear()
+        self.frame_stack.push_back((<uint64_t>frame << 32) | <uint64_t>keys)
+        while not self.frame_stack.empty():
+            frame = <FrameId><int32_t>(self.frame_stack.back() >> 32)
+            keys = <KeysId><int32_t><uint32_t>self.frame_stack.back()
+            best = NO_END
+            ready = True
+            first = self.family.frames[frame].first
+            self.terms.meter.spend(4 + 4 * self.family.frames[frame].count)
+            for e in range(first, first + self.family.frames[frame].count):
+                if self.family.edges[e].continuation == BOTTOM_CONTINUATION:
+                    best = 0
+                    continue
+                after = self.keys_after(e, keys)
+                above = self.frame_key(self.family.edges[e].parent, after)
+                at = map_get(&self.frame_index, above)
+                if at == NO_VALUE:
+                    # parents are older than the frames that name them, so there is no circle
+                    self.frame_stack.push_back(above)
+                    ready = False
+                elif ready:
+                    best = min(
+                        best,
+                        joined(self.of_state(self.family.edges[e].continuation, after), self.frame_found[at]),
+                    )
+            if ready:
+                self.frame_stack.pop_back()
+                map_put(&self.frame_index, self.frame_key(frame, keys), <int32_t>self.frame_found.size())
+                self.frame_found.push_back(best)
+        return self.frame_found[map_get(&self.frame_index, key)]
+
+    # -- keys of objects -----------------------------------------------------------------------------
+
+    cdef bint is_wanted(self, KeysId keys, TestId test) noexcept nogil:
+        """Return whether a shortest end of an object takes this test next: the first required key."""
+        cdef int32_t required
+        if self.relaxed or not self.semantics.keys.holds(keys, test):
+            return self.semantics.keys.holds(keys, test)
+        if self.semantics.keys.states[keys].missing == 0 or not is_slot(test):
+            return test != TEST_UNDECLARED or self.semantics.keys.states[keys].missing == 0
+        required = self.semantics.keys.specs[self.semantics.keys.states[keys].spec].required
+        if not has_bit(&self.semantics.keys.words[required], test):
+            return False
+        if self.semantics.keys.specs[self.semantics.keys.states[keys].spec].ordered:
+            return True
+        return test == self.first_missing(keys)
+
+    cdef TestId first_missing(self, KeysId keys) noexcept nogil:
+        """Return the test of the first required slot that is missing, or NO_TEST; keys come in any order."""
+        cdef KeyState* state = &self.semantics.keys.states[keys]
+        cdef uint64_t* required = &self.semantics.keys.words[self.semantics.keys.specs[state.spec].required]
+        cdef uint64_t* taken = &self.semantics.keys.words[state.taken]
+        cdef uint64_t missing
+        cdef int32_t i, bit
+        for i in range(self.semantics.keys.specs[state.spec].words):
+            missing = required[i] & ~taken[i]
+            if missing:
+                bit = 0
+                while not missing & 1:
+                    missing >>= 1
+                    bit += 1
+                return <TestId>(64 * i + bit)
+        return NO_TEST
+
+    cdef KeysId representative(self, KeysId keys) except ID_FAILED nogil:
+        """Return one key state of all those in which terms need the same bytes.
+
+        While required keys are missing, an end takes the first of them next, whatever else was taken. So
+        what counts of the state is that key, and whether the object may go on or end.
+        """
+        cdef KeyState* state
+        cdef uint64_t what
+        cdef TestId first
+        cdef int32_t found
+        if self.relaxed or keys <= KEYS_UNKNOWN:
+            return keys
+        state = &self.semantics.keys.states[keys]
+        if state.missing == 0 or self.semantics.keys.specs[state.spec].ordered:
+            return keys
+        first = self.first_missing(keys)
+        what = (<uint64_t>state.spec << 32) | (<uint64_t>first << 3)
+        what |= <uint64_t>self.semantics.keys.holds(keys, first) << 2
+        what |= <uint64_t>self.semantics.keys.holds(keys, TEST_CONTINUE) << 1
+        what |= <uint64_t>self.semantics.keys.holds(keys, TEST_CLOSE)
+        found = map_get(&self.representatives, what)
+        if found == NO_VALUE:
+            map_put(&self.representatives, what, keys)
+            found = keys
+        return found
+
+    cdef bint needs_keys(self, KeysId keys) noexcept nogil:
+        """Return whether an object needs more keys."""
+        cdef KeyState* state = &self.semantics.keys.states[keys]
+        return state.missing != 0 or state.count < self.semantics.keys.specs[state.spec].min_count
+
+    cdef int32_t more_keys(self, TermId state, KeysId keys) except FAILED nogil:
+        """Return the bytes of the keys that an object still needs after the next one."""
+        cdef TermId more = self.repetitions.of_state(state)
+        cdef int32_t all = self.of_missing(more, keys)
+        return all - missing_of(self, more, keys).first if all < NO_END else 0
+
+    cdef int32_t of_missing(self, TermId more, KeysId keys) except FAILED nogil:
+        """Return the bytes of all keys that an object still needs, with values and what is between them.
+
+        ``more``: the repetition of further keys, or EMPTY. Cost: a look-up, once it is known.
+        """
+        cdef vector[KeysId] chain
+        cdef KeyState* state
+        cdef int32_t bytes = 0, first, left
+        cdef size_t i
+        cdef TestId test
+        cdef Tested found
+        while True:
+            if missing_of(self, more, keys).all != UNKNOWN:
+                bytes = missing_of(self, more, keys).all
+                break
+            if more == EMPTY or not self.needs_keys(keys):
+                missing_of(self, more, keys).all = 0
+                break
+            self.relaxed = False
+            self.keyed(more, keys, &found)
+            first = max(found.tested, 1) if found.tested < NO_END else 1
+            missing_of(self, more, keys).first = first
+            state = &self.semantics.keys.states[keys]
+            if not state.missing:
+                left = self.semantics.keys.specs[state.spec].min_count - state.count
+                bytes = <int32_t>min(<int64_t>first * left, <int64_t>NO_END - 1)
+                missing_of(self, more, keys).all = bytes
+                break
+            chain.push_back(keys)
+            test = TEST_SLOT
+            while not self.is_wanted(keys, test):
+                test = <TestId>(<int32_t>test + 1)
+                self.terms.meter.spend(1)
+                if test >= 64 * self.semantics.keys.specs[state.spec].words:
+                    break
+            if not self.is_wanted(keys, test):
+                break
+            keys = self.semantics.keys.take(keys, slot_of(test))
+        for i in range(chain.size(), 0, -1):
+            bytes = min(bytes + missing_of(self, more, chain[i - 1]).first, <int32_t>NO_END - 1)
+            missing_of(self, more, chain[i - 1]).all = bytes
+        return bytes
+
+    cdef int keyed(self, TermId t, KeysId keys, Tested* out) except FAILED nogil:
+        """Give the bytes of a term that tests keys, by those of its parts."""
+        cdef int32_t at
+        cdef TermId here
+        cdef bint done = False
+        self.term_stack.clear()
+        keys = self.representative(keys)
+        if self.part(t, keys, out):
+            return 0
+        try:
+            while not self.term_stack.empty():
+                here = <TermId><int32_t>self.term_stack.back()
+                self.terms.meter.spend(8)
+                at = map_get(&self.keyed_index, self.term_key(here, keys))
+                if self.keyed_stage[at] != KNOWN:
+                    self.keyed_stage[at] = BEGUN
+                    if not self.ready(here, keys, out):
+                        continue
+                    self.keyed_found[at] = out[0]
+                    self.keyed_stage[at] = KNOWN
+                self.term_stack.pop_back()
+            done = True
+        finally:
+            if not done:
+                # what was begun is not known
+                self.forget()
+        self.part(t, keys, out)
+        return 0
+
+    cdef uint64_t term_key(self, TermId t, KeysId keys) noexcept nogil:
+        """Return the key of a term in the table."""
+        return (<uint64_t>t << 32) | (<uint64_t>self.relaxed << 31) | <uint64_t>keys
+
+    cdef bint part(self, TermId t, KeysId keys, Tested* out) except FAILED nogil:
+        """Give the bytes of a part; if they are not known, queue it and return False.
+
+        A part that is met again inside of itself is taken to have no string: a shortest one does not need it.
+        """
+        cdef uint64_t key = self.term_key(t, keys)
+        cdef int32_t at
+        if not self.terms.terms[t].flags & F_KEYS:
+            out.untested = self.costs.least(t)
+            out.tested = NO_END
+            return True
+        out.untested = out.tested = NO_END
+        self.terms.meter.spend(PART_WORK)
+        at = map_get(&self.keyed_index, key)
+        if at == NO_VALUE:
+            self.terms.meter.hold(PART_BYTES)
+            map_put(&self.keyed_index, key, <int32_t>self.keyed_found.size())
+            self.keyed_found.push_back(out[0])
+            self.keyed_stage.push_back(QUEUED)
+        elif self.keyed_stage[at] != QUEUED:
+            out[0] = self.keyed_found[at]
+            return True
+        self.term_stack.push_back(<uint64_t>t)
+        return False
+
+    cdef bint ready(self, TermId t, KeysId keys, Tested* out) except FAILED nogil:
+        """Compose the bytes of a term of those of its parts; False if some had to be queued."""
+        cdef Term u = self.terms.terms[t]
+        cdef Tested a, b
+        cdef int32_t k, next
+        cdef bint known = True
+        out.untested = out.tested = NO_END
+        if u.kind == K_SEQ:
+            known = self.part(u.seq.first, keys, &a)
+            known = self.part(u.seq.rest, keys, &b) and known
+            if known:
+                next = self.costs.least(u.seq.rest)
+                out.untested = joined(a.untested, b.untested)
+                out.tested = min(joined(a.tested, next), joined(a.untested, b.tested))
+        elif u.kind == K_ALT:
+            for k in range(u.operands.count):
+                if self.part(self.terms.kids[u.operands.first + k], keys, &a):
+                    out.untested = min(out.untested, a.untested)
+                    out.tested = min(out.tested, a.tested)
+                else:
+                    known = False
+        elif u.kind == K_REP:
+            known = self.part(u.rep.item, keys, &a)
+            if known:
+                out.untested = 0 if u.rep.low == 0 else a.untested
+                next = 0 if u.rep.low <= 1 else self.costs.least(u.rep.item)
+                out.tested = joined(a.tested, next)
+        elif u.kind == K_CALL:
+            known = self.of_keyed_call(u, keys, out)
+        return known
+
+    cdef bint of_keyed_call(self, Term u, KeysId keys, Tested* out) except FAILED nogil:
+        """Give the same for a call: a test, or a rule that tests keys of this object."""
+        cdef Call call = self.terms.call_table[u.call.id]
+        if call.kind == CALL_TEST:
+            if call.test == TEST_CONTINUE and self.semantics.keys.holds(keys, TEST_CONTINUE):
+                # the key itself is tested next
+                out.untested = 0
+            elif self.is_wanted(keys, call.test):
+                out.tested = 0
+            return True
+        if is_part(call):
+            return self.part(self.terms.rule_body[call.rule], keys, out)
+        out.untested = self.costs.least(self.terms.rule_body[call.rule]) if call.kind == CALL_RULE else 1
+        return True
+
+
+# ------------------------------------------------------------------------------------------------
+# The shortest ends of configurations, as tokens.
+#
+# The shortest text is cut into the fewest tokens: a dynamic program over the token trie. A search in breadth
+# over tokens, bounded in work, then looks for a longer text of fewer tokens. The result is a witness: each
+# configuration on its way is noted with the next token and the number of tokens that are left, which only
+# falls. So a text that follows its witness ends in time, whatever it was before.
+# ------------------------------------------------------------------------------------------------
 
 
 # ------------------------------------------------------------------------------------------------
@@ -859,3 +1800,849 @@ cdef class Completions:
             self.cut.push_back(known.token)
             known = self.known(known.next)
         return self.keep_witness(config)
+
+
+# ------------------------------------------------------------------------------------------------
+# Masks under a budget: a token stays allowed if the text can end within the tokens that are left after it.
+#
+# All tokens that lead to one configuration have one answer, so a configuration asks once for each successor.
+# What was found is kept: the successors, and the rows that were cut. Away from the end only the places are
+# listed to which tokens lead; tokens are looked at where some of them are cut.
+# ------------------------------------------------------------------------------------------------
+
+
+# ------------------------------------------------------------------------------------------------
+# Where tokens lead, with configurations that differ only in captured texts as one shape.
+#
+# Inside of a capture each byte leads to another configuration, since what was captured is a part of it. What
+# is left to write hardly depends on it. A shape has the local states, the frames and the semantic state
+# without the captured texts and the undeclared keys of the object, and stands for all configurations that have
+# these. The first one that was met says where bytes lead and what is needed: bytes that its states do not tell
+# apart lead to one shape. That is no proof for the others, whose text may be one that is forbidden.
+#
+# A *place* is a configuration, or in captures a shape.
+# ------------------------------------------------------------------------------------------------
+
+
+cdef enum:
+    NOT_STEPPED = -2
+    ADVANCE_WORK = 256      # units of a place that is asked where most characters lead
+    MOST_MARK_STEPS = 4_000  # between shapes, while tokens are marked; most were taken before
+    MOST_INSIDE = 24        # places inside of the characters that begin with one byte
+    MOST_SHAPES = 1 << 16   # that are kept, as well as the others below
+    MOST_ADVANCES = 1 << 16
+    MOST_INNER_PLACES = 1 << 20
+
+
+cdef inline uint64_t fork_key(ConfigId config, bint by_shape) noexcept nogil:
+    return (<uint64_t>config << 1) | <uint64_t>by_shape
+
+
+cdef inline uint64_t place_key(const PlaceVisit& at) noexcept nogil:
+    return fork_key(at.config, at.shape != NO_SHAPE)
+
+
+cdef inline bint is_same(const PlaceVisit& a, const PlaceVisit& b) noexcept nogil:
+    return a.config == b.config and a.shape == b.shape
+
+
+cdef inline bint is_within(const uint64_t* some, const uint64_t* all) noexcept nogil:
+    return not (some[0] & ~all[0] or some[1] & ~all[1])
+
+
+@cython.final
+cdef class CaptureShapes:
+    """The shapes of one family. Hold the lock of the store to use it."""
+
+    def __cinit__(self, ConfigSpace family not None, Semantics semantics not None):
+        self.family = family
+        self.semantics = semantics
+        map_init(&self.index)
+
+    def __dealloc__(self):
+        map_free(&self.index)
+
+    cdef size_t nbytes(self) noexcept nogil:
+        """Return about how many bytes are held."""
+        return 4 * self.steps.capacity() + sizeof(Shape) * self.shapes.capacity() + 12 * (self.index.mask + 1)
+
+    cdef int forget(self) except FAILED nogil:
+        """Forget all shapes."""
+        map_reset(&self.index)
+        self.shapes.clear()
+        self.steps.clear()
+        return 0
+
+    cdef uint64_t hash_of(self, ConfigId config) except? 0 nogil:
+        """Return a hash of all that a shape has."""
+        cdef int32_t i, first = self.family.configs[config].first, count = self.family.configs[config].count
+        cdef uint64_t h = mix(73, <uint32_t>self.family.configs[config].accepting)
+        cdef Member m
+        cdef SemId sem
+        cdef KeysId keys
+        self.family.terms.meter.spend(2 * count)
+        for i in range(first, first + count):
+            m = self.family.members[i]
+            h = mix(mix(h, <uint32_t>m.state), <uint32_t>m.frame)
+            sem = m.sem
+            while self.semantics.in_capture(sem):
+                sem = self.semantics.sems[sem].parent
+                h = mix(h, 1)
+            keys = self.semantics.sems[sem].keys
+            if keys > KEYS_UNKNOWN:
+                keys = self.semantics.keys.view(keys)
+            h = mix(mix(h, <uint32_t>self.semantics.sems[sem].value), <uint32_t>keys)
+        return h
+
+    cdef int32_t shape_of(self, ConfigId config) except ID_FAILED nogil:
+        """Return the shape of a configuration, a new one if it has none."""
+        cdef uint64_t h = self.hash_of(config)
+        cdef int32_t i, first, found = map_get(&self.index, h)
+        cdef Shape shape
+        if found == NO_VALUE:
+            found = <int32_t>self.shapes.size()
+            shape.config = config
+            shape.map = MAP_ONE
+            first = self.family.configs[config].first
+            for i in range(first, first + self.family.configs[config].count):
+                shape.map = self.family.terms.classes.map_meet(
+                    shape.map, self.family.terms.classes_of(self.family.members[i].state)
+                )
+            shape.first = <int32_t>self.steps.size()
+            i = self.family.terms.classes.maps[shape.map].count
+            self.steps.resize(self.steps.size() + i, NOT_STEPPED)
+            self.shapes.push_back(shape)
+            map_put(&self.index, h, found)
+        return found
+
+    cdef int32_t after(self, int32_t shape, uint8_t byte, int32_t* steps) except ID_FAILED nogil:
+        """Return the shape after a byte, or NO_SHAPE. ``steps`` counts down those not taken before."""
+        cdef size_t at = self.shapes[shape].first
+        cdef ConfigId next
+        at += self.family.terms.classes.maps[self.shapes[shape].map].of[byte]
+        if self.steps[at] == NOT_STEPPED:
+            steps[0] -= 1
+            next = self.family.step(self.shapes[shape].config, byte)
+            shape = NO_SHAPE if next <= DEAD else self.shape_of(next)
+            self.steps[at] = shape
+        return self.steps[at]
+
+
+@cython.final
+cdef class TokenPlaces:
+    """The places of one family. Hold the lock of the store to use it."""
+
+    def __cinit__(self, ConfigSpace family not None, Semantics semantics not None, Trie trie not None):
+        self.family = family
+        self.trie = trie
+        self.shapes = CaptureShapes(family, semantics)
+        map_init(&self.advance_index)
+        map_init(&self.met)
+        map_init(&self.kept)
+
+    def __dealloc__(self):
+        map_free(&self.advance_index)
+        map_free(&self.met)
+        map_free(&self.kept)
+
+    cdef size_t nbytes(self) noexcept nogil:
+        """Return about how many bytes are held."""
+        cdef size_t slots = self.advance_index.mask + self.met.mask + self.kept.mask + 3
+        cdef size_t held = self.shapes.nbytes() + 12 * slots
+        return held + sizeof(Advance) * self.advances.capacity() + sizeof(InnerPlace) * self.inside.capacity()
+
+    cdef bint is_full(self) noexcept nogil:
+        """Return whether so much is kept that all should be forgotten."""
+        return (
+            self.shapes.shapes.size() > MOST_SHAPES
+            or self.advances.size() > MOST_ADVANCES
+            or self.inside.size() > MOST_INNER_PLACES
+        )
+
+    cdef int forget(self) except FAILED nogil:
+        """Forget all shapes, and where characters lead."""
+        self.shapes.forget()
+        map_reset(&self.advance_index)
+        self.advances.clear()
+        self.inside.clear()
+        return 0
+
+    cdef int place_of(self, ConfigId config, PlaceVisit* out) except FAILED nogil:
+        """Give a configuration as a place: in captures, that of its shape."""
+        out.config = config
+        out.shape = NO_SHAPE
+        if config > DEAD and self.family.configs[config].capturing:
+            out.shape = self.shapes.shape_of(config)
+            out.config = self.shapes.shapes[out.shape].config
+        return 0
+
+    cdef int follow(self, PlaceVisit at, uint8_t byte, int32_t* steps, PlaceVisit* out) except FAILED nogil:
+        """Give the place after a byte; its configuration is DEAD if there is none."""
+        if at.shape == NO_SHAPE:
+            return self.place_of(self.family.step(at.config, byte), out)
+        out.shape = self.shapes.after(at.shape, byte, steps)
+        out.config = <int32_t>DEAD if out.shape == NO_SHAPE else self.shapes.shapes[out.shape].config
+        return 0
+
+    # -- subtrees in which the number of characters decides -------------------------------------------
+
+    cdef int32_t advance_at(self, PlaceVisit at, int32_t* steps) except FAILED nogil:
+        """Return the index of where most characters lead from a place; found at the first time."""
+        cdef uint64_t key = place_key(at)
+        cdef int32_t found = map_get(&self.advance_index, key), byte, most = 0
+        cdef PlaceVisit[0x80] after
+        cdef int32_t[0x80] count
+        cdef int32_t first
+        cdef Advance advance
+        if found != NO_VALUE:
+            return found
+        self.family.terms.meter.spend(ADVANCE_WORK)
+        for byte in range(0x80):
+            self.follow(at, <uint8_t>byte, steps, &after[byte])
+            count[byte] = 0
+            if after[byte].config <= DEAD:
+                continue
+            first = most if is_same(after[byte], after[most]) else 0
+            while not is_same(after[byte], after[first]):
+                first += 1
+            count[first] += 1
+            if count[first] > count[most]:
+                most = first
+        memset(&advance, 0, sizeof(Advance))
+        advance.next = after[most]
+        advance.inner_left = advance.inside = -1
+        for byte in range(0x80):
+            if after[byte].config <= DEAD:
+                advance.dead[byte >> 6] |= <uint64_t>1 << (byte & 63)
+            elif is_same(after[byte], advance.next):
+                advance.ascii[byte >> 6] |= <uint64_t>1 << (byte & 63)
+        found = <int32_t>self.advances.size()
+        self.advances.push_back(advance)
+        map_put(&self.advance_index, key, found)
+        return found
+
+    cdef bint leads_there(
+        self, PlaceVisit at, int32_t left, PlaceVisit there, int32_t* steps
+    ) except FAILED nogil:
+        """Return whether each character leads there or nowhere, of whose bytes ``left`` come after a place.
+
+        Lists it and the other places inside of such characters in ``partial``.
+        """
+        cdef size_t next = 0, last, i
+        cdef int32_t byte
+        cdef PlaceVisit inner
+        self.partial.clear()
+        self.partial.push_back(at)
+        while left:
+            left -= 1
+            last = self.partial.size()
+            while next < last:
+                self.family.terms.meter.spend(64)
+                for byte in range(0x80, 0xC0):
+                    self.follow(self.partial[next], <uint8_t>byte, steps, &inner)
+                    if inner.config <= DEAD or is_same(inner, there):
+                        continue
+                    if not left or self.partial.size() >= MOST_INSIDE:
+                        return False
+                    i = last
+                    while i < self.partial.size() and not is_same(self.partial[i], inner):
+                        i += 1
+                    if i == self.partial.size():
+                        self.partial.push_back(inner)
+                next += 1
+        return True
+
+    cdef int ask_lead(self, int32_t index, PlaceVisit at, uint8_t lead, int32_t* steps) except FAILED nogil:
+        """Find whether characters that begin so lead where most do; keeps the places inside of them."""
+        cdef Advance advance = self.advances[index]
+        cdef uint64_t bit = <uint64_t>1 << (lead - 0xC0)
+        cdef int32_t left = 3 if lead >= 0xF0 else (2 if lead >= 0xE0 else 1)
+        cdef size_t i
+        cdef PlaceVisit inner
+        cdef InnerPlace inside
+        self.follow(at, lead, steps, &inner)
+        if inner.config <= DEAD:
+            advance.leads |= bit
+            advance.dead_leads |= bit
+        elif advance.inner_left == left and is_same(inner, advance.inner):
+            if advance.inner_leads:  # as the one before it
+                advance.leads |= bit
+        else:
+            advance.inner = inner
+            advance.inner_left = left
+            advance.inner_leads = self.leads_there(inner, left, advance.next, steps)
+            if advance.inner_leads:
+                advance.leads |= bit
+                advance.walk = 0
+                for i in range(self.partial.size()):
+                    inside.at = self.partial[i]
+                    inside.after = advance.inside
+                    advance.inside = <int32_t>self.inside.size()
+                    self.inside.push_back(inside)
+        advance.asked |= bit
+        self.advances[index] = advance
+        return 0
+
+    cdef bint chain_under(self, PlaceVisit at, int32_t* steps) except FAILED nogil:
+        """Return whether the number of characters under the node of a place decides where they lead.
+
+        If so, ``chain`` has the places. Cost: a step for each, and some more where a place is new.
+        """
+        cdef SubtreeSummary under
+        cdef Advance* advance
+        cdef uint64_t ask
+        cdef int32_t index, lead
+        cdef bint ends, goes_on
+        if self.trie.summary_of[at.node] == NO_SUMMARY:
+            return False
+        under = self.trie.summaries[self.trie.summary_of[at.node]]
+        self.chain.clear()
+        self.chain.push_back(at)
+        while self.chain.size() <= under.height:
+            self.family.terms.meter.spend(4)
+            index = self.advance_at(self.chain.back(), steps)
+            advance = &self.advances[index]
+            ends = is_within(under.ascii, advance.dead)
+            goes_on = is_within(under.ascii, advance.ascii)
+            if not (ends or goes_on):
+                return False
+            ask = under.leads & ~advance.asked
+            lead = 0xC0
+            while ask:
+                if ask & 1:
+                    self.ask_lead(index, self.chain.back(), <uint8_t>lead, steps)
+                ask >>= 1
+                lead += 1
+            if ends and not under.leads & ~advance.dead_leads:
+                self.chain.push_back(advance.next)
+                self.chain.back().config = <int32_t>DEAD
+                break
+            if not goes_on or under.leads & ~advance.leads:
+                return False
+            if is_same(advance.next, self.chain.back()):
+                break
+            if at.shape == NO_SHAPE and advance.next.shape != NO_SHAPE:
+                return False  # entries to captures are listed
+            self.chain.push_back(advance.next)
+        return True
+
+    cdef int add_place(self, PlaceVisit at, vector[Successor]& out) except FAILED nogil:
+        """List a place, if it is not listed yet."""
+        cdef Successor found
+        if place_key(at) == self.last_key or map_get(&self.met, place_key(at)) != NO_VALUE:
+            return 0
+        self.last_key = place_key(at)
+        map_put(&self.met, self.last_key, 1)
+        found.token = NO_TOKEN
+        found.next = at.config
+        found.by_shape = at.shape != NO_SHAPE
+        out.push_back(found)
+        return 0
+
+    cdef int add_chain(self, NodeId under, vector[Successor]& out) except FAILED nogil:
+        """List the places of ``chain``, and those inside of longer characters."""
+        cdef bint longer = self.trie.summaries[self.trie.summary_of[under]].leads != 0
+        cdef size_t i
+        cdef int32_t index, inner
+        for i in range(self.chain.size()):
+            if self.chain[i].config <= DEAD:
+                continue
+            self.add_place(self.chain[i], out)
+            index = map_get(&self.advance_index, place_key(self.chain[i])) if longer else NO_VALUE
+            if index != NO_VALUE and self.advances[index].walk != self.walk:
+                self.advances[index].walk = self.walk
+                inner = self.advances[index].inside
+                while inner >= 0:
+                    self.add_place(self.inside[inner].at, out)
+                    inner = self.inside[inner].after
+        return 0
+
+    cdef int list_entry(self, NodeId node, ConfigId config) except FAILED nogil:
+        """Note where tokens enter a capture, with the configuration itself."""
+        cdef Visit entry
+        entry.node = node
+        entry.config = config
+        self.entries.push_back(entry)
+        return 0
+
+    cdef int begin_walk(self, ConfigId config) except FAILED nogil:
+        """Begin with the place of a configuration, at the root of the trie."""
+        cdef PlaceVisit at
+        self.entries.clear()
+        self.visits.clear()
+        at.node = 0
+        self.place_of(config, &at)
+        if at.shape != NO_SHAPE:
+            self.list_entry(0, config)
+        self.visits.push_back(at)
+        return 0
+
+    cdef bint list_places(self, ConfigId config, vector[Successor]& out, int32_t* steps) except FAILED nogil:
+        """List the places to which tokens lead, and perhaps some more that are on their way.
+
+        ``steps``: those between shapes that may be taken. Returns False if they ran out: then places of
+        tokens that go through a capture are missing. Cost: a step for each node of the trie that is alive,
+        but for subtrees in which the number of characters decides.
+        """
+        cdef PlaceVisit at, below
+        cdef size_t next = 0
+        cdef int32_t kid
+        cdef bint complete = True
+        out.clear()
+        map_reset(&self.met)
+        self.last_key = ~<uint64_t>0
+        self.walk += 1
+        self.begin_walk(config)
+        while next < self.visits.size():
+            at = self.visits[next]
+            next += 1
+            self.family.terms.meter.spend(2 + self.trie.kid_first[at.node + 1] - self.trie.kid_first[at.node])
+            if steps[0] <= 0 and at.shape != NO_SHAPE:
+                complete = False
+                continue
+            for kid in range(self.trie.kid_first[at.node], self.trie.kid_first[at.node + 1]):
+                self.follow(at, self.trie.kid_byte[kid], steps, &below)
+                if below.config <= DEAD:
+                    continue
+                below.node = self.trie.kid_node[kid]
+                if self.trie.token_first[below.node] < self.trie.token_first[below.node + 1]:
+                    self.add_place(below, out)
+                if self.trie.kid_first[below.node] == self.trie.kid_first[below.node + 1]:
+                    continue
+                if self.chain_under(below, steps):
+                    self.add_chain(below.node, out)
+                else:
+                    self.visits.push_back(below)
+        return complete
+
+    # -- which tokens are kept -------------------------------------------------------------------------
+
+    cdef int rate(self, ConfigId config, bint by_shape, bint keep) except FAILED nogil:
+        """Say whether tokens that lead to a place are kept."""
+        map_put(&self.kept, fork_key(config, by_shape), 1 if keep else 0)
+        return 0
+
+    cdef bint keeps(self, ConfigId config, bint by_shape, bint others) noexcept nogil:
+        """Return whether tokens that lead to a place are kept; ``others``: by a shape that was not rated."""
+        cdef int32_t found = map_get(&self.kept, fork_key(config, by_shape))
+        return found == 1 or (found == NO_VALUE and by_shape and others)
+
+    cdef bint keeps_token(self, PlaceVisit at, bint others) except FAILED nogil:
+        """Return whether a token that ends at a place is kept."""
+        return self.keeps(self.family.end_token(at.config), at.shape != NO_SHAPE, others)
+
+    cdef int mark_range(self, NodeId first, NodeId end, uint32_t* words, bint keep) except FAILED nogil:
+        """Add the tokens of some nodes to a mask, or take them out."""
+        cdef int32_t t, last = self.trie.token_first[end]
+        cdef uint32_t bit
+        self.family.terms.meter.spend((last - self.trie.token_first[first]) // 8)
+        for t in range(self.trie.token_first[first], last):
+            bit = <uint32_t>1 << (self.trie.tokens[t] & 31)
+            words[self.trie.tokens[t] >> 5] = (words[self.trie.tokens[t] >> 5] & ~bit) | (bit if keep else 0)
+        return 0
+
+    cdef int mark_incomplete(self, NodeId under, bint others, uint32_t* words) except FAILED nogil:
+        """Mark the tokens under the node of ``chain`` that end inside of a character."""
+        cdef int32_t before = self.trie.summaries[self.trie.summary_of[under]].characters
+        cdef vector[NodeId].iterator next
+        cdef NodeId node
+        cdef PlaceVisit place
+        cdef int32_t depth, steps = MOST_MARK_STEPS
+        cdef bint keep
+        next = lower_bound(self.trie.incomplete.begin(), self.trie.incomplete.end(), under)
+        while next != self.trie.incomplete.end() and dereference(next) < self.trie.end[under]:
+            node = dereference(next)
+            preincrement(next)
+            self.path.clear()
+            self.path.push_back(node)
+            self.family.terms.meter.spend(4)
+            while self.trie.byte[self.path.back()] < 0xC0:
+                self.path.push_back(self.trie.parent[self.path.back()])
+            depth = self.trie.characters[self.trie.token_first[node]] - before - 1
+            place = self.chain[min(<size_t>depth, self.chain.size() - 1)]
+            for depth in range(<int32_t>self.path.size() - 1, -1, -1):
+                if place.config > DEAD:
+                    self.follow(place, self.trie.byte[self.path[depth]], &steps, &place)
+            keep = place.config > DEAD and self.keeps_token(place, others)
+            self.mark_range(node, node + 1, words, keep)
+        return 0
+
+    cdef int mark_chain(self, NodeId under, bint others, uint32_t* words) except FAILED nogil:
+        """Mark the tokens under the node of ``chain``; how many characters they have says where they lead."""
+        cdef int32_t before = self.trie.summaries[self.trie.summary_of[under]].characters
+        cdef int32_t t, last = self.trie.token_first[self.trie.end[under]]
+        cdef size_t i, kept = 0
+        # a place of the chain has no node of its own: the field holds whether its tokens are kept
+        for i in range(self.chain.size()):
+            self.chain[i].node = self.chain[i].config > DEAD and self.keeps_token(self.chain[i], others)
+            kept += self.chain[i].node
+        if kept == self.chain.size():
+            self.mark_range(under + 1, self.trie.end[under], words, True)
+        elif kept:
+            self.family.terms.meter.spend((last - self.trie.token_first[under + 1]) // 8)
+            for t in range(self.trie.token_first[under + 1], last):
+                i = <size_t>(self.trie.characters[t] - before)  # mutant: counted-characters
+                i = min(i, self.chain.size() - 1)
+                if self.chain[i].node:
+                    words[self.trie.tokens[t] >> 5] |= <uint32_t>1 << (self.trie.tokens[t] & 31)
+        if self.trie.summaries[self.trie.summary_of[under]].leads:
+            self.mark_incomplete(under, others, words)
+        return 0
+
+    cdef int mark_tokens(self, ConfigId config, bint others, uint32_t* words) except FAILED nogil:
+        """Add to ``words`` the tokens that are kept, and list where tokens enter a capture.
+
+        ``others``: those by a shape that was not rated are kept. Cost: a step for each node of the trie that
+        is alive, but for subtrees in which the number of characters decides, and for each token that is kept.
+        """
+        cdef PlaceVisit at, below
+        cdef size_t next = 0
+        cdef int32_t kid, steps = MOST_MARK_STEPS
+        cdef bint keep
+        self.begin_walk(config)
+        while next < self.visits.size():
+            at = self.visits[next]
+            next += 1
+            self.family.terms.meter.spend(2 + self.trie.kid_first[at.node + 1] - self.trie.kid_first[at.node])
+            if steps <= 0 and at.shape != NO_SHAPE:
+                continue
+            for kid in range(self.trie.kid_first[at.node], self.trie.kid_first[at.node + 1]):
+                self.follow(at, self.trie.kid_byte[kid], &steps, &below)
+                if below.config <= DEAD:
+                    continue
+                below.node = self.trie.kid_node[kid]
+                if at.shape == NO_SHAPE and below.shape != NO_SHAPE:
+                    self.list_entry(below.node, self.family.step(at.config, self.trie.kid_byte[kid]))
+                keep = self.keeps_token(below, others)
+                self.mark_range(below.node, below.node + 1, words, keep)
+                if self.trie.kid_first[below.node] == self.trie.kid_first[below.node + 1]:
+                    continue
+                if self.chain_under(below, &steps):
+                    self.mark_chain(below.node, others, words)
+                else:
+                    self.visits.push_back(below)
+        return 0
+
+
+cdef enum:
+    MORE_VISITS = 20_000        # nodes visited to list successors in captures, beside those of the trie
+    MOST_SUCCESSORS_IN_CAPTURES = 100      # of these in captures, where each is a new configuration
+    CAPTURE_ROOM = 48           # tokens beside twice the need: away from the end, in a capture
+    MOST_STEPS = 500            # of all searches of one mask
+    FIRST_STEPS = 3_000         # of those of the first mask at a place
+    FIRST_SHAPE_STEPS = 10_000  # of those for shapes
+    SEARCH_STEPS = 1_000        # of one search
+    MOST_SHAPE_STEPS = 4_000    # between shapes, while successors are listed
+    MOST_ROW_BYTES = 1 << 25    # of rows that are kept
+    MOST_GROUPS = 1 << 18       # of successors that are kept
+    MOST_TOKENS = 1 << 22       # ... of their tokens
+
+
+# in keys of `fork_of`
+cdef uint64_t OF_SHAPE = <uint64_t>1 << 40
+cdef uint64_t NEAR = <uint64_t>1 << 41
+
+
+@cython.final
+cdef class BudgetMasks:
+    """The cut masks of one family. Hold the lock of the store to use it."""
+
+    def __cinit__(self, Completions completions not None, int32_t width):
+        self.completions = completions
+        self.width = width
+        self.places = TokenPlaces(completions.family, completions.estimates.semantics, completions.trie)
+        map_init(&self.fork_of)
+        map_init(&self.row_of)
+        map_init(&self.group_of)
+
+    def __dealloc__(self):
+        map_free(&self.fork_of)
+        map_free(&self.row_of)
+        map_free(&self.group_of)
+
+    cdef size_t nbytes(self) noexcept nogil:
+        """Return about how many bytes are held."""
+        cdef size_t held = 4 * (self.rows.size() + self.tokens.size()) + self.places.nbytes()
+        held += sizeof(Successors) * self.groups.size() + sizeof(Fork) * self.forks.capacity()
+        return held + 12 * (self.fork_of.mask + self.row_of.mask + self.group_of.mask + 3)
+
+    cdef int forget(self) except FAILED nogil:
+        """Forget the successors of all configurations."""
+        map_reset(&self.fork_of)
+        self.places.forget()
+        self.forks.clear()
+        self.groups.clear()
+        self.tokens.clear()
+        return 0
+
+    cdef uint64_t key_of(self, ConfigId config) except? 0 nogil:
+        """Return the key of a configuration in ``fork_of``: those of one shape have one."""
+        if self.completions.family.configs[config].capturing:
+            return OF_SHAPE | <uint64_t>self.places.shapes.shape_of(config)
+        return <uint64_t>config
+
+    cdef int32_t places_at(self, ConfigId config) except FAILED nogil:
+        """Return the index of the places after the tokens that may come next; listed at the first time.
+
+        Cost of the first time: a step for each node of the trie that is alive, but for subtrees in which all
+        characters lead back.
+        """
+        cdef int32_t at, steps = MOST_SHAPE_STEPS
+        cdef bint complete
+        cdef size_t c
+        cdef Successor found
+        if (
+            self.groups.size() > MOST_GROUPS
+            or self.tokens.size() > MOST_TOKENS
+            or self.places.is_full()
+        ):
+            self.forget()
+        at = map_get(&self.fork_of, self.key_of(config))
+        if at != NO_VALUE:
+            return at
+        complete = self.places.list_places(config, self.completions.successors, &steps)
+        found.token = NO_TOKEN
+        found.by_shape = self.completions.family.configs[config].capturing
+        for c in range(self.completions.classes.size()):
+            found.next = self.after_special(config, c)
+            if found.next > DEAD:
+                self.completions.successors.push_back(found)
+        self.completions.end_tokens()
+        return self.keep_fork(self.key_of(config), complete)
+
+    cdef ConfigId after_special(self, ConfigId config, size_t c) except ID_FAILED nogil:
+        """Return the configuration after the special tokens of a class, before the token ends."""
+        return self.completions.family.step(config, token_symbol(self.completions.classes[c].number))
+
+    cdef int32_t near_fork_at(self, ConfigId config) except FAILED nogil:
+        """Return the index of some tens of the shortest tokens that enter a capture, each with its place.
+
+        Call it after ``TokenPlaces.mark_tokens``, which finds where they enter.
+        """
+        cdef int32_t at = map_get(&self.fork_of, NEAR | <uint64_t>config)
+        cdef int64_t effort = self.completions.trie.nodes + MORE_VISITS
+        cdef size_t e
+        cdef Visit entry
+        if at != NO_VALUE:
+            return at
+        self.completions.visits.clear()
+        self.completions.successors.clear()
+        for e in range(self.places.entries.size()):
+            entry = self.places.entries[e]
+            self.completions.visits.push_back(entry)
+            if entry.node:
+                self.completions.add_tokens(entry.node, entry.config)
+        self.completions.collect_visits(&effort, 1 + effort // MOST_SUCCESSORS_IN_CAPTURES)
+        self.completions.end_tokens()
+        return self.keep_fork(NEAR | <uint64_t>config, False)
+
+    cdef int32_t keep_fork(self, uint64_t key, bint complete) except FAILED nogil:
+        """Keep the successors that were listed, those that lead to one configuration together."""
+        cdef int32_t at, g = 0
+        cdef size_t i
+        cdef Fork fork
+        cdef Successors group
+        cdef Successor found
+        fork.complete = complete
+        fork.most = fork.most_by_shape = 0
+        fork.measured = fork.searched = False
+        fork.first = <int32_t>self.groups.size()
+        self.completions.terms.meter.spend(1 + self.completions.successors.size() // 4)
+        map_reset(&self.group_of)
+        self.chosen.clear()
+        group.next = DEAD
+        group.by_shape = False
+        for i in range(self.completions.successors.size()):
+            found = self.completions.successors[i]
+            if found.next != group.next or found.by_shape != group.by_shape:
+                group.next = found.next
+                group.by_shape = found.by_shape
+                g = map_get(&self.group_of, (<uint64_t>group.next << 1) | group.by_shape)
+                if g == NO_VALUE:
+                    g = <int32_t>self.groups.size()
+                    map_put(&self.group_of, (<uint64_t>group.next << 1) | group.by_shape, g)
+                    group.first = group.count = 0
+                    self.groups.push_back(group)
+            self.groups[g].count += 1
+            self.chosen.push_back(g)
+        fork.count = <int32_t>self.groups.size() - fork.first
+        at = <int32_t>self.tokens.size()
+        for g in range(fork.first, fork.first + fork.count):
+            self.groups[g].first = at
+            at += self.groups[g].count
+            self.groups[g].count = 0
+        refill(self.placed, self.completions.successors.size(), NO_TOKEN)
+        for i in range(self.completions.successors.size()):
+            g = self.chosen[i]
+            at = self.groups[g].first + self.groups[g].count - <int32_t>self.tokens.size()
+            self.placed[at] = self.completions.successors[i].token
+            self.groups[g].count += 1
+        self.tokens.append(self.placed.begin(), self.placed.end())
+        at = <int32_t>self.forks.size()
+        map_put(&self.fork_of, key, at)
+        self.forks.push_back(fork)
+        return at
+
+    # -- rows --------------------------------------------------------------------------------------
+
+    cdef int32_t asked_of(self, int32_t needed, ConfigId config) noexcept nogil:
+        """Return how many tokens must be left after a token whose shape needs so many.
+
+        Where resolvers read captured texts, what ``config`` needs counts as well: a tag that is long is long
+        when it is closed.
+        """
+        if self.completions.resolves:
+            needed = max(needed, self.completions.known(config).fewest)
+        return min(CAPTURE_ROOM + 2 * <int64_t>needed, NOT_FOUND)
+
+    cdef bint leaves_enough(self, Fork fork, ConfigId config, int32_t room) noexcept nogil:
+        """Return whether all tokens that go through a capture leave enough.
+
+        Those that are missing in the list are taken to need no more than twice what is asked of the others.
+        """
+        cdef int64_t asked
+        if fork.complete and fork.most_by_shape < 0:
+            return True
+        asked = self.asked_of(max(fork.most_by_shape, 0), config)
+        return (asked if fork.complete else 2 * asked) <= room
+
+    cdef bint spares_all(self, ConfigId config, int32_t room) except FAILED nogil:
+        """Return whether every token leaves enough, if ``room`` tokens may follow it. Cost: a look-up."""
+        cdef int32_t at = map_get(&self.fork_of, self.key_of(config))
+        if at == NO_VALUE or not self.forks[at].measured or self.forks[at].most > room:
+            return False
+        return self.leaves_enough(self.forks[at], config, room)
+
+    cdef bint restore(self, ConfigId config, int32_t room, uint32_t* words) noexcept nogil:
+        """Write a row that was kept. Return False if there is none."""
+        cdef int32_t at = map_get(&self.row_of, (<uint64_t>config << 32) | <uint64_t>room)
+        if at == NO_VALUE:
+            return False
+        memcpy(words, &self.rows[<size_t>at * self.width], 4 * <size_t>self.width)
+        return True
+
+    cdef int keep_row(self, ConfigId config, int32_t room, const uint32_t* words) except FAILED nogil:
+        """Keep a row that was cut."""
+        if 4 * self.rows.size() > MOST_ROW_BYTES:
+            map_reset(&self.row_of)
+            self.rows.clear()
+        map_put(
+            &self.row_of, (<uint64_t>config << 32) | <uint64_t>room, <int32_t>(self.rows.size() // self.width)
+        )
+        self.rows.append(words, words + self.width)
+        return 0
+
+    cdef int cut(self, ConfigId config, int32_t room, uint32_t* words) except FAILED nogil:
+        """Clear tokens after which the text cannot end within ``room`` tokens, the stop token not counted.
+
+        ``words``: the mask without a budget. An end of ``config`` must be known. Cost: an end for each
+        successor that has none yet, once; where tokens are cut, a step for each node of the trie that is
+        alive, but for subtrees in which all characters lead back.
+        """
+        cdef int32_t at = self.places_at(config)
+        cdef bint enough = self.measure(config, at, room)
+        cdef size_t w
+        if enough and self.forks[at].most <= room:
+            return 0
+        refill(self.scratch, self.width, 0)
+        self.completions.terms.meter.spend(self.width // 8)
+        self.rate_places(config, self.forks[at], room)
+        self.places.mark_tokens(config, enough, &self.scratch[0])
+        self.mark_special(config)
+        if not enough:
+            self.mark_near(config, room)
+        for w in range(<size_t>self.width):
+            words[w] &= self.scratch[w]
+        return 0
+
+    cdef int rate_places(self, ConfigId config, Fork fork, int32_t room) except FAILED nogil:
+        """Say of each place of a fork whether it leaves enough."""
+        cdef int32_t g, needed
+        cdef bint keep
+        map_reset(&self.places.kept)
+        for g in range(fork.first, fork.first + fork.count):
+            needed = self.completions.known(self.groups[g].next).fewest
+            if self.groups[g].by_shape:
+                if needed >= NOT_FOUND:
+                    needed = self.completions.estimates.of_config(self.groups[g].next)
+                needed = self.asked_of(needed, config)
+            keep = needed <= room  # mutant: enough-room
+            self.places.rate(self.groups[g].next, self.groups[g].by_shape, keep)
+        return 0
+
+    cdef int mark_special(self, ConfigId config) except FAILED nogil:
+        """Mark the special tokens that are kept."""
+        cdef size_t c, i
+        cdef ConfigId next
+        cdef TokenId token
+        for c in range(self.completions.classes.size()):
+            next = self.after_special(config, c)
+            if next <= DEAD:
+                continue
+            next = self.completions.family.end_token(next)
+            if self.places.keeps(next, self.completions.family.configs[config].capturing, False):
+                self.completions.terms.meter.spend(1 + self.completions.classes[c].tokens.size() // 4)
+                for i in range(self.completions.classes[c].tokens.size()):
+                    token = self.completions.classes[c].tokens[i]
+                    self.scratch[token >> 5] |= <uint32_t>1 << (token & 31)
+        return 0
+
+    cdef int mark_near(self, ConfigId config, int32_t room) except FAILED nogil:
+        """Mark some of the tokens that go through a capture, asked one by one, and that of the witness."""
+        cdef int32_t g, t, needed, steps = MOST_STEPS
+        cdef TokenId token
+        cdef Fork fork
+        cdef Completion witness = self.completions.known(config)
+        if witness.fewest > room + 1:  # a successor needs at least one token less
+            return 0
+        fork = self.forks[self.near_fork_at(config)]
+        for g in range(fork.first, fork.first + fork.count):
+            needed = self.completions.known(self.groups[g].next).fewest
+            if needed > room:
+                needed = self.completions.few(self.groups[g].next, &steps, BY_HASTE)
+            if needed <= room:
+                self.completions.terms.meter.spend(1 + self.groups[g].count // 4)
+                for t in range(self.groups[g].first, self.groups[g].first + self.groups[g].count):
+                    token = self.tokens[t]
+                    self.scratch[token >> 5] |= <uint32_t>1 << (token & 31)
+        if witness.token != NO_TOKEN:
+            self.scratch[witness.token >> 5] |= <uint32_t>1 << (witness.token & 31)
+        return 0
+
+    cdef int32_t search(self, ConfigId config, int32_t room, int32_t* steps) except FAILED nogil:
+        """Return how many tokens a successor needs, by a short text, or else by the shortest."""
+        cdef int32_t needed, given, left
+        given = left = min(steps[0], <int32_t>SEARCH_STEPS)
+        needed = self.completions.few(config, &left, BY_HASTE)
+        if needed > room:
+            needed = self.completions.few(config, &left)
+        steps[0] -= given - left
+        return needed
+
+    cdef bint measure(self, ConfigId config, int32_t at, int32_t room) except FAILED nogil:
+        """Find what successors need. Return whether all that go through a capture leave enough."""
+        cdef Fork fork = self.forks[at]
+        cdef int32_t g, needed
+        cdef int32_t steps = MOST_STEPS if fork.searched else FIRST_STEPS
+        cdef int32_t shape_steps = MOST_STEPS if fork.searched else FIRST_SHAPE_STEPS
+        self.completions.estimates.prepare()
+        fork.most = 0
+        fork.most_by_shape = -1
+        for g in range(fork.first, fork.first + fork.count):
+            needed = self.completions.known(self.groups[g].next).fewest
+            if self.groups[g].by_shape:
+                if needed >= NOT_FOUND:
+                    # a byte takes at most a token
+                    needed = self.completions.estimates.of_config(self.groups[g].next)
+                    if self.asked_of(needed, config) > room:
+                        needed = self.search(self.groups[g].next, room, &shape_steps)
+                        fork.searched = True
+                fork.most_by_shape = max(fork.most_by_shape, needed)
+            else:
+                if needed > room:
+                    needed = self.search(self.groups[g].next, room, &steps)
+                    fork.searched = True
+                fork.most = max(fork.most, needed)
+        fork.measured = True
+        self.forks[at] = fork
+        return self.leaves_enough(fork, config, room)

@@ -6,7 +6,6 @@ from stackmask.pda.ids cimport FAILED, ID_FAILED, ActionId, ResolverId, TermId, 
 from stackmask.pda.memory.hash_tables cimport KeyMap
 from stackmask.pda.terms.term_table cimport TermTable
 
-
 # The values of semantic states.
 
 cdef enum:

@@ -9,7 +9,7 @@ cimport cython
 from libc.stdint cimport uint32_t, uint64_t
 from libcpp.algorithm cimport reverse
 
-from stackmask.pda.ids cimport FAILED, ID_FAILED, NO_PARENT, NO_TEXT, UNBOUNDED
+from stackmask.pda.ids cimport NO_PARENT, NO_TEXT, UNBOUNDED
 from stackmask.pda.memory.hash_tables cimport NO_VALUE, map_clear, map_free, map_get, map_init, map_put
 from stackmask.pda.memory.work_meter cimport Pause
 

@@ -20,7 +20,6 @@ from stackmask.pda.memory.growing_array cimport Growing
 from stackmask.pda.memory.hash_tables cimport IdTable
 from stackmask.pda.terms.term_store cimport TermStore
 
-
 # What terms need: the key tests that can come first in them.
 
 cdef enum:
@@ -38,10 +37,6 @@ cdef inline bint is_slot(TestId test) noexcept nogil:
 
 cdef inline SlotId slot_of(TestId test) noexcept nogil:
     return <SlotId>(<int32_t>test - TEST_SLOT)
-
-
-cdef inline TestId test_of(SlotId slot) noexcept nogil:
-    return <TestId>(<int32_t>slot + TEST_SLOT)
 
 
 cdef struct Needs:

@@ -15,14 +15,11 @@ The states own the sets of undeclared keys (``text_sets``) and the facts about t
 """
 
 cimport cython
-from libc.stdint cimport int32_t, uint32_t, uint64_t, uint8_t
-from libcpp.vector cimport vector
 
-from stackmask.pda.ids cimport FAILED, ID_FAILED, NO_RULE, NO_SPEC, UNBOUNDED, TextId
+from stackmask.pda.ids cimport NO_RULE, NO_SPEC, UNBOUNDED
 from stackmask.pda.memory.byte_sets cimport has_bit, list_bits, range_word
 from stackmask.pda.memory.checked_vectors cimport copy_list, refill
 from stackmask.pda.memory.hash_tables cimport Probe, ids_free, ids_init, ids_next, ids_probe, ids_put, mix
-from stackmask.pda.terms.term_store cimport TermStore
 from stackmask.pda.terms.term_table cimport (
     CALL_RULE,
     CALL_TEST,
@@ -37,6 +34,10 @@ from stackmask.pda.terms.term_table cimport (
 )
 
 from stackmask.pda.errors import BudgetError
+
+
+cdef inline TestId test_of(SlotId slot) noexcept nogil:
+    return <TestId>(<int32_t>slot + TEST_SLOT)
 
 
 # ------------------------------------------------------------------------------------------------

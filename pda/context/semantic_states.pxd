@@ -20,7 +20,6 @@ from stackmask.pda.ids cimport (
 )
 from stackmask.pda.memory.hash_tables cimport IdTable
 
-
 # How keys of objects are written: which byte quotes a key, and how its characters may be spelled.
 #
 # The automaton distinguishes keys by their values, and finds their spellings in the tokens. A front end says

@@ -21,7 +21,7 @@ tried.
 """
 
 cimport cython
-from libc.stdint cimport int32_t, uint32_t, uint64_t, uint8_t
+from libc.stdint cimport int32_t, uint32_t
 
 from stackmask.pda.context.callables cimport (
     ACT_CALL,
@@ -34,10 +34,6 @@ from stackmask.pda.context.callables cimport (
     KEY_OF_NONE,
     NEEDS_STATE,
     VALUE_SYMBOL,
-    Callables,
-    CaptureTexts,
-    Owed,
-    SemanticValues,
 )
 from stackmask.pda.context.object_keys cimport (
     EMPTY_SET,
@@ -48,7 +44,7 @@ from stackmask.pda.context.object_keys cimport (
     is_slot,
     slot_of,
 )
-from stackmask.pda.ids cimport FAILED, ID_FAILED, NO_PARENT, NO_SEM, NO_TEXT, UNBOUNDED
+from stackmask.pda.ids cimport NO_PARENT, NO_SEM, NO_TEXT, UNBOUNDED
 from stackmask.pda.memory.hash_tables cimport Probe, ids_free, ids_init, ids_next, ids_probe, ids_put, mix
 from stackmask.pda.text cimport json_unescape
 

@@ -1,5 +1,5 @@
 # Open-addressing tables for the hot core: ids found by content, and 64-bit keys to 32-bit values.
-from libc.stdint cimport int32_t, uint32_t, uint64_t, uint8_t
+from libc.stdint cimport int32_t, uint32_t, uint64_t
 
 from stackmask.pda.ids cimport FAILED
 

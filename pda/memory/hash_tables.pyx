@@ -3,7 +3,6 @@
 
 from libc.string cimport memset
 
-from stackmask.pda.ids cimport FAILED
 from stackmask.pda.memory.growing_array cimport give_back, zeroed
 
 

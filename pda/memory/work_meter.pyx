@@ -20,7 +20,6 @@ from cpython.pythread cimport (
     PyThread_release_lock,
 )
 
-from stackmask.pda.ids cimport FAILED
 from stackmask.pda.memory.clock cimport atomic_read, atomic_write, seconds, sleep_a_moment
 
 import os

@@ -105,22 +105,6 @@ cdef struct Callee:
     FrameId frame           # ... and the frame, in the graph of the walk
 
 
-cdef inline bint member_less(const Member& x, const Member& y) noexcept nogil:
-    if x.state != y.state:
-        return x.state < y.state
-    if x.frame != y.frame:
-        return x.frame < y.frame
-    return x.sem < y.sem
-
-
-cdef inline bint pop_less(const Pop& x, const Pop& y) noexcept nogil:
-    if x.guard != y.guard:
-        return x.guard < y.guard
-    if x.sem != y.sem:
-        return x.sem < y.sem
-    return x.callee < y.callee
-
-
 cdef enum:
     CACHED_MEMBERS = 1024   # of more members or links, each costs more work: they outgrow the caches
     FEW_SLOTS = 1 << 12     # a table of so many slots is cheap to clear

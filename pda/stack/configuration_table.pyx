@@ -6,10 +6,9 @@ The closure makes them (``closure``); byte steps and token steps lead from one t
 
 cimport cython
 from libc.stdint cimport uint32_t
-from libcpp.vector cimport vector
 
 from stackmask.pda.context.semantic_states cimport SEM_SYMBOL
-from stackmask.pda.ids cimport ACTION_COUNTED, ACTION_NONE, BITS_FAILED, FAILED, ID_FAILED, NO_FRAME, NO_TOKEN, CalleeId
+from stackmask.pda.ids cimport ACTION_COUNTED, ACTION_NONE, NO_FRAME, NO_TOKEN
 from stackmask.pda.memory.byte_sets cimport lowest_bit
 from stackmask.pda.memory.checked_vectors cimport copy_items
 from stackmask.pda.memory.hash_tables cimport (
@@ -21,9 +20,7 @@ from stackmask.pda.memory.hash_tables cimport (
     ids_next,
     ids_probe,
     ids_put,
-    map_free,
     map_get,
-    map_init,
     map_put,
     mix,
 )

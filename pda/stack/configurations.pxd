@@ -41,7 +41,6 @@ from stackmask.pda.stack.configuration_table cimport (
 from stackmask.pda.terms.term_store cimport TermStore
 from stackmask.pda.terms.term_table cimport CallSite
 
-
 # The closure of configurations: returns and calls.
 
 cdef struct CallNode:

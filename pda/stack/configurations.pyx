@@ -7,43 +7,30 @@ owns them all.
 """
 
 cimport cython
-from libc.stdint cimport int32_t, uint16_t, uint32_t, uint64_t, uint8_t
+from libc.stdint cimport uint16_t
 from libcpp.algorithm cimport find
 
 from stackmask.pda.context.callables cimport FORBIDDEN, NEEDS_STATE
-from stackmask.pda.context.semantic_states cimport SEM_SYMBOL, Semantics
+from stackmask.pda.context.semantic_states cimport SEM_SYMBOL
 from stackmask.pda.ids cimport (
     ACTION_COUNTED,
     ACTION_KEYED,
     ACTION_NONE,
-    FAILED,
-    ID_FAILED,
     NO_CALLEE,
     NO_LINK,
     NO_TOKEN,
     MapId,
     Nullability,
     ReturnAction,
-    RuleId,
-    SemId,
-    StepRowId,
-    TermId,
 )
-from stackmask.pda.memory.hash_tables cimport NO_VALUE, map_free, map_get, map_init, map_put, mix
+from stackmask.pda.memory.hash_tables cimport NO_VALUE, map_free, map_get, map_init, map_put
 from stackmask.pda.stack.configuration_table cimport (
     BOTTOM,
     BOTTOM_CONTINUATION,
     CACHED_MEMBERS,
-    DEAD,
     NEVER_A_ROW,
     NO_ROW_YET,
     READS_STATE,
-    UNKNOWN,
-    Callee,
-    Config,
-    Frame,
-    Member,
-    Pop,
     has_row,
     map_forget,
     same_edge,

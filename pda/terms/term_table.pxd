@@ -1,5 +1,5 @@
 # The records of hash-consed terms, and the tables that make equal ones one. See term_table.pyx.
-from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t, uint8_t
+from libc.stdint cimport int32_t, uint64_t, uint8_t
 from libcpp.vector cimport vector
 
 from stackmask.pda.ids cimport (

@@ -2,13 +2,13 @@
 """The records of terms, byte sets, partitions of the bytes and guards: equal ones are one integer."""
 
 cimport cython
+from libc.stdint cimport int64_t, uint32_t
 from libc.string cimport memcmp, memcpy
 
-from stackmask.pda.ids cimport ALWAYS, ID_FAILED
+from stackmask.pda.ids cimport ALWAYS
 from stackmask.pda.memory.hash_tables cimport (
     ENTRY_BYTES,
     NO_VALUE,
-    Probe,
     ids_free,
     ids_init,
     ids_next,

@@ -1,5 +1,5 @@
 # Tries of the suffixes of tokens.
-from libc.stdint cimport int32_t, uint32_t, uint64_t, uint8_t
+from libc.stdint cimport int32_t, uint64_t, uint8_t
 from libc.string cimport memchr
 from libcpp.vector cimport vector
 

@@ -11,7 +11,6 @@ from libc.stdint cimport uint32_t
 from libc.string cimport memcpy
 from libcpp.algorithm cimport sort, unique
 
-from stackmask.pda.ids cimport FAILED, ID_FAILED
 from stackmask.pda.memory.hash_tables cimport Probe, ids_free, ids_init, ids_next, ids_probe, ids_put, mix
 
 

@@ -9,8 +9,6 @@ from cpython.buffer cimport PyBUF_SIMPLE, PyBuffer_Release, PyObject_GetBuffer
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_CheckExact, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
 from libc.string cimport memcmp, memcpy, memset
 
-from stackmask.pda.ids cimport FAILED
-
 from collections.abc import Sequence
 
 from stackmask.pda.errors import VocabularyError

@@ -1,9 +1,8 @@
-from libc.stdint cimport int16_t, int32_t, int64_t, int8_t, uint16_t, uint32_t, uint64_t, uint8_t
+from libc.stdint cimport int16_t, int32_t, uint16_t, uint32_t, uint64_t, uint8_t
 from libcpp.vector cimport vector
 
 from stackmask.pda.ids cimport FAILED, GroupId, NodeId, SummaryId, TokenId
 from stackmask.pda.vocabulary.token_bytes cimport TokenBytes
-
 
 # Which characters occur in the subtrees of a trie.
 
@@ -15,26 +14,6 @@ cdef struct SubtreeSummary:
     int32_t nested      # sizes of all subtrees under the node that begin after a whole character, added up
     uint16_t characters     # from the root of the trie to the node
     uint16_t height         # the most characters that a token has after the node; an incomplete one counts
-
-
-cdef int summarize_subtrees(
-    int32_t nodes,
-    int32_t max_depth,
-    const int32_t* depth,
-    const NodeId* end,
-    const int32_t* token_first,
-    const uint8_t* byte,
-    vector[SummaryId]& summary_of,
-    vector[SubtreeSummary]& summaries,
-    vector[uint16_t]& characters,
-    vector[NodeId]& incomplete,
-) except FAILED nogil
-
-
-# The tokens of a vocabulary by the sorts of characters that they are made of.
-
-cdef enum:
-    NO_SORT = 63    # continuation bytes: the first byte of the character decides the sort
 
 
 cdef struct ClassSorts:
@@ -97,16 +76,6 @@ cdef class CharacterGroups:
 
     cdef inline bint is_frequent(self, int32_t byte) noexcept nogil:
         return (self.frequent[byte >> 6] >> (byte & 63)) & 1
-
-
-cdef class TokenOrder:
-    cdef TokenBytes token_bytes
-    cdef bytes owner                    # the memory of `ids`, or None if they were sorted here
-    cdef vector[TokenId] sorted_ids
-    cdef const TokenId* ids
-    cdef size_t count
-    cdef vector[int32_t] shared         # the first bytes that each token has in common with the one before it
-    cdef int64_t nodes                  # of the trie
 
 
 cdef class Trie:

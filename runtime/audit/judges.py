@@ -6,16 +6,22 @@ leaves open (a name twice, a number beyond a double), is undecided.
 
 from __future__ import annotations
 
+import codecs
 import json
 import math
+import re
+import select
 import shutil
 import sqlite3
 import subprocess
 from dataclasses import dataclass, field
 from importlib import metadata
 from importlib.util import find_spec
-from typing import Any, Protocol
+from typing import IO, Any, Final, Protocol
 
+from stackmask.grammar import ir
+from stackmask.grammar.grammar import Grammar
+from stackmask.grammar.source.diagnostics import StackmaskError
 from stackmask.runtime.audit.cases import Language
 from stackmask.runtime.audit.json_reader import begins_json
 
@@ -212,12 +218,8 @@ def make_judge(language: Language) -> Judge:
         case "sql":
             return SqlJudge(language.source)
         case "regex":
-            from stackmask.runtime.audit.judge_regex import RegexJudge
-
             return RegexJudge(language.source, language.flavor)
         case "grammar":
-            from stackmask.runtime.audit.judge_grammar import GrammarJudge
-
             return GrammarJudge(language.source, language.start)
 
 
@@ -236,3 +238,222 @@ def judge_versions() -> dict[str, str]:
 def _short(error: object) -> str:
     said = " ".join(str(error).split())
     return said if len(said) <= MAX_SAID else said[: MAX_SAID - 1] + "…"
+
+
+# --------------------------------------------------------------------------------------------------------
+# The judge of grammars: Lark's Earley parser, character by character, over the rules as they are written.
+#
+# It shares the reader of the notation with the engine, and nothing of what comes after: no normal form, no automaton, no stack.
+# --------------------------------------------------------------------------------------------------------
+
+MAX_REPEAT = 200  # times that a bounded repetition is written out
+MAX_TEXT = 4_000  # characters; Earley is slow
+
+
+class GrammarJudge:
+    """Whole texts and beginnings of an EBNF grammar. Raises: Unjudgeable for what has no plain context-free meaning."""
+
+    def __init__(self, source: str, start: str | None) -> None:
+        import lark
+
+        try:
+            rules = Grammar.from_ebnf(source, start).rules
+            written = _Writer(rules).text()
+            self.parser = lark.Lark(written, parser="earley", lexer="dynamic", ambiguity="resolve")
+        except (StackmaskError, lark.exceptions.LarkError) as error:
+            raise Unjudgeable(str(error).splitlines()[0][:200]) from None
+        self.errors = lark.exceptions
+        self.accepts_empty = self._parses("") is True
+
+    def _parses(self, text: str) -> bool | None:
+        """Return whether a text parses; None where it is only a beginning."""
+        try:
+            self.parser.parse(text)
+        except self.errors.UnexpectedEOF:
+            return None
+        except self.errors.UnexpectedInput:
+            return False
+        return True
+
+    def judge(self, text: bytes) -> Verdict:
+        """Say whether a text is of the grammar."""
+        try:
+            characters = text.decode()
+        except UnicodeDecodeError:
+            return Verdict(False, "no UTF-8", {"utf-8": "cannot decode"})
+        if len(characters) > MAX_TEXT:
+            return Verdict(None, "too long for Earley")
+        parses = self._parses(characters) is True
+        return Verdict(
+            parses, "" if parses else "no derivation", {"lark": "parses" if parses else "no derivation"}
+        )
+
+    def may_begin(self, text: bytes) -> bool | None:
+        """Say whether a text begins so, up to the last whole character: the rules that can be written all end."""
+        try:
+            characters = codecs.getincrementaldecoder("utf-8")().decode(text)
+        except UnicodeDecodeError:
+            return False
+        if len(characters) > MAX_TEXT:
+            return None
+        return None if self._parses(characters) is not False else False
+
+
+class _Writer:
+    """Rules as a grammar of Lark in which each terminal is one character."""
+
+    def __init__(self, rules: ir.RuleSet) -> None:
+        self.rules = rules
+        self.numbers = {name: f"r{number}" for number, name in enumerate(rules.rules)}
+        self.terminals: dict[str, str] = {}
+
+    def text(self) -> str:
+        lines = [f"start: {self.numbers[self.rules.start]}"]
+        for name, rule in self.rules.rules.items():
+            lines.append(f"{self.numbers[name]}: {self._of(rule.body, 0)}")
+        lines += [f"{name}: /{pattern}/" for pattern, name in self.terminals.items()]
+        return "\n".join(lines) + "\n"
+
+    def _of(self, node: Any, depth: int) -> str:
+        if depth > 200:
+            raise Unjudgeable("nested too deeply")
+        match node:
+            case ir.Literal():
+                try:
+                    return " ".join(self._terminal(((ord(c), ord(c)),)) for c in node.data.decode())
+                except UnicodeDecodeError:
+                    raise Unjudgeable("bytes that are no text") from None
+            case ir.CharClass():
+                return self._terminal(node.ranges)
+            case ir.Sequence():
+                return " ".join(self._of(item, depth + 1) for item in node.items)
+            case ir.Choice() if node.items:
+                return "(" + " | ".join(self._of(item, depth + 1) for item in node.items) + ")"
+            case ir.Repeat():
+                return self._repeat(node, depth)
+            case ir.RuleRef(nonempty=False):
+                return self.numbers[node.name]
+        raise Unjudgeable(f"{type(node).__name__} has no plain context-free meaning")
+
+    def _repeat(self, node: Any, depth: int) -> str:
+        inner = f"({self._of(node.item, depth + 1)})"
+        if node.max is None:
+            if node.min > MAX_REPEAT:
+                raise Unjudgeable("a long repetition")
+            return " ".join([inner] * node.min) + f" {inner}*"
+        if node.max > MAX_REPEAT:
+            raise Unjudgeable("a long repetition")
+        optional = ""
+        for _ in range(node.max - node.min):
+            optional = f"({inner} {optional})?"
+        return " ".join([*[inner] * node.min, optional])
+
+    def _terminal(self, ranges: tuple[tuple[int, int], ...]) -> str:
+        if not ranges:
+            raise Unjudgeable("an empty class")
+        pattern = "[" + "".join(f"{_escape(low)}-{_escape(high)}" for low, high in ranges) + "]"
+        return self.terminals.setdefault(pattern, f"T{len(self.terminals)}")
+
+
+def _escape(point: int) -> str:
+    return f"\\u{point:04x}" if point < 0x10000 else f"\\U{point:08x}"
+
+
+# -- The judges of patterns: JavaScript's own engine where Node is installed, and Python's ``re`` --------
+
+PATIENCE_S: Final = 10.0  # less than the audit waits for the judge
+SCRIPT = """
+const lines = require("readline").createInterface({ input: process.stdin });
+let pattern;
+lines.on("line", (line) => {
+  const asked = JSON.parse(line);
+  try {
+    if (asked.pattern !== undefined) pattern = new RegExp("^(?:" + asked.pattern + ")$", "u");
+    console.log(asked.pattern !== undefined ? "true" : String(pattern.test(asked.text)));
+  } catch (error) { console.log(JSON.stringify(String(error))); }
+});
+"""
+
+
+class RegexJudge:
+    """Whole texts of a pattern. ECMA-262 is what Node says, and Python's flavour what ``re`` says; one of them alone decides
+    only its own flavour, and both must agree without Node."""
+
+    def __init__(self, pattern: str, flavor: str) -> None:
+        self.flavor = flavor
+        self.node: _Node | None = None
+        self.python: re.Pattern[str] | None = None
+        if flavor == "ecma" and (path := shutil.which("node")) is not None:
+            self.node = _Node(path, pattern)
+            return
+        try:
+            self.python = re.compile(pattern)
+        except (re.error, RecursionError, OverflowError) as error:
+            raise Unjudgeable(f"re: {error}") from None
+        # the two mean the same by these, and by nothing else that is safe to tell by looking
+        if flavor != "python" and not re.fullmatch(
+            r"[\w \-\[\](){},|*+?.:;/@%#~!&=<>'\"]*", pattern, re.ASCII
+        ):
+            raise Unjudgeable(f"a pattern of the flavour {flavor} beyond what `re` surely reads alike")
+
+    def judge(self, text: bytes) -> Verdict:
+        """Say whether the pattern matches all of a text."""
+        try:
+            characters = text.decode()
+        except UnicodeDecodeError:
+            return Verdict(False, "no UTF-8", {"utf-8": "cannot decode"})
+        if self.node is not None:
+            name, matches = "node", self.node.matches(characters)
+        else:
+            assert self.python is not None
+            name, matches = "re", self.python.fullmatch(characters) is not None
+        return Verdict(matches, "" if matches else "no match", {name: "matches" if matches else "no match"})
+
+    def may_begin(self, text: bytes) -> bool | None:
+        """Neither tells of beginnings."""
+        return None
+
+
+class _Node:
+    """A process of Node that keeps one pattern; it ends with its input."""
+
+    def __init__(self, path: str, pattern: str) -> None:
+        self.process = subprocess.Popen(
+            [path, "-e", SCRIPT], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, encoding="utf-8"
+        )
+        answer = self._ask({"pattern": pattern})
+        if answer is not True:
+            self.close()
+            raise Unjudgeable(f"node: {answer}")
+
+    def matches(self, text: str) -> bool:
+        answer = self._ask({"text": text})
+        if not isinstance(answer, bool):
+            raise Unjudgeable(f"node: {answer}")
+        return answer
+
+    def close(self) -> None:
+        """End the process."""
+        for stream in (self.process.stdin, self.process.stdout):
+            if stream is not None:
+                stream.close()
+        self.process.wait()
+
+    def __del__(self) -> None:
+        if self.process.poll() is None:
+            self.close()
+
+    def _ask(self, question: dict[str, str]) -> object:
+        write: IO[str] | None = self.process.stdin
+        read: IO[str] | None = self.process.stdout
+        assert write is not None and read is not None
+        write.write(json.dumps(question) + "\n")
+        write.flush()
+        if not select.select([read], [], [], PATIENCE_S)[0]:
+            self.process.kill()  # it backtracks: no other pattern would be answered either
+            raise Unjudgeable(f"node: no answer after {PATIENCE_S:g} s")
+        line = read.readline()
+        if not line:
+            raise Unjudgeable("node ended")
+        found: object = json.loads(line)
+        return found

@@ -11,10 +11,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from stackmask.runtime.audit.auditor import Auditor, Settings
-from stackmask.runtime.audit.cases import AuditError, Case
+from stackmask.runtime.audit.cases import AuditError, Case, CaseResult, case_result
 from stackmask.runtime.audit.child import Child, WorkerFault
 from stackmask.runtime.audit.engines import OURS, PEER_NAMES, PROCESSOR, factory_of, version_of
-from stackmask.runtime.audit.findings import CaseResult, case_result
 from stackmask.runtime.audit.judges import judge_versions
 
 if TYPE_CHECKING:

@@ -2,17 +2,36 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
-from stackmask.runtime.cli.choices import one_of
 from stackmask.runtime.cli.console import reporting
 
 if TYPE_CHECKING:
     from stackmask.runtime.cli.grammars import Reading
+
+# -- Options that take one of some words -------------------------------------------------------------------
+
+
+def one_of(*words: str) -> Any:
+    """Return an option's settings under which it takes one of some words, and says which there are."""
+
+    def check(value: str | None) -> str | None:
+        if value is not None and value not in words:
+            listed = ", ".join(map(repr, words))
+            raise typer.BadParameter(f"{value!r} is not one of {listed}")
+        return value
+
+    checked: Callable[[str | None], str | None] = check
+    return {"callback": checked, "metavar": f"[{'|'.join(words)}]"}
+
+
+# -- The commands and their options; what they do is in the modules beside this one ------------------------
+
 
 app = typer.Typer(
     name="stackmask",
@@ -220,7 +239,7 @@ def lint(
 
     Exit status: 0 no warnings, 1 warnings, 2 if a grammar has errors or cannot be read.
     """
-    from stackmask.runtime.cli.command_lint import run_lint
+    from stackmask.runtime.cli.command_fmt import run_lint
 
     raise typer.Exit(run_lint(grammars, start))
 
@@ -280,7 +299,7 @@ def sample(
 
     Exit status: 0 printed, 1 if no complete text was found, 2 if the grammar cannot be used.
     """
-    from stackmask.runtime.cli.command_sample import run_sample
+    from stackmask.runtime.cli.generating import run_sample
 
     raise typer.Exit(run_sample(grammar, _reading(start, regex, profile), count, seed))
 
@@ -359,7 +378,7 @@ def play(
 
     The server listens on this machine only. Exit status: 0 stopped, 2 if the port or the model cannot be used.
     """
-    from stackmask.runtime.cli.command_play import run_play
+    from stackmask.runtime.cli.play_server import run_play
 
     raise typer.Exit(run_play(grammar, text, model, port, opens=opens))
 
@@ -376,7 +395,7 @@ def complete(
 
     Exit status: 0 completed, 1 if the text is rejected or no ending was found, 2 if the grammar or the model cannot be used.
     """
-    from stackmask.runtime.cli.command_complete import run_complete
+    from stackmask.runtime.cli.checking import run_complete
 
     raise typer.Exit(run_complete(grammar, start, text, model))
 

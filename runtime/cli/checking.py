@@ -14,11 +14,16 @@ from stackmask.grammar.source.files import bundled_names
 from stackmask.grammar.whole_strings import wider
 from stackmask.runtime.cli.console import output, show, show_error
 from stackmask.runtime.cli.grammars import Reading, load_grammar
+from stackmask.runtime.cli.loading import load_tokenizer
+from stackmask.runtime.matching.compiler import Compiler
+from stackmask.runtime.matching.matcher import MatcherError
 from stackmask.runtime.matching.refusal import describe_expectation
 from stackmask.runtime.strings.engine import compile_for_text
+from stackmask.runtime.vocabulary.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
     from stackmask.runtime.matching.compiler import CompiledGrammar
+
 
 CHUNK = 1 << 16  # bytes that are tried at once before looking closer
 MAX_TEXT_BYTES = 1 << 28
@@ -107,3 +112,23 @@ def run_check(name: str, reading: Reading, text: str | None, file: Path | None) 
     if why := wider(grammar, data, whole=True):
         show_error(f"note: {why}")
     return REJECTED
+
+
+# -- ``stackmask complete``: mend a text that was cut, with the shortest end that the grammar has for it -
+
+
+def run_complete(name: str, start: str | None, text: str, model: str | None) -> int:
+    """Print a text with its shortest end, and how many tokens that takes; return the exit status."""
+    grammar = load_grammar(name, start)
+    matcher = Compiler(Vocabulary.from_huggingface(load_tokenizer(model))).compile(grammar).matcher()
+    if text and not matcher.accept_string(text):
+        show(output(), matcher.refusal or "the text is refused")
+        return REJECTED
+    try:
+        found = matcher.shortest_completion()
+    except MatcherError as error:
+        show(output(), str(error))
+        return REJECTED
+    show(output(), (text.encode() + found.text).decode("utf-8", "replace"))
+    show(output(), f"{len(found.text)} bytes more, {len(found.tokens)} tokens and a stop token")
+    return ACCEPTED

@@ -8,10 +8,12 @@ from pathlib import Path
 from typing import Final
 
 from stackmask.grammar.ebnf.layout import lay_out
+from stackmask.grammar.source.diagnostics import render
 from stackmask.grammar.source.files import read_text
 from stackmask.grammar.source.visible import visible
 from stackmask.runtime.cli.command_diagram import OutputFileError, write_file
-from stackmask.runtime.cli.console import messages, show
+from stackmask.runtime.cli.console import messages, output, show
+from stackmask.runtime.cli.grammars import load_grammar
 
 SAME, DIFFERS = 0, 1
 GRAMMARS: Final = (".ebnf", ".gbnf", ".bnf", ".txt", "")
@@ -46,3 +48,22 @@ def run_fmt(files: Sequence[Path], *, check: bool, width: int) -> int:
             write_file(file, made)
             show(messages(), f"{file} changed")
     return DIFFERS if check and changed else SAME
+
+
+# -- ``stackmask lint``: the warnings about grammars -----------------------------------------------------
+
+CLEAN, WARNED = 0, 1
+
+
+def run_lint(names: Sequence[str], start: str | None) -> int:
+    """Print the warnings about grammars, one after the other; return the exit status."""
+    count = 0
+    for name in names:
+        grammar = load_grammar(name, start)
+        _ = grammar.normalized  # errors come first: they end it
+        warnings = grammar.warnings
+        if warnings:
+            show(output(), render(warnings, grammar.rules.sources) + "\n")
+        count += len(warnings)
+    show(output(), f"{count} warnings" if count != 1 else "1 warning")
+    return WARNED if count else CLEAN

@@ -55,7 +55,7 @@ def run_compare(
         if file is not None and not file.resolve().parent.is_dir():
             raise StackmaskError(f"cannot write {file}: no such folder")
     if plot_file is not None:
-        from stackmask.runtime.comparison.plot import check_plot
+        from stackmask.runtime.comparison.result import check_plot
 
         check_plot(plot_file)  # what is missing is noticed before the measurement
     with messages().status("loading the tokenizer") as status:
@@ -74,7 +74,7 @@ def run_compare(
     if json_file is not None:
         _write(json_file, json.dumps(result.document(), indent=1, ensure_ascii=False) + "\n")
     if plot_file is not None:
-        from stackmask.runtime.comparison.plot import draw
+        from stackmask.runtime.comparison.result import draw
 
         draw(result.document(), plot_file)
     if not result.is_equal:

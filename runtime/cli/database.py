@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from decimal import Decimal
 from typing import Any, Final, Protocol
 
 from stackmask.grammar.source.diagnostics import StackmaskError
@@ -71,3 +72,76 @@ class Database(Protocol):
 
     def close(self) -> None:
         """Let go of the database."""
+
+
+# -- How much of an answer is taken, and what is said where a limit was met ------------------------------
+
+MOST_AT_ONCE: Final = 1_000  # rows of one step
+
+
+def weight(value: Any) -> int:
+    """Return about how many bytes a value takes in an answer."""
+    if isinstance(value, str):
+        return len(value) if value.isascii() else len(value.encode("utf-8", "surrogatepass"))
+    if isinstance(value, bytes | bytearray | memoryview):
+        return 2 * len(value)  # shown in hexadecimal
+    if isinstance(value, Decimal):
+        return 2 * len(value.as_tuple().digits)
+    if isinstance(value, list | tuple):
+        return 8 + sum(map(weight, value))
+    if isinstance(value, dict):
+        return 8 + sum(weight(item) + weight(str(key)) for key, item in value.items())
+    return 8
+
+
+def fetch(
+    fetch_some: Callable[[int], Sequence[Sequence[Any]]],
+    limit: int,
+    size: int,
+    *,
+    check: Callable[[], object] = lambda: None,
+) -> tuple[list[Sequence[Any]], bool]:
+    """Fetch up to ``limit`` rows of at most ``size`` bytes together, in steps; say whether there are more.
+
+    ``fetch_some`` is given a number of rows. Each step asks for as many as fit, judged by the longest row so far.
+    ``check`` is called between steps, and may raise.
+
+    Raises: QueryError if the rows are larger.
+    """
+    rows: list[Sequence[Any]] = []
+    taken, longest, step = 0, 1, 1
+    while len(rows) <= limit:
+        found = fetch_some(min(step, limit + 1 - len(rows)))
+        for row in found[: limit - len(rows)]:
+            weighs = 8 + sum(map(weight, row))
+            taken, longest = taken + weighs, max(longest, weighs)
+        if taken > size:
+            raise too_large(size)
+        rows += found
+        if len(found) < step:
+            break
+        check()
+        step = max(1, min(2 * step, MOST_AT_ONCE, (size - taken) // longest))
+    return rows[:limit], len(rows) > limit
+
+
+def too_large(size: int) -> QueryError:
+    """Return the error of an answer that is larger than it may be."""
+    return QueryError(
+        f"the answer takes more than {size >> 20:,} MiB and was not read to its end; ask for fewer or shorter values, "
+        f"or allow more with --max-size"
+    )
+
+
+def too_slow(timeout: float) -> QueryError:
+    """Return the error of a query that is out of time."""
+    return QueryError(
+        f"the query took longer than {timeout:g} s and was stopped; ask for less, or allow more with --timeout"
+    )
+
+
+def too_much_memory(limit: int) -> QueryError:
+    """Return the error of a query that is out of memory."""
+    return QueryError(
+        f"the query needed more than {limit >> 20:,} MiB of memory and was stopped; ask for fewer or shorter values"
+    )

@@ -12,8 +12,7 @@ from decimal import Decimal
 from typing import Any, BinaryIO, Final
 
 from stackmask.grammar.sql.schema.schema import Column, Schema, Table
-from stackmask.runtime.cli.answers import weight
-from stackmask.runtime.cli.database import Keys, Reference
+from stackmask.runtime.cli.database import Keys, Reference, weight
 
 LENGTH_BYTES: Final = 8
 STEP_BYTES: Final = 1 << 20  # a frame of rows is sent when it is so long

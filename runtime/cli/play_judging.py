@@ -6,7 +6,7 @@ import html
 import json
 import re
 import threading
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from stackmask.grammar.grammar import Grammar
@@ -14,7 +14,6 @@ from stackmask.grammar.json_schema.document.errors import SchemaError
 from stackmask.grammar.source.diagnostics import Diagnostic, GrammarError, StackmaskError, line_and_column
 from stackmask.grammar.source.visible import visible
 from stackmask.pda.limits import Limits
-from stackmask.runtime.cli.json_places import place_in_json
 from stackmask.runtime.cli.trace_page import record, token_class
 from stackmask.runtime.cli.tracing import follow
 from stackmask.runtime.matching.compiler import Compiler
@@ -163,3 +162,55 @@ def _place(start: int, end: int, text: str) -> dict[str, Any]:
         return len(text[:offset].encode("utf-16-le", errors="surrogatepass")) // 2
 
     return {"line": line, "column": column, "start": units(start), "end": max(units(end), units(start) + 1)}
+
+
+# -- Where a part of a JSON document stands in its text ----------------------------------------------------
+
+
+TOKEN: Final = re.compile(r'"(?:[^"\\]|\\.)*"|[{}\[\],:]|[^\s{}\[\],:"]+', re.DOTALL)
+
+
+def place_in_json(text: str, path: Sequence[str | int], key: str = "") -> tuple[int, int] | None:
+    """Return where the value at a path begins and ends, or the name ``key`` in it; None if there is no such value.
+
+    A value without the name is returned whole.
+
+    ``text``: well-formed JSON. ``path``: names of members and indices of elements, from the outermost on.
+    Cost: linear in the text up to the end of the value.
+    Example: ``place_in_json('[1, {"a": 2}]', [1], "a")`` is ``(5, 8)``.
+    """
+    wanted = list(path)
+    here: list[str | int] = []  # the path of the value that comes next
+    start: int | None = None  # of the value at the path
+    is_name = False  # the next string is the name of a member
+    for token in TOKEN.finditer(text):
+        sign = token[0]
+        if sign == ":":
+            continue
+        if sign == ",":
+            last = here[-1]
+            if isinstance(last, int):
+                here[-1] = last + 1
+            else:
+                is_name = True
+        elif sign in "}]":
+            here.pop()
+            is_name = False
+            if start is not None and here == wanted:
+                return start, token.end()
+        elif is_name:
+            is_name = False
+            here[-1] = str(json.loads(sign, strict=False))
+            if start is not None and key and here[-1] == key and len(here) == len(wanted) + 1:
+                return token.span()
+        else:
+            if here == wanted:
+                start = token.start()
+                if sign not in "{[":
+                    return token.span()
+            if sign == "{":
+                here.append("")
+                is_name = True
+            elif sign == "[":
+                here.append(0)
+    return None

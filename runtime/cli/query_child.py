@@ -17,8 +17,7 @@ from pathlib import Path
 from typing import Any, BinaryIO, Final
 
 from stackmask.grammar.source.diagnostics import StackmaskError
-from stackmask.runtime.cli.answers import too_much_memory
-from stackmask.runtime.cli.database import ConnectionLostError, Database, QueryError
+from stackmask.runtime.cli.database import ConnectionLostError, Database, QueryError, too_much_memory
 from stackmask.runtime.cli.frames import in_steps, packed_schema, read_frame, write_frame
 from stackmask.runtime.cli.open_database import open_directly
 

@@ -18,8 +18,7 @@ from typing import Any, BinaryIO, Final, Protocol, cast
 
 from stackmask.grammar.sql.schema.errors import SQLError
 from stackmask.grammar.sql.schema.secrets import hide, possible_secrets
-from stackmask.runtime.cli.answers import too_large, too_slow
-from stackmask.runtime.cli.database import ANSWER_BYTES, Keys, QueryError, Rows
+from stackmask.runtime.cli.database import ANSWER_BYTES, Keys, QueryError, Rows, too_large, too_slow
 from stackmask.runtime.cli.frames import (
     LONGEST_CODE,
     STEP_BYTES,

@@ -16,7 +16,6 @@ from stackmask.grammar.sql.schema.inspect_server import (
     make_engine,
     read_connection,
 )
-from stackmask.runtime.cli.answers import fetch, too_slow
 from stackmask.runtime.cli.database import (
     ANSWER_BYTES,
     ConnectionLostError,
@@ -25,6 +24,8 @@ from stackmask.runtime.cli.database import (
     Reference,
     Rows,
     TableKey,
+    fetch,
+    too_slow,
 )
 
 SCHEMA_SECONDS: Final = 30  # for reading the catalogue

@@ -11,27 +11,37 @@ from __future__ import annotations
 
 import inspect
 import math
+from collections.abc import Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import torch
 from transformers import EosTokenCriteria, GenerationMixin, LogitsProcessorList, MaxLengthCriteria
 from transformers.generation.utils import GenerateDecoderOnlyOutput
 
-from stackmask.runtime.generation.caches import CACHE_KEYWORDS, CacheView, cache_keyword
+from stackmask.pda.errors import BudgetError
 from stackmask.runtime.generation.endings import Finish, check_finish, ends_whole
 from stackmask.runtime.generation.errors import GenerationError
-from stackmask.runtime.generation.jump_choice import StoppingChecks, TokenChoice
-from stackmask.runtime.generation.jump_rows import JumpRow, RowTable
-from stackmask.runtime.generation.jump_streaming import JumpStream
 from stackmask.runtime.generation.models import compile_for
-from stackmask.runtime.generation.processor import common_vocabulary
+from stackmask.runtime.generation.processor import (
+    common_vocabulary,
+    describe_allowed,
+    forbid_tokens,
+    stuck_rows,
+)
+from stackmask.runtime.generation.result import JumpReport
 from stackmask.runtime.generation.text import TokenStreamer
+from stackmask.runtime.jump_forward.jump_forward import NOTHING
+from stackmask.runtime.kernels.bitmask import allocate_token_bitmask
+from stackmask.runtime.matching.step import fill_next_token_bitmask
+from stackmask.runtime.vocabulary.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
-    from stackmask.runtime.generation.result import JumpReport
     from stackmask.runtime.matching.compiler import CompiledGrammar
+    from stackmask.runtime.matching.matcher import Matcher
     from stackmask.runtime.vocabulary.vocabulary import Vocabulary
+
 
 _PER_TOKEN = ("output_scores", "output_logits", "output_attentions", "output_hidden_states")
 _TYPE_NAMES = ("token_type_ids", "mm_token_type_ids")
@@ -373,3 +383,465 @@ def _spread(grammars: list[CompiledGrammar | None], rows: int) -> list[CompiledG
         )
     each = rows // len(grammars)
     return [grammar for grammar in grammars for _ in range(each)]
+
+
+# -- Giving out tokens while a generation jumps over forced text -------------------------------------------
+
+
+class JumpStream:
+    """Give the new tokens of all rows to a streamer; None: to nobody.
+
+    ``holds_last``: the last token of an unfinished row may be taken back, and is given out with the next one. A
+    ``TokenStreamer`` gets all tokens at once, and corrects what was taken back by itself.
+    """
+
+    def __init__(self, streamer: Any, batch: RowTable, holds_last: bool) -> None:
+        self._streamer, self._batch, self._holds_last = streamer, batch, holds_last
+        self._takes_rows = isinstance(streamer, TokenStreamer)
+        self._given = [0] * len(batch.rows)
+
+    def begin(self, prompt: torch.Tensor) -> None:
+        """Give out the prompts."""
+        if self._streamer is not None:
+            self._streamer.put(prompt.cpu())
+
+    def rollback_limit(self, i: int) -> int | None:
+        """Return how many of its last tokens row ``i`` may take back, since they were not given out; None for all."""
+        if self._streamer is None or self._takes_rows:
+            return None
+        return len(self._batch.rows[i].ids) - self._given[i]
+
+    def put_new(self) -> None:
+        """Give out the tokens written since the last call."""
+        if self._streamer is None:
+            return
+        for i, row in enumerate(self._batch.rows):
+            if self._takes_rows:
+                self._streamer.put_row(i, row.ids)
+                continue
+            end = len(row.ids) if row.done or not self._holds_last else max(self._given[i], len(row.ids) - 1)
+            for token in row.ids[self._given[i] : end]:
+                self._streamer.put(torch.tensor([token]))
+            self._given[i] = end
+
+    def end(self) -> None:
+        """Tell the streamer that nothing follows."""
+        if self._streamer is not None:
+            self._streamer.end()
+
+
+# -- Choosing the next token of rows under grammars, and stopping, as ``generate`` does --------------------
+# Processors and stopping criteria may judge by the number of columns, so they see rows of one length at a time.
+
+
+class TokenChoice:
+    """Apply processors and masks to logits, and sample or take the best token.
+
+    The mask comes before the first warper, which must see no forbidden token. ``vocabulary``: that of the grammars;
+    None without any.
+    """
+
+    def __init__(
+        self, batch: RowTable, vocabulary: Vocabulary | None, processors: Any, *, samples: bool
+    ) -> None:
+        at = next(
+            (i for i, p in enumerate(processors) if type(p).__name__.endswith("Warper")), len(processors)
+        )
+        self._before, self._after = LogitsProcessorList(processors[:at]), LogitsProcessorList(processors[at:])
+        self._batch, self._vocabulary, self._samples = batch, vocabulary, samples
+        self._constrained: list[int] = []  # the rows whose masks were filled
+        if vocabulary is not None and any(row.matcher is not None for row in batch.rows):
+            self._mask = allocate_token_bitmask(
+                len(batch.rows), vocabulary.size, like="torch", pin_memory=batch.device.type == "cuda"
+            )
+
+    def fill(self, asked: list[int]) -> bool:
+        """Fill the masks of the rows that the model is asked for; may run during the forward pass."""
+        rows = [i for i in asked if self._batch.rows[i].is_live]
+        self._constrained = rows
+        if rows:
+            fill_next_token_bitmask([self._batch.rows[i].matcher for i in rows], self._mask, rows=rows)
+        return bool(rows)
+
+    def choose(self, logits: torch.Tensor, asked: list[int]) -> list[int]:
+        """Return the next token of each row asked for. ``logits``: of all rows, may be written to."""
+        scores = self._process(logits, asked) if self._before else logits
+        rows = self._constrained
+        if rows and self._vocabulary is not None:
+            width = self._vocabulary.size
+            if scores.shape[1] < width:
+                raise GenerationError(
+                    f"scores have {scores.shape[1]} columns, but the grammar was compiled for a vocabulary of {width}: "
+                    f"build it with size={scores.shape[1]}"
+                )
+            forbid_tokens(scores, self._mask, None if len(rows) == len(scores) else rows, width)
+        masked = scores
+        if self._after:
+            scores = self._after(self._batch.padded(self._batch.lengths()), scores)
+        self._check_not_stuck(scores, rows)
+        wanted = scores if len(asked) == len(scores) else scores[asked]
+        result = self._draw(wanted)
+        for k, i in enumerate(asked):
+            if i in rows and not self._batch.rows[i].fits_after(result[k]):
+                result[k] = self._choose_again(masked, i)
+        return result
+
+    def _draw(self, scores: torch.Tensor) -> list[int]:
+        """Return a token for each row of some scores."""
+        if self._samples:
+            chosen = torch.multinomial(torch.softmax(scores, dim=-1), num_samples=1).squeeze(1)
+        else:
+            chosen = scores.argmax(dim=-1)
+        result: list[int] = chosen.tolist()
+        return result
+
+    def _choose_again(self, scores: torch.Tensor, i: int) -> int:
+        """Return a token after which row i can end in time: drawn as if the others had been forbidden at once.
+
+        ``scores``: of all rows, before the warpers; may be written to.
+        """
+        row, vocabulary = self._batch.rows[i], self._vocabulary
+        assert row.matcher is not None
+        assert vocabulary is not None
+        row.matcher.fill_next_token_bitmask(self._mask, i, budget=row.room - len(row.ids))
+        forbid_tokens(scores, self._mask, [i], vocabulary.size)
+        if self._after:
+            scores = self._after(self._batch.padded(self._batch.lengths()), scores)
+        self._check_not_stuck(scores, [i])
+        return self._draw(scores[i : i + 1])[0]
+
+    def _process(self, logits: torch.Tensor, asked: list[int]) -> torch.Tensor:
+        """Ask the processors, once for each length among the rows."""
+        lengths = self._batch.lengths()
+        wanted = sorted({lengths[i] for i in asked})
+        result = logits
+        for length in wanted:
+            ids = self._batch.padded([min(n, length) for n in lengths])
+            scores = self._before(ids, logits if len(wanted) == 1 else logits.clone())
+            if len(wanted) == 1:
+                return scores
+            if result is logits:
+                result = torch.empty_like(scores)
+            rows = [i for i, n in enumerate(lengths) if n == length]
+            result[rows] = scores[rows]
+        return result
+
+    def _check_not_stuck(self, scores: torch.Tensor, rows: list[int]) -> None:
+        vocabulary = self._vocabulary
+        if not rows or vocabulary is None:
+            return
+        for i in stuck_rows(scores, self._mask, rows, vocabulary.size):
+            matcher = self._batch.rows[i].matcher
+            assert matcher is not None
+            raise GenerationError(
+                f"no token is left for row {i}: the grammar allows {describe_allowed(matcher, vocabulary)}, and other "
+                "processors (min_new_tokens, bad_words_ids, forced tokens, ...) forbid all of it"
+            )
+
+
+class StoppingChecks:
+    """Ask stopping criteria after every single new token, as if the model had written one at a time."""
+
+    def __init__(self, batch: RowTable, criteria: list[Any]) -> None:
+        self._batch, self._criteria = batch, criteria
+
+    def check(self, known: Sequence[int], *, everywhere: bool = False) -> None:
+        """End the rows that a criterion stops, after the token that it stops at.
+
+        ``known``: how many of the first tokens of each row are not new. ``everywhere``: rows without new tokens are
+        asked as well.
+        """
+        if not self._criteria:
+            return
+        rows = self._batch.rows
+        counts = self._batch.lengths()
+        new = [count - n for count, n in zip(counts, known, strict=True)]
+        over = [not n and (row.done or not everywhere) for n, row in zip(new, rows, strict=True)]
+        for step in range(1, max(new) + 1):
+            lengths = [count - n + min(step, n) for count, n in zip(counts, new, strict=True)]
+            here = [i for i, n in enumerate(new) if not over[i] and step <= max(1, n)]
+            for length in sorted({lengths[i] for i in here}):
+                stops = self._stops(self._batch.padded([min(n, length) for n in lengths]))
+                for i in here:
+                    if lengths[i] == length and stops[i]:
+                        over[i] = True
+                        rows[i].cut(length)
+
+    def _stops(self, ids: torch.Tensor) -> list[bool]:
+        ended = torch.zeros(len(ids), dtype=torch.bool, device=ids.device)
+        for criterion in self._criteria:
+            ended |= torch.as_tensor(criterion(ids, None), device=ids.device)
+        stops: list[bool] = ended.tolist()
+        return stops
+
+
+# -- The rows of a generation with jump-forward: what each has written, and what the model has read of it
+
+
+class _Context(Sequence[int]):
+    """The last token of a prompt, if there is one, and the tokens written; nothing is copied."""
+
+    def __init__(self, prompt: list[int], ids: list[int]) -> None:
+        self._prompt, self._ids = prompt[-1:], ids
+
+    def __len__(self) -> int:
+        return len(self._prompt) + len(self._ids)
+
+    def __getitem__(self, i: Any) -> Any:
+        return self._prompt[i] if i < len(self._prompt) else self._ids[i - len(self._prompt)]
+
+
+@dataclass(slots=True)
+class JumpRow:
+    """One row. ``ids``: the tokens written; the first ``read`` of them are in the cache, at ``columns``.
+
+    ``room``: how many tokens may be written in all; ``context``: how many a jump may lead to. ``whole``: the text must end
+    within them, and ``strict``: also where no end can be found after a token. ``wrote``: something was written since the row was last asked to jump.
+    """
+
+    prompt: list[int]
+    matcher: Matcher | None
+    room: int
+    context: int
+    stops: tuple[int, ...]
+    ids: list[int] = field(default_factory=list)
+    columns: list[int] = field(default_factory=list)
+    done: bool = False
+    wrote: bool = True
+    calls: int = 0
+    forced: int = 0
+    taken_back: int = 0
+    note: str = ""
+    whole: bool = False
+    strict: bool = False
+
+    @property
+    def pending(self) -> Sequence[int]:
+        """The tokens that the model has not read."""
+        return self.ids[len(self.columns) :]
+
+    @property
+    def is_live(self) -> bool:
+        """Whether the grammar has a say in the next token."""
+        return self.matcher is not None and not self.matcher.is_terminated()
+
+    def write(self, token: int) -> None:
+        """Take a token that the model has chosen."""
+        if self.matcher is not None and not self.matcher.accept_token(token):
+            raise GenerationError(f"the token chosen is refused: {self.matcher.refusal}")
+        self.ids.append(token)
+        self.wrote = True
+        self.done = token in self.stops or len(self.ids) >= self.room
+
+    def jump(self, max_rollback: int | None) -> tuple[int, list[int]]:
+        """Write what is forced now.
+
+        Returns: how many of the first tokens are those that stood there before; the columns of the cache that are not
+            valid any more.
+        """
+        matcher = self.matcher
+        if matcher is None or self.done:
+            return len(self.ids), []
+        try:
+            plan = matcher.plan_jump(_Context(self.prompt, self.ids), max_rollback)
+        except BudgetError as error:
+            # what is forced is a question that need not be answered
+            self.note = str(error)
+            return len(self.ids), []
+        if plan.reason not in ("", NOTHING.reason):
+            self.note = plan.reason
+        keep = len(self.ids) - plan.rollback
+        end = next((i for i, token in enumerate(plan.tokens, 1) if token in self.stops), len(plan.tokens))
+        tokens = plan.tokens[: min(end, max(0, min(self.room, self.context) - keep))]
+        dropped: list[int] = []
+        same = len(self.ids)
+        if tokens and (not plan.rollback or len(tokens) == end):
+            if not self._follow(matcher, keep, tokens):
+                return len(self.ids), []
+            same = keep
+            dropped = self.columns[keep:]
+            del self.columns[keep:]
+            self.ids[keep:] = tokens
+            self.forced += len(tokens)
+            self.taken_back += plan.rollback
+        elif plan.tokens:
+            self.note = "the length left is too short for the forced tokens"
+        # a grammar may ask for a stop token by name
+        self.done = len(self.ids) >= self.room or (same < len(self.ids) and self.ids[-1] in self.stops)
+        if not self.done and self._must_stop(matcher):
+            # only a stop token is left: no need to ask the model for it
+            matcher.accept_token(self.stops[0])
+            self.ids.append(self.stops[0])
+            self.forced += 1
+            self.done = True
+        return same, dropped
+
+    def _follow(self, matcher: Matcher, keep: int, tokens: Sequence[int]) -> bool:
+        """Take the matcher back to the first tokens and then through others; where it was, if it meets a limit."""
+        done, fits = 0, False
+        matcher.rollback(len(self.ids) - keep)
+        try:
+            for token in tokens:
+                if not matcher.accept_token(token):
+                    raise GenerationError(f"a forced token is refused: {matcher.refusal}")
+                done += 1
+            fits = self.fits(keep + len(tokens))
+            if not fits:
+                self.note = "the length left is too short for the forced tokens and an end"
+        except BudgetError as error:
+            self.note = str(error)
+        finally:
+            if not fits:
+                matcher.rollback(done)
+                for token in self.ids[keep:]:
+                    matcher.accept_token(token)
+        return fits
+
+    def fits(self, written: int) -> bool:
+        """Return whether the text can still end, once so many tokens are written."""
+        if not self.whole or self.matcher is None:
+            return True
+        from stackmask.runtime.matching.budgets import can_end_within
+
+        fits = can_end_within(self.matcher, self.room - written)
+        if fits is None and not self.strict:
+            # nobody asked for a whole text in so many words: what the model wants comes first
+            self.whole = False
+            self.note = "no end of the text was found, so it may be cut"
+            return True
+        return bool(fits)
+
+    def fits_after(self, token: int) -> bool:
+        """Return whether the text can still end after one more token, which the grammar allows."""
+        if not self.whole or self.matcher is None:
+            return True
+        self.matcher.accept_token(token)
+        try:
+            return self.fits(len(self.ids) + 1)
+        finally:
+            self.matcher.rollback(1)
+
+    def _must_stop(self, matcher: Matcher) -> bool:
+        try:
+            return matcher.must_stop()
+        except BudgetError as error:
+            self.note = str(error)
+            return False
+
+    def cut(self, length: int) -> None:
+        """End the row after its first tokens."""
+        surplus = len(self.ids) - length
+        self.forced -= min(surplus, self.forced)
+        del self.ids[length:], self.columns[length:]
+        self.done = True
+
+    def report(self, mode: str, note: str) -> JumpReport:
+        return JumpReport(
+            mode=mode,
+            model_calls=self.calls,
+            avoided_calls=len(self.ids) - self.calls,
+            forced_tokens=self.forced,
+            taken_back=self.taken_back,
+            note=note or self.note,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class RowTable:
+    """The rows of a batch, and how they are shown to processors and criteria."""
+
+    rows: list[JumpRow]
+    pad: int
+    device: torch.device
+
+    def lengths(self) -> list[int]:
+        """Return how many tokens each row has written."""
+        return [len(row.ids) for row in self.rows]
+
+    def padded(self, lengths: Sequence[int]) -> Any:
+        """Return prompts and the first tokens of each row, padded on the left."""
+        width = max(lengths)
+        table = [
+            [self.pad] * (width - length) + row.prompt + row.ids[:length]
+            for row, length in zip(self.rows, lengths, strict=True)
+        ]
+        return torch.tensor(table, device=self.device)
+
+
+# -- What a cache of keys and values can do: forget its last tokens, and leave gaps ----------------------
+
+CACHE_KEYWORDS = ("cache", "past_key_values")  # transformers since 5.24, and before
+
+
+def cache_keyword(model: Any) -> str:
+    """Return the keyword by which a model takes its cache, which is also the name of the cache in what it returns.
+
+    Models with code of their own may keep the old keyword, and wrappers take any; then that of transformers is meant.
+    """
+    for owner in (model, GenerationMixin):
+        parameters = inspect.signature(owner.prepare_inputs_for_generation).parameters
+        for keyword in CACHE_KEYWORDS:
+            if keyword in parameters:
+                return keyword
+    return CACHE_KEYWORDS[-1]
+
+
+class CacheView:
+    """The cache of one generation, seen as columns of tokens.
+
+    ``gaps``: columns may be hidden by the attention mask, so that rows can be of different lengths. ``crops``: the
+    last columns can be removed. ``steps``: it takes one column at a time once it has taken any. Sliding windows and
+    linear attention count or mix every column, and what they have forgotten does not come back: neither gaps nor
+    crops. Many models with a recurrent state read one token at a time.
+    """
+
+    def __init__(self, cache: Any) -> None:
+        self.cache = cache
+        layers = list(getattr(cache, "layers", ()))
+        sliding = any(getattr(layer, "is_sliding", False) for layer in layers)
+        recurrent = any(
+            not hasattr(layer, "get_seq_length") or hasattr(layer, "conv_states") for layer in layers
+        )
+        fixed = [layer for layer in layers if getattr(layer, "is_compileable", False)]
+        plain = cache is not None and hasattr(cache, "get_seq_length") and not sliding and not recurrent
+        self.fixed = bool(fixed)
+        self.gaps = plain and not fixed and _is_made_of_growing_layers(cache, layers)
+        self.crops = plain and (self.gaps or all(_can_step_back(layer) for layer in layers))
+        self.steps = recurrent or cache is None
+
+    @property
+    def length(self) -> int:
+        """The number of columns held."""
+        try:
+            return 0 if self.cache is None else int(self.cache.get_seq_length())
+        except ValueError:  # there is no layer that would know
+            return 0
+
+    def crop(self, count: int) -> None:
+        """Remove the last columns. Precondition: ``crops``."""
+        if not count:
+            return
+        if not self.fixed:
+            self.cache.crop(-count)
+            return
+        length = self.length
+        for layer in self.cache.layers:
+            if hasattr(layer, "cumulative_length"):
+                # what lies after the length is never read, and is overwritten
+                layer.cumulative_length.sub_(count)
+            else:  # transformers before 5.4: the columns that hold anything are counted
+                layer.keys[:, :, length - count : length].zero_()
+
+
+def _is_made_of_growing_layers(cache: Any, layers: list[Any]) -> bool:
+    names = {type(layer).__name__ for layer in layers}
+    if not layers:  # made when they are first used
+        kind = getattr(cache, "layer_class_to_replicate", None)
+        names = {getattr(kind, "__name__", "")}
+    return names == {"DynamicLayer"} and hasattr(cache, "crop")
+
+
+def _can_step_back(layer: Any) -> bool:
+    if type(layer).__name__ != "StaticLayer":
+        return False
+    return not hasattr(layer, "cumulative_length") or hasattr(layer.cumulative_length, "sub_")

@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
+import inspect
+import threading
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import ExitStack, nullcontext
-from typing import Any, Literal, overload
+from typing import Any, Final, Literal, final, overload
 
 import torch
-from transformers import LogitsProcessorList, StoppingCriteriaList, StopStringCriteria
+from transformers import (
+    GenerationConfig,
+    LogitsProcessorList,
+    StoppingCriteria,
+    StoppingCriteriaList,
+    StopStringCriteria,
+)
 
 from stackmask.grammar.outputs import R, T
-from stackmask.runtime.generation.arguments import as_chat_options, check_model_options, check_sources
+from stackmask.grammar.source.options import ELSEWHERE
+from stackmask.grammar.source.similar import similar
 from stackmask.runtime.generation.endings import Finish, check_finish, check_wrap_up, watched_tokens
 from stackmask.runtime.generation.errors import GenerationError
 from stackmask.runtime.generation.jumping import JumpDecoding
@@ -18,7 +27,6 @@ from stackmask.runtime.generation.models import compiler_for
 from stackmask.runtime.generation.processor import GrammarLogitsProcessor
 from stackmask.runtime.generation.prompts import as_prompts, encode, is_one, lay_out, pad_id
 from stackmask.runtime.generation.result import GenerationResult, JumpReport, Prompt, Prompts, Results, Tools
-from stackmask.runtime.generation.stopping import ProgressBar, StopFlag
 from stackmask.runtime.generation.text import TokenStreamer
 from stackmask.runtime.generation.turns import TurnPlan
 from stackmask.runtime.generation.wanted import MISSING, compile_all, grammars_of, result_of
@@ -249,3 +257,108 @@ def _seeded(seed: int | None, device: torch.device) -> Any:
     stack.enter_context(torch.random.fork_rng(devices=devices))
     torch.manual_seed(seed)
     return stack
+
+
+# -- What is wrong with the arguments of a generation, said before transformers meets it -------------------
+
+
+OURS: Final = (
+    "max_new_tokens",
+    "on_text",
+    "progress",
+    "seed",
+    "jump",
+    "vocabulary",
+    "compiler",
+    "chat_options",
+)
+
+
+def check_sources(model: Any, tokenizer: Any) -> None:
+    """Check that there is a model and a tokenizer, in this order. Raises: GenerationError."""
+    is_model = hasattr(model, "generate") and hasattr(model, "get_output_embeddings")
+    is_tokenizer = callable(tokenizer) and not hasattr(tokenizer, "get_output_embeddings")
+    if not is_model and hasattr(tokenizer, "get_output_embeddings"):
+        raise GenerationError("the model comes first, and then the tokenizer: generate(model, tokenizer, …)")
+    if not is_model:
+        cure = (
+            f": write AutoModelForCausalLM.from_pretrained({model!r:.60})" if isinstance(model, str) else ""
+        )
+        raise GenerationError(
+            f"the model is {type(model).__name__}, not a model of transformers that generates{cure}"
+        )
+    if not is_tokenizer:
+        cure = (
+            f": write AutoTokenizer.from_pretrained({tokenizer!r:.60})" if isinstance(tokenizer, str) else ""
+        )
+        raise GenerationError(f"the tokenizer is {type(tokenizer).__name__}, not one of transformers{cure}")
+
+
+def check_model_options(model: Any, options: Mapping[str, Any]) -> None:
+    """Check that no option is a misspelt one. Those that nothing is like go to the model. Raises: GenerationError."""
+    if not options:
+        return
+    elsewhere = ELSEWHERE["generate"]
+    known = set(vars(GenerationConfig()))  # type: ignore[no-untyped-call]
+    for call in (model.generate, model.forward):
+        known |= set(inspect.signature(call).parameters)
+    for name in options:
+        if name in elsewhere:
+            raise GenerationError(f"generate has no option `{name}`; write {elsewhere[name]}")
+        if name in known:
+            continue
+        close = similar(name, sorted({*known, *OURS}))
+        if close:
+            raise GenerationError(f"generate has no option `{name:.60}`; did you mean `{close}`?")
+
+
+def as_chat_options(options: Any) -> dict[str, Any]:
+    """Return the options of a chat template as a dict. Raises: GenerationError if they are none."""
+    if options is None:
+        return {}
+    if not isinstance(options, Mapping):
+        raise GenerationError(
+            f'chat_options is {type(options).__name__}, must be a dict such as {{"enable_thinking": False}}'
+        )
+    return dict(options)
+
+
+# -- Criteria of ours beside those of transformers: stop when asked to, and show progress ----------------
+
+
+class StopFlag(StoppingCriteria):
+    """Stop all rows, and compiling, once set, from any thread."""
+
+    def __init__(self) -> None:
+        self._event = threading.Event()
+
+    def set(self) -> None:
+        self._event.set()
+
+    def is_set(self) -> bool:
+        return self._event.is_set()
+
+    def __call__(self, input_ids: torch.LongTensor, scores: Any, **_: Any) -> torch.Tensor:
+        return torch.full((len(input_ids),), self._event.is_set(), dtype=torch.bool, device=input_ids.device)
+
+
+@final
+class ProgressBar(StoppingCriteria):
+    """Show the number of generated tokens per row; stops nothing."""
+
+    def __init__(self, start: int, total: int) -> None:
+        from tqdm.auto import tqdm  # type: ignore[import-untyped]
+
+        self._start = start
+        self._bar = tqdm(total=total, desc="generating", unit="token")
+
+    def __call__(self, input_ids: torch.LongTensor, scores: Any, **_: Any) -> torch.Tensor:
+        # rows of several lengths come one after the other
+        self._bar.update(max(0, input_ids.shape[1] - self._start - self._bar.n))
+        return torch.zeros(len(input_ids), dtype=torch.bool, device=input_ids.device)
+
+    def __enter__(self) -> ProgressBar:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._bar.close()

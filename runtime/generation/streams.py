@@ -26,8 +26,7 @@ from stackmask.runtime.fsm.compiling import CompiledFsm
 from stackmask.runtime.generation.errors import GenerationError
 from stackmask.runtime.generation.prompts import as_prompts, lay_out
 from stackmask.runtime.generation.result import GenerationResult, Prompt, Prompts, Tools
-from stackmask.runtime.generation.run import generate, plan_of
-from stackmask.runtime.generation.stopping import StopFlag
+from stackmask.runtime.generation.run import StopFlag, generate, plan_of
 from stackmask.runtime.generation.wanted import MISSING
 from stackmask.runtime.matching.compiler import CompiledGrammar
 

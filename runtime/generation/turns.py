@@ -11,8 +11,7 @@ from stackmask.grammar.outputs import Output, describe_refusal
 from stackmask.grammar.tools.errors import TurnError
 from stackmask.grammar.tools.events import EventReader
 from stackmask.grammar.tools.frontend import grammar as turn_grammar
-from stackmask.grammar.tools.known_tools import read_tools
-from stackmask.grammar.tools.parser import ParsedTurn, TurnParser
+from stackmask.grammar.tools.parser import ParsedTurn, TurnParser, read_tools
 from stackmask.grammar.tools.styles import ToolStyle, style_of
 from stackmask.runtime.generation.errors import GenerationError
 

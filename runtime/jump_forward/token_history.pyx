@@ -4,7 +4,6 @@
 cimport cython
 from libc.stdint cimport uint8_t
 
-from stackmask.pda.ids cimport FAILED
 from stackmask.pda.memory.checked_vectors cimport copy_items, make_room
 
 from stackmask.runtime.jump_forward.jump_forward import KEEPS, NOTHING

@@ -4,8 +4,7 @@
 from libc.stdint cimport int32_t, uint32_t, uintptr_t
 from libc.string cimport memset
 
-from stackmask.pda.completion.budget_masks cimport BudgetMasks
-from stackmask.pda.completion.completions cimport NOT_FOUND, Completions
+from stackmask.pda.completion.completions cimport NOT_FOUND, BudgetMasks, Completions
 from stackmask.pda.ids cimport FAILED, NO_TOKEN, TokenId
 from stackmask.pda.memory.work_meter cimport WorkMeter
 from stackmask.pda.stack.configurations cimport ConfigSpace
@@ -15,7 +14,7 @@ import warnings
 from dataclasses import dataclass
 from operator import index
 
-from stackmask.pda.completion.estimates import TermCosts
+from stackmask.pda.completion.completions import TermCosts
 from stackmask.pda.errors import BudgetError
 from stackmask.runtime.matching.mask_buffer import MatcherError
 
@@ -45,6 +44,10 @@ class Completion:
 
 cdef class FamilyBudgets:
     """What is known of the ends of the texts of one family."""
+
+    # of one family of configurations; shared by its matchers
+    cdef BudgetMasks masks
+    cdef object __weakref__
 
     def __cinit__(self, BudgetMasks masks):
         self.masks = masks

@@ -9,13 +9,10 @@ from cpython.buffer cimport (
     PyObject_CheckBuffer,
     PyObject_GetBuffer,
 )
-from cpython.long cimport PyLong_AsLongAndOverflow, PyLong_CheckExact
 from cpython.mem cimport PyMem_RawFree, PyMem_RawMalloc
 from cpython.object cimport PyObject
-from libc.stdint cimport int32_t, uint32_t, uintptr_t
+from libc.stdint cimport uintptr_t
 from libc.string cimport memcpy
-
-from stackmask.pda.ids cimport FAILED
 
 from operator import index
 

@@ -3,23 +3,19 @@
 
 cimport cython
 from cpython.long cimport PyLong_CheckExact
-from libc.stdint cimport int32_t, uint32_t, uint8_t, uintptr_t
+from libc.stdint cimport uint8_t, uintptr_t
 from libc.string cimport memset
-from libcpp.vector cimport vector
 
-from stackmask.pda.forced cimport RUN_FINAL, ForcedRuns
-from stackmask.pda.ids cimport FAILED, ID_FAILED
+from stackmask.pda.forced cimport RUN_FINAL
 from stackmask.pda.masks.arena cimport MaskRef, is_whole
 from stackmask.pda.masks.engine cimport dump_configuration, explain_mask
 from stackmask.pda.memory.checked_vectors cimport copy_items, refill
 from stackmask.pda.memory.clock cimport seconds, sleep_a_moment
 from stackmask.pda.memory.work_meter cimport PATIENCE
 from stackmask.pda.stack.configuration_table cimport BOTTOM, DEAD, UNKNOWN
-from stackmask.pda.stack.configurations cimport ConfigSpace
 from stackmask.pda.terms.term_store cimport TermStore
 from stackmask.pda.terms.term_table cimport TOKENS
 from stackmask.pda.vocabulary.token_bytes cimport TokenBytes
-from stackmask.runtime.jump_forward.token_history cimport JumpCalls, TokenHistory
 from stackmask.runtime.matching.mask_buffer cimport (
     Rows,
     as_id,
@@ -36,6 +32,11 @@ from stackmask.runtime.jump_forward.jump_forward import NOTHING, JumpPlanner, Pl
 from stackmask.runtime.matching.draft_trees import parents_and_mask
 from stackmask.runtime.matching.mask_buffer import EmptyMaskError, MatcherError, MatcherTypeError, as_integer
 from stackmask.runtime.matching.row_references import MaskRows
+
+
+cdef inline int32_t end_token_released(ConfigSpace family, int32_t config) except ID_FAILED nogil:
+    """Return the configuration where a token ends whose bytes led to this one."""
+    return end_counted_released(family, config) if family.graph.counts else config
 
 
 # ------------------------------------------------------------------------------------------------

@@ -2,8 +2,7 @@
 from libc.stdint cimport int32_t, uint32_t
 from libcpp.vector cimport vector
 
-from stackmask.pda.ids cimport FAILED, ID_FAILED
-from stackmask.pda.masks.arena cimport MaskBits
+from stackmask.pda.ids cimport ID_FAILED
 from stackmask.pda.masks.engine cimport MaskEngine
 from stackmask.pda.stack.configurations cimport ConfigSpace
 from stackmask.runtime.matching.matcher cimport fill_released
@@ -17,9 +16,6 @@ cdef object name_rows(
     Py_ssize_t max_rows,
     Py_ssize_t max_tokens,
 )
-cdef bint find_flips(
-    MaskBits mask, bint accepting, const vector[int32_t]& stops, Py_ssize_t most, vector[int32_t]& tokens
-) except FAILED
 
 
 cdef inline int fill_with_stops(

@@ -6,13 +6,11 @@ that were tried on the real configuration, and stop tokens. The difference is ta
 what is named is the mask, bit for bit.
 """
 
-from libc.stdint cimport int32_t, int64_t, uintptr_t
+from libc.stdint cimport int64_t, uintptr_t
 from libc.string cimport memcpy
-from libcpp.vector cimport vector
 
 from stackmask.pda.ids cimport FAILED, RowId
 from stackmask.pda.masks.arena cimport MASK_OPERANDS, MASK_PATCHED, MASK_ROW, MaskBits, MaskRef
-from stackmask.pda.masks.engine cimport MaskEngine
 from stackmask.pda.memory.byte_sets cimport lowest_bit, ones
 from stackmask.runtime.matching.matcher cimport Matcher
 

@@ -11,12 +11,11 @@ from libc.string cimport memset
 from libcpp.vector cimport vector
 
 from stackmask.pda.ids cimport FAILED
-from stackmask.pda.masks.arena cimport MASK_PATCHED, MASK_ROW, MaskRef, write_bits
+from stackmask.pda.masks.arena cimport MASK_PATCHED, MASK_ROW, MaskBits, MaskRef, write_bits
 from stackmask.pda.masks.engine cimport MaskEngine
 from stackmask.pda.memory.work_meter cimport StoreLock
 from stackmask.pda.stack.configuration_table cimport DEAD
 from stackmask.runtime.matching.mask_buffer cimport (
-    Rows,
     as_id,
     close_rows,
     every_allowed,
@@ -25,7 +24,7 @@ from stackmask.runtime.matching.mask_buffer cimport (
     row_at,
     row_of,
 )
-from stackmask.runtime.matching.matcher cimport NO_CONFIG, Matcher, is_stop
+from stackmask.runtime.matching.matcher cimport NO_CONFIG, is_stop
 from stackmask.runtime.matching.row_threads cimport RowThreads, row_threads
 
 from operator import index
@@ -33,6 +32,15 @@ from operator import index
 import numpy as np
 
 from stackmask.runtime.matching.mask_buffer import EmptyMaskError, MatcherError, MatcherTypeError, as_integer
+
+
+cdef struct Copy:
+    # a finished mask, and where it goes
+    MaskBits bits
+    const int32_t* stops        # tokens to be added
+    int32_t stop_count
+    uint32_t* words
+    bint all_allowed            # found when it was written
 
 
 # ------------------------------------------------------------------------------------------------

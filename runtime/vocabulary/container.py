@@ -11,7 +11,11 @@ from __future__ import annotations
 import hashlib
 import os
 import secrets
+import stat
 import struct
+import threading
+import time
+import warnings
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -89,3 +93,127 @@ def write_whole(path: Path, data: bytes) -> None:
         with suppress(OSError):
             temporary.unlink()
         raise
+
+
+# --------------------------------------------------------------------------------------------------------
+# A folder in which processes keep what they would otherwise make anew at each start.
+#
+# Its files have the common form (``container``): each is checked before it is used, and appears whole or not at all, so
+# that many processes may share the folder. What goes wrong with the folder is never an error: the caller goes on without
+# it. The first trouble with a folder is a warning, the others of that process are silent.
+# --------------------------------------------------------------------------------------------------------
+
+MOST_BYTES: Final = 1 << 28  # of all files; a vocabulary of 262,000 tokens takes 5 MB
+SUFFIX: Final = ".stackmask"  # of the files that are ours: no others are counted or removed
+ABANDONED: Final = 3600.0  # seconds after which an unfinished file is one that its process left behind
+
+_warned: set[Path] = set()
+_warned_lock = threading.Lock()
+
+
+class CacheFolder:
+    """One folder, which is made when something is first kept. Safe to share between threads and processes.
+
+    ``most_bytes``: of all files together. Those that were used longest ago go first.
+    """
+
+    def __init__(self, path: str | os.PathLike[str], most_bytes: int = MOST_BYTES) -> None:
+        self.path = Path(path)
+        self.most_bytes = most_bytes
+        self._trouble: str | None = None
+
+    def file(self, name: str) -> Path:
+        """Return the path of a file."""
+        return self.path / (name + SUFFIX)
+
+    def read(self, name: str, kind: Kind) -> tuple[int, list[memoryview]] | None:
+        """Return the number and the sections of a file; None if there is none that can be used."""
+        path = self.file(name)
+        try:
+            data = _read_file(path, self.most_bytes)
+            found = kind.parse(data)
+        except (FileNotFoundError, NotADirectoryError):
+            return None  # writing it says what is wrong with the folder
+        except (OSError, ContainerError) as error:
+            self.distrust(name, error)
+            return None
+        self.use(path)
+        return found
+
+    def use(self, path: Path) -> None:
+        """Note that a file is in use, so that others go before it."""
+        with suppress(OSError):  # a folder may be read-only
+            os.utime(path)
+
+    def write(self, name: str, kind: Kind, number: int, sections: Sequence[bytes | memoryview]) -> None:
+        """Keep a file, and remove those that were used longest ago if all take too much."""
+        data = kind.serialise(number, sections)
+        try:
+            self.path.mkdir(parents=True, exist_ok=True)
+            if self.make_room(len(data)):
+                write_whole(self.file(name), data)
+        except OSError as error:
+            self._note(f"nothing can be kept in the cache folder {self.path}: {error}")
+
+    def make_room(self, nbytes: int) -> bool:
+        """Remove files until so many bytes more fit in; return False if they never will.
+
+        Raises: OSError if the folder cannot be listed.
+        """
+        if nbytes > self.most_bytes:
+            return False
+        now = time.time()
+        held = []
+        with os.scandir(self.path) as entries:
+            for entry in entries:
+                if SUFFIX not in entry.name:
+                    continue
+                with suppress(OSError):  # another process may have removed it
+                    found = entry.stat(follow_symlinks=False)
+                    if not stat.S_ISREG(found.st_mode):
+                        continue
+                    if entry.name.endswith(SUFFIX):
+                        held.append((found.st_mtime, found.st_size, entry.path))
+                    elif entry.name.startswith(".") and now - found.st_mtime > ABANDONED:
+                        Path(entry.path).unlink()
+        total = nbytes + sum(size for _, size, _ in held)
+        for _, size, path in sorted(held):
+            if total <= self.most_bytes:
+                break
+            with suppress(FileNotFoundError):
+                Path(path).unlink()
+            total -= size
+        return True
+
+    def distrust(self, name: str, why: Exception) -> None:
+        """Say that a file cannot be used. It is made anew and replaced."""
+        self._note(f"{self.file(name)} is left aside: {why}")
+
+    def warn(self, stacklevel: int = 2) -> None:
+        """Warn of what went wrong since, unless this process was warned of the folder before."""
+        trouble, self._trouble = self._trouble, None
+        if trouble is None:
+            return
+        with _warned_lock:
+            if self.path in _warned:
+                return
+            _warned.add(self.path)
+        warnings.warn(
+            f"{trouble}; nothing is wrong but the time that it costs", RuntimeWarning, stacklevel + 1
+        )
+
+    def _note(self, trouble: str) -> None:
+        self._trouble = self._trouble or trouble
+
+
+def _read_file(path: Path, most_bytes: int) -> bytes:
+    """Return the bytes of a file. Raises: OSError, also if it is no plain file or too large."""
+    # a pipe of this name must not make the process wait
+    number = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
+    with os.fdopen(number, "rb") as file:
+        found = os.fstat(number)
+        if not stat.S_ISREG(found.st_mode):
+            raise OSError("it is no plain file")
+        if found.st_size > most_bytes:
+            raise OSError(f"it has {found.st_size} bytes, and the folder is for {most_bytes}")
+        return file.read(most_bytes)

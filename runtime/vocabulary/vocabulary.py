@@ -3,31 +3,35 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import os
+import threading
 import warnings
+import weakref
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from operator import index
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias, final
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, final
+
+import numpy as np
 
 from stackmask.grammar.source.diagnostics import MissingFileError, NotAFileError
 from stackmask.grammar.source.options import ELSEWHERE, ArgumentError, explains_options, whole_number
 from stackmask.pda.errors import VocabularyError
 from stackmask.pda.vocabulary.token_bytes import TokenBytes, pack
-from stackmask.runtime.vocabulary.container import write_whole
-from stackmask.runtime.vocabulary.derived_data import DerivedData, TokenArrays
+from stackmask.pda.vocabulary.token_trie import TokenOrder, Trie
+from stackmask.runtime.vocabulary.container import ContainerError, Kind, write_whole
 from stackmask.runtime.vocabulary.tokenizers.encoders import Encoder, encoder_of
-from stackmask.runtime.vocabulary.vocabulary_file import KIND, Contents, parse, read, serialise, write
 
 if TYPE_CHECKING:
-    import numpy as np
     import numpy.typing as npt
 
-    from stackmask.pda.vocabulary.token_trie import Trie
-    from stackmask.runtime.vocabulary.cache_folder import CacheFolder
+    from stackmask.runtime.vocabulary.container import CacheFolder
     from stackmask.runtime.vocabulary.tokenizers.table import TokenTable
+
 
 PrefixSpace: TypeAlias = Literal["auto", "strip", "keep"]
 
@@ -167,7 +171,7 @@ class Vocabulary:
         stop_ids: Iterable[int] | None = None,
     ) -> Vocabulary:
         """Read a ``tiktoken.Encoding``; ``<|endoftext|>`` stops unless ``stop_ids`` says otherwise."""
-        from stackmask.runtime.vocabulary.tokenizers.ranks import read_tiktoken
+        from stackmask.runtime.vocabulary.tokenizers.huggingface import read_tiktoken
 
         made = cls._from_table(read_tiktoken(encoding), size=size, stop_ids=stop_ids)
         with suppress(VocabularyError):
@@ -184,7 +188,7 @@ class Vocabulary:
         prefix_space: PrefixSpace = "auto",
     ) -> Vocabulary:
         """Read a ``sentencepiece.SentencePieceProcessor``; its ``eos`` stops unless ``stop_ids`` says otherwise."""
-        from stackmask.runtime.vocabulary.tokenizers.pieces import read_sentencepiece
+        from stackmask.runtime.vocabulary.tokenizers.huggingface import read_sentencepiece
 
         made = cls._from_table(
             read_sentencepiece(processor), size=size, stop_ids=stop_ids, prefix_space=prefix_space
@@ -310,7 +314,7 @@ class Vocabulary:
 
         Raises: what ``build`` raises.
         """
-        from stackmask.runtime.vocabulary.cache_folder import CacheFolder
+        from stackmask.runtime.vocabulary.container import CacheFolder
 
         if not isinstance(key, str) or not callable(build):
             raise ArgumentError(
@@ -534,3 +538,191 @@ def _as_ids(value: Any) -> tuple[int, ...]:
     if hasattr(value, "tolist"):
         value = value.tolist()
     return tuple(int(i) for i in value) if isinstance(value, Iterable) else (int(value),)
+
+
+# Vocabularies on disk: a file of the common form whose sections are the fields as JSON, the texts, and their order
+
+
+KIND: Final = Kind(b"stackmask-vocab\n", version=2, sections=3)  # its number is that of the tokens
+_FIELDS = {
+    "key": str,
+    "size": int,
+    "stop_ids": list,
+    "special_ids": list,
+    "special_names": dict,
+    "strip_first_space": bool,
+    "added_ids": list,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Contents:
+    """What a file holds.
+
+    ``key`` is what it was saved under. ``fields`` are the arguments of a vocabulary but for its tokens, which are
+    ``texts``; ``order`` is that of their trie.
+    """
+
+    key: str
+    fields: Mapping[str, Any]
+    texts: TokenBytes
+    order: memoryview
+
+
+def serialise(contents: Contents) -> bytes:
+    """Return the bytes of a file."""
+    fields = json.dumps({"key": contents.key, **contents.fields}, separators=(",", ":")).encode()
+    return KIND.serialise(len(contents.texts), (fields, contents.texts.block, contents.order))
+
+
+def parse(data: bytes, source: str = "the data") -> Contents:
+    """Take the bytes of a file apart. The order is not checked here: building the trie does that.
+
+    Raises: VocabularyError naming ``source`` if they are damaged, of another version, or something else.
+    """
+
+    def refuse(why: str) -> VocabularyError:
+        return VocabularyError(f"{source} is not a vocabulary that can be loaded: {why}")
+
+    try:
+        count, parts = KIND.parse(data)
+    except ContainerError as error:
+        raise refuse(str(error)) from None
+    try:
+        fields = json.loads(bytes(parts[0]))
+    except (ValueError, RecursionError):
+        raise refuse("its fields are not JSON") from None
+    if not isinstance(fields, dict) or fields.keys() != _FIELDS.keys():
+        raise refuse("its fields are others")
+    for name, kind in _FIELDS.items():
+        value = fields[name]
+        inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+        if type(value) is not kind or any(type(i) is not int for i in inner):
+            raise refuse(f"its field {name} has the wrong type")
+    try:
+        return Contents(fields.pop("key"), fields, TokenBytes(parts[1], count), parts[2])
+    except (VocabularyError, OverflowError) as error:
+        raise refuse(str(error)) from None
+
+
+def read(path: Path) -> Contents:
+    """Read a file.
+
+    Raises: VocabularyError if it is none of ours or damaged; OSError if it cannot be read.
+    """
+    return parse(path.read_bytes(), str(path))
+
+
+def write(path: Path, contents: Contents) -> None:
+    """Write a file. Raises: OSError; nothing is left behind then."""
+    write_whole(path, serialise(contents))
+
+
+# -- What follows from the tokens of a vocabulary: each of it is computed on first use, once, and kept -----
+
+
+TokenArrays: TypeAlias = "tuple[npt.NDArray[np.uint8], npt.NDArray[np.int64], npt.NDArray[np.int32]]"
+
+ORDER: Final = Kind(b"stackmask-order\n", version=1, sections=1)  # its number is that of the tokens
+
+_tries: weakref.WeakValueDictionary[bytes, Trie] = weakref.WeakValueDictionary()  # by SHA-256 of the tokens
+_tries_lock = threading.Lock()
+
+
+@final
+class DerivedData:
+    """The tuple, the arrays, the trie and the digest of some tokens; safe to share between threads.
+
+    ``tokens`` are the bytes of each id. ``added_ids`` are those that the digest takes for added or special.
+    """
+
+    __slots__ = ("_added_ids", "_arrays", "_digest", "_lock", "_objects", "_order", "_tokens", "_trie")
+
+    def __init__(self, tokens: TokenBytes, added_ids: Iterable[int]) -> None:
+        self._tokens = tokens
+        self._added_ids = added_ids
+        self._lock = threading.Lock()
+        self._objects: tuple[bytes | None, ...] | None = None
+        self._arrays: TokenArrays | None = None
+        self._order: TokenOrder | None = None  # until the trie is made
+        self._trie: Trie | None = None
+        self._digest: str | None = None
+
+    def objects(self) -> tuple[bytes | None, ...]:
+        """Return the tokens as Python objects, one each."""
+        with self._lock:
+            if self._objects is None:
+                self._objects = tuple(self._tokens)
+            return self._objects
+
+    def arrays(self) -> TokenArrays:
+        """Return ``(blob, offsets, ids)`` of the tokens that have at least one byte."""
+        with self._lock:
+            if self._arrays is None:
+                self._arrays = _build_arrays(self._tokens)
+            return self._arrays
+
+    def take_order(self, data: memoryview) -> None:
+        """Take the order of the tokens from a file. Raises: VocabularyError if it is not theirs."""
+        self._order = TokenOrder(self._tokens, data)
+
+    def has_trie(self) -> bool:
+        """Return whether the trie is made."""
+        return self._trie is not None
+
+    def trie(self, folder: CacheFolder | None = None) -> Trie:
+        """Return the prefix trie of the tokens. ``folder``: where their order is kept for other processes."""
+        with self._lock:
+            if self._trie is None:
+                self._trie = _shared_trie(self._tokens, self._order, folder)
+                self._order = None
+            return self._trie
+
+    def digest(self) -> str:
+        """Return the SHA-256 of the table of ids and bytes, in hexadecimal."""
+        with self._lock:
+            if self._digest is None:
+                hidden = bytearray(len(self._tokens))
+                for i in self._added_ids:
+                    if 0 <= i < len(hidden):
+                        hidden[i] = 1
+                self._digest = hashlib.sha256(self._tokens.digest_input(hidden)).hexdigest()
+            return self._digest
+
+
+def _shared_trie(tokens: TokenBytes, order: TokenOrder | None, folder: CacheFolder | None) -> Trie:
+    """Return the trie of the tokens that this process has, or build it, from their order if that is known."""
+    key = hashlib.sha256(tokens.block).digest()
+    with _tries_lock:
+        trie = _tries.get(key)
+        if trie is None:
+            if order is None and folder is not None:
+                order = _kept_order(tokens, folder, key.hex())
+            trie = _tries[key] = Trie(tokens, order)
+        return trie
+
+
+def _kept_order(tokens: TokenBytes, folder: CacheFolder, digest: str) -> TokenOrder:
+    """Return the order of the tokens from a folder, or sort them and keep it there."""
+    name = f"{digest[:32]}-{ORDER.version}"  # versions of the library may share the folder
+    found = folder.read(name, ORDER)
+    if found is not None:
+        try:
+            return TokenOrder(tokens, found[1][0])
+        except VocabularyError as error:
+            folder.distrust(name, error)
+    order = TokenOrder(tokens)
+    folder.write(name, ORDER, len(tokens), (order.data,))
+    return order
+
+
+def _build_arrays(tokens: TokenBytes) -> TokenArrays:
+    block = tokens.block
+    starts = np.frombuffer(block, dtype=np.uint32, count=len(tokens) + 1).astype(np.int64)
+    ids = np.flatnonzero(starts[1:] > starts[:-1]).astype(np.int32)
+    offsets = np.append(starts[ids], starts[-1])
+    blob = np.frombuffer(block, dtype=np.uint8, offset=len(block) - int(starts[-1]))
+    arrays = (blob, offsets, ids)
+    for array in arrays:
+        array.setflags(write=False)
+    return arrays

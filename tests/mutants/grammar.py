@@ -442,7 +442,7 @@ ROWS = (
     ),
     Mutant(
         "regex-warnings",
-        "grammar/lint",
+        "grammar/grammar",
         "is not None",
         "is None",
         "Warnings of a pattern are found.",

@@ -70,7 +70,6 @@ ROOMS: tuple[str, ...] = (
     "grammar/diagram",
     "grammar/outputs",
     "grammar/whole_strings",
-    "grammar/lint",
     "grammar/grammar",
     "grammar/marked_texts",
     "grammar/tools",

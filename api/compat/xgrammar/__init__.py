@@ -15,11 +15,6 @@ from stackmask.runtime.compat.xgrammar.bitmasks import (
     reset_token_bitmask,
 )
 from stackmask.runtime.compat.xgrammar.compiler import CompiledGrammar, GrammarCompiler
-from stackmask.runtime.compat.xgrammar.config import (
-    get_max_recursion_depth,
-    max_recursion_depth,
-    set_max_recursion_depth,
-)
 from stackmask.runtime.compat.xgrammar.errors import (
     DeserializeFormatError,
     DeserializeVersionError,
@@ -28,7 +23,12 @@ from stackmask.runtime.compat.xgrammar.errors import (
 )
 from stackmask.runtime.compat.xgrammar.grammar import Grammar
 from stackmask.runtime.compat.xgrammar.matcher import BatchGrammarMatcher, GrammarMatcher
-from stackmask.runtime.compat.xgrammar.records import get_serialization_version
+from stackmask.runtime.compat.xgrammar.records import (
+    get_max_recursion_depth,
+    get_serialization_version,
+    max_recursion_depth,
+    set_max_recursion_depth,
+)
 from stackmask.runtime.compat.xgrammar.tokenizer_info import TokenizerInfo, VocabType
 
 if TYPE_CHECKING:

@@ -1,6 +1,6 @@
 """Tools and choices of tools in the shapes of OpenAI, as pydantic models."""
 
-from stackmask.runtime.compat.xgrammar.tool_schema import (
+from stackmask.runtime.compat.xgrammar.model_tags import (
     AllowedToolChoiceParam,
     AllowedToolRef,
     AllowedToolsParam,

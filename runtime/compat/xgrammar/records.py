@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any, Final
 
 from stackmask.runtime.compat.xgrammar.errors import (
@@ -39,3 +41,30 @@ def read_record(text: str, kind: str) -> Any:
     if found.get("kind") != kind or "value" not in found:
         raise DeserializeFormatError(f"this is {found.get('kind')!r:.40}, and {kind!r} is needed")
     return found["value"]
+
+
+# -- Settings of XGrammar that nothing here depends on: no depth of recursion is decided by a text -------
+
+_depth = 10_000
+
+
+def get_max_recursion_depth() -> int:
+    """Return the number that was set last."""
+    return _depth
+
+
+def set_max_recursion_depth(max_recursion_depth: int) -> None:
+    """Keep a number. Limits of this engine are those of ``stackmask.Limits``."""
+    global _depth
+    _depth = int(max_recursion_depth)
+
+
+@contextmanager
+def max_recursion_depth(temp_depth: int) -> Iterator[None]:
+    """Keep a number for a while."""
+    before = get_max_recursion_depth()
+    set_max_recursion_depth(temp_depth)
+    try:
+        yield
+    finally:
+        set_max_recursion_depth(before)

@@ -12,17 +12,17 @@ from stackmask.grammar.grammar import Grammar
 from stackmask.grammar.ir import RuleSet
 from stackmask.grammar.ir.dump import dump
 from stackmask.grammar.normalize.booleans import expand_booleans
-from stackmask.grammar.normalize.captures import check_captures
+from stackmask.grammar.normalize.checks import (
+    check_captures,
+    check_keys,
+    check_restrictions,
+    check_stack,
+    check_wellformed,
+)
 from stackmask.grammar.normalize.emptiness import drop_empty_booleans
-from stackmask.grammar.normalize.empty_rules import write_out_empty_rules
-from stackmask.grammar.normalize.inline import inline_rules
-from stackmask.grammar.normalize.keys import check_keys
-from stackmask.grammar.normalize.left_recursion import remove_left_recursion
-from stackmask.grammar.normalize.operators import merge_operators
+from stackmask.grammar.normalize.inline import inline_rules, write_out_empty_rules
+from stackmask.grammar.normalize.left_recursion import merge_operators, remove_left_recursion
 from stackmask.grammar.normalize.productive import remove_useless
-from stackmask.grammar.normalize.restrictions import check_restrictions
-from stackmask.grammar.normalize.stack import check_stack
-from stackmask.grammar.normalize.wellformed import check_wellformed
 from stackmask.grammar.source.diagnostic_codes import CODES
 from stackmask.grammar.source.diagnostics import GrammarError
 

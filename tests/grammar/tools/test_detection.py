@@ -10,8 +10,7 @@ from typing import Any
 import pytest
 
 from stackmask import tools
-from stackmask.grammar.tools.detection import SIGNS, template_style
-from stackmask.grammar.tools.styles import STYLES
+from stackmask.grammar.tools.styles import SIGNS, STYLES, template_style
 
 # what templates of these models say where they write calls
 CASES = {

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
+from stackmask.runtime.audit.auditor import declared_order, mutants, same_value, target, ways_to_write
 from stackmask.runtime.audit.cases import AuditError, Language, read_cases, sample
-from stackmask.runtime.audit.texts import declared_order, mutants, same_value, target, ways_to_write
-from stackmask.runtime.audit.workers import EngineWorker
+from stackmask.runtime.audit.child import EngineWorker
 from stackmask.runtime.comparison.tokenizer import load_tokenizer
 
 SCHEMA: dict[str, Any] = {

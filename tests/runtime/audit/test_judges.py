@@ -12,8 +12,7 @@ import pytest
 
 from stackmask.runtime.audit.cases import Language
 from stackmask.runtime.audit.json_reader import JsonReader, begins_json
-from stackmask.runtime.audit.judge_grammar import GrammarJudge
-from stackmask.runtime.audit.judges import FORMAT, SchemaJudge, Unjudgeable, make_judge
+from stackmask.runtime.audit.judges import FORMAT, GrammarJudge, SchemaJudge, Unjudgeable, make_judge
 
 pytest.importorskip("jsonschema")
 

@@ -9,11 +9,10 @@ import pytest
 from planted_engines import PLANTED
 
 from stackmask.runtime.audit.auditor import Auditor, Settings
-from stackmask.runtime.audit.cases import Case, Language
+from stackmask.runtime.audit.cases import Case, CaseResult, Language
 from stackmask.runtime.audit.child import Child, Here
-from stackmask.runtime.audit.findings import CaseResult
 from stackmask.runtime.audit.judges import FORMAT
-from stackmask.runtime.audit.summary import is_proven_error
+from stackmask.runtime.audit.report import is_proven_error
 from stackmask.runtime.comparison.tokenizer import Greedy, Tokenizer
 from stackmask.runtime.vocabulary.vocabulary import Vocabulary
 

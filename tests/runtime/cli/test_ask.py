@@ -26,12 +26,12 @@ from stackmask.grammar.sql.schema.read import read_schema
 from stackmask.grammar.sql.schema.schema import Column, Schema, Table
 from stackmask.runtime.cli import command_sql
 from stackmask.runtime.cli.app import app
+from stackmask.runtime.cli.command_sql import json_value, unique_names
 from stackmask.runtime.cli.database import Keys, QueryError, Reference
 from stackmask.runtime.cli.open_database import open_database
 from stackmask.runtime.cli.prompts import by_relevance, context_of, describe_table, make_prompt
 from stackmask.runtime.cli.query_process import ProcessDatabase
 from stackmask.runtime.cli.sqlite_database import SQLiteDatabase
-from stackmask.runtime.cli.tables import json_value, unique_names
 from stackmask.runtime.embedded import bundled_database
 
 GUARD = 600  # seconds: against a hang only

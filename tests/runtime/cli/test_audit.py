@@ -10,11 +10,10 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
+from stackmask.runtime.audit.cases import CaseResult, EngineRecord, Finding, case_result
 from stackmask.runtime.audit.engines import Processor, WrongMask, words_of
-from stackmask.runtime.audit.findings import CaseResult, EngineRecord, Finding, case_result
-from stackmask.runtime.audit.report import report_page
+from stackmask.runtime.audit.report import audit_json, report_page, worst_cases
 from stackmask.runtime.audit.run import Audit
-from stackmask.runtime.audit.summary import audit_json, worst_cases
 from stackmask.runtime.cli.app import app
 from stackmask.runtime.comparison.tokenizer import load_tokenizer
 

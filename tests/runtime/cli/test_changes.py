@@ -8,7 +8,7 @@ import pytest
 from typer.testing import CliRunner
 
 from stackmask.runtime.cli.app import app
-from stackmask.runtime.cli.changes import asked_change
+from stackmask.runtime.cli.command_sql import asked_change
 
 NOTE = "note: only reading is possible: nothing was changed. The question seems to ask for a change "
 

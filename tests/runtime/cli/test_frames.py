@@ -12,8 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from stackmask.grammar.sql.schema.schema import Column, Schema, Table
-from stackmask.runtime.cli.answers import fetch, weight
-from stackmask.runtime.cli.database import Keys, QueryError, Reference
+from stackmask.runtime.cli.database import Keys, QueryError, Reference, fetch, weight
 from stackmask.runtime.cli.frames import (
     LONGEST_CODE,
     STEP_BYTES,

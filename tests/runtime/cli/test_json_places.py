@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from stackmask.runtime.cli.json_places import place_in_json
+from stackmask.runtime.cli.play_judging import place_in_json
 
 TEXT = """{"a": [1, {"b": "x, ]}"}, [], {}, [[2]]], "": {"": null},
  "\\u0061\\"b" : {"c/d~": {"e": true , "f":[3 ]}}, "e": "e"}"""

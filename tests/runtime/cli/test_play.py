@@ -17,9 +17,7 @@ from typing import Any
 import pytest
 from browser import page_after_scripts
 
-from stackmask.runtime.cli.command_play import first_state
 from stackmask.runtime.cli.play_judging import MAX_TOKENS, Playground
-from stackmask.runtime.cli.play_page import play_page
 from stackmask.runtime.cli.play_server import (
     ADDRESS,
     MAX_BODY,
@@ -27,6 +25,8 @@ from stackmask.runtime.cli.play_server import (
     Handler,
     PlayServer,
     TimedReader,
+    first_state,
+    play_page,
 )
 from stackmask.runtime.vocabulary.vocabulary import Vocabulary
 

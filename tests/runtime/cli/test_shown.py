@@ -21,9 +21,9 @@ import stackmask
 from stackmask.grammar.grammar import Grammar
 from stackmask.runtime.cli import command_sql, console, generating
 from stackmask.runtime.cli.app import app
+from stackmask.runtime.cli.command_sql import LONGEST_CELL, json_value, make_table, show_rows
 from stackmask.runtime.cli.database import QueryError, Rows
 from stackmask.runtime.cli.query_process import ProcessDatabase
-from stackmask.runtime.cli.tables import LONGEST_CELL, json_value, make_table, show_rows
 
 EVIL = "\x1b]0;owned\x07\x1b[2J\x9b2J\r\x08\x00\u202egpj\u2066\u200f\u2028\x7f"
 OBEYED = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
@@ -210,7 +210,7 @@ def test_errors_are_shown_by_one_function() -> None:
         ("command_fmt.py", "sys.stdout.write", "shown(made)"),  # escapes on a terminal
         ("command_grammars.py", "output().print", "table"),  # of cells
         ("command_grammars.py", "typer.echo", "read_text(path).rstrip('\\n')"),  # a file of this package
-        ("command_sample.py", "sys.stdout.write", "shown(text) + '\\n'"),  # escapes on a terminal
+        ("generating.py", "sys.stdout.write", "shown(text) + '\\n'"),  # escapes on a terminal
         (
             "command_sql.py",
             "console.print",
@@ -224,10 +224,10 @@ def test_errors_are_shown_by_one_function() -> None:
         ("console.py", "console.print", "visible(text)"),
         ("generating.py", "sys.stdout.write", "'\\n'"),
         ("generating.py", "sys.stdout.write", "shown(text)"),
-        ("tables.py", "output().print", "make_table(rows)"),
+        ("command_sql.py", "output().print", "make_table(rows)"),
     }
     written = "visible_in_json(json.dumps(found, ensure_ascii=False, indent=2)) + '\\n'"
-    assert set(found) - allowed == {("tables.py", "sys.stdout.write", written)}
+    assert set(found) - allowed == {("command_sql.py", "sys.stdout.write", written)}
 
 
 def test_query_errors_are_presentable() -> None:

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from stackmask.grammar.sql.schema.errors import SQLError
-from stackmask.runtime.cli import table_files
+from stackmask.runtime.cli import sqlite_database
 from stackmask.runtime.cli.database import QueryError
 from stackmask.runtime.cli.open_database import open_database
 from stackmask.runtime.cli.sqlite_database import SQLiteDatabase
@@ -98,7 +98,7 @@ def test_limits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         ("LONGEST_CELL", 2, "field larger than field limit"),
     ):
         with monkeypatch.context() as patch:
-            patch.setattr(table_files, name, value)
+            patch.setattr(sqlite_database, name, value)
             with pytest.raises(SQLError, match=message), opened(tmp_path / "a.csv", "aa,bb\nlong,2\n3,4\n"):
                 pass
 

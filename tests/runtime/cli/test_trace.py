@@ -17,9 +17,8 @@ from typer.testing import CliRunner
 from stackmask.grammar.grammar import Grammar
 from stackmask.runtime.cli.app import app
 from stackmask.runtime.cli.command_trace import percent
-from stackmask.runtime.cli.likelihood import CHUNK, Likelihood
 from stackmask.runtime.cli.trace_page import page_text
-from stackmask.runtime.cli.tracing import Likely, Step, TraceError, follow
+from stackmask.runtime.cli.tracing import CHUNK, Likelihood, Likely, Step, TraceError, follow
 from stackmask.runtime.matching.compiler import Compiler
 from stackmask.runtime.vocabulary.vocabulary import Vocabulary
 

@@ -12,11 +12,11 @@ import pytest
 from postgres_server import NoServer, postgres_server
 from typer.testing import CliRunner
 
-from stackmask.runtime.cli import loading, unknown_words
+from stackmask.runtime.cli import command_sql, loading
 from stackmask.runtime.cli.app import app
+from stackmask.runtime.cli.command_sql import note_unknown_words
 from stackmask.runtime.cli.database import QueryError
 from stackmask.runtime.cli.open_database import open_directly
-from stackmask.runtime.cli.unknown_words import note_unknown_words
 from stackmask.runtime.embedded import bundled_database
 from stackmask.runtime.generation.errors import GenerationError
 
@@ -30,7 +30,7 @@ CLOSED = "`open` is not a value of orders.status; these are: cancelled, shipped"
 
 @pytest.fixture(autouse=True)
 def _patient(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(unknown_words, "SECONDS", GUARD)
+    monkeypatch.setattr(command_sql, "SECONDS", GUARD)
 
 
 @pytest.fixture
@@ -99,7 +99,7 @@ def test_reading_values_is_bounded(database: Any, monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(database, "run", run)
     assert note_unknown_words("open?", "SELECT COUNT(*) FROM orders", database) is None
     assert len(given) == 1 and 0 < given[0] <= GUARD
-    monkeypatch.setattr(unknown_words, "MOST_COLUMNS", 2)
+    monkeypatch.setattr(command_sql, "MOST_COLUMNS", 2)
     assert note_unknown_words("open?", "SELECT COUNT(*) FROM orders", database) is None
     assert len(given) == 1
 

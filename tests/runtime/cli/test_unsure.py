@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 
 from stackmask.runtime.cli import command_sql
 from stackmask.runtime.cli.app import app
-from stackmask.runtime.cli.confidence import is_unsure, mean_log_probability
+from stackmask.runtime.cli.command_sql import is_unsure, mean_log_probability
 from stackmask.runtime.embedded import prompt_for
 
 NOTE = "note: low confidence"

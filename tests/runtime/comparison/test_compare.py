@@ -19,10 +19,15 @@ from stackmask.runtime.comparison import ComparisonError, Limits, Subject, compa
 from stackmask.runtime.comparison.engines import FSM, PUSHDOWN
 from stackmask.runtime.comparison.measuring import _how_it_ended
 from stackmask.runtime.comparison.peers import ascii_classes, bare_pattern, installed_peers
-from stackmask.runtime.comparison.plot import running_total
-from stackmask.runtime.comparison.result import Comparison, Difference, _difference, _explained
-from stackmask.runtime.comparison.texts import draw_text, given_text, longest_matches
-from stackmask.runtime.comparison.tokenizer import Greedy, Tokenizer, load_tokenizer
+from stackmask.runtime.comparison.result import Comparison, Difference, _difference, _explained, running_total
+from stackmask.runtime.comparison.tokenizer import (
+    Greedy,
+    Tokenizer,
+    draw_text,
+    given_text,
+    load_tokenizer,
+    longest_matches,
+)
 
 LETTERS = sm.Vocabulary([b"a", b"b", b"ab", b"(", b")", b"((", b"1", None], stop_ids=[7])
 TOKENS = Tokenizer("letters", LETTERS, Greedy(LETTERS))

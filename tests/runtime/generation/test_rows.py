@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from stackmask.runtime.generation import rows as rows_module
-from stackmask.runtime.generation.rows import RowTracker, Track
+from stackmask.runtime.generation import processor as processing
+from stackmask.runtime.generation.processor import RowTracker, Track
 
 
 class Recorder:
@@ -125,14 +125,14 @@ def test_few_columns_are_read_however_long_the_rows_are() -> None:
 
         tracker.advance(4, ids.shape[1], read)
         ids = np.concatenate([ids[rng.integers(0, 4, 4)], rng.integers(0, 3, (4, 1))], axis=1)
-    assert max(read_columns) <= rows_module.PROBES + rows_module.RECENT + 4
+    assert max(read_columns) <= processing.PROBES + processing.RECENT + 4
 
 
 def test_history_is_bounded() -> None:
     track = Track(Recorder())
-    for token in range(5 * rows_module.HISTORY):
+    for token in range(5 * processing.HISTORY):
         track.push(token)
-    assert rows_module.HISTORY <= len(track.tokens) <= 2 * rows_module.HISTORY
-    track.rewind(4 * rows_module.HISTORY + 1)
-    assert track.tokens[-1] == 4 * rows_module.HISTORY
+    assert processing.HISTORY <= len(track.tokens) <= 2 * processing.HISTORY
+    track.rewind(4 * processing.HISTORY + 1)
+    assert track.tokens[-1] == 4 * processing.HISTORY
     assert track.accepted == track.depth == len(track.matcher.tokens)  # type: ignore[attr-defined]

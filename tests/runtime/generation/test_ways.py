@@ -10,7 +10,7 @@ import torch
 from transformers import GenerationMixin
 
 import stackmask as sm
-from stackmask.runtime.generation.caches import CACHE_KEYWORDS, cache_keyword
+from stackmask.runtime.generation.jumping import CACHE_KEYWORDS, cache_keyword
 
 PATTERN = "(true|false), [0-9]{3}"
 

@@ -13,8 +13,14 @@ from kernel_masks import FLOATS, random_logits, random_masks
 
 from stackmask.runtime.kernels import sampling
 from stackmask.runtime.kernels.bitmask import BitmaskError
-from stackmask.runtime.kernels.random_numbers import philox, uniforms
-from stackmask.runtime.kernels.sampling import MaskedSampler, SampledTokens, kept_tokens, sample_masked
+from stackmask.runtime.kernels.sampling import (
+    MaskedSampler,
+    SampledTokens,
+    kept_tokens,
+    philox,
+    sample_masked,
+    uniforms,
+)
 
 Sample = Callable[..., SampledTokens]
 DEFAULTS = {"temperature": 1.0, "top_k": 0, "top_p": 1.0, "min_p": 0.0, "seeds": 0, "steps": 0}

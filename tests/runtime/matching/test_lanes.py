@@ -14,7 +14,7 @@ from busy_stores import at_work
 
 import stackmask as sm
 from stackmask.pda.errors import SpoiledError
-from stackmask.runtime.matching.lanes import MAX_LANES
+from stackmask.runtime.matching.compiler import MAX_LANES
 
 
 @pytest.fixture(scope="module")

@@ -11,7 +11,7 @@ import pytest
 
 import stackmask as sm
 from stackmask.pda.errors import BudgetError
-from stackmask.runtime.matching import lanes
+from stackmask.runtime.matching import compiler as compiling
 
 
 def letters() -> sm.Vocabulary:
@@ -121,8 +121,8 @@ def test_a_text_gives_memory_back() -> None:
 
 
 def test_live_requests_that_hold_all_memory_keep_new_ones_out(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(lanes, "LEAST_HELD", 1)
-    monkeypatch.setattr(lanes, "WEIGHED", 1)
+    monkeypatch.setattr(compiling, "LEAST_HELD", 1)
+    monkeypatch.setattr(compiling, "WEIGHED", 1)
     vocabulary = letters()
     text = texts(4, 50)
     compiler = sm.Compiler(vocabulary, cache_bytes=3_000_000)
@@ -148,11 +148,11 @@ def test_live_requests_that_hold_all_memory_keep_new_ones_out(monkeypatch: pytes
 
 
 def test_masks_make_room_for_live_requests(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(lanes, "LEAST_HELD", 1)
-    monkeypatch.setattr(lanes, "WEIGHED", 1)
+    monkeypatch.setattr(compiling, "LEAST_HELD", 1)
+    monkeypatch.setattr(compiling, "WEIGHED", 1)
     # nothing but masks and what may come again fills the cache, so nothing has to be forgotten or collected
-    monkeypatch.setattr(lanes.Lane, "forget", None)
-    monkeypatch.setattr(lanes.gc, "collect", None)
+    monkeypatch.setattr(compiling.Lane, "forget", None)
+    monkeypatch.setattr(compiling.gc, "collect", None)
     compiler = sm.Compiler(letters(), cache_bytes=3_000_000)
     live = compiler.compile(net(0)).matcher()
     assert follow(live, texts(4, 50)) == 50
@@ -202,7 +202,7 @@ def test_statistics_say_who_holds_memory() -> None:
 
 
 def test_one_request_that_held_more_than_the_cache_keeps_nobody_out(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(lanes, "LEAST_HELD", 1)
+    monkeypatch.setattr(compiling, "LEAST_HELD", 1)
     compiler = sm.Compiler(letters(), cache_bytes=300_000)
     tags = sm.Grammar.from_ebnf('root ::= "<" @push([ab]+) ">" root* "</" @top ">"')
     for number in range(3):
@@ -222,8 +222,8 @@ def test_one_request_that_held_more_than_the_cache_keeps_nobody_out(monkeypatch:
 
 
 def test_a_live_request_waits_for_its_store_where_memory_is_full(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(lanes, "LEAST_HELD", 1)
-    monkeypatch.setattr(lanes, "WEIGHED", 1)
+    monkeypatch.setattr(compiling, "LEAST_HELD", 1)
+    monkeypatch.setattr(compiling, "WEIGHED", 1)
     compiler = sm.Compiler(letters(), cache_bytes=3_000_000)
     live = [compiler.compile(net(0)).matcher()]
     with pytest.raises(BudgetError, match="live requests"):

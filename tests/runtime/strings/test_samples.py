@@ -13,9 +13,9 @@ from pydantic import BaseModel
 
 import stackmask as sm
 from stackmask.grammar import ir, whole_strings
-from stackmask.runtime.matching import lanes
+from stackmask.runtime.matching import compiler as compiling
 from stackmask.runtime.strings import engine
-from stackmask.runtime.strings.costs import BYTE, NEVER, Costs
+from stackmask.runtime.strings.engine import BYTE, NEVER, Costs
 
 SCHEMA = {
     "type": "object",
@@ -203,8 +203,8 @@ def test_several_threads() -> None:
 
 
 def test_nobody_is_refused_for_memory_that_other_questions_hold(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(lanes, "LEAST_HELD", 1)
-    monkeypatch.setattr(lanes, "WEIGHED", 1)
+    monkeypatch.setattr(compiling, "LEAST_HELD", 1)
+    monkeypatch.setattr(compiling, "WEIGHED", 1)
     monkeypatch.setattr(engine, "CACHE_BYTES", 105_000)
     engine._compiler.cache_clear()
     engine._compiled.cache_clear()

@@ -19,9 +19,9 @@ from stackmask.grammar.source.options import ArgumentError
 from stackmask.pda.vocabulary import token_trie
 from stackmask.runtime.kernels.bitmask import allocate_token_bitmask
 from stackmask.runtime.matching.compiler import Compiler
-from stackmask.runtime.vocabulary import cache_folder, container, derived_data
-from stackmask.runtime.vocabulary.cache_folder import SUFFIX, CacheFolder
-from stackmask.runtime.vocabulary.container import Kind
+from stackmask.runtime.vocabulary import container
+from stackmask.runtime.vocabulary import vocabulary as vocabularies
+from stackmask.runtime.vocabulary.container import SUFFIX, CacheFolder, Kind
 from stackmask.runtime.vocabulary.vocabulary import Vocabulary
 
 KIND = Kind(b"stackmask-test\n\0", version=3, sections=2)
@@ -48,8 +48,8 @@ def masks(vocab: Vocabulary, folder: Path | None) -> list[list[int]]:
 @pytest.fixture(autouse=True)
 def unwarned(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let each test be the first that uses its folder, and share no tries with others."""
-    monkeypatch.setattr(cache_folder, "_warned", set())
-    monkeypatch.setattr(derived_data, "_tries", {})
+    monkeypatch.setattr(container, "_warned", set())
+    monkeypatch.setattr(vocabularies, "_tries", {})
 
 
 def files(folder: Path) -> list[str]:
@@ -68,17 +68,17 @@ def test_what_is_kept_comes_back(tmp_path: Path) -> None:
 
 def test_the_second_process_sorts_no_tokens(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     plain = masks(vocabulary(), None)
-    monkeypatch.setattr(derived_data, "_tries", {})
+    monkeypatch.setattr(vocabularies, "_tries", {})
     assert masks(vocabulary(), tmp_path) == plain
     assert len(files(tmp_path)) == 1
-    monkeypatch.setattr(derived_data, "_tries", {})
+    monkeypatch.setattr(vocabularies, "_tries", {})
     orders = []
 
     def order(texts: object, data: object = None) -> token_trie.TokenOrder:
         orders.append(data)
         return token_trie.TokenOrder(texts, data)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(derived_data, "TokenOrder", order)
+    monkeypatch.setattr(vocabularies, "TokenOrder", order)
     assert masks(vocabulary(), tmp_path) == plain
     assert len(orders) == 1 and orders[0] is not None
 
@@ -92,7 +92,7 @@ def test_each_damage_is_one_warning_and_no_other_mask(
     order = np.frombuffer(whole[-32:], np.int32)
     swapped = order.copy()
     swapped[:2] = swapped[1::-1]
-    other = derived_data.ORDER
+    other = vocabularies.ORDER
     bad = {
         "empty": b"",
         "cut short": whole[:-1],
@@ -106,15 +106,15 @@ def test_each_damage_is_one_warning_and_no_other_mask(
     }
     assert order.tolist() == [6, 4, 1, 2, 3, 5, 0, 7]
     for what, data in bad.items():
-        monkeypatch.setattr(derived_data, "_tries", {})
-        monkeypatch.setattr(cache_folder, "_warned", set())
+        monkeypatch.setattr(vocabularies, "_tries", {})
+        monkeypatch.setattr(container, "_warned", set())
         path.write_bytes(data)
         with pytest.warns(RuntimeWarning, match="is left aside") as caught:
             assert masks(vocabulary(), tmp_path) == plain, what
         assert len(caught) == 1 and str(tmp_path) in str(caught[0].message)
         assert caught[0].filename == __file__
         assert path.read_bytes() == whole, what  # made anew
-        monkeypatch.setattr(derived_data, "_tries", {})
+        monkeypatch.setattr(vocabularies, "_tries", {})
         assert masks(vocabulary(), tmp_path) == plain  # which is used, and nothing is said
 
 
@@ -131,29 +131,29 @@ def test_a_folder_is_named_once(tmp_path: Path) -> None:
 @pytest.mark.skipif(os.name != "posix", reason="modes of folders are those of POSIX")
 def test_a_folder_that_may_not_be_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     plain = masks(vocabulary(), None)
-    monkeypatch.setattr(derived_data, "_tries", {})
+    monkeypatch.setattr(vocabularies, "_tries", {})
 
     def refused(*_: object, **__: object) -> None:
         raise PermissionError(errno.EACCES, "Permission denied")
 
     # the tests may run as root, who may write anywhere
     with monkeypatch.context() as patch:
-        patch.setattr(cache_folder, "write_whole", refused)
+        patch.setattr(container, "write_whole", refused)
         with pytest.warns(RuntimeWarning, match="Permission denied"):
             assert masks(vocabulary(), tmp_path) == plain
     assert files(tmp_path) == []
-    monkeypatch.setattr(derived_data, "_tries", {})
+    monkeypatch.setattr(vocabularies, "_tries", {})
     assert masks(vocabulary(), tmp_path) == plain
     # what is in a read-only folder is used without a word
-    monkeypatch.setattr(derived_data, "_tries", {})
-    monkeypatch.setattr(cache_folder.os, "utime", refused)
-    monkeypatch.setattr(cache_folder, "write_whole", refused)
+    monkeypatch.setattr(vocabularies, "_tries", {})
+    monkeypatch.setattr(container.os, "utime", refused)
+    monkeypatch.setattr(container, "write_whole", refused)
     assert masks(vocabulary(), tmp_path) == plain
 
 
 def test_a_full_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     plain = masks(vocabulary(), None)
-    monkeypatch.setattr(derived_data, "_tries", {})
+    monkeypatch.setattr(vocabularies, "_tries", {})
 
     def full(_: int) -> None:
         raise OSError(errno.ENOSPC, "No space left on device")
@@ -172,7 +172,7 @@ def test_what_is_no_plain_file_keeps_nobody_waiting(tmp_path: Path) -> None:
     folder.file("large").write_bytes(bytes(1001))
     for name, why in (("pipe", "no plain file"), ("folder", ""), ("large", "1001 bytes")):
         assert folder.read(name, KIND) is None
-        cache_folder._warned.clear()
+        container._warned.clear()
         with pytest.warns(RuntimeWarning, match=why):
             folder.warn()
 
@@ -236,7 +236,7 @@ def test_vocabularies_of_a_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     assert Vocabulary.cached(tmp_path, "model@1", build).digest() == first.digest()
     assert Vocabulary.cached(str(tmp_path), "model@2", build).digest() == second.digest()
     assert len(built) == 2
-    monkeypatch.setattr(cache_folder, "MOST_BYTES", 1)
+    monkeypatch.setattr(container, "MOST_BYTES", 1)
     monkeypatch.setattr(CacheFolder.__init__, "__defaults__", (1,))
     assert Vocabulary.cached(tmp_path, "model@3", build) is built[2]
     assert len(files(tmp_path)) == 2
@@ -245,7 +245,7 @@ def test_vocabularies_of_a_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 def test_a_loaded_vocabulary_needs_no_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     vocabulary().save(tmp_path / "v")
     plain = masks(vocabulary(), None)
-    monkeypatch.setattr(derived_data, "_tries", {})
+    monkeypatch.setattr(vocabularies, "_tries", {})
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert masks(Vocabulary.load(tmp_path / "v"), tmp_path / "none") == plain

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from stackmask.pda.errors import VocabularyError
-from stackmask.runtime.vocabulary.tokenizers.decoder import read_decoder
+from stackmask.runtime.vocabulary.tokenizers.huggingface import read_decoder
 
 
 def steps(*last: dict[str, Any]) -> dict[str, Any]:

@@ -20,7 +20,7 @@ from transformers.models.gpt_sw3.tokenization_gpt_sw3 import GPTSw3Tokenizer
 
 from stackmask.pda.errors import VocabularyError
 from stackmask.runtime.vocabulary.tokenizers.byte_level import char_to_byte
-from stackmask.runtime.vocabulary.tokenizers.decoder import Decoding
+from stackmask.runtime.vocabulary.tokenizers.huggingface import Decoding
 from stackmask.runtime.vocabulary.vocabulary import Vocabulary
 
 TEXTS = [

@@ -11,7 +11,7 @@ import torch
 from jump_setup import LIST, PROMPTS, SHEET, TAKES_BACK, WIDTH, Prefer, StopAt, reference, tiny
 
 from stackmask.grammar.grammar import Grammar
-from stackmask.runtime.generation import JumpDecoding, caches, generate, stream
+from stackmask.runtime.generation import JumpDecoding, generate, jumping, stream
 from stackmask.runtime.generation.errors import GenerationError
 from stackmask.runtime.matching.compiler import Compiler
 from stackmask.runtime.vocabulary.vocabulary import Vocabulary
@@ -126,7 +126,7 @@ def test_static_caches_that_count_what_holds_anything() -> None:
     layers[1].keys = torch.ones(1, 2, 8, 4)
     for layer in layers:
         layer.keys[:, :, 6:] = 0
-    view = caches.CacheView(SimpleNamespace(layers=layers, get_seq_length=layers[0].get_seq_length))
+    view = jumping.CacheView(SimpleNamespace(layers=layers, get_seq_length=layers[0].get_seq_length))
     assert view.crops and view.fixed and not view.gaps and view.length == 6
     view.crop(2)
     assert view.length == 4 and [int(layer.get_seq_length()) for layer in layers] == [4, 4]
@@ -136,7 +136,7 @@ def test_static_caches_that_cannot_step_back(
     model: Any, tokenizer: Any, compiler: Compiler, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Nothing is taken back, the report says so, and the text is that of such a search."""
-    monkeypatch.setattr(caches, "_can_step_back", lambda layer: False)
+    monkeypatch.setattr(jumping, "_can_step_back", lambda layer: False)
     for prompt in PROMPTS:
         (result,) = generate(
             model, tokenizer, prompt, SHEET, compiler=compiler, cache_implementation="static"

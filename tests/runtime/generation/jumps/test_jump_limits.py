@@ -17,7 +17,7 @@ from stackmask.grammar.grammar import Grammar
 from stackmask.pda.errors import BudgetError
 from stackmask.runtime.generation import JumpDecoding, generate, stream
 from stackmask.runtime.generation.errors import GenerationError
-from stackmask.runtime.generation.jump_rows import JumpRow
+from stackmask.runtime.generation.jumping import JumpRow
 from stackmask.runtime.matching.compiler import Compiler
 
 
