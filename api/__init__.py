@@ -153,8 +153,8 @@ _ERRORS = {
     "GenerationError": "runtime.generation.errors",
     "MissingExtraError": "runtime.extras",
     "SQLError": "grammar.sql.schema.errors",
-    "SampleError": "runtime.strings.errors",
-    "StructuralTagError": "grammar.structural.errors",
+    "SampleError": "runtime.strings.engine",
+    "StructuralTagError": "grammar.structural.fields",
 }
 
 

@@ -75,7 +75,7 @@ from stackmask.pda.terms.term_table cimport (
 cdef enum:
     FEW_RETURNS = 8     # returns of so many members are followed without asking whether they are known
     FEW_LINKS = 64      # so many callers are entered without asking whether they are known
-    MANY_RULES = 5      # a rule that begins with a call of one of so many is not entered by walks
+    MANY_RULES = 8      # a rule that begins with a call of one of so many is not entered by walks
     FEW_OTHERS = 2      # ... unless nearly all of them begin one of its own first calls, too
     FEW_WAYS = 32       # ... from a frame with so few edges under it: they are made again over each real stack
     MOST_LEFT_OUT = 32  # calls of one configuration that are not entered

@@ -29,7 +29,7 @@ CLASSES = (
         ("schemas", "a pattern with a back-reference"),
     ),
     ("DialectError", "grammar.json_schema.document.errors", None),
-    ("StructuralTagError", "grammar.structural.errors", ("tags", "no format")),
+    ("StructuralTagError", "grammar.structural.fields", ("tags", "no format")),
     ("ToolError", "grammar.tools.errors", ("tools", "an unknown style")),
     ("TurnError", "grammar.tools.errors", None),
     ("SQLError", "grammar.sql.schema.errors", ("sql", "an unknown dialect")),
@@ -55,7 +55,7 @@ CLASSES = (
     ("CompletionError", "runtime.matching.budgets", None),
     ("BitmaskError", "runtime.kernels.errors", ("matchers", "a mask of no rows")),
     ("GenerationError", "runtime.generation.errors", ("generation", "a name instead of a model")),
-    ("SampleError", "runtime.strings.errors", None),
+    ("SampleError", "runtime.strings.engine", None),
     ("FsmError", "runtime.fsm.errors", ("matchers", "a grammar that no automaton can be made of")),
     ("FsmBudgetError", "runtime.fsm.errors", None),
     (
