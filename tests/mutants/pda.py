@@ -271,8 +271,8 @@ ROWS = (
     Mutant(
         "no-end",
         "pda/masks",
-        "!= 0",
-        ">= 0",
+        "family.can_end(self.prefixes.continuation_of(alternative), frame)",
+        "True",
         "A prefix is allowed only if what must follow it can come to an end.",
         ("tests/pda/masks/test_shared_prefixes.py",),
     ),

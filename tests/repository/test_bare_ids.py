@@ -31,7 +31,6 @@ OTHER_MEANINGS = {
     ("masks/runs.pxd", "continuation"): "a place in a list of this search",
     ("masks/trie_walk.pxd", "state"): "a state of UTF-8",
     ("masks/runs.pxd", "spelled_continuations"): "pairs of a term and a place in this list",
-    ("masks/trie_walk.pxd", "has_run"): "whether there is one",
     ("masks/trie_walk.pxd", "nodes"): "a number of nodes",
     ("context/callables.pxd", "test"): "what tells texts apart",
     ("context/callables.pxd", "tests"): "what tells texts apart",
