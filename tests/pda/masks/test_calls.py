@@ -7,7 +7,23 @@ import pytest
 import stackmask as sm
 
 LEVELS = 18
-PIECES = (b"!a;>", b"((", b"(a", b"a)", b"))", b"a0", b"0a", b"+a", b"a+", b"a ", b" a", b"q a", b"a;", b"x(a", b"!!")
+PIECES = (
+    b"!a;>",
+    b"((",
+    b"(a",
+    b"a)",
+    b"))",
+    b"a0",
+    b"0a",
+    b"+a",
+    b"a+",
+    b"a ",
+    b" a",
+    b"q a",
+    b"a;",
+    b"x(a",
+    b"!!",
+)
 VOCABULARY = sm.Vocabulary(
     [*(bytes([b]) for b in range(256)), *PIECES, b"</s>"], stop_ids=[256 + len(PIECES)]
 )
@@ -23,8 +39,10 @@ GRAMMARS = {
     ),
     "tail calls": ("root ::= first\nfirst ::= second\nsecond ::= e0", b"((a))"),
     "a tail call beside another call": (
-        'root ::= "<" p ">" | "!" b "!"\np ::= a | b | "!" p | "x" p p\nb ::= a "x" | "(" b ")"\n'
-        'a ::= e0 ";" | "(" a a ")" | "<" e3 "!"',
+        (
+            'root ::= "<" p ">" | "!" b "!"\np ::= a | b | "!" p | "x" p p\nb ::= a "x" | "(" b ")"\n'
+            'a ::= e0 ";" | "(" a a ")" | "<" e3 "!"'
+        ),
         b"<!a;>",
     ),
     "after blanks": ('%skip space\nspace ::= [ \\t]\nroot ::= "q" e0 ";"?', b"q a"),
