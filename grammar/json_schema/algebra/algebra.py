@@ -70,6 +70,7 @@ class Algebra:
         formats: str,
         relax: bool,
         report: Report,
+        leaves: dict[Any, Any],
         of_type: bool = False,
         share: bool = True,
     ) -> None:
@@ -83,7 +84,7 @@ class Algebra:
         for node in self.nodes:
             node.ready = node.checked = True
         self.nodes[0].mask = 0
-        self.literals = Literals(self.nodes, root, report.repeated, formats)
+        self.literals = Literals(self.nodes, root, report.repeated, formats, leaves)
         contents = Contents() if share and not of_type and not is_larger([schema, resources]) else None
         self.constants: dict[Any, int] = {}
         self.values: dict[State, Value] = {}

@@ -10,7 +10,6 @@ from __future__ import annotations
 import json
 import string as string_constants
 from collections.abc import Hashable
-from functools import lru_cache
 from itertools import product
 from typing import Final
 
@@ -225,12 +224,12 @@ def use_key(used: Hashable, text: bytes) -> Hashable | None:
 
 
 class LeftOverKeys:
-    """A resolver: the keys that were not used yet, in every spelling."""
+    """A resolver: the keys that were not used yet, in a spelling."""
 
     __slots__ = ("body",)
 
-    def __init__(self, expr: ir.Expr) -> None:
-        self.body = lift(expr)
+    def __init__(self, expr: ir.Expr, spelling: str) -> None:
+        self.body = lift(expr, spelling)
 
     def __call__(self, used: Hashable) -> ir.Expr:
         """Return the expression of what is left. It shares all but a few parts with that of one key less."""
@@ -238,9 +237,3 @@ class LeftOverKeys:
         if used.spelled is None:
             return string(self.body)
         return string(ir.Intersection((self.body, ir.Complement(used.spelled))))
-
-
-@lru_cache(1024)
-def left_over_key(expr: ir.Expr) -> ir.Expr:
-    """Return a key out of the expression that was not used; the same for equal expressions."""
-    return ir.Capture(ir.Dynamic(LeftOverKeys(expr)), use_key)

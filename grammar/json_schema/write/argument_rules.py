@@ -18,8 +18,7 @@ from stackmask.grammar.json_schema.sets.string_sets import ALL, Texts
 from stackmask.grammar.json_schema.sets.values import FALSE, NULL, TRUE
 from stackmask.grammar.json_schema.write import argument_styles as types
 from stackmask.grammar.json_schema.write.argument_styles import ArgumentStyle
-from stackmask.grammar.json_schema.write.lowering import ANY_INTEGER, ANY_NUMBER, ANY_WHOLE, Lowering
-from stackmask.grammar.json_schema.write.numbers.number_spellings import number_expr
+from stackmask.grammar.json_schema.write.lowering import Lowering
 from stackmask.grammar.source import charclass
 from stackmask.grammar.source.work import spend
 
@@ -108,7 +107,7 @@ class ArgumentWriter:
         self.check_counts(form, members, classes)
         others = [self.other(entry, form) for entry in classes]
         more = repeat(sequence((self.blanks, choice(others))), 0, None) if others else ir.EPSILON
-        if not self.lowering.any_order or (len(members) < 2 and not (members and others)):
+        if not self.lowering.style.any_order or (len(members) < 2 and not (members and others)):
             items = [
                 repeat(
                     sequence((self.blanks, self.argument(member.name, member.state))), int(member.required), 1
@@ -233,7 +232,7 @@ class ArgumentWriter:
         lowering.uses_prelude = True
         found = [
             (types.STRING, self.text(ALL)),
-            (types.NUMBER, self.padded(number_expr(ALL_NUMBERS, plain=lowering.plain_numbers))),
+            (types.NUMBER, self.padded(lowering.style.any_number)),
             (types.BOOLEAN, self.padded(choice((ir.Literal(b"true"), ir.Literal(b"false"))))),
             (types.NULL, self.padded(ir.Literal(b"null"))),
         ]
@@ -276,14 +275,15 @@ class ArgumentWriter:
 
     def numbers(self, value: Value) -> ir.Expr:
         """Return the spellings of the numbers of a value."""
-        is_any = value.digits is None and not self.lowering.plain_numbers
+        style = self.lowering.style
+        is_any = value.digits is None and not style.plain_numbers
         if is_any and value.number is ALL_NUMBERS:
-            return ANY_NUMBER
+            return style.any_number
         if self.is_plain and value.digits is None and value.number & INTEGERS == value.number:
             value = copy(value)
             value.whole = True
         if is_any and value.number is INTEGERS:
-            return ANY_WHOLE if value.whole else ANY_INTEGER
+            return style.any_whole if value.whole else style.any_integer
         return self.lowering.numbers(value)
 
     def padded(self, expr: ir.Expr) -> ir.Expr:

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Hashable, Iterator
 from itertools import islice
 from typing import Any, Final
 
 from stackmask.grammar import ir
+from stackmask.grammar.ir.build import effects_of
 from stackmask.grammar.json_schema.algebra.algebra import Algebra
 from stackmask.grammar.json_schema.document.errors import UnsatisfiableSchemaError, Where
 from stackmask.grammar.json_schema.nodes.forms import ArrayForm, ObjectForm
-from stackmask.grammar.json_schema.nodes.leaf_cache import keep, remember
+from stackmask.grammar.json_schema.nodes.leaf_cache import remember
 from stackmask.grammar.json_schema.nodes.nodes import PART_ALL, State
 from stackmask.grammar.json_schema.nodes.object_members import add_states
 from stackmask.grammar.json_schema.nodes.state_values import Value
@@ -21,46 +22,39 @@ from stackmask.grammar.json_schema.sets.numbers import (
     NumberSet,
     UnsupportedNumber,
 )
-from stackmask.grammar.json_schema.sets.string_sets import ALL, NONE, plain_texts, text_expr
-from stackmask.grammar.json_schema.sets.values import FALSE, NULL, NUMBER, TRUE
+from stackmask.grammar.json_schema.sets.string_sets import ALL, NONE, plain_texts
 from stackmask.grammar.json_schema.text.strings import NARROWING as STRING_NARROWING
 from stackmask.grammar.json_schema.write.array_rules import ArrayWriter
 from stackmask.grammar.json_schema.write.contradictions import MAX_SCHEMAS, contradictions
+from stackmask.grammar.json_schema.write.indentation import BesideDepth, OfDepth, ResolverBesideDepth
+from stackmask.grammar.json_schema.write.numbers.decimals import ended
 from stackmask.grammar.json_schema.write.numbers.number_spellings import (
     NARROWING,
     number_expr,
     number_spelling,
 )
 from stackmask.grammar.json_schema.write.object_rules import ObjectWriter
-from stackmask.grammar.json_schema.write.prelude import JSON_WORDS, prelude
-from stackmask.grammar.json_schema.write.whitespace import Whitespace
+from stackmask.grammar.json_schema.write.style import Style
 from stackmask.grammar.source.work import spend
 
 START: Final = "root"
-ANY_NUMBER: Final = number_expr(ALL_NUMBERS)
-PLAIN_NUMBER: Final = keep(number_expr(ALL_NUMBERS, plain=True))
-ANY_INTEGER: Final = number_expr(INTEGERS)
-PLAIN_INTEGER: Final = keep(number_expr(INTEGERS, plain=True))
-ANY_WHOLE: Final = number_expr(INTEGERS, zero_fractions=False)
+_ANY_WHOLE: Final = number_expr(INTEGERS, zero_fractions=False)
 
 
 class Lowering:
     """Writes the rules of one schema."""
 
-    def __init__(
-        self, algebra: Algebra, whitespace: Whitespace, any_order: bool, plain_numbers: bool = False
-    ) -> None:
+    def __init__(self, algebra: Algebra, style: Style) -> None:
         self.algebra = algebra
-        self.whitespace = whitespace
-        self.any_order = any_order
-        self.plain_numbers = plain_numbers
-        self.words = JSON_WORDS  # how true, false and null are written
+        self.style = style
+        self.whitespace = style.blanks
         self.productive: dict[State, bool] = {}
         self.expressions: dict[State, ir.Expr] = {}
         self.rules: dict[str, ir.Rule] = {}
         self.todo: list[tuple[str, Value]] = []
         self.uses_prelude = False
         self.counter = 0
+        self.beside_depth: dict[int, BesideDepth | ResolverBesideDepth] = {}  # by what they hold
         self.noted_strings = False
         self.noted_numbers = False  # whether the report says how numbers are spelled
         self.arrays = ArrayWriter(self)
@@ -84,10 +78,11 @@ class Lowering:
             self.rules[name] = ir.Rule(name, self.body(value))
         self.rules[START] = ir.Rule(START, body)
         if self.uses_prelude:
-            self.rules.update(
-                prelude(self.whitespace, tuple(word for _, word in self.words), self.plain_numbers)
-            )
-        return ir.RuleSet(self.rules, START)
+            self.rules.update(self.style.any_value)
+        counts = self.whitespace.nested and any(
+            effects_of(self.rules)[1:]
+        )  # arrays and objects, if there are any
+        return ir.RuleSet(self.rules, START, self.whitespace.start if counts else ())
 
     def forget(self) -> None:
         """Let go of the writers, which refer back: all is freed at once, and not left to the garbage collector."""
@@ -216,7 +211,7 @@ class Lowering:
         if not state:
             self.uses_prelude = True
             result: ir.Expr = ir.RuleRef("json")
-        elif node is not None and node.leaf is not None and not self.spells(node.mask):
+        elif node is not None and node.leaf is not None:
             result = node.leaf.expr
             if node.leaf.numbers:
                 self.note_numbers(node.where)
@@ -235,17 +230,23 @@ class Lowering:
                     node is not None
                     and node.content is not None
                     and self.counter == before
-                    and not self.spells(node.mask)
                     and not self.algebra.relax  # what is relaxed here is refused elsewhere
                 ):
-                    remember(node, result)
+                    remember(self.style.leaves, node, result)
         self.expressions[state] = result
         return result
 
-    def spells(self, mask: int) -> bool:
-        """Return whether scalars of these types are written in another way than that which is remembered."""
-        own = self.words is not JSON_WORDS and bool(mask & (NULL | TRUE | FALSE))
-        return own or (self.plain_numbers and bool(mask & NUMBER))
+    def capture(self, item: ir.Expr, action: ir.Action) -> ir.Expr:
+        """Return an expression with an action on what it matches, beside the depth where that counts."""
+        if self.whitespace.nested and not isinstance(action, str | OfDepth):
+            action = self.beside_depth.setdefault(id(action), BesideDepth(action))
+        return ir.Capture(item, action)
+
+    def dynamic(self, resolver: Callable[[Hashable], ir.Expr]) -> ir.Expr:
+        """Return what a resolver returns, which is asked beside the depth where that counts."""
+        if self.whitespace.nested and not isinstance(resolver, OfDepth):
+            resolver = self.beside_depth.setdefault(id(resolver), ResolverBesideDepth(resolver))
+        return ir.Dynamic(resolver)
 
     @property
     def all_numbers(self) -> NumberSet:
@@ -296,17 +297,14 @@ class Lowering:
 
     def scalars(self, value: Value) -> list[ir.Expr]:
         """Return the expressions of the scalar values."""
-        options: list[ir.Expr] = [word for bit, word in self.words if value.mask & bit] if value.mask else []
-        number = value.number
+        style, number = self.style, value.number
+        options: list[ir.Expr] = [word for bit, word in style.words if value.mask & bit] if value.mask else []
         if value.digits is not None:
             options.append(self.numbers(value))
         elif number is ALL_NUMBERS:
-            options.append(PLAIN_NUMBER if self.plain_numbers else ANY_NUMBER)
+            options.append(style.any_number)
         elif number is INTEGERS:
-            if self.plain_numbers:
-                options.append(PLAIN_INTEGER)
-            else:
-                options.append(ANY_WHOLE if value.whole else ANY_INTEGER)
+            options.append(style.any_whole if value.whole else style.any_integer)
         elif value.has_numbers():
             options.append(self.numbers(value))
         if value.has_strings():
@@ -314,7 +312,7 @@ class Lowering:
             text = plain_texts(value.text, notes) if self.algebra.formats == "plain" else value.text
             for note in notes:
                 self.algebra.report.add("narrowed", self.algebra.where(value.state), "format", note)
-            options.append(text_expr(text))
+            options.append(style.text(text))
             if value.text is not ALL and value.text.words is None:
                 self.note_strings(self.algebra.where(value.state))
         return options
@@ -338,16 +336,16 @@ class Lowering:
             self.note_numbers(algebra.where(value.state))
         try:
             if value.digits is not None:
-                return _choice(_numbers_and_digits(value.number, value.digits, self.plain_numbers))
+                return _choice(_numbers_and_digits(value.number, value.digits, self.style.plain_numbers))
             written = number_spelling(
                 value.number,
                 f"number{self.counter + 1}",
                 zero_fractions=not value.whole,
-                plain=self.plain_numbers,
+                plain=self.style.plain_numbers,
             )
         except UnsupportedNumber as error:
             algebra.unsupported(algebra.where(value.state), "multipleOf", str(error))
-            return number_expr(ALL_NUMBERS)
+            return self.style.any_number
         if written.rules:
             self.counter += 1
             self.rules.update((name, ir.Rule(name, body)) for name, body in written.rules.items())
@@ -369,7 +367,8 @@ def _numbers_and_digits(numbers: NumberSet, digits: NumberSet, plain: bool) -> l
     if not alone.is_empty():
         options.append(number_expr(alone, zero_fractions=False, plain=plain))
     if not with_fraction.is_empty():
-        options.append(ir.Intersection((number_expr(with_fraction), ir.Complement(ANY_WHOLE))))
+        fractions = number_expr(with_fraction)
+        options.append(ir.Intersection((ended(fractions) if plain else fractions, ir.Complement(_ANY_WHOLE))))
     return options
 
 

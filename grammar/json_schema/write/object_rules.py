@@ -24,23 +24,17 @@ from stackmask.grammar.json_schema.nodes.object_members import (
 )
 from stackmask.grammar.json_schema.sets.finiteness import MANY
 from stackmask.grammar.json_schema.sets.key_languages import (
+    LeftOverKeys,
     count_keys,
     few_keys,
-    left_over_key,
     no_keys,
     simplified,
+    use_key,
 )
-from stackmask.grammar.json_schema.sets.string_sets import ALL, text_expr
-from stackmask.grammar.json_schema.text.strings import (
-    ANY_STRING,
-    ANY_STRING_BODY,
-    QUOTE,
-    lift,
-    literals,
-    string,
-)
+from stackmask.grammar.json_schema.sets.string_sets import ALL
+from stackmask.grammar.json_schema.text.strings import QUOTE, literals
 from stackmask.grammar.json_schema.write.interfaces import ValueWriter
-from stackmask.grammar.json_schema.write.prelude import ANY_OBJECT
+from stackmask.grammar.json_schema.write.style import ANY_OBJECT, MAY_GO_ON, UNDECLARED
 from stackmask.grammar.source.work import spend
 
 MAX_SHARED: Final = 500  # declared members of a chain with rules of its own
@@ -51,10 +45,6 @@ MAX_ROOM: Final = 200  # where such keys may run out
 MAX_FINDING: Final = 4000  # rules of one object in which keys must be found and are counted
 _OPEN: Final = ir.Literal(b"{")
 _CLOSE: Final = ir.Literal(b"}")
-_MAY_CLOSE: Final = ir.KeyTest("close")
-_MAY_GO_ON: Final = ir.KeyTest("continue")
-_UNDECLARED: Final = ir.KeyTest("undeclared")
-_ANY_KEY: Final = ir.Capture(ANY_STRING, "key")
 _NO_SLOTS: Final = ir.KeySpec(0, open=True)
 
 
@@ -63,17 +53,8 @@ class ObjectWriter:
 
     def __init__(self, writer: ValueWriter) -> None:
         self.writer = writer
-        ws = writer.whitespace
-        # how objects end: after members, and with none; where keys are kept account of, if they may
-        self.begin = ws.begin(_OPEN)
-        self.end = ir.Sequence(ws.end(_CLOSE))
-        self.empty = ir.Sequence((ws.empty, _CLOSE))
-        self.may_end = ir.Sequence((_MAY_CLOSE, *ws.end(_CLOSE)))
-        self.may_be_empty = ir.Sequence((_MAY_CLOSE, ws.empty, _CLOSE))
-        # equal parts of several objects are one expression, which is then lowered once
-        self.members: dict[tuple[str, State], ir.Expr] = {}
-        self.items: dict[int, ir.Expr] = {}  # by the address of a member, and whether it is required
-        self.slots: dict[tuple[str, State, int], ir.Expr] = {}
+        self.style = writer.style
+        self.style.trim()
         self.other_keys: dict[tuple[str, ...], ir.Expr] = {}
         self.left_overs: dict[ir.Expr, ir.Expr] = {}
 
@@ -166,7 +147,7 @@ class ObjectWriter:
         if form.some and fewest_keys < MANY:
             high = self.room_of_each(form, members, fewest_keys, algebra.where(kept[0].state))
         elif kept and count < MANY:
-            if self.writer.any_order or not any(member.declared for member in members):
+            if self.style.any_order or not any(member.declared for member in members):
                 count += len(members)  # in any order, what is left of either may still come
             place = algebra.where(kept[0].state)
             if max(low, sum(member.required for member in members)) > count:
@@ -180,7 +161,7 @@ class ObjectWriter:
             return result
         if not isinstance(result, ir.Keyed) or not isinstance(result.item, ir.Sequence):
             return result  # there was no room for other keys
-        inside = ir.Sequence((ir.Capture(result.item.items[0], no_keys), *result.item.items[1:]))
+        inside = ir.Sequence((self.writer.capture(result.item.items[0], no_keys), *result.item.items[1:]))
         return ir.Scope(ir.Keyed(inside, result.spec))
 
     def room_of_each(self, form: ObjectForm, members: list[Member], fewest_keys: int, place: Where) -> int:
@@ -220,18 +201,18 @@ class ObjectWriter:
         counted = bool(low) or high is not None
         if form.some:
             return self.searched(form, members, classes, low, high)
-        if not counted and not (self.writer.any_order and len(members) > 1):
+        if not counted and not (self.style.any_order and len(members) > 1):
             declared, others = by_declaration(members)
             if not classes and len(others) < 2:
                 declared, others = members, []
-            if not self.writer.any_order and len(others) > 1 and len(declared) <= MAX_SHARED:
+            if not self.style.any_order and len(others) > 1 and len(declared) <= MAX_SHARED:
                 return self.open_chain(
                     form, declared, others, classes
                 )  # slots would put the others in order too
             if chain_size(declared) <= MAX_CHAIN:
                 if not classes and not others:
                     return self.closed_chain(members)
-                if not self.writer.any_order or not declared:
+                if not self.style.any_order or not declared:
                     return self.open_chain(form, declared, others, classes)
         return self.keyed(form, members, classes, low, high)
 
@@ -239,7 +220,7 @@ class ObjectWriter:
 
     def slot_members(self, members: list[Member]) -> list[ir.Expr]:
         """Return members, each with its slot: key, slot, colon, value."""
-        return write_slots(members, self.slots, self.writer, self.writer.whitespace.member)
+        return write_slots(members, self.style, self.writer)
 
     def other_key(self, names: tuple[str, ...]) -> ir.Expr:
         """Return a key that is none of the names, and was not there before."""
@@ -247,7 +228,7 @@ class ObjectWriter:
         if found is None:
             spellings = literals(names)
             words = spellings[0] if len(names) == 1 else ir.Choice(spellings)
-            body = ir.Intersection((ANY_STRING_BODY, ir.Complement(words)))
+            body = ir.Intersection((self.style.string_body, ir.Complement(words)))
             found = self.other_keys[names] = ir.Capture(ir.Sequence((QUOTE, body, QUOTE)), "key")
         return found
 
@@ -259,14 +240,14 @@ class ObjectWriter:
         if not texts.is_endless():
             key = ir.Capture(self.left_over(texts.without(form.names).expr()), "key")
         elif not form.names:
-            key = _ANY_KEY if texts is ALL else ir.Capture(text_expr(texts), "key")
+            key = self.style.any_key if texts is ALL else ir.Capture(self.style.text(texts), "key")
         elif texts is ALL:
             key = self.other_key(tuple(form.names))
         else:
-            key = ir.Capture(string(lift(texts.without(form.names).expr())), "key")
+            key = ir.Capture(self.style.text(texts.without(form.names)), "key")
         return ir.Sequence(
             (
-                _UNDECLARED,
+                UNDECLARED,
                 key,
                 writer.whitespace.member,
                 writer.expression(state),
@@ -278,7 +259,8 @@ class ObjectWriter:
         found = self.left_overs.get(expr)
         if found is None:
             name = self.writer.fresh("key")
-            self.writer.rules[name] = ir.Rule(name, left_over_key(expr))
+            left = self.writer.dynamic(LeftOverKeys(expr, self.style.spelling))
+            self.writer.rules[name] = ir.Rule(name, self.writer.capture(left, use_key))
             found = self.left_overs[expr] = ir.RuleRef(name)
         return found
 
@@ -286,15 +268,16 @@ class ObjectWriter:
 
     def closed_chain(self, members: list[Member]) -> ir.Expr:
         """Return an object of named members in order."""
-        return ir.Sequence((self.begin, self.chain(members, [self.end], [self.empty])))
+        style = self.style
+        return ir.Sequence((style.begin, self.chain(members, [style.end], [style.empty])))
 
     def chain(self, members: list[Member], rest: list[ir.Expr], rest_alone: list[ir.Expr]) -> ir.Expr:
         """Return the members in order, then ``rest``; ``rest_alone`` where no member came."""
-        writer, ws = self.writer, self.writer.whitespace
-        written = write_members(members, self.members, writer, ws.member)
+        ws = self.writer.whitespace
+        written = write_members(members, self.style, self.writer)
         if chain_size(members) > MAX_CHAIN:
             return self.shared_chain(members, written, rest, rest_alone)
-        options = write_chain(members, written, self.items, ws.open, ws.item, rest, rest_alone)
+        options = write_chain(members, written, self.style.items, ws.open, ws.item, rest, rest_alone)
         return options[0] if len(options) == 1 else ir.Choice(tuple(options))
 
     def shared_chain(
@@ -306,7 +289,7 @@ class ObjectWriter:
         follows: ir.Expr = ir.Sequence(tuple(rest))
         for member, expr, name in zip(reversed(members), reversed(written), reversed(names), strict=True):
             writer.rules[name] = ir.Rule(name, follows)
-            follows = ir.Sequence((write_item(member, expr, self.items, ws.item), ir.RuleRef(name)))
+            follows = ir.Sequence((write_item(member, expr, self.style.items, ws.item), ir.RuleRef(name)))
         options: list[ir.Expr] = []
         for member, expr, name in zip(members, written, names, strict=True):
             options.append(ir.Sequence((ws.open, expr, ir.RuleRef(name))))
@@ -320,7 +303,7 @@ class ObjectWriter:
         self, form: ObjectForm, declared: list[Member], others: list[Member], classes: list[KeyClass]
     ) -> ir.Expr:
         """Return an object of declared members in order, then other members in any order."""
-        ws = self.writer.whitespace
+        style, ws = self.style, self.writer.whitespace
         spec = _NO_SLOTS
         options: list[ir.Expr] = []
         if others or not classes:
@@ -330,10 +313,10 @@ class ObjectWriter:
         for entry in classes:
             options.append(self.class_member(form, entry, entry.state))
         other = options[0] if len(options) == 1 else ir.Choice(tuple(options))
-        more = ir.Repeat(ir.Sequence((_MAY_GO_ON, ws.item, other)), 0, None)
-        first = ir.Sequence((_MAY_GO_ON, ws.open, other, more, self.may_end))
-        chain = self.chain(declared, [more, self.may_end], [first, self.may_be_empty])
-        return ir.Keyed(ir.Sequence((self.begin, chain)), spec)
+        more = ir.Repeat(ir.Sequence((MAY_GO_ON, ws.item, other)), 0, None)
+        first = ir.Sequence((MAY_GO_ON, ws.open, other, more, style.may_end))
+        chain = self.chain(declared, [more, style.may_end], [first, style.may_be_empty])
+        return ir.Keyed(ir.Sequence((style.begin, chain)), spec)
 
     def keyed(
         self, form: ObjectForm, members: list[Member], classes: list[KeyClass], low: int, high: int | None
@@ -343,7 +326,7 @@ class ObjectWriter:
         spec = ir.KeySpec(
             len(members),
             frozenset(i for i, member in enumerate(members) if member.required),
-            ordered=not self.writer.any_order and any(member.declared for member in members),
+            ordered=not self.style.any_order and any(member.declared for member in members),
             min_count=low,
             max_count=high,
             open=bool(classes),
@@ -357,12 +340,11 @@ class ObjectWriter:
             (
                 ws.open,
                 member,
-                ir.Repeat(ir.Sequence((_MAY_GO_ON, ws.item, member)), 0, None),
-                _MAY_CLOSE,
-                *ws.end(_CLOSE),
+                ir.Repeat(ir.Sequence((MAY_GO_ON, ws.item, member)), 0, None),
+                self.style.may_end,
             )
         )
-        return ir.Keyed(ir.Sequence((self.begin, ir.Choice((some, self.may_be_empty)))), spec)
+        return ir.Keyed(ir.Sequence((self.style.begin, ir.Choice((some, self.style.may_be_empty)))), spec)
 
     def searched(
         self, form: ObjectForm, members: list[Member], classes: list[KeyClass], low: int, high: int | None
@@ -390,7 +372,7 @@ class ObjectWriter:
         spec = ir.KeySpec(
             len(members),
             frozenset(i for i, member in enumerate(members) if member.required),
-            ordered=not writer.any_order,
+            ordered=not self.style.any_order,
             min_count=low if room is None else 0,  # else the rules count
             max_count=high,
             open=True,
@@ -422,7 +404,7 @@ class ObjectWriter:
                 if key not in names:
                     names[key] = writer.fresh("found")
                     todo.append(key)
-                found.append(ir.Sequence((_MAY_GO_ON, blank, writer.choice(choices), ir.RuleRef(names[key]))))
+                found.append(ir.Sequence((MAY_GO_ON, blank, writer.choice(choices), ir.RuleRef(names[key]))))
             return found
 
         first = goes_on(0, 0, ws.open)
@@ -430,10 +412,10 @@ class ObjectWriter:
             have, taken = todo.pop()
             ways = goes_on(have, taken, ws.item)
             if have == full and (room is None or required + taken >= low):
-                ways.append(ir.Sequence((_MAY_CLOSE, *ws.end(_CLOSE))))
+                ways.append(self.style.may_end)
             name = names[have, taken]
             writer.rules[name] = ir.Rule(name, writer.choice(ways))
-        return ir.Keyed(ir.Sequence((ws.begin(_OPEN), writer.choice(first))), spec)
+        return ir.Keyed(ir.Sequence((self.style.begin, writer.choice(first))), spec)
 
 
 def fewest(moves: Iterable[int], count: int) -> list[int | None]:

@@ -18,7 +18,7 @@ from stackmask.grammar.json_schema.nodes.object_members import Member, live_memb
 from stackmask.grammar.json_schema.sets.string_sets import ALL
 from stackmask.grammar.json_schema.sets.values import FALSE, NULL, TRUE
 from stackmask.grammar.json_schema.write.lowering import Lowering
-from stackmask.grammar.json_schema.write.prelude import Words
+from stackmask.grammar.json_schema.write.style import Words
 from stackmask.grammar.source import charclass
 from stackmask.grammar.source.work import spend
 
@@ -42,7 +42,6 @@ class PythonWriter:
 
     def __init__(self, lowering: Lowering) -> None:
         self.lowering = lowering
-        lowering.words = PYTHON_WORDS
         self.has_patterns = False  # a name may then have no way to be written
 
     def run(self) -> ir.RuleSet:

@@ -24,22 +24,21 @@ from stackmask.grammar.json_schema.sets.numbers import (
     UnsupportedNumber,
     finite,
 )
-from stackmask.grammar.json_schema.sets.string_sets import ALL, finite_words, text_expr
+from stackmask.grammar.json_schema.sets.string_sets import ALL, finite_words
 from stackmask.grammar.json_schema.sets.used_values import NONE_USED, UsedValues
 from stackmask.grammar.json_schema.sets.values import FALSE, NULL, TRUE, FarNumber, read_value
 from stackmask.grammar.json_schema.text.strings import lift, literal, string
 from stackmask.grammar.json_schema.write.array_expr import array_expr
 from stackmask.grammar.json_schema.write.interfaces import ValueWriter
+from stackmask.grammar.json_schema.write.numbers.decimals import ended
 from stackmask.grammar.json_schema.write.numbers.number_spellings import number_expr
+from stackmask.grammar.json_schema.write.style import MAY_CLOSE, MAY_GO_ON, UNDECLARED, Style
 from stackmask.grammar.json_schema.write.unique_frames import has_matching
 
 MAX_VALUES: Final = 512  # values of items that are told apart by slots
 MAX_SINGLE: Final = 4  # values that may come once among items without end: rules double with each
 _OPEN: Final = ir.Literal(b"[")
 _CLOSE: Final = ir.Literal(b"]")
-_MAY_CLOSE: Final = ir.KeyTest("close")
-_MAY_GO_ON: Final = ir.KeyTest("continue")
-_UNDECLARED: Final = ir.KeyTest("undeclared")
 _CONSTANTS: Final = ((NULL, b"null"), (TRUE, b"true"), (FALSE, b"false"))
 
 # texts of a number that is left, after one with so many digits that it cannot be left out
@@ -125,7 +124,7 @@ def _simple(writer: ValueWriter, form: ArrayForm, refuse: Any) -> ir.Expr:
     if len(singles) > MAX_SINGLE:
         raise refuse(f"more than {MAX_SINGLE} single values beside items of other types")
     options = [option for option in (strings, endless) if option is not None]
-    item = ir.Capture(writer.choice(options), add_value)
+    item = writer.capture(writer.choice(options), add_value)
     return _captured(writer, singles, item, form.low, form.high)
 
 
@@ -178,7 +177,7 @@ def _slots(writer: ValueWriter, form: ArrayForm, singles: list[ir.Expr], strings
     spec = ir.KeySpec(len(singles), min_count=form.low, max_count=high, open=strings is not None)
     options: list[ir.Expr] = [ir.Sequence((value, ir.Slot(i), ir.EPSILON)) for i, value in enumerate(singles)]
     if strings is not None:
-        options.append(ir.Sequence((_UNDECLARED, ir.Capture(strings, "key"))))
+        options.append(ir.Sequence((UNDECLARED, ir.Capture(strings, "key"))))
     return _keyed(ws, options, spec)
 
 
@@ -188,12 +187,12 @@ def _keyed(ws: Any, options: list[ir.Expr], spec: ir.KeySpec) -> ir.Expr:
         (
             ws.open,
             item,
-            ir.Repeat(ir.Sequence((_MAY_GO_ON, ws.item, item)), 0, None),
-            _MAY_CLOSE,
+            ir.Repeat(ir.Sequence((MAY_GO_ON, ws.item, item)), 0, None),
+            MAY_CLOSE,
             *ws.end(_CLOSE),
         )
     )
-    none = ir.Sequence((_MAY_CLOSE, ws.empty, _CLOSE))
+    none = ir.Sequence((MAY_CLOSE, ws.empty, _CLOSE))
     return ir.Keyed(ir.Sequence((ws.begin(_OPEN), ir.Choice((some, none)))), spec)
 
 
@@ -209,18 +208,15 @@ def is_near(number: Any) -> bool:
 
 
 class LeftOver:
-    """A resolver: the scalar values of a schema that were not used yet, in every spelling.
-
-    ``plain_numbers``: numbers are written in few ways, as ``number_expr(plain=True)`` says.
-    """
+    """A resolver: the scalar values of a schema that were not used yet, in a style."""
 
     __slots__ = ("body", "plain_numbers", "value")
 
-    def __init__(self, value: Value, plain_numbers: bool = False) -> None:
+    def __init__(self, value: Value, style: Style) -> None:
         self.value = value
-        self.plain_numbers = plain_numbers
+        self.plain_numbers = style.plain_numbers
         text = value.text
-        self.body = None if text.is_empty() else lift(text.expr())
+        self.body = None if text.is_empty() else lift(text.expr(), style.spelling)
 
     def __call__(self, used: Hashable) -> ir.Expr:
         """Return the expression of what is left. Cost: linear in the number of used values."""
@@ -271,7 +267,7 @@ def _left_over(writer: ValueWriter, form: ArrayForm, value: Value) -> ir.Expr:
     """
     try:
         number_expr(
-            value.number, zero_fractions=not value.whole, plain=writer.plain_numbers
+            value.number, zero_fractions=not value.whole, plain=writer.style.plain_numbers
         )  # refuse now what could only be refused later
     except UnsupportedNumber as error:
         raise UnsupportedSchemaError(writer.algebra.where(form.rest), "uniqueItems", str(error)) from None
@@ -285,9 +281,9 @@ def _left_over(writer: ValueWriter, form: ArrayForm, value: Value) -> ir.Expr:
         writer.algebra.report.add(
             "narrowed", writer.algebra.where(form.rest), "uniqueItems", f"at most {high} items"
         )
-    item: ir.Expr = ir.Capture(ir.Dynamic(LeftOver(value, writer.plain_numbers)), add_left_over)
+    item: ir.Expr = writer.capture(writer.dynamic(LeftOver(value, writer.style)), add_left_over)
     if value.arrays or value.objects:
-        item = ir.Choice((item, ir.Capture(writer.structured(form.rest), add_value)))
+        item = ir.Choice((item, writer.capture(writer.structured(form.rest), add_value)))
     return _captured(writer, [], item, form.low, high)
 
 
@@ -299,7 +295,7 @@ def _captured(
     Without single values a repetition counts; with them there is a rule for each set of those that are left.
     """
     ws = writer.whitespace
-    begin = ir.Capture(ws.begin(_OPEN), begin_set)
+    begin = writer.capture(ws.begin(_OPEN), begin_set)
     end = ir.Sequence(ws.end(_CLOSE))
     empty = ir.Sequence((ws.empty, _CLOSE))
     if not singles:
@@ -362,14 +358,14 @@ def _prefixed(writer: ValueWriter, form: ArrayForm, live: list[bool], refuse: An
             few.append(state)
         options = [option for option in (strings, endless) if option is not None]
         if options:
-            items[state] = ir.Capture(writer.choice(options), add_value)
+            items[state] = writer.capture(writer.choice(options), add_value)
     if few:
         return _few_prefixed(writer, form, states, high, refuse)
     rest = None if high is not None and high <= len(form.prefix) else items[form.rest]
     prefix = [items[state] for state in form.prefix[:high]]
     body = array_expr(writer.whitespace, prefix, rest, form.low, high)
     assert isinstance(body, ir.Sequence)
-    return ir.Scope(ir.Sequence((ir.Capture(body.items[0], begin_set), *body.items[1:])))
+    return ir.Scope(ir.Sequence((writer.capture(body.items[0], begin_set), *body.items[1:])))
 
 
 def _few_prefixed(
@@ -457,9 +453,9 @@ def scalar_values(writer: ValueWriter, value: Value) -> dict[Hashable, ir.Expr] 
     if numbers is None or words is None:
         return None
     zeros = not value.whole
-    plain = writer.plain_numbers
+    plain = writer.style.plain_numbers
     found.update((n, number_expr(finite([n]), zero_fractions=zeros, plain=plain)) for n in numbers)
-    found.update((word, string(literal(word))) for word in words)
+    found.update((word, writer.style.word(word)) for word in words)
     return found if len(found) <= MAX_VALUES else None
 
 
@@ -508,13 +504,15 @@ def parts_of(
         numbers = number.values(MAX_VALUES)
         if numbers is not None:
             zeros = value is None or not value.whole
-            plain = writer.plain_numbers
+            plain = writer.style.plain_numbers
             singles.extend(number_expr(finite([n]), zero_fractions=zeros, plain=plain) for n in numbers)
         else:
-            spelled = endless_numbers(number, writer.plain_numbers)
+            plain = writer.style.plain_numbers
+            spelled = endless_numbers(number, plain)
             if spelled is None:
                 return None
             zero, others = spelled
+            others = ended(others) if plain else others
             if zero is not None:
                 singles.append(zero)
             endless.append(others)
@@ -526,9 +524,9 @@ def parts_of(
         if words is None and not text.is_endless():
             return None
         if words is not None:
-            singles.extend(string(literal(word)) for word in words)
+            singles.extend(writer.style.word(word) for word in words)
         else:
-            strings = text_expr(text)
+            strings = writer.style.text(text)
     if structured:
         if not is_endless(writer, state):
             return None

@@ -17,7 +17,7 @@ from stackmask.grammar.json_schema.nodes.nodes import State
 from stackmask.grammar.json_schema.nodes.object_members import live_members
 from stackmask.grammar.json_schema.nodes.state_values import Value
 from stackmask.grammar.json_schema.sets.numbers import UnsupportedNumber
-from stackmask.grammar.json_schema.sets.string_sets import ALL, spelled
+from stackmask.grammar.json_schema.sets.string_sets import ALL
 from stackmask.grammar.json_schema.sets.used_values import NONE_USED
 from stackmask.grammar.json_schema.sets.values import read_value
 from stackmask.grammar.json_schema.write.indentation import OfDepth
@@ -185,7 +185,7 @@ def may_close(frame: Any) -> bool:
     return bool(frame.may_close())
 
 
-def gated(expr: ir.Expr, gate: Gate) -> ir.Expr:
+def gated(writer: ValueWriter, expr: ir.Expr, gate: Gate) -> ir.Expr:
     """Return an expression behind a gate; one that can be empty goes on to others, which are behind theirs."""
     if expr == ir.EPSILON:
         return expr
@@ -193,12 +193,12 @@ def gated(expr: ir.Expr, gate: Gate) -> ir.Expr:
         case ir.Dynamic(resolver):
             return ir.Dynamic(GateOfDepth(resolver, gate))
         case ir.Capture(item, action):
-            return ir.Capture(gated(item, gate), action)
+            return ir.Capture(gated(writer, item, gate), action)
         case ir.Repeat(item, 0, high):
-            return expr if ir.is_pure(expr) else ir.Repeat(gated(item, gate), 0, high)
+            return expr if ir.is_pure(expr) else ir.Repeat(gated(writer, item, gate), 0, high)
         case ir.Sequence(items) if not ir.is_pure(expr):
-            return ir.Sequence((gated(items[0], gate), *items[1:]))
-    return ir.Dynamic(GateOf(expr, gate))
+            return ir.Sequence((gated(writer, items[0], gate), *items[1:]))
+    return writer.dynamic(GateOf(expr, gate))
 
 
 # -- what is written ---------------------------------------------------------------------------------------
@@ -271,7 +271,7 @@ class Fields:
 
     def check_numbers(self, state: State, value: Value) -> None:
         """Refuse now what could only be refused later."""
-        plain = self.writer.plain_numbers
+        plain = self.writer.style.plain_numbers
         try:
             number_expr(value.number, zero_fractions=not value.whole, plain=plain)
         except UnsupportedNumber as error:
@@ -334,7 +334,7 @@ class Fields:
         if len(members) > MAX_MEMBERS:
             raise self.error
         ranks = [0] * len(members)
-        if not writer.any_order:
+        if not writer.style.any_order:
             for i, member in enumerate(members):
                 ranks[i] = i if member.declared else len(members)
         required = sum(1 << i for i, member in enumerate(members) if member.required)
@@ -409,15 +409,15 @@ class Fields:
         value = writer.algebra.value(state)
         few = self.scalars[state]
         if few or (few is None and value.has_scalars()):
-            resolver = Scalars(few, LeftOver(value, writer.plain_numbers))
-            options.append(ir.Capture(ir.Dynamic(resolver), take_left_over))
+            resolver = Scalars(few, LeftOver(value, writer.style))
+            options.append(writer.capture(writer.dynamic(resolver), take_left_over))
         if not state:
-            options.append(ir.Capture(writer.structured(state), take))
+            options.append(writer.capture(writer.structured(state), take))
             return writer.choice(options)
         for form in writer.forms(value):
             if self.form_is_endless(form):
-                options.append(ir.Capture(writer.container(form), take))
-        options += [ir.Capture(begun.expression(self), take_left_over) for begun in self.shapes[state]]
+                options.append(writer.capture(writer.container(form), take))
+        options += [writer.capture(begun.expression(self), take_left_over) for begun in self.shapes[state]]
         return writer.choice(options)
 
     def reference(self, state: State) -> ir.Expr:
@@ -427,16 +427,15 @@ class Fields:
         """Return an opening bracket, with the frame after it."""
         literal: ir.Expr = ir.Literal(bracket)
         if is_gated:
-            literal = ir.Dynamic(GateOf(literal, BeginIf(shape)))
+            literal = self.writer.dynamic(GateOf(literal, BeginIf(shape)))
         action = self.writer.whitespace.bracket
-        return ir.Capture(
-            literal if action is None else ir.Capture(literal, action), Enter(shape, not is_gated)
-        )
+        literal = literal if action is None else ir.Capture(literal, action)
+        return self.writer.capture(literal, Enter(shape, not is_gated))
 
     def closed(self, bracket: bytes) -> ir.Expr:
         """Return a closing bracket after items or members, behind a gate."""
         parts = self.writer.whitespace.end(ir.Literal(bracket))
-        return _joined([gated(part, may_close) for part in parts])
+        return _joined([gated(self.writer, part, may_close) for part in parts])
 
 
 class BegunArray:
@@ -477,8 +476,8 @@ class BegunArray:
 
     def expression(self, fields: Fields) -> ir.Expr:
         """Return the array, as a scope."""
-        shape, ws = self.shape, fields.writer.whitespace
-        algebra = fields.writer.algebra
+        shape, writer = self.shape, fields.writer
+        ws, algebra = writer.whitespace, writer.algebra
         most = fields.most
         if most is not None and shape.unique and (shape.high is None or shape.high > most):
             if shape.low > most:
@@ -490,16 +489,16 @@ class BegunArray:
             raise fields.error
         items = [fields.reference(state) for state in self.states]
         # each item has a comma of its own, which is there at its index only
-        firsts = [gated(ws.open, may_go_on)]
+        firsts = [gated(writer, ws.open, may_go_on)]
         begin = fields.entered(shape, b"[", not self.is_outer)
         more: list[ir.Expr] = []
         for index, item in enumerate(items):
-            more.append(ir.Sequence((gated(ws.item, MayBegin(index)), item)))
+            more.append(ir.Sequence((gated(writer, ws.item, MayBegin(index)), item)))
         some: list[ir.Expr] = []
         if items:
             rest = ir.Repeat(fields.writer.choice(more), 0, None)
             some = [ir.Sequence((*firsts, items[0], rest, fields.closed(b"]")))]
-        empty = _joined([ws.empty, gated(ir.Literal(b"]"), may_close)])
+        empty = _joined([ws.empty, gated(writer, ir.Literal(b"]"), may_close)])
         return ir.Scope(ir.Sequence((begin, fields.writer.choice([*some, empty]))))
 
 
@@ -532,20 +531,22 @@ class BegunObject:
 
     def expression(self, fields: Fields) -> ir.Expr:
         """Return the object, as a scope."""
-        shape, ws = self.shape, fields.writer.whitespace
+        shape, writer = self.shape, fields.writer
+        ws = writer.whitespace
         begin = fields.entered(shape, b"{")
         members: list[ir.Expr] = []
         for i, (name, state) in enumerate(zip(shape.names, self.states, strict=True)):
-            key = ir.Capture(ir.Dynamic(GateOf(spelled(name), MayBegin(i))), AtKey(i))
+            gate = GateOf(writer.style.word(name), MayBegin(i))
+            key = writer.capture(writer.dynamic(gate), AtKey(i))
             members.append(ir.Sequence((key, ws.member, fields.reference(state))))
-        empty = _joined([ws.empty, gated(ir.Literal(b"}"), may_close)])
+        empty = _joined([ws.empty, gated(writer, ir.Literal(b"}"), may_close)])
         if not members:
             return ir.Scope(ir.Sequence((begin, empty)))
         name = fields.writer.fresh("member")
         fields.writer.rules[name] = ir.Rule(name, fields.writer.choice(members))
         member = ir.RuleRef(name)
-        more = ir.Repeat(ir.Sequence((gated(ws.item, may_go_on), member)), 0, None)
-        some = ir.Sequence((gated(ws.open, may_go_on), member, more, fields.closed(b"}")))
+        more = ir.Repeat(ir.Sequence((gated(writer, ws.item, may_go_on), member)), 0, None)
+        some = ir.Sequence((gated(writer, ws.open, may_go_on), member, more, fields.closed(b"}")))
         return ir.Scope(ir.Sequence((begin, fields.writer.choice([some, empty]))))
 
 
