@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import lru_cache, partial
+from functools import lru_cache
 from typing import Any, Final, NamedTuple
 
 from stackmask.grammar.ir import Expr, RuleSet
@@ -14,7 +14,7 @@ from stackmask.grammar.json_schema.document.errors import (
 )
 from stackmask.grammar.json_schema.document.loading import is_type, load_schema
 from stackmask.grammar.json_schema.document.python_types import narrowings_of
-from stackmask.grammar.json_schema.document.report import Report, copied
+from stackmask.grammar.json_schema.document.report import Copied, Report, copied
 from stackmask.grammar.json_schema.document.schema_size import written_bytes
 from stackmask.grammar.json_schema.reading import (
     MAX_KNOWN_BYTES,
@@ -102,7 +102,6 @@ def schema_rules(
     ``write``: what makes the rules of the values. ``words``: null, true and false as they are written.
     Raises: SchemaError and its subclasses.
     """
-    given = dict(locals())
     of_type = type(source) is not dict and is_type(source)
     options = (
         profile,
@@ -136,7 +135,7 @@ def schema_rules(
             closing = of_type and chosen.extra_keys == "none"
             loaded = _loaded(source, closing)
             if dialect is None and not (resources or of_type) and write is Lowering.run:
-                key = key_of(loaded, (draft, property_order, formats, relax, spelling, numbers), blanks)
+                key = key_of(loaded, (draft, formats, relax), style)
             if loaded is source or resources:
                 _check_size(loaded, resources, key is not None)
             found = None if key is None else recall(key)
@@ -156,23 +155,37 @@ def schema_rules(
             rules, report = read_schema(loaded, asked, resources, relax, of_type, write)
     except RecursionError:
         raise UnsupportedSchemaError("", "", TOO_DEEP) from None
-    if not of_type:
+    if key is not None:
+        report.source = Copied(key[0])
+    elif not of_type:
         report.source = loaded if isinstance(source, str | bytes | bytearray) else copied(loaded)
     else:
         for narrowing in narrowings_of(loaded):
             report.add("narrowed", "", "type", narrowing)
     if is_closed:
         report.add("narrowed", "", "", EXTRA_KEYS)
-    given |= {
-        "spelling": spelling,
-        "numbers": numbers,
-        "dialect": None,
-        "draft": asked.draft and asked.draft.name,
-    }
-    del given["source"]
-    report.options = partial(_note_options, rules, source if of_type else None, given, blanks)
+    given = Given(
+        rules,
+        source if of_type else None,
+        blanks,
+        {
+            "draft": asked.draft and asked.draft.name,
+            "resources": resources,
+            "formats": formats,
+            "whitespace": whitespace,
+            "property_order": property_order,
+            "on_unsupported": on_unsupported,
+            "spelling": spelling,
+            "numbers": numbers,
+            "extra_keys": extra_keys,
+            "profile": profile,
+            "write": write,
+            "words": words,
+        },
+    )
+    report.options = given.notes
     if key is not None and work is not None:
-        remember(key, blanks, rules, report, work.done - before)
+        remember(key, style, rules, report, work.done - before)
     return rules, report
 
 
@@ -227,31 +240,38 @@ def _checked_options(
     )
 
 
-def _note_options(
-    rules: RuleSet, kind: Any, given: dict[str, Any], blanks: Whitespace, schema: Any
-) -> Iterator[str]:
-    """Yield what options leave out: of those without which the rules of the type or the schema are others."""
-    spelling, numbers = given["spelling"], given["numbers"]
-    compact = Whitespace.of(COMPACT)
-    said: list[tuple[Any, dict[str, Any]]] = [
-        (
-            blanks.note and f"whitespace: {blanks.note}",
-            {"whitespace": None if blanks == compact else COMPACT},
-        ),
-        (numbers == "plain" and f"numbers: {PLAIN_NARROWING}", {"numbers": "any"}),
-        (SPELLING_NARROWINGS.get(spelling), {"spelling": "any"}),
-    ]
-    for note, other in said:
-        try:
-            is_said = note and _differ(rules, schema if kind is None else kind, {**given, **other})
-        except StackmaskError:  # too large without the option
-            is_said = True
-        if is_said:
-            yield str(note)
+class Given(NamedTuple):
+    """What rules were made with, of which reports say what it leaves out. ``kind``: the type that was given, if any."""
 
+    rules: RuleSet
+    kind: Any
+    blanks: Whitespace
+    options: dict[str, Any]
 
-def _differ(rules: RuleSet, source: Any, options: dict[str, Any]) -> bool:
-    return dict(schema_rules(source, **options)[0].rules) != dict(rules.rules)
+    def notes(self, schema: Any) -> Iterator[str]:
+        """Yield what options leave out: of those without which the rules of the type or the schema are others."""
+        spelling, numbers = self.options["spelling"], self.options["numbers"]
+        blanks, compact = self.blanks, Whitespace.of(COMPACT)
+        said: list[tuple[Any, dict[str, Any]]] = [
+            (
+                blanks.note and f"whitespace: {blanks.note}",
+                {"whitespace": None if blanks == compact else COMPACT},
+            ),
+            (numbers == "plain" and f"numbers: {PLAIN_NARROWING}", {"numbers": "any"}),
+            (SPELLING_NARROWINGS.get(spelling), {"spelling": "any"}),
+        ]
+        for note, other in said:
+            try:
+                is_said = note and self.differ(schema if self.kind is None else self.kind, other)
+            except StackmaskError:  # too large without the option
+                is_said = True
+            if is_said:
+                yield str(note)
+
+    def differ(self, source: Any, other: dict[str, Any]) -> bool:
+        """Return whether the rules are others with another option."""
+        rules = schema_rules(source, **{**self.options, **other})[0]
+        return dict(rules.rules) != dict(self.rules.rules)
 
 
 def check_dialect(dialect: str, draft: str | None) -> None:

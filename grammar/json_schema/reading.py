@@ -11,13 +11,12 @@ from stackmask.grammar.ir import RuleSet
 from stackmask.grammar.json_schema.algebra.algebra import Algebra
 from stackmask.grammar.json_schema.document.drafts import Draft
 from stackmask.grammar.json_schema.document.errors import SchemaError, UnsupportedSchemaError
-from stackmask.grammar.json_schema.document.report import Copied, Report
+from stackmask.grammar.json_schema.document.report import Report
 from stackmask.grammar.json_schema.document.schema_size import has_own_parts
 from stackmask.grammar.json_schema.sets.numbers import UnsupportedNumber
 from stackmask.grammar.json_schema.sets.string_sets import TextsTooLarge
 from stackmask.grammar.json_schema.write.lowering import Lowering
 from stackmask.grammar.json_schema.write.style import Style
-from stackmask.grammar.json_schema.write.whitespace import Whitespace
 from stackmask.grammar.source.work import spend_units
 
 MAX_KNOWN: Final = 256  # schemas that are remembered as a whole
@@ -88,9 +87,9 @@ def _written(algebra: Algebra, asked: Asked, write: Callable[[Lowering], RuleSet
 
 
 class Known(NamedTuple):
-    """A schema that was read: its blanks, which have an address of their own so, its rules, its report, and its work."""
+    """A schema that was read: its style, which has an address of its own so, its rules, its report, and its work."""
 
-    blanks: Whitespace
+    style: Style
     rules: RuleSet
     report: Report
     units: int
@@ -125,7 +124,7 @@ class KnownSchemas:
 _KNOWN: Final = KnownSchemas()
 
 
-def key_of(schema: Any, options: tuple[Any, ...], blanks: Whitespace) -> tuple[Any, ...] | None:
+def key_of(schema: Any, options: tuple[Any, ...], style: Style) -> tuple[Any, ...] | None:
     """Return what a schema says and what else its grammar depends on; None for one not worth remembering.
 
     A large one is not, nor one that holds what is no plain JSON. Nor is one in which an object stands twice: the report names the places of equal parts, but that one only once.
@@ -139,7 +138,7 @@ def key_of(schema: Any, options: tuple[Any, ...], blanks: Whitespace) -> tuple[A
         said = marshal.dumps(schema, 2)
     except ValueError:  # it has a value that JSON does not have
         return None
-    return (said, options, id(blanks)) if len(said) <= MAX_KNOWN_BYTES else None
+    return (said, options, id(style)) if len(said) <= MAX_KNOWN_BYTES else None
 
 
 def recall(key: tuple[Any, ...]) -> tuple[RuleSet, Report] | None:
@@ -151,8 +150,6 @@ def recall(key: tuple[Any, ...]) -> tuple[RuleSet, Report] | None:
     return known.rules, known.report.copy()
 
 
-def remember(key: tuple[Any, ...], blanks: Whitespace, rules: RuleSet, report: Report, units: int) -> None:
+def remember(key: tuple[Any, ...], style: Style, rules: RuleSet, report: Report, units: int) -> None:
     """Remember a schema that was read; the oldest ones are forgotten for it."""
-    report = report.copy()
-    report.source = Copied(key[0])
-    _KNOWN.add(key, Known(blanks, rules, report, units))
+    _KNOWN.add(key, Known(style, rules, report.copy(), units))

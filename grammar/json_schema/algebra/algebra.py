@@ -15,7 +15,7 @@ from stackmask.grammar.json_schema.algebra.conjunctions import conjunction, kind
 from stackmask.grammar.json_schema.algebra.expansion import CLASH_DEPTH, MAX_STEPS, Expansion
 from stackmask.grammar.json_schema.algebra.keywords import read_keywords, write_values
 from stackmask.grammar.json_schema.algebra.scalar_values import literal_scalars, state_scalars
-from stackmask.grammar.json_schema.document.drafts import Draft, says_only
+from stackmask.grammar.json_schema.document.drafts import UNDECLARED, Draft, says_only
 from stackmask.grammar.json_schema.document.errors import SchemaError, UnsupportedSchemaError, Where, pointer
 from stackmask.grammar.json_schema.document.references import Registry, Resource
 from stackmask.grammar.json_schema.document.report import Report
@@ -58,6 +58,18 @@ ANY_STATE: Final[State] = frozenset()
 NO_STATE: Final[State] = frozenset((NOTHING,))
 
 
+def _constant(schema: bool) -> Node:
+    """Return the node of a schema that says nothing, or allows nothing: the same one for all documents."""
+    node = Node(int(schema), schema, Resource("", schema, UNDECLARED, ""), (), "")
+    node.ready = node.checked = True
+    node.mask = ANY if schema else 0
+    return node
+
+
+_NOT_ANY: Final = _constant(False)
+_ANY: Final = _constant(True)
+
+
 class Algebra:
     """All nodes and states of one schema."""
 
@@ -80,10 +92,7 @@ class Algebra:
         self.of_type = of_type  # the schema of a Python type: pydantic's formats count, integers are digits
         self.report = report
         root = self.registry.root
-        self.nodes: list[Node] = [Node(0, False, root, (), ""), Node(1, True, root, (), "")]
-        for node in self.nodes:
-            node.ready = node.checked = True
-        self.nodes[0].mask = 0
+        self.nodes: list[Node] = [_NOT_ANY, _ANY]
         self.literals = Literals(self.nodes, root, report.repeated, formats, leaves)
         contents = Contents() if share and not of_type and not is_larger([schema, resources]) else None
         self.constants: dict[Any, int] = {}

@@ -13,7 +13,7 @@ from stackmask.grammar.json_schema.document.errors import UnsatisfiableSchemaErr
 from stackmask.grammar.json_schema.nodes.forms import ArrayForm, ObjectForm
 from stackmask.grammar.json_schema.nodes.leaf_cache import remember
 from stackmask.grammar.json_schema.nodes.nodes import PART_ALL, State
-from stackmask.grammar.json_schema.nodes.object_members import add_states
+from stackmask.grammar.json_schema.nodes.object_members import add_states, count_required
 from stackmask.grammar.json_schema.nodes.state_values import Value
 from stackmask.grammar.json_schema.sets.numbers import (
     ALL_NUMBERS,
@@ -94,24 +94,26 @@ class Lowering:
         """Decide for every state that the start needs whether it has a value (least fixpoint)."""
         algebra = self.algebra
         nodes = algebra.nodes
-        order: list[tuple[State, Value]] = []
+        productive = self.productive
+        unknown: list[tuple[State, Value]] = []  # that need values of others
         seen = {start}
         todo = [start]
         while todo:
             state = todo.pop()
             if not state:
-                self.productive[state] = True
+                productive[state] = True
                 continue
-            if state in self.productive:
+            if state in productive:
                 continue
             if len(state) == 1:
                 (literal,) = state
                 if literal > 0 and nodes[literal].leaf is not None:
-                    self.productive[state] = True
+                    productive[state] = True
                     continue
             value = algebra.value(state)
-            order.append((state, value))
+            live = value.has_scalars()
             for form in value.objects:
+                live = live or not (form.low or form.some or count_required(form.members))
                 spend(4 + len(form.members) // 2 + len(form.classes) * (1 + len(form.some)))
                 add_states(form.members, seen, todo)
                 if form.classes:
@@ -120,19 +122,14 @@ class Lowering:
                             seen.add(child)
                             todo.append(child)
             for array in value.arrays:
+                live = live or not (array.low or array.contains)
                 for child in self.arrays.children(array):
                     if child not in seen:
                         seen.add(child)
                         todo.append(child)
-        productive = self.productive
-        unknown = []
-        for entry in order:
-            state, value = entry
-            if value.has_scalars():
-                productive[state] = True
-            else:
-                productive[state] = False
-                unknown.append(entry)
+            productive[state] = live
+            if not live:
+                unknown.append((state, value))
         changed = True
         while changed and unknown:
             changed = False
