@@ -81,15 +81,6 @@ class Report:
         known = {"_notes": self.notes, "_raw": self._raw, "repeated": self.repeated}
         return None, {**known, "options": None, "source": None}
 
-    def mark(self) -> int:
-        """Return what ``take_back`` goes back to."""
-        return len(self._raw)
-
-    def take_back(self, mark: int) -> None:
-        """Forget the notes that were added since."""
-        del self._raw[mark:]
-        self._notes = None
-
     @property
     def notes(self) -> list[Note]:
         """All notes. Cost: linear in them and in the equal parts, once; what options leave out, reading the schema again for each."""

@@ -322,7 +322,6 @@ class ObjectWriter:
         self, form: ObjectForm, members: list[Member], classes: list[KeyClass], low: int, high: int | None
     ) -> ir.Expr:
         """Return an object whose keys are kept account of: in any order, or counted."""
-        ws = self.writer.whitespace
         spec = ir.KeySpec(
             len(members),
             frozenset(i for i, member in enumerate(members) if member.required),
@@ -334,17 +333,8 @@ class ObjectWriter:
         options = self.slot_members(members)
         options.extend(self.class_member(form, entry, entry.state) for entry in classes)
         if not options:
-            return ir.Sequence((_OPEN, ws.empty, _CLOSE))
-        member = options[0] if len(options) == 1 else ir.Choice(tuple(options))
-        some = ir.Sequence(
-            (
-                ws.open,
-                member,
-                ir.Repeat(ir.Sequence((MAY_GO_ON, ws.item, member)), 0, None),
-                self.style.may_end,
-            )
-        )
-        return ir.Keyed(ir.Sequence((self.style.begin, ir.Choice((some, self.style.may_be_empty)))), spec)
+            return ir.Sequence((_OPEN, *self.style.empty.items))
+        return self.style.keyed(b"{}", options, spec)
 
     def searched(
         self, form: ObjectForm, members: list[Member], classes: list[KeyClass], low: int, high: int | None

@@ -84,6 +84,15 @@ class Style:
             found = _STYLES[key] = cls(blanks, *options)
         return found
 
+    def keyed(self, brackets: bytes, options: list[ir.Expr], spec: ir.KeySpec) -> ir.Expr:
+        """Return an object or array of parts of which account is kept: by key or slot, and by number."""
+        ws, close = self.blanks, ir.Literal(brackets[1:])
+        part = options[0] if len(options) == 1 else ir.Choice(tuple(options))
+        more = ir.Repeat(ir.Sequence((MAY_GO_ON, ws.item, part)), 0, None)
+        some = ir.Sequence((ws.open, part, more, MAY_CLOSE, *ws.end(close)))
+        none = ir.Sequence((MAY_CLOSE, ws.empty, close))
+        return ir.Keyed(ir.Sequence((ws.begin(ir.Literal(brackets[:1])), ir.Choice((some, none)))), spec)
+
     def trim(self) -> None:
         """Forget pieces where they are many."""
         if len(self.members) > MAX_KEPT or len(self.slots) > MAX_KEPT:
