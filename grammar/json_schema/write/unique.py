@@ -28,7 +28,7 @@ from stackmask.grammar.json_schema.sets.numbers import (
     finite,
 )
 from stackmask.grammar.json_schema.sets.string_sets import ALL, finite_words
-from stackmask.grammar.json_schema.sets.used_values import NONE_USED
+from stackmask.grammar.json_schema.sets.used_values import NONE_USED, UsedValues
 from stackmask.grammar.json_schema.sets.values import FALSE, NULL, TRUE, FarNumber, read_value
 from stackmask.grammar.json_schema.text.strings import lift, literal, string
 from stackmask.grammar.json_schema.write.array_expr import array_expr
@@ -55,6 +55,7 @@ MAX_SINGLE: Final = (
 )
 MIN_VALUES: Final = 16  # that a field must have if it has no end of them and cannot be told apart by value
 MAX_MEMBERS: Final = 200  # of an object that is told apart by its members
+_CLOSE: Final = ir.Literal(b"]")
 _CONSTANTS: Final = ((NULL, b"null"), (TRUE, b"true"), (FALSE, b"false"))
 _FEW: Final = "items of which some beginnings have only a few values"
 
@@ -80,7 +81,7 @@ def unique_array(writer: ValueWriter, form: ArrayForm) -> ir.Expr:
     if not (form.prefix or form.contains) and writer.is_live(form.rest):
         parts = parts_of(writer, form.rest)
         if parts is not None and parts.numbers is None and not parts.structured:
-            return _slots(writer, form, list(parts.singles.values()), parts.strings)
+            return _slots(writer, form, parts.singles, parts.strings)
     fields = Fields(writer, form)
     begun = fields.array(form, is_outer=True)
     fields.finish()
@@ -117,13 +118,18 @@ class AtKey:
         return frame.at(self.index) if isinstance(frame, ObjectFrame) else frame
 
 
-def may_repeat(frame: Hashable, begun: bytes) -> bool:
-    """Return whether the JSON text of a value that is forbidden, in any spelling, may begin like this."""
-    if not isinstance(frame, ArrayFrame):
-        return isinstance(frame, ObjectFrame)  # else the capture is another action's
-    used = frame.used
-    if not used or not begun or frame.forbidden() is not used:
-        return bool(frame.forbidden())
+@ir.never_forbids
+def begin_set(_: Hashable, __: bytes) -> Hashable:
+    """Start an array of which nothing but the values that were used counts, and of which no field runs out."""
+    return NONE_USED
+
+
+def may_repeat(used: Hashable, begun: bytes) -> bool:
+    """Return whether the JSON text of a used value, in any spelling, may begin like this."""
+    if not isinstance(used, UsedValues):
+        return isinstance(used, ArrayFrame | ObjectFrame)  # else the capture is another action's
+    if not used or not begun:
+        return bool(used)
     if begun[:1] == b'"':
         return b"\\" in begun or used.may_hold_string(begun[1:])
     if begun[:1] in b"[{":
@@ -135,6 +141,8 @@ def may_repeat(frame: Hashable, begun: bytes) -> bool:
 def take(frame: Hashable, text: bytes) -> Hashable | None:
     """Return the frame after a value; None if it is forbidden. Cost: linear in the text."""
     value = read_value(text)
+    if isinstance(frame, UsedValues):
+        return frame.adding(value)
     assert isinstance(frame, ObjectFrame | ArrayFrame)
     return None if value in forbidden(frame) else frame.after(value)
 
@@ -184,14 +192,13 @@ class Scalars:
 
     __slots__ = ("few", "left_over")
 
-    def __init__(self, few: dict[Hashable, ir.Expr] | None, left_over: LeftOver | None = None) -> None:
+    def __init__(self, few: dict[Hashable, ir.Expr] | None, left_over: LeftOver) -> None:
         self.few = few
         self.left_over = left_over
 
     def __call__(self, frame: Hashable) -> ir.Expr:
         taken = forbidden(frame)
         if self.few is None:
-            assert self.left_over is not None
             return self.left_over.without(taken)
         left = tuple(expr for value, expr in self.few.items() if value not in taken)
         return left[0] if len(left) == 1 else ir.Choice(left)
@@ -352,7 +359,47 @@ def is_endless(writer: ValueWriter, state: State) -> bool:
     )
 
 
-def _slots(writer: ValueWriter, form: ArrayForm, singles: list[ir.Expr], strings: ir.Expr | None) -> ir.Expr:
+def with_singles(
+    writer: ValueWriter, begin: ir.Expr, singles: list[ir.Expr], item: ir.Expr, low: int, high: int | None
+) -> ir.Expr:
+    """Return an array of items among which each of the single values may come once.
+
+    There is a rule for each set of those that are left: as slots they would be states beside the values that were used.
+    """
+    ws = writer.whitespace
+    most = max(low, high or 0)
+    names: dict[tuple[int, int], str] = {}
+    todo: list[tuple[int, int]] = []
+
+    def goes_on(left: int, count: int, before: ir.Expr) -> list[ir.Expr]:
+        if high is not None and count >= high:
+            return []
+        moves = [(item, left)]
+        moves += [(single, left & ~(1 << i)) for i, single in enumerate(singles) if left >> i & 1]
+        found: list[ir.Expr] = []
+        for expr, rest in moves:
+            key = (rest, min(count + 1, most))
+            if key not in names:
+                names[key] = writer.fresh("unique")
+                todo.append(key)
+            found.append(ir.Sequence((before, expr, ir.RuleRef(names[key]))))
+        return found
+
+    first = goes_on((1 << len(singles)) - 1, 0, ws.open)
+    if not low:
+        first.append(ir.Sequence((ws.empty, _CLOSE)))
+    while todo:
+        left, count = todo.pop()
+        options = goes_on(left, count, ws.item)
+        if count >= low:
+            options.append(ir.Sequence(ws.end(_CLOSE)))
+        writer.rules[names[left, count]] = ir.Rule(names[left, count], writer.choice(options))
+    return ir.Sequence((begin, writer.choice(first)))
+
+
+def _slots(
+    writer: ValueWriter, form: ArrayForm, singles: dict[Hashable, ir.Expr], strings: ir.Expr | None
+) -> ir.Expr:
     """Return an array of values by slot, and of strings without end."""
     high = form.high
     if strings is None and (high is None or high >= len(singles)):
@@ -360,7 +407,9 @@ def _slots(writer: ValueWriter, form: ArrayForm, singles: list[ir.Expr], strings
     if strings is None and form.low > len(singles):
         return ir.NOTHING
     spec = ir.KeySpec(len(singles), min_count=form.low, max_count=high, open=strings is not None)
-    options: list[ir.Expr] = [ir.Sequence((value, ir.Slot(i), ir.EPSILON)) for i, value in enumerate(singles)]
+    options: list[ir.Expr] = [
+        ir.Sequence((value, ir.Slot(i), ir.EPSILON)) for i, value in enumerate(singles.values())
+    ]
     if strings is not None:
         options.append(ir.Sequence((UNDECLARED, ir.Capture(strings, "key"))))
     return writer.style.keyed(b"[]", options, spec)
@@ -482,7 +531,8 @@ class Fields:
         first = form.rest or (form.prefix[0] if form.prefix else form.rest)
         self.where = writer.algebra.where(first)
         self.fields: dict[State, Field] = {}
-        self.names: dict[State, str] = {}
+        self.names: dict[State, str] = {}  # of the rules of their values
+        self.written: dict[State, ir.Expr] = {}
         self.shapes: dict[State, list[BegunArray | BegunObject]] = {}
         self.scalars: dict[State, dict[Hashable, ir.Expr] | None] = {}
         self.endless: dict[State, bool] = {}  # whether some value can always be made longer
@@ -527,6 +577,9 @@ class Fields:
             self.read(state)
         self.count()
         for state in order:
+            if state in self.parts:
+                self.written[state] = self.endless_item(state)
+                continue
             name = self.names[state]
             self.writer.rules[name] = ir.Rule(name, self.body(state))
 
@@ -697,16 +750,6 @@ class Fields:
         """Return a value of a state that is not forbidden."""
         writer = self.writer
         options: list[ir.Expr] = []
-        if state in self.parts:
-            parts = self.parts[state]
-            if parts.singles:
-                options.append(writer.capture(writer.dynamic(Scalars(parts.singles)), take_left_over))
-            ends = [end for end in (parts.strings, parts.numbers) if end is not None]
-            if parts.numbers is not None:
-                writer.algebra.report.add("narrowed", writer.algebra.where(state), "uniqueItems", _PLAIN)
-            if parts.structured:
-                ends.append(writer.structured(state))
-            return writer.choice([*options, writer.capture(writer.choice(ends), take)])
         value = writer.algebra.value(state)
         few = self.scalars[state]
         if few or (few is None and value.has_scalars()):
@@ -721,8 +764,19 @@ class Fields:
         options += [writer.capture(begun.expression(self), take_left_over) for begun in self.shapes[state]]
         return writer.choice(options)
 
-    def reference(self, state: State) -> ir.Expr:
-        return ir.RuleRef(self.names[state])
+    def endless_item(self, state: State) -> ir.Expr:
+        """Return an item that can always be made longer."""
+        writer, parts = self.writer, self.parts[state]
+        ends = [end for end in (parts.strings, parts.numbers) if end is not None]
+        if parts.numbers is not None:
+            writer.algebra.report.add("narrowed", writer.algebra.where(state), "uniqueItems", _PLAIN)
+        if parts.structured:
+            ends.append(writer.structured(state))
+        return writer.capture(writer.choice(ends), take)
+
+    def item(self, state: State) -> ir.Expr:
+        """Return a value of a state that is not forbidden, where it stands."""
+        return self.written.get(state) or ir.RuleRef(self.names[state])
 
     def entered(self, shape: ObjectShape | ArrayShape, bracket: bytes, is_gated: bool = True) -> ir.Expr:
         """Return an opening bracket, with the frame after it."""
@@ -788,14 +842,18 @@ class BegunArray:
             algebra.report.add("narrowed", algebra.where(self.form.rest), "uniqueItems", note)
         if not shape.has_end(0, NONE_USED):
             raise fields.refused(_FEW)
-        items = [fields.reference(state) for state in self.states]
+        items = [fields.item(state) for state in self.states]
         if self.is_outer and all(fields.fields[state].values is None for state in self.states):
             # nothing runs out before it must end
+            parts = fields.parts.get(self.states[-1]) if self.states else None
+            if parts is not None and parts.singles:  # there is one kind of items
+                begin = writer.capture(ws.begin(ir.Literal(b"[")), begin_set)
+                singles = list(parts.singles.values())
+                return ir.Scope(with_singles(writer, begin, singles, items[0], shape.low, shape.high))
             rest = items.pop() if shape.others is not None else None
             array = array_expr(ws, items, rest, shape.low, shape.high)
             assert isinstance(array, ir.Sequence)
-            entered = writer.capture(array.items[0], Enter(shape, alone=True))
-            return ir.Scope(ir.Sequence((entered, *array.items[1:])))
+            return ir.Scope(ir.Sequence((writer.capture(array.items[0], begin_set), *array.items[1:])))
         # each item has a comma of its own, which is there at its index only
         firsts = [gated(writer, ws.open, may_go_on)]
         begin = fields.entered(shape, b"[", not self.is_outer)
@@ -846,7 +904,7 @@ class BegunObject:
         for i, (name, state) in enumerate(zip(shape.names, self.states, strict=True)):
             gate = GateOf(writer.style.word(name), MayBegin(i))
             key = writer.capture(writer.dynamic(gate), AtKey(i))
-            members.append(ir.Sequence((key, ws.member, fields.reference(state))))
+            members.append(ir.Sequence((key, ws.member, fields.item(state))))
         empty = _joined([ws.empty, gated(writer, ir.Literal(b"}"), may_close)])
         if not members:
             return ir.Scope(ir.Sequence((begin, empty)))

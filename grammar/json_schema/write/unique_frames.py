@@ -223,10 +223,6 @@ class ArrayShape:
             return None
         return self.fields[index] if index < len(self.fields) else self.others
 
-    def most(self) -> int:
-        """Return up to how many items are told apart by their number."""
-        return max(self.low, len(self.fields), self.high or 0)
-
     def start(self, outside: Hashable) -> ArrayFrame:
         """Return the frame after the opening bracket."""
         found = [v for v in forbidden(outside) if isinstance(v, tuple) and v[0] == "array"]
@@ -322,7 +318,7 @@ class ArrayFrame:
                 return None
         same = frozenset(c for c in self.candidates if len(c) > place and c[place] == value)  # type: ignore[arg-type,index]
         assert used is not None
-        return ArrayFrame(self.shape, place if same else min(place, self.shape.most()), same, used)
+        return ArrayFrame(self.shape, place, same, used)
 
     def may_go_on(self) -> bool:
         """Return whether another item may come."""
@@ -373,6 +369,8 @@ Frame = ObjectFrame | ArrayFrame
 
 def forbidden(state: Hashable) -> Any:
     """Return the values that the next value must not be. Actions of others are asked about nothing."""
+    if isinstance(state, UsedValues):
+        return state
     return state.forbidden() if isinstance(state, ObjectFrame | ArrayFrame) else ()
 
 

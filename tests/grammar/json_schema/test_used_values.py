@@ -15,8 +15,7 @@ import stackmask as sm
 from stackmask.grammar.json_schema.sets import used_values
 from stackmask.grammar.json_schema.sets.used_values import NONE_USED, UsedValues
 from stackmask.grammar.json_schema.sets.values import canonical, read_value
-from stackmask.grammar.json_schema.write.unique import Enter, may_repeat, take
-from stackmask.grammar.json_schema.write.unique_frames import ArrayFrame, ArrayShape, Field
+from stackmask.grammar.json_schema.write.unique import begin_set, may_repeat, take
 
 MODULUS = 2**61 - 1  # of Python's hashes of numbers
 
@@ -32,14 +31,6 @@ def used_after(texts: list[str]) -> UsedValues:
         assert made is not None
         used = made
     return used
-
-
-SHAPE = ArrayShape((), Field(), 0, None, unique=True)
-
-
-def frame(used: UsedValues) -> ArrayFrame:
-    """Return the frame of an array after the items of these values."""
-    return ArrayFrame(SHAPE, 0, frozenset(), used)
 
 
 def text_of(index: int) -> str:
@@ -80,7 +71,7 @@ def test_the_order_does_not_matter() -> None:
 def test_values_are_compared_not_texts(one: str, same: str) -> None:
     assert used_after([one]) == used_after([same])
     assert used_after([one]).adding(value_of(same)) is None
-    assert take(frame(used_after([one])), same.encode()) is None
+    assert take(used_after([one]), same.encode()) is None
 
 
 def test_true_is_no_number_and_null_no_text() -> None:
@@ -137,14 +128,14 @@ def test_what_may_repeat_is_never_missed() -> None:
     for word in words:
         text = b'"' + word.encode() + b'"'
         for end in range(len(text)):
-            assert may_repeat(frame(used), text[:end]), text[:end]
-    assert not may_repeat(frame(used), b'"b')
-    assert not may_repeat(frame(used), b'"texts of another kind')
-    assert not may_repeat(frame(used), b"[")
-    assert may_repeat(frame(used_after(["[]"])), b"[")
-    assert may_repeat(frame(used), b'"\\')
-    assert Enter(SHAPE, alone=True)((), b"[") == frame(NONE_USED)
-    assert not may_repeat(frame(NONE_USED), b"1")
+            assert may_repeat(used, text[:end]), text[:end]
+    assert not may_repeat(used, b'"b')
+    assert not may_repeat(used, b'"texts of another kind')
+    assert not may_repeat(used, b"[")
+    assert may_repeat(used_after(["[]"]), b"[")
+    assert may_repeat(used, b'"\\')
+    assert begin_set((), b"[") == NONE_USED
+    assert not may_repeat(NONE_USED, b"1")
     assert not may_repeat(frozenset({1}), b"1")
 
 
@@ -178,9 +169,9 @@ def test_numbers_of_any_size_are_told_apart() -> None:
     used = NONE_USED
     for texts in same:
         for number, text in enumerate(texts):
-            added = take(frame(used), f"[{text}]".encode())
+            added = take(used, f"[{text}]".encode())
             assert (added is None) == (number > 0)
-            used = used if added is None else added.used  # type: ignore[attr-defined]
+            used = used if added is None else added  # type: ignore[assignment]
 
 
 def test_a_number_with_a_large_exponent_ends_no_request() -> None:
