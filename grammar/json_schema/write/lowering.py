@@ -9,8 +9,8 @@ from typing import Any, Final
 from stackmask.grammar import ir
 from stackmask.grammar.ir.build import effects_of
 from stackmask.grammar.json_schema.algebra.algebra import Algebra
-from stackmask.grammar.json_schema.document.errors import UnsatisfiableSchemaError, Where
-from stackmask.grammar.json_schema.nodes.forms import ArrayForm, ObjectForm
+from stackmask.grammar.json_schema.document.errors import SchemaError, UnsatisfiableSchemaError, Where
+from stackmask.grammar.json_schema.nodes.forms import ANY_KEYS, ArrayForm, ObjectForm
 from stackmask.grammar.json_schema.nodes.leaf_cache import remember
 from stackmask.grammar.json_schema.nodes.nodes import PART_ALL, State
 from stackmask.grammar.json_schema.nodes.object_members import add_states, count_required
@@ -58,7 +58,8 @@ class Lowering:
         self.noted_strings = False
         self.noted_numbers = False  # whether the report says how numbers are spelled
         self.arrays = ArrayWriter(self)
-        self.objects = ObjectWriter(self)
+        style.trim()
+        self.objects = ObjectWriter(self, style)
 
     def run(self) -> ir.RuleSet:
         """Return the rules. Raises: UnsatisfiableSchemaError if no value is valid."""
@@ -69,6 +70,24 @@ class Lowering:
             raise UnsatisfiableSchemaError(algebra.where(start), "", self.why(start))
         self.rules[START] = ir.Rule(START, ir.EPSILON)  # the first rule, written last
         return self.finish(self.expression(start))
+
+    def begin_objects(self) -> list[ObjectForm]:
+        """Return the objects that the schema allows, as forms, with the start rule begun. Raises: SchemaError if there are none."""
+        algebra = self.algebra
+        start = algebra.state((algebra.start,))
+        self.find_productive(start)
+        self.rules[START] = ir.Rule(START, ir.EPSILON)
+        forms = self.object_forms(start)
+        if not forms:
+            problem = "arguments are an object, and the schema allows none"
+            raise SchemaError(algebra.where(start), "type", problem)
+        return forms
+
+    def object_forms(self, state: State) -> list[ObjectForm]:
+        """Return the objects of a state of which there are any."""
+        if not state:
+            return [ObjectForm([], {}, [ANY_KEYS], 0, None, [])]
+        return [form for form in self.algebra.value(state).objects if self.objects.is_productive(form)]
 
     def finish(self, body: ir.Expr) -> ir.RuleSet:
         """Return the rules, with this body of the start rule, and all that it leads to."""

@@ -412,7 +412,7 @@ def _slots(
     ]
     if strings is not None:
         options.append(ir.Sequence((UNDECLARED, ir.Capture(strings, "key"))))
-    return writer.style.keyed(b"[]", options, spec)
+    return writer.style.array_brackets.keyed(options, spec)
 
 
 def _values(writer: ValueWriter, state: State) -> dict[Hashable, ir.Expr] | None:
