@@ -54,7 +54,8 @@ class Lowering:
         self.todo: list[tuple[str, Value]] = []
         self.uses_prelude = False
         self.counter = 0
-        self.beside_depth: dict[int, BesideDepth | ResolverBesideDepth] = {}  # by what they hold
+        self.actions: dict[int, BesideDepth] = {}  # by the address of what they hold
+        self.resolvers: dict[int, ResolverBesideDepth] = {}
         self.noted_strings = False
         self.noted_numbers = False  # whether the report says how numbers are spelled
         self.arrays = ArrayWriter(self)
@@ -254,14 +255,14 @@ class Lowering:
 
     def capture(self, item: ir.Expr, action: ir.Action) -> ir.Expr:
         """Return an expression with an action on what it matches, beside the depth where that counts."""
-        if self.whitespace.nested and not isinstance(action, str | OfDepth):
-            action = self.beside_depth.setdefault(id(action), BesideDepth(action))
+        if self.whitespace.nested and not isinstance(action, str | OfDepth | ir.TokenLimit):
+            action = self.actions.setdefault(id(action), BesideDepth(action))
         return ir.Capture(item, action)
 
     def dynamic(self, resolver: Callable[[Hashable], ir.Expr]) -> ir.Expr:
         """Return what a resolver returns, which is asked beside the depth where that counts."""
         if self.whitespace.nested and not isinstance(resolver, OfDepth):
-            resolver = self.beside_depth.setdefault(id(resolver), ResolverBesideDepth(resolver))
+            resolver = self.resolvers.setdefault(id(resolver), ResolverBesideDepth(resolver))
         return ir.Dynamic(resolver)
 
     @property

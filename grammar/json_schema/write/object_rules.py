@@ -251,7 +251,9 @@ class ObjectWriter:
         def ways(left: int, before: ir.Expr, end: ir.Expr) -> ir.Expr:
             moves = [(other, left) for other in others]
             moves += [(expr, left & ~(1 << i)) for i, expr in enumerate(written) if left >> i & 1]
-            found = [ir.Sequence((before, expr, ir.RuleRef(f"{prefix}.{rest}"))) for expr, rest in moves]
+            found: list[ir.Expr] = [
+                ir.Sequence((before, expr, ir.RuleRef(f"{prefix}.{rest}"))) for expr, rest in moves
+            ]
             needed = any(member.required and left >> i & 1 for i, member in enumerate(members))
             return writer.choice(found if needed else [*found, end])
 
