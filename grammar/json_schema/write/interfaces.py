@@ -11,6 +11,7 @@ from stackmask.grammar.json_schema.nodes.forms import ArrayForm, ObjectForm
 from stackmask.grammar.json_schema.nodes.nodes import State
 from stackmask.grammar.json_schema.nodes.state_values import Value
 from stackmask.grammar.json_schema.sets.numbers import NumberSet
+from stackmask.grammar.json_schema.sets.string_sets import Texts
 from stackmask.grammar.json_schema.write.style import Style
 from stackmask.grammar.json_schema.write.whitespace import Whitespace
 
@@ -25,6 +26,7 @@ class ValueWriter(Protocol):
     expressions: dict[State, ir.Expr]
     rules: dict[str, ir.Rule]
     uses_prelude: bool
+    few_words: dict[int, tuple[Texts, list[str] | None]]
 
     @property
     def all_numbers(self) -> NumberSet:

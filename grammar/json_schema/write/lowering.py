@@ -22,7 +22,7 @@ from stackmask.grammar.json_schema.sets.numbers import (
     NumberSet,
     UnsupportedNumber,
 )
-from stackmask.grammar.json_schema.sets.string_sets import ALL, NONE, plain_texts
+from stackmask.grammar.json_schema.sets.string_sets import ALL, NONE, Texts, plain_texts
 from stackmask.grammar.json_schema.text.strings import NARROWING as STRING_NARROWING
 from stackmask.grammar.json_schema.write.array_rules import ArrayWriter
 from stackmask.grammar.json_schema.write.contradictions import MAX_SCHEMAS, contradictions
@@ -56,6 +56,7 @@ class Lowering:
         self.counter = 0
         self.actions: dict[int, BesideDepth] = {}  # by the address of what they hold
         self.resolvers: dict[int, ResolverBesideDepth] = {}
+        self.few_words: dict[int, tuple[Texts, list[str] | None]] = {}  # of sets of strings, by address
         self.noted_strings = False
         self.noted_numbers = False  # whether the report says how numbers are spelled
         self.arrays = ArrayWriter(self)

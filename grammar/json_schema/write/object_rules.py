@@ -134,7 +134,9 @@ class ObjectWriter:
                 if words is not None and not sought:
                     members.extend(Member(word, entry.state, False, False) for word in words)
                     continue
-                most = count_keys(entry.texts.without(form.names)) if words is None else len(words)
+                enough = MANY if form.high is None else form.high
+                left = entry.texts.without(form.names)
+                most = count_keys(left, enough) if words is None else len(words)
                 fewest_keys = min(fewest_keys, most)
             count += most
             kept.append(entry)

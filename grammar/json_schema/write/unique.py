@@ -27,7 +27,7 @@ from stackmask.grammar.json_schema.sets.numbers import (
     at_least,
     finite,
 )
-from stackmask.grammar.json_schema.sets.string_sets import ALL, finite_words
+from stackmask.grammar.json_schema.sets.string_sets import ALL, Texts, finite_words
 from stackmask.grammar.json_schema.sets.used_values import NONE_USED, UsedValues
 from stackmask.grammar.json_schema.sets.values import FALSE, NULL, TRUE, FarNumber, read_value
 from stackmask.grammar.json_schema.text.strings import lift, literal, string
@@ -429,7 +429,7 @@ def scalar_values(writer: ValueWriter, value: Value) -> dict[Hashable, ir.Expr] 
         ("", bit): ir.Literal(word) for bit, word in _CONSTANTS if value.mask & bit
     }
     numbers = value.number.values(MAX_VALUES)
-    words = _words(value)
+    words = few_words(writer, value.text)
     if numbers is None or words is None:
         return None
     found.update((n, writer.style.numbers(finite([n]), value.whole)) for n in numbers)
@@ -437,25 +437,30 @@ def scalar_values(writer: ValueWriter, value: Value) -> dict[Hashable, ir.Expr] 
     return found if len(found) <= MAX_VALUES else None
 
 
-def _words(value: Value) -> list[str] | None:
-    text = value.text
+def few_words(writer: ValueWriter, text: Texts) -> list[str] | None:
+    """Return the members of a set if they are few. Many arrays of a schema ask for the same ones."""
     if text.words is not None:
         return list(text.words)
-    if text.is_empty():
-        return []
-    if not text.parts and text.high is None:
-        return None
-    words = finite_words(text.expr(), MAX_VALUES)
-    return hidden_words(text) if words is None and not text.is_endless() else words
+    known = writer.few_words.get(id(text))
+    if known is None:
+        words: list[str] | None = None
+        if text.is_empty():
+            words = []
+        elif text.parts or text.high is not None:
+            words = finite_words(text.expr(), MAX_VALUES)
+            if words is None and not text.is_endless():
+                words = hidden_words(text)
+        known = writer.few_words[id(text)] = (text, words)
+    return known[1]
 
 
-def count_values(value: Value) -> int:
+def count_values(writer: ValueWriter, value: Value) -> int:
     """Return how many scalars there are at least, 512 at most."""
     count = (value.mask & NULL) // NULL + (value.mask & TRUE) // TRUE + (value.mask & FALSE) // FALSE
     numbers = value.number.values(MAX_VALUES)
     if numbers is None:
         return MAX_VALUES
-    words = _words(value)
+    words = few_words(writer, value.text)
     if words is not None:
         return min(MAX_VALUES, count + len(numbers) + len(words))
     return min(MAX_VALUES, MAX_VALUES if value.text.is_endless() else count + count_keys(value.text))
@@ -471,7 +476,7 @@ def parts_of(writer: ValueWriter, state: State) -> Parts | None:
         value = writer.algebra.value(state)
         mask, number, text, whole = value.mask, value.number, value.text, value.whole
         structured = bool(value.arrays or value.objects)
-        words = None if text is ALL else _words(value)
+        words = None if text is ALL else few_words(writer, text)
     else:
         mask, number, text, whole = NULL | TRUE | FALSE, writer.all_numbers, ALL, False
         structured, words = True, None
@@ -718,7 +723,7 @@ class Fields:
     def fewest(self, state: State) -> int:
         """Return how many values a state of many has at least."""
         if self.scalars[state] is None:
-            return count_values(self.writer.algebra.value(state))
+            return count_values(self.writer, self.writer.algebra.value(state))
         return MAX_VALUES
 
     def is_many(self, state: State) -> bool:
