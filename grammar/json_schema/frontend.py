@@ -103,22 +103,12 @@ def schema_rules(
     Raises: SchemaError and its subclasses.
     """
     of_type = type(source) is not dict and is_type(source)
-    options = (
-        profile,
-        draft,
-        dialect,
-        formats,
-        property_order,
-        on_unsupported,
-        spelling,
-        numbers,
-        extra_keys,
-    )
+    given = (profile, draft, dialect, formats, property_order, on_unsupported, spelling, numbers, extra_keys)
     try:
-        chosen = _checked_options(of_type, *options)
+        chosen = _checked_options(of_type, *given)
     except TypeError:  # one of them cannot be hashed
         name, option = next(
-            pair for pair in zip(NAMES, options, strict=True) if not isinstance(pair[1], str | None)
+            pair for pair in zip(NAMES, given, strict=True) if not isinstance(pair[1], str | None)
         )
         raise SchemaError("", name, f"{option!r:.60} is no string") from None
     spelling, numbers, relax, formats = chosen.spelling, chosen.numbers, chosen.relax, chosen.formats
@@ -164,26 +154,21 @@ def schema_rules(
             report.add("narrowed", "", "type", narrowing)
     if is_closed:
         report.add("narrowed", "", "", EXTRA_KEYS)
-    given = Given(
-        rules,
-        source if of_type else None,
-        blanks,
-        {
-            "draft": asked.draft and asked.draft.name,
-            "resources": resources,
-            "formats": formats,
-            "whitespace": whitespace,
-            "property_order": property_order,
-            "on_unsupported": on_unsupported,
-            "spelling": spelling,
-            "numbers": numbers,
-            "extra_keys": extra_keys,
-            "profile": profile,
-            "write": write,
-            "words": words,
-        },
-    )
-    report.options = given.notes
+    options = {
+        "draft": asked.draft and asked.draft.name,
+        "resources": resources,
+        "formats": formats,
+        "whitespace": whitespace,
+        "property_order": property_order,
+        "on_unsupported": on_unsupported,
+        "spelling": spelling,
+        "numbers": numbers,
+        "extra_keys": extra_keys,
+        "profile": profile,
+        "write": write,
+        "words": words,
+    }
+    report.options = Given(rules, source if of_type else None, blanks, options).notes
     if key is not None and work is not None:
         remember(key, style, rules, report, work.done - before)
     return rules, report
