@@ -48,9 +48,6 @@ from stackmask.grammar.json_schema.sets.values import (
 )
 from stackmask.grammar.source.work import spend
 
-MAX_NAMES_WITHIN: Final = (
-    100  # `propertyNames` in `propertyNames`, and subschemas between, which count a third
-)
 MAX_IN_PLACE: Final = 100  # subschemas of one value within one another (`allOf` in `allOf`, references)
 MAX_STATES: Final = 20_000
 

@@ -10,7 +10,6 @@ from stackmask.grammar.json_schema.algebra.algebra import Algebra
 from stackmask.grammar.json_schema.nodes.forms import ArrayForm, ObjectForm
 from stackmask.grammar.json_schema.nodes.nodes import State
 from stackmask.grammar.json_schema.nodes.state_values import Value
-from stackmask.grammar.json_schema.sets.numbers import NumberSet
 from stackmask.grammar.json_schema.sets.string_sets import Texts
 from stackmask.grammar.json_schema.write.style import Style
 from stackmask.grammar.json_schema.write.whitespace import Whitespace
@@ -27,10 +26,6 @@ class ValueWriter(Protocol):
     rules: dict[str, ir.Rule]
     uses_prelude: bool
     few_words: dict[int, tuple[Texts, list[str] | None]]
-
-    @property
-    def all_numbers(self) -> NumberSet:
-        """The numbers of a value without restrictions."""
 
     def capture(self, item: ir.Expr, action: ir.Action) -> ir.Expr:
         """Return an expression with an action on what it matches, beside the depth where that counts."""

@@ -266,10 +266,6 @@ class Lowering:
             resolver = self.resolvers.setdefault(id(resolver), ResolverBesideDepth(resolver))
         return ir.Dynamic(resolver)
 
-    @property
-    def all_numbers(self) -> NumberSet:
-        return ALL_NUMBERS
-
     def structured(self, state: State) -> ir.Expr:
         """Return the arrays and objects of a state."""
         if not state:

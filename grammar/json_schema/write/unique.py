@@ -478,7 +478,7 @@ def parts_of(writer: ValueWriter, state: State) -> Parts | None:
         structured = bool(value.arrays or value.objects)
         words = None if text is ALL else few_words(writer, text)
     else:
-        mask, number, text, whole = NULL | TRUE | FALSE, writer.all_numbers, ALL, False
+        mask, number, text, whole = NULL | TRUE | FALSE, ALL_NUMBERS, ALL, False
         structured, words = True, None
     singles: dict[Hashable, ir.Expr] = {("", bit): ir.Literal(word) for bit, word in _CONSTANTS if mask & bit}
     numbers: ir.Expr | None = None
