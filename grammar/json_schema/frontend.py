@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import lru_cache, partial
+from functools import lru_cache
 from typing import Any, Final, NamedTuple
 
 from stackmask.grammar.ir import Expr, RuleSet
-from stackmask.grammar.ir.build import effects_of
-from stackmask.grammar.ir.expressions import MAX_HASHED_DEPTH
 from stackmask.grammar.json_schema.document.drafts import BY_NAME, Draft
 from stackmask.grammar.json_schema.document.errors import (
     SchemaError,
@@ -16,28 +14,24 @@ from stackmask.grammar.json_schema.document.errors import (
 )
 from stackmask.grammar.json_schema.document.loading import is_type, load_schema
 from stackmask.grammar.json_schema.document.python_types import narrowings_of
-from stackmask.grammar.json_schema.document.report import Report, copied
+from stackmask.grammar.json_schema.document.report import Copied, Report, copied
 from stackmask.grammar.json_schema.document.schema_size import written_bytes
 from stackmask.grammar.json_schema.reading import (
     MAX_KNOWN_BYTES,
     Asked,
     key_of,
-    plain_rules,
-    read_plainly,
     read_schema,
     recall,
     remember,
 )
-from stackmask.grammar.json_schema.text.strings import ANY_STRING_CHAR
-from stackmask.grammar.json_schema.write import digit_runs, plain_strings
-from stackmask.grammar.json_schema.write.indentation import beside_depth
-from stackmask.grammar.json_schema.write.lowering import START, Lowering
-from stackmask.grammar.json_schema.write.spellings import respelled
+from stackmask.grammar.json_schema.text.strings import ANY, ANY_CHARS
+from stackmask.grammar.json_schema.write.lowering import Lowering
+from stackmask.grammar.json_schema.write.numbers.number_spellings import PLAIN_NARROWING
+from stackmask.grammar.json_schema.write.style import JSON_WORDS, Style, Words
 from stackmask.grammar.json_schema.write.whitespace import Whitespace
 from stackmask.grammar.source.diagnostics import StackmaskError
 from stackmask.grammar.source.gc_pause import without_collection
 from stackmask.grammar.source.work import (
-    BudgetError,
     check_size,
     check_text,
     current_work,
@@ -45,7 +39,7 @@ from stackmask.grammar.source.work import (
     input_limit,
 )
 
-PREPARED_CLASSES = (ANY_STRING_CHAR,)  # nearly every grammar has JSON strings
+PREPARED_CLASSES = (ANY_CHARS[ANY],)  # nearly every grammar has JSON strings
 
 
 class Profile(NamedTuple):
@@ -75,6 +69,11 @@ NAMES: Final = ("profile", "draft", "dialect", *(name for name, _ in OPTIONS))
 EXTRA_KEYS: Final = (
     "extra keys: objects of models, dataclasses and TypedDicts that ignore extra keys have none"
 )
+SPELLING_NARROWINGS: Final = {
+    "plain": "Keys, enum and const, and classes of characters that need no escape, are written as"
+    " json.dumps(ensure_ascii=False) writes them.",
+    "dumps": "strings: Strings are written as json.dumps(ensure_ascii=False) writes them.",
+}
 COMPACT: Final = {"separators": (",", ":")}
 # bytes that a schema with a key is counted as at most: `false`, of one byte in the key, is five and what is around it
 MOST_WRITTEN: Final = 8 * MAX_KNOWN_BYTES
@@ -96,37 +95,28 @@ def schema_rules(
     profile: str = "exact",
     dialect: str | None = None,
     write: Callable[[Lowering], RuleSet] = Lowering.run,
+    words: Words = JSON_WORDS,
 ) -> tuple[RuleSet, Report]:
     """Return the rules of a schema and the report; the arguments are those of ``Grammar.from_json_schema``.
 
-    ``write``: what makes the rules of the values.
+    ``write``: what makes the rules of the values. ``words``: null, true and false as they are written.
     Raises: SchemaError and its subclasses.
     """
-    given = dict(locals())
     of_type = type(source) is not dict and is_type(source)
-    options = (
-        profile,
-        draft,
-        dialect,
-        formats,
-        property_order,
-        on_unsupported,
-        spelling,
-        numbers,
-        extra_keys,
-    )
+    given = (profile, draft, dialect, formats, property_order, on_unsupported, spelling, numbers, extra_keys)
     try:
-        chosen = _checked_options(of_type, *options)
+        chosen = _checked_options(of_type, *given)
     except TypeError:  # one of them cannot be hashed
         name, option = next(
-            pair for pair in zip(NAMES, options, strict=True) if not isinstance(pair[1], str | None)
+            pair for pair in zip(NAMES, given, strict=True) if not isinstance(pair[1], str | None)
         )
         raise SchemaError("", name, f"{option!r:.60} is no string") from None
     spelling, numbers, relax, formats = chosen.spelling, chosen.numbers, chosen.relax, chosen.formats
     if resources is not None and not isinstance(resources, Mapping):
         raise SchemaError("", "resources", f"a dict of schemas by URI, not {type(resources).__name__}")
     blanks = Whitespace.of(chosen.whitespace if whitespace is None else whitespace)
-    asked = Asked(blanks, property_order == "any", numbers == "plain", chosen.draft, formats)
+    style = Style.of(blanks, spelling, numbers == "plain", property_order == "any", words)
+    asked = Asked(style, chosen.draft, formats)
     is_closed = False
     key = None
     try:
@@ -135,7 +125,7 @@ def schema_rules(
             closing = of_type and chosen.extra_keys == "none"
             loaded = _loaded(source, closing)
             if dialect is None and not (resources or of_type) and write is Lowering.run:
-                key = key_of(loaded, (draft, property_order, formats, relax, spelling, numbers), blanks)
+                key = key_of(loaded, (draft, formats, relax), style)
             if loaded is source or resources:
                 _check_size(loaded, resources, key is not None)
             found = None if key is None else recall(key)
@@ -152,32 +142,35 @@ def schema_rules(
                 asked = asked._replace(draft=meant)
             work = current_work()
             before = 0 if work is None else work.done
-            plain = None
-            if not (resources or relax or of_type) and write is Lowering.run:
-                plain = read_plainly(loaded, asked, key[0] if key else None)
-            rules, report = plain or read_schema(loaded, asked, resources, relax, of_type, write)
+            rules, report = read_schema(loaded, asked, resources, relax, of_type, write)
     except RecursionError:
         raise UnsupportedSchemaError("", "", TOO_DEEP) from None
-    if not of_type:
-        if report.source is None:  # else the reader had a copy
-            report.source = loaded if isinstance(source, str | bytes | bytearray) else copied(loaded)
+    if key is not None:
+        report.source = Copied(key[0])
+    elif not of_type:
+        report.source = loaded if isinstance(source, str | bytes | bytearray) else copied(loaded)
     else:
         for narrowing in narrowings_of(loaded):
             report.add("narrowed", "", "type", narrowing)
     if is_closed:
         report.add("narrowed", "", "", EXTRA_KEYS)
-    rules = _spelled(rules, blanks, spelling, numbers == "plain")
-
-    given |= {
+    options = {
+        "draft": asked.draft and asked.draft.name,
+        "resources": resources,
+        "formats": formats,
+        "whitespace": whitespace,
+        "property_order": property_order,
+        "on_unsupported": on_unsupported,
         "spelling": spelling,
         "numbers": numbers,
-        "dialect": None,
-        "draft": asked.draft and asked.draft.name,
+        "extra_keys": extra_keys,
+        "profile": profile,
+        "write": write,
+        "words": words,
     }
-    del given["source"]
-    report.options = partial(_note_options, rules, source if of_type else None, given, blanks)
+    report.options = Given(rules, source if of_type else None, blanks, options).notes
     if key is not None and work is not None:
-        remember(key, blanks, rules, report, work.done - before)
+        remember(key, style, rules, report, work.done - before)
     return rules, report
 
 
@@ -232,32 +225,38 @@ def _checked_options(
     )
 
 
-def _note_options(
-    rules: RuleSet, kind: Any, given: dict[str, Any], blanks: Whitespace, schema: Any
-) -> Iterator[str]:
-    """Yield what options leave out: of those without which the rules of the type or the schema are others."""
-    spelling, numbers = given["spelling"], given["numbers"]
-    compact = Whitespace.of(COMPACT)
-    said: list[tuple[Any, dict[str, Any]]] = [
-        (
-            blanks.note and f"whitespace: {blanks.note}",
-            {"whitespace": None if blanks == compact else COMPACT},
-        ),
-        (numbers == "plain" and f"numbers: {digit_runs.NARROWING}", {"numbers": "any"}),
-        (spelling == "plain" and plain_strings.NARROWING, {"spelling": "any"}),
-        (spelling == "dumps" and f"strings: {plain_strings.FREE_NARROWING}", {"spelling": "any"}),
-    ]
-    for note, other in said:
-        try:
-            is_said = note and _differ(rules, schema if kind is None else kind, {**given, **other})
-        except StackmaskError:  # too large without the option
-            is_said = True
-        if is_said:
-            yield str(note)
+class Given(NamedTuple):
+    """What rules were made with, of which reports say what it leaves out. ``kind``: the type that was given, if any."""
 
+    rules: RuleSet
+    kind: Any
+    blanks: Whitespace
+    options: dict[str, Any]
 
-def _differ(rules: RuleSet, source: Any, options: dict[str, Any]) -> bool:
-    return dict(schema_rules(source, **options)[0].rules) != dict(rules.rules)
+    def notes(self, schema: Any) -> Iterator[str]:
+        """Yield what options leave out: of those without which the rules of the type or the schema are others."""
+        spelling, numbers = self.options["spelling"], self.options["numbers"]
+        blanks, compact = self.blanks, Whitespace.of(COMPACT)
+        said: list[tuple[Any, dict[str, Any]]] = [
+            (
+                blanks.note and f"whitespace: {blanks.note}",
+                {"whitespace": None if blanks == compact else COMPACT},
+            ),
+            (numbers == "plain" and f"numbers: {PLAIN_NARROWING}", {"numbers": "any"}),
+            (SPELLING_NARROWINGS.get(spelling), {"spelling": "any"}),
+        ]
+        for note, other in said:
+            try:
+                is_said = note and self.differ(schema if self.kind is None else self.kind, other)
+            except StackmaskError:  # too large without the option
+                is_said = True
+            if is_said:
+                yield str(note)
+
+    def differ(self, source: Any, other: dict[str, Any]) -> bool:
+        """Return whether the rules are others with another option."""
+        rules = schema_rules(source, **{**self.options, **other})[0]
+        return dict(rules.rules) != dict(self.rules.rules)
 
 
 def check_dialect(dialect: str, draft: str | None) -> None:
@@ -270,53 +269,15 @@ def check_dialect(dialect: str, draft: str | None) -> None:
         raise SchemaError("", "draft", f"the dialect {dialect} is of a draft already; leave `draft` out")
 
 
-def _spelled(rules: RuleSet, blanks: Whitespace, spelling: str, plain_numbers: bool) -> RuleSet:
-    """Return rules in a spelling of strings and numbers, with the depth beside what they keep where it counts."""
-    try:
-        return _respelled(rules, blanks, spelling, plain_numbers)
-    except RecursionError:  # a list of thousands of items, for example
-        raise BudgetError("max_depth", MAX_HASHED_DEPTH, "nesting of an expression", fixed=True) from None
-
-
-def _respelled(rules: RuleSet, blanks: Whitespace, spelling: str, plain_numbers: bool) -> RuleSet:
-    # before the depth is told apart, so that less is visited there
-    rules = respelled(rules, spelling, plain_numbers)
-    counts = blanks.nested and any(effects_of(rules.rules)[1:])  # arrays and objects, where there are any
-    return beside_depth(rules, blanks.start) if counts else rules
-
-
 def tool_rules(source: Any, profile: str, blanks: str = "") -> RuleSet:
     """Return the rules of the arguments of a tool as JSON, in a profile.
 
     ``blanks``: of the exact profile, the pattern of blanks, beside which it has ``spelling="plain"`` here.
     Raises: as ``schema_rules``. Cost: some 10 µs for a plain object.
     """
-    enter("reading the schema")
-    asked, spelling = _tool_options(profile, blanks)
-    with without_collection():
-        schema = _loaded(source, False)
-        if schema is source:
-            _check_size(schema, None, False)
-        found = plain_rules(schema, asked, spelling)
-    if found is None:
-        return _tool_reader(profile, blanks)(schema)
-    start = asked.blanks.start if asked.blanks.nested else ()  # nothing else in them keeps a state
-    return RuleSet(found[0], START, start)
-
-
-def _tool_reader(profile: str, blanks: str) -> Callable[[Any], RuleSet]:
     if profile == "model":
-        return lambda schema: schema_rules(schema, profile=profile)[0]
-    return lambda schema: schema_rules(schema, spelling="plain", whitespace={"pattern": blanks})[0]
-
-
-@lru_cache(8)
-def _tool_options(profile: str, blanks: str) -> tuple[Asked, str]:
-    """Return what is asked for beside the schema of a tool, and how strings are spelled."""
-    chosen = PROFILES[profile]
-    whitespace = Whitespace.of({"pattern": blanks} if blanks else chosen.whitespace)
-    asked = Asked(whitespace, False, chosen.numbers == "plain", None, chosen.formats)
-    return asked, "plain" if blanks else chosen.spelling
+        return schema_rules(source, profile=profile)[0]
+    return schema_rules(source, spelling="plain", whitespace={"pattern": blanks})[0]
 
 
 def argument_rules(
@@ -373,7 +334,7 @@ def python_rules(source: Any) -> tuple[RuleSet, bool]:
 
     Raises: SchemaError and its subclasses.
     """
-    from stackmask.grammar.json_schema.write.python_arguments import PythonWriter
+    from stackmask.grammar.json_schema.write.python_arguments import PYTHON_WORDS, PythonWriter
 
     writers = []
 
@@ -382,7 +343,9 @@ def python_rules(source: Any) -> tuple[RuleSet, bool]:
         return writers[-1].run()
 
     blanks = {"separators": (", ", ": ")}
-    rules, _ = schema_rules(source, whitespace=blanks, spelling="dumps", numbers="plain", write=write)
+    rules, _ = schema_rules(
+        source, whitespace=blanks, spelling="dumps", numbers="plain", write=write, words=PYTHON_WORDS
+    )
     return rules, not writers[-1].has_patterns
 
 

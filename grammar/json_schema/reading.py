@@ -1,47 +1,36 @@
-"""From a schema as Python values to rules: plain ones in one go, all others by way of what they mean."""
+"""From a schema as Python values to rules by way of what they mean, and schemas that come again."""
 
 from __future__ import annotations
 
 import marshal
 from collections.abc import Callable
-from functools import lru_cache, partial
 from threading import Lock
 from typing import Any, Final, NamedTuple
-from urllib.parse import urldefrag
 
-from stackmask.grammar.ir import Rule, RuleSet
+from stackmask.grammar.ir import RuleSet
 from stackmask.grammar.json_schema.algebra.algebra import Algebra
-from stackmask.grammar.json_schema.document.drafts import BY_URI, DRAFTS, UNDECLARED, Draft
+from stackmask.grammar.json_schema.document.drafts import Draft
 from stackmask.grammar.json_schema.document.errors import SchemaError, UnsupportedSchemaError
-from stackmask.grammar.json_schema.document.report import Copied, Report
-from stackmask.grammar.json_schema.document.schema_size import has_own_parts, is_larger
+from stackmask.grammar.json_schema.document.report import Report
+from stackmask.grammar.json_schema.document.schema_size import has_own_parts
 from stackmask.grammar.json_schema.sets.numbers import UnsupportedNumber
 from stackmask.grammar.json_schema.sets.string_sets import TextsTooLarge
-from stackmask.grammar.json_schema.write.lowering import START, Lowering
-from stackmask.grammar.json_schema.write.plain_leaves import read_leaf
-from stackmask.grammar.json_schema.write.plain_schemas import PlainSchemas
-from stackmask.grammar.json_schema.write.spellings import respelled_alone
-from stackmask.grammar.json_schema.write.whitespace import Whitespace
-from stackmask.grammar.source.work import ENDLESS, Work, counted, spend_units
+from stackmask.grammar.json_schema.write.lowering import Lowering
+from stackmask.grammar.json_schema.write.style import Style
+from stackmask.grammar.source.work import spend_units
 
-PLAIN_DRAFTS: Final = frozenset(map(id, (UNDECLARED, *DRAFTS)))
 MAX_KNOWN: Final = 256  # schemas that are remembered as a whole
 MAX_KNOWN_BYTES: Final = 4096  # of one
 MAX_KNOWN_PARTS: Final = 2000
 # a unit of work makes one to five bytes of rules, about half of which other grammars share: 4 to 20 MB
 MAX_KNOWN_UNITS: Final = 8_000_000  # of all that are remembered
 MAX_KNOWN_UNITS_EACH: Final = 500_000
-MAX_BLANKS: Final = 16  # kinds of blanks whose pieces of schemas are remembered
-# by the address of the blanks, which are held, whether numbers are plain, and the spelling of strings
-_PLAIN: Final[dict[tuple[int, bool, str], PlainSchemas]] = {}
 
 
 class Asked(NamedTuple):
     """What was asked for beside the schema. ``draft``: where the schema does not say."""
 
-    blanks: Whitespace
-    any_order: bool
-    plain_numbers: bool
+    style: Style
     draft: Draft | None
     formats: str
 
@@ -64,6 +53,7 @@ def read_schema(
             draft=asked.draft,
             resources=resources,
             formats=asked.formats,
+            leaves=asked.style.leaves,
             relax=relax,
             of_type=of_type,
         )
@@ -78,7 +68,7 @@ def read_schema(
 
 def _written(algebra: Algebra, asked: Asked, write: Callable[[Lowering], RuleSet]) -> RuleSet:
     """Return the rules. Raises: SchemaError and its subclasses."""
-    lowering = Lowering(algebra, asked.blanks, asked.any_order, asked.plain_numbers)
+    lowering = Lowering(algebra, asked.style)
     root = algebra.registry.root.where
     try:
         return write(lowering)
@@ -93,91 +83,13 @@ def _written(algebra: Algebra, asked: Asked, write: Callable[[Lowering], RuleSet
         lowering.forget()
 
 
-# -- plain schemas ---------------------------------------------------------------------------------------
-
-
-def read_plainly(schema: Any, asked: Asked, copy: bytes | None = None) -> tuple[RuleSet, Report] | None:
-    """Return what ``read_schema`` does; None if the schema is not plain, or wrong.
-
-    The whole reader writes the notes of the report when they are first asked for, from a copy that is made here, or
-    that ``key_of`` made.
-    """
-    found = plain_rules(schema, asked, "any", copy is not None)
-    if found is None:
-        return None
-    rules, shares = found
-    if copy is None or shares:
-        try:
-            copy = marshal.dumps(schema, 4)  # with the same objects in the same places
-        except ValueError:  # a value that JSON does not have, where nothing reads it
-            return None
-    report = Report(partial(_noted, copy, asked))
-    report.source = Copied(copy)
-    return RuleSet(rules, START), report
-
-
-def plain_rules(
-    schema: Any, asked: Asked, spelling: str, has_key: bool = False
-) -> tuple[dict[str, Rule], bool] | None:
-    """Return the rules of a plain schema, in a spelling of strings, and whether an object may stand in it twice.
-
-    ``has_key``: to be remembered by, so it is small.
-    ``spelling``: "any" writes plain numbers as the whole reader does before they are respelled. None: it is not plain, or wrong.
-    """
-    if type(schema) is not dict or not schema:  # an empty one is `true`
-        return None
-    draft = _draft_of(schema, asked.draft)
-    # the pieces know drafts by their address
-    if id(draft) not in PLAIN_DRAFTS or (not has_key and is_larger([schema, None])):
-        return None
-    assert draft is not None
-    pieces = _plain_schemas(asked.blanks, asked.plain_numbers, spelling)
-    return pieces.rules(schema, draft, asked.formats, asked.any_order)
-
-
-def _noted(copy: bytes, asked: Asked) -> Report:
-    """Return the report of a plain schema that was copied.
-
-    That is not counted, and no limit stops it, so that whoever has a grammar has its report too: a plain schema is
-    read within the limits of its request, and the whole reader takes up to twelve times the units of that, for
-    however large a schema; for most of them, twice its time.
-    """
-    with counted(Work(ENDLESS, ENDLESS, ENDLESS)):
-        return read_schema(marshal.loads(copy), asked)[1]
-
-
-def _draft_of(schema: dict[str, Any], default: Draft | None) -> Draft | None:
-    """Return the draft that a schema is of, if that can be told by its name."""
-    if "$schema" not in schema:
-        return default or UNDECLARED
-    uri = schema["$schema"]
-    return _known_draft(uri) if type(uri) is str else None
-
-
-@lru_cache(64)
-def _known_draft(uri: str) -> Draft | None:
-    return BY_URI.get(urldefrag(uri.strip())[0])
-
-
-def _plain_schemas(blanks: Whitespace, plain_numbers: bool, spelling: str) -> PlainSchemas:
-    key = (id(blanks), plain_numbers, spelling)
-    found = _PLAIN.get(key)
-    if found is None:
-        if len(_PLAIN) >= MAX_BLANKS:
-            _PLAIN.clear()
-        narrow = None if spelling == "any" else partial(respelled_alone, spelling, plain_numbers)
-        made = PlainSchemas(blanks, plain_numbers, narrow, partial(read_leaf, plain_numbers, narrow))
-        found = _PLAIN[key] = made
-    return found
-
-
 # -- schemas that come again -----------------------------------------------------------------------------
 
 
 class Known(NamedTuple):
-    """A schema that was read: its blanks, which have an address of their own so, its rules, its report, and its work."""
+    """A schema that was read: its style, which has an address of its own so, its rules, its report, and its work."""
 
-    blanks: Whitespace
+    style: Style
     rules: RuleSet
     report: Report
     units: int
@@ -212,7 +124,7 @@ class KnownSchemas:
 _KNOWN: Final = KnownSchemas()
 
 
-def key_of(schema: Any, options: tuple[Any, ...], blanks: Whitespace) -> tuple[Any, ...] | None:
+def key_of(schema: Any, options: tuple[Any, ...], style: Style) -> tuple[Any, ...] | None:
     """Return what a schema says and what else its grammar depends on; None for one not worth remembering.
 
     A large one is not, nor one that holds what is no plain JSON. Nor is one in which an object stands twice: the report names the places of equal parts, but that one only once.
@@ -226,7 +138,7 @@ def key_of(schema: Any, options: tuple[Any, ...], blanks: Whitespace) -> tuple[A
         said = marshal.dumps(schema, 2)
     except ValueError:  # it has a value that JSON does not have
         return None
-    return (said, options, id(blanks)) if len(said) <= MAX_KNOWN_BYTES else None
+    return (said, options, id(style)) if len(said) <= MAX_KNOWN_BYTES else None
 
 
 def recall(key: tuple[Any, ...]) -> tuple[RuleSet, Report] | None:
@@ -238,8 +150,6 @@ def recall(key: tuple[Any, ...]) -> tuple[RuleSet, Report] | None:
     return known.rules, known.report.copy()
 
 
-def remember(key: tuple[Any, ...], blanks: Whitespace, rules: RuleSet, report: Report, units: int) -> None:
+def remember(key: tuple[Any, ...], style: Style, rules: RuleSet, report: Report, units: int) -> None:
     """Remember a schema that was read; the oldest ones are forgotten for it."""
-    report = report.copy()
-    report.source = Copied(key[0])
-    _KNOWN.add(key, Known(blanks, rules, report, units))
+    _KNOWN.add(key, Known(style, rules, report.copy(), units))

@@ -302,22 +302,6 @@ ROWS = (
         ),
     ),
     Mutant(
-        "must-be-there",
-        "grammar/json_schema/write",
-        "must.add(name)",
-        "must.add(required[0])",
-        "Every member that a plain schema requires is required, not the first one alone.",
-        ("tests/grammar/json_schema/test_plain_schemas.py",),
-    ),
-    Mutant(
-        "no-count",
-        "grammar/json_schema/write",
-        "not 0 <= value",
-        "not -1 <= value",
-        "A plain count is a natural number; the whole reader refuses any other one.",
-        ("tests/grammar/json_schema/test_plain_schemas.py",),
-    ),
-    Mutant(
         "any-case",
         "grammar/outputs",
         ".lower()",

@@ -15,7 +15,7 @@ from stackmask.grammar.json_schema.algebra.conjunctions import conjunction, kind
 from stackmask.grammar.json_schema.algebra.expansion import CLASH_DEPTH, MAX_STEPS, Expansion
 from stackmask.grammar.json_schema.algebra.keywords import read_keywords, write_values
 from stackmask.grammar.json_schema.algebra.scalar_values import literal_scalars, state_scalars
-from stackmask.grammar.json_schema.document.drafts import Draft, says_only
+from stackmask.grammar.json_schema.document.drafts import UNDECLARED, Draft, says_only
 from stackmask.grammar.json_schema.document.errors import SchemaError, UnsupportedSchemaError, Where, pointer
 from stackmask.grammar.json_schema.document.references import Registry, Resource
 from stackmask.grammar.json_schema.document.report import Report
@@ -48,14 +48,23 @@ from stackmask.grammar.json_schema.sets.values import (
 )
 from stackmask.grammar.source.work import spend
 
-MAX_NAMES_WITHIN: Final = (
-    100  # `propertyNames` in `propertyNames`, and subschemas between, which count a third
-)
 MAX_IN_PLACE: Final = 100  # subschemas of one value within one another (`allOf` in `allOf`, references)
 MAX_STATES: Final = 20_000
 
 ANY_STATE: Final[State] = frozenset()
 NO_STATE: Final[State] = frozenset((NOTHING,))
+
+
+def _constant(schema: bool) -> Node:
+    """Return the node of a schema that says nothing, or allows nothing: the same one for all documents."""
+    node = Node(int(schema), schema, Resource("", schema, UNDECLARED, ""), (), "")
+    node.ready = node.checked = True
+    node.mask = ANY if schema else 0
+    return node
+
+
+_NOT_ANY: Final = _constant(False)
+_ANY: Final = _constant(True)
 
 
 class Algebra:
@@ -70,6 +79,7 @@ class Algebra:
         formats: str,
         relax: bool,
         report: Report,
+        leaves: dict[Any, Any],
         of_type: bool = False,
         share: bool = True,
     ) -> None:
@@ -79,11 +89,8 @@ class Algebra:
         self.of_type = of_type  # the schema of a Python type: pydantic's formats count, integers are digits
         self.report = report
         root = self.registry.root
-        self.nodes: list[Node] = [Node(0, False, root, (), ""), Node(1, True, root, (), "")]
-        for node in self.nodes:
-            node.ready = node.checked = True
-        self.nodes[0].mask = 0
-        self.literals = Literals(self.nodes, root, report.repeated, formats)
+        self.nodes: list[Node] = [_NOT_ANY, _ANY]
+        self.literals = Literals(self.nodes, root, report.repeated, formats, leaves)
         contents = Contents() if share and not of_type and not is_larger([schema, resources]) else None
         self.constants: dict[Any, int] = {}
         self.values: dict[State, Value] = {}

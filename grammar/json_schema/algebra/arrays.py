@@ -6,7 +6,7 @@ from typing import Any
 
 from stackmask.grammar.json_schema.nodes.forms import ArrayForm, Counted
 from stackmask.grammar.json_schema.nodes.interfaces import States
-from stackmask.grammar.json_schema.nodes.nodes import CONTAINS, ITEM, LENGTH, REST, UNIQUE, State
+from stackmask.grammar.json_schema.nodes.nodes import CONTAINS, ITEM, LENGTH, NOTHING, REST, UNIQUE, State
 
 
 def negate(atom: tuple[Any, ...]) -> list[tuple[Any, ...]]:
@@ -76,24 +76,19 @@ def forms(algebra: States, atoms: tuple[tuple[Any, ...], ...]) -> list[ArrayForm
     kept: list[Counted] = []
     for counted in contains:
         start, literal, least, most = counted
-        if literal == 1:  # every item from `start` on
-            if least:
-                low = max(low, start + least)
+        if most is not None and most < least:
+            return []
+        places = prefix[start:high]
+        if high is None or high > len(prefix):
+            places = [*places, rest]
+        if least and all(algebra.clashes(algebra.state([*place, literal])) for place in places):
+            return []
+        if least:
+            low = max(low, start + least)
+        if all(algebra.clashes(algebra.state([*place, -literal])) for place in places):  # every item counts
             if most is not None:
                 high = start + most if high is None else min(high, start + most)
-        elif literal == -1:
-            if least:
-                return []
-        elif least or most is not None:
-            if most is not None and most < least:
-                return []
-            if least:
-                low = max(low, start + least)
-                places = prefix[start:high]
-                if high is None or high > len(prefix):
-                    places = [*places, rest]
-                if all(algebra.clashes(algebra.state([*place, literal])) for place in places):
-                    return []
+        elif (least or most is not None) and literal != NOTHING:
             kept.append(counted)
     if high is not None and low > high:
         return []

@@ -51,11 +51,9 @@ class Report:
     each place when the notes are first asked for.
     """
 
-    __slots__ = ("_make", "_notes", "_raw", "options", "repeated", "source")
+    __slots__ = ("_notes", "_raw", "options", "repeated", "source")
 
-    def __init__(self, make: Callable[[], Report] | None = None) -> None:
-        """Make a report; ``make`` returns the one that the first notes are of, when they are asked for."""
-        self._make = make
+    def __init__(self) -> None:
         self._raw: list[tuple[Kind, Where, str, str]] = []
         # the place of a part that was worked out, and that of an equal one, one after the other
         self.repeated: list[Where] = []
@@ -72,7 +70,7 @@ class Report:
 
     def copy(self) -> Report:
         """Return a report of the same notes."""
-        found = Report(self._make)
+        found = Report()
         found.source, found.options = self.source, self.options
         found._raw = list(self._raw)
         found.repeated = self.repeated
@@ -81,27 +79,12 @@ class Report:
     def __getstate__(self) -> tuple[None, dict[str, Any]]:
         """Return the notes alone, worked out: what makes them may hold types that cannot be pickled."""
         known = {"_notes": self.notes, "_raw": self._raw, "repeated": self.repeated}
-        return None, {**known, "_make": None, "options": None, "source": None}
-
-    def mark(self) -> int:
-        """Return what ``take_back`` goes back to."""
-        return len(self._raw)
-
-    def take_back(self, mark: int) -> None:
-        """Forget the notes that were added since."""
-        del self._raw[mark:]
-        self._notes = None
+        return None, {**known, "options": None, "source": None}
 
     @property
     def notes(self) -> list[Note]:
         """All notes. Cost: linear in them and in the equal parts, once; what options leave out, reading the schema again for each."""
         if self._notes is None:
-            make = self._make
-            if make is not None:  # threads that ask at once make the same notes, and equal ones count once
-                made = make()
-                self._raw = [*made._raw, *self._raw]
-                self.repeated = made.repeated
-                self._make = None
             repeats: dict[str, list[str]] = {}
             if self._raw:
                 for first, other in zip(self.repeated[::2], self.repeated[1::2], strict=True):

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import Any, Protocol
 
-from stackmask.grammar import ir
 from stackmask.grammar.json_schema.document.errors import Where
 from stackmask.grammar.json_schema.document.references import Resource
 from stackmask.grammar.json_schema.document.report import Report
@@ -74,12 +73,3 @@ class States(NodeReader, Protocol):
 
     def any_of(self, literals: list[int], where: Where) -> int:
         """Return the literal of a disjunction."""
-
-
-class StateWriter(Protocol):
-    """Writes values of states as expressions."""
-
-    expressions: dict[State, ir.Expr]
-
-    def expression(self, state: State) -> ir.Expr:
-        """Return the expression of a productive state."""

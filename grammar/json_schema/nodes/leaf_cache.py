@@ -32,32 +32,14 @@ class Leaf(NamedTuple):
     strings: bool  # … and strings
 
 
-_LEAVES: dict[Key, Leaf] = {}
-LASTING: Final[dict[int, ir.Expr]] = {}
-"""Expressions by address that are parts of many grammars: what is made of them is worth remembering."""
-_ALWAYS: Final[dict[int, ir.Expr]] = {}
-
-
-def keep(expr: ir.Expr) -> ir.Expr:
-    """Return an expression that is part of many grammars for as long as the process lives."""
-    _ALWAYS[id(expr)] = LASTING[id(expr)] = expr
-    return expr
-
-
 def leaf_key(said: tuple[Any, ...], draft: Draft, formats: str) -> Key:
     """Return the key of a leaf. A schema without a draft takes more than one of the newest draft."""
     return (said, "" if draft is UNDECLARED else draft.name, formats)
 
 
-def known_expr(key: Key | None) -> ir.Expr | None:
-    """Return the expression of a leaf, if it was remembered."""
-    leaf = None if key is None else _LEAVES.get(key)
-    return None if leaf is None else leaf.expr
-
-
-def recall(node: Node, key: Key) -> None:
+def recall(leaves: dict[Key, Leaf], node: Node, key: Key) -> None:
     """Make a node that is not read yet a leaf, if one that says the same was remembered."""
-    leaf = _LEAVES.get(key)
+    leaf = leaves.get(key)
     if leaf is None:
         node.content = key
         return
@@ -70,7 +52,7 @@ def recall(node: Node, key: Key) -> None:
     node.leaf = leaf
 
 
-def remember(node: Node, expr: ir.Expr) -> None:
+def remember(leaves: dict[Key, Leaf], node: Node, expr: ir.Expr) -> None:
     """Remember a node that was read, and its expression, if it is a leaf.
 
     What the report says of the one node is not remembered: who says it takes ``node.content`` away.
@@ -78,14 +60,11 @@ def remember(node: Node, expr: ir.Expr) -> None:
     key, number, text = node.content, node.number, node.text
     if node.mask & (ARRAY | OBJECT) or node.parts or node.loose:
         return
-    if len(_LEAVES) >= MAX_LEAVES:
-        _LEAVES.clear()
-        LASTING.clear()
-        LASTING.update(_ALWAYS)
+    if len(leaves) >= MAX_LEAVES:
+        leaves.clear()
     plain = not node.mask & NUMBER or node.whole or number is ALL_NUMBERS or number is INTEGERS
     words = not node.mask & STRING or text is ALL or text.words is not None
-    LASTING[id(expr)] = expr
     # of what has no value nothing is written, nor is anything noted
     numbers = not plain and not number.is_empty()
     strings = not words and not text.is_empty()
-    _LEAVES[key] = Leaf(node.mask, node.scalars, node.whole, expr, numbers, strings)
+    leaves[key] = Leaf(node.mask, node.scalars, node.whole, expr, numbers, strings)

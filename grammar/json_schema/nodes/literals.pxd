@@ -11,6 +11,7 @@ cdef class Literals:
     cdef readonly bint repeats          # whether a node stands for several schemas
     cdef list repeated                  # of the report: the place of a node, and of an equal schema, …
     cdef str formats
+    cdef dict leaves
     cdef object root                    # the resource that nearly all schemas are in
     cdef dict in_root                   # id of a schema of the root, outside of dynamic scopes -> number
     cdef dict elsewhere                 # id, resource, scope -> number

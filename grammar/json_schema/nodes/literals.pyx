@@ -15,14 +15,16 @@ cdef class Literals:
     """The numbers of the nodes of one schema: one for all subschemas that say the same.
 
     ``repeated``: gets the place of a node and that of another schema with its number, one after the other.
+    ``leaves``: scalar values that were met before, in whatever schema.
     """
 
-    def __cinit__(self, list nodes, object root, list repeated, str formats):
+    def __cinit__(self, list nodes, object root, list repeated, str formats, dict leaves):
         self.nodes = nodes
         self.contents = None
         self.repeats = False
         self.repeated = repeated
         self.formats = formats
+        self.leaves = leaves
         self.root = root
         self.in_root = {}
         self.elsewhere = {}
@@ -144,7 +146,7 @@ cdef class Literals:
         if <Py_ssize_t>number == count:
             node = Node(number, schema, resource, scope, where)
             if said is not None and self.contents.portable and self.contents.size <= MAX_SIZE:
-                recall(node, leaf_key(said, self.draft, self.formats))
+                recall(self.leaves, node, leaf_key(said, self.draft, self.formats))
             self.nodes.append(node)
         return number
 

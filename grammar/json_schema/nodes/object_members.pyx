@@ -8,7 +8,6 @@ from stackmask.grammar.ir.expressions cimport REPEAT, Repeat, Slot
 from stackmask.grammar.json_schema.text.string_spelling cimport sequence
 
 from stackmask.grammar.json_schema.nodes.nodes import COUNT, KEYS, PROPERTY, REQUIRED, SOME_KEY
-from stackmask.grammar.json_schema.sets.string_sets import spelled
 
 cdef str A_PROPERTY = PROPERTY, A_REQUIRED = REQUIRED, A_KEYS = KEYS, A_SOME_KEY = SOME_KEY, A_COUNT = COUNT
 cdef list SLOTS = [Slot(i) for i in range(64)]
@@ -201,33 +200,37 @@ cdef object value_of(Member member, object lowering):
     return lowering.expression(member.state) if found is None else found
 
 
-cpdef list write_members(list members, dict known, object lowering, object colon):
-    """Return the members as expressions: key, colon, value. Equal ones are one, out of ``known``."""
+cpdef list write_members(list members, object style, object lowering):
+    """Return the members as expressions: key, colon, value. Equal ones are one, out of those of the style."""
     cdef list written = []
-    cdef object key, found
+    cdef dict known = style.members
+    cdef object key, found, value, colon = style.blanks.member
     cdef Member member
     for member in members:
-        key = (member.name, member.state)
+        value = value_of(member, lowering)
+        key = (member.name, <Py_ssize_t><void*>value)  # what is found holds it, so that the address stays its own
         found = known.get(key)
         if found is None:
-            found = known[key] = sequence((spelled(member.name), colon, value_of(member, lowering)))
+            found = known[key] = sequence((style.word(member.name), colon, value))
         written.append(found)
     return written
 
 
-cpdef list write_slots(list members, dict known, object lowering, object colon):
-    """Return the members as expressions, each with its slot. Equal ones are one, out of ``known``."""
+cpdef list write_slots(list members, object style, object lowering):
+    """Return the members as expressions, each with its slot. Equal ones are one, out of those of the style."""
     cdef list written = []
-    cdef object key, found
+    cdef dict known = style.slots
+    cdef object key, found, value, colon = style.blanks.member
     cdef Py_ssize_t i
     cdef Member member
     for i in range(len(members)):
         member = <Member?>members[i]
-        key = (member.name, member.state, i)
+        value = value_of(member, lowering)
+        key = (member.name, <Py_ssize_t><void*>value, i)
         found = known.get(key)
         if found is None:
             slot = SLOTS[i] if i < 64 else Slot(i)
-            found = known[key] = sequence((spelled(member.name), slot, colon, value_of(member, lowering)))
+            found = known[key] = sequence((style.word(member.name), slot, colon, value))
         written.append(found)
     return written
 

@@ -9,8 +9,7 @@ from __future__ import annotations
 
 import json
 import string as string_constants
-from collections.abc import Hashable
-from functools import lru_cache
+from collections.abc import Hashable, Iterable
 from itertools import product
 from typing import Final
 
@@ -68,8 +67,8 @@ def few_keys(texts: Texts) -> list[str] | None:
     return words
 
 
-def count_keys(texts: Texts) -> int:
-    """Return how many members there are at least, as far as can be told soon.
+def count_keys(texts: Texts, enough: int = MANY) -> int:
+    """Return how many members there are at least, as far as can be told soon; no more are looked for than ``enough``.
 
     Raises: TextsTooLarge if nothing can be found out.
     """
@@ -78,23 +77,33 @@ def count_keys(texts: Texts) -> int:
         return count
     known = 0 if count is None else max(0, count - len(texts.excluded))
     # texts that are easily asked for; and members of different lengths, or first characters, are different
-    easy = _easily_found(texts)
+    easy = _easily_found(texts) if known < enough else []
     known = max(known, len(easy))
-    if known < MAX_LENGTHS:
+    if known < min(enough, MAX_LENGTHS):
         most = texts.low + MAX_LENGTHS
         lengths = range(texts.low, 1 + (most if texts.high is None else min(most, texts.high)))
         low, high = texts.low, texts.high
         others = len(texts.excluded)
         ends = set(map(len, easy))
-        found = sum(n in ends or texts.meets(ir.Repeat(ir.ANY_CHAR, n, n)) for n in lengths)
-        known = max(known, found - others)
-        if known < len(_LETTERS) - others:
+        has_length = (n in ends or texts.meets(ir.Repeat(ir.ANY_CHAR, n, n)) for n in lengths)
+        known = max(known, _how_many(has_length, enough + others) - others)
+        if known < min(enough, len(_LETTERS) - others):
             begins = {text[:1] for text in easy}
             sized = (ir.Repeat(ir.ANY_CHAR, low, high),) if low or high is not None else ()
-            asked = [ir.Intersection((*sized, _beginning(char))) for char in _LETTERS if char not in begins]
-            begun = len(begins.intersection(_LETTERS)) + sum(map(texts.meets, asked))
-            known = max(known, begun - others)
+            asked = (ir.Intersection((*sized, _beginning(char))) for char in _LETTERS if char not in begins)
+            begun = len(begins.intersection(_LETTERS))
+            known = max(known, begun + _how_many(map(texts.meets, asked), enough + others - begun) - others)
     return known
+
+
+def _how_many(answers: Iterable[bool], enough: int) -> int:
+    """Return how many answers are yes, and stop to ask at ``enough``."""
+    found = 0
+    for answer in answers:
+        found += answer
+        if found >= enough:
+            break
+    return found
 
 
 def _easily_found(texts: Texts) -> list[str]:
@@ -225,12 +234,12 @@ def use_key(used: Hashable, text: bytes) -> Hashable | None:
 
 
 class LeftOverKeys:
-    """A resolver: the keys that were not used yet, in every spelling."""
+    """A resolver: the keys that were not used yet, in a spelling."""
 
     __slots__ = ("body",)
 
-    def __init__(self, expr: ir.Expr) -> None:
-        self.body = lift(expr)
+    def __init__(self, expr: ir.Expr, spelling: str) -> None:
+        self.body = lift(expr, spelling)
 
     def __call__(self, used: Hashable) -> ir.Expr:
         """Return the expression of what is left. It shares all but a few parts with that of one key less."""
@@ -238,9 +247,3 @@ class LeftOverKeys:
         if used.spelled is None:
             return string(self.body)
         return string(ir.Intersection((self.body, ir.Complement(used.spelled))))
-
-
-@lru_cache(1024)
-def left_over_key(expr: ir.Expr) -> ir.Expr:
-    """Return a key out of the expression that was not used; the same for equal expressions."""
-    return ir.Capture(ir.Dynamic(LeftOverKeys(expr)), use_key)

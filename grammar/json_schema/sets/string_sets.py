@@ -9,7 +9,7 @@ from typing import Final
 
 from stackmask.grammar import ir
 from stackmask.grammar.json_schema.sets.finiteness import is_endless
-from stackmask.grammar.json_schema.text.strings import ANY_STRING, PLAIN, lift, string, word
+from stackmask.grammar.json_schema.text.strings import ANY, ANY_STRINGS, FOR_MODELS, lift, string, word
 from stackmask.grammar.source.work import remembering, spend
 from stackmask.pda.errors import BudgetError
 from stackmask.pda.lowering import questions
@@ -48,7 +48,7 @@ class Texts:
         self.high = high
         self.parts = parts
         self.excluded = excluded or {}
-        self.spelled: ir.Expr | None = None  # as JSON writes them, once that was asked for
+        self.spelled: dict[str, ir.Expr] = {}  # as JSON writes them, by spelling, once that was asked for
         self._empty: bool | None = False if nonempty else None
         self._matcher: Recognizer | None = None
 
@@ -211,21 +211,22 @@ class Texts:
 
 
 @lru_cache(16_384)
-def spelled(text: str) -> ir.Expr:
-    """Return every spelling of one text, quotes included: the same expression for the same text."""
-    return word(text)
+def spelled(text: str, spelling: str = ANY) -> ir.Expr:
+    """Return the spellings of one text, quotes included: the same expression for the same text."""
+    return word(text, spelling)
 
 
-def text_expr(texts: Texts) -> ir.Expr:
-    """Return every spelling of the strings, quotes included."""
+def text_expr(texts: Texts, spelling: str = ANY) -> ir.Expr:
+    """Return the spellings of the strings, quotes included."""
     if texts is ALL:
-        return ANY_STRING
+        return ANY_STRINGS[spelling]
     if texts.words is not None:
-        written = [spelled(word) for word in texts.words]
+        written = [spelled(word, spelling) for word in texts.words]
         return written[0] if len(written) == 1 else ir.Choice(tuple(written))
-    if texts.spelled is None:
-        texts.spelled = string(lift(texts.expr()))
-    return texts.spelled
+    found = texts.spelled.get(spelling)
+    if found is None:
+        found = texts.spelled[spelling] = string(lift(texts.expr(), spelling))
+    return found
 
 
 def plain_texts(texts: Texts, notes: list[str], depth: int = MAX_JOINED) -> Texts:
@@ -248,7 +249,7 @@ def plain_texts(texts: Texts, notes: list[str], depth: int = MAX_JOINED) -> Text
 
 
 def _plain_part(expr: ir.Expr, notes: list[str], depth: int) -> ir.Expr:
-    plain = PLAIN.get(id(expr))
+    plain = FOR_MODELS.get(id(expr))
     if plain is not None:
         notes.append(plain[1])
         return plain[0]

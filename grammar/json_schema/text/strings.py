@@ -17,16 +17,24 @@ therefore commutes with `&` and `!`, and the lift of a complement is the complem
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable
 from functools import lru_cache
 from itertools import product
+from json.encoder import encode_basestring
 from math import prod
 from typing import Final
 
 from stackmask.grammar import ir
 from stackmask.grammar.json_schema.text.string_spelling import Spelling
 from stackmask.grammar.source import charclass
-from stackmask.grammar.source.work import spend
+from stackmask.grammar.source.work import ENDLESS, Work, counted, spend
+
+ANY: Final = "any"
+PLAIN: Final = "plain"
+DUMPS: Final = "dumps"
+SPELLINGS: Final = (ANY, PLAIN, DUMPS)
+"""Every spelling of JSON; one of fixed texts and of classes that need no escape, as ``json.dumps`` writes them; only what it writes."""
 
 KEY_SYNTAX: Final = ir.KeySyntax(quote=b'"', escape=b"\\", least=0x20, spelling="json")
 """How keys of JSON objects are written, for the engine."""
@@ -47,7 +55,7 @@ SHORT_ESCAPES: Final = {
 }
 # characters that may not stand for themselves
 _ESCAPED: Final = ((0x00, 0x1F), (0x22, 0x22), (0x5C, 0x5C))
-_PLAIN: Final = charclass.negate(_ESCAPED)
+_UNESCAPED: Final = charclass.negate(_ESCAPED)
 
 QUOTE: Final = ir.Literal(b'"')
 _BACKSLASH: Final = ir.Literal(b"\\")
@@ -72,12 +80,14 @@ def string(body: ir.Expr) -> ir.Expr:
     return ir.Sequence((QUOTE, body, QUOTE))
 
 
-def literal(value: str) -> ir.Expr:
-    """Return every spelling of one text, without the quotes.
+def literal(value: str, spelling: str = ANY) -> ir.Expr:
+    """Return the spellings of one text, without the quotes.
 
     Raises: ValueError for a lone surrogate. Cost: about 0.3 µs a character once its spelling is known; short
     texts are remembered.
     """
+    if spelling != ANY:
+        return ir.Literal(encode_basestring(value)[1:-1].encode()) if value else ir.EPSILON
     return _TEXTS[value]
 
 
@@ -86,8 +96,10 @@ def literals(values: Iterable[str]) -> tuple[ir.Expr, ...]:
     return tuple(map(_TEXTS.__getitem__, values))
 
 
-def word(value: str) -> ir.Expr:
-    """Return every spelling of one text, with the quotes. Raises: ValueError for a lone surrogate."""
+def word(value: str, spelling: str = ANY) -> ir.Expr:
+    """Return the spellings of one text, with the quotes. Raises: ValueError for a lone surrogate."""
+    if spelling != ANY:
+        return ir.Literal(encode_basestring(value).encode())
     if len(value) < 2:
         return string(literal(value))
     return _SPELLING.word(value)
@@ -145,10 +157,17 @@ def _character(char: str) -> ir.Expr:
 
 
 @lru_cache(_CACHED_CLASSES)
-def _lift_class(ranges: charclass.Ranges) -> ir.Expr:
+def _lift_class(ranges: charclass.Ranges, spelling: str = ANY) -> ir.Expr:
     """Return the spellings of one character out of the ranges. Cost: linear in the ranges, remembered."""
     if not ranges:
         return ir.NOTHING
+    if spelling != ANY:
+        unescaped = _intersect(ranges, _UNESCAPED)
+        if not _intersect(ranges, _ESCAPED):
+            return ir.CharClass(unescaped)
+        if spelling == PLAIN:
+            return _lift_class(ranges)
+        return _choice([*([ir.CharClass(unescaped)] if unescaped else ()), _written_escapes(ranges)])
     numbers: list[ir.Expr] = []
     if basic := _part(ranges, 0, 0xFFFF):
         numbers.append(_digits(basic, _FOUR_DIGITS))
@@ -159,8 +178,25 @@ def _lift_class(ranges: charclass.Ranges) -> ir.Expr:
     if short:
         after.insert(0, ir.CharClass(charclass.normalize((code, code) for code in short)))
     escaped = _sequence(_BACKSLASH, _choice(after))
-    plain = _intersect(ranges, _PLAIN)
+    plain = _intersect(ranges, _UNESCAPED)
     return ir.Choice((ir.CharClass(plain), escaped)) if plain else escaped
+
+
+def _written_escapes(ranges: charclass.Ranges) -> ir.Expr:
+    """Return the escapes of the characters in the ranges that ``json.dumps`` escapes."""
+    texts = [
+        json.dumps(chr(code))[2:-1]
+        for escaped in _intersect(ranges, _ESCAPED)
+        for code in range(escaped[0], escaped[1] + 1)
+    ]
+    short = [ord(text) for text in texts if len(text) == 1]
+    after: list[ir.Expr] = [ir.CharClass(charclass.normalize((c, c) for c in short))] if short else []
+    for start in ("u000", "u001"):
+        digits = [ord(text[-1]) for text in texts if text.startswith(start)]
+        if digits:
+            last = ir.CharClass(charclass.normalize((c, c) for c in digits))
+            after.append(ir.Sequence((ir.Literal(start.encode()), last)))
+    return ir.Sequence((_BACKSLASH, _choice(after)))
 
 
 @lru_cache(_CACHED_CLASSES)
@@ -196,16 +232,6 @@ def _digit_class(symbols: str) -> ir.Expr:
     if len(symbols) == 1 and symbols.isdigit():
         return ir.Literal(symbols.encode())
     return ir.CharClass(charclass.normalize((ord(c), ord(c)) for c in symbols + symbols.upper()))
-
-
-def is_free_of_escapes(choice: ir.Choice) -> bool:
-    """Return whether a choice is all the spellings of a class of characters of which each may stand for itself."""
-    plain = choice.items[0]
-    if len(choice.items) != 2 or not isinstance(plain, ir.CharClass):
-        return False
-    # a class with more in it than this has more escapes
-    spellings = _lift_class(plain.ranges)
-    return choice is spellings or choice == spellings
 
 
 def _part(ranges: charclass.Ranges, low: int, high: int) -> charclass.Ranges:
@@ -250,100 +276,137 @@ def _items(expr: ir.Expr) -> tuple[ir.Expr, ...]:
     return () if expr is ir.EPSILON else (expr,)
 
 
-ANY_STRING_CHAR: Final = _lift_class(ir.ANY_CHAR.ranges)
-"""Every spelling of one code point."""
+ANY_CHARS: Final = {spelling: _lift_class(ir.ANY_CHAR.ranges, spelling) for spelling in SPELLINGS}
+"""The spellings of one code point."""
 
-ANY_STRING_BODY: Final = ir.Repeat(ANY_STRING_CHAR, 0, None)
-"""Every spelling of every text, without the quotes."""
+ANY_BODIES: Final[dict[str, ir.Expr]] = {
+    spelling: ir.Repeat(char, 0, None) for spelling, char in ANY_CHARS.items()
+}
+ANY_BODIES[PLAIN] = ANY_BODIES[ANY]
+"""The spellings of every text, without the quotes."""
 
-ANY_STRING: Final = string(ANY_STRING_BODY)
+ANY_STRINGS: Final = {spelling: string(body) for spelling, body in ANY_BODIES.items()}
 
 
 # -- expressions -----------------------------------------------------------------------------------------
 
 
-def lift(expr: ir.Expr) -> ir.Expr:
-    """Return every spelling, inside the quotes, of the texts of a regular expression over code points.
+def lift(expr: ir.Expr, spelling: str = ANY) -> ir.Expr:
+    """Return the spellings, inside the quotes, of the texts of a regular expression over code points.
 
     Literals are UTF-8 and byte classes ASCII; calls, captures and special tokens are not regular.
-    Counts of a repetition stay counts: of code points, whatever their spelling.
+    Counts of a repetition stay counts: of code points, whatever their spelling. What is left out is left out in
+    every spelling.
     Raises: ValueError for an expression that is not regular text.
     Cost: linear in the expression; no recursion. Classes and literals are remembered.
     """
     match expr:  # the usual leaves, without the machinery
         case ir.CharClass(ranges):
-            return _lift_class(ranges)
+            return _lift_class(ranges, spelling)
         case ir.Literal(data):
-            return _lift_literal(data)
-    done: dict[int, ir.Expr] = {}
-    stack: list[tuple[ir.Expr, bool]] = [(expr, False)]
+            return literal(data.decode(), spelling)
+    return _lifted_kept(expr, spelling) if id(expr) in _KEPT else _lifted(expr, spelling)
+
+
+def _lifted(expr: ir.Expr, spelling: str) -> ir.Expr:
+    lifts = {ANY: _Lift(ANY, None)}
+    lifts[spelling] = _Lift(spelling, lifts[ANY]) if spelling != ANY else lifts[ANY]
+    stack = [(expr, lifts[spelling], False)]
     while stack:
-        current, ready = stack.pop()
+        current, into, ready = stack.pop()
         spend(3)
-        if id(current) in done:
+        if id(current) in into.done:
             continue
-        if id(current) in _KEPT:
-            done[id(current)] = _KEPT[id(current)][1]
+        if id(current) in _KEPT and current is not expr:
+            into.done[id(current)] = _lifted_kept(current, into.spelling)
         elif ready or not (parts := ir.children(current)):
-            done[id(current)] = _lift_node(current, done)
+            into.done[id(current)] = into.node(current)
         else:
-            stack.append((current, True))
-            stack.extend((part, False) for part in parts)
-    return done[id(expr)]
+            stack.append((current, into, True))
+            below = into.outside if isinstance(current, ir.Complement) else into
+            stack.extend((part, below, False) for part in parts)
+    return lifts[spelling].done[id(expr)]
 
 
-_KEPT: Final[dict[int, tuple[ir.Expr, ir.Expr]]] = {}
-PLAIN: Final[dict[int, tuple[ir.Expr, str]]] = {}
+_KEPT: Final[dict[int, tuple[ir.Expr, dict[str, ir.Expr]]]] = {}
+FOR_MODELS: Final[dict[int, tuple[ir.Expr, str]]] = {}
 """By the address of a kept expression, the narrower one of the strings that a model is to write, and what that is."""
 
 
 def keep(expr: ir.Expr, plain: ir.Expr | None = None, note: str = "") -> ir.Expr:
-    """Lift an expression for the rest of the process, and return it; later lifts of the same object are free.
+    """Return an expression of which each lift is made once for the process, and is free later.
 
-    For expressions that are made once, such as formats: neither the expression nor its lift is ever dropped.
+    For expressions that are made once, such as formats: neither the expression nor its lifts are ever dropped.
     """
     if plain is not None:
-        PLAIN[id(expr)] = (keep(plain), note)
-    _KEPT[id(expr)] = (expr, lift(expr))
+        FOR_MODELS[id(expr)] = (keep(plain), note)
+    _KEPT[id(expr)] = (expr, {})
     return expr
 
 
-def _lift_node(expr: ir.Expr, done: dict[int, ir.Expr]) -> ir.Expr:
-    """Lift one expression whose children are done."""
-    match expr:
-        case ir.CharClass(ranges):
-            spend(2 + 4 * len(ranges))  # be it remembered or not
-            return _lift_class(ranges)
-        case ir.Literal(data):
-            spend(len(data) // 2)
-            return _lift_literal(data)
-        case ir.Repeat(item, low, high):
-            lifted = done[id(item)]
-            if lifted is ANY_STRING_CHAR and low == 0 and high is None:
-                return ANY_STRING_BODY
-            return ir.Repeat(lifted, low, high)
-        case ir.Sequence(items):
-            return ir.Sequence(tuple(part for item in items for part in _items(done[id(item)])))
-        case ir.Choice(items):
-            return ir.Choice(tuple(done[id(item)] for item in items))
-        case ir.Complement(item):
-            return ir.Intersection((ANY_STRING_BODY, ir.Complement(done[id(item)])))
-        case ir.Intersection(items):
-            return _lift_intersection(items, done)
-        case ir.ByteClass(mask) if mask < 1 << 128:
-            return _lift_class(charclass.normalize((b, b) for b in range(128) if (mask >> b) & 1))
-        case _:
-            raise ValueError(f"not a regular expression over code points: {type(expr).__name__}")
+def _lifted_kept(expr: ir.Expr, spelling: str) -> ir.Expr:
+    """Return the lift of a kept expression; no request pays for it, as only one of them would."""
+    lifts = _KEPT[id(expr)][1]
+    found = lifts.get(spelling)
+    if found is None:
+        with counted(Work(ENDLESS, ENDLESS, ENDLESS)):
+            found = lifts[spelling] = _lifted(expr, spelling)
+    return found
 
 
-def _lift_intersection(items: tuple[ir.Expr, ...], done: dict[int, ir.Expr]) -> ir.Expr:
-    """Lift an intersection; one operand that is no complement keeps all of it within the spellings."""
-    inside = [done[id(item)] for item in items if not isinstance(item, ir.Complement)]
-    narrow = [item for item in inside if item is not ANY_STRING_BODY]
-    outside = [ir.Complement(done[id(item.item)]) for item in items if isinstance(item, ir.Complement)]
-    parts = (*(narrow or (ANY_STRING_BODY,)), *outside)
-    return parts[0] if len(parts) == 1 else ir.Intersection(parts)
+class _Lift:
+    """The expressions that were lifted into one spelling, by address. ``outside``: into every spelling, for complements."""
 
+    __slots__ = ("done", "outside", "spelling")
 
-def _lift_literal(data: bytes) -> ir.Expr:
-    return literal(data.decode())
+    def __init__(self, spelling: str, outside: _Lift | None) -> None:
+        self.spelling = spelling
+        self.done: dict[int, ir.Expr] = {}
+        self.outside: _Lift = outside or self
+
+    def node(self, expr: ir.Expr) -> ir.Expr:
+        """Lift one expression whose children are done."""
+        done = self.done
+        match expr:
+            case ir.CharClass(ranges):
+                spend(2 + 4 * len(ranges))  # be it remembered or not
+                return _lift_class(ranges, self.spelling)
+            case ir.Literal(data):
+                spend(len(data) // 2)
+                return literal(data.decode(), self.spelling)
+            case ir.Repeat(item, low, high):
+                lifted = done[id(item)]
+                if lifted is ANY_CHARS[self.spelling] and low == 0 and high is None:
+                    return ANY_BODIES[self.spelling]
+                return ir.Repeat(lifted, low, high)
+            case ir.Sequence(items):
+                parts = tuple([done[id(item)] for item in items])
+                if self.spelling != ANY:
+                    return _sequence(*parts)
+                return ir.Sequence(tuple([part for whole in parts for part in _items(whole)]))
+            case ir.Choice(items):
+                return ir.Choice(tuple([done[id(item)] for item in items]))
+            case ir.Complement(item):
+                return ir.Intersection(
+                    (ANY_BODIES[self.spelling], ir.Complement(self.outside.done[id(item)]))
+                )
+            case ir.Intersection(items):
+                return self.intersection(items)
+            case ir.ByteClass(mask) if mask < 1 << 128:
+                ranges = charclass.normalize((b, b) for b in range(128) if (mask >> b) & 1)
+                return _lift_class(ranges, self.spelling)
+            case _:
+                raise ValueError(f"not a regular expression over code points: {type(expr).__name__}")
+
+    def intersection(self, items: tuple[ir.Expr, ...]) -> ir.Expr:
+        """Lift an intersection; one operand that is no complement keeps all of it within the spellings."""
+        body = ANY_BODIES[self.spelling]
+        inside = [self.done[id(item)] for item in items if not isinstance(item, ir.Complement)]
+        narrow = [item for item in inside if item is not body]
+        outside = [
+            ir.Complement(self.outside.done[id(item.item)])
+            for item in items
+            if isinstance(item, ir.Complement)
+        ]
+        parts = (*(narrow or (body,)), *outside)
+        return parts[0] if len(parts) == 1 else ir.Intersection(parts)

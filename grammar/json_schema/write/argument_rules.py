@@ -8,22 +8,21 @@ from typing import Final
 
 from stackmask.grammar import ir
 from stackmask.grammar.ir.build import choice, repeat, sequence
-from stackmask.grammar.json_schema.document.errors import SchemaError, UnsupportedSchemaError
-from stackmask.grammar.json_schema.nodes.forms import ANY_KEYS, ArrayForm, KeyClass, ObjectForm
+from stackmask.grammar.json_schema.document.errors import UnsupportedSchemaError
+from stackmask.grammar.json_schema.nodes.forms import ArrayForm, KeyClass, ObjectForm
 from stackmask.grammar.json_schema.nodes.nodes import State
-from stackmask.grammar.json_schema.nodes.object_members import Member, live_members
+from stackmask.grammar.json_schema.nodes.object_members import Member
 from stackmask.grammar.json_schema.nodes.state_values import Value
 from stackmask.grammar.json_schema.sets.numbers import ALL_NUMBERS, INTEGERS
 from stackmask.grammar.json_schema.sets.string_sets import ALL, Texts
 from stackmask.grammar.json_schema.sets.values import FALSE, NULL, TRUE
 from stackmask.grammar.json_schema.write import argument_styles as types
 from stackmask.grammar.json_schema.write.argument_styles import ArgumentStyle
-from stackmask.grammar.json_schema.write.lowering import ANY_INTEGER, ANY_NUMBER, ANY_WHOLE, Lowering
-from stackmask.grammar.json_schema.write.numbers.number_spellings import number_expr
+from stackmask.grammar.json_schema.write.lowering import Lowering
+from stackmask.grammar.json_schema.write.object_rules import ObjectWriter
+from stackmask.grammar.json_schema.write.style import Brackets, ObjectStyle
 from stackmask.grammar.source import charclass
 from stackmask.grammar.source.work import spend
-
-MAX_ANY_ORDER: Final = 6  # members in any order: each set of those still to come is a rule
 
 _RESERVED: Final = (
     (0, 0x20),
@@ -44,8 +43,8 @@ _LINE_BREAK: Final = ir.Literal(b"\n")  # on each side of a value on a line of i
 LINE_BREAK: Final = ir.Repeat(_LINE_BREAK, 0, 1)
 
 
-class ArgumentWriter:
-    """Writes one object as arguments; what is JSON within is the lowering's.
+class ArgumentWriter(ObjectStyle):
+    """A style of objects: members between markers; what is JSON within is the lowering's.
 
     ``blanks``: between markers. ``is_plain``: no blanks stand around values, which parsers of servers take for a part of
     them, and integers are digits.
@@ -66,6 +65,11 @@ class ArgumentWriter:
         self.excludes = excludes
         self.is_plain = is_plain
         self.blanks = blanks
+        self.uncounted = "arguments between markers are not counted"
+        self.brackets = Brackets.of(ir.EPSILON, blanks, blanks, (blanks,), (blanks,))
+        self.any_order = lowering.style.any_order
+        self.items: dict[int, ir.Expr] = {}
+        self.objects = ObjectWriter(lowering, self)
         self.named: dict[State, str] = {}  # rules of the values of nested arguments
         self.pending: list[tuple[str, State | ArrayForm]] = []
         self.has_patterns = False  # a string may then have no way to be written
@@ -73,85 +77,24 @@ class ArgumentWriter:
 
     def run(self) -> ir.RuleSet:
         """Return the rules. Raises: SchemaError and its subclasses."""
-        lowering, algebra = self.lowering, self.lowering.algebra
-        start = algebra.state((algebra.start,))
-        lowering.find_productive(start)
-        lowering.rules["root"] = ir.Rule("root", ir.EPSILON)
-        body = self.members(start)
-        if body is None:
-            raise SchemaError(
-                algebra.where(start), "type", "arguments are an object, and the schema allows none"
-            )
+        lowering = self.lowering
+        body = choice(list(map(self.objects.expression, lowering.begin_objects())))
         while self.pending:
             name, nested = self.pending.pop()
             spend(20)
-            found = self.items(nested) if isinstance(nested, ArrayForm) else self.members(nested)
-            lowering.rules[name] = ir.Rule(name, found if found is not None else ir.NOTHING)
+            found = self.items_of(nested) if isinstance(nested, ArrayForm) else self.members(nested)
+            lowering.rules[name] = ir.Rule(name, found)
         return lowering.finish(body)
 
     # -- objects -------------------------------------------------------------------------------------
 
-    def members(self, state: State) -> ir.Expr | None:
-        """Return the arguments of the objects of a state; None if there are none."""
-        if not state:
-            return self.object(ObjectForm([], {}, [ANY_KEYS], 0, None, []))
-        value = self.lowering.algebra.value(state)
-        forms = [form for form in value.objects if self.lowering.objects.is_productive(form)]
-        return choice([self.object(form) for form in forms]) if forms else None
+    def members(self, state: State) -> ir.Expr:
+        """Return the arguments of the objects of a state."""
+        return choice(list(map(self.objects.expression, self.lowering.object_forms(state))))
 
-    def object(self, form: ObjectForm) -> ir.Expr:
-        """Return the arguments of one form: members in order, then those without a declared name."""
-        productive = self.lowering.productive
-        members = live_members(form.members, productive)
-        classes = [entry for entry in form.classes if not entry.state or self.lowering.is_live(entry.state)]
-        spend(10 + 10 * len(members) + 20 * len(classes))
-        self.check_counts(form, members, classes)
-        others = [self.other(entry, form) for entry in classes]
-        more = repeat(sequence((self.blanks, choice(others))), 0, None) if others else ir.EPSILON
-        if not self.lowering.any_order or (len(members) < 2 and not (members and others)):
-            items = [
-                repeat(
-                    sequence((self.blanks, self.argument(member.name, member.state))), int(member.required), 1
-                )
-                for member in members
-            ]
-            return sequence((*items, more, self.blanks))
-        return sequence((self.any_order(members, more), self.blanks))
-
-    def check_counts(self, form: ObjectForm, members: list[Member], classes: list[KeyClass]) -> None:
-        """Refuse counts of keys and keys that must be found, which arguments keep no account of."""
-        required = sum(member.required for member in members)
-        most = None if classes else len(members)
-        high_holds = form.high is None or (most is not None and form.high >= most)
-        if form.low > required or not high_holds or form.some:
-            keyword = "minProperties" if form.low > required else "maxProperties"
-            where = self.lowering.algebra.where(classes[0].state) if classes else ""
-            raise UnsupportedSchemaError(where, keyword, "arguments between markers are not counted")
-
-    def any_order(self, members: list[Member], more: ir.Expr) -> ir.Expr:
-        """Return the members in any order, each at most once: a rule for each set of those to come."""
-        if len(members) > MAX_ANY_ORDER:
-            reason = f"more than {MAX_ANY_ORDER} arguments between markers, in any order"
-            raise UnsupportedSchemaError("", "properties", reason)
-        written = [sequence((self.blanks, self.argument(member.name, member.state))) for member in members]
-        everything = (1 << len(members)) - 1
-        prefix = self.lowering.fresh("order")
-        for left in range(everything + 1):
-            options = [
-                sequence(
-                    (
-                        written[i],
-                        ir.RuleRef(f"{prefix}.{left & ~(1 << i)}"),
-                    )
-                )
-                for i in range(len(members))
-                if left >> i & 1
-            ]
-            if not any(members[i].required and left >> i & 1 for i in range(len(members))):
-                options.append(ir.EPSILON)
-            name = f"{prefix}.{left}"
-            self.lowering.rules[name] = ir.Rule(name, sequence((more, choice(options))))
-        return ir.RuleRef(f"{prefix}.{everything}")
+    def written(self, members: list[Member], _: object) -> list[ir.Expr]:
+        """Return members with a declared name."""
+        return [self.argument(member.name, member.state) for member in members]
 
     # -- arguments -----------------------------------------------------------------------------------
 
@@ -160,14 +103,14 @@ class ArgumentWriter:
         written = "".join(self.style.entities.get(char, char) for char in name)
         return self.around(self.style.open, ir.Literal(written.encode()), state, written)
 
-    def other(self, entry: KeyClass, form: ObjectForm) -> ir.Expr:
+    def other(self, form: ObjectForm, entry: KeyClass, state: State, _: object) -> ir.Expr:
         """Return an argument whose name is not declared."""
         texts: Texts = entry.texts.without(form.names)
         self.has_patterns = self.has_patterns or entry.texts is not ALL
         name: ir.Expr = _NAME if texts is ALL else ir.Intersection((_NAME, texts.expr()))
         if self.excludes:
             name = ir.Intersection((name, _without(self.excludes)))
-        return self.around(self.style.open, name, entry.state, None)
+        return self.around(self.style.open, name, state, None)
 
     def around(self, opening: str, name: ir.Expr, state: State, written: str | None) -> ir.Expr:
         """Return a value between its markers, one alternative for each type that the markers tell apart.
@@ -233,7 +176,7 @@ class ArgumentWriter:
         lowering.uses_prelude = True
         found = [
             (types.STRING, self.text(ALL)),
-            (types.NUMBER, self.padded(number_expr(ALL_NUMBERS, plain=lowering.plain_numbers))),
+            (types.NUMBER, self.padded(lowering.style.any_number)),
             (types.BOOLEAN, self.padded(choice((ir.Literal(b"true"), ir.Literal(b"false"))))),
             (types.NULL, self.padded(ir.Literal(b"null"))),
         ]
@@ -276,14 +219,15 @@ class ArgumentWriter:
 
     def numbers(self, value: Value) -> ir.Expr:
         """Return the spellings of the numbers of a value."""
-        is_any = value.digits is None and not self.lowering.plain_numbers
+        style = self.lowering.style
+        is_any = value.digits is None and not style.plain_numbers
         if is_any and value.number is ALL_NUMBERS:
-            return ANY_NUMBER
+            return style.any_number
         if self.is_plain and value.digits is None and value.number & INTEGERS == value.number:
             value = copy(value)
             value.whole = True
         if is_any and value.number is INTEGERS:
-            return ANY_WHOLE if value.whole else ANY_INTEGER
+            return style.any_whole if value.whole else style.any_integer
         return self.lowering.numbers(value)
 
     def padded(self, expr: ir.Expr) -> ir.Expr:
@@ -328,7 +272,7 @@ class ArgumentWriter:
         self.pending.append((name, form))
         return ir.RuleRef(name)
 
-    def items(self, form: ArrayForm) -> ir.Expr:
+    def items_of(self, form: ArrayForm) -> ir.Expr:
         """Return the body of the rule of an array."""
         spend(10 + 10 * len(form.prefix))
         low = max(0, form.low - len(form.prefix))

@@ -13,7 +13,7 @@ from stackmask.grammar.json_schema.nodes.nodes import State
 from stackmask.grammar.json_schema.sets.values import FALSE, NULL, TRUE
 from stackmask.grammar.json_schema.write.array_expr import array_expr
 from stackmask.grammar.json_schema.write.interfaces import ValueWriter
-from stackmask.grammar.json_schema.write.prelude import ANY_ARRAY, JSON_WORDS
+from stackmask.grammar.json_schema.write.style import ANY_ARRAY, JSON_WORDS
 from stackmask.grammar.json_schema.write.unique import enough_values, unique_array
 from stackmask.grammar.source.work import spend
 
@@ -72,7 +72,7 @@ class ArrayWriter:
     def check_words(self, form: ArrayForm) -> None:
         """Refuse distinct items that would have to be read again, where not all of them are written as in JSON."""
         writer = self.writer
-        if writer.words is JSON_WORDS:
+        if writer.style.words is JSON_WORDS:
             return
         for state in (*form.prefix, form.rest):
             value = writer.algebra.value(state) if state else None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Hashable
 from typing import Protocol
 
 from stackmask.grammar import ir
@@ -9,7 +10,8 @@ from stackmask.grammar.json_schema.algebra.algebra import Algebra
 from stackmask.grammar.json_schema.nodes.forms import ArrayForm, ObjectForm
 from stackmask.grammar.json_schema.nodes.nodes import State
 from stackmask.grammar.json_schema.nodes.state_values import Value
-from stackmask.grammar.json_schema.sets.numbers import NumberSet
+from stackmask.grammar.json_schema.sets.string_sets import Texts
+from stackmask.grammar.json_schema.write.style import Style
 from stackmask.grammar.json_schema.write.whitespace import Whitespace
 
 
@@ -17,18 +19,19 @@ class ValueWriter(Protocol):
     """Writes the values of states, and holds the rules of one schema."""
 
     algebra: Algebra
+    style: Style
     whitespace: Whitespace
-    any_order: bool
-    plain_numbers: bool
-    words: tuple[tuple[int, ir.Literal], ...]
     productive: dict[State, bool]
     expressions: dict[State, ir.Expr]
     rules: dict[str, ir.Rule]
     uses_prelude: bool
+    few_words: dict[int, tuple[Texts, list[str] | None]]
 
-    @property
-    def all_numbers(self) -> NumberSet:
-        """The numbers of a value without restrictions."""
+    def capture(self, item: ir.Expr, action: ir.Action) -> ir.Expr:
+        """Return an expression with an action on what it matches, beside the depth where that counts."""
+
+    def dynamic(self, resolver: Callable[[Hashable], ir.Expr]) -> ir.Expr:
+        """Return what a resolver returns, which is asked beside the depth where that counts."""
 
     def is_live(self, state: State) -> bool:
         """Return whether a state has a value."""

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Hashable, Iterator
 from itertools import islice
 from typing import Any, Final
 
 from stackmask.grammar import ir
+from stackmask.grammar.ir.build import effects_of
 from stackmask.grammar.json_schema.algebra.algebra import Algebra
-from stackmask.grammar.json_schema.document.errors import UnsatisfiableSchemaError, Where
-from stackmask.grammar.json_schema.nodes.forms import ArrayForm, ObjectForm
-from stackmask.grammar.json_schema.nodes.leaf_cache import keep, remember
+from stackmask.grammar.json_schema.document.errors import SchemaError, UnsatisfiableSchemaError, Where
+from stackmask.grammar.json_schema.nodes.forms import ANY_KEYS, ArrayForm, ObjectForm
+from stackmask.grammar.json_schema.nodes.leaf_cache import remember
 from stackmask.grammar.json_schema.nodes.nodes import PART_ALL, State
-from stackmask.grammar.json_schema.nodes.object_members import add_states
+from stackmask.grammar.json_schema.nodes.object_members import add_states, count_required
 from stackmask.grammar.json_schema.nodes.state_values import Value
 from stackmask.grammar.json_schema.sets.numbers import (
     ALL_NUMBERS,
@@ -21,50 +22,46 @@ from stackmask.grammar.json_schema.sets.numbers import (
     NumberSet,
     UnsupportedNumber,
 )
-from stackmask.grammar.json_schema.sets.string_sets import ALL, NONE, plain_texts, text_expr
-from stackmask.grammar.json_schema.sets.values import FALSE, NULL, NUMBER, TRUE
+from stackmask.grammar.json_schema.sets.string_sets import ALL, NONE, Texts, plain_texts
 from stackmask.grammar.json_schema.text.strings import NARROWING as STRING_NARROWING
 from stackmask.grammar.json_schema.write.array_rules import ArrayWriter
 from stackmask.grammar.json_schema.write.contradictions import MAX_SCHEMAS, contradictions
+from stackmask.grammar.json_schema.write.indentation import BesideDepth, OfDepth, ResolverBesideDepth
+from stackmask.grammar.json_schema.write.numbers.decimals import ended
 from stackmask.grammar.json_schema.write.numbers.number_spellings import (
     NARROWING,
     number_expr,
     number_spelling,
 )
 from stackmask.grammar.json_schema.write.object_rules import ObjectWriter
-from stackmask.grammar.json_schema.write.prelude import JSON_WORDS, prelude
-from stackmask.grammar.json_schema.write.whitespace import Whitespace
+from stackmask.grammar.json_schema.write.style import Style
 from stackmask.grammar.source.work import spend
 
 START: Final = "root"
-ANY_NUMBER: Final = number_expr(ALL_NUMBERS)
-PLAIN_NUMBER: Final = keep(number_expr(ALL_NUMBERS, plain=True))
-ANY_INTEGER: Final = number_expr(INTEGERS)
-PLAIN_INTEGER: Final = keep(number_expr(INTEGERS, plain=True))
-ANY_WHOLE: Final = number_expr(INTEGERS, zero_fractions=False)
+_ANY_WHOLE: Final = number_expr(INTEGERS, zero_fractions=False)
 
 
 class Lowering:
     """Writes the rules of one schema."""
 
-    def __init__(
-        self, algebra: Algebra, whitespace: Whitespace, any_order: bool, plain_numbers: bool = False
-    ) -> None:
+    def __init__(self, algebra: Algebra, style: Style) -> None:
         self.algebra = algebra
-        self.whitespace = whitespace
-        self.any_order = any_order
-        self.plain_numbers = plain_numbers
-        self.words = JSON_WORDS  # how true, false and null are written
+        self.style = style
+        self.whitespace = style.blanks
         self.productive: dict[State, bool] = {}
         self.expressions: dict[State, ir.Expr] = {}
         self.rules: dict[str, ir.Rule] = {}
         self.todo: list[tuple[str, Value]] = []
         self.uses_prelude = False
         self.counter = 0
+        self.actions: dict[int, BesideDepth] = {}  # by the address of what they hold
+        self.resolvers: dict[int, ResolverBesideDepth] = {}
+        self.few_words: dict[int, tuple[Texts, list[str] | None]] = {}  # of sets of strings, by address
         self.noted_strings = False
         self.noted_numbers = False  # whether the report says how numbers are spelled
         self.arrays = ArrayWriter(self)
-        self.objects = ObjectWriter(self)
+        style.trim()
+        self.objects = ObjectWriter(self, style)
 
     def run(self) -> ir.RuleSet:
         """Return the rules. Raises: UnsatisfiableSchemaError if no value is valid."""
@@ -76,6 +73,24 @@ class Lowering:
         self.rules[START] = ir.Rule(START, ir.EPSILON)  # the first rule, written last
         return self.finish(self.expression(start))
 
+    def begin_objects(self) -> list[ObjectForm]:
+        """Return the objects that the schema allows, as forms, with the start rule begun. Raises: SchemaError if there are none."""
+        algebra = self.algebra
+        start = algebra.state((algebra.start,))
+        self.find_productive(start)
+        self.rules[START] = ir.Rule(START, ir.EPSILON)
+        forms = self.object_forms(start)
+        if not forms:
+            problem = "arguments are an object, and the schema allows none"
+            raise SchemaError(algebra.where(start), "type", problem)
+        return forms
+
+    def object_forms(self, state: State) -> list[ObjectForm]:
+        """Return the objects of a state of which there are any."""
+        if not state:
+            return [ObjectForm([], {}, [ANY_KEYS], 0, None, [])]
+        return [form for form in self.algebra.value(state).objects if self.objects.is_productive(form)]
+
     def finish(self, body: ir.Expr) -> ir.RuleSet:
         """Return the rules, with this body of the start rule, and all that it leads to."""
         while self.todo:
@@ -84,10 +99,11 @@ class Lowering:
             self.rules[name] = ir.Rule(name, self.body(value))
         self.rules[START] = ir.Rule(START, body)
         if self.uses_prelude:
-            self.rules.update(
-                prelude(self.whitespace, tuple(word for _, word in self.words), self.plain_numbers)
-            )
-        return ir.RuleSet(self.rules, START)
+            self.rules.update(self.style.any_value)
+        counts = self.whitespace.nested and any(
+            effects_of(self.rules)[1:]
+        )  # arrays and objects, if there are any
+        return ir.RuleSet(self.rules, START, self.whitespace.start if counts else ())
 
     def forget(self) -> None:
         """Let go of the writers, which refer back: all is freed at once, and not left to the garbage collector."""
@@ -99,24 +115,26 @@ class Lowering:
         """Decide for every state that the start needs whether it has a value (least fixpoint)."""
         algebra = self.algebra
         nodes = algebra.nodes
-        order: list[tuple[State, Value]] = []
+        productive = self.productive
+        unknown: list[tuple[State, Value]] = []  # that need values of others
         seen = {start}
         todo = [start]
         while todo:
             state = todo.pop()
             if not state:
-                self.productive[state] = True
+                productive[state] = True
                 continue
-            if state in self.productive:
+            if state in productive:
                 continue
             if len(state) == 1:
                 (literal,) = state
                 if literal > 0 and nodes[literal].leaf is not None:
-                    self.productive[state] = True
+                    productive[state] = True
                     continue
             value = algebra.value(state)
-            order.append((state, value))
+            live = value.has_scalars()
             for form in value.objects:
+                live = live or not (form.low or form.some or count_required(form.members))
                 spend(4 + len(form.members) // 2 + len(form.classes) * (1 + len(form.some)))
                 add_states(form.members, seen, todo)
                 if form.classes:
@@ -125,19 +143,14 @@ class Lowering:
                             seen.add(child)
                             todo.append(child)
             for array in value.arrays:
+                live = live or not (array.low or array.contains)
                 for child in self.arrays.children(array):
                     if child not in seen:
                         seen.add(child)
                         todo.append(child)
-        productive = self.productive
-        unknown = []
-        for entry in order:
-            state, value = entry
-            if value.has_scalars():
-                productive[state] = True
-            else:
-                productive[state] = False
-                unknown.append(entry)
+            productive[state] = live
+            if not live:
+                unknown.append((state, value))
         changed = True
         while changed and unknown:
             changed = False
@@ -216,7 +229,7 @@ class Lowering:
         if not state:
             self.uses_prelude = True
             result: ir.Expr = ir.RuleRef("json")
-        elif node is not None and node.leaf is not None and not self.spells(node.mask):
+        elif node is not None and node.leaf is not None:
             result = node.leaf.expr
             if node.leaf.numbers:
                 self.note_numbers(node.where)
@@ -235,21 +248,23 @@ class Lowering:
                     node is not None
                     and node.content is not None
                     and self.counter == before
-                    and not self.spells(node.mask)
                     and not self.algebra.relax  # what is relaxed here is refused elsewhere
                 ):
-                    remember(node, result)
+                    remember(self.style.leaves, node, result)
         self.expressions[state] = result
         return result
 
-    def spells(self, mask: int) -> bool:
-        """Return whether scalars of these types are written in another way than that which is remembered."""
-        own = self.words is not JSON_WORDS and bool(mask & (NULL | TRUE | FALSE))
-        return own or (self.plain_numbers and bool(mask & NUMBER))
+    def capture(self, item: ir.Expr, action: ir.Action) -> ir.Expr:
+        """Return an expression with an action on what it matches, beside the depth where that counts."""
+        if self.whitespace.nested and not isinstance(action, str | OfDepth | ir.TokenLimit):
+            action = self.actions.setdefault(id(action), BesideDepth(action))
+        return ir.Capture(item, action)
 
-    @property
-    def all_numbers(self) -> NumberSet:
-        return ALL_NUMBERS
+    def dynamic(self, resolver: Callable[[Hashable], ir.Expr]) -> ir.Expr:
+        """Return what a resolver returns, which is asked beside the depth where that counts."""
+        if self.whitespace.nested and not isinstance(resolver, OfDepth):
+            resolver = self.resolvers.setdefault(id(resolver), ResolverBesideDepth(resolver))
+        return ir.Dynamic(resolver)
 
     def structured(self, state: State) -> ir.Expr:
         """Return the arrays and objects of a state."""
@@ -296,17 +311,14 @@ class Lowering:
 
     def scalars(self, value: Value) -> list[ir.Expr]:
         """Return the expressions of the scalar values."""
-        options: list[ir.Expr] = [word for bit, word in self.words if value.mask & bit] if value.mask else []
-        number = value.number
+        style, number = self.style, value.number
+        options: list[ir.Expr] = [word for bit, word in style.words if value.mask & bit] if value.mask else []
         if value.digits is not None:
             options.append(self.numbers(value))
         elif number is ALL_NUMBERS:
-            options.append(PLAIN_NUMBER if self.plain_numbers else ANY_NUMBER)
+            options.append(style.any_number)
         elif number is INTEGERS:
-            if self.plain_numbers:
-                options.append(PLAIN_INTEGER)
-            else:
-                options.append(ANY_WHOLE if value.whole else ANY_INTEGER)
+            options.append(style.any_whole if value.whole else style.any_integer)
         elif value.has_numbers():
             options.append(self.numbers(value))
         if value.has_strings():
@@ -314,7 +326,7 @@ class Lowering:
             text = plain_texts(value.text, notes) if self.algebra.formats == "plain" else value.text
             for note in notes:
                 self.algebra.report.add("narrowed", self.algebra.where(value.state), "format", note)
-            options.append(text_expr(text))
+            options.append(style.text(text))
             if value.text is not ALL and value.text.words is None:
                 self.note_strings(self.algebra.where(value.state))
         return options
@@ -338,16 +350,16 @@ class Lowering:
             self.note_numbers(algebra.where(value.state))
         try:
             if value.digits is not None:
-                return _choice(_numbers_and_digits(value.number, value.digits, self.plain_numbers))
+                return _choice(_numbers_and_digits(value.number, value.digits, self.style.plain_numbers))
             written = number_spelling(
                 value.number,
                 f"number{self.counter + 1}",
                 zero_fractions=not value.whole,
-                plain=self.plain_numbers,
+                plain=self.style.plain_numbers,
             )
         except UnsupportedNumber as error:
             algebra.unsupported(algebra.where(value.state), "multipleOf", str(error))
-            return number_expr(ALL_NUMBERS)
+            return self.style.any_number
         if written.rules:
             self.counter += 1
             self.rules.update((name, ir.Rule(name, body)) for name, body in written.rules.items())
@@ -369,7 +381,8 @@ def _numbers_and_digits(numbers: NumberSet, digits: NumberSet, plain: bool) -> l
     if not alone.is_empty():
         options.append(number_expr(alone, zero_fractions=False, plain=plain))
     if not with_fraction.is_empty():
-        options.append(ir.Intersection((number_expr(with_fraction), ir.Complement(ANY_WHOLE))))
+        fractions = number_expr(with_fraction)
+        options.append(ir.Intersection((ended(fractions) if plain else fractions, ir.Complement(_ANY_WHOLE))))
     return options
 
 

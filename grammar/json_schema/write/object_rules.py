@@ -19,61 +19,40 @@ from stackmask.grammar.json_schema.nodes.object_members import (
     live_members,
     write_chain,
     write_item,
-    write_members,
-    write_slots,
 )
 from stackmask.grammar.json_schema.sets.finiteness import MANY
 from stackmask.grammar.json_schema.sets.key_languages import (
+    LeftOverKeys,
     count_keys,
     few_keys,
-    left_over_key,
     no_keys,
     simplified,
+    use_key,
 )
-from stackmask.grammar.json_schema.sets.string_sets import ALL, text_expr
-from stackmask.grammar.json_schema.text.strings import (
-    ANY_STRING,
-    ANY_STRING_BODY,
-    QUOTE,
-    lift,
-    literals,
-    string,
-)
+from stackmask.grammar.json_schema.sets.string_sets import ALL
+from stackmask.grammar.json_schema.text.strings import QUOTE, literals
 from stackmask.grammar.json_schema.write.interfaces import ValueWriter
-from stackmask.grammar.json_schema.write.prelude import ANY_OBJECT
+from stackmask.grammar.json_schema.write.style import MAY_GO_ON, UNDECLARED, ObjectStyle
 from stackmask.grammar.source.work import spend
 
 MAX_SHARED: Final = 500  # declared members of a chain with rules of its own
 MAX_CHAIN: Final = 48  # members written for all places where a chain may start
+MAX_SETS: Final = 6  # members in any order of which no account is kept
 MAX_FOUND: Final = 4  # keys that must be found in one object, and have no name
 MIN_ROOM: Final = 16  # keys without a name that there must be room for beside those that must be found
 MAX_ROOM: Final = 200  # where such keys may run out
 MAX_FINDING: Final = 4000  # rules of one object in which keys must be found and are counted
 _OPEN: Final = ir.Literal(b"{")
-_CLOSE: Final = ir.Literal(b"}")
-_MAY_CLOSE: Final = ir.KeyTest("close")
-_MAY_GO_ON: Final = ir.KeyTest("continue")
-_UNDECLARED: Final = ir.KeyTest("undeclared")
-_ANY_KEY: Final = ir.Capture(ANY_STRING, "key")
 _NO_SLOTS: Final = ir.KeySpec(0, open=True)
 
 
 class ObjectWriter:
-    """Writes objects for one grammar."""
+    """Writes objects of one style for one grammar."""
 
-    def __init__(self, writer: ValueWriter) -> None:
+    def __init__(self, writer: ValueWriter, style: ObjectStyle) -> None:
         self.writer = writer
-        ws = writer.whitespace
-        # how objects end: after members, and with none; where keys are kept account of, if they may
-        self.begin = ws.begin(_OPEN)
-        self.end = ir.Sequence(ws.end(_CLOSE))
-        self.empty = ir.Sequence((ws.empty, _CLOSE))
-        self.may_end = ir.Sequence((_MAY_CLOSE, *ws.end(_CLOSE)))
-        self.may_be_empty = ir.Sequence((_MAY_CLOSE, ws.empty, _CLOSE))
-        # equal parts of several objects are one expression, which is then lowered once
-        self.members: dict[tuple[str, State], ir.Expr] = {}
-        self.items: dict[int, ir.Expr] = {}  # by the address of a member, and whether it is required
-        self.slots: dict[tuple[str, State, int], ir.Expr] = {}
+        self.style = style
+        self.brackets = style.brackets
         self.other_keys: dict[tuple[str, ...], ir.Expr] = {}
         self.left_overs: dict[ir.Expr, ir.Expr] = {}
 
@@ -124,17 +103,17 @@ class ObjectWriter:
     def expression(self, form: ObjectForm) -> ir.Expr:
         """Return the expression of an object."""
         spend(10 + 6 * len(form.members) + 20 * len(form.classes) * (1 + len(form.some)))
-        productive = self.writer.productive
-        if not form.names and not form.low and form.high is None and len(form.classes) == 1:
-            (only,) = form.classes
-            if only.texts is ALL and not only.state and not form.some:  # any object
-                self.writer.uses_prelude = True
-                return ANY_OBJECT
-        members = live_members(form.members, productive)
+        writer, any_object = self.writer, self.style.any_object
+        if any_object is not None and is_any_object(form):
+            writer.uses_prelude = True
+            return any_object
+        members = live_members(form.members, writer.productive)
         classes = form.classes
         if classes:
-            classes = [entry for entry in classes if productive[entry.state]]
-        for entry in classes:
+            classes = [entry for entry in classes if writer.is_live(entry.state)]
+            if members and not self.style.others_beside:
+                classes = []
+        for entry in classes if self.style.compares_keys else ():
             if entry.texts is not ALL and not entry.texts.is_endless():
                 return self.running_out(form, members, classes)
         return self.shaped(form, members, classes, form.low, form.high)
@@ -155,7 +134,9 @@ class ObjectWriter:
                 if words is not None and not sought:
                     members.extend(Member(word, entry.state, False, False) for word in words)
                     continue
-                most = count_keys(entry.texts.without(form.names)) if words is None else len(words)
+                enough = MANY if form.high is None else form.high
+                left = entry.texts.without(form.names)
+                most = count_keys(left, enough) if words is None else len(words)
                 fewest_keys = min(fewest_keys, most)
             count += most
             kept.append(entry)
@@ -166,7 +147,7 @@ class ObjectWriter:
         if form.some and fewest_keys < MANY:
             high = self.room_of_each(form, members, fewest_keys, algebra.where(kept[0].state))
         elif kept and count < MANY:
-            if self.writer.any_order or not any(member.declared for member in members):
+            if self.style.any_order or not any(member.declared for member in members):
                 count += len(members)  # in any order, what is left of either may still come
             place = algebra.where(kept[0].state)
             if max(low, sum(member.required for member in members)) > count:
@@ -180,7 +161,7 @@ class ObjectWriter:
             return result
         if not isinstance(result, ir.Keyed) or not isinstance(result.item, ir.Sequence):
             return result  # there was no room for other keys
-        inside = ir.Sequence((ir.Capture(result.item.items[0], no_keys), *result.item.items[1:]))
+        inside = ir.Sequence((self.writer.capture(result.item.items[0], no_keys), *result.item.items[1:]))
         return ir.Scope(ir.Keyed(inside, result.spec))
 
     def room_of_each(self, form: ObjectForm, members: list[Member], fewest_keys: int, place: Where) -> int:
@@ -218,28 +199,73 @@ class ObjectWriter:
         if low <= required:  # mutant: least-members
             low = 0
         counted = bool(low) or high is not None
+        if not self.style.compares_keys:
+            return self.without_account(form, members, classes, low, high)
         if form.some:
             return self.searched(form, members, classes, low, high)
-        if not counted and not (self.writer.any_order and len(members) > 1):
+        if not counted and not (self.style.any_order and len(members) > 1):
             declared, others = by_declaration(members)
             if not classes and len(others) < 2:
                 declared, others = members, []
-            if not self.writer.any_order and len(others) > 1 and len(declared) <= MAX_SHARED:
+            if not self.style.any_order and len(others) > 1 and len(declared) <= MAX_SHARED:
                 return self.open_chain(
                     form, declared, others, classes
                 )  # slots would put the others in order too
             if chain_size(declared) <= MAX_CHAIN:
                 if not classes and not others:
                     return self.closed_chain(members)
-                if not self.writer.any_order or not declared:
+                if not self.style.any_order or not declared:
                     return self.open_chain(form, declared, others, classes)
         return self.keyed(form, members, classes, low, high)
 
-    # -- parts -------------------------------------------------------------------------------------------
+    def without_account(
+        self, form: ObjectForm, members: list[Member], classes: list[KeyClass], low: int, high: int | None
+    ) -> ir.Expr:
+        """Return an object of which no account is kept of keys without a declared name.
 
-    def slot_members(self, members: list[Member]) -> list[ir.Expr]:
-        """Return members, each with its slot: key, slot, colon, value."""
-        return write_slots(members, self.slots, self.writer, self.writer.whitespace.member)
+        Raises: UnsupportedSchemaError if members are counted, or must be found.
+        """
+        if form.some or low or high is not None:
+            where = self.writer.algebra.where(classes[0].state) if classes else ""
+            keyword = "minProperties" if low else "maxProperties"
+            raise UnsupportedSchemaError(where, keyword, self.style.uncounted)
+        others = [self.style.other(form, entry, entry.state, self) for entry in classes]
+        if self.style.any_order and len(members) > (0 if classes else 1):
+            return self.by_sets(members, others)
+        brackets = self.brackets
+        if not others:
+            return self.closed_chain(members)
+        other = self.writer.choice(others)
+        more = ir.Repeat(ir.Sequence((brackets.item, other)), 0, None)
+        first = ir.Sequence((brackets.open, other, more, brackets.end))
+        chain = self.chain(members, [more, brackets.end], [first, brackets.empty])
+        return ir.Sequence((brackets.begin, chain))
+
+    def by_sets(self, members: list[Member], others: list[ir.Expr]) -> ir.Expr:
+        """Return members in any order, each at most once: a rule for each set of those to come."""
+        if len(members) > MAX_SETS:
+            reason = f"more than {MAX_SETS} arguments between markers, in any order"
+            raise UnsupportedSchemaError("", "properties", reason)
+        writer, brackets = self.writer, self.brackets
+        written = self.style.written(members, writer)
+        prefix = writer.fresh("order")
+
+        def ways(left: int, before: ir.Expr, end: ir.Expr) -> ir.Expr:
+            moves = [(other, left) for other in others]
+            moves += [(expr, left & ~(1 << i)) for i, expr in enumerate(written) if left >> i & 1]
+            found: list[ir.Expr] = [
+                ir.Sequence((before, expr, ir.RuleRef(f"{prefix}.{rest}"))) for expr, rest in moves
+            ]
+            needed = any(member.required and left >> i & 1 for i, member in enumerate(members))
+            return writer.choice(found if needed else [*found, end])
+
+        everything = (1 << len(members)) - 1
+        for left in range(everything + 1):
+            name = f"{prefix}.{left}"
+            writer.rules[name] = ir.Rule(name, ways(left, brackets.item, brackets.end))
+        return ir.Sequence((brackets.begin, ways(everything, brackets.open, brackets.empty)))
+
+    # -- parts -------------------------------------------------------------------------------------------
 
     def other_key(self, names: tuple[str, ...]) -> ir.Expr:
         """Return a key that is none of the names, and was not there before."""
@@ -247,26 +273,26 @@ class ObjectWriter:
         if found is None:
             spellings = literals(names)
             words = spellings[0] if len(names) == 1 else ir.Choice(spellings)
-            body = ir.Intersection((ANY_STRING_BODY, ir.Complement(words)))
+            body = ir.Intersection((self.writer.style.string_body, ir.Complement(words)))
             found = self.other_keys[names] = ir.Capture(ir.Sequence((QUOTE, body, QUOTE)), "key")
         return found
 
     def class_member(self, form: ObjectForm, entry: KeyClass, state: State) -> ir.Expr:
         """Return a member whose key has no name; it must not have been there before."""
-        writer = self.writer
+        writer, style = self.writer, self.writer.style
         texts = entry.texts
         key: ir.Expr
         if not texts.is_endless():
             key = ir.Capture(self.left_over(texts.without(form.names).expr()), "key")
         elif not form.names:
-            key = _ANY_KEY if texts is ALL else ir.Capture(text_expr(texts), "key")
+            key = style.any_key if texts is ALL else ir.Capture(style.text(texts), "key")
         elif texts is ALL:
             key = self.other_key(tuple(form.names))
         else:
-            key = ir.Capture(string(lift(texts.without(form.names).expr())), "key")
+            key = ir.Capture(style.text(texts.without(form.names)), "key")
         return ir.Sequence(
             (
-                _UNDECLARED,
+                UNDECLARED,
                 key,
                 writer.whitespace.member,
                 writer.expression(state),
@@ -278,7 +304,8 @@ class ObjectWriter:
         found = self.left_overs.get(expr)
         if found is None:
             name = self.writer.fresh("key")
-            self.writer.rules[name] = ir.Rule(name, left_over_key(expr))
+            left = self.writer.dynamic(LeftOverKeys(expr, self.writer.style.spelling))
+            self.writer.rules[name] = ir.Rule(name, self.writer.capture(left, use_key))
             found = self.left_overs[expr] = ir.RuleRef(name)
         return found
 
@@ -286,30 +313,35 @@ class ObjectWriter:
 
     def closed_chain(self, members: list[Member]) -> ir.Expr:
         """Return an object of named members in order."""
-        return ir.Sequence((self.begin, self.chain(members, [self.end], [self.empty])))
+        brackets = self.brackets
+        return ir.Sequence((brackets.begin, self.chain(members, [brackets.end], [brackets.empty])))
 
     def chain(self, members: list[Member], rest: list[ir.Expr], rest_alone: list[ir.Expr]) -> ir.Expr:
         """Return the members in order, then ``rest``; ``rest_alone`` where no member came."""
-        writer, ws = self.writer, self.writer.whitespace
-        written = write_members(members, self.members, writer, ws.member)
+        brackets = self.brackets
+        written = self.style.written(members, self.writer)
         if chain_size(members) > MAX_CHAIN:
             return self.shared_chain(members, written, rest, rest_alone)
-        options = write_chain(members, written, self.items, ws.open, ws.item, rest, rest_alone)
+        options = write_chain(
+            members, written, self.style.items, brackets.open, brackets.item, rest, rest_alone
+        )
         return options[0] if len(options) == 1 else ir.Choice(tuple(options))
 
     def shared_chain(
         self, members: list[Member], written: list[ir.Expr], rest: list[ir.Expr], rest_alone: list[ir.Expr]
     ) -> ir.Expr:
         """Return what ``chain`` does, with a rule for what may follow each member."""
-        writer, ws = self.writer, self.writer.whitespace
+        writer, brackets = self.writer, self.brackets
         names = [writer.fresh("after") for _ in members]
         follows: ir.Expr = ir.Sequence(tuple(rest))
         for member, expr, name in zip(reversed(members), reversed(written), reversed(names), strict=True):
             writer.rules[name] = ir.Rule(name, follows)
-            follows = ir.Sequence((write_item(member, expr, self.items, ws.item), ir.RuleRef(name)))
+            follows = ir.Sequence(
+                (write_item(member, expr, self.style.items, brackets.item), ir.RuleRef(name))
+            )
         options: list[ir.Expr] = []
         for member, expr, name in zip(members, written, names, strict=True):
-            options.append(ir.Sequence((ws.open, expr, ir.RuleRef(name))))
+            options.append(ir.Sequence((brackets.open, expr, ir.RuleRef(name))))
             if member.required:
                 break
         else:
@@ -320,49 +352,38 @@ class ObjectWriter:
         self, form: ObjectForm, declared: list[Member], others: list[Member], classes: list[KeyClass]
     ) -> ir.Expr:
         """Return an object of declared members in order, then other members in any order."""
-        ws = self.writer.whitespace
+        brackets = self.brackets
         spec = _NO_SLOTS
         options: list[ir.Expr] = []
         if others or not classes:
             required = frozenset(i for i, member in enumerate(others) if member.required)
             spec = ir.KeySpec(len(others), required, open=bool(classes))
-            options.extend(self.slot_members(others))
+            options.extend(self.style.slotted(others, self.writer))
         for entry in classes:
-            options.append(self.class_member(form, entry, entry.state))
+            options.append(self.style.other(form, entry, entry.state, self))
         other = options[0] if len(options) == 1 else ir.Choice(tuple(options))
-        more = ir.Repeat(ir.Sequence((_MAY_GO_ON, ws.item, other)), 0, None)
-        first = ir.Sequence((_MAY_GO_ON, ws.open, other, more, self.may_end))
-        chain = self.chain(declared, [more, self.may_end], [first, self.may_be_empty])
-        return ir.Keyed(ir.Sequence((self.begin, chain)), spec)
+        more = ir.Repeat(ir.Sequence((MAY_GO_ON, brackets.item, other)), 0, None)
+        first = ir.Sequence((MAY_GO_ON, brackets.open, other, more, brackets.may_end))
+        chain = self.chain(declared, [more, brackets.may_end], [first, brackets.may_be_empty])
+        return ir.Keyed(ir.Sequence((brackets.begin, chain)), spec)
 
     def keyed(
         self, form: ObjectForm, members: list[Member], classes: list[KeyClass], low: int, high: int | None
     ) -> ir.Expr:
         """Return an object whose keys are kept account of: in any order, or counted."""
-        ws = self.writer.whitespace
         spec = ir.KeySpec(
             len(members),
             frozenset(i for i, member in enumerate(members) if member.required),
-            ordered=not self.writer.any_order and any(member.declared for member in members),
+            ordered=not self.style.any_order and any(member.declared for member in members),
             min_count=low,
             max_count=high,
             open=bool(classes),
         )
-        options = self.slot_members(members)
-        options.extend(self.class_member(form, entry, entry.state) for entry in classes)
+        options = self.style.slotted(members, self.writer)
+        options.extend(self.style.other(form, entry, entry.state, self) for entry in classes)
         if not options:
-            return ir.Sequence((_OPEN, ws.empty, _CLOSE))
-        member = options[0] if len(options) == 1 else ir.Choice(tuple(options))
-        some = ir.Sequence(
-            (
-                ws.open,
-                member,
-                ir.Repeat(ir.Sequence((_MAY_GO_ON, ws.item, member)), 0, None),
-                _MAY_CLOSE,
-                *ws.end(_CLOSE),
-            )
-        )
-        return ir.Keyed(ir.Sequence((self.begin, ir.Choice((some, self.may_be_empty)))), spec)
+            return ir.Sequence((_OPEN, self.brackets.empty))
+        return self.brackets.keyed(options, spec)
 
     def searched(
         self, form: ObjectForm, members: list[Member], classes: list[KeyClass], low: int, high: int | None
@@ -371,7 +392,7 @@ class ObjectWriter:
 
         There is a rule per set of those found and, where keys are counted, number of keys that need not be there.
         """
-        writer, ws = self.writer, self.writer.whitespace
+        writer, brackets = self.writer, self.brackets
         count = len(form.some)
         place = writer.algebra.nodes[abs(form.some[0][1])].where
         if count > MAX_FOUND:
@@ -390,19 +411,19 @@ class ObjectWriter:
         spec = ir.KeySpec(
             len(members),
             frozenset(i for i, member in enumerate(members) if member.required),
-            ordered=not writer.any_order,
+            ordered=not self.style.any_order,
             min_count=low if room is None else 0,  # else the rules count
             max_count=high,
             open=True,
         )
-        named = self.slot_members(members)
+        named = self.style.slotted(members, writer)
         # what comes next: which of those that must be found it is, whether it takes room, and as what
         options: list[tuple[int, int, ir.Expr]] = [
             (0, int(room is not None and not member.required), expr)
             for member, expr in zip(members, named, strict=True)
         ]
         options += [
-            (bits, int(room is not None), self.class_member(form, entry, state))
+            (bits, int(room is not None), self.style.other(form, entry, state, self))
             for bits, entries in moves.items()
             for entry, state in entries
         ]
@@ -422,18 +443,26 @@ class ObjectWriter:
                 if key not in names:
                     names[key] = writer.fresh("found")
                     todo.append(key)
-                found.append(ir.Sequence((_MAY_GO_ON, blank, writer.choice(choices), ir.RuleRef(names[key]))))
+                found.append(ir.Sequence((MAY_GO_ON, blank, writer.choice(choices), ir.RuleRef(names[key]))))
             return found
 
-        first = goes_on(0, 0, ws.open)
+        first = goes_on(0, 0, brackets.open)
         while todo:
             have, taken = todo.pop()
-            ways = goes_on(have, taken, ws.item)
+            ways = goes_on(have, taken, brackets.item)
             if have == full and (room is None or required + taken >= low):
-                ways.append(ir.Sequence((_MAY_CLOSE, *ws.end(_CLOSE))))
+                ways.append(brackets.may_end)
             name = names[have, taken]
             writer.rules[name] = ir.Rule(name, writer.choice(ways))
-        return ir.Keyed(ir.Sequence((ws.begin(_OPEN), writer.choice(first))), spec)
+        return ir.Keyed(ir.Sequence((brackets.begin, writer.choice(first))), spec)
+
+
+def is_any_object(form: ObjectForm) -> bool:
+    """Return whether all objects are of a form."""
+    if form.names or form.low or form.high is not None or form.some or len(form.classes) != 1:
+        return False
+    (only,) = form.classes
+    return only.texts is ALL and not only.state
 
 
 def fewest(moves: Iterable[int], count: int) -> list[int | None]:

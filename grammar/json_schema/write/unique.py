@@ -1,62 +1,133 @@
 """``uniqueItems``: no two items of equal value, in whatever spelling, and never a dead end.
 
-Items with few values are *slots*: each value may be taken once, as keys of an object are. Strings without end are
-captured and compared like keys. Other items without end are captured, and their JSON texts read and compared by
-value; then after every beginning of an item there must be a value that was not used, which the kinds allowed here
-have: a text that would end in a used value can always be made longer.
+Items with few values, and strings without end, are *slots*: each may be taken once, as keys of an object are. Of all
+others the values that were used are kept in a frame (``unique_frames``). Those that can always be made longer are
+compared where they end; of scalars that run out the used ones are left out of what may come; and arrays and objects
+without room for more are written with *gates*: resolvers that ask a frame whether a key, a comma or a bracket may come.
 """
 
 from __future__ import annotations
 
 from collections.abc import Hashable
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from stackmask.grammar import ir
 from stackmask.grammar.json_schema.document.errors import UnsupportedSchemaError
-from stackmask.grammar.json_schema.nodes.forms import ArrayForm
+from stackmask.grammar.json_schema.nodes.forms import ArrayForm, ObjectForm
 from stackmask.grammar.json_schema.nodes.nodes import State
+from stackmask.grammar.json_schema.nodes.object_members import live_members
 from stackmask.grammar.json_schema.nodes.state_values import Value
 from stackmask.grammar.json_schema.sets.key_languages import count_keys, hidden_words
 from stackmask.grammar.json_schema.sets.numbers import (
+    ALL_NUMBERS,
     INTEGERS,
     MAX_EXPONENT,
     NumberSet,
     UnsupportedNumber,
+    at_least,
     finite,
 )
-from stackmask.grammar.json_schema.sets.string_sets import ALL, finite_words, text_expr
+from stackmask.grammar.json_schema.sets.string_sets import ALL, Texts, finite_words
 from stackmask.grammar.json_schema.sets.used_values import NONE_USED, UsedValues
 from stackmask.grammar.json_schema.sets.values import FALSE, NULL, TRUE, FarNumber, read_value
 from stackmask.grammar.json_schema.text.strings import lift, literal, string
 from stackmask.grammar.json_schema.write.array_expr import array_expr
+from stackmask.grammar.json_schema.write.indentation import OfDepth
 from stackmask.grammar.json_schema.write.interfaces import ValueWriter
+from stackmask.grammar.json_schema.write.numbers.decimals import ended
 from stackmask.grammar.json_schema.write.numbers.number_spellings import number_expr
-from stackmask.grammar.json_schema.write.unique_frames import has_matching
+from stackmask.grammar.json_schema.write.style import UNDECLARED, Style
+from stackmask.grammar.json_schema.write.unique_frames import (
+    ArrayFrame,
+    ArrayShape,
+    Field,
+    Gate,
+    ObjectFrame,
+    ObjectShape,
+    forbidden,
+    has_matching,
+)
+from stackmask.grammar.source.work import spend
 
 MAX_VALUES: Final = 512  # values of items that are told apart by slots
-MAX_SINGLE: Final = 4  # values that may come once among items without end: rules double with each
-_OPEN: Final = ir.Literal(b"[")
+MAX_SINGLE: Final = (
+    4  # single values beside items without end: beside more, numbers keep all of their spellings
+)
+MIN_VALUES: Final = 16  # that a field must have if it has no end of them and cannot be told apart by value
+MAX_MEMBERS: Final = 200  # of an object that is told apart by its members
 _CLOSE: Final = ir.Literal(b"]")
-_MAY_CLOSE: Final = ir.KeyTest("close")
-_MAY_GO_ON: Final = ir.KeyTest("continue")
-_UNDECLARED: Final = ir.KeyTest("undeclared")
 _CONSTANTS: Final = ((NULL, b"null"), (TRUE, b"true"), (FALSE, b"false"))
+_FEW: Final = "items of which some beginnings have only a few values"
 
 # texts of a number that is left, after one with so many digits that it cannot be left out
 _SHORT: Final = ir.Repeat(ir.CharClass(((0x20, 0x7E),)), 1, MAX_EXPONENT)
 _PLAIN: Final = "integers are digits alone, and other numbers have no exponent"
 
 
+class Parts(NamedTuple):
+    """Single values; strings, numbers, and arrays or objects without end, if there are any."""
+
+    singles: dict[Hashable, ir.Expr]
+    strings: ir.Expr | None
+    numbers: ir.Expr | None
+    structured: bool
+
+
+def unique_array(writer: ValueWriter, form: ArrayForm) -> ir.Expr:
+    """Return the expression of an array of unequal items.
+
+    Raises: UnsupportedSchemaError where that cannot be done without dead ends.
+    """
+    if not (form.prefix or form.contains) and writer.is_live(form.rest):
+        parts = parts_of(writer, form.rest)
+        if parts is not None and parts.numbers is None and not parts.structured:
+            return _slots(writer, form, parts.singles, parts.strings)
+    fields = Fields(writer, form)
+    begun = fields.array(form, is_outer=True)
+    fields.finish()
+    return begun.expression(fields)
+
+
+# -- what is asked while a text is read ----------------------------------------------------------------------
+
+
+class Enter:
+    """The action of an opening bracket: the frame inside of it. ``alone``: what is around it does not count."""
+
+    __slots__ = ("alone", "shape")
+    never_forbids = True
+
+    def __init__(self, shape: ObjectShape | ArrayShape, alone: bool) -> None:
+        self.shape = shape
+        self.alone = alone
+
+    def __call__(self, state: Hashable, _: bytes) -> Hashable:
+        return self.shape.start(None if self.alone else state)
+
+
+class AtKey:
+    """The action of a key."""
+
+    __slots__ = ("index",)
+    never_forbids = True
+
+    def __init__(self, index: int) -> None:
+        self.index = index
+
+    def __call__(self, frame: Hashable, _: bytes) -> Hashable:
+        return frame.at(self.index) if isinstance(frame, ObjectFrame) else frame
+
+
 @ir.never_forbids
 def begin_set(_: Hashable, __: bytes) -> Hashable:
-    """Start with no value used. Whatever was kept account of outside comes back when the array's scope ends."""
+    """Start an array of which nothing but the values that were used counts, and of which no field runs out."""
     return NONE_USED
 
 
 def may_repeat(used: Hashable, begun: bytes) -> bool:
     """Return whether the JSON text of a used value, in any spelling, may begin like this."""
     if not isinstance(used, UsedValues):
-        return False  # the capture is another action's
+        return isinstance(used, ArrayFrame | ObjectFrame)  # else the capture is another action's
     if not used or not begun:
         return bool(used)
     if begun[:1] == b'"':
@@ -67,66 +138,187 @@ def may_repeat(used: Hashable, begun: bytes) -> bool:
 
 
 @ir.may_forbid_if(may_repeat)
-def add_value(used: Hashable, text: bytes) -> Hashable | None:
-    """Add the value of a JSON text; None if it was used before. Cost: linear in the text."""
-    assert isinstance(used, UsedValues)
-    return used.adding(read_value(text))
+def take(frame: Hashable, text: bytes) -> Hashable | None:
+    """Return the frame after a value; None if it is forbidden. Cost: linear in the text."""
+    value = read_value(text)
+    if isinstance(frame, UsedValues):
+        return frame.adding(value)
+    assert isinstance(frame, ObjectFrame | ArrayFrame)
+    return None if value in forbidden(frame) else frame.after(value)
 
 
 @ir.never_forbids
-def add_left_over(used: Hashable, text: bytes) -> Hashable | None:
-    """As ``add_value``, for values that were not used before."""
-    return add_value(used, text)
+def take_left_over(frame: Hashable, text: bytes) -> Hashable | None:
+    """As ``take``, for values that were written without those that are forbidden."""
+    return take(frame, text)
 
 
-def unique_array(writer: ValueWriter, form: ArrayForm) -> ir.Expr:
-    """Return the expression of an array of unequal items.
+class GateOf:
+    """A resolver: an expression where a gate is open, else nothing."""
 
-    Raises: UnsupportedSchemaError where that cannot be done without dead ends.
-    """
-    algebra = writer.algebra
-    place = algebra.where(form.rest if form.rest else (form.prefix[0] if form.prefix else form.rest))
+    __slots__ = ("expr", "gate")
 
-    def refuse(reason: str) -> UnsupportedSchemaError:
-        return UnsupportedSchemaError(place, "uniqueItems", reason)
+    def __init__(self, expr: ir.Expr, gate: Gate) -> None:
+        self.expr = expr
+        self.gate = gate
 
-    if form.contains:
-        raise refuse("together with `contains`")
-    mark = algebra.report.mark()
+    def __call__(self, frame: Hashable) -> ir.Expr:
+        return self.expr if self.gate(frame) else ir.NOTHING
+
+
+class GateOfDepth(OfDepth):
+    """As ``GateOf``, for what a resolver says of the layout."""
+
+    __slots__ = ("gate", "resolver")
+
+    def __init__(self, resolver: Any, gate: Gate) -> None:
+        self.resolver = resolver
+        self.gate = gate
+
+    @property
+    def written(self) -> bytes:
+        """What diagrams show."""
+        found: bytes = self.resolver.written
+        return found
+
+    def __call__(self, state: Hashable) -> ir.Expr:
+        assert isinstance(state, tuple)
+        found: ir.Expr = self.resolver(state) if self.gate(state[1]) else ir.NOTHING
+        return found
+
+
+class Scalars:
+    """A resolver: the scalars that are not forbidden."""
+
+    __slots__ = ("few", "left_over")
+
+    def __init__(self, few: dict[Hashable, ir.Expr] | None, left_over: LeftOver) -> None:
+        self.few = few
+        self.left_over = left_over
+
+    def __call__(self, frame: Hashable) -> ir.Expr:
+        taken = forbidden(frame)
+        if self.few is None:
+            return self.left_over.without(taken)
+        left = tuple(expr for value, expr in self.few.items() if value not in taken)
+        return left[0] if len(left) == 1 else ir.Choice(left)
+
+
+class BeginIf:
+    """A gate: whether an array or object of a shape can be begun and ended."""
+
+    __slots__ = ("shape",)
+
+    def __init__(self, shape: ObjectShape | ArrayShape) -> None:
+        self.shape = shape
+
+    def __call__(self, outside: Hashable) -> bool:
+        frame = self.shape.start(outside)
+        return frame.may_close() or frame.may_go_on()
+
+
+class MayBegin:
+    """A gate: whether a member of an object, or an item at an index of an array, may come."""
+
+    __slots__ = ("index",)
+
+    def __init__(self, index: int) -> None:
+        self.index = index
+
+    def __call__(self, frame: Any) -> bool:
+        if isinstance(frame, ObjectFrame):
+            return frame.may_begin(self.index)
+        return bool(frame.may_be(self.index))
+
+
+def may_go_on(frame: Any) -> bool:
+    """Return whether a comma may come."""
+    return bool(frame.may_go_on())
+
+
+def may_close(frame: Any) -> bool:
+    """Return whether the closing bracket may come."""
+    return bool(frame.may_close())
+
+
+def gated(writer: ValueWriter, expr: ir.Expr, gate: Gate) -> ir.Expr:
+    """Return an expression behind a gate; one that can be empty goes on to others, which are behind theirs."""
+    if expr == ir.EPSILON:
+        return expr
+    match expr:
+        case ir.Dynamic(resolver):
+            return ir.Dynamic(GateOfDepth(resolver, gate))
+        case ir.Capture(item, action):
+            return ir.Capture(gated(writer, item, gate), action)
+        case ir.Repeat(item, 0, high):
+            return expr if ir.is_pure(expr) else ir.Repeat(gated(writer, item, gate), 0, high)
+        case ir.Sequence(items) if not ir.is_pure(expr):
+            return ir.Sequence((gated(writer, items[0], gate), *items[1:]))
+    return writer.dynamic(GateOf(expr, gate))
+
+
+def is_near(number: Any) -> bool:
+    """Return whether a used number can be left out of a set of numbers."""
+    if isinstance(number, FarNumber):
+        return False
     try:
-        return _simple(writer, form, refuse)
-    except UnsupportedSchemaError as error:
-        algebra.report.take_back(mark)
-        from stackmask.grammar.json_schema.write.unique_structures import unlike_items
-
-        return unlike_items(writer, form, error)
+        finite([number])
+    except UnsupportedNumber:
+        return False
+    return True
 
 
-def _simple(writer: ValueWriter, form: ArrayForm, refuse: Any) -> ir.Expr:
-    """Return an array of unequal items that are told apart where they end."""
-    if any(state and writer.algebra.value(state).digits is not None for state in (*form.prefix, form.rest)):
-        raise refuse("integers of draft 4 beside other numbers")
-    ws = writer.whitespace
-    live = [writer.is_live(state) for state in form.prefix]
-    if form.prefix:
-        return _prefixed(writer, form, live, refuse)
-    if not writer.is_live(form.rest):
-        return ir.Sequence((_OPEN, ws.empty, _CLOSE))
-    parts = parts_of(writer, form.rest)
-    if parts is None and form.rest:
-        value = writer.algebra.value(form.rest)
-        if is_endless(writer, form.rest):
-            return _left_over(writer, form, value)
-    if parts is None:
-        raise refuse("items of which some beginnings have only a few values")
-    singles, strings, endless = parts
-    if endless is None:
-        return _slots(writer, form, singles, strings)
-    if len(singles) > MAX_SINGLE:
-        raise refuse(f"more than {MAX_SINGLE} single values beside items of other types")
-    options = [option for option in (strings, endless) if option is not None]
-    item = ir.Capture(writer.choice(options), add_value)
-    return _captured(writer, singles, item, form.low, form.high)
+class LeftOver:
+    """The scalar values of a schema that were not used yet, in a style."""
+
+    __slots__ = ("body", "plain_numbers", "value")
+
+    def __init__(self, value: Value, style: Style) -> None:
+        self.value = value
+        self.plain_numbers = style.plain_numbers
+        text = value.text
+        self.body = None if text.is_empty() else lift(text.expr(), style.spelling)
+
+    def without(self, used: Any) -> ir.Expr:
+        """Return the expression of the values that are not used; ``used`` is asked and visited like a set.
+
+        Cost: linear in the number of used values.
+        """
+        value = self.value
+        options: list[ir.Expr] = [
+            ir.Literal(word) for bit, word in _CONSTANTS if value.mask & bit and ("", bit) not in used
+        ]
+        counted = [item for item in used if isinstance(item, FarNumber) or not isinstance(item, str | tuple)]
+        taken = [item for item in counted if is_near(item)]
+        numbers = value.number - finite(taken) if taken else value.number
+        if not numbers.is_empty():
+            spelled = self.spelled(numbers, taken)
+            # numbers too long to be left out of a set: no other one is as long
+            options.append(spelled if len(taken) == len(counted) else ir.Intersection((spelled, _SHORT)))
+        if self.body is not None:
+            words = tuple(literal(word) for word in sorted(item for item in used if isinstance(item, str)))
+            body = self.body
+            if words:
+                body = ir.Intersection(
+                    (body, ir.Complement(words[0] if len(words) == 1 else ir.Choice(words)))
+                )
+            options.append(string(body))
+        return options[0] if len(options) == 1 else ir.Choice(tuple(options))
+
+    def spelled(self, numbers: NumberSet, taken: list[Any]) -> ir.Expr:
+        """Return the spellings of numbers: those of the schema but for the ones ``taken``."""
+        zeros = not self.value.whole
+        try:
+            return number_expr(numbers, zero_fractions=zeros, plain=self.plain_numbers)
+        except (
+            UnsupportedNumber
+        ):  # with these left out it is too large for one expression: leave their texts out
+            texts = number_expr(finite(taken))
+            every = number_expr(self.value.number, zero_fractions=zeros, plain=self.plain_numbers)
+            return ir.Intersection((every, ir.Complement(texts)))
+
+
+# -- values -----------------------------------------------------------------------------------------------
 
 
 def enough_values(writer: ValueWriter, form: ArrayForm) -> bool:
@@ -167,145 +359,14 @@ def is_endless(writer: ValueWriter, state: State) -> bool:
     )
 
 
-def _slots(writer: ValueWriter, form: ArrayForm, singles: list[ir.Expr], strings: ir.Expr | None) -> ir.Expr:
-    """Return an array of values by slot, and of strings without end."""
-    ws = writer.whitespace
-    high = form.high
-    if strings is None and (high is None or high >= len(singles)):
-        high = None
-    if strings is None and form.low > len(singles):
-        return ir.NOTHING
-    spec = ir.KeySpec(len(singles), min_count=form.low, max_count=high, open=strings is not None)
-    options: list[ir.Expr] = [ir.Sequence((value, ir.Slot(i), ir.EPSILON)) for i, value in enumerate(singles)]
-    if strings is not None:
-        options.append(ir.Sequence((_UNDECLARED, ir.Capture(strings, "key"))))
-    return _keyed(ws, options, spec)
-
-
-def _keyed(ws: Any, options: list[ir.Expr], spec: ir.KeySpec) -> ir.Expr:
-    item = options[0] if len(options) == 1 else ir.Choice(tuple(options))
-    some = ir.Sequence(
-        (
-            ws.open,
-            item,
-            ir.Repeat(ir.Sequence((_MAY_GO_ON, ws.item, item)), 0, None),
-            _MAY_CLOSE,
-            *ws.end(_CLOSE),
-        )
-    )
-    none = ir.Sequence((_MAY_CLOSE, ws.empty, _CLOSE))
-    return ir.Keyed(ir.Sequence((ws.begin(_OPEN), ir.Choice((some, none)))), spec)
-
-
-def is_near(number: Any) -> bool:
-    """Return whether a used number can be left out of a set of numbers."""
-    if isinstance(number, FarNumber):
-        return False
-    try:
-        finite([number])
-    except UnsupportedNumber:
-        return False
-    return True
-
-
-class LeftOver:
-    """A resolver: the scalar values of a schema that were not used yet, in every spelling.
-
-    ``plain_numbers``: numbers are written in few ways, as ``number_expr(plain=True)`` says.
-    """
-
-    __slots__ = ("body", "plain_numbers", "value")
-
-    def __init__(self, value: Value, plain_numbers: bool = False) -> None:
-        self.value = value
-        self.plain_numbers = plain_numbers
-        text = value.text
-        self.body = None if text.is_empty() else lift(text.expr())
-
-    def __call__(self, used: Hashable) -> ir.Expr:
-        """Return the expression of what is left. Cost: linear in the number of used values."""
-        assert isinstance(used, UsedValues)
-        return self.without(used)
-
-    def without(self, used: Any) -> ir.Expr:
-        """Return the expression of the values that are not used; ``used`` is asked and visited like a set."""
-        value = self.value
-        options: list[ir.Expr] = [
-            ir.Literal(word) for bit, word in _CONSTANTS if value.mask & bit and ("", bit) not in used
-        ]
-        counted = [item for item in used if isinstance(item, FarNumber) or not isinstance(item, str | tuple)]
-        taken = [item for item in counted if is_near(item)]
-        numbers = value.number - finite(taken) if taken else value.number
-        if not numbers.is_empty():
-            spelled = self.spelled(numbers, taken)
-            # numbers too long to be left out of a set: no other one is as long
-            options.append(spelled if len(taken) == len(counted) else ir.Intersection((spelled, _SHORT)))
-        if self.body is not None:
-            words = tuple(literal(word) for word in sorted(item for item in used if isinstance(item, str)))
-            body = self.body
-            if words:
-                body = ir.Intersection(
-                    (body, ir.Complement(words[0] if len(words) == 1 else ir.Choice(words)))
-                )
-            options.append(string(body))
-        return options[0] if len(options) == 1 else ir.Choice(tuple(options))
-
-    def spelled(self, numbers: NumberSet, taken: list[Any]) -> ir.Expr:
-        """Return the spellings of numbers: those of the schema but for the ones ``taken``."""
-        zeros = not self.value.whole
-        try:
-            return number_expr(numbers, zero_fractions=zeros, plain=self.plain_numbers)
-        except (
-            UnsupportedNumber
-        ):  # with these left out it is too large for one expression: leave their texts out
-            texts = number_expr(finite(taken))
-            every = number_expr(self.value.number, zero_fractions=zeros, plain=self.plain_numbers)
-            return ir.Intersection((every, ir.Complement(texts)))
-
-
-def _left_over(writer: ValueWriter, form: ArrayForm, value: Value) -> ir.Expr:
-    """Return an array of which some beginnings of scalar items have only a few values.
-
-    What was used is left out of the language of the next item, so nothing leads into a dead end while there are
-    more values than items.
-    """
-    try:
-        number_expr(
-            value.number, zero_fractions=not value.whole, plain=writer.plain_numbers
-        )  # refuse now what could only be refused later
-    except UnsupportedNumber as error:
-        raise UnsupportedSchemaError(writer.algebra.where(form.rest), "uniqueItems", str(error)) from None
-    high = form.high
-    most = MAX_VALUES if value.arrays or value.objects else count_values(value)
-    if high is None or high > most:
-        if most < form.low:
-            reason = f"{form.low:,} items that may run out after {most}"
-            raise UnsupportedSchemaError(writer.algebra.where(form.rest), "uniqueItems", reason)
-        high = most
-        writer.algebra.report.add(
-            "narrowed", writer.algebra.where(form.rest), "uniqueItems", f"at most {high} items"
-        )
-    item: ir.Expr = ir.Capture(ir.Dynamic(LeftOver(value, writer.plain_numbers)), add_left_over)
-    if value.arrays or value.objects:
-        item = ir.Choice((item, ir.Capture(writer.structured(form.rest), add_value)))
-    return _captured(writer, [], item, form.low, high)
-
-
-def _captured(
-    writer: ValueWriter, singles: list[ir.Expr], item: ir.Expr, low: int, high: int | None
+def with_singles(
+    writer: ValueWriter, begin: ir.Expr, singles: list[ir.Expr], item: ir.Expr, low: int, high: int | None
 ) -> ir.Expr:
-    """Return an array of captured items, among which each of the single values may come once.
+    """Return an array of items among which each of the single values may come once.
 
-    Without single values a repetition counts; with them there is a rule for each set of those that are left.
+    There is a rule for each set of those that are left: as slots they would be states beside the values that were used.
     """
     ws = writer.whitespace
-    begin = ir.Capture(ws.begin(_OPEN), begin_set)
-    end = ir.Sequence(ws.end(_CLOSE))
-    empty = ir.Sequence((ws.empty, _CLOSE))
-    if not singles:
-        more = ir.Repeat(ir.Sequence((ws.item, item)), max(0, low - 1), None if high is None else high - 1)
-        some = ir.Sequence((ws.open, item, more, end))
-        return ir.Scope(ir.Sequence((begin, some if low else ir.Choice((some, empty)))))
     most = max(low, high or 0)
     names: dict[tuple[int, int], str] = {}
     todo: list[tuple[int, int]] = []
@@ -313,130 +374,45 @@ def _captured(
     def goes_on(left: int, count: int, before: ir.Expr) -> list[ir.Expr]:
         if high is not None and count >= high:
             return []
-        after = min(count + 1, most)
         moves = [(item, left)]
         moves += [(single, left & ~(1 << i)) for i, single in enumerate(singles) if left >> i & 1]
         found: list[ir.Expr] = []
         for expr, rest in moves:
-            key = (rest, after)
+            key = (rest, min(count + 1, most))
             if key not in names:
                 names[key] = writer.fresh("unique")
                 todo.append(key)
             found.append(ir.Sequence((before, expr, ir.RuleRef(names[key]))))
         return found
 
-    everything = (1 << len(singles)) - 1
-    first = goes_on(everything, 0, ws.open)
+    first = goes_on((1 << len(singles)) - 1, 0, ws.open)
     if not low:
-        first.append(empty)
+        first.append(ir.Sequence((ws.empty, _CLOSE)))
     while todo:
         left, count = todo.pop()
         options = goes_on(left, count, ws.item)
         if count >= low:
-            options.append(end)
-        name = names[left, count]
-        writer.rules[name] = ir.Rule(name, writer.choice(options))
-    return ir.Scope(ir.Sequence((begin, writer.choice(first))))
+            options.append(ir.Sequence(ws.end(_CLOSE)))
+        writer.rules[names[left, count]] = ir.Rule(names[left, count], writer.choice(options))
+    return ir.Sequence((begin, writer.choice(first)))
 
 
-def _prefixed(writer: ValueWriter, form: ArrayForm, live: list[bool], refuse: Any) -> ir.Expr:
-    """Return an array with leading items of their own, all without end."""
-    states = form.prefix
-    high = form.high
-    if False in live:
-        high = min(live.index(False), len(states) if high is None else high)
-        states = states[:high]
-    if high is None or high > len(states):
-        if writer.is_live(form.rest):
-            states = [*states, form.rest]
-        else:
-            high = len(states)
-    items: dict[State, ir.Expr] = {}
-    few: list[State] = []
-    for state in states:
-        parts = parts_of(writer, state)
-        if parts is None:
-            raise refuse("items of which some beginnings have only a few values")
-        singles, strings, endless = parts
-        if singles:
-            few.append(state)
-        options = [option for option in (strings, endless) if option is not None]
-        if options:
-            items[state] = ir.Capture(writer.choice(options), add_value)
-    if few:
-        return _few_prefixed(writer, form, states, high, refuse)
-    rest = None if high is not None and high <= len(form.prefix) else items[form.rest]
-    prefix = [items[state] for state in form.prefix[:high]]
-    body = array_expr(writer.whitespace, prefix, rest, form.low, high)
-    assert isinstance(body, ir.Sequence)
-    return ir.Scope(ir.Sequence((ir.Capture(body.items[0], begin_set), *body.items[1:])))
-
-
-def _few_prefixed(
-    writer: ValueWriter, form: ArrayForm, states: list[State], high: int | None, refuse: Any
+def _slots(
+    writer: ValueWriter, form: ArrayForm, singles: dict[Hashable, ir.Expr], strings: ir.Expr | None
 ) -> ir.Expr:
-    """Return an array where leading items have few values: all choices of values are told apart by rules."""
-    ws = writer.whitespace
-    length = len(form.prefix) if high is None else min(high, len(form.prefix))
-    sets: list[dict[Hashable, ir.Expr] | None] = [_values(writer, state) for state in form.prefix[:length]]
-    rest_state = form.rest if high is None or high > length else None
-    rest = None if rest_state is None else _values(writer, rest_state)
-    rest_item: ir.Expr | None = None
-    if any(values is None for values in sets) or (rest_state is not None and rest is None):
-        # a mixture: values of the few are left out of nothing else only if the others cannot have them
-        raise refuse("leading items of which some have few values and others many")
-    last = length + (len(rest) if rest else 0)
-    last = last if high is None else min(last, high)
-    names: dict[tuple[int, frozenset[Hashable]], str] = {}
-    alive: dict[tuple[int, frozenset[Hashable]], bool] = {}
-
-    def options_at(index: int) -> dict[Hashable, ir.Expr]:
-        found = sets[index] if index < length else rest
-        return found or {}
-
-    def is_alive(index: int, used: frozenset[Hashable]) -> bool:
-        if index >= form.low:
-            return True
-        if index >= last:
-            return False
-        key = (index, used)
-        if key not in alive:
-            if len(alive) > MAX_VALUES:
-                raise refuse("too many choices of values in the leading items")
-            alive[key] = any(
-                value not in used and is_alive(index + 1, used | {value}) for value in options_at(index)
-            )
-        return alive[key]
-
-    def moves(index: int, used: frozenset[Hashable], before: ir.Expr) -> list[ir.Expr]:
-        if index >= last:
-            return []
-        return [
-            ir.Sequence((before, expr, ir.RuleRef(rule(index + 1, used | {value}))))
-            for value, expr in options_at(index).items()
-            if value not in used and is_alive(index + 1, used | {value})
-        ]
-
-    def rule(index: int, used: frozenset[Hashable]) -> str:
-        key = (index, used)
-        name = names.get(key)
-        if name is None:
-            if len(names) > MAX_VALUES:
-                raise refuse("too many choices of values in the leading items")
-            name = names[key] = writer.fresh("unique")
-            options = moves(index, used, ws.item)
-            if index >= form.low:
-                options.append(ir.Sequence(ws.end(_CLOSE)))
-            writer.rules[name] = ir.Rule(name, writer.choice(options))
-        return name
-
-    assert rest_item is None
-    first = moves(0, frozenset(), ws.open)
-    if not form.low:
-        first.append(ir.Sequence((ws.empty, _CLOSE)))
-    if not first:
+    """Return an array of values by slot, and of strings without end."""
+    high = form.high
+    if strings is None and (high is None or high >= len(singles)):
+        high = None
+    if strings is None and form.low > len(singles):
         return ir.NOTHING
-    return ir.Sequence((ws.begin(_OPEN), writer.choice(first)))
+    spec = ir.KeySpec(len(singles), min_count=form.low, max_count=high, open=strings is not None)
+    options: list[ir.Expr] = [
+        ir.Sequence((value, ir.Slot(i), ir.EPSILON)) for i, value in enumerate(singles.values())
+    ]
+    if strings is not None:
+        options.append(ir.Sequence((UNDECLARED, ir.Capture(strings, "key"))))
+    return writer.style.array_brackets.keyed(options, spec)
 
 
 def _values(writer: ValueWriter, state: State) -> dict[Hashable, ir.Expr] | None:
@@ -453,89 +429,80 @@ def scalar_values(writer: ValueWriter, value: Value) -> dict[Hashable, ir.Expr] 
         ("", bit): ir.Literal(word) for bit, word in _CONSTANTS if value.mask & bit
     }
     numbers = value.number.values(MAX_VALUES)
-    words = _words(value)
+    words = few_words(writer, value.text)
     if numbers is None or words is None:
         return None
-    zeros = not value.whole
-    plain = writer.plain_numbers
-    found.update((n, number_expr(finite([n]), zero_fractions=zeros, plain=plain)) for n in numbers)
-    found.update((word, string(literal(word))) for word in words)
+    found.update((n, writer.style.numbers(finite([n]), value.whole)) for n in numbers)
+    found.update((word, writer.style.word(word)) for word in words)
     return found if len(found) <= MAX_VALUES else None
 
 
-def _words(value: Value) -> list[str] | None:
-    text = value.text
+def few_words(writer: ValueWriter, text: Texts) -> list[str] | None:
+    """Return the members of a set if they are few. Many arrays of a schema ask for the same ones."""
     if text.words is not None:
         return list(text.words)
-    if text.is_empty():
-        return []
-    if not text.parts and text.high is None:
-        return None
-    words = finite_words(text.expr(), MAX_VALUES)
-    return hidden_words(text) if words is None and not text.is_endless() else words
+    known = writer.few_words.get(id(text))
+    if known is None:
+        words: list[str] | None = None
+        if text.is_empty():
+            words = []
+        elif text.parts or text.high is not None:
+            words = finite_words(text.expr(), MAX_VALUES)
+            if words is None and not text.is_endless():
+                words = hidden_words(text)
+        known = writer.few_words[id(text)] = (text, words)
+    return known[1]
 
 
-def count_values(value: Value) -> int:
+def count_values(writer: ValueWriter, value: Value) -> int:
     """Return how many scalars there are at least, 512 at most."""
     count = (value.mask & NULL) // NULL + (value.mask & TRUE) // TRUE + (value.mask & FALSE) // FALSE
     numbers = value.number.values(MAX_VALUES)
     if numbers is None:
         return MAX_VALUES
-    words = _words(value)
+    words = few_words(writer, value.text)
     if words is not None:
         return min(MAX_VALUES, count + len(numbers) + len(words))
     return min(MAX_VALUES, MAX_VALUES if value.text.is_endless() else count + count_keys(value.text))
 
 
-def parts_of(
-    writer: ValueWriter, state: State
-) -> tuple[list[ir.Expr], ir.Expr | None, ir.Expr | None] | None:
+def parts_of(writer: ValueWriter, state: State) -> Parts | None:
     """Split a state into single values, strings without end, and other items without end.
 
     Returns None if some beginning of an item can be completed to finitely many values only.
     """
-    singles: list[ir.Expr] = []
+    style = writer.style
     if state:
         value = writer.algebra.value(state)
-        mask, number, text = value.mask, value.number, value.text
+        mask, number, text, whole = value.mask, value.number, value.text, value.whole
         structured = bool(value.arrays or value.objects)
+        words = None if text is ALL else few_words(writer, text)
     else:
-        mask, number, text, structured = NULL | TRUE | FALSE, writer.all_numbers, ALL, True
-        value = None
-    singles.extend(ir.Literal(word) for bit, word in _CONSTANTS if mask & bit)
-    endless: list[ir.Expr] = []
-    if not number.is_empty():
-        numbers = number.values(MAX_VALUES)
-        if numbers is not None:
-            zeros = value is None or not value.whole
-            plain = writer.plain_numbers
-            singles.extend(number_expr(finite([n]), zero_fractions=zeros, plain=plain) for n in numbers)
-        else:
-            spelled = endless_numbers(number, writer.plain_numbers)
-            if spelled is None:
-                return None
-            zero, others = spelled
-            if zero is not None:
-                singles.append(zero)
-            endless.append(others)
-            algebra = writer.algebra
-            algebra.report.add("narrowed", algebra.where(state), "uniqueItems", _PLAIN)
+        mask, number, text, whole = NULL | TRUE | FALSE, ALL_NUMBERS, ALL, False
+        structured, words = True, None
+    singles: dict[Hashable, ir.Expr] = {("", bit): ir.Literal(word) for bit, word in _CONSTANTS if mask & bit}
+    numbers: ir.Expr | None = None
+    few = number.values(MAX_VALUES)
+    if few is not None:
+        singles.update((n, style.numbers(finite([n]), whole)) for n in few)
+    else:
+        spelled = endless_numbers(number, style.plain_numbers)
+        if spelled is None:
+            return None
+        zero, others = spelled
+        if zero is not None:
+            singles[0] = zero
+        numbers = ended(others) if style.plain_numbers else others
     strings: ir.Expr | None = None
-    if not text.is_empty():
-        words = None if text is ALL or value is None else _words(value)
-        if words is None and not text.is_endless():
-            return None
-        if words is not None:
-            singles.extend(string(literal(word)) for word in words)
-        else:
-            strings = text_expr(text)
-    if structured:
-        if not is_endless(writer, state):
-            return None
-        endless.append(writer.structured(state))
-    if len(singles) > MAX_VALUES:
+    if words is not None:
+        singles.update((word, style.word(word)) for word in words)
+    elif not text.is_endless():
         return None
-    return singles, strings, (writer.choice(endless) if endless else None)
+    else:
+        strings = style.text(text)
+    if len(singles) > MAX_VALUES or (structured and not is_endless(writer, state)):
+        return None
+    return Parts(singles, strings, numbers, structured)
 
 
 def endless_numbers(number: Any, plain_numbers: bool) -> tuple[ir.Expr | None, ir.Expr] | None:
@@ -546,8 +513,6 @@ def endless_numbers(number: Any, plain_numbers: bool) -> tuple[ir.Expr | None, i
     zero = number_expr(finite([0]), plain=plain_numbers) if 0 in number else None
     if number == INTEGERS:
         return zero, ir.Sequence((ir.Repeat(minus, 0, 1), whole))
-    from stackmask.grammar.json_schema.sets.numbers import ALL_NUMBERS, at_least
-
     fraction = ir.Sequence((ir.Literal(b"."), ir.Repeat(ir.CharClass(((0x30, 0x39),)), 1, None)))
     plain = ir.Sequence((ir.Choice((ir.Literal(b"0"), whole)), ir.Repeat(fraction, 0, 1)))
     if number == ALL_NUMBERS:
@@ -558,3 +523,403 @@ def endless_numbers(number: Any, plain_numbers: bool) -> tuple[ir.Expr | None, i
         if number == (INTEGERS & at_least(low)):
             return zero, whole
     return None
+
+
+# -- arrays and objects ---------------------------------------------------------------------------------
+
+
+class Fields:
+    """The fields of one array of unequal items: a rule for each state that a value in it has."""
+
+    def __init__(self, writer: ValueWriter, form: ArrayForm) -> None:
+        self.writer = writer
+        first = form.rest or (form.prefix[0] if form.prefix else form.rest)
+        self.where = writer.algebra.where(first)
+        self.fields: dict[State, Field] = {}
+        self.names: dict[State, str] = {}  # of the rules of their values
+        self.written: dict[State, ir.Expr] = {}
+        self.shapes: dict[State, list[BegunArray | BegunObject]] = {}
+        self.scalars: dict[State, dict[Hashable, ir.Expr] | None] = {}
+        self.endless: dict[State, bool] = {}  # whether some value can always be made longer
+        self.children: dict[State, set[State]] = {}
+        self.todo: list[State] = []
+        self.most: int | None = None  # unequal items, where a field has many values, but not endless ones
+        self.unique = 1
+        self.parts = self.endless_items(form)
+
+    def refused(self, reason: str) -> UnsupportedSchemaError:
+        """Return the error that says why items cannot be told apart."""
+        return UnsupportedSchemaError(self.where, "uniqueItems", reason)
+
+    def endless_items(self, form: ArrayForm) -> dict[State, Parts]:
+        """Return the parts of items where all can always be made longer, but for some single values; else nothing."""
+        found: dict[State, Parts] = {}
+        for state in (*form.prefix, form.rest):
+            if not self.writer.is_live(state):
+                break
+            parts = parts_of(self.writer, state)
+            if parts is None or len(parts.singles) > (0 if form.prefix else MAX_SINGLE):
+                return {}
+            found[state] = parts
+        return found
+
+    def field(self, state: State) -> Field:
+        """Return the field of a state; what it may be is found out later."""
+        found = self.fields.get(state)
+        if found is None:
+            found = self.fields[state] = Field()
+            self.names[state] = self.writer.fresh("unlike")
+            self.todo.append(state)
+        return found
+
+    def finish(self) -> None:
+        """Find the values of all fields, and write their rules. Raises: UnsupportedSchemaError."""
+        order: list[State] = []
+        while self.todo:
+            state = self.todo.pop()
+            order.append(state)
+            spend(20)
+            self.read(state)
+        self.count()
+        for state in order:
+            if state in self.parts:
+                self.written[state] = self.endless_item(state)
+                continue
+            name = self.names[state]
+            self.writer.rules[name] = ir.Rule(name, self.body(state))
+
+    def read(self, state: State) -> None:
+        """Find the shapes of a state."""
+        writer = self.writer
+        self.shapes[state] = shapes = []
+        self.children[state] = children = set()
+        if not state:
+            self.endless[state], self.scalars[state] = True, None
+            return
+        value = writer.algebra.value(state)
+        if value.digits is not None:
+            raise self.refused("integers of draft 4 beside other numbers")
+        if state in self.parts:
+            self.endless[state], self.scalars[state] = True, None
+            return
+        few = self.scalars[state] = scalar_values(writer, value)
+        if few is None:
+            self.check_numbers(state, value)
+        self.endless[state] = few is None and (
+            value.text is ALL
+            or (not value.text.is_empty() and value.text.words is None and value.text.is_endless())
+            or (not value.number.is_empty() and endless_numbers(value.number, False) is not None)
+        )
+        for form in writer.forms(value):
+            if self.form_is_endless(form):
+                self.endless[state] = True
+                continue
+            begun = self.array(form) if isinstance(form, ArrayForm) else self.object(form)
+            shapes.append(begun)
+            children.update(begun.states)
+
+    def check_numbers(self, state: State, value: Value) -> None:
+        """Refuse now what could only be refused later."""
+        plain = self.writer.style.plain_numbers
+        try:
+            number_expr(value.number, zero_fractions=not value.whole, plain=plain)
+        except UnsupportedNumber as error:
+            where = self.writer.algebra.where(state)
+            raise UnsupportedSchemaError(where, "uniqueItems", str(error)) from None
+
+    def form_is_endless(self, form: ArrayForm | ObjectForm) -> bool:
+        """Return whether every beginning of an array or object can be made longer in endless ways."""
+        writer = self.writer
+        if isinstance(form, ObjectForm):
+            return form.high is None and any(
+                writer.is_live(entry.state) and entry.texts.is_endless() for entry in form.classes
+            )
+        if form.high is not None or any(most is not None for *_, most in form.contains):
+            return False
+        if not writer.is_live(form.rest):
+            return False
+        if not form.unique:
+            return True
+        if form.prefix or form.contains:
+            return False
+        parts = parts_of(writer, form.rest)
+        return parts is not None and bool(parts.strings or parts.numbers or parts.structured)
+
+    def array(self, form: ArrayForm, is_outer: bool = False) -> BegunArray:
+        """Return the shape of an array. ``is_outer``: it is that of the unequal items itself."""
+        if form.contains:
+            raise self.refused("together with `contains`")
+        self.unique += bool(form.unique) and not is_outer
+        writer = self.writer
+        prefix, high = list(form.prefix), form.high
+        live = [writer.is_live(state) for state in prefix]
+        if False in live:
+            high = min(live.index(False), len(prefix) if high is None else high)
+        others: State | None = form.rest
+        if (high is not None and high <= len(prefix)) or not writer.is_live(form.rest):
+            high = len(prefix) if high is None else min(high, len(prefix))
+            others = None
+        prefix = prefix[:high]
+        if len(prefix) > MAX_VALUES:
+            raise self.refused(f"more than {MAX_VALUES} leading items")
+        fields = [self.field(state) for state in prefix]
+        field = None if others is None else self.field(others)
+        shape = ArrayShape(fields, field, form.low, high, bool(form.unique))
+        states = [*prefix, *(() if others is None else (others,))]
+        return BegunArray(shape, states, form, is_outer)
+
+    def object(self, form: ObjectForm) -> BegunObject:
+        """Return the shape of an object."""
+        writer = self.writer
+        if form.some or any(writer.is_live(entry.state) for entry in form.classes):
+            raise self.refused(_FEW)
+        for member in form.members:
+            writer.is_live(member.state)
+        members = live_members(form.members, writer.productive)
+        needed = sum(member.required for member in members)
+        high = len(members) if form.high is None else min(form.high, len(members))
+        if high == needed:
+            members = [member for member in members if member.required]
+        if len(members) > MAX_MEMBERS:
+            raise self.refused(f"objects of more than {MAX_MEMBERS} members")
+        ranks = [0] * len(members)
+        if not writer.style.any_order:
+            for i, member in enumerate(members):
+                ranks[i] = i if member.declared else len(members)
+        required = sum(1 << i for i, member in enumerate(members) if member.required)
+        names = [member.name for member in members]
+        fields = [self.field(member.state) for member in members]
+        shape = ObjectShape(names, fields, ranks, required, form.low, high)
+        return BegunObject(shape, [member.state for member in members])
+
+    def count(self) -> None:
+        """Find the fields of few values: those all of whose parts have few."""
+        waiting = [state for state in self.fields if not self.is_many(state)]
+        known: set[State] = set()
+        changed = True
+        while changed:
+            changed = False
+            for state in waiting:
+                spend(1 + len(self.children[state]))
+                if state in known or any(
+                    child not in known or self.fields[child].values is None for child in self.children[state]
+                ):
+                    continue
+                known.add(state)
+                changed = True
+                self.fields[state].values = self.values(state)
+        # a field of more values than are told apart, but not endless ones, could still be used up
+        self.find_endless()
+        least = 1 << 30
+        for state, field in self.fields.items():
+            if field.values is None and not self.endless[state]:
+                least = min(least, self.fewest(state))
+        if least < 1 << 30:
+            # what is forbidden are values before this one, and those that would lead into a dead end
+            self.most = least if self.unique == 1 else least // 2
+            if self.most < MIN_VALUES and len(self.fields) > 1:
+                raise self.refused(_FEW)
+
+    def fewest(self, state: State) -> int:
+        """Return how many values a state of many has at least."""
+        if self.scalars[state] is None:
+            return count_values(self.writer, self.writer.algebra.value(state))
+        return MAX_VALUES
+
+    def is_many(self, state: State) -> bool:
+        return self.endless[state] or self.scalars[state] is None
+
+    def find_endless(self) -> None:
+        """Mark the states with a part that is endless."""
+        changed = True
+        while changed:
+            changed = False
+            for state, children in self.children.items():
+                spend(1 + len(children))
+                if not self.endless[state] and any(self.endless[child] for child in children):
+                    self.endless[state] = changed = True
+
+    def values(self, state: State) -> frozenset[Hashable] | None:
+        """Return all values of a state, or None if they are more than 512."""
+        found: set[Hashable] = set(self.scalars[state] or ())
+        for begun in self.shapes[state]:
+            made = begun.values()
+            if made is None:
+                return None
+            found |= made
+            if len(found) > MAX_VALUES:
+                return None
+        return frozenset(found)
+
+    def body(self, state: State) -> ir.Expr:
+        """Return a value of a state that is not forbidden."""
+        writer = self.writer
+        options: list[ir.Expr] = []
+        value = writer.algebra.value(state)
+        few = self.scalars[state]
+        if few or (few is None and value.has_scalars()):
+            resolver = Scalars(few, LeftOver(value, writer.style))
+            options.append(writer.capture(writer.dynamic(resolver), take_left_over))
+        if not state:
+            options.append(writer.capture(writer.structured(state), take))
+            return writer.choice(options)
+        for form in writer.forms(value):
+            if self.form_is_endless(form):
+                options.append(writer.capture(writer.container(form), take))
+        options += [writer.capture(begun.expression(self), take_left_over) for begun in self.shapes[state]]
+        return writer.choice(options)
+
+    def endless_item(self, state: State) -> ir.Expr:
+        """Return an item that can always be made longer."""
+        writer, parts = self.writer, self.parts[state]
+        ends = [end for end in (parts.strings, parts.numbers) if end is not None]
+        if parts.numbers is not None:
+            writer.algebra.report.add("narrowed", writer.algebra.where(state), "uniqueItems", _PLAIN)
+        if parts.structured:
+            ends.append(writer.structured(state))
+        return writer.capture(writer.choice(ends), take)
+
+    def item(self, state: State) -> ir.Expr:
+        """Return a value of a state that is not forbidden, where it stands."""
+        return self.written.get(state) or ir.RuleRef(self.names[state])
+
+    def entered(self, shape: ObjectShape | ArrayShape, bracket: bytes, is_gated: bool = True) -> ir.Expr:
+        """Return an opening bracket, with the frame after it."""
+        literal: ir.Expr = ir.Literal(bracket)
+        if is_gated:
+            literal = self.writer.dynamic(GateOf(literal, BeginIf(shape)))
+        action = self.writer.whitespace.bracket
+        literal = literal if action is None else ir.Capture(literal, action)
+        return self.writer.capture(literal, Enter(shape, not is_gated))
+
+    def closed(self, bracket: bytes) -> ir.Expr:
+        """Return a closing bracket after items or members, behind a gate."""
+        parts = self.writer.whitespace.end(ir.Literal(bracket))
+        return _joined([gated(self.writer, part, may_close) for part in parts])
+
+
+class BegunArray:
+    """An array by its items."""
+
+    def __init__(self, shape: ArrayShape, states: list[State], form: ArrayForm, is_outer: bool) -> None:
+        self.shape = shape
+        self.states = states
+        self.form = form
+        self.is_outer = is_outer
+
+    def values(self) -> set[Hashable] | None:
+        """Return all values, or None if they are more than 512."""
+        shape = self.shape
+        found: set[Hashable] = set()
+        level: set[tuple[Hashable, ...]] = {("array",)}
+        count = 0
+        while level:
+            if count >= shape.low:
+                found |= level
+            field = shape.field(count)
+            if field is None:
+                break
+            assert field.values is not None
+            count += 1
+            longer: set[tuple[Hashable, ...]] = set()
+            for items in level:
+                spend(1 + len(field.values))
+                for value in field.values:
+                    more = (*items, value)
+                    if shape.unique and (value in items[1:] or not shape.has_end(count, NONE_USED, more[1:])):
+                        continue
+                    longer.add(more)
+                if len(longer) + len(found) > MAX_VALUES:  # each of them can be ended
+                    return None
+            level = longer
+        return found
+
+    def expression(self, fields: Fields) -> ir.Expr:
+        """Return the array, as a scope."""
+        shape, writer = self.shape, fields.writer
+        ws, algebra = writer.whitespace, writer.algebra
+        most = fields.most
+        if most is not None and shape.unique and (shape.high is None or shape.high > most):
+            if shape.low > most:
+                raise fields.refused(f"{shape.low:,} items that may run out after {most}")
+            shape.high = most
+            note = f"at most {most} items"
+            algebra.report.add("narrowed", algebra.where(self.form.rest), "uniqueItems", note)
+        if not shape.has_end(0, NONE_USED):
+            raise fields.refused(_FEW)
+        items = [fields.item(state) for state in self.states]
+        if self.is_outer and all(fields.fields[state].values is None for state in self.states):
+            # nothing runs out before it must end
+            parts = fields.parts.get(self.states[-1]) if self.states else None
+            if parts is not None and parts.singles:  # there is one kind of items
+                begin = writer.capture(ws.begin(ir.Literal(b"[")), begin_set)
+                singles = list(parts.singles.values())
+                return ir.Scope(with_singles(writer, begin, singles, items[0], shape.low, shape.high))
+            rest = items.pop() if shape.others is not None else None
+            array = array_expr(ws, items, rest, shape.low, shape.high)
+            assert isinstance(array, ir.Sequence)
+            return ir.Scope(ir.Sequence((writer.capture(array.items[0], begin_set), *array.items[1:])))
+        # each item has a comma of its own, which is there at its index only
+        firsts = [gated(writer, ws.open, may_go_on)]
+        begin = fields.entered(shape, b"[", not self.is_outer)
+        more: list[ir.Expr] = []
+        for index, item in enumerate(items):
+            more.append(ir.Sequence((gated(writer, ws.item, MayBegin(index)), item)))
+        some: list[ir.Expr] = []
+        if items:
+            rest = ir.Repeat(fields.writer.choice(more), 0, None)
+            some = [ir.Sequence((*firsts, items[0], rest, fields.closed(b"]")))]
+        empty = _joined([ws.empty, gated(writer, ir.Literal(b"]"), may_close)])
+        return ir.Scope(ir.Sequence((begin, fields.writer.choice([*some, empty]))))
+
+
+class BegunObject:
+    """An object by its members."""
+
+    def __init__(self, shape: ObjectShape, states: list[State]) -> None:
+        self.shape = shape
+        self.states = states
+
+    def values(self) -> set[Hashable] | None:
+        """Return all values, or None if they are more than 512."""
+        shape = self.shape
+        rest = list(range(len(shape.fields)))
+        level: list[tuple[tuple[str, Hashable], ...]] = [()]
+        for i, field in enumerate(shape.fields):
+            assert field.values is not None
+            after = rest[i + 1 :]
+            longer: list[tuple[tuple[str, Hashable], ...]] = []
+            for members in level:
+                spend(1 + len(field.values))
+                if not shape.required >> i & 1 and shape.has_end(len(members), after):
+                    longer.append(members)
+                if shape.has_end(len(members) + 1, after):
+                    longer += [(*members, (shape.names[i], value)) for value in field.values]
+                if len(longer) > MAX_VALUES:  # each of them can be ended
+                    return None
+            level = longer
+        return {("object", frozenset(members)) for members in level}
+
+    def expression(self, fields: Fields) -> ir.Expr:
+        """Return the object, as a scope."""
+        shape, writer = self.shape, fields.writer
+        ws = writer.whitespace
+        begin = fields.entered(shape, b"{")
+        members: list[ir.Expr] = []
+        for i, (name, state) in enumerate(zip(shape.names, self.states, strict=True)):
+            gate = GateOf(writer.style.word(name), MayBegin(i))
+            key = writer.capture(writer.dynamic(gate), AtKey(i))
+            members.append(ir.Sequence((key, ws.member, fields.item(state))))
+        empty = _joined([ws.empty, gated(writer, ir.Literal(b"}"), may_close)])
+        if not members:
+            return ir.Scope(ir.Sequence((begin, empty)))
+        name = fields.writer.fresh("member")
+        fields.writer.rules[name] = ir.Rule(name, fields.writer.choice(members))
+        member = ir.RuleRef(name)
+        more = ir.Repeat(ir.Sequence((gated(writer, ws.item, may_go_on), member)), 0, None)
+        some = ir.Sequence((gated(writer, ws.open, may_go_on), member, more, fields.closed(b"}")))
+        return ir.Scope(ir.Sequence((begin, fields.writer.choice([some, empty]))))
+
+
+def _joined(parts: list[ir.Expr]) -> ir.Expr:
+    return parts[0] if len(parts) == 1 else ir.Sequence(tuple(parts))

@@ -369,6 +369,8 @@ Frame = ObjectFrame | ArrayFrame
 
 def forbidden(state: Hashable) -> Any:
     """Return the values that the next value must not be. Actions of others are asked about nothing."""
+    if isinstance(state, UsedValues):
+        return state
     return state.forbidden() if isinstance(state, ObjectFrame | ArrayFrame) else ()
 
 

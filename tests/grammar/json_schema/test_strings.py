@@ -96,7 +96,7 @@ def random_expr(rng: random.Random, depth: int) -> ir.Expr:
 
 
 def test_any_string_is_what_json_reads_without_lone_surrogates():
-    accepts = recognizer(strings.ANY_STRING)
+    accepts = recognizer(strings.ANY_STRINGS[strings.ANY])
     pieces = [
         "a", "é", "😀", "/", '"', "\\", "\n", "\x00", "\x7f", '\\"', "\\\\", "\\/", "\\b", "\\f", "\\n", "\\r",
         "\\t", "\\v", "\\'", "\\0", "\\u", "\\u00e9", "\\u00E9", "\\u00g9", "\\U00e9", "\\ud83d", "\\uDE00",
@@ -147,6 +147,27 @@ def test_lift_of_random_expressions(seed):
         assert accepts(f'"{spell(text, rng)}"') == (len(text) in ends(expr, text, 0)), (expr, text)
 
 
+@pytest.mark.parametrize("seed", range(60))
+def test_lift_of_random_expressions_into_narrower_spellings(seed):
+    rng = random.Random(1000 + seed)
+    expr = random_expr(rng, 3)
+    dumps = recognizer(strings.string(strings.lift(expr, strings.DUMPS)))
+    plain = recognizer(strings.string(strings.lift(expr, strings.PLAIN)))
+    for _ in range(40):
+        text = "".join(rng.choices(ALPHABET, k=rng.randrange(5)))
+        written, other = json.dumps(text, ensure_ascii=False), f'"{spell(text, rng)}"'
+        inside = len(text) in ends(expr, text, 0)
+        assert dumps(written) == plain(written) == inside, (expr, text)
+        assert dumps(other) == (inside and other == written), (expr, other)
+        assert inside or not plain(other), (expr, other)
+
+
+@pytest.mark.parametrize("spelling", [strings.PLAIN, strings.DUMPS])
+def test_fixed_texts_have_one_narrower_spelling(spelling):
+    for char in map(chr, range(0x100)):
+        assert strings.word(char, spelling) == ir.Literal(json.dumps(char, ensure_ascii=False).encode())
+
+
 def test_complement_stays_within_the_spellings():
     accepts = recognizer(strings.lift(ir.Complement(ir.Literal(b"a"))))
     assert accepts("") and accepts("b") and accepts("aa") and accepts("\\u0062")
@@ -156,14 +177,14 @@ def test_complement_stays_within_the_spellings():
 
 def test_counts_are_of_code_points_and_stay_counters():
     lifted = strings.lift(ir.Repeat(ir.ANY_CHAR, 2, 40_000))
-    assert lifted == ir.Repeat(strings.ANY_STRING_CHAR, 2, 40_000)
+    assert lifted == ir.Repeat(strings.ANY_CHARS[strings.ANY], 2, 40_000)
     accepts = recognizer(strings.lift(ir.Repeat(ir.ANY_CHAR, 2, 3)))
     assert [accepts("\\ud83d\\ude00" * n) for n in range(5)] == [False, False, True, True, False]
 
 
 def test_shared_objects():
-    assert strings.lift(ir.ANY_CHAR) is strings.ANY_STRING_CHAR
-    assert strings.lift(ir.ANY_TEXT) is strings.ANY_STRING_BODY
+    assert strings.lift(ir.ANY_CHAR) is strings.ANY_CHARS[strings.ANY]
+    assert strings.lift(ir.ANY_TEXT) is strings.ANY_BODIES[strings.ANY]
     digit = ir.CharClass(((0x30, 0x39),))
     assert strings.lift(digit) is strings.lift(ir.CharClass(((0x30, 0x39),)))
     assert strings.literal("name") is strings.literal("name")

@@ -15,7 +15,7 @@ import stackmask as sm
 from stackmask.grammar.json_schema.sets import used_values
 from stackmask.grammar.json_schema.sets.used_values import NONE_USED, UsedValues
 from stackmask.grammar.json_schema.sets.values import canonical, read_value
-from stackmask.grammar.json_schema.write.unique import add_value, begin_set, may_repeat
+from stackmask.grammar.json_schema.write.unique import begin_set, may_repeat, take
 
 MODULUS = 2**61 - 1  # of Python's hashes of numbers
 
@@ -71,7 +71,7 @@ def test_the_order_does_not_matter() -> None:
 def test_values_are_compared_not_texts(one: str, same: str) -> None:
     assert used_after([one]) == used_after([same])
     assert used_after([one]).adding(value_of(same)) is None
-    assert add_value(used_after([one]), same.encode()) is None
+    assert take(used_after([one]), same.encode()) is None
 
 
 def test_true_is_no_number_and_null_no_text() -> None:
@@ -169,7 +169,7 @@ def test_numbers_of_any_size_are_told_apart() -> None:
     used = NONE_USED
     for texts in same:
         for number, text in enumerate(texts):
-            added = add_value(used, f"[{text}]".encode())
+            added = take(used, f"[{text}]".encode())
             assert (added is None) == (number > 0)
             used = used if added is None else added  # type: ignore[assignment]
 

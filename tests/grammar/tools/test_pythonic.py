@@ -91,7 +91,7 @@ def test_what_python_cannot_name() -> None:
         tools.grammar("pythonic", [tools.Tool("get-it")]).normalize()
     for schema, message in (
         ({"type": "object", "properties": {"class": {}}}, "'class' cannot be the name of an argument"),
-        ({"type": "object", "properties": {"a": {}}, "minProperties": 1}, "not counted"),
+        ({"type": "object", "properties": {"a": {}, "b": {}}, "minProperties": 1}, "not counted"),
         (
             {"type": "object", "properties": {"a": {"items": {}, "uniqueItems": True}}},
             "distinct items other than",

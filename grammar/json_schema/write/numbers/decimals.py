@@ -11,6 +11,11 @@ from functools import lru_cache
 from typing import Final, TypeAlias
 
 from stackmask.grammar import ir
+from stackmask.grammar.ir.build import rebuild
+
+MAX_RUN: Final = (
+    20  # digits of a run that a model is to write: floats as Python prints them have so many decimals
+)
 
 Bound: TypeAlias = tuple[int, int, bool]
 """A magnitude ``digits / 10**decimals`` that is not negative, and whether it belongs to the interval."""
@@ -46,6 +51,24 @@ def sequence(*items: ir.Expr) -> ir.Expr:
 def choice(items: list[ir.Expr]) -> ir.Expr:
     """Return any of the items."""
     return items[0] if len(items) == 1 else ir.Choice(tuple(items))
+
+
+def ended(expr: ir.Expr, known: dict[int, ir.Expr] | None = None) -> ir.Expr:
+    """Return spellings of numbers in which each run of digits has an end: a model that repeats a digit must stop.
+
+    Cost: linear; recursion as deep as the expression, which has no more levels than a number has digits.
+    """
+    match expr:
+        case ir.Repeat(ir.CharClass() | ir.Literal() as digit, low, None) if digit in (DIGIT, ZERO):
+            return ir.Repeat(digit, low, low + MAX_RUN - 1)
+        case ir.Complement():
+            return expr
+    known = {} if known is None else known
+    found = known.get(id(expr))
+    if found is None:
+        parts = tuple([ended(part, known) for part in ir.children(expr)])
+        found = known[id(expr)] = rebuild(expr, parts) if parts else expr
+    return found
 
 
 def digit_class(low: int, high: int) -> ir.Expr:

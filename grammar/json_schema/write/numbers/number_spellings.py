@@ -91,12 +91,16 @@ def _needs_digits(pieces: tuple[Piece, ...]) -> bool:
 
 @lru_cache(1024)
 def _write_alone(pieces: tuple[Piece, ...], zeros: bool, plain: bool) -> ir.Expr:
-    return _write(pieces, zeros, plain, None)[0]
+    found = _write(pieces, zeros, plain, None)[0]
+    return d.ended(found) if plain else found
 
 
 @lru_cache(32)  # these can be large
 def _write_with_rules(pieces: tuple[Piece, ...], zeros: bool, plain: bool, prefix: str) -> Spelling:
-    return Spelling(*_write(pieces, zeros, plain, prefix))
+    expr, rules = _write(pieces, zeros, plain, prefix)
+    if plain:
+        expr, rules = d.ended(expr), {name: d.ended(rule) for name, rule in rules.items()}
+    return Spelling(expr, rules)
 
 
 def _write(
@@ -323,3 +327,12 @@ NARROWING: Final = (
     " exponent makes 16 exact; no exponents with other multiples, and none for 0."
 )
 """What the spellings of numbers leave out, for reports. (Bounds: ``scientific.SMALL``, ``scientific.LARGE``.)"""
+
+PLAIN_NARROWING: Final = (
+    "Integers are digits alone: no -0, 6.0 or 1e2; where they have no bound, they have 64 bits. A run of digits has"
+    f" at most {d.MAX_RUN} ({d.MAX_RUN - 1} more than it must have, where that is more), and {MULTIPLE_DIGITS}"
+    " before the point where multiples of another number are asked for, if that takes few enough states; an exponent"
+    " is from -324 to 308, with at most one leading zero, and 0 has none. Single values have no zeros after their"
+    " decimals."
+)
+"""What plain numbers leave out besides what every grammar does, for reports."""

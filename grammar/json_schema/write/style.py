@@ -1,0 +1,221 @@
+"""How the values of a schema are written, and the pieces that grammars of one style share."""
+
+from __future__ import annotations
+
+from typing import Any, Final, NamedTuple, Protocol, TypeAlias
+
+from stackmask.grammar import ir
+from stackmask.grammar.json_schema.nodes.forms import KeyClass, ObjectForm
+from stackmask.grammar.json_schema.nodes.nodes import State
+from stackmask.grammar.json_schema.nodes.object_members import Member, write_members, write_slots
+from stackmask.grammar.json_schema.sets.numbers import ALL_NUMBERS, INTEGERS, NumberSet
+from stackmask.grammar.json_schema.sets.string_sets import Texts, spelled, text_expr
+from stackmask.grammar.json_schema.sets.values import FALSE, NULL, TRUE
+from stackmask.grammar.json_schema.text.strings import ANY_BODIES, ANY_STRINGS
+from stackmask.grammar.json_schema.write.numbers.number_spellings import number_expr
+from stackmask.grammar.json_schema.write.whitespace import Whitespace
+
+Words: TypeAlias = tuple[tuple[int, ir.Literal], ...]
+"""How null, true and false are written, each by its bit."""
+
+JSON_WORDS: Final[Words] = (
+    (NULL, ir.Literal(b"null")),
+    (TRUE, ir.Literal(b"true")),
+    (FALSE, ir.Literal(b"false")),
+)
+VALUE: Final = ir.RuleRef("json")
+ANY_ARRAY: Final = ir.RuleRef("json.array")
+ANY_OBJECT: Final = ir.RuleRef("json.object")
+_STRING: Final = ir.RuleRef("json.string")
+MAY_CLOSE: Final = ir.KeyTest("close")
+MAY_GO_ON: Final = ir.KeyTest("continue")
+UNDECLARED: Final = ir.KeyTest("undeclared")
+MAX_STYLES: Final = 16  # whose pieces are remembered
+MAX_KEPT: Final = 4096  # pieces of each kind
+_STYLES: Final[dict[tuple[Any, ...], Style]] = {}
+
+
+class Brackets(NamedTuple):
+    """What stands around and between the members of objects, or the items of arrays.
+
+    ``open``: before the first one; ``item``: before each other one; ``end``, ``empty``: after the last one, and where
+    there is none; ``may_end``, ``may_be_empty``: the same where account is kept of keys.
+    """
+
+    begin: ir.Expr
+    open: ir.Expr
+    item: ir.Expr
+    end: ir.Expr
+    empty: ir.Expr
+    may_end: ir.Expr
+    may_be_empty: ir.Expr
+
+    @classmethod
+    def of(
+        cls,
+        begin: ir.Expr,
+        open_: ir.Expr,
+        item: ir.Expr,
+        end: tuple[ir.Expr, ...],
+        empty: tuple[ir.Expr, ...],
+    ) -> Brackets:
+        """Return these, with tests of keys where account is kept of them."""
+        ends = (
+            ir.Sequence(end),
+            ir.Sequence(empty),
+            ir.Sequence((MAY_CLOSE, *end)),
+            ir.Sequence((MAY_CLOSE, *empty)),
+        )
+        return cls(begin, open_, item, *ends)
+
+    @classmethod
+    def of_json(cls, ws: Whitespace, brackets: bytes) -> Brackets:
+        """Return those of objects or arrays of JSON."""
+        close = ir.Literal(brackets[1:])
+        return cls.of(ws.begin(ir.Literal(brackets[:1])), ws.open, ws.item, ws.end(close), (ws.empty, close))
+
+    def keyed(self, options: list[ir.Expr], spec: ir.KeySpec) -> ir.Expr:
+        """Return an object or array of parts of which account is kept: by slot or key, and by number."""
+        part = options[0] if len(options) == 1 else ir.Choice(tuple(options))
+        more = ir.Repeat(ir.Sequence((MAY_GO_ON, self.item, part)), 0, None)
+        some = ir.Sequence((self.open, part, more, self.may_end))
+        return ir.Keyed(ir.Sequence((self.begin, ir.Choice((some, self.may_be_empty)))), spec)
+
+
+class ObjectStyle(Protocol):
+    """How objects are written: one of the values that ``ObjectWriter`` takes.
+
+    ``any_order``: members need not come as they are declared. ``compares_keys``: account is kept of keys without a
+    declared name; else two may be equal, and ``uncounted`` says why members are not counted. ``others_beside``: such keys may
+    stand beside declared ones. ``any_object``: an object of which nothing is said. ``items``: members that follow others.
+    """
+
+    brackets: Brackets
+    items: dict[int, ir.Expr]
+    any_order: bool = False
+    compares_keys: bool = False
+    others_beside: bool = True
+    any_object: ir.Expr | None = None
+    uncounted: str = "members are not counted"
+
+    def written(self, members: list[Member], writer: Any) -> list[ir.Expr]:
+        """Return members with a declared name."""
+
+    def slotted(self, members: list[Member], writer: Any) -> list[ir.Expr]:
+        """Return members, each with its slot."""
+        written = self.written(members, writer)
+        return [ir.Sequence((member, ir.Slot(i), ir.EPSILON)) for i, member in enumerate(written)]
+
+    def other(self, form: ObjectForm, entry: KeyClass, state: State, objects: Any) -> ir.Expr:
+        """Return a member without a declared name; ``objects``: the writer of objects."""
+
+
+class Style(ObjectStyle):
+    """How values are written, and what objects of several grammars have in common. Threads may share it.
+
+    ``spelling``: of strings, one of ``SPELLINGS``. ``any_order``: members need not come as they are declared. ``words``:
+    null, true and false. ``members``: key, colon and value, by name and address of the value; ``slots``: the same with a
+    slot; ``items``: members that follow others; ``leaves``: scalar values by what their schema says.
+    """
+
+    compares_keys = True
+    any_object = ANY_OBJECT
+
+    def __init__(
+        self,
+        blanks: Whitespace,
+        spelling: str = "any",
+        plain_numbers: bool = False,
+        any_order: bool = False,
+        words: Words = JSON_WORDS,
+    ) -> None:
+        self.blanks = ws = blanks
+        self.spelling = spelling
+        self.plain_numbers = plain_numbers
+        self.any_order = any_order
+        self.words = words
+        self.any_string = ANY_STRINGS[spelling]
+        self.string_body = ANY_BODIES[spelling]
+        self.any_key = ir.Capture(self.any_string, "key")
+        self.any_number = self.numbers(ALL_NUMBERS)
+        self.any_integer = self.numbers(INTEGERS)
+        self.any_whole = self.numbers(INTEGERS, whole=True)
+        self.brackets = Brackets.of_json(ws, b"{}")
+        self.array_brackets = Brackets.of_json(ws, b"[]")
+        self.members: dict[tuple[str, int], ir.Expr] = {}
+        self.slots: dict[tuple[str, int, int], ir.Expr] = {}
+        self.items: dict[int, ir.Expr] = {}
+        self.leaves: dict[Any, Any] = {}
+        self._any_value: dict[str, ir.Rule] = {}
+
+    @classmethod
+    def of(cls, blanks: Whitespace, *options: Any) -> Style:
+        """Return the style with these options, the same one as long as it is remembered."""
+        key = (id(blanks), *options)
+        found = _STYLES.get(key)
+        if found is None:
+            if len(_STYLES) >= MAX_STYLES:
+                _STYLES.clear()
+            found = _STYLES[key] = cls(blanks, *options)
+        return found
+
+    def trim(self) -> None:
+        """Forget pieces where they are many."""
+        if len(self.members) > MAX_KEPT or len(self.slots) > MAX_KEPT:
+            self.members, self.slots, self.items = {}, {}, {}
+
+    def written(self, members: list[Member], writer: Any) -> list[ir.Expr]:
+        """Return members: key, colon, value."""
+        return write_members(members, self, writer)
+
+    def slotted(self, members: list[Member], writer: Any) -> list[ir.Expr]:
+        """Return members, each with its slot: key, slot, colon, value."""
+        return write_slots(members, self, writer)
+
+    def other(self, form: ObjectForm, entry: KeyClass, state: State, objects: Any) -> ir.Expr:
+        """Return a member whose key has no name; it must not have been there before."""
+        found: ir.Expr = objects.class_member(form, entry, state)
+        return found
+
+    def word(self, text: str) -> ir.Expr:
+        """Return one string, with the quotes."""
+        return spelled(text, self.spelling)
+
+    def text(self, texts: Texts) -> ir.Expr:
+        """Return some strings, with the quotes."""
+        return text_expr(texts, self.spelling)
+
+    def numbers(self, numbers: NumberSet, whole: bool = False) -> ir.Expr:
+        """Return some numbers; ``whole``: integers as draft 4 has them. Raises: UnsupportedNumber."""
+        return number_expr(numbers, zero_fractions=not whole, plain=self.plain_numbers)
+
+    @property
+    def any_value(self) -> dict[str, ir.Rule]:
+        """The rules by name of any value; ``json.object`` is any object without duplicate keys."""
+        if not self._any_value:
+            self._any_value = {name: ir.Rule(name, body) for name, body in self._bodies().items()}
+        return self._any_value
+
+    def _bodies(self) -> dict[str, ir.Expr]:
+        ws = self.blanks
+        member = ir.Sequence((ir.Capture(_STRING, "key"), ws.member, VALUE))
+        members = (
+            ws.open,
+            UNDECLARED,
+            member,
+            ir.Repeat(ir.Sequence((ws.item, UNDECLARED, member)), 0, None),
+        )
+        items = (ws.open, VALUE, ir.Repeat(ir.Sequence((ws.item, VALUE)), 0, None))
+
+        def either(brackets: Brackets, parts: tuple[ir.Expr, ...]) -> ir.Expr:
+            some = ir.Sequence((*parts, brackets.end))
+            return ir.Sequence((brackets.begin, ir.Choice((some, brackets.empty))))
+
+        array, object_ = either(self.array_brackets, items), either(self.brackets, members)
+        null, true, false = (word for _, word in self.words)
+        return {
+            "json": ir.Choice((ANY_OBJECT, ANY_ARRAY, _STRING, self.any_number, true, false, null)),
+            "json.string": self.any_string,
+            "json.array": ws.around(array),
+            "json.object": ws.around(ir.Keyed(object_, ir.KeySpec(0, open=True))),
+        }

@@ -1,0 +1,73 @@
+"""One writer of objects takes any style: here one that the package does not have."""
+
+from __future__ import annotations
+
+import pytest
+from json_schema_engine import COMPILER
+
+import stackmask as sm
+from stackmask.grammar import ir
+from stackmask.grammar.json_schema.frontend import schema_rules
+from stackmask.grammar.json_schema.nodes.forms import KeyClass, ObjectForm
+from stackmask.grammar.json_schema.nodes.nodes import State
+from stackmask.grammar.json_schema.nodes.object_members import Member
+from stackmask.grammar.json_schema.write.lowering import Lowering
+from stackmask.grammar.json_schema.write.object_rules import ObjectWriter
+from stackmask.grammar.json_schema.write.style import Brackets, ObjectStyle
+
+NAME = ir.Repeat(ir.CharClass(((0x61, 0x7A),)), 1, None)
+
+
+class Query(ObjectStyle):
+    """Members as in the query of a URL: `?name=value&name=value`, with values in JSON."""
+
+    def __init__(self, lowering: Lowering) -> None:
+        self.lowering = lowering
+        self.items = {}
+        self.any_order = lowering.style.any_order
+        self.brackets = Brackets.of(ir.Literal(b"?"), ir.EPSILON, ir.Literal(b"&"), (), ())
+
+    def written(self, members: list[Member], _: object) -> list[ir.Expr]:
+        return [self.member(ir.Literal(member.name.encode()), member.state) for member in members]
+
+    def other(self, form: ObjectForm, entry: KeyClass, state: State, _: object) -> ir.Expr:
+        return self.member(ir.Intersection((NAME, entry.texts.without(form.names).expr())), state)
+
+    def member(self, name: ir.Expr, state: State) -> ir.Expr:
+        return ir.Sequence((name, ir.Literal(b"="), self.lowering.expression(state)))
+
+
+def write(lowering: Lowering) -> ir.RuleSet:
+    objects = ObjectWriter(lowering, Query(lowering))
+    return lowering.finish(lowering.choice(list(map(objects.expression, lowering.begin_objects()))))
+
+
+SCHEMA = {
+    "type": "object",
+    "properties": {"id": {"type": "integer"}, "tag": {"type": "string"}, "of": {"properties": {"a": {}}}},
+    "required": ["tag"],
+}
+
+
+@pytest.mark.parametrize(
+    ("order", "others", "text", "accepted"),
+    [
+        ("schema", False, '?id=7&tag="x"&of={"a": 1}', True),
+        ("schema", False, '?tag="x"', True),
+        ("schema", False, '?tag="x"&id=7', False),
+        ("schema", False, "?id=7", False),
+        ("schema", False, '?tag="x"&other=1', False),
+        ("schema", False, '?&tag="x"', False),
+        ("schema", True, '?tag="x"&other=[1]&more={}', True),
+        ("schema", True, '?other=1&tag="x"', False),
+        ("any", True, '?other=1&tag="x"&id=7', True),
+        ("any", True, '?id=7&tag="x"&id=7', False),
+        ("any", False, '?of=0&tag="x"&id=7', True),
+        ("any", False, "?of=0", False),
+    ],
+)
+def test_a_style_that_the_package_does_not_have(order: str, others: bool, text: str, accepted: bool) -> None:
+    schema = SCHEMA if others else {**SCHEMA, "additionalProperties": False}
+    rules, _ = schema_rules(schema, property_order=order, write=write)
+    matcher = COMPILER.compile(sm.Grammar(rules)).matcher()
+    assert (matcher.accept_string(text) and matcher.is_accepting()) == accepted
