@@ -13,6 +13,18 @@ from typing import Final, cast
 from stackmask.grammar import ir
 from stackmask.grammar.ir import Choice, Complement, Expr, Intersection, Literal, NotFollowedBy, RuleRef, Span
 from stackmask.grammar.ir.build import choice, repeat, sequence
+from stackmask.grammar.languages.automaton import TooLarge
+from stackmask.grammar.languages.classes import byte_class, char_class
+from stackmask.grammar.languages.forms import (
+    EMPTY,
+    UNKNOWN,
+    Paths,
+    in_choice,
+    in_sequence,
+    of_words,
+    paths,
+    repeated,
+)
 from stackmask.grammar.lark.modules import Entry, File
 from stackmask.grammar.lark.report import Notes
 from stackmask.grammar.lark.syntax import (
@@ -27,20 +39,9 @@ from stackmask.grammar.lark.syntax import (
     Text,
     walk_nodes,
 )
+from stackmask.grammar.regex.automaton import looks_before, restrictable, whole_strings, widths
 from stackmask.grammar.regex.compile import Flavor, read_tree
 from stackmask.grammar.regex.pattern import tree
-from stackmask.grammar.regex.pattern.reader import byte_class, char_class
-from stackmask.grammar.regex.preferred import TooManyStates, looks_before, restrictable, whole_strings, widths
-from stackmask.grammar.regex.single_paths import (
-    EMPTY,
-    UNKNOWN,
-    Paths,
-    in_choice,
-    in_sequence,
-    of_words,
-    paths,
-    repeated,
-)
 from stackmask.grammar.source.charclass import NON_ASCII_MASK, Ranges
 from stackmask.grammar.source.diagnostics import GrammarError
 from stackmask.grammar.source.work import spend
@@ -387,9 +388,9 @@ class Terminals:
             return ir.EPSILON
         try:
             if piece.size > MAX_PARTS:
-                raise TooManyStates
+                raise TooLarge
             found = whole_strings(piece.tree, self.lazy)
-        except TooManyStates:
+        except TooLarge:
             if piece.asserted:
                 self._refuse(
                     file,

@@ -7,9 +7,8 @@ from typing import Final, Literal, NamedTuple, TypeAlias, cast
 
 from stackmask.grammar import ir
 from stackmask.grammar.ir import Rule, RuleSet, SourceText, Span
-from stackmask.grammar.regex.assertions.assertions import compile_assertions
-from stackmask.grammar.regex.assertions.contexts import concat
-from stackmask.grammar.regex.assertions.flat import TooEntangled
+from stackmask.grammar.languages.forms import concat
+from stackmask.grammar.regex.assertions import TooEntangled, compile_assertions
 from stackmask.grammar.regex.pattern.reader import Reader, U
 from stackmask.grammar.regex.pattern.tree import Node
 from stackmask.grammar.source.diagnostics import Diagnostic, GrammarError
@@ -82,18 +81,12 @@ def regex_expr(
         expr = cast("ir.Expr", tree)
         return concat([any_text, expr, any_text]) if search else expr
     try:
-        try:
-            return compile_assertions(tree, search, reader.asserted, as_bytes, any_text)
-        except TooEntangled as error:
-            entangled = error
-        from stackmask.grammar.regex.automaton import automaton_expr
-
-        return automaton_expr(tree, search, isinstance(pattern, bytes))
+        return compile_assertions(tree, search, reader.asserted, as_bytes, any_text)
     except RecursionError:
         # groups are limited, but not what the caller has on the stack already
         raise _error(text, Diagnostic("G015", "groups with assertions are nested too deeply here")) from None
     except TooEntangled as error:
-        node = entangled.node or error.node
+        node = error.node
         what = node.what if node else "an assertion"
         raise _error(
             text,

@@ -22,7 +22,6 @@ from stackmask.grammar.json_schema.nodes.object_members import (
     write_members,
     write_slots,
 )
-from stackmask.grammar.json_schema.sets.finiteness import MANY
 from stackmask.grammar.json_schema.sets.key_languages import (
     count_keys,
     few_keys,
@@ -41,6 +40,7 @@ from stackmask.grammar.json_schema.text.strings import (
 )
 from stackmask.grammar.json_schema.write.interfaces import ValueWriter
 from stackmask.grammar.json_schema.write.prelude import ANY_OBJECT
+from stackmask.grammar.languages.forms import MANY
 from stackmask.grammar.source.work import spend
 
 MAX_SHARED: Final = 500  # declared members of a chain with rules of its own

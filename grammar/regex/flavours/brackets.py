@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
-from stackmask.grammar.regex.unicode import sets
+from stackmask.grammar.languages import classes
 from stackmask.grammar.regex.unicode.folding import fold
 from stackmask.grammar.source import charclass
 from stackmask.grammar.source.charclass import Ranges
@@ -80,8 +80,8 @@ class PlainClass:
             ranges = fold(ranges, reader.flavour.folding(self.flags))
         if known:
             ranges = charclass.normalize([*ranges, *known])
-        universe = sets.BYTES if reader.as_bytes else charclass.ANY
-        return sets.complement(ranges, universe) if negated else ranges
+        universe = classes.BYTES if reader.as_bytes else charclass.ANY
+        return classes.complement(ranges, universe) if negated else ranges
 
 
 def add(value: int | Ranges, members: list[tuple[int, int]], known: list[tuple[int, int]]) -> None:
@@ -202,7 +202,7 @@ class NestedClass:
                     found = POSIX[posix[2]]
                     if self.flags & 1:
                         found = fold(found, reader.flavour.folding(self.flags))
-                    union += sets.complement(found, self.universe) if posix[1] else found
+                    union += classes.complement(found, self.universe) if posix[1] else found
                     position = posix.end()
                 else:
                     found, position = self.nested(position, depth + 1)
@@ -212,7 +212,7 @@ class NestedClass:
             position = self.item(position, union)
             ranged = ranged or (position - first > 2 and text[first] != "\\")
         ranges = self.combine(left, operator, union)
-        return (sets.complement(ranges, self.universe) if negated else ranges), position
+        return (classes.complement(ranges, self.universe) if negated else ranges), position
 
     def check_operand(self, operator: str, items: int, ranged: bool, start: int, position: int) -> None:
         """Report an operand that ECMA does not take: more or less than one character, set or class."""
@@ -274,10 +274,10 @@ class NestedClass:
         if left is None:
             return right
         if operator == "&&":
-            return sets.intersect(left, right)
+            return classes.intersect(left, right)
         if operator == "--":
-            return sets.difference(left, right)
-        return sets.union(sets.difference(left, right), sets.difference(right, left))
+            return classes.difference(left, right)
+        return classes.union(classes.difference(left, right), classes.difference(right, left))
 
 
 DOUBLED: Final = frozenset(c + c for c in "&!#$%*+,.:;<=>?@^`~")

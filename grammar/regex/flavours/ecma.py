@@ -12,6 +12,7 @@ from functools import cache
 from typing import ClassVar, Final, final
 
 from stackmask.grammar import ir
+from stackmask.grammar.languages import classes
 from stackmask.grammar.regex.flavours.brackets import NestedClass, PlainClass
 from stackmask.grammar.regex.pattern.reader import HEX, Flavour, Frame, I, M, Reader, S, U
 from stackmask.grammar.regex.pattern.tree import (
@@ -25,7 +26,6 @@ from stackmask.grammar.regex.pattern.tree import (
     not_word_boundary,
     word_boundary,
 )
-from stackmask.grammar.regex.unicode import sets
 from stackmask.grammar.regex.unicode.folding import ASCII, SIMPLE, UPPER, fold
 from stackmask.grammar.regex.unicode.properties import UnknownProperty, ecma_property
 from stackmask.grammar.source import charclass
@@ -33,7 +33,11 @@ from stackmask.grammar.source.charclass import Ranges
 
 V: Final = 64  # the flag v: set operations in classes
 FLAGS: Final = {"i": I, "m": M, "s": S, "u": U, "v": U | V, "d": 0, "g": 0}
-LINE_ENDS: Final = sets.ECMA_LINE_ENDS
+# WhiteSpace and LineTerminator
+_WHITE: Final = (0x20, 0xA0, 0x1680, 0x2028, 0x2029, 0x202F, 0x205F, 0x3000, 0xFEFF)
+SPACE: Final = charclass.normalize([(0x09, 0x0D), (0x2000, 0x200A), *((code, code) for code in _WHITE)])
+LINE_ENDS: Final[Ranges] = ((0x0A, 0x0A), (0x0D, 0x0D), (0x2028, 0x2029))
+DOT: Final = charclass.negate(LINE_ENDS)
 _LINE_START: Final[Pairs] = tuple(((LINE_ENDS, True), right) for (_, right) in LINE_START)
 _LINE_END: Final[Pairs] = tuple((left, (LINE_ENDS, True)) for (left, _) in LINE_END)
 _CONTROLS: Final = {"t": 0x09, "n": 0x0A, "v": 0x0B, "f": 0x0C, "r": 0x0D}
@@ -77,7 +81,7 @@ class EcmaFlavour(Flavour):
         return ASCII if self.reader.as_bytes else SIMPLE if flags & U else UPPER
 
     def dot(self, flags: int) -> Ranges:
-        return charclass.ANY if flags & S else sets.ECMA_DOT
+        return charclass.ANY if flags & S else DOT
 
     def anchor(self, char: str, flags: int) -> Node:
         whole, line = (START, _LINE_START) if char == "^" else (END, _LINE_END)
@@ -167,8 +171,8 @@ class EcmaFlavour(Flavour):
             self.reader.position = start + 2
             ranges = word(flags)
             make = word_boundary if letter == "b" else not_word_boundary
-            universe = sets.BYTES if self.reader.as_bytes else charclass.ANY
-            pairs = make(ranges, sets.complement(ranges, universe))
+            universe = classes.BYTES if self.reader.as_bytes else charclass.ANY
+            pairs = make(ranges, classes.complement(ranges, universe))
             self.reader.assertion(frame, Edge(pairs, start, f"the word boundary `\\{letter}`"), start)
             return
         if letter and letter in "123456789" and self.back_reference(start):
@@ -333,11 +337,11 @@ class EcmaFlavour(Flavour):
 
     def named_set(self, letter: str, flags: int) -> Ranges:
         r"""Return `\d \w \s` and their complements."""
-        universe = sets.BYTES if self.reader.as_bytes else charclass.ANY
-        ranges = {"d": charclass.DIGIT, "w": word(flags), "s": sets.ECMA_SPACE}[letter.lower()]
+        universe = classes.BYTES if self.reader.as_bytes else charclass.ANY
+        ranges = {"d": charclass.DIGIT, "w": word(flags), "s": SPACE}[letter.lower()]
         if self.reader.as_bytes and letter in "sS":
-            ranges = sets.intersect(ranges, sets.BYTES)
-        return ranges if letter.islower() else sets.complement(ranges, universe)
+            ranges = classes.intersect(ranges, classes.BYTES)
+        return ranges if letter.islower() else classes.complement(ranges, universe)
 
     def property(self, start: int, flags: int) -> tuple[Ranges, int]:
         r"""Read `\p{…}` or `\P{…}`."""
@@ -361,11 +365,11 @@ class EcmaFlavour(Flavour):
             ranges = charclass.ANY
         negated = text[start + 1] == "P"
         if negated and not (self.sets and flags & I):
-            ranges = sets.complement(ranges)
+            ranges = classes.complement(ranges)
         if flags & I:
             ranges = fold(ranges, self.folding(flags))
             if negated and self.sets:  # v folds before it negates, u behind
-                ranges = sets.complement(ranges)
+                ranges = classes.complement(ranges)
         return ranges, close + 1
 
     def read_class(self, start: int, flags: int) -> tuple[Ranges, int]:

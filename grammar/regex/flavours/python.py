@@ -8,9 +8,22 @@ from functools import cache
 from typing import ClassVar, Final, final
 
 from stackmask.grammar import ir
+from stackmask.grammar.languages import classes
 from stackmask.grammar.regex.flavours.atomic import NotAtomic, atomic
 from stackmask.grammar.regex.flavours.brackets import PlainClass
-from stackmask.grammar.regex.pattern.reader import HEX, Flavour, Frame, I, M, Reader, S, U, X, number
+from stackmask.grammar.regex.pattern.reader import (
+    HEX,
+    NOT_NEWLINE,
+    Flavour,
+    Frame,
+    I,
+    M,
+    Reader,
+    S,
+    U,
+    X,
+    number,
+)
 from stackmask.grammar.regex.pattern.tree import (
     END,
     LINE_END,
@@ -22,7 +35,6 @@ from stackmask.grammar.regex.pattern.tree import (
     Pairs,
     word_boundary,
 )
-from stackmask.grammar.regex.unicode import sets
 from stackmask.grammar.regex.unicode.folding import ASCII, PYTHON
 from stackmask.grammar.regex.unicode.properties import category
 from stackmask.grammar.source import charclass
@@ -70,7 +82,7 @@ class PythonFlavour(Flavour):
         return PYTHON if flags & U else ASCII
 
     def dot(self, flags: int) -> Ranges:
-        return charclass.ANY if flags & S else sets.NOT_NEWLINE
+        return charclass.ANY if flags & S else NOT_NEWLINE
 
     def anchor(self, char: str, flags: int) -> Node:
         start, what = self.reader.position - 1, f"the anchor `{char}`"
@@ -188,7 +200,7 @@ class PythonFlavour(Flavour):
         if letter in ("b", "B"):
             self.reader.position = start + 2
             ranges = self.word(flags)
-            other = sets.complement(ranges, self.universe(flags))
+            other = classes.complement(ranges, self.universe(flags))
             pairs: Pairs = word_boundary(ranges, other)
             if letter == "B":  # of an empty text, the only place is no non-boundary either (3.13 and before)
                 word, edge = (ranges, False), ((), True)
@@ -300,7 +312,7 @@ class PythonFlavour(Flavour):
             ranges = category("Nd") if flags & U else charclass.DIGIT
         else:
             ranges = unicode_space() if flags & U else charclass.SPACE
-        return ranges if letter.islower() else sets.complement(ranges, self.universe(flags))
+        return ranges if letter.islower() else classes.complement(ranges, self.universe(flags))
 
     def bounds(self, match: re.Match[str]) -> tuple[int, int | None]:
         low, comma, high = match[1], match[2], match[3]

@@ -11,9 +11,12 @@ from functools import cache
 from typing import ClassVar, Final, final
 
 from stackmask.grammar import ir
+from stackmask.grammar.languages import classes
+from stackmask.grammar.languages.classes import byte_class, char_class
+from stackmask.grammar.languages.ends import with_invalid
 from stackmask.grammar.regex.flavours.brackets import NestedClass
-from stackmask.grammar.regex.pattern.invalid_utf8 import with_invalid
 from stackmask.grammar.regex.pattern.reader import (
+    NOT_NEWLINE,
     Flavour,
     Frame,
     I,
@@ -23,8 +26,6 @@ from stackmask.grammar.regex.pattern.reader import (
     S,
     U,
     X,
-    byte_class,
-    char_class,
 )
 from stackmask.grammar.regex.pattern.tree import (
     ANYTHING,
@@ -40,7 +41,6 @@ from stackmask.grammar.regex.pattern.tree import (
     not_word_boundary,
     word_boundary,
 )
-from stackmask.grammar.regex.unicode import sets
 from stackmask.grammar.regex.unicode.folding import ASCII, SIMPLE, fold
 from stackmask.grammar.regex.unicode.properties import UnknownProperty, category, rust_property, table_set
 from stackmask.grammar.source import charclass
@@ -52,14 +52,15 @@ _FLAGS: Final = re.compile(r"\(\?([a-zA-Z-]*)([:)])")
 _ESCAPES: Final = {"a": 7, "f": 12, "n": 10, "r": 13, "t": 9, "v": 11}
 _DIGITS: Final = {"x": 2, "u": 4, "U": 8}
 _HALVES: Final = ("start-half", "end-half", "start", "end")
+_NOT_CR_LF: Final = charclass.negate([(0x0A, 0x0A), (0x0D, 0x0D)])
 _CR: Final[Ranges] = ((0x0D, 0x0D),)
 _CR_LINE_START: Final[Pairs] = (
     ((NEWLINE, True), ANYTHING),
-    ((_CR, False), (sets.complement(NEWLINE), True)),
+    ((_CR, False), (classes.complement(NEWLINE), True)),
 )
 _CR_LINE_END: Final[Pairs] = (
     (ANYTHING, (_CR, True)),
-    ((sets.complement(_CR), True), (NEWLINE, False)),
+    ((classes.complement(_CR), True), (NEWLINE, False)),
 )
 
 
@@ -107,12 +108,12 @@ class RustFlavour(Flavour):
         return SIMPLE if flags & U else ASCII
 
     def universe(self, flags: int) -> Ranges:
-        return charclass.ANY if flags & U else sets.BYTES
+        return charclass.ANY if flags & U else classes.BYTES
 
     def dot(self, flags: int) -> Ranges:
         if flags & S:
             return self.universe(flags)
-        return sets.intersect(sets.NOT_CR_LF if flags & R else sets.NOT_NEWLINE, self.universe(flags))
+        return classes.intersect(_NOT_CR_LF if flags & R else NOT_NEWLINE, self.universe(flags))
 
     def set(self, frame: Frame, ranges: Ranges, start: int) -> None:
         if not frame.flags & U and ranges and ranges[-1][1] > 0x7F:
@@ -221,7 +222,7 @@ class RustFlavour(Flavour):
         if letter and letter in "bB<>":
             self.reader.position = start + 2
             word = self.named_set("w", flags) if flags & U else charclass.WORD
-            other = sets.complement(word)
+            other = classes.complement(word)
             what = f"the word boundary `\\{letter}`"
             kind = {"<": "start", ">": "end"}.get(letter, "")
             if letter == "b" and text.startswith("{", start + 2):
@@ -301,7 +302,7 @@ class RustFlavour(Flavour):
             ranges = category("Nd") if flags & U else charclass.DIGIT
         else:
             ranges = table_set("bin", "White_Space") if flags & U else charclass.SPACE
-        return ranges if letter.islower() else sets.complement(ranges, self.universe(flags))
+        return ranges if letter.islower() else classes.complement(ranges, self.universe(flags))
 
     def property(self, start: int, flags: int) -> tuple[Ranges, int]:
         r"""Read `\pL`, `\p{…}` or the same with P."""
@@ -330,7 +331,7 @@ class RustFlavour(Flavour):
             return charclass.ANY, after
         if flags & I:
             ranges = fold(ranges, SIMPLE)
-        return (sets.complement(ranges) if text[start + 1] == "P" else ranges), after
+        return (classes.complement(ranges) if text[start + 1] == "P" else ranges), after
 
     def read_class(self, start: int, flags: int) -> tuple[Ranges, int]:
         return NestedClass(self.reader, flags, rust=True).read(start)

@@ -13,6 +13,8 @@ from functools import lru_cache
 from typing import ClassVar, Final, final
 
 from stackmask.grammar import ir
+from stackmask.grammar.languages import classes
+from stackmask.grammar.languages.classes import byte_class, char_class
 from stackmask.grammar.regex.pattern.tree import (
     Edge,
     Look,
@@ -22,7 +24,6 @@ from stackmask.grammar.regex.pattern.tree import (
     node_sequence,
     takes_nothing,
 )
-from stackmask.grammar.regex.unicode import sets
 from stackmask.grammar.regex.unicode.folding import folded
 from stackmask.grammar.source import charclass
 from stackmask.grammar.source.charclass import Ranges
@@ -34,23 +35,12 @@ MAX_COUNT: Final = 1_000_000_000
 
 I, M, S, X, U, R = 1, 2, 4, 8, 16, 32  # ignore case, multi-line, dot-all, spaced out, Unicode, CRLF
 
+NOT_NEWLINE: Final = charclass.negate([(0x0A, 0x0A)])
 PLAIN: Final = re.compile(r"[^\\\[\](){}.*+?|^$]+")
 PLAIN_SPACED: Final = re.compile(r"[^\\\[\](){}.*+?|^$\s#]+")
 
 
-@lru_cache(sets.MAX_CACHED)
-def char_class(ranges: Ranges) -> ir.CharClass:
-    """Return the expression of one character out of the ranges; shared."""
-    return ir.CharClass(ranges)
-
-
-@lru_cache(sets.MAX_CACHED)
-def byte_class(ranges: Ranges) -> ir.ByteClass:
-    """Return the expression of one byte out of the ranges; shared."""
-    return ir.ByteClass(sets.mask_of(ranges))
-
-
-@lru_cache(sets.MAX_CACHED)
+@lru_cache(classes.MAX_CACHED)
 def variants(char: str, folding: str) -> Ranges | None:
     """Return the characters that equal this one without case; None if it stands alone."""
     code = ord(char)
@@ -114,7 +104,7 @@ class Flavour(ABC):
 
     def universe(self, flags: int) -> Ranges:
         """Return the characters that a negated class chooses from."""
-        return sets.BYTES if self.reader.as_bytes else charclass.ANY
+        return classes.BYTES if self.reader.as_bytes else charclass.ANY
 
     def not_quantifier(self, frame: Frame) -> None:
         """Read a brace that begins no quantifier."""
@@ -266,7 +256,7 @@ class Reader:
 
     def one_of(self, ranges: Ranges) -> ir.Expr:
         """Return the expression of a set."""
-        return byte_class(sets.intersect(ranges, sets.BYTES)) if self.as_bytes else char_class(ranges)
+        return byte_class(classes.intersect(ranges, classes.BYTES)) if self.as_bytes else char_class(ranges)
 
     def text_of(self, characters: str) -> ir.Expr:
         """Return the expression of characters that stand for themselves."""
@@ -297,7 +287,7 @@ class Reader:
         (ranges, self.position), units = measured(lambda: flavour.read_class(start, flags))
         fits = match is not None and match.end() == self.position
         if key and fits and len(self.problems.found) == count:
-            if len(flavour.class_cache) >= sets.MAX_CACHED:
+            if len(flavour.class_cache) >= classes.MAX_CACHED:
                 flavour.class_cache.clear()
             flavour.class_cache[key] = ranges, units
         flavour.set(frame, ranges, start)

@@ -1,0 +1,797 @@
+"""Compile assertions away: anchors, word boundaries, lookahead and lookbehind become plain expressions.
+
+The pattern is made a graph: what holds no assertion is an edge with its expression, and each assertion an edge between two
+places. Anchors and word boundaries ask about the two characters around a place. So each place is taken several times, once
+for each kind of last character and once for each kind of next one, as far as that makes a difference from there on; an
+assertion then holds between two such states or does not, and expressions between them keep the strings that begin and end
+with the right kinds. Counters are kept where all rounds between the first and the last go from one state to itself.
+
+Where no other lookarounds are, the states are eliminated. A lookahead is an intersection with all that follows, a lookbehind
+one with all that precedes. ``automaton.py`` takes what does not come apart this way: lookarounds inside of loops, or
+lookbehinds after lookaheads.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Final, NamedTuple, TypeAlias, cast, final
+
+from stackmask.grammar import ir
+from stackmask.grammar.ir.build import choice, is_nothing, repeat
+from stackmask.grammar.languages.automaton import Graph, TooLarge, either, eliminate, reaching
+from stackmask.grammar.languages.classes import (
+    TooManyClasses,
+    byte_class,
+    char_class,
+    classes_of,
+    complement,
+    intersect,
+    ranges_of,
+)
+from stackmask.grammar.languages.ends import INVALID, CannotSplit, Ends
+from stackmask.grammar.languages.forms import concat, nullable
+from stackmask.grammar.regex.automaton import automaton_expr
+from stackmask.grammar.regex.pattern.tree import (
+    ANYTHING,
+    END,
+    START,
+    Edge,
+    Look,
+    Node,
+    Side,
+    node_children,
+    node_choice,
+    node_repeat,
+    node_sequence,
+    walk_nodes,
+)
+from stackmask.grammar.source import charclass
+from stackmask.grammar.source.charclass import Ranges
+from stackmask.grammar.source.work import spend
+
+MAX_EDGES: Final = 4_000  # of a graph, with the copies of rounds
+MAX_KINDS: Final = 400  # of characters
+MAX_LOOKS: Final = 100  # in one graph
+FIRST, LAST = 0, 1  # places
+
+Kinds: TypeAlias = frozenset[int]
+Parts: TypeAlias = tuple[int, ...]  # kind of character → which part of all kinds it is in
+State: TypeAlias = tuple[int, int, int]  # a place, and the parts of the last and the next character
+
+
+class TooEntangled(Exception):
+    """Assertions that do not come apart; ``node`` is one of them."""
+
+    def __init__(self, node: Edge | Look | None = None) -> None:
+        super().__init__()
+        self.node = node
+
+
+class Asked(NamedTuple):
+    """A lookaround as an edge: the strings up to the end, or from the beginning, that are asked for, by the character beside it."""
+
+    strings: Callable[[Kinds], ir.Expr]
+    look: Look
+    negative: bool
+    beside: Parts  # which last (of a lookbehind: next) characters make a difference
+
+
+class Unless(NamedTuple):
+    """Nothing, where the next character is none of these; elsewhere the pattern does not come apart."""
+
+    kinds: Kinds
+    look: Look
+
+
+class Counted(NamedTuple):
+    """Rounds that are counted: the place where they begin and end, the edges in them, and how many there are."""
+
+    place: int
+    first: int
+    past: int
+    low: int
+    high: int | None
+    some: Edge | Look | None
+
+
+Label: TypeAlias = "ir.Expr | Edge | Asked | Unless"
+
+
+def compile_assertions(root: Node, search: bool, count: int, as_bytes: bool, any_text: ir.Expr) -> ir.Expr:
+    """Return the whole texts that the tree, with so many assertions, matches (``search``: somewhere).
+
+    Raises: TooEntangled.
+    """
+    plain = straight(root, search, count, any_text)
+    if plain is not None:
+        return plain
+    pattern = Pattern(root, as_bytes, any_text)
+    try:
+        return apart(pattern, search)
+    except TooEntangled as error:
+        try:
+            return automaton_expr(pattern.root, search, any_text != ir.ANY_TEXT)
+        except TooLarge:
+            raise error from None
+
+
+def apart(pattern: Pattern, search: bool) -> ir.Expr:
+    """Return the whole texts that a pattern matches, alternative by alternative. Raises: TooEntangled."""
+    root, text = pattern.root, pattern.any_text
+    branches: list[Node] = [*root.items] if isinstance(root, ir.Choice) else [root]
+    free = choice(cast("ir.Expr", branch) for branch in branches if not pattern.assertion(branch))
+    results = [concat([text, free, text]) if search else free]
+    for branch in branches:
+        some = pattern.assertion(branch)
+        if some is None:
+            continue
+        count = sum(isinstance(node, Edge | Look) for node in walk_nodes(branch))
+        plain = straight(branch, search, count, text)
+        if plain is None:
+            try:
+                plain = Places(pattern, (text, branch, text) if search else (branch,)).solve()
+            except (TooLarge, CannotSplit):
+                raise TooEntangled(some) from None
+        results.append(plain)
+    return choice(result for result in results if not is_nothing(result))
+
+
+def straight(root: Node, search: bool, count: int, any_text: ir.Expr) -> ir.Expr | None:
+    """Return the whole texts of the usual case, anchors at the ends and nowhere else; None if it is not."""
+    items: tuple[Node, ...] = root.items if isinstance(root, ir.Sequence) else (root,)
+    first = isinstance(items[0], Edge) and items[0].pairs == START
+    last = isinstance(items[-1], Edge) and items[-1].pairs == END
+    if first + last != count or len(items) == 1:
+        return None
+    plain = cast("list[ir.Expr]", [*items[first : len(items) - last]])
+    if search and not first:
+        plain.insert(0, any_text)
+    if search and not last:
+        plain.append(any_text)
+    return concat(plain)
+
+
+class Sides:
+    """The kinds of characters, and the edge of the text, that the left or the right sides of assertions tell apart."""
+
+    def __init__(self, sides: Iterable[Side], universe: Ranges) -> None:
+        wanted = dict.fromkeys(ranges for ranges, _ in sides)
+        wanted.pop(charclass.ANY, None)
+        try:
+            self.classes, self.members = classes_of(wanted, universe, MAX_KINDS)
+        except TooManyClasses:
+            raise TooEntangled from None
+        self.edge = len(self.classes)
+        self.characters: Kinds = frozenset(range(self.edge))
+        self.all: Kinds = self.characters | {self.edge}
+        self.alike: Parts = (0,) * len(self.all)
+
+    def kinds(self, side: Side) -> Kinds:
+        """Return the kinds that a side asks for."""
+        ranges, edge = side
+        found = self.characters if ranges == charclass.ANY else self.members[ranges]
+        return self.all if side == ANYTHING else found | {self.edge} if edge else found
+
+    def ranges(self, kinds: Kinds) -> Ranges:
+        """Return the characters of some kinds."""
+        return charclass.normalize(r for kind in kinds if kind != self.edge for r in self.classes[kind])
+
+    def parts(self, kinds: Iterable[Kinds]) -> Parts:
+        """Return how some sets of kinds divide them."""
+        found = self.alike
+        for each in kinds:
+            found = met(found, tuple(kind in each for kind in range(len(self.all))))
+        return found
+
+
+def met(one: tuple[int, ...], other: tuple[int, ...]) -> Parts:
+    """Return the parts that two divisions make together."""
+    if one == other:
+        return one
+    spend(1 + len(one) // 8)
+    numbers: dict[tuple[int, int], int] = {}
+    return tuple(numbers.setdefault(pair, len(numbers)) for pair in zip(one, other, strict=True))
+
+
+@final
+class Pattern:
+    """A pattern with looks at one character as edges, and what the graphs of its parts share."""
+
+    def __init__(self, root: Node, as_bytes: bool, any_text: ir.Expr) -> None:
+        self.any_text = any_text
+        self.ends = Ends(as_bytes)
+        self.known: dict[int, tuple[Node, Edge | Look | None]] = {}
+        self.root = root = self._simplified(root)
+        edges = [node for node in walk_nodes(root) if isinstance(node, Edge)]
+        spend(4 * len(edges))
+        # of bytes that need not be UTF-8, something else than a character can stand beside a place
+        others = ((INVALID, INVALID),) if any_text != ir.ANY_TEXT and not as_bytes else ()
+        universe = (*self.ends.any, *others)
+        loops = [(ranges, False) for node in walk_nodes(root) if (ranges := self._tempering(node))]
+        self.lefts = Sides([left for edge in edges for left, _ in edge.pairs], universe)
+        self.rights = Sides([*(right for edge in edges for _, right in edge.pairs), *loops], universe)
+
+    def assertion(self, node: Node) -> Edge | Look | None:
+        """Return an assertion inside the node, or None."""
+        known = self.known.get(id(node))
+        if known is not None:
+            return known[1]
+        # children first; the keys are identities, so the nodes are kept
+        order = [node]
+        for current in order:
+            spend(8)
+            order.extend(child for child in node_children(current) if id(child) not in self.known)
+        for current in reversed(order):
+            found = current if isinstance(current, Edge | Look) else None
+            if found is None:
+                inner = (self.known[id(child)][1] for child in node_children(current))
+                found = next((each for each in inner if each is not None), None)
+            self.known[id(current)] = (current, found)
+        return self.known[id(node)][1]
+
+    # recursion is as deep as groups are nested, which the reader limits
+    def _simplified(self, node: Node) -> Node:
+        """Return the node with looks at one character, or at an anchor, as edges."""
+        spend(10)
+        if self.assertion(node) is None:
+            return node
+        match node:
+            case Look(body):
+                body = self._simplified(body)
+                if isinstance(body, Edge):
+                    return self._opposite(body) if node.negative else body
+                if self.assertion(body) is None:
+                    plain = cast("ir.Expr", body)
+                    if nullable(plain):
+                        return ir.NOTHING if node.negative else ir.EPSILON
+                    ranges = self.one_character(plain)
+                    if ranges is not None:
+                        side: Side = (
+                            (complement(ranges, self.ends.any), True) if node.negative else (ranges, False)
+                        )
+                        return Edge(
+                            ((ANYTHING, side) if node.ahead else (side, ANYTHING),), node.offset, node.what
+                        )
+                return Look(body, node.ahead, node.negative, node.offset)
+            case ir.Sequence(items):
+                return node_sequence(self._simplified(item) for item in items)
+            case ir.Choice(items):
+                return node_choice(self._simplified(item) for item in items)
+            case ir.Repeat(item, low, high):
+                return node_repeat(self._simplified(item), low, high)
+        return node
+
+    def _opposite(self, edge: Edge) -> Edge:
+        """Return the assertion that holds where this one does not."""
+        found: list[tuple[Side, Side]] = [(ANYTHING, ANYTHING)]
+        for left, right in edge.pairs:
+            options = [
+                ((complement(s[0], self.ends.any), not s[1]) if s != ANYTHING else ((), False))
+                for s in (left, right)
+            ]
+            spend(8 * len(found))
+            found = [
+                pair
+                for a, b in found
+                for pair in ((common(a, options[0]), b), (a, common(b, options[1])))
+                if ((), False) not in pair
+            ]
+            if len(found) > MAX_KINDS:
+                raise TooEntangled(edge)
+        return Edge(tuple(dict.fromkeys(found)), edge.offset, edge.what)
+
+    def one_character(self, expr: Node) -> Ranges | None:
+        """Return the ranges of an expression that is always exactly one character."""
+        match expr:
+            case ir.CharClass(ranges):
+                return ranges
+            case ir.ByteClass(mask) if self.ends.as_bytes:
+                return ranges_of(mask)
+            case ir.Literal(data):
+                text = data.decode("latin-1" if self.ends.as_bytes else "utf-8", "ignore")
+                return ((ord(text), ord(text)),) if len(text) == 1 else None
+            case ir.Choice(items) if items:
+                found = [self.one_character(item) for item in items]
+                return (
+                    None
+                    if None in found
+                    else charclass.normalize(r for ranges in found for r in ranges or ())
+                )
+        return None
+
+    def one_of(self, ranges: Ranges) -> ir.Expr:
+        """Return the expression of one character out of the ranges."""
+        return byte_class(ranges) if self.ends.as_bytes else char_class(ranges)
+
+    def _tempering(self, node: Node) -> Ranges | None:
+        """Return the character of a loop that has lookaheads in every round beside it, such as ``(?:(?!x).)*``."""
+        if (
+            not isinstance(node, ir.Repeat)
+            or not isinstance(node.item, ir.Sequence)
+            or len(node.item.items) < 2
+        ):
+            return None
+        items: tuple[Node, ...] = node.item.items
+        looks = items[:-1] if not isinstance(items[-1], Edge | Look) else items[1:]
+        if not any(isinstance(look, Look) for look in looks):
+            return None  # edges do not need it
+        for look in looks:
+            if isinstance(look, Look):
+                if not look.ahead:
+                    return None
+            elif not isinstance(look, Edge) or len(look.pairs) != 1 or look.pairs[0][0] != ANYTHING:
+                return None
+        return self.one_character(items[-1] if looks[0] is items[0] else items[0])
+
+    def tempered(self, node: ir.Repeat) -> tuple[Ranges, list[Look], bool] | None:
+        """Return the character of such a loop, its lookaheads, and whether they stand before it."""
+        ranges = self._tempering(node)
+        if ranges is None:
+            return None
+        items: tuple[Node, ...] = node.item.items  # type: ignore[attr-defined]
+        before = not isinstance(items[-1], Edge | Look)
+        looks: list[Look] = []
+        for look in items[:-1] if before else items[1:]:
+            if isinstance(look, Edge):
+                side, end = look.pairs[0][1]
+                body = self.one_of(complement(side, self.ends.any) if end else side)
+                look = Look(body, True, end, look.offset)
+            looks.append(cast("Look", look))
+        return ranges, looks, before
+
+
+def common(one: Side, other: Side) -> Side:
+    """Return what both sides allow."""
+    return intersect(one[0], other[0]), one[1] and other[1]
+
+
+@final
+class Places:
+    """A sequence of nodes as a graph, from the place FIRST to the place LAST."""
+
+    def __init__(self, pattern: Pattern, items: Iterable[Node]) -> None:
+        self.pattern = pattern
+        self.count = 2
+        self.edges: list[tuple[int, Label, int]] = []
+        self.counted: list[Counted] = []
+        self.sequence(tuple(items), FIRST, LAST)
+        self.lefts: list[Parts] = [pattern.lefts.alike] * self.count
+        self.rights: list[Parts] = [pattern.rights.alike] * self.count
+        self.divide()
+
+    # -- the graph -----------------------------------------------------------------------------------------
+
+    def place(self) -> int:
+        """Return a new place."""
+        self.count += 1
+        return self.count - 1
+
+    def edge(self, start: int, label: Label, end: int) -> None:
+        """Add an edge."""
+        if len(self.edges) >= MAX_EDGES:
+            raise TooLarge
+        self.edges.append((start, label, end))
+
+    def sequence(self, items: tuple[Node, ...], start: int, end: int) -> None:
+        """Add nodes one after the other; those without assertions become one edge."""
+        groups: list[Node] = []
+        free: list[ir.Expr] = []
+        for item in (*items, None):
+            if item is not None and self.pattern.assertion(item) is None:
+                free.append(cast("ir.Expr", item))
+                continue
+            if free or (item is None and not groups):
+                groups.append(concat(free))
+                free = []
+            if item is not None:
+                groups.append(item)
+        for group in groups[:-1]:
+            after = self.place()
+            self.add(group, start, after)
+            start = after
+        self.add(groups[-1], start, end)
+
+    # recursion is as deep as groups are nested, which the reader limits
+    def add(self, node: Node, start: int, end: int) -> None:
+        """Add a node."""
+        spend(20)
+        if isinstance(node, Edge) or self.pattern.assertion(node) is None:
+            self.edge(start, cast("ir.Expr | Edge", node), end)
+            return
+        match node:
+            case Look():
+                self.edge(start, self.asked(node), end)
+            case ir.Sequence(items):
+                self.sequence(items, start, end)
+            case ir.Choice(items):
+                free = [item for item in items if self.pattern.assertion(item) is None]
+                if free:
+                    self.edge(start, choice(free), end)
+                for item in items:
+                    if self.pattern.assertion(item) is not None:
+                        self.add(item, start, end)
+            case ir.Repeat(item, low, high):
+                self.repetition(node, item, low, high, start, end)
+            case _:
+                raise TypeError(f"not a node of a regex: {node!r}")
+
+    def repetition(
+        self, node: ir.Repeat, item: Node, low: int, high: int | None, start: int, end: int
+    ) -> None:
+        """Add a repetition with assertions inside."""
+        if self.tempered(node, start, end):
+            return
+        if low == 0:
+            self.edge(start, ir.EPSILON, end)
+        if high == 0:
+            return
+        if low <= 1 and high is None:
+            begin, round_end = self.place(), self.place()
+            self.edge(start, ir.EPSILON, begin)
+            self.add(item, begin, round_end)
+            self.edge(round_end, ir.EPSILON, begin)
+            self.edge(round_end, ir.EPSILON, end)
+            return
+        if low <= 1:
+            self.add(item, start, end)
+        if high == 1:
+            return
+        # the first round, those between, and the last one
+        between = self.place()
+        self.add(item, start, between)
+        if high != 2:  # mutant: missing-rounds
+            first = len(self.edges)
+            self.add(item, between, between)
+            most = None if high is None else high - 2
+            self.counted.append(
+                Counted(between, first, len(self.edges), max(low - 2, 0), most, self.pattern.assertion(item))
+            )
+        self.add(item, between, end)
+
+    def asked(self, look: Look) -> Asked:
+        """Return a lookaround as an edge."""
+        pattern = self.pattern
+        text = pattern.any_text
+        graph = Places(pattern, (look.body, text) if look.ahead else (text, look.body))
+        for _, label, _ in graph.edges:
+            if isinstance(label, Asked) and label.look.ahead != look.ahead:
+                raise TooEntangled(label.look)  # it sees more than this look
+        known: dict[Kinds, ir.Expr] = {}
+
+        def strings(kinds: Kinds) -> ir.Expr:
+            found = known.get(kinds)
+            if found is None:
+                edge = frozenset([pattern.lefts.edge if not look.ahead else pattern.rights.edge])
+                found = known[kinds] = graph.solve(kinds, edge) if look.ahead else graph.solve(edge, kinds)
+            return found
+
+        return Asked(strings, look, look.negative, graph.lefts[FIRST] if look.ahead else graph.rights[LAST])
+
+    def tempered(self, node: ir.Repeat, start: int, end: int) -> bool:
+        """Add a loop over one character with lookaheads in every round, and return whether it is one.
+
+        What follows such a loop must not be able to begin with its character: then its rounds are the places up to where the
+        run of these characters ends, and one lookahead before the loop speaks for all of them.
+        """
+        found = self.pattern.tempered(node)
+        if found is None:
+            return False
+        ranges, looks, before = found
+        asked = [self.asked(look) for look in looks]
+        if any(max(each.beside) for each in asked):
+            return False  # they ask about the character before them
+        one, text = self.pattern.one_of(ranges), self.pattern.any_text
+        for each in asked:
+            bad = each.strings(self.pattern.lefts.all)
+            if not each.negative:
+                bad = complemented(self.pattern, bad, each.look)
+            # no place of the run may be bad: before a round (?!c*(?=c)x), after one (?!c+x)
+            if before:
+                bad = ir.Intersection((concat([one, text]), bad))
+            bad = concat([repeat(one, 0 if before else 1, None), bad])
+            after = self.place()
+            self.edge(start, Asked(lambda _, bad=bad: bad, each.look, True, each.beside), after)  # type: ignore[misc]
+            start = after
+        after = self.place()
+        self.edge(start, ir.Repeat(one, node.min, node.max), after)
+        self.edge(after, Unless(self.pattern.rights.kinds((ranges, False)), looks[0]), end)
+        return True
+
+    # -- states --------------------------------------------------------------------------------------------
+
+    def divide(self) -> None:
+        """Find which last and which next characters make a difference at each place."""
+        lefts, rights = self.pattern.lefts, self.pattern.rights
+        own: list[
+            tuple[Parts, Parts] | None
+        ] = []  # of each edge that takes nothing; None for one that always does
+        for _, label, _ in self.edges:
+            parts: tuple[Parts, Parts] | None = (lefts.alike, rights.alike)
+            if isinstance(label, Edge):
+                sides = label.pairs
+                parts = (
+                    lefts.parts(lefts.kinds(a) for a, _ in sides),
+                    rights.parts(rights.kinds(b) for _, b in sides),
+                )
+            elif isinstance(label, Asked):
+                parts = (label.beside, rights.alike) if label.look.ahead else (lefts.alike, label.beside)
+            elif isinstance(label, Unless):
+                parts = (lefts.alike, rights.parts([label.kinds]))
+            elif not nullable(label):
+                parts = None
+            own.append(parts)
+        into: list[list[int]] = [[] for _ in range(self.count)]
+        out: list[list[int]] = [[] for _ in range(self.count)]
+        for number, (start, _, end) in enumerate(self.edges):
+            if own[number] is not None:
+                out[start].append(number)
+                into[end].append(number)
+        todo = list(range(len(self.edges)))
+        while todo:
+            number = todo.pop()
+            parts = own[number]
+            start, _, end = self.edges[number]
+            if parts is None:
+                continue
+            spend(4)
+            left = met(met(self.lefts[start], parts[0]), self.lefts[end])
+            if left != self.lefts[start]:
+                self.lefts[start] = left
+                todo += into[start]
+            right = met(met(self.rights[end], parts[1]), self.rights[start])
+            if right != self.rights[end]:
+                self.rights[end] = right
+                todo += out[end]
+
+    def solve(self, left: Kinds | None = None, right: Kinds | None = None) -> ir.Expr:
+        """Return the strings from the first place to the last one.
+
+        ``left``: the last characters before them, ``right``: the next ones after them; the edges of the text if not given.
+        Raises: TooEntangled, TooLarge, CannotSplit.
+        """
+        return States(self, left or {self.pattern.lefts.edge}, right or {self.pattern.rights.edge}).solve()
+
+
+@final
+class States:
+    """The states of a graph, and what leads from one to another."""
+
+    def __init__(self, places: Places, left: Iterable[int], right: Iterable[int]) -> None:
+        self.places, self.pattern = places, places.pattern
+        self.left_parts = [grouped(parts) for parts in places.lefts]
+        self.right_parts = [grouped(parts) for parts in places.rights]
+        self.numbers: dict[State, int] = {}
+        self.graph: dict[tuple[int, int, int], Label] = {}  # (state, edge of the places, state)
+        self.memo: dict[tuple[int, int, int], ir.Expr] = {}
+        (first_left,) = {places.lefts[FIRST][kind] for kind in left}
+        last_right = {places.rights[LAST][kind] for kind in right}
+        self.out: dict[int, list[int]] = {}
+        for number, (start, _, _) in enumerate(places.edges):
+            self.out.setdefault(start, []).append(number)
+        order = [(FIRST, first_left, part) for part in self.right_parts[FIRST]]
+        self.numbers = {state: number for number, state in enumerate(order)}
+        self.starts = set(self.numbers.values())
+        for state in order:
+            for number in self.out.get(state[0], ()):
+                for target, label in self.moves(state, number):
+                    spend(8)
+                    if target not in self.numbers:
+                        if len(order) >= MAX_EDGES:
+                            raise TooLarge
+                        self.numbers[target] = len(order)
+                        order.append(target)
+                    self.graph[self.numbers[state], number, self.numbers[target]] = label
+        self.order = order
+        self.last = len(order)
+        self.ends = {self.numbers[s] for s in order if s[0] == LAST and s[2] in last_right}
+
+    def moves(self, state: State, number: int) -> Iterable[tuple[State, Label]]:
+        """Yield the states that an edge leads to, and what leads there."""
+        places = self.places
+        start, label, end = places.edges[number]
+        left, right = self.left_parts[start][state[1]], self.right_parts[start][state[2]]
+        lefts, rights = self.pattern.lefts, self.pattern.rights
+        stay = places.lefts[end][min(left)]  # without a character, what is before and after stays
+        kept = {part for part, kinds in self.right_parts[end].items() if kinds <= right}
+        if isinstance(label, Edge):
+            for part in kept:
+                kinds = self.right_parts[end][part]
+                if any(left <= lefts.kinds(a) and kinds <= rights.kinds(b) for a, b in label.pairs):
+                    yield (end, stay, part), ir.EPSILON
+        elif isinstance(label, Asked):
+            for part in kept:
+                beside = left if label.look.ahead else self.right_parts[end][part]
+                yield (end, stay, part), label._replace(strings=lambda _, kinds=beside: label.strings(kinds))
+        elif isinstance(label, Unless):
+            for part in kept:
+                yield (end, stay, part), label if self.right_parts[end][part] <= label.kinds else ir.EPSILON
+        else:
+            may_be_empty = nullable(label)
+            for to in self.left_parts[end]:
+                for part in self.right_parts[end]:
+                    is_empty = may_be_empty and to == stay and part in kept
+                    found = self.restricted(number, state[2], to, is_empty)
+                    if not is_nothing(found):
+                        yield (end, to, part), found
+
+    def restricted(self, number: int, right: int, left: int, with_empty: bool) -> ir.Expr:
+        """Return the strings of an edge that begin and end with the right characters; the empty one only if asked for."""
+        key = (number, right, 2 * left + with_empty)
+        known = self.memo.get(key)
+        if known is not None:
+            return known
+        start, label, end = self.places.edges[number]
+        expr = cast("ir.Expr", label)
+        ends, lefts, rights = self.pattern.ends, self.pattern.lefts, self.pattern.rights
+        first, last = self.right_parts[start][right], self.left_parts[end][left]
+        found = expr
+        if not first >= rights.characters:
+            found = ends.begin(found, rights.ranges(first), end == LAST)
+        if not last >= lefts.characters:
+            found = ends.end(found, lefts.ranges(last), start == FIRST)
+        if not with_empty:
+            found = ends.nonempty(found)
+        elif not nullable(found):
+            found = ir.EPSILON if is_nothing(found) else either(found, ir.EPSILON)
+        self.memo[key] = found
+        return found
+
+    def alive(self) -> set[int]:
+        """Return the states on a way from a first one to a last one."""
+        ways = [(state, target) for state, _, target in self.graph]
+        return reaching(ways, self.ends) & reaching([(b, a) for a, b in ways], self.starts)
+
+    def solve(self) -> ir.Expr:
+        """Return the strings of the graph."""
+        alive = self.alive()
+        self.graph = {key: label for key, label in self.graph.items() if key[0] in alive and key[2] in alive}
+        for label in self.graph.values():
+            if isinstance(label, Unless):
+                raise TooEntangled(label.look)
+        for counted in self.places.counted:
+            self.count_rounds(counted)
+        start, end = self.new(), self.new()
+        for state in self.starts & alive:
+            self.graph[start, -1, state] = ir.EPSILON
+        for state in self.ends & alive:
+            self.graph[state, -1, end] = ir.EPSILON
+        # lookarounds lead from an end of their own to a beginning of their own
+        looks: list[tuple[Asked, int, int]] = []
+        for (a, number, b), label in list(self.graph.items()):
+            if isinstance(label, Asked):
+                looks.append((label, self.new(), self.new()))
+                del self.graph[a, number, b]
+                self.graph[a, number, looks[-1][1]] = self.graph[looks[-1][2], number, b] = ir.EPSILON
+        graph = eliminated(self.graph, {start, end, *(state for _, *both in looks for state in both)})
+        if not looks:
+            return graph[start].get(end, ir.NOTHING)
+        return Looked(self.pattern, graph, start, end, looks).solve()
+
+    def new(self) -> int:
+        """Return a new state."""
+        self.last += 1
+        return self.last
+
+    def count_rounds(self, counted: Counted) -> None:
+        """Write rounds that go from each state to itself as one repetition. Raises: TooEntangled."""
+        inner = {key: label for key, label in self.graph.items() if counted.first <= key[1] < counted.past}
+        begins = {
+            s
+            for a, _, b in self.graph
+            for s in (a, b)
+            if s < len(self.order) and self.order[s][0] == counted.place
+        }
+        after = {state: self.new() for state in begins}
+        rounds: dict[tuple[int, int, int], Label] = {}
+        for (a, number, b), label in inner.items():
+            if isinstance(label, Asked):
+                raise TooEntangled(label.look)
+            rounds[a, number, after.get(b, b)] = label
+        graph = eliminated(rounds, {*begins, *after.values()})
+        for state in begins:
+            others = graph.get(state, {})
+            one = others.pop(after[state], ir.NOTHING)
+            if others:
+                raise TooEntangled(counted.some)
+            several = repeat(one, counted.low, counted.high) if not is_nothing(one) else ir.NOTHING
+            if is_nothing(one) and counted.low == 0:
+                several = ir.EPSILON
+            for a, number, b in list(self.graph):
+                if a == state and not counted.first <= number < counted.past:
+                    self.graph[after[state], number, b] = self.graph.pop((a, number, b))
+            if not is_nothing(several):
+                self.graph[state, counted.first, after[state]] = several
+        for key in inner:
+            del self.graph[key]
+
+
+def eliminated(edges: dict[tuple[int, int, int], Label], kept: set[int]) -> Graph:
+    """Return what leads from some states to others, past all that are not kept."""
+    graph: Graph = {state: {} for state in kept}
+    for (a, _, b), label in edges.items():
+        graph.setdefault(b, {})
+        if a == b and label == ir.EPSILON:
+            continue
+        known = graph.setdefault(a, {}).get(b)
+        expr = cast("ir.Expr", label)
+        graph[a][b] = expr if known is None else either(known, expr)
+    eliminate(graph, kept)
+    return graph
+
+
+def grouped(parts: Parts) -> dict[int, Kinds]:
+    """Return the kinds of each part."""
+    found: dict[int, set[int]] = {}
+    for kind, part in enumerate(parts):
+        found.setdefault(part, set()).add(kind)
+    return {part: frozenset(kinds) for part, kinds in found.items()}
+
+
+@final
+class Looked:
+    """Lookarounds between expressions: a lookahead meets all that follows it, a lookbehind all that precedes it."""
+
+    def __init__(
+        self, pattern: Pattern, graph: Graph, start: int, end: int, looks: list[tuple[Asked, int, int]]
+    ) -> None:
+        if len(looks) > MAX_LOOKS:
+            raise TooEntangled(looks[0][0].look)
+        self.pattern, self.graph = pattern, graph
+        self.ahead = {before: (look, after) for look, before, after in looks if look.look.ahead}
+        self.behind = {after: (look, before) for look, before, after in looks if not look.look.ahead}
+        self.before = {before for _, before in self.behind.values()}
+        self.start, self.end = start, end
+        self.done: dict[int, ir.Expr | None] = {start: ir.EPSILON, end: ir.EPSILON}  # None: on the way
+
+    def solve(self) -> ir.Expr:
+        """Return the strings from the start to the end. Raises: TooEntangled."""
+        return choice(
+            concat([self.prefix(state), way, self.suffix(target)])
+            for state in (self.start, *self.behind)
+            for target, way in self.graph[state].items()
+            if target not in self.before
+        )
+
+    # recursion is as deep as there are lookarounds in a row, which MAX_LOOKS limits
+    def suffix(self, state: int) -> ir.Expr:
+        """Return what follows a state: a lookahead, or the end."""
+        known = self.done.get(state)
+        if known is None:
+            look, after = self.ahead[state]
+            if state in self.done or self.graph[after].keys() & self.before:
+                raise TooEntangled(look.look)  # in a loop, or before a lookbehind
+            self.done[state] = None
+            follows = choice(concat([way, self.suffix(to)]) for to, way in self.graph[after].items())
+            known = self.done[state] = self.looked(follows, look)
+        return known
+
+    def prefix(self, state: int) -> ir.Expr:
+        """Return what precedes a state: the start, or what follows a lookbehind."""
+        known = self.done.get(state)
+        if known is None:
+            look, before = self.behind[state]
+            if state in self.done:
+                raise TooEntangled(look.look)
+            self.done[state] = None
+            ways = [(each, self.graph[each].get(before)) for each in (self.start, *self.behind)]
+            precedes = choice(concat([self.prefix(each), way]) for each, way in ways if way is not None)
+            known = self.done[state] = self.looked(precedes, look)
+        return known
+
+    def looked(self, expr: ir.Expr, asked: Asked) -> ir.Expr:
+        """Return the strings of an expression that a lookaround allows."""
+        strings = asked.strings(frozenset())
+        if is_nothing(strings):
+            return expr if asked.negative else ir.NOTHING
+        if asked.negative:
+            strings = complemented(self.pattern, strings, asked.look)
+        if expr == self.pattern.any_text:
+            return strings
+        return ir.Intersection((*(expr.items if isinstance(expr, ir.Intersection) else (expr,)), strings))
+
+
+def complemented(pattern: Pattern, strings: ir.Expr, look: Look) -> ir.Expr:
+    """Return all other texts. Raises: TooEntangled."""
+    if pattern.any_text != ir.ANY_TEXT:  # `!` is about text
+        raise TooEntangled(look)
+    return ir.Complement(strings)
