@@ -30,19 +30,18 @@ from stackmask.grammar.languages.classes import (
 )
 from stackmask.grammar.languages.ends import INVALID, CannotSplit, Ends
 from stackmask.grammar.languages.forms import concat, nullable
-from stackmask.grammar.regex.automaton import automaton_expr
 from stackmask.grammar.regex.pattern.tree import (
     ANYTHING,
-    END,
-    START,
     Edge,
     Look,
     Node,
     Side,
+    TooEntangled,
     node_children,
     node_choice,
     node_repeat,
     node_sequence,
+    straight,
     walk_nodes,
 )
 from stackmask.grammar.source import charclass
@@ -57,14 +56,6 @@ FIRST, LAST = 0, 1  # places
 Kinds: TypeAlias = frozenset[int]
 Parts: TypeAlias = tuple[int, ...]  # kind of character → which part of all kinds it is in
 State: TypeAlias = tuple[int, int, int]  # a place, and the parts of the last and the next character
-
-
-class TooEntangled(Exception):
-    """Assertions that do not come apart; ``node`` is one of them."""
-
-    def __init__(self, node: Edge | Look | None = None) -> None:
-        super().__init__()
-        self.node = node
 
 
 class Asked(NamedTuple):
@@ -97,58 +88,50 @@ class Counted(NamedTuple):
 Label: TypeAlias = "ir.Expr | Edge | Asked | Unless"
 
 
-def compile_assertions(root: Node, search: bool, count: int, as_bytes: bool, any_text: ir.Expr) -> ir.Expr:
-    """Return the whole texts that the tree, with so many assertions, matches (``search``: somewhere).
+def compile_assertions(root: Node, search: bool, as_bytes: bool, any_text: ir.Expr) -> ir.Expr:
+    """Return the whole texts that the tree matches (``search``: somewhere).
 
     Raises: TooEntangled.
     """
-    plain = straight(root, search, count, any_text)
-    if plain is not None:
-        return plain
-    pattern = Pattern(root, as_bytes, any_text)
-    try:
-        return apart(pattern, search)
-    except TooEntangled as error:
-        try:
-            return automaton_expr(pattern.root, search, any_text != ir.ANY_TEXT)
-        except TooLarge:
-            raise error from None
-
-
-def apart(pattern: Pattern, search: bool) -> ir.Expr:
-    """Return the whole texts that a pattern matches, alternative by alternative. Raises: TooEntangled."""
-    root, text = pattern.root, pattern.any_text
     branches: list[Node] = [*root.items] if isinstance(root, ir.Choice) else [root]
-    free = choice(cast("ir.Expr", branch) for branch in branches if not pattern.assertion(branch))
-    results = [concat([text, free, text]) if search else free]
+    free: list[ir.Expr] = []
+    results: list[ir.Expr] = []
+    entangled: list[Node] = []
+    some: TooEntangled | None = None
     for branch in branches:
-        some = pattern.assertion(branch)
-        if some is None:
-            continue
         count = sum(isinstance(node, Edge | Look) for node in walk_nodes(branch))
-        plain = straight(branch, search, count, text)
+        if not count:
+            free.append(cast("ir.Expr", branch))
+            continue
+        plain = straight(branch, search, count, any_text)
         if plain is None:
+            pattern = Pattern(branch, as_bytes, any_text)
             try:
-                plain = Places(pattern, (text, branch, text) if search else (branch,)).solve()
-            except (TooLarge, CannotSplit):
-                raise TooEntangled(some) from None
+                plain = apart(pattern, search)
+            except TooEntangled as error:
+                some = error
+                entangled.append(pattern.root)
+                continue
         results.append(plain)
+    if free:
+        results.insert(0, concat([any_text, choice(free), any_text]) if search else choice(free))
+    if some is not None:
+        from stackmask.grammar.regex.automaton import automaton_expr  # few patterns need it
+
+        try:
+            results.append(automaton_expr(node_choice(entangled), search, any_text != ir.ANY_TEXT))
+        except TooLarge:
+            raise some from None
     return choice(result for result in results if not is_nothing(result))
 
 
-def straight(root: Node, search: bool, count: int, any_text: ir.Expr) -> ir.Expr | None:
-    """Return the whole texts of the usual case, anchors at the ends and nowhere else; None if it is not."""
-    items: tuple[Node, ...] = root.items if isinstance(root, ir.Sequence) else (root,)
-    first = isinstance(items[0], Edge) and items[0].pairs == START
-    last = isinstance(items[-1], Edge) and items[-1].pairs == END
-    if first + last != count or len(items) == 1:
-        return None
-    plain = cast("list[ir.Expr]", [*items[first : len(items) - last]])
-    if search and not first:
-        plain.insert(0, any_text)
-    if search and not last:
-        plain.append(any_text)
-    return concat(plain)
+def apart(pattern: Pattern, search: bool) -> ir.Expr:
+    """Return the whole texts that a pattern matches. Raises: TooEntangled."""
+    text = pattern.any_text
+    try:
+        return Places(pattern, (text, pattern.root, text) if search else (pattern.root,)).solve()
+    except (TooLarge, CannotSplit):
+        raise TooEntangled(pattern.assertion(pattern.root)) from None
 
 
 class Sides:
@@ -201,13 +184,14 @@ class Pattern:
         self.any_text = any_text
         self.ends = Ends(as_bytes)
         self.known: dict[int, tuple[Node, Edge | Look | None]] = {}
-        self.root = root = self._simplified(root)
-        edges = [node for node in walk_nodes(root) if isinstance(node, Edge)]
+        self.root = self._simplified(root)
+        nodes = [*walk_nodes(self.root)]
+        edges = [node for node in nodes if isinstance(node, Edge)]
         spend(4 * len(edges))
         # of bytes that need not be UTF-8, something else than a character can stand beside a place
         others = ((INVALID, INVALID),) if any_text != ir.ANY_TEXT and not as_bytes else ()
         universe = (*self.ends.any, *others)
-        loops = [(ranges, False) for node in walk_nodes(root) if (ranges := self._tempering(node))]
+        loops = [(ranges, False) for node in nodes if (ranges := self._tempering(node))]
         self.lefts = Sides([left for edge in edges for left, _ in edge.pairs], universe)
         self.rights = Sides([*(right for edge in edges for _, right in edge.pairs), *loops], universe)
 
@@ -253,12 +237,14 @@ class Pattern:
                             ((ANYTHING, side) if node.ahead else (side, ANYTHING),), node.offset, node.what
                         )
                 return Look(body, node.ahead, node.negative, node.offset)
-            case ir.Sequence(items):
-                return node_sequence(self._simplified(item) for item in items)
-            case ir.Choice(items):
-                return node_choice(self._simplified(item) for item in items)
+            case ir.Sequence(items) | ir.Choice(items):
+                parts = tuple(self._simplified(item) for item in items)
+                if all(a is b for a, b in zip(items, parts, strict=True)):
+                    return node
+                return node_sequence(parts) if isinstance(node, ir.Sequence) else node_choice(parts)
             case ir.Repeat(item, low, high):
-                return node_repeat(self._simplified(item), low, high)
+                part = self._simplified(item)
+                return node if part is item else node_repeat(part, low, high)
         return node
 
     def _opposite(self, edge: Edge) -> Edge:

@@ -8,9 +8,8 @@ from typing import Final, Literal, NamedTuple, TypeAlias, cast
 from stackmask.grammar import ir
 from stackmask.grammar.ir import Rule, RuleSet, SourceText, Span
 from stackmask.grammar.languages.forms import concat
-from stackmask.grammar.regex.assertions import TooEntangled, compile_assertions
 from stackmask.grammar.regex.pattern.reader import Reader, U
-from stackmask.grammar.regex.pattern.tree import Node
+from stackmask.grammar.regex.pattern.tree import Node, TooEntangled, straight
 from stackmask.grammar.source.diagnostics import Diagnostic, GrammarError
 from stackmask.grammar.source.options import ArgumentError
 
@@ -80,8 +79,13 @@ def regex_expr(
     if not reader.asserted:
         expr = cast("ir.Expr", tree)
         return concat([any_text, expr, any_text]) if search else expr
+    plain = straight(tree, search, reader.asserted, any_text)
+    if plain is not None:
+        return plain
+    from stackmask.grammar.regex.assertions import compile_assertions  # few patterns need it
+
     try:
-        return compile_assertions(tree, search, reader.asserted, as_bytes, any_text)
+        return compile_assertions(tree, search, as_bytes, any_text)
     except RecursionError:
         # groups are limited, but not what the caller has on the stack already
         raise _error(text, Diagnostic("G015", "groups with assertions are nested too deeply here")) from None

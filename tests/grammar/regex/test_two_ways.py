@@ -10,10 +10,10 @@ from oracle import random_regexes as randoms
 from stackmask import Grammar
 from stackmask.grammar.ir import ANY_TEXT, Expr, Rule, RuleSet
 from stackmask.grammar.languages.automaton import TooLarge
-from stackmask.grammar.regex.assertions import Pattern, TooEntangled, apart
+from stackmask.grammar.regex.assertions import Pattern, apart
 from stackmask.grammar.regex.automaton import automaton_expr
 from stackmask.grammar.regex.flavours.ecma import ecma_reader
-from stackmask.grammar.regex.pattern.tree import Edge, Look, walk_nodes
+from stackmask.grammar.regex.pattern.tree import Edge, Look, TooEntangled, walk_nodes
 
 
 def matcher(expr: Expr) -> ByteMatcher:
