@@ -89,7 +89,7 @@ class Ends:
                 if is_nothing(part):
                     return ir.NOTHING
                 # items that are empty may stand before the first that is not: they count as others that are
-                least = max(low - 1, 0) if not nullable(item) else 0
+                least = max(low - 1, 0) if not nullable(item) else 0  # mutant: other-rounds
                 rest = repeat(item, least, None if high is None else high - 1)
                 return concat([part, rest] if first else [rest, part])
             case ir.Intersection(items):

@@ -425,13 +425,13 @@ class Places:
         # the first round, those between, and the last one
         between = self.place()
         self.add(item, start, between)
-        if high != 2:  # mutant: missing-rounds
+        if high != 2:
             first = len(self.edges)
             self.add(item, between, between)
+            least = max(low - 2, 0)  # mutant: missing-rounds
             most = None if high is None else high - 2
-            self.counted.append(
-                Counted(between, first, len(self.edges), max(low - 2, 0), most, self.pattern.assertion(item))
-            )
+            some = self.pattern.assertion(item)
+            self.counted.append(Counted(between, first, len(self.edges), least, most, some))
         self.add(item, between, end)
 
     def asked(self, look: Look) -> Asked:

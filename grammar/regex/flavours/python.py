@@ -12,7 +12,6 @@ from stackmask.grammar.languages import classes
 from stackmask.grammar.regex.flavours.atomic import NotAtomic, atomic
 from stackmask.grammar.regex.flavours.brackets import PlainClass
 from stackmask.grammar.regex.pattern.reader import (
-    HEX,
     NOT_NEWLINE,
     Flavour,
     Frame,
@@ -22,7 +21,6 @@ from stackmask.grammar.regex.pattern.reader import (
     S,
     U,
     X,
-    number,
 )
 from stackmask.grammar.regex.pattern.tree import (
     END,
@@ -314,13 +312,6 @@ class PythonFlavour(Flavour):
             ranges = unicode_space() if flags & U else charclass.SPACE
         return ranges if letter.islower() else classes.complement(ranges, self.universe(flags))
 
-    def bounds(self, match: re.Match[str]) -> tuple[int, int | None]:
-        low, comma, high = match[1], match[2], match[3]
-        least = number(low) if low else 0
-        if not comma:
-            return least, least
-        return least, number(high) if high else None
-
     def read_class(self, start: int, flags: int) -> tuple[Ranges, int]:
         return PlainClass(self.reader, flags, lead=True, set_in_range=False).read(start)
 
@@ -328,6 +319,3 @@ class PythonFlavour(Flavour):
 def python_reader(text: str, flags: int, as_bytes: bool) -> Reader:
     """Return a reader of a pattern of Python's ``re``."""
     return Reader(text, flags, as_bytes, PythonFlavour)
-
-
-__all__ = ["FLAGS", "HEX", "python_reader"]

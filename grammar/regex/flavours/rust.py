@@ -146,15 +146,7 @@ class RustFlavour(Flavour):
         return Edge(pairs, self.reader.position - 1, f"the anchor `{char}`")
 
     def not_quantifier(self, frame: Frame) -> None:
-        self.reader.problems.add(
-            "G008",
-            "`{` is not a repetition here",
-            self.reader.position,
-            self.reader.position + 1,
-            label="expected `{m}`, `{m,}` or `{m,n}`",
-            help=r"write `\{` for a brace",
-        )
-        self.reader.position += 1
+        self.bad_brace()
 
     def bounds(self, match: re.Match[str]) -> tuple[int, int | None]:
         if not match[1] and not match[3]:

@@ -30,7 +30,6 @@ from stackmask.grammar.source.charclass import Ranges
 from stackmask.grammar.source.diagnostics import Collector
 from stackmask.grammar.source.work import measured, spend, spend_units
 
-MAX_GROUPS: Final = 100  # nested groups; each makes up to three levels of expressions
 MAX_COUNT: Final = 1_000_000_000
 
 I, M, S, X, U, R = 1, 2, 4, 8, 16, 32  # ignore case, multi-line, dot-all, spaced out, Unicode, CRLF
@@ -70,6 +69,9 @@ class Flavour(ABC):
     possessive: ClassVar[bool] = False
     repeats_names: ClassVar[bool] = False  # `(?<x>a)|(?<x>b)`
     quantifies_anchors: ClassVar[bool] = False
+    most_groups: ClassVar[int] = 100  # nested groups; each makes up to three levels of expressions
+    too_deep_help: ClassVar[str] = ""
+    where: ClassVar[str] = ""  # in messages about what is not supported
 
     def __init__(self, reader: Reader) -> None:
         self.reader = reader
@@ -118,11 +120,19 @@ class Flavour(ABC):
 
     def bounds(self, match: re.Match[str]) -> tuple[int, int | None]:
         """Return what a braced quantifier means."""
-        low, comma, high = match[1], match[2], match[3]
-        least = number(low) if low else 0  # mutant: least-bound
-        if not comma:
-            return least, least
-        return least, number(high) if high else None
+        return read_bounds(match[1], match[2], match[3])
+
+    def bad_brace(self) -> None:
+        """Report a brace that begins no quantifier, where it must."""
+        self.reader.problems.add(
+            "G008",
+            "`{` is not a repetition here",
+            self.reader.position,
+            self.reader.position + 1,
+            label="expected `{m}`, `{m,}` or `{m,n}`",
+            help=r"write `\{` for a brace",
+        )
+        self.reader.position += 1
 
     def special_group(self, frame: Frame, node: Node, outer: Frame) -> Node:
         """Return what a group that is more than parentheses means."""
@@ -294,9 +304,10 @@ class Reader:
 
     def push(self, frame: Frame) -> None:
         """Enter a group."""
-        if len(self.stack) > MAX_GROUPS and not self.too_deep:
+        if len(self.stack) > self.flavour.most_groups and not self.too_deep:
             self.too_deep = True
-            self.problems.add("G015", f"more than {MAX_GROUPS} nested groups", frame.start, frame.start + 1)
+            problem = f"more than {self.flavour.most_groups} nested groups"
+            self.problems.add("G015", problem, frame.start, frame.start + 1, help=self.flavour.too_deep_help)
         self.stack.append(frame)
 
     def close(self) -> None:
@@ -372,25 +383,8 @@ class Reader:
         if frame.item_start < 0:
             self.nothing_to_repeat(frame, written, start)
             return
-        if max(low, high or 0) > MAX_COUNT:
-            self.problems.add(
-                "G005",
-                f"a repetition count is at most {MAX_COUNT:,}",
-                start,
-                self.position,
-                label="too large",
-            )
-            low, high = 0, None
-        elif high is not None and high < low:
-            self.problems.add(
-                "G005",
-                f"the repetition ends at {high} before it begins at {low}",
-                start,
-                self.position,
-                label="reversed bounds",
-                help=f"did you mean `{{{high},{low}}}`?",
-            )
-            low, high = high, low
+        if check_bounds(low, high, start, self.position, self.problems):
+            low, high = (0, None) if max(low, high or 0) > MAX_COUNT else (high or 0, low)
         item = frame.items[-1]
         if isinstance(item, str):
             item = self.text_of(item)
@@ -421,7 +415,7 @@ class Reader:
 
     def refuse(self, what: str, start: int, end: int, help: str = "") -> None:
         """Report a construct that no finite automaton, or not this flavour, can do."""
-        self.problems.add("G009", f"{what} is not supported", start, end, help=help)
+        self.problems.add("G009", f"{what} is not supported{self.flavour.where}", start, end, help=help)
         self.position = end
 
     def hexadecimal(self, start: int, first: int, digits: int) -> tuple[int, int]:
@@ -462,7 +456,33 @@ HEX: Final = frozenset("0123456789abcdefABCDEF")
 _SIGNS: Final[dict[str, tuple[int, int | None]]] = {"*": (0, None), "+": (1, None), "?": (0, 1)}
 
 
-def number(digits: str) -> int:
+def read_bounds(low: str, comma: str, high: str) -> tuple[int, int | None]:
+    """Return what the numbers of ``{m}``, ``{m,}``, ``{,n}`` or ``{m,n}`` mean."""
+    least = read_number(low) if low else 0  # mutant: least-bound
+    if not comma:
+        return least, least
+    return least, read_number(high) if high else None
+
+
+def check_bounds(low: int, high: int | None, start: int, end: int, problems: Collector) -> bool:
+    """Report a repetition whose bounds are reversed or too large, and return whether it is one."""
+    if max(low, high or 0) > MAX_COUNT:
+        problems.add("G005", f"a repetition count is at most {MAX_COUNT:,}", start, end, label="too large")
+    elif high is not None and high < low:
+        problems.add(
+            "G005",
+            f"the repetition ends at {high} before it begins at {low}",
+            start,
+            end,
+            label="reversed bounds",
+            help=f"did you mean `{{{high},{low}}}`?",
+        )
+    else:
+        return False
+    return True
+
+
+def read_number(digits: str) -> int:
     """Return the value of decimal digits; more than twelve of them are read as one above ``MAX_COUNT``."""
     # beyond 12 digits the value does not matter: it is refused (and int() of many digits is slow)
     return int(digits) if len(digits) <= 12 else MAX_COUNT + 1

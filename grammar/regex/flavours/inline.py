@@ -1,0 +1,179 @@
+"""The inside of ``/…/`` in the EBNF dialect: it always matches a whole text.
+
+Classes, groups, alternation, dot, escapes and quantifiers; a lazy quantifier means the same strings as a greedy one. What a
+regular language without context cannot say (anchors, look-around, back-references) is refused by name.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from typing import ClassVar, Final, final
+
+from stackmask.grammar import ir
+from stackmask.grammar.ir import CharClass, Expr, Literal, Span
+from stackmask.grammar.regex.pattern.reader import NOT_NEWLINE, Flavour, Frame, I, Reader, S, U, X
+from stackmask.grammar.regex.pattern.tree import Node
+from stackmask.grammar.regex.unicode.folding import DIALECT
+from stackmask.grammar.source import charclass
+from stackmask.grammar.source.charclass import Ranges
+from stackmask.grammar.source.diagnostics import Collector
+from stackmask.grammar.source.escapes import read_class, read_escape
+
+FLAGS: Final = {"i": I, "s": S, "x": X, "u": U}
+
+_INLINE_FLAGS = re.compile(r"\(\?([a-zA-Z]*)(?:-([a-zA-Z]+))?([:)])")
+_GROUP_NAME = re.compile(r"\(\?P?<[A-Za-z_]\w*>")
+_UNSUPPORTED_GROUPS = {
+    "?<=": "look-behind",
+    "?<!": "negative look-behind",
+    "?=": "look-ahead",
+    "?!": "negative look-ahead",
+    "?>": "an atomic group",
+    "?P=": "a back-reference",
+}
+_GROUP_HELP = "use `!>>`, `A - B`, `A & B` or `@top` outside of the regex instead"
+_WORD_HELP = "say what must not follow with `!>>`, as in `/[a-z]+/ !>> [A-Za-z0-9_]`"
+_WHOLE_HELP = "leave it out: a regex in a grammar always matches from its beginning to its end"
+_CACHE: Final[dict[tuple[str, str, int], tuple[Ranges, int]]] = {}
+
+
+@final
+class InlineFlavour(Flavour):
+    """Reads the regexes of grammars."""
+
+    quantifier: ClassVar = re.compile(r"\{(?!,?\})([0-9]*)(,?)((?<=,)[0-9]*|)\}")
+    class_end: ClassVar = re.compile(r"\[\^?(?:\\.|[^\]\\])*\]", re.DOTALL)
+    class_cache: ClassVar = _CACHE
+    possessive: ClassVar = True
+    most_groups: ClassVar = 50
+    where: ClassVar = " in a regex"
+    too_deep_help: ClassVar = "move inner parts into rules of their own"
+
+    def folding(self, flags: int) -> str:
+        return DIALECT
+
+    def dot(self, flags: int) -> Ranges:
+        return charclass.ANY if flags & S else NOT_NEWLINE  # mutant: dot-newline
+
+    def anchor(self, char: str, flags: int) -> Node:
+        position = self.reader.position
+        self.reader.refuse(f"the anchor `{char}`", position - 1, position, _WHOLE_HELP)
+        return ir.EPSILON
+
+    def not_quantifier(self, frame: Frame) -> None:
+        self.bad_brace()
+
+    def make_atomic(self, node: Node, start: int) -> Node:
+        end = self.reader.position
+        self.reader.refuse("a possessive quantifier", start, end, "write it without the `+`")
+        return node
+
+    def open(self) -> None:
+        reader, text, start = self.reader, self.reader.text, self.reader.position
+        frame = reader.stack[-1]
+        flags = frame.flags
+        if not text.startswith("?", start + 1):
+            reader.position = start + 1
+        elif named := _GROUP_NAME.match(text, start):
+            reader.position = named.end()
+        elif (inline := _INLINE_FLAGS.match(text, start)) and (inline[1] or inline[2] or inline[3] == ":"):
+            on, off = inline[1], inline[2] or ""
+            if unknown := set(on + off) - FLAGS.keys():
+                reader.problems.add(
+                    "G009",
+                    f"the regex flag `{min(unknown)}` is not supported",
+                    start,
+                    inline.end(),
+                    help="the flags are i (ignore case), s (`.` matches line breaks) and x (spaced out)",
+                )
+            for letter in on:
+                flags |= FLAGS.get(letter, 0)
+            for letter in off:
+                flags &= ~FLAGS.get(letter, 0)
+            reader.position = inline.end()
+            if inline[3] == ")":
+                frame.flags, frame.item_start = flags, -1
+                return
+        elif refused := next((p for p in _UNSUPPORTED_GROUPS if text.startswith(p, start + 1)), None):
+            reader.refuse(_UNSUPPORTED_GROUPS[refused], start, start + 1 + len(refused), _GROUP_HELP)
+        else:
+            reader.problems.add("G008", "unknown kind of group", start, start + 2)
+            reader.position = start + 2
+        reader.push(Frame(start, flags))
+
+    def escape(self, frame: Frame) -> None:
+        reader, text, start = self.reader, self.reader.text, self.reader.position
+        letter, after = text[start + 1 : start + 2], start + 2
+        if letter and letter in "bBAZzG":
+            what = "word boundary" if letter in "bB" else "anchor"
+            reader.refuse(
+                f"the {what} `\\{letter}`", start, after, _WORD_HELP if letter in "bB" else _WHOLE_HELP
+            )
+            frame.item_start = -1
+        elif letter and letter in "123456789k":
+            while letter != "k" and text[after : after + 1].isdigit():
+                after += 1
+            reader.refuse(
+                f"the back-reference `{text[start:after]}`", start, after, "use `@push(…)` and `@top` instead"
+            )
+            frame.item_start = -1
+        else:
+            value, reader.position = self.class_escape(start, frame.flags)
+            if isinstance(value, int):
+                reader.literal(frame, chr(value), start)
+            else:
+                reader.add_set(frame, value, start)
+
+    def class_escape(self, start: int, flags: int) -> tuple[int | Ranges, int]:
+        return read_escape(self.reader.text, start, self.reader.end, self.reader.problems)
+
+    def read_class(self, start: int, flags: int) -> tuple[Ranges, int]:
+        problems, text = self.reader.problems, self.reader.text
+        match = self.class_end.match(text, start)
+        if match is None:
+            problems.add(
+                "G008",
+                "unclosed class in the regex",
+                start,
+                start + 1,
+                label="opened here",
+                help=r"write `\[`",
+            )
+            return (), self.reader.end
+        if match[0] == "[^]":
+            # JavaScript: any character; Python and Rust: the class goes on after the bracket
+            problems.add(
+                "G008", "`[^]` has no members", start, match.end(), help=r"write `[\s\S]`, or `[^\]]`"
+            )
+        if "&&" in match[0]:
+            problems.add("G009", "`&&` in a class is not supported", start, match.end())
+        return read_class(text, start, match.end(), problems, ignore_case=bool(flags & I)), match.end()
+
+
+def character(code: int, ignore_case: bool, span: Span | None) -> Expr:
+    """Return the expression of one character, in both cases if asked."""
+    if ignore_case:
+        ranges = charclass.fold_case([(code, code)])
+        if ranges != ((code, code),):
+            return CharClass(ranges, span)
+    return Literal(chr(code).encode(), span)
+
+
+def parse_regex(text: str, start: int, end: int, flags: str, problems: Collector) -> Expr:
+    """Return the expression of the regex between two offsets of ``text``.
+
+    ``flags``: letters of i (ignore case), s (`.` matches line breaks too), x (blanks and `#` comments do not
+    count), u (no effect). Problems go to the collector; the expression is then a best guess.
+    """
+    value = 0
+    for flag in flags:
+        value |= FLAGS.get(flag, 0)
+    reader = Reader(text[start:end], value, False, InlineFlavour)
+    tree = reader.read()
+    for problem in reader.problems.found:
+        if problem.span is not None:
+            span = Span(problem.span.start + start, problem.span.end + start, problems.source)
+            problem = replace(problem, span=span)
+        problems.found.append(problem)
+    return tree  # type: ignore[return-value]
