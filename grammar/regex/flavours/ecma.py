@@ -11,7 +11,6 @@ import re
 from functools import cache
 from typing import ClassVar, Final, final
 
-from stackmask.grammar import ir
 from stackmask.grammar.languages import classes
 from stackmask.grammar.regex.flavours.brackets import NestedClass, PlainClass
 from stackmask.grammar.regex.pattern.reader import HEX, Flavour, Frame, I, M, Reader, S, U
@@ -23,8 +22,6 @@ from stackmask.grammar.regex.pattern.tree import (
     Edge,
     Node,
     Pairs,
-    not_word_boundary,
-    word_boundary,
 )
 from stackmask.grammar.regex.unicode.folding import ASCII, SIMPLE, UPPER, fold
 from stackmask.grammar.regex.unicode.properties import UnknownProperty, ecma_property
@@ -40,22 +37,16 @@ LINE_ENDS: Final[Ranges] = ((0x0A, 0x0A), (0x0D, 0x0D), (0x2028, 0x2029))
 DOT: Final = charclass.negate(LINE_ENDS)
 _LINE_START: Final[Pairs] = tuple(((LINE_ENDS, True), right) for (_, right) in LINE_START)
 _LINE_END: Final[Pairs] = tuple((left, (LINE_ENDS, True)) for (left, _) in LINE_END)
-_CONTROLS: Final = {"t": 0x09, "n": 0x0A, "v": 0x0B, "f": 0x0C, "r": 0x0D}
 _SYNTAX: Final = frozenset("^$\\.*+?()[]{}|/")
-_MODIFIERS: Final = re.compile(r"\(\?([a-zA-Z]*)(-[a-zA-Z]*)?:")
 _NAME: Final = re.compile(r"\(\?<((?:[^\W\d]|\$)[\w$\u200c\u200d]*)>")
 _GROUPS: Final = re.compile(r"\\.|\[(?:\\.|[^\]\\])*\]?|(\((?!\?)|\(\?<(?![=!]))", re.DOTALL)
+_PYTHON_FLAGS: Final = re.compile(r"\?([aimsux]+)\)")
 _OCTAL: Final = re.compile(r"[0-3][0-7]{0,2}|[4-7][0-7]?")
 
 
 @cache
 def _word_folded() -> Ranges:
     return fold(charclass.WORD, SIMPLE)  # reads a table
-
-
-def word(flags: int) -> Ranges:
-    r"""Return what `\w` matches: with `i` and `u`, two more letters equal ASCII ones."""
-    return _word_folded() if flags & I and flags & U else charclass.WORD
 
 
 # of classes: what the grammars refuse or read differently must not be taken from one another
@@ -69,13 +60,19 @@ class EcmaFlavour(Flavour):
     quantifier: ClassVar = re.compile(r"\{([0-9]+)(,?)((?<=,)[0-9]*|)\}")
     class_end: ClassVar = re.compile(r"\[(?:\\.|[^\]\\])*\]", re.DOTALL)
     repeats_names: ClassVar = True
+    groups: ClassVar = ("?:", "?=", "?!", "?<=", "?<!")
+    name: ClassVar = _NAME
+    flags: ClassVar = {"i": I, "m": M, "s": S}
+    flag_group: ClassVar = re.compile(r"\(\?([a-zA-Z]*)(-[a-zA-Z]*)?(:)")
+    group_label: ClassVar = "expected `(?:`, `(?=`, `(?!`, `(?<=`, `(?<!` or `(?<name>`"
+    controls: ClassVar = {"t": 0x09, "n": 0x0A, "v": 0x0B, "f": 0x0C, "r": 0x0D}
 
     def __init__(self, reader: Reader, flags: int) -> None:
         super().__init__(reader)
         self.strict = bool(flags & U)
         self.sets = bool(flags & V)
         self.class_cache = _CACHES[self.strict + self.sets]
-        self.groups: int | None = None  # counted where a back-reference is
+        self.count: int | None = None  # of groups, counted where a back-reference is
 
     def folding(self, flags: int) -> str:
         return ASCII if self.reader.as_bytes else SIMPLE if flags & U else UPPER
@@ -110,82 +107,32 @@ class EcmaFlavour(Flavour):
             )
         super().stray_bracket(frame, char)
 
-    def open(self) -> None:
-        text, start = self.reader.text, self.reader.position
-        flags = self.reader.stack[-1].flags
-        kind = ""
-        if not text.startswith("?", start + 1):
-            self.reader.position = start + 1
-        elif text.startswith(("?:", "?=", "?!"), start + 1):
-            kind = text[start + 2] if text[start + 2] != ":" else ""
-            self.reader.position = start + 3
-        elif text.startswith(("?<=", "?<!"), start + 1):
-            kind = text[start + 2 : start + 4]
-            self.reader.position = start + 4
-        elif name := _NAME.match(text, start):
-            self.reader.name_group(name)
-        elif modifiers := _MODIFIERS.match(text, start):
-            flags = self.modified(modifiers, flags)
-            self.reader.position = modifiers.end()
-        else:
-            self.reader.problems.add(
-                "G008",
-                "unknown kind of group",
-                start,
-                min(start + 3, self.reader.end),
-                label="expected `(?:`, `(?=`, `(?!`, `(?<=`, `(?<!` or `(?<name>`",
-                help=_of_python(text, start),
-            )
-            self.reader.position = start + 2
-        self.reader.push(Frame(start, flags, kind))
-
-    def modified(self, match: re.Match[str], flags: int) -> int:
-        """Return the flags inside of `(?i-s:…)`."""
-        on, off = match[1], (match[2] or "")[1:]
-        both = on + off
+    def wrong_flags(self, match: re.Match[str]) -> tuple[str, str]:
+        both = match[1] + (match[2] or "")[1:]
         if not both or len(set(both)) < len(both) or not set(both) <= set("ims"):
-            self.reader.problems.add(
-                "G008",
-                f"`{match[0]}` are no modifiers",
-                match.start(),
-                match.end(),
-                label="expected each of i, m and s at most once",
-            )
-            return flags
-        for letter in on:
-            flags |= FLAGS[letter]
-        for letter in off:
-            flags &= ~FLAGS[letter]
-        return flags
+            return f"`{match[0]}` are no modifiers", "expected each of i, m and s at most once"
+        return "", ""
+
+    def group_help(self, start: int) -> str:
+        """Return what to do about a group that Python has and this flavour has not; empty if Python has it neither."""
+        if self.reader.text.startswith("?P", start + 1):
+            return 'this is a group of Python: pass flavor="python"'
+        flags = _PYTHON_FLAGS.match(self.reader.text, start + 1)
+        return (
+            f'give flags for the whole pattern beside it: flags="{flags[1]}", or flavor="python"'
+            if flags
+            else ""
+        )
 
     def special_group(self, frame: Frame, node: Node, outer: Frame) -> Node:
         if "<" in frame.kind or self.strict:
             outer.item_start = -1  # only Annex B repeats an assertion, and a lookahead at that
         return super().special_group(frame, node, outer)
 
-    def escape(self, frame: Frame) -> None:
-        text, start = self.reader.text, self.reader.position
-        letter = text[start + 1 : start + 2]
-        flags = frame.flags
-        if letter in ("b", "B"):
-            self.reader.position = start + 2
-            ranges = word(flags)
-            make = word_boundary if letter == "b" else not_word_boundary
-            universe = classes.BYTES if self.reader.as_bytes else charclass.ANY
-            pairs = make(ranges, classes.complement(ranges, universe))
-            self.reader.assertion(frame, Edge(pairs, start, f"the word boundary `\\{letter}`"), start)
-            return
-        if letter and letter in "123456789" and self.back_reference(start):
-            return
-        if letter == "k" and (self.strict or "(?<" in text) and self.named_reference(start):
-            return
-        value, self.reader.position = self.read_escape(start, flags, in_class=False)
-        if isinstance(value, tuple):
-            self.set(frame, value, start)
-        elif ir.SURROGATES[0] <= value <= ir.SURROGATES[1]:
-            self.set(frame, (), start)  # half a character is in no well-formed text
-        else:
-            self.reader.literal(frame, chr(value), start)
+    def reference(self, letter: str, start: int) -> bool:
+        if letter and letter in "123456789":
+            return self.back_reference(start)
+        return letter == "k" and (self.strict or "(?<" in self.reader.text) and self.named_reference(start)
 
     def back_reference(self, start: int) -> bool:
         """Refuse `\\1` where there is such a group; without one it is no back-reference."""
@@ -193,9 +140,9 @@ class EcmaFlavour(Flavour):
         while after < self.reader.end and self.reader.text[after] in "0123456789":
             after += 1
         digits = self.reader.text[start + 1 : after]
-        if self.groups is None:
-            self.groups = sum(1 for match in _GROUPS.finditer(self.reader.text) if match[1])
-        if len(digits) < 6 and int(digits) <= self.groups:
+        if self.count is None:
+            self.count = sum(1 for match in _GROUPS.finditer(self.reader.text) if match[1])
+        if len(digits) < 6 and int(digits) <= self.count:
             self.reader.refuse(
                 f"the back-reference `\\{digits}`", start, after, "no finite automaton can do it"
             )
@@ -229,19 +176,8 @@ class EcmaFlavour(Flavour):
         )
         return True
 
-    def read_escape(self, start: int, flags: int, *, in_class: bool) -> tuple[int | Ranges, int]:
-        r"""Return the code point or the set that an escape stands for, and the offset behind it."""
+    def read_escape(self, letter: str, start: int, flags: int, in_class: bool) -> tuple[int | Ranges, int]:
         text, after = self.reader.text, start + 2
-        letter = text[start + 1 : after]
-        if not letter:
-            self.reader.problems.add(
-                "G006", r"`\` escapes nothing", start, self.reader.end, help=r"write `\\` for a backslash"
-            )
-            return 0xFFFD, self.reader.end
-        if letter in "dDwWsS":
-            return self.named_set(letter, flags), after
-        if letter in _CONTROLS:
-            return _CONTROLS[letter], after
         if letter == "x":
             digits = text[after : after + 2]
             if len(digits) == 2 and HEX.issuperset(digits):
@@ -336,12 +272,11 @@ class EcmaFlavour(Flavour):
         return high, after
 
     def named_set(self, letter: str, flags: int) -> Ranges:
-        r"""Return `\d \w \s` and their complements."""
-        universe = classes.BYTES if self.reader.as_bytes else charclass.ANY
-        ranges = {"d": charclass.DIGIT, "w": word(flags), "s": SPACE}[letter.lower()]
-        if self.reader.as_bytes and letter in "sS":
-            ranges = classes.intersect(ranges, classes.BYTES)
-        return ranges if letter.islower() else classes.complement(ranges, universe)
+        if letter == "s":
+            return classes.intersect(SPACE, self.universe(flags))
+        if letter == "w" and flags & I and flags & U:
+            return _word_folded()  # two more letters equal ASCII ones
+        return charclass.WORD if letter == "w" else charclass.DIGIT
 
     def property(self, start: int, flags: int) -> tuple[Ranges, int]:
         r"""Read `\p{…}` or `\P{…}`."""
@@ -377,20 +312,7 @@ class EcmaFlavour(Flavour):
             return NestedClass(self.reader, flags, rust=False).read(start)
         return PlainClass(self.reader, flags, lead=False, set_in_range=not self.strict).read(start)
 
-    def class_escape(self, start: int, flags: int) -> tuple[int | Ranges, int]:
-        return self.read_escape(start, flags, in_class=True)
-
 
 def ecma_reader(text: str, flags: int, as_bytes: bool) -> Reader:
     """Return a reader of an ECMA-262 pattern."""
     return Reader(text, flags, as_bytes, lambda reader: EcmaFlavour(reader, flags))
-
-
-def _of_python(text: str, start: int) -> str:
-    """Return what to do about a group that Python has and this flavour has not; empty if Python has it neither."""
-    if text.startswith("?P", start + 1):
-        return 'this is a group of Python: pass flavor="python"'
-    flags = re.compile(r"\?([aimsux]+)\)").match(text, start + 1)
-    return (
-        f'give flags for the whole pattern beside it: flags="{flags[1]}", or flavor="python"' if flags else ""
-    )

@@ -18,12 +18,10 @@ from stackmask.grammar.regex.unicode.folding import DIALECT
 from stackmask.grammar.source import charclass
 from stackmask.grammar.source.charclass import Ranges
 from stackmask.grammar.source.diagnostics import Collector
-from stackmask.grammar.source.escapes import read_class, read_escape
+from stackmask.grammar.source.escapes import SETS, read_class, read_escape
 
 FLAGS: Final = {"i": I, "s": S, "x": X, "u": U}
 
-_INLINE_FLAGS = re.compile(r"\(\?([a-zA-Z]*)(?:-([a-zA-Z]+))?([:)])")
-_GROUP_NAME = re.compile(r"\(\?P?<[A-Za-z_]\w*>")
 _UNSUPPORTED_GROUPS = {
     "?<=": "look-behind",
     "?<!": "negative look-behind",
@@ -46,9 +44,14 @@ class InlineFlavour(Flavour):
     class_end: ClassVar = re.compile(r"\[\^?(?:\\.|[^\]\\])*\]", re.DOTALL)
     class_cache: ClassVar = _CACHE
     possessive: ClassVar = True
+    needs_braces: ClassVar = True
     most_groups: ClassVar = 50
     where: ClassVar = " in a regex"
     too_deep_help: ClassVar = "move inner parts into rules of their own"
+    name: ClassVar = re.compile(r"\(\?P?<[A-Za-z_]\w*>")
+    flags: ClassVar = FLAGS
+    flag_group: ClassVar = re.compile(r"\(\?([a-zA-Z]*)(-[a-zA-Z]+)?([:)])")
+    boundaries: ClassVar = ""
 
     def folding(self, flags: int) -> str:
         return DIALECT
@@ -61,72 +64,50 @@ class InlineFlavour(Flavour):
         self.reader.refuse(f"the anchor `{char}`", position - 1, position, _WHOLE_HELP)
         return ir.EPSILON
 
-    def not_quantifier(self, frame: Frame) -> None:
-        self.bad_brace()
-
     def make_atomic(self, node: Node, start: int) -> Node:
         end = self.reader.position
         self.reader.refuse("a possessive quantifier", start, end, "write it without the `+`")
         return node
 
-    def open(self) -> None:
-        reader, text, start = self.reader, self.reader.text, self.reader.position
-        frame = reader.stack[-1]
-        flags = frame.flags
-        if not text.startswith("?", start + 1):
-            reader.position = start + 1
-        elif named := _GROUP_NAME.match(text, start):
-            reader.position = named.end()
-        elif (inline := _INLINE_FLAGS.match(text, start)) and (inline[1] or inline[2] or inline[3] == ":"):
-            on, off = inline[1], inline[2] or ""
-            if unknown := set(on + off) - FLAGS.keys():
-                reader.problems.add(
-                    "G009",
-                    f"the regex flag `{min(unknown)}` is not supported",
-                    start,
-                    inline.end(),
-                    help="the flags are i (ignore case), s (`.` matches line breaks) and x (spaced out)",
-                )
-            for letter in on:
-                flags |= FLAGS.get(letter, 0)
-            for letter in off:
-                flags &= ~FLAGS.get(letter, 0)
-            reader.position = inline.end()
-            if inline[3] == ")":
-                frame.flags, frame.item_start = flags, -1
-                return
-        elif refused := next((p for p in _UNSUPPORTED_GROUPS if text.startswith(p, start + 1)), None):
-            reader.refuse(_UNSUPPORTED_GROUPS[refused], start, start + 1 + len(refused), _GROUP_HELP)
-        else:
-            reader.problems.add("G008", "unknown kind of group", start, start + 2)
-            reader.position = start + 2
-        reader.push(Frame(start, flags))
+    def name_group(self, name: re.Match[str]) -> None:
+        self.reader.position = name.end()
 
-    def escape(self, frame: Frame) -> None:
-        reader, text, start = self.reader, self.reader.text, self.reader.position
-        letter, after = text[start + 1 : start + 2], start + 2
-        if letter and letter in "bBAZzG":
-            what = "word boundary" if letter in "bB" else "anchor"
-            reader.refuse(
-                f"the {what} `\\{letter}`", start, after, _WORD_HELP if letter in "bB" else _WHOLE_HELP
-            )
-            frame.item_start = -1
-        elif letter and letter in "123456789k":
+    def wrong_flags(self, match: re.Match[str]) -> tuple[str, str]:
+        if unknown := set(match[1] + (match[2] or "")[1:]) - FLAGS.keys():
+            help = "the flags are i (ignore case), s (`.` matches line breaks) and x (spaced out)"
+            self.reader.refuse(f"the regex flag `{min(unknown)}`", match.start(), match.end(), help)
+        return "", ""
+
+    def other_group(self, frame: Frame, start: int) -> str:
+        refused = next((p for p in _UNSUPPORTED_GROUPS if self.reader.text.startswith(p, start + 1)), "")
+        if refused:
+            end = start + 1 + len(refused)
+            self.reader.refuse(_UNSUPPORTED_GROUPS[refused], start, end, _GROUP_HELP)
+        return refused
+
+    def reference(self, letter: str, start: int) -> bool:
+        text, after = self.reader.text, start + 2
+        if not letter or letter not in "bBAZzG123456789k":
+            return False
+        if letter in "bBAZzG":
+            what = f"the {'word boundary' if letter in 'bB' else 'anchor'} `\\{letter}`"
+            help = _WORD_HELP if letter in "bB" else _WHOLE_HELP
+        else:
             while letter != "k" and text[after : after + 1].isdigit():
                 after += 1
-            reader.refuse(
-                f"the back-reference `{text[start:after]}`", start, after, "use `@push(…)` and `@top` instead"
-            )
-            frame.item_start = -1
-        else:
-            value, reader.position = self.class_escape(start, frame.flags)
-            if isinstance(value, int):
-                reader.literal(frame, chr(value), start)
-            else:
-                reader.add_set(frame, value, start)
+            what, help = f"the back-reference `{text[start:after]}`", "use `@push(…)` and `@top` instead"
+        self.reader.refuse(what, start, after, help)
+        self.reader.stack[-1].item_start = -1
+        return True
 
-    def class_escape(self, start: int, flags: int) -> tuple[int | Ranges, int]:
+    def named_set(self, letter: str, flags: int) -> Ranges:
+        return SETS[letter]
+
+    def class_escape(self, start: int, flags: int, in_class: bool = True) -> tuple[int | Ranges, int]:
         return read_escape(self.reader.text, start, self.reader.end, self.reader.problems)
+
+    def read_escape(self, letter: str, start: int, flags: int, in_class: bool) -> tuple[int | Ranges, int]:
+        return self.class_escape(start, flags)
 
     def read_class(self, start: int, flags: int) -> tuple[Ranges, int]:
         problems, text = self.reader.problems, self.reader.text

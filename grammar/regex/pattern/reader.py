@@ -19,10 +19,13 @@ from stackmask.grammar.regex.pattern.tree import (
     Edge,
     Look,
     Node,
+    Pairs,
     node_choice,
     node_repeat,
     node_sequence,
+    not_word_boundary,
     takes_nothing,
+    word_boundary,
 )
 from stackmask.grammar.regex.unicode.folding import folded
 from stackmask.grammar.source import charclass
@@ -69,28 +72,31 @@ class Flavour(ABC):
     possessive: ClassVar[bool] = False
     repeats_names: ClassVar[bool] = False  # `(?<x>a)|(?<x>b)`
     quantifies_anchors: ClassVar[bool] = False
+    needs_braces: ClassVar[bool] = False  # a brace that begins no quantifier is an error
     most_groups: ClassVar[int] = 100  # nested groups; each makes up to three levels of expressions
     too_deep_help: ClassVar[str] = ""
     where: ClassVar[str] = ""  # in messages about what is not supported
+    # groups: what is more than parentheses (`(?:` is not), the beginning with a name, or with flags
+    groups: ClassVar[tuple[str, ...]] = ("?:",)
+    name: ClassVar[re.Pattern[str]]
+    flags: ClassVar[dict[str, int]]
+    flag_group: ClassVar[re.Pattern[str]]  # its groups: the letters on, those off, and what ends it
+    group_label: ClassVar[str] = ""
+    # escapes: anchors by letter, word boundaries, characters
+    anchors: ClassVar[dict[str, Pairs]] = {}
+    boundaries: ClassVar[str] = "bB"
+    controls: ClassVar[dict[str, int]]
 
     def __init__(self, reader: Reader) -> None:
         self.reader = reader
 
     @abstractmethod
-    def escape(self, frame: Frame) -> None:
-        """Read the escape at the position, outside of a class."""
-
-    @abstractmethod
-    def open(self) -> None:
-        """Read the beginning of a group."""
-
-    @abstractmethod
     def read_class(self, start: int, flags: int) -> tuple[Ranges, int]:
-        """Read the class at ``start``; return its characters and the offset behind it."""
+        """Read the class at ``start``; return its characters and the offset after it."""
 
     @abstractmethod
-    def class_escape(self, start: int, flags: int) -> tuple[int | Ranges, int]:
-        """Read the escape at ``start`` inside of a class; return its code point or set, and the offset behind."""
+    def read_escape(self, letter: str, start: int, flags: int, in_class: bool) -> tuple[int | Ranges, int]:
+        """Read an escape of none of the usual letters; return its code point or set, and the offset after it."""
 
     @abstractmethod
     def dot(self, flags: int) -> Ranges:
@@ -104,14 +110,144 @@ class Flavour(ABC):
     def folding(self, flags: int) -> str:
         """Return the name of the case folding in force."""
 
+    @abstractmethod
+    def named_set(self, letter: str, flags: int) -> Ranges:
+        r"""Return what `\d`, `\w` or `\s` matches."""
+
     def universe(self, flags: int) -> Ranges:
         """Return the characters that a negated class chooses from."""
         return classes.BYTES if self.reader.as_bytes else charclass.ANY
 
+    def escape(self, frame: Frame) -> None:
+        """Read the escape at the position, outside of a class."""
+        reader, start = self.reader, self.reader.position
+        letter = reader.text[start + 1 : start + 2]
+        if letter and letter in self.boundaries:
+            reader.position = start + 2
+            pairs, what = self.boundary(letter, frame.flags), "word boundary"
+        elif letter in self.anchors:
+            reader.position = start + 2
+            pairs, what = self.anchors[letter], "anchor"
+        elif not self.reference(letter, start):
+            value, reader.position = self.class_escape(start, frame.flags, in_class=False)
+            self.add(frame, value, start)
+            return
+        else:
+            return
+        reader.assertion(frame, Edge(pairs, start, f"the {what} `\\{letter}`"), start)
+
+    def boundary(self, letter: str, flags: int) -> Pairs:
+        """Return what a word boundary asks for, and go on after more that belongs to it."""
+        word = self.named_set("w", flags)
+        other = classes.complement(word, self.universe(flags))
+        return word_boundary(word, other) if letter == "b" else not_word_boundary(word, other)
+
+    def reference(self, letter: str, start: int) -> bool:
+        """Report a reference to a group, and return whether it is one."""
+        return False
+
+    def add(self, frame: Frame, value: int | Ranges, start: int) -> None:
+        """Add what an escape stands for."""
+        if isinstance(value, tuple):
+            self.set(frame, value, start)
+        elif ir.SURROGATES[0] <= value <= ir.SURROGATES[1]:
+            self.set(frame, (), start)  # half a character is in no well-formed text
+        else:
+            self.reader.literal(frame, chr(value), start)
+
+    def class_escape(self, start: int, flags: int, in_class: bool = True) -> tuple[int | Ranges, int]:
+        """Read the escape at ``start``; return its code point or set, and the offset after it."""
+        letter, after = self.reader.text[start + 1 : start + 2], start + 2
+        if not letter:
+            self.reader.problems.add(
+                "G006", r"`\` escapes nothing", start, self.reader.end, help=r"write `\\` for a backslash"
+            )
+            return 0xFFFD, self.reader.end
+        if letter in "dwsDWS":
+            ranges = self.named_set(letter.lower(), flags)
+            return (ranges if letter.islower() else classes.complement(ranges, self.universe(flags))), after
+        if letter in self.controls:
+            return self.controls[letter], after
+        return self.read_escape(letter, start, flags, in_class)
+
+    def open(self) -> None:
+        """Read the beginning of a group."""
+        reader, text, start = self.reader, self.reader.text, self.reader.position
+        frame = reader.stack[-1]
+        flags, kind = frame.flags, ""
+        if not text.startswith("?", start + 1):
+            reader.position = start + 1
+        elif prefix := next((each for each in self.groups if text.startswith(each, start + 1)), ""):
+            kind = prefix[1:] if prefix != "?:" else ""
+            reader.position = start + 1 + len(prefix)
+        elif name := self.name.match(text, start):
+            self.name_group(name)
+        elif (letters := self.flag_group.match(text, start)) and (
+            letters[1] or letters[2] or letters[3] == ":"
+        ):
+            problem, label = self.wrong_flags(letters)
+            if problem:
+                reader.problems.add("G008", problem, start, letters.end(), label=label)
+            flags = self.changed(flags, letters[1], (letters[2] or "")[1:])
+            reader.position = letters.end()
+            if letters[3] == ")":
+                self.set_flags(frame, flags)
+                return
+        elif other := self.other_group(frame, start):
+            if other == "whole":
+                return
+        else:
+            end = min(start + 3, reader.end)
+            help = self.group_help(start)
+            reader.problems.add(
+                "G008", "unknown kind of group", start, end, label=self.group_label, help=help
+            )
+            reader.position = start + 2
+        reader.push(Frame(start, flags, kind))
+
+    def name_group(self, name: re.Match[str]) -> None:
+        """Take the name of a group."""
+        self.reader.name_group(name)
+
+    def changed(self, flags: int, on: str, off: str) -> int:
+        """Return flags with some letters on and some off; letters that are no flags are left out."""
+        for letter in on:
+            flags |= self.flags.get(letter, 0)
+        for letter in off:
+            flags &= ~self.flags.get(letter, 0)
+        return flags
+
+    def wrong_flags(self, match: re.Match[str]) -> tuple[str, str]:
+        """Return what is wrong with a group of flags, and what is expected; empty if nothing is."""
+        return "", ""
+
+    def set_flags(self, frame: Frame, flags: int) -> None:
+        """Let flags hold from here on."""
+        frame.flags, frame.item_start = flags, -1
+
+    def other_group(self, frame: Frame, start: int) -> str:
+        """Read the beginning of a group of another kind, or a "whole" one; return nothing if there is none."""
+        return ""
+
+    def group_help(self, start: int) -> str:
+        """Return what to do about an unknown kind of group."""
+        return ""
+
     def not_quantifier(self, frame: Frame) -> None:
         """Read a brace that begins no quantifier."""
-        self.reader.literal(frame, "{", self.reader.position)
+        start = self.reader.position
         self.reader.position += 1
+        if not self.needs_braces:
+            self.reader.literal(frame, "{", start)
+            return
+        self.reader.problems.add(
+            "G008",
+            "`{` is not a repetition here",
+            start,
+            start + 1,
+            label="expected `{m}`, `{m,}` or `{m,n}`",
+            help=r"write `\{` for a brace",
+        )
 
     def stray_bracket(self, frame: Frame, char: str) -> None:
         """Read a closing bracket or brace that closes nothing."""
@@ -121,18 +257,6 @@ class Flavour(ABC):
     def bounds(self, match: re.Match[str]) -> tuple[int, int | None]:
         """Return what a braced quantifier means."""
         return read_bounds(match[1], match[2], match[3])
-
-    def bad_brace(self) -> None:
-        """Report a brace that begins no quantifier, where it must."""
-        self.reader.problems.add(
-            "G008",
-            "`{` is not a repetition here",
-            self.reader.position,
-            self.reader.position + 1,
-            label="expected `{m}`, `{m,}` or `{m,n}`",
-            help=r"write `\{` for a brace",
-        )
-        self.reader.position += 1
 
     def special_group(self, frame: Frame, node: Node, outer: Frame) -> Node:
         """Return what a group that is more than parentheses means."""
