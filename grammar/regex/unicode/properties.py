@@ -6,8 +6,10 @@ The Unicode version is that of the table, whatever Python runs. The table is unp
 from __future__ import annotations
 
 import base64
+import json
 import zlib
 from functools import cache
+from pathlib import Path
 from typing import Final
 
 from stackmask.grammar.source import charclass
@@ -76,9 +78,8 @@ def _table() -> tuple[bytes, dict[str, dict[str, tuple[int, int]]], dict[str, di
 
     Cost: about 2 ms, once.
     """
-    from stackmask.grammar.regex.unicode.unicode_data import PACKED
-
-    data = zlib.decompress(base64.b85decode(PACKED))
+    made = json.loads(Path(__file__).with_name("unicode_data.json").read_bytes())
+    data = zlib.decompress(base64.b85decode(made["packed"]))
     head = data.index(b"\n\n")
     places: dict[str, dict[str, tuple[int, int]]] = {}
     names: dict[str, dict[str, str]] = {}
