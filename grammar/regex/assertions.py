@@ -25,7 +25,6 @@ from stackmask.grammar.languages.classes import (
     char_class,
     classes_of,
     complement,
-    intersect,
     ranges_of,
 )
 from stackmask.grammar.languages.ends import INVALID, CannotSplit, Ends
@@ -35,6 +34,7 @@ from stackmask.grammar.regex.pattern.tree import (
     Edge,
     Look,
     Node,
+    Pairs,
     Side,
     TooEntangled,
     node_children,
@@ -85,7 +85,7 @@ class Counted(NamedTuple):
     some: Edge | Look | None
 
 
-Label: TypeAlias = "ir.Expr | Edge | Asked | Unless"
+Label: TypeAlias = "ir.Expr | Edge | Look | Asked | Unless"  # a look: an edge that does not hold
 
 
 def compile_assertions(root: Node, search: bool, as_bytes: bool, any_text: ir.Expr) -> ir.Expr:
@@ -191,7 +191,7 @@ class Pattern:
         # of bytes that need not be UTF-8, something else than a character can stand beside a place
         others = ((INVALID, INVALID),) if any_text != ir.ANY_TEXT and not as_bytes else ()
         universe = (*self.ends.any, *others)
-        loops = [(ranges, False) for node in nodes if (ranges := self._tempering(node))]
+        loops = [(found[0], False) for node in nodes if (found := self.tempered(node))]
         self.lefts = Sides([left for edge in edges for left, _ in edge.pairs], universe)
         self.rights = Sides([*(right for edge in edges for _, right in edge.pairs), *loops], universe)
 
@@ -222,20 +222,19 @@ class Pattern:
         match node:
             case Look(body):
                 body = self._simplified(body)
-                if isinstance(body, Edge):
-                    return self._opposite(body) if node.negative else body
+                if isinstance(body, Edge) and not node.negative:
+                    return body
                 if self.assertion(body) is None:
                     plain = cast("ir.Expr", body)
                     if nullable(plain):
                         return ir.NOTHING if node.negative else ir.EPSILON
                     ranges = self.one_character(plain)
                     if ranges is not None:
-                        side: Side = (
-                            (complement(ranges, self.ends.any), True) if node.negative else (ranges, False)
-                        )
-                        return Edge(
-                            ((ANYTHING, side) if node.ahead else (side, ANYTHING),), node.offset, node.what
-                        )
+                        side: Side = (ranges, False)
+                        if node.negative:
+                            side = complement(ranges, self.ends.any), True
+                        pair = (ANYTHING, side) if node.ahead else (side, ANYTHING)
+                        return Edge((pair,), node.offset, node.what)
                 return Look(body, node.ahead, node.negative, node.offset)
             case ir.Sequence(items) | ir.Choice(items):
                 parts = tuple(self._simplified(item) for item in items)
@@ -246,25 +245,6 @@ class Pattern:
                 part = self._simplified(item)
                 return node if part is item else node_repeat(part, low, high)
         return node
-
-    def _opposite(self, edge: Edge) -> Edge:
-        """Return the assertion that holds where this one does not."""
-        found: list[tuple[Side, Side]] = [(ANYTHING, ANYTHING)]
-        for left, right in edge.pairs:
-            options = [
-                ((complement(s[0], self.ends.any), not s[1]) if s != ANYTHING else ((), False))
-                for s in (left, right)
-            ]
-            spend(8 * len(found))
-            found = [
-                pair
-                for a, b in found
-                for pair in ((common(a, options[0]), b), (a, common(b, options[1])))
-                if ((), False) not in pair
-            ]
-            if len(found) > MAX_KINDS:
-                raise TooEntangled(edge)
-        return Edge(tuple(dict.fromkeys(found)), edge.offset, edge.what)
 
     def one_character(self, expr: Node) -> Ranges | None:
         """Return the ranges of an expression that is always exactly one character."""
@@ -278,57 +258,31 @@ class Pattern:
                 return ((ord(text), ord(text)),) if len(text) == 1 else None
             case ir.Choice(items) if items:
                 found = [self.one_character(item) for item in items]
-                return (
-                    None
-                    if None in found
-                    else charclass.normalize(r for ranges in found for r in ranges or ())
-                )
+                return charclass.normalize(r for each in found for r in each or ()) if all(found) else None
         return None
 
     def one_of(self, ranges: Ranges) -> ir.Expr:
         """Return the expression of one character out of the ranges."""
         return byte_class(ranges) if self.ends.as_bytes else char_class(ranges)
 
-    def _tempering(self, node: Node) -> Ranges | None:
-        """Return the character of a loop that has lookaheads in every round beside it, such as ``(?:(?!x).)*``."""
-        if (
-            not isinstance(node, ir.Repeat)
-            or not isinstance(node.item, ir.Sequence)
-            or len(node.item.items) < 2
-        ):
+    def tempered(self, node: Node) -> tuple[Ranges, list[Look], bool] | None:
+        """Return the character of a loop with lookaheads in every round such as ``(?:(?!x).)*``, these, and whether they come first."""
+        if not isinstance(node, ir.Repeat) or not isinstance(node.item, ir.Sequence):
             return None
         items: tuple[Node, ...] = node.item.items
-        looks = items[:-1] if not isinstance(items[-1], Edge | Look) else items[1:]
-        if not any(isinstance(look, Look) for look in looks):
-            return None  # edges do not need it
-        for look in looks:
-            if isinstance(look, Look):
-                if not look.ahead:
-                    return None
-            elif not isinstance(look, Edge) or len(look.pairs) != 1 or look.pairs[0][0] != ANYTHING:
-                return None
-        return self.one_character(items[-1] if looks[0] is items[0] else items[0])
-
-    def tempered(self, node: ir.Repeat) -> tuple[Ranges, list[Look], bool] | None:
-        """Return the character of such a loop, its lookaheads, and whether they stand before it."""
-        ranges = self._tempering(node)
-        if ranges is None:
-            return None
-        items: tuple[Node, ...] = node.item.items  # type: ignore[attr-defined]
-        before = not isinstance(items[-1], Edge | Look)
+        first = isinstance(items[0], Edge | Look)
         looks: list[Look] = []
-        for look in items[:-1] if before else items[1:]:
-            if isinstance(look, Edge):
+        for look in items[:-1] if first else items[1:]:
+            if isinstance(look, Edge) and len(look.pairs) == 1 and look.pairs[0][0] == ANYTHING:
                 side, end = look.pairs[0][1]
                 body = self.one_of(complement(side, self.ends.any) if end else side)
                 look = Look(body, True, end, look.offset)
-            looks.append(cast("Look", look))
-        return ranges, looks, before
-
-
-def common(one: Side, other: Side) -> Side:
-    """Return what both sides allow."""
-    return intersect(one[0], other[0]), one[1] and other[1]
+            elif not isinstance(look, Look) or not look.ahead:
+                return None
+            looks.append(look)
+        ranges = self.one_character(items[-1] if first else items[0])
+        # edges alone do not need it
+        return (ranges, looks, first) if ranges and any(isinstance(item, Look) for item in items) else None
 
 
 @final
@@ -385,6 +339,8 @@ class Places:
             self.edge(start, cast("ir.Expr | Edge", node), end)
             return
         match node:
+            case Look(Edge()):
+                self.edge(start, node, end)
             case Look():
                 self.edge(start, self.asked(node), end)
             case ir.Sequence(items):
@@ -405,7 +361,7 @@ class Places:
         self, node: ir.Repeat, item: Node, low: int, high: int | None, start: int, end: int
     ) -> None:
         """Add a repetition with assertions inside."""
-        if self.tempered(node, start, end):
+        if self.run(node, start, end):
             return
         if low == 0:
             self.edge(start, ir.EPSILON, end)
@@ -453,7 +409,7 @@ class Places:
 
         return Asked(strings, look, look.negative, graph.lefts[FIRST] if look.ahead else graph.rights[LAST])
 
-    def tempered(self, node: ir.Repeat, start: int, end: int) -> bool:
+    def run(self, node: ir.Repeat, start: int, end: int) -> bool:
         """Add a loop over one character with lookaheads in every round, and return whether it is one.
 
         What follows such a loop must not be able to begin with its character: then its rounds are the places up to where the
@@ -488,13 +444,12 @@ class Places:
     def divide(self) -> None:
         """Find which last and which next characters make a difference at each place."""
         lefts, rights = self.pattern.lefts, self.pattern.rights
-        own: list[
-            tuple[Parts, Parts] | None
-        ] = []  # of each edge that takes nothing; None for one that always does
+        # of each edge that may take nothing
+        own: list[tuple[Parts, Parts] | None] = []
         for _, label, _ in self.edges:
             parts: tuple[Parts, Parts] | None = (lefts.alike, rights.alike)
-            if isinstance(label, Edge):
-                sides = label.pairs
+            if isinstance(label, Edge | Look):
+                sides = pairs_of(label)
                 parts = (
                     lefts.parts(lefts.kinds(a) for a, _ in sides),
                     rights.parts(rights.kinds(b) for _, b in sides),
@@ -546,19 +501,18 @@ class States:
         self.places, self.pattern = places, places.pattern
         self.left_parts = [grouped(parts) for parts in places.lefts]
         self.right_parts = [grouped(parts) for parts in places.rights]
-        self.numbers: dict[State, int] = {}
         self.graph: dict[tuple[int, int, int], Label] = {}  # (state, edge of the places, state)
         self.memo: dict[tuple[int, int, int], ir.Expr] = {}
         (first_left,) = {places.lefts[FIRST][kind] for kind in left}
         last_right = {places.rights[LAST][kind] for kind in right}
-        self.out: dict[int, list[int]] = {}
+        out: dict[int, list[int]] = {}
         for number, (start, _, _) in enumerate(places.edges):
-            self.out.setdefault(start, []).append(number)
+            out.setdefault(start, []).append(number)
         order = [(FIRST, first_left, part) for part in self.right_parts[FIRST]]
         self.numbers = {state: number for number, state in enumerate(order)}
         self.starts = set(self.numbers.values())
         for state in order:
-            for number in self.out.get(state[0], ()):
+            for number in out.get(state[0], ()):
                 for target, label in self.moves(state, number):
                     spend(8)
                     if target not in self.numbers:
@@ -567,7 +521,6 @@ class States:
                         self.numbers[target] = len(order)
                         order.append(target)
                     self.graph[self.numbers[state], number, self.numbers[target]] = label
-        self.order = order
         self.last = len(order)
         self.ends = {self.numbers[s] for s in order if s[0] == LAST and s[2] in last_right}
 
@@ -579,10 +532,11 @@ class States:
         lefts, rights = self.pattern.lefts, self.pattern.rights
         stay = places.lefts[end][min(left)]  # without a character, what is before and after stays
         kept = {part for part, kinds in self.right_parts[end].items() if kinds <= right}
-        if isinstance(label, Edge):
+        if isinstance(label, Edge | Look):
             for part in kept:
                 kinds = self.right_parts[end][part]
-                if any(left <= lefts.kinds(a) and kinds <= rights.kinds(b) for a, b in label.pairs):
+                holds = any(left <= lefts.kinds(a) and kinds <= rights.kinds(b) for a, b in pairs_of(label))
+                if holds == isinstance(label, Edge):
                     yield (end, stay, part), ir.EPSILON
         elif isinstance(label, Asked):
             for part in kept:
@@ -661,12 +615,7 @@ class States:
     def count_rounds(self, counted: Counted) -> None:
         """Write rounds that go from each state to itself as one repetition. Raises: TooEntangled."""
         inner = {key: label for key, label in self.graph.items() if counted.first <= key[1] < counted.past}
-        begins = {
-            s
-            for a, _, b in self.graph
-            for s in (a, b)
-            if s < len(self.order) and self.order[s][0] == counted.place
-        }
+        begins = {number for state, number in self.numbers.items() if state[0] == counted.place}
         after = {state: self.new() for state in begins}
         rounds: dict[tuple[int, int, int], Label] = {}
         for (a, number, b), label in inner.items():
@@ -703,6 +652,12 @@ def eliminated(edges: dict[tuple[int, int, int], Label], kept: set[int]) -> Grap
         graph[a][b] = expr if known is None else either(known, expr)
     eliminate(graph, kept)
     return graph
+
+
+def pairs_of(assertion: Edge | Look) -> Pairs:
+    """Return what an edge, or a look at one that does not hold, asks about."""
+    edge = assertion if isinstance(assertion, Edge) else assertion.body
+    return edge.pairs if isinstance(edge, Edge) else ()
 
 
 def grouped(parts: Parts) -> dict[int, Kinds]:
