@@ -9,16 +9,20 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Final, TypeVar
+from itertools import islice
+from typing import TYPE_CHECKING, Final, TypeVar
 
 from stackmask.grammar import ir
 from stackmask.grammar.ir.build import choice, repeat
-from stackmask.grammar.languages.classes import one_of
+from stackmask.grammar.languages.classes import TooLarge, one_of
 from stackmask.grammar.languages.forms import concat
 from stackmask.grammar.languages.partition import merged
 from stackmask.grammar.source import charclass
 from stackmask.grammar.source.charclass import Ranges
 from stackmask.grammar.source.work import spend
+
+if TYPE_CHECKING:
+    import random
 
 MAX_SIZE: Final = 60_000  # nodes of an expression
 MAX_NESTING: Final = 300  # levels of an expression; rules have at most 400
@@ -26,10 +30,6 @@ MAX_NESTING: Final = 300  # levels of an expression; rules have at most 400
 State = TypeVar("State")
 Graph = dict[int, dict[int, ir.Expr]]
 """State → state → what leads there."""
-
-
-class TooLarge(Exception):
-    """An automaton, or its expression, that would be larger than the limit."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,55 +122,39 @@ class Automaton:
                     found.append(other)
         return set(found)
 
-    def words(self, most: int) -> Iterator[str]:
-        """Yield strings, the shorter ones first, at most so many; of bytes, as Latin-1."""
+    def words(self, most: int, start: int = 0) -> Iterator[str]:
+        """Yield strings that are accepted from a state on, the shorter ones first, at most so many; of bytes, as Latin-1."""
         alive = self.alive()
-        level = [("", 0)] if 0 in alive else []
+        level = [("", start)] if start in alive else []
         while level and most > 0:
-            following: list[tuple[str, int]] = []
+            reached: dict[int, list[str]] = {}  # of each state, no more beginnings are needed than words
             for word, state in level:
+                spend(4)
                 if self.accepting[state] and most > 0:
                     yield word
                     most -= 1
                 for letter, target in self.rows[state].items():
                     if target in alive:
+                        found = reached.setdefault(target, [])
                         codes = (c for low, high in self.classes[letter] for c in range(low, high + 1))
-                        following += [
-                            (word + chr(code), target) for code, _ in zip(codes, range(most), strict=False)
-                        ]
-                spend(4)
-            # of each state, no more beginnings are needed than words
-            kept: dict[int, int] = {}
-            level = []
-            for word, state in following:
-                kept[state] = kept.get(state, 0) + 1
-                if kept[state] <= most:
-                    level.append((word, state))
+                        found += [word + chr(code) for code in islice(codes, max(0, most - len(found)))]
+            level = [(word, state) for state, words in reached.items() for word in words]
 
     def shortest(self) -> str | None:
         """Return a shortest string; None if there is none."""
         return next(self.words(1), None)
 
     def random_word(self, rng: random.Random, length: int = 20) -> str | None:
-        """Return a string at random, which seeks its end after so many characters; None if there is none."""
-        distance: dict[int, int] = {state: 0 for state, accepts in enumerate(self.accepting) if accepts}
-        alive, near = self.alive(), 0
-        while len(distance) < len(alive):
-            near += 1
-            found = [s for s in alive - distance.keys() if any(t in distance for t in self.rows[s].values())]
-            distance.update(dict.fromkeys(found, near))
-        if 0 not in distance:
-            return None
-        state, word = 0, ""
-        while True:
-            moves = [(a, t) for a, t in self.rows[state].items() if t in distance]
-            if len(word) >= length:
-                moves = [(a, t) for a, t in moves if distance[t] < distance[state]]
-            if self.accepting[state] and (not moves or rng.random() < 1 / (2 + len(moves))):
-                return word
+        """Return a string at random, which takes a shortest way to its end after so many characters; None if there is none."""
+        alive, state, word = self.alive(), 0, ""
+        while len(word) < length:
+            moves = [(letter, target) for letter, target in self.rows[state].items() if target in alive]
+            if not moves or (self.accepting[state] and rng.random() < 1 / (2 + len(moves))):
+                break
             letter, state = rng.choice(moves)
-            low, high = rng.choice(self.classes[letter])
-            word += chr(rng.randint(low, high))
+            word += chr(rng.randint(*rng.choice(self.classes[letter])))
+        ending = next(self.words(1, state), None)
+        return None if ending is None else word + ending
 
     def matches(self, word: str) -> bool:
         """Return whether a string, of bytes as Latin-1, is accepted."""

@@ -16,8 +16,8 @@ MAX_CACHED: Final = 4096  # sets; a class of a pattern is one
 BYTES: Final[Ranges] = ((0, 0xFF),)
 
 
-class TooManyClasses(Exception):
-    """More classes than an automaton may have."""
+class TooLarge(Exception):
+    """An automaton, its classes or its expression, that would be larger than the limit."""
 
 
 # what is remembered is charged all the same, so that no outcome depends on what came before
@@ -109,7 +109,7 @@ def classes_of(
 ) -> tuple[list[Ranges], dict[Ranges, frozenset[int]]]:
     """Return the classes of all characters that some sets make, and for each set the numbers of its classes.
 
-    Raises: TooManyClasses.
+    Raises: TooLarge.
     Cost: linear in the ranges, times the sets that a character is in.
     """
     members: dict[Ranges, set[int]] = {ranges: set() for ranges in wanted}
@@ -128,7 +128,7 @@ def classes_of(
             continue
         groups.setdefault(frozenset(inside), []).append((low, after - 1))
         if len(groups) > most:
-            raise TooManyClasses
+            raise TooLarge
     for number, holders in enumerate(groups):
         for holder in holders:
             members[holder].add(number)

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Iterator
 from typing import Any, Final, NamedTuple
 
 from stackmask.grammar import ir
-from stackmask.grammar.languages.automaton import Automaton, TooLarge, explored
-from stackmask.grammar.languages.classes import BYTES, TooManyClasses, classes_of, ranges_of
+from stackmask.grammar.languages.automaton import Automaton, explored
+from stackmask.grammar.languages.classes import BYTES, TooLarge, classes_of, ranges_of
 from stackmask.grammar.source import charclass
 from stackmask.grammar.source.charclass import Ranges
 from stackmask.grammar.source.work import spend
@@ -45,11 +45,8 @@ class Continuations:
         wanted = dict.fromkeys((*sets, *self.sets_of(nodes)))
         every = BYTES if as_bytes else charclass.ANY
         wanted.pop(every, None)
-        try:
-            self.classes, self.members = classes_of(wanted, every, most)
-            self.members[every] = frozenset(range(len(self.classes)))
-        except TooManyClasses:
-            raise TooLarge from None
+        self.classes, self.members = classes_of(wanted, every, most)
+        self.members[every] = frozenset(range(len(self.classes)))
         self.nodes: list[Any] = [None] * ends  # of a continuation, its first node …
         self.rests: list[int] = [-1] * ends  # … and the continuation after it
         self.numbers: dict[tuple[int, int], int] = {}

@@ -19,7 +19,6 @@ cdef class Partition:
     cdef int begin_by(self, const vector[int32_t]& key, int32_t keys) except -1 nogil
     cdef int mark(self, int32_t element) except -1 nogil
     cdef int split(self) except -1 nogil
-    cdef size_t nbytes(self) noexcept nogil
 
 
 cdef int merge_states(

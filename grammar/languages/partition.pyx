@@ -102,9 +102,6 @@ cdef class Partition:
             self.marked.push_back(0)
             self.sets += 1
 
-    cdef size_t nbytes(self) noexcept nogil:
-        return 4 * (3 * self.elements.size() + 3 * self.first.size())
-
 
 cdef int merge_states(
     Partition blocks,

@@ -13,8 +13,7 @@ from typing import Final, cast
 from stackmask.grammar import ir
 from stackmask.grammar.ir import Choice, Complement, Expr, Intersection, Literal, NotFollowedBy, RuleRef, Span
 from stackmask.grammar.ir.build import choice, repeat, sequence
-from stackmask.grammar.languages.automaton import TooLarge
-from stackmask.grammar.languages.classes import byte_class, char_class
+from stackmask.grammar.languages.classes import TooLarge, byte_class, char_class
 from stackmask.grammar.languages.forms import (
     EMPTY,
     UNKNOWN,
@@ -39,7 +38,7 @@ from stackmask.grammar.lark.syntax import (
     Text,
     walk_nodes,
 )
-from stackmask.grammar.regex.automaton import looks_before, restrictable, whole_strings, widths
+from stackmask.grammar.regex.automaton import looks_before, restrictable, whole_strings
 from stackmask.grammar.regex.compile import Flavor, read_tree
 from stackmask.grammar.regex.pattern import tree
 from stackmask.grammar.source.charclass import NON_ASCII_MASK, Ranges
@@ -243,7 +242,7 @@ class Terminals:
                 )
             return NOTHING
         self.lazy.update(found.lazy)
-        least, most = widths(found.node)
+        least, most = tree.widths(found.node)
         size = sum(1 for _ in tree.walk_nodes(found.node))
         spend(2 * size)
         expr = cast("Expr", found.node)

@@ -18,9 +18,9 @@ from typing import Final, NamedTuple, TypeAlias, cast, final
 
 from stackmask.grammar import ir
 from stackmask.grammar.ir.build import choice, is_nothing, repeat
-from stackmask.grammar.languages.automaton import Graph, TooLarge, either, eliminate, reaching
+from stackmask.grammar.languages.automaton import Graph, either, eliminate, reaching
 from stackmask.grammar.languages.classes import (
-    TooManyClasses,
+    TooLarge,
     byte_class,
     char_class,
     classes_of,
@@ -140,10 +140,7 @@ class Sides:
     def __init__(self, sides: Iterable[Side], universe: Ranges) -> None:
         wanted = dict.fromkeys(ranges for ranges, _ in sides)
         wanted.pop(charclass.ANY, None)
-        try:
-            self.classes, self.members = classes_of(wanted, universe, MAX_KINDS)
-        except TooManyClasses:
-            raise TooEntangled from None
+        self.classes, self.members = classes_of(wanted, universe, MAX_KINDS)
         self.edge = len(self.classes)
         self.characters: Kinds = frozenset(range(self.edge))
         self.all: Kinds = self.characters | {self.edge}
@@ -192,8 +189,11 @@ class Pattern:
         others = ((INVALID, INVALID),) if any_text != ir.ANY_TEXT and not as_bytes else ()
         universe = (*self.ends.any, *others)
         loops = [(found[0], False) for node in nodes if (found := self.tempered(node))]
-        self.lefts = Sides([left for edge in edges for left, _ in edge.pairs], universe)
-        self.rights = Sides([*(right for edge in edges for _, right in edge.pairs), *loops], universe)
+        try:
+            self.lefts = Sides([left for edge in edges for left, _ in edge.pairs], universe)
+            self.rights = Sides([*(right for edge in edges for _, right in edge.pairs), *loops], universe)
+        except TooLarge:
+            raise TooEntangled(edges[0]) from None
 
     def assertion(self, node: Node) -> Edge | Look | None:
         """Return an assertion inside the node, or None."""
@@ -444,45 +444,30 @@ class Places:
     def divide(self) -> None:
         """Find which last and which next characters make a difference at each place."""
         lefts, rights = self.pattern.lefts, self.pattern.rights
-        # of each edge that may take nothing
-        own: list[tuple[Parts, Parts] | None] = []
-        for _, label, _ in self.edges:
-            parts: tuple[Parts, Parts] | None = (lefts.alike, rights.alike)
+        empty: list[
+            tuple[int, Parts, Parts, int]
+        ] = []  # the edges that may take nothing, with what they ask about
+        for start, label, end in self.edges:
+            left, right = lefts.alike, rights.alike
             if isinstance(label, Edge | Look):
-                sides = pairs_of(label)
-                parts = (
-                    lefts.parts(lefts.kinds(a) for a, _ in sides),
-                    rights.parts(rights.kinds(b) for _, b in sides),
-                )
+                left = lefts.parts(lefts.kinds(a) for a, _ in pairs_of(label))
+                right = rights.parts(rights.kinds(b) for _, b in pairs_of(label))
             elif isinstance(label, Asked):
-                parts = (label.beside, rights.alike) if label.look.ahead else (lefts.alike, label.beside)
+                left, right = (label.beside, right) if label.look.ahead else (left, label.beside)
             elif isinstance(label, Unless):
-                parts = (lefts.alike, rights.parts([label.kinds]))
+                right = rights.parts([label.kinds])
             elif not nullable(label):
-                parts = None
-            own.append(parts)
-        into: list[list[int]] = [[] for _ in range(self.count)]
-        out: list[list[int]] = [[] for _ in range(self.count)]
-        for number, (start, _, end) in enumerate(self.edges):
-            if own[number] is not None:
-                out[start].append(number)
-                into[end].append(number)
-        todo = list(range(len(self.edges)))
-        while todo:
-            number = todo.pop()
-            parts = own[number]
-            start, _, end = self.edges[number]
-            if parts is None:
                 continue
-            spend(4)
-            left = met(met(self.lefts[start], parts[0]), self.lefts[end])
-            if left != self.lefts[start]:
-                self.lefts[start] = left
-                todo += into[start]
-            right = met(met(self.rights[end], parts[1]), self.rights[start])
-            if right != self.rights[end]:
-                self.rights[end] = right
-                todo += out[end]
+            empty.append((start, left, right, end))
+        changed = True
+        while changed:  # there and back, so that few rounds do
+            changed = False
+            for start, left, right, end in (*empty, *reversed(empty)):
+                spend(2)
+                before, after = self.lefts[start], self.rights[end]
+                self.lefts[start] = met(met(before, left), self.lefts[end])
+                self.rights[end] = met(met(after, right), self.rights[start])
+                changed = changed or before != self.lefts[start] or after != self.rights[end]
 
     def solve(self, left: Kinds | None = None, right: Kinds | None = None) -> ir.Expr:
         """Return the strings from the first place to the last one.
@@ -576,14 +561,10 @@ class States:
         self.memo[key] = found
         return found
 
-    def alive(self) -> set[int]:
-        """Return the states on a way from a first one to a last one."""
-        ways = [(state, target) for state, _, target in self.graph]
-        return reaching(ways, self.ends) & reaching([(b, a) for a, b in ways], self.starts)
-
     def solve(self) -> ir.Expr:
         """Return the strings of the graph."""
-        alive = self.alive()
+        ways = [(state, target) for state, _, target in self.graph]
+        alive = reaching(ways, self.ends) & reaching([(b, a) for a, b in ways], self.starts)
         self.graph = {key: label for key, label in self.graph.items() if key[0] in alive and key[2] in alive}
         for label in self.graph.values():
             if isinstance(label, Unless):

@@ -19,8 +19,8 @@ from collections.abc import Iterable, Iterator
 from typing import Final, NamedTuple, TypeAlias, cast
 
 from stackmask.grammar import ir
-from stackmask.grammar.languages.automaton import Automaton, TooLarge, explored
-from stackmask.grammar.languages.classes import byte_class, intersect, one_of, union
+from stackmask.grammar.languages.automaton import Automaton, explored
+from stackmask.grammar.languages.classes import TooLarge, byte_class, intersect, one_of, union
 from stackmask.grammar.languages.continuations import Continuations
 from stackmask.grammar.languages.ends import NON_ASCII
 from stackmask.grammar.languages.forms import concat
@@ -35,6 +35,7 @@ from stackmask.grammar.regex.pattern.tree import (
     node_repeat,
     node_sequence,
     walk_nodes,
+    widths,
 )
 from stackmask.grammar.source import charclass
 from stackmask.grammar.source.charclass import Ranges
@@ -521,27 +522,3 @@ def _looks_before(node: Node, before: int) -> Edge | Look | None:
         if found is not None:
             return found
     return None
-
-
-def widths(node: Node) -> tuple[int, int | None]:
-    """Return the least and the greatest number of characters of a node; None for no bound."""
-    match node:
-        case ir.Literal(data):
-            count = len(data.decode(errors="replace"))
-            return count, count
-        case ir.CharClass():
-            return 1, 1
-        case ir.Sequence(items):
-            parts = [widths(item) for item in items]
-            highs = [high for _, high in parts]
-            return sum(low for low, _ in parts), None if None in highs else sum(h or 0 for h in highs)
-        case ir.Choice(items) if items:
-            parts = [widths(item) for item in items]
-            highs = [high for _, high in parts]
-            return min(low for low, _ in parts), None if None in highs else max(h or 0 for h in highs)
-        case ir.Repeat(item, low, high):
-            least, most = widths(item)
-            if most == 0 or high == 0:
-                return 0, 0
-            return least * low, None if most is None or high is None else most * high
-    return 0, 0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from importlib import import_module
 from typing import Final, Literal, NamedTuple, TypeAlias, cast
 
 from stackmask.grammar import ir
@@ -19,22 +20,6 @@ SOURCE_NAME: Final = "<regex>"
 ANY_BYTES: Final = ir.Repeat(ir.ByteClass((1 << 256) - 1), 0, None)
 
 _FLAVORS: Final = ("ecma", "python", "rust")
-_Flavour: TypeAlias = "tuple[Callable[[str, int, bool], Reader], dict[str, int], int]"
-
-
-def _flavour(name: str) -> _Flavour:
-    """Return the reader of a flavour, its flags, and those that are on; others are not imported, which takes time."""
-    if name == "ecma":
-        from stackmask.grammar.regex.flavours import ecma
-
-        return ecma.ecma_reader, ecma.FLAGS, 0
-    if name == "python":
-        from stackmask.grammar.regex.flavours import python
-
-        return python.python_reader, python.FLAGS, U
-    from stackmask.grammar.regex.flavours import rust
-
-    return rust.rust_reader, rust.FLAGS, U
 
 
 class Tree(NamedTuple):
@@ -130,7 +115,11 @@ def _reader(pattern: str | bytes, flavor: Flavor, flags: str) -> tuple[Reader, s
         raise ArgumentError(f"a pattern is str, bytes or re.Pattern, not {type(pattern).__name__}")
     if not isinstance(flags, str):
         raise ArgumentError(f"flags are letters in a str, not {type(flags).__name__}")
-    reader, known, value = _flavour(flavor)
+    # others are not imported, which takes time
+    module = import_module(f"stackmask.grammar.regex.flavours.{flavor}")
+    reader: Callable[[str, int, bool], Reader] = getattr(module, f"{flavor}_reader")
+    known: dict[str, int] = module.FLAGS
+    value = 0 if flavor == "ecma" else U
     as_bytes = isinstance(pattern, bytes)
     text = pattern.decode("latin-1") if isinstance(pattern, bytes) else pattern
     on, _, off = flags.partition("-")

@@ -144,7 +144,7 @@ class PythonFlavour(Flavour):
 
     def make_atomic(self, node: Node, start: int) -> Node:
         try:
-            result, asserts = atomic(node, self.reader.lazy, start)
+            result, asserts = atomic(node, self.reader.lazy, start, self.reader.as_bytes)
         except NotAtomic:
             self.reader.problems.add(
                 "G009",

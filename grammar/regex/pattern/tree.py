@@ -144,3 +144,30 @@ def straight(root: Node, search: bool, count: int, any_text: ir.Expr) -> ir.Expr
     if search and not last:
         plain.append(any_text)
     return concat(plain)
+
+
+def widths(node: Node, as_bytes: bool = False) -> tuple[int, int | None]:
+    """Return the least and the greatest number of characters (``as_bytes``: of bytes) of a node; None for no bound.
+
+    Recursion is as deep as groups are nested, which the reader limits.
+    """
+    match node:
+        case ir.Literal(data):
+            count = len(data if as_bytes else data.decode(errors="replace"))
+            return count, count
+        case ir.CharClass() | ir.ByteClass():
+            return 1, 1
+        case ir.Sequence(items):
+            parts = [widths(item, as_bytes) for item in items]
+            highs = [high for _, high in parts]
+            return sum(low for low, _ in parts), None if None in highs else sum(h or 0 for h in highs)
+        case ir.Choice(items) if items:
+            parts = [widths(item, as_bytes) for item in items]
+            highs = [high for _, high in parts]
+            return min(low for low, _ in parts), None if None in highs else max(h or 0 for h in highs)
+        case ir.Repeat(item, low, high):
+            least, most = widths(item, as_bytes)
+            if most == 0 or high == 0:
+                return 0, 0
+            return least * low, None if most is None or high is None else most * high
+    return 0, 0

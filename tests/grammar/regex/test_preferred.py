@@ -11,7 +11,7 @@ from byte_matcher import ByteMatcher
 
 from stackmask.grammar.grammar import Grammar
 from stackmask.grammar.ir import Rule, RuleSet
-from stackmask.grammar.languages.automaton import TooLarge
+from stackmask.grammar.languages.classes import TooLarge
 from stackmask.grammar.languages.forms import paths
 from stackmask.grammar.regex.automaton import MAX_CLASSES, looks_before, whole_strings
 from stackmask.grammar.regex.compile import read_tree

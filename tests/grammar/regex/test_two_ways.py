@@ -9,7 +9,7 @@ from oracle import random_regexes as randoms
 
 from stackmask import Grammar
 from stackmask.grammar.ir import ANY_TEXT, Expr, Rule, RuleSet
-from stackmask.grammar.languages.automaton import TooLarge
+from stackmask.grammar.languages.classes import TooLarge
 from stackmask.grammar.regex.assertions import Pattern, apart
 from stackmask.grammar.regex.automaton import automaton_expr
 from stackmask.grammar.regex.flavours.ecma import ecma_reader
