@@ -63,7 +63,7 @@ class Ends:
 
     # recursion is as deep as the expression, which the reader limits
     def _restrict(self, expr: ir.Expr, ranges: Ranges, first: bool, outer: bool = False) -> ir.Expr:
-        if outer and ranges and ranges[-1][1] > 0xFF and is_all_bytes(expr) and not is_ascii_test(ranges):
+        if outer and ranges and ranges[-1][1] > 0xFF and expr == _EVERY and not is_ascii_test(ranges):
             return choice(first_character(ranges) if first else last_character(ranges))
         match expr:
             case ir.CharClass(own):
@@ -74,7 +74,8 @@ class Ends:
             case ir.Literal(data):
                 if not data:
                     return ir.NOTHING
-                return expr if contains(ranges, self._edge_character(data, first)) else ir.NOTHING
+                code = self._edge_character(data, first)
+                return expr if any(low <= code <= high for low, high in ranges) else ir.NOTHING
             case ir.Choice(items):
                 parts = tuple(self._restrict(item, ranges, first, outer) for item in items)
                 return expr if all(a is b for a, b in zip(parts, items, strict=True)) else choice(parts)
@@ -155,11 +156,6 @@ def is_ascii_test(ranges: Ranges) -> bool:
     return beyond == NON_ASCII or (not beyond and (not ranges or ranges[-1][1] != INVALID))
 
 
-def contains(ranges: Ranges, code: int) -> bool:
-    """Return whether the code point is in the ranges."""
-    return any(low <= code <= high for low, high in ranges)
-
-
 INVALID: Final = ir.MAX_CODE_POINT + 1  # in ranges of a side: no character at all
 
 _TAIL: Final[Ranges] = ((0x80, 0xBF),)
@@ -182,11 +178,6 @@ _EVERY: Final[ir.Expr] = ir.Repeat(ir.ByteClass((1 << 256) - 1), 0, None)
 def with_invalid(ranges: Ranges) -> Ranges:
     """Return the ranges and what is no character."""
     return charclass.normalize((*ranges, (INVALID, INVALID)))
-
-
-def is_all_bytes(expr: ir.Expr) -> bool:
-    """Return whether the expression is every byte string."""
-    return expr == _EVERY
 
 
 def first_character(ranges: Ranges) -> list[ir.Expr]:

@@ -216,7 +216,8 @@ def in_sequence(parts: Iterable[Paths]) -> Paths:
 
 def in_choice(parts: list[Paths]) -> Paths:
     """Return what is known of alternatives, in their order."""
-    first, more = (), ()
+    first: Ranges = ()
+    more: Ranges = ()
     single = all(part.is_single for part in parts)
     for number, part in enumerate(parts):
         spend(2)

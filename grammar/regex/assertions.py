@@ -432,7 +432,7 @@ class Places:
                 bad = ir.Intersection((concat([one, text]), bad))
             bad = concat([repeat(one, 0 if before else 1, None), bad])
             after = self.place()
-            self.edge(start, Asked(lambda _, bad=bad: bad, each.look, True, each.beside), after)  # type: ignore[misc]
+            self.edge(start, Asked(always(bad), each.look, True, each.beside), after)
             start = after
         after = self.place()
         self.edge(start, ir.Repeat(one, node.min, node.max), after)
@@ -526,7 +526,7 @@ class States:
         elif isinstance(label, Asked):
             for part in kept:
                 beside = left if label.look.ahead else self.right_parts[end][part]
-                yield (end, stay, part), label._replace(strings=lambda _, kinds=beside: label.strings(kinds))
+                yield (end, stay, part), label._replace(strings=always(label.strings(beside)))
         elif isinstance(label, Unless):
             for part in kept:
                 yield (end, stay, part), label if self.right_parts[end][part] <= label.kinds else ir.EPSILON
@@ -639,6 +639,11 @@ def pairs_of(assertion: Edge | Look) -> Pairs:
     """Return what an edge, or a look at one that does not hold, asks about."""
     edge = assertion if isinstance(assertion, Edge) else assertion.body
     return edge.pairs if isinstance(edge, Edge) else ()
+
+
+def always(strings: ir.Expr) -> Callable[[Kinds], ir.Expr]:
+    """Return what answers with the same strings, whatever character is asked about."""
+    return lambda _: strings
 
 
 def grouped(parts: Parts) -> dict[int, Kinds]:

@@ -49,10 +49,6 @@ def _word_folded() -> Ranges:
     return fold(charclass.WORD, SIMPLE)  # reads a table
 
 
-# of classes: what the grammars refuse or read differently must not be taken from one another
-_CACHES: Final[tuple[dict[tuple[str, str, int], tuple[Ranges, int]], ...]] = ({}, {}, {})
-
-
 @final
 class EcmaFlavour(Flavour):
     """Reads ECMA-262 patterns."""
@@ -71,7 +67,7 @@ class EcmaFlavour(Flavour):
         super().__init__(reader)
         self.strict = bool(flags & U)
         self.sets = bool(flags & V)
-        self.class_cache = _CACHES[self.strict + self.sets]
+        self.variant = self.strict + self.sets
         self.count: int | None = None  # of groups, counted where a back-reference is
 
     def folding(self, flags: int) -> str:
@@ -130,50 +126,34 @@ class EcmaFlavour(Flavour):
         return super().special_group(frame, node, outer)
 
     def reference(self, letter: str, start: int) -> bool:
+        """Refuse `\\1` and `\\k<name>` where there is such a group; without one they need not be references."""
+        reader, text = self.reader, self.reader.text
         if letter and letter in "123456789":
-            return self.back_reference(start)
-        return letter == "k" and (self.strict or "(?<" in self.reader.text) and self.named_reference(start)
-
-    def back_reference(self, start: int) -> bool:
-        """Refuse `\\1` where there is such a group; without one it is no back-reference."""
-        after = start + 2
-        while after < self.reader.end and self.reader.text[after] in "0123456789":
-            after += 1
-        digits = self.reader.text[start + 1 : after]
-        if self.count is None:
-            self.count = sum(1 for match in _GROUPS.finditer(self.reader.text) if match[1])
-        if len(digits) < 6 and int(digits) <= self.count:
-            self.reader.refuse(
-                f"the back-reference `\\{digits}`", start, after, "no finite automaton can do it"
-            )
-            return True
-        if self.strict:
-            self.reader.problems.add("G008", f"`\\{digits}` refers to no group", start, after)
-            self.reader.position = after
-            return True
-        return False
-
-    def named_reference(self, start: int) -> bool:
-        """Refuse `\\k<name>`."""
-        close = self.reader.text.find(">", start)
-        if not self.reader.text.startswith("<", start + 2) or close < 0:
-            if not self.strict and not _NAME.search(self.reader.text):
+            after = start + 2
+            while after < reader.end and text[after] in "0123456789":
+                after += 1
+            if self.count is None:
+                self.count = sum(1 for match in _GROUPS.finditer(text) if match[1])
+            exists = after - start < 7 and int(text[start + 1 : after]) <= self.count
+            if not exists and not self.strict:
                 return False
-            self.reader.problems.add(
-                "G006", "`\\k` needs a name", start, start + 2, help="for example `\\k<name>`"
-            )
-            self.reader.position = start + 2
-            return True
-        if not self.strict and not _NAME.search(self.reader.text):
+        elif letter == "k" and (self.strict or _NAME.search(text)):
+            after = text.find(">", start) + 1
+            if not text.startswith("<", start + 2) or not after:
+                reader.problems.add(
+                    "G006", "`\\k` needs a name", start, start + 2, help="for example `\\k<name>`"
+                )
+                reader.position = start + 2
+                return True
+            exists = f"(?{text[start + 2 : after]}" in text
+        else:
             return False
-        written = self.reader.text[start : close + 1]
-        if f"(?{written[2:]}" not in self.reader.text:
-            self.reader.problems.add("G008", f"`{written}` refers to no group", start, close + 1)
-            self.reader.position = close + 1
-            return True
-        self.reader.refuse(
-            f"the back-reference `{written}`", start, close + 1, "no finite automaton can do it"
-        )
+        written = text[start:after]
+        if exists:
+            reader.refuse(f"the back-reference `{written}`", start, after, "no finite automaton can do it")
+        else:
+            reader.problems.add("G008", f"`{written}` refers to no group", start, after)
+            reader.position = after
         return True
 
     def read_escape(self, letter: str, start: int, flags: int, in_class: bool) -> tuple[int | Ranges, int]:
@@ -199,13 +179,10 @@ class EcmaFlavour(Flavour):
             return 0x08, after
         if letter in "0123456789":
             return self.octal(start)
-        if letter == "-" and in_class:
-            return 0x2D, after
         if letter == "q" and in_class and self.sets and text.startswith("{", after):
             return self.strings(start, flags)
-        if in_class and self.sets and letter in "&-!#%,:;<=>@`~":
-            return ord(letter), after
-        if not self.strict or letter in _SYNTAX:
+        in_sets = in_class and (letter == "-" or (self.sets and letter in "&!#%,:;<=>@`~"))
+        if in_sets or not self.strict or letter in _SYNTAX:
             return ord(letter), after
         return self.identity(start, "is no escape with the flag u")
 

@@ -33,7 +33,6 @@ _UNSUPPORTED_GROUPS = {
 _GROUP_HELP = "use `!>>`, `A - B`, `A & B` or `@top` outside of the regex instead"
 _WORD_HELP = "say what must not follow with `!>>`, as in `/[a-z]+/ !>> [A-Za-z0-9_]`"
 _WHOLE_HELP = "leave it out: a regex in a grammar always matches from its beginning to its end"
-_CACHE: Final[dict[tuple[str, str, int], tuple[Ranges, int]]] = {}
 
 
 @final
@@ -42,7 +41,6 @@ class InlineFlavour(Flavour):
 
     quantifier: ClassVar = re.compile(r"\{(?!,?\})([0-9]*)(,?)((?<=,)[0-9]*|)\}")
     class_end: ClassVar = re.compile(r"\[\^?(?:\\.|[^\]\\])*\]", re.DOTALL)
-    class_cache: ClassVar = _CACHE
     possessive: ClassVar = True
     needs_braces: ClassVar = True
     most_groups: ClassVar = 50

@@ -55,12 +55,6 @@ def unicode_space() -> Ranges:
     return charclass.normalize([(9, 13), (28, 32), (0x2000, 0x200A), *((c, c) for c in spaces)])
 
 
-_CACHES: Final[tuple[dict[tuple[str, str, int], tuple[Ranges, int]], ...]] = (
-    {},
-    {},
-)  # of classes: of text, of bytes
-
-
 @final
 class PythonFlavour(Flavour):
     """Reads Python's patterns."""
@@ -75,10 +69,6 @@ class PythonFlavour(Flavour):
     group_label: ClassVar = "expected `(?:`, `(?P<name>`, `(?=`, `(?!`, `(?<=`, `(?<!`, `(?>` or flags"
     anchors: ClassVar = {"A": START, "Z": END}
     controls: ClassVar = {"a": 7, "f": 12, "n": 10, "r": 13, "t": 9, "v": 11}
-
-    def __init__(self, reader: Reader) -> None:
-        super().__init__(reader)
-        self.class_cache = _CACHES[reader.as_bytes]
 
     def folding(self, flags: int) -> str:
         return PYTHON if flags & U else ASCII

@@ -82,9 +82,6 @@ def unicode_word() -> Ranges:
     )
 
 
-_CACHE: Final[dict[tuple[str, str, int], tuple[Ranges, int]]] = {}
-
-
 @final
 class RustFlavour(Flavour):
     """Reads the patterns of Rust's ``regex``."""
@@ -107,7 +104,6 @@ class RustFlavour(Flavour):
     def __init__(self, reader: Reader, with_bytes: bool) -> None:
         super().__init__(reader)
         self.with_bytes = with_bytes
-        self.class_cache = _CACHE
 
     def folding(self, flags: int) -> str:
         return SIMPLE if flags & U else ASCII

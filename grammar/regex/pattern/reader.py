@@ -50,6 +50,9 @@ def variants(char: str, folding: str) -> Ranges | None:
     return None if ranges == ((code, code),) else ranges
 
 
+_CLASSES: Final[dict[object, tuple[Ranges, int]]] = {}  # that were read, with the units of work that it took
+
+
 class Frame:
     """An open group: its finished alternatives, the sequence being read, the flags in force."""
 
@@ -67,7 +70,6 @@ class Flavour(ABC):
 
     quantifier: ClassVar[re.Pattern[str]]
     class_end: ClassVar[re.Pattern[str]]  # a class without nested ones, whole
-    class_cache: dict[tuple[str, str, int], tuple[Ranges, int]]  # with the units of work to read them
     stacks_quantifiers: ClassVar[bool] = False  # `a**`
     possessive: ClassVar[bool] = False
     repeats_names: ClassVar[bool] = False  # `(?<x>a)|(?<x>b)`
@@ -89,6 +91,7 @@ class Flavour(ABC):
 
     def __init__(self, reader: Reader) -> None:
         self.reader = reader
+        self.variant = int(reader.as_bytes)  # what is refused or read differently
 
     @abstractmethod
     def read_class(self, start: int, flags: int) -> tuple[Ranges, int]:
@@ -410,8 +413,11 @@ class Reader:
         text, start, flags = self.text, self.position, frame.flags
         flavour = self.flavour
         match = flavour.class_end.match(text, start)
-        key = (match[0], flavour.folding(flags) if flags & I else "", flags & (U | X)) if match else None
-        known = flavour.class_cache.get(key) if key else None
+        key: object = None
+        if match:
+            folding = flavour.folding(flags) if flags & I else ""
+            key = match[0], type(flavour), flavour.variant, folding, flags & (U | X)
+        known = _CLASSES.get(key)
         if known is not None and match:
             self.position = match.end()
             spend_units(known[1])
@@ -419,11 +425,10 @@ class Reader:
             return
         count = len(self.problems.found)
         (ranges, self.position), units = measured(lambda: flavour.read_class(start, flags))
-        fits = match is not None and match.end() == self.position
-        if key and fits and len(self.problems.found) == count:
-            if len(flavour.class_cache) >= classes.MAX_CACHED:
-                flavour.class_cache.clear()
-            flavour.class_cache[key] = ranges, units
+        if match and match.end() == self.position and len(self.problems.found) == count:
+            if len(_CLASSES) >= classes.MAX_CACHED:
+                _CLASSES.clear()
+            _CLASSES[key] = ranges, units
         flavour.set(frame, ranges, start)
 
     def push(self, frame: Frame) -> None:

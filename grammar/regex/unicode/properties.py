@@ -263,14 +263,10 @@ def _valued(name: str, value: str) -> Ranges | None:
     if kind is None:
         return None
     if kind == "gc":
-        return _special(value) if value in ("any", "assigned", "ascii") else _gc(value)
+        short = names["gc"].get(value)
+        return _special(value) or (category(short) if short else None)
     if kind in ("sc", "scx"):
         exact = names["sc"].get(value)
         return script(exact, kind == "scx") if exact else None
     exact = names[kind].get(value)
     return table_set(kind, exact) if exact else None
-
-
-def _gc(value: str) -> Ranges | None:
-    short = _loose_names()["gc"].get(value)
-    return category(short) if short else None
