@@ -48,7 +48,7 @@ class InlineFlavour(Flavour):
     too_deep_help: ClassVar = "move inner parts into rules of their own"
     name: ClassVar = re.compile(r"\(\?P?<[A-Za-z_]\w*>")
     flags: ClassVar = FLAGS
-    flag_group: ClassVar = re.compile(r"\(\?([a-zA-Z]*)(-[a-zA-Z]+)?([:)])")
+    flag_group: ClassVar = re.compile(r"\(\?(?!\))([a-zA-Z]*)(-[a-zA-Z]+)?([:)])")
     boundaries: ClassVar = ""
 
     def folding(self, flags: int) -> str:
@@ -64,7 +64,7 @@ class InlineFlavour(Flavour):
 
     def make_atomic(self, node: Node, start: int) -> Node:
         end = self.reader.position
-        self.reader.refuse("a possessive quantifier", start, end, "write it without the `+`")
+        self.reader.refuse("a possessive quantifier", end - 1, end, "write it without the `+`")
         return node
 
     def name_group(self, name: re.Match[str]) -> None:
@@ -73,7 +73,7 @@ class InlineFlavour(Flavour):
     def wrong_flags(self, match: re.Match[str]) -> tuple[str, str]:
         if unknown := set(match[1] + (match[2] or "")[1:]) - FLAGS.keys():
             help = "the flags are i (ignore case), s (`.` matches line breaks) and x (spaced out)"
-            self.reader.refuse(f"the regex flag `{min(unknown)}`", match.start(), match.end(), help)
+            self.reader.refuse(f"the flag `{min(unknown)}`", match.start(), match.end(), help)
         return "", ""
 
     def other_group(self, frame: Frame, start: int) -> str:

@@ -65,7 +65,7 @@ class PythonFlavour(Flavour):
     groups: ClassVar = ("?:", "?=", "?!", "?<=", "?<!", "?>")
     name: ClassVar = re.compile(r"\(\?P<([^\W\d]\w*)>")
     flags: ClassVar = FLAGS
-    flag_group: ClassVar = re.compile(r"\(\?([a-zA-Z]*)(-[a-zA-Z]*)?([:)])")
+    flag_group: ClassVar = re.compile(r"\(\?(?!\))([a-zA-Z]*)(-[a-zA-Z]*)?([:)])")
     group_label: ClassVar = "expected `(?:`, `(?P<name>`, `(?=`, `(?!`, `(?<=`, `(?<!`, `(?>` or flags"
     anchors: ClassVar = {"A": START, "Z": END}
     controls: ClassVar = {"a": 7, "f": 12, "n": 10, "r": 13, "t": 9, "v": 11}

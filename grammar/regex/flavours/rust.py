@@ -162,7 +162,7 @@ class RustFlavour(Flavour):
 
     def wrong_flags(self, match: re.Match[str]) -> tuple[str, str]:
         both = match[1] + (match[2] or "")[1:]
-        if set(both) - set(FLAGS) or len(set(both)) < len(both) or match[2] == "-":
+        if set(both) - set(FLAGS) or len(set(both)) < len(both) or match[2] == "-" or match[0] == "(?)":
             return f"bad flags `{match[0]}`", f"expected each of {' '.join(FLAGS)} at most once"
         return "", ""
 

@@ -185,9 +185,7 @@ class Flavour(ABC):
             reader.position = start + 1 + len(prefix)
         elif name := self.name.match(text, start):
             self.name_group(name)
-        elif (letters := self.flag_group.match(text, start)) and (
-            letters[1] or letters[2] or letters[3] == ":"
-        ):
+        elif letters := self.flag_group.match(text, start):
             problem, label = self.wrong_flags(letters)
             if problem:
                 reader.problems.add("G008", problem, start, letters.end(), label=label)
