@@ -112,15 +112,15 @@ def classes_of(
     Raises: TooLarge.
     Cost: linear in the ranges, times the sets that a character is in.
     """
-    members: dict[Ranges, set[int]] = {ranges: set() for ranges in wanted}
-    changes: dict[int, list[Ranges]] = {}
-    for ranges in members:
+    sets = list(dict.fromkeys(wanted))  # by their numbers from here on: they can have hundreds of ranges
+    changes: dict[int, list[int]] = {}
+    for number, ranges in enumerate(sets):
         for low, high in ranges:
-            changes.setdefault(low, []).append(ranges)
-            changes.setdefault(high + 1, []).append(ranges)
+            changes.setdefault(low, []).append(number)
+            changes.setdefault(high + 1, []).append(number)
     cuts = sorted({*changes, *(cut for low, high in universe for cut in (low, high + 1))})
-    inside: set[Ranges] = set()
-    groups: dict[frozenset[Ranges], list[tuple[int, int]]] = {}
+    inside: set[int] = set()
+    groups: dict[frozenset[int], list[tuple[int, int]]] = {}
     for low, after in pairwise(cuts):
         inside.symmetric_difference_update(changes.get(low, ()))
         spend(2 + len(inside))
@@ -129,8 +129,9 @@ def classes_of(
         groups.setdefault(frozenset(inside), []).append((low, after - 1))
         if len(groups) > most:
             raise TooLarge
+    members: list[set[int]] = [set() for _ in sets]
     for number, holders in enumerate(groups):
         for holder in holders:
             members[holder].add(number)
     classes = [charclass.normalize(pieces) for pieces in groups.values()]
-    return classes, {ranges: frozenset(found) for ranges, found in members.items()}
+    return classes, dict(zip(sets, map(frozenset, members), strict=True))

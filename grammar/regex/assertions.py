@@ -14,6 +14,7 @@ lookbehinds after lookaheads.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from itertools import groupby
 from typing import Final, NamedTuple, TypeAlias, cast, final
 
 from stackmask.grammar import ir
@@ -34,7 +35,6 @@ from stackmask.grammar.regex.pattern.tree import (
     Edge,
     Look,
     Node,
-    Pairs,
     Side,
     TooEntangled,
     node_children,
@@ -46,7 +46,7 @@ from stackmask.grammar.regex.pattern.tree import (
 )
 from stackmask.grammar.source import charclass
 from stackmask.grammar.source.charclass import Ranges
-from stackmask.grammar.source.work import spend
+from stackmask.grammar.source.work import remembering, spend
 
 MAX_EDGES: Final = 4_000  # of a graph, with the copies of rounds
 MAX_KINDS: Final = 400  # of characters
@@ -137,24 +137,28 @@ def apart(pattern: Pattern, search: bool) -> ir.Expr:
 class Sides:
     """The kinds of characters, and the edge of the text, that the left or the right sides of assertions tell apart."""
 
-    def __init__(self, sides: Iterable[Side], universe: Ranges) -> None:
-        wanted = dict.fromkeys(ranges for ranges, _ in sides)
-        wanted.pop(charclass.ANY, None)
+    def __init__(self, wanted: tuple[Ranges, ...], universe: Ranges) -> None:
         self.classes, self.members = classes_of(wanted, universe, MAX_KINDS)
         self.edge = len(self.classes)
         self.characters: Kinds = frozenset(range(self.edge))
         self.all: Kinds = self.characters | {self.edge}
         self.alike: Parts = (0,) * len(self.all)
+        self.known: dict[Kinds, Ranges] = {}
 
     def kinds(self, side: Side) -> Kinds:
         """Return the kinds that a side asks for."""
         ranges, edge = side
-        found = self.characters if ranges == charclass.ANY else self.members[ranges]
-        return self.all if side == ANYTHING else found | {self.edge} if edge else found
+        if ranges == charclass.ANY:
+            return self.all if edge else self.characters
+        return self.members[ranges] | {self.edge} if edge else self.members[ranges]
 
     def ranges(self, kinds: Kinds) -> Ranges:
         """Return the characters of some kinds."""
-        return charclass.normalize(r for kind in kinds if kind != self.edge for r in self.classes[kind])
+        found = self.known.get(kinds)
+        if found is None:
+            classes = (self.classes[kind] for kind in kinds if kind != self.edge)
+            found = self.known[kinds] = charclass.normalize(r for ranges in classes for r in ranges)
+        return found
 
     def parts(self, kinds: Iterable[Kinds]) -> Parts:
         """Return how some sets of kinds divide them."""
@@ -162,6 +166,14 @@ class Sides:
         for each in kinds:
             found = met(found, tuple(kind in each for kind in range(len(self.all))))
         return found
+
+
+_sides = remembering(256)(Sides)
+
+
+def sides_of(wanted: Iterable[Ranges], universe: Ranges) -> Sides:
+    """Return the kinds that some sets make; those of Unicode have hundreds of ranges. Raises: TooLarge."""
+    return _sides(tuple(ranges for ranges in dict.fromkeys(wanted) if ranges != charclass.ANY), universe)
 
 
 def met(one: tuple[int, ...], other: tuple[int, ...]) -> Parts:
@@ -181,6 +193,7 @@ class Pattern:
         self.any_text = any_text
         self.ends = Ends(as_bytes)
         self.known: dict[int, tuple[Node, Edge | Look | None]] = {}
+        self.asked: dict[int, list[tuple[Kinds, Kinds]]] = {}  # by the identity of edges
         self.root = self._simplified(root)
         nodes = [*walk_nodes(self.root)]
         edges = [node for node in nodes if isinstance(node, Edge)]
@@ -188,12 +201,24 @@ class Pattern:
         # of bytes that need not be UTF-8, something else than a character can stand beside a place
         others = ((INVALID, INVALID),) if any_text != ir.ANY_TEXT and not as_bytes else ()
         universe = (*self.ends.any, *others)
-        loops = [(found[0], False) for node in nodes if (found := self.tempered(node))]
+        loops = [found[0] for node in nodes if (found := self.tempered(node))]
         try:
-            self.lefts = Sides([left for edge in edges for left, _ in edge.pairs], universe)
-            self.rights = Sides([*(right for edge in edges for _, right in edge.pairs), *loops], universe)
+            self.lefts = sides_of((a[0] for edge in edges for a, _ in edge.pairs), universe)
+            rights = (b[0] for edge in edges for _, b in edge.pairs)
+            self.rights = sides_of((*rights, *loops), universe)
         except TooLarge:
             raise TooEntangled(edges[0]) from None
+
+    def asks(self, assertion: Edge | Look) -> list[tuple[Kinds, Kinds]]:
+        """Return the kinds that an edge, or a look at one that does not hold, asks about."""
+        found = self.asked.get(id(assertion))
+        if found is None:
+            edge = assertion if isinstance(assertion, Edge) else cast("Edge", assertion.body)
+            pairs = edge.pairs
+            found = self.asked[id(assertion)] = [
+                (self.lefts.kinds(a), self.rights.kinds(b)) for a, b in pairs
+            ]
+        return found
 
     def assertion(self, node: Node) -> Edge | Look | None:
         """Return an assertion inside the node, or None."""
@@ -315,19 +340,13 @@ class Places:
     def sequence(self, items: tuple[Node, ...], start: int, end: int) -> None:
         """Add nodes one after the other; those without assertions become one edge."""
         groups: list[Node] = []
-        free: list[ir.Expr] = []
-        for item in (*items, None):
-            if item is not None and self.pattern.assertion(item) is None:
-                free.append(cast("ir.Expr", item))
-                continue
-            if free or (item is None and not groups):
-                groups.append(concat(free))
-                free = []
-            if item is not None:
-                groups.append(item)
-        for group in groups[:-1]:
+        for is_free, group in groupby(items, lambda item: self.pattern.assertion(item) is None):
+            nodes = [*group]
+            groups += [concat(cast("list[ir.Expr]", nodes))] if is_free else nodes
+        groups = groups or [ir.EPSILON]
+        for each in groups[:-1]:
             after = self.place()
-            self.add(group, start, after)
+            self.add(each, start, after)
             start = after
         self.add(groups[-1], start, end)
 
@@ -450,8 +469,8 @@ class Places:
         for start, label, end in self.edges:
             left, right = lefts.alike, rights.alike
             if isinstance(label, Edge | Look):
-                left = lefts.parts(lefts.kinds(a) for a, _ in pairs_of(label))
-                right = rights.parts(rights.kinds(b) for _, b in pairs_of(label))
+                left = lefts.parts(kinds for kinds, _ in self.pattern.asks(label))
+                right = rights.parts(kinds for _, kinds in self.pattern.asks(label))
             elif isinstance(label, Asked):
                 left, right = (label.beside, right) if label.look.ahead else (left, label.beside)
             elif isinstance(label, Unless):
@@ -514,13 +533,12 @@ class States:
         places = self.places
         start, label, end = places.edges[number]
         left, right = self.left_parts[start][state[1]], self.right_parts[start][state[2]]
-        lefts, rights = self.pattern.lefts, self.pattern.rights
         stay = places.lefts[end][min(left)]  # without a character, what is before and after stays
         kept = {part for part, kinds in self.right_parts[end].items() if kinds <= right}
         if isinstance(label, Edge | Look):
             for part in kept:
                 kinds = self.right_parts[end][part]
-                holds = any(left <= lefts.kinds(a) and kinds <= rights.kinds(b) for a, b in pairs_of(label))
+                holds = any(left <= a and kinds <= b for a, b in self.pattern.asks(label))
                 if holds == isinstance(label, Edge):
                     yield (end, stay, part), ir.EPSILON
         elif isinstance(label, Asked):
@@ -546,10 +564,9 @@ class States:
         if known is not None:
             return known
         start, label, end = self.places.edges[number]
-        expr = cast("ir.Expr", label)
         ends, lefts, rights = self.pattern.ends, self.pattern.lefts, self.pattern.rights
         first, last = self.right_parts[start][right], self.left_parts[end][left]
-        found = expr
+        found = cast("ir.Expr", label)
         if not first >= rights.characters:
             found = ends.begin(found, rights.ranges(first), end == LAST)
         if not last >= lefts.characters:
@@ -633,12 +650,6 @@ def eliminated(edges: dict[tuple[int, int, int], Label], kept: set[int]) -> Grap
         graph[a][b] = expr if known is None else either(known, expr)
     eliminate(graph, kept)
     return graph
-
-
-def pairs_of(assertion: Edge | Look) -> Pairs:
-    """Return what an edge, or a look at one that does not hold, asks about."""
-    edge = assertion if isinstance(assertion, Edge) else assertion.body
-    return edge.pairs if isinstance(edge, Edge) else ()
 
 
 def always(strings: ir.Expr) -> Callable[[Kinds], ir.Expr]:

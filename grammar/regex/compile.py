@@ -35,10 +35,7 @@ def read_tree(pattern: str, *, flavor: Flavor = "python", flags: str = "") -> Tr
 
     Raises: as ``regex_expr``. Cost: about 1 µs a character.
     """
-    reader, text = _reader(pattern, flavor, flags)
-    node = reader.read()
-    if reader.problems.found:
-        raise GrammarError(reader.problems.found, [SourceText(SOURCE_NAME, text)])
+    reader, node, _ = _read(pattern, flavor, flags)
     return Tree(node, reader.asserted, reader.lazy)
 
 
@@ -55,11 +52,7 @@ def regex_expr(
         flavour that is not there, or a pattern or flags that are no text.
     Cost: about 1 µs a character; assertions in loops more, within limits.
     """
-    reader, text = _reader(pattern, flavor, flags)
-    as_bytes = reader.as_bytes
-    tree = reader.read()
-    if reader.problems.found:
-        raise GrammarError(reader.problems.found, [SourceText(SOURCE_NAME, text)])
+    reader, tree, text = _read(pattern, flavor, flags)
     any_text: ir.Expr = ANY_BYTES if isinstance(pattern, bytes) else ir.ANY_TEXT
     if not reader.asserted:
         expr = cast("ir.Expr", tree)
@@ -70,7 +63,7 @@ def regex_expr(
     from stackmask.grammar.regex.assertions import compile_assertions  # few patterns need it
 
     try:
-        return compile_assertions(tree, search, as_bytes, any_text)
+        return compile_assertions(tree, search, reader.as_bytes, any_text)
     except RecursionError:
         # groups are limited, but not what the caller has on the stack already
         raise _error(text, Diagnostic("G015", "groups with assertions are nested too deeply here")) from None
@@ -105,6 +98,15 @@ def is_valid_regex(pattern: str | bytes, *, flavor: Flavor = "ecma", flags: str 
     reader, _ = _reader(pattern, flavor, flags)
     reader.read()
     return all(problem.code == "G009" for problem in reader.problems.found)
+
+
+def _read(pattern: str | bytes, flavor: Flavor, flags: str) -> tuple[Reader, Node, str]:
+    """Return what has read a pattern, its tree, and the pattern as text. Raises: GrammarError with all problems."""
+    reader, text = _reader(pattern, flavor, flags)
+    tree = reader.read()
+    if reader.problems.found:
+        raise GrammarError(reader.problems.found, [SourceText(SOURCE_NAME, text)])
+    return reader, tree, text
 
 
 def _reader(pattern: str | bytes, flavor: Flavor, flags: str) -> tuple[Reader, str]:

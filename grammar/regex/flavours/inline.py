@@ -151,8 +151,7 @@ def parse_regex(text: str, start: int, end: int, flags: str, problems: Collector
     reader = Reader(text[start:end], value, False, InlineFlavour)
     tree = reader.read()
     for problem in reader.problems.found:
-        if problem.span is not None:
-            span = Span(problem.span.start + start, problem.span.end + start, problems.source)
-            problem = replace(problem, span=span)
-        problems.found.append(problem)
+        place = problem.span or Span(0, 0)
+        span = Span(place.start + start, place.end + start, problems.source)
+        problems.found.append(replace(problem, span=span))
     return tree  # type: ignore[return-value]
