@@ -222,7 +222,7 @@ def in_choice(parts: list[Paths]) -> Paths:
     for number, part in enumerate(parts):
         spend(2)
         single = single and not intersect(first, part.first)
-        # an empty alternative hides those behind it
+        # an empty alternative hides those after it
         single = single and (not part.is_empty or number == len(parts) - 1)
         first = union(first, part.first)
         more = union(more, part.more)
@@ -230,7 +230,7 @@ def in_choice(parts: list[Paths]) -> Paths:
 
 
 def of_words(words: list[str]) -> Paths:
-    """Return what is known of a choice of words: a word hides those behind it that begin with it."""
+    """Return what is known of a choice of words: a word hides those after it that begin with it."""
     places: dict[str, int] = {}
     for number, word in enumerate(words):
         places.setdefault(word, number)

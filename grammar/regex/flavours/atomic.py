@@ -4,7 +4,7 @@ Where the order of tries comes down to lookaheads the result is exact:
 
     (?>r|s)     r, or s where r cannot be matched
     (?>x y)     x (?>y), where x always takes the same number of characters
-    (?>x{m,n})  x as often as possible: n times, or fewer with no further x behind them
+    (?>x{m,n})  x as often as possible: n times, or fewer with no further x after them
 
 Everything else is refused.
 """

@@ -280,7 +280,7 @@ class EcmaFlavour(Flavour):
             ranges = classes.complement(ranges)
         if flags & I:
             ranges = fold(ranges, self.folding(flags))
-            if negated and self.sets:  # v folds before it negates, u behind
+            if negated and self.sets:  # v folds before it negates, u after
                 ranges = classes.complement(ranges)
         return ranges, close + 1
 

@@ -160,11 +160,11 @@ class PythonFlavour(Flavour):
         if letter == "b" and in_class:
             return 8, after
         if letter == "x" or (letter in "uU" and not self.reader.as_bytes):
-            code, behind = self.reader.hexadecimal(start, after, _DIGITS[letter])
+            code, after = self.reader.hexadecimal(start, after, _DIGITS[letter])
             if code > ir.MAX_CODE_POINT:
-                self.reader.problems.add("G006", "beyond the last code point, U+10FFFF", start, behind)
+                self.reader.problems.add("G006", "beyond the last code point, U+10FFFF", start, after)
                 code = -1
-            return max(code, 0), behind
+            return max(code, 0), after
         if letter == "N" and not self.reader.as_bytes:
             return self.named_character(start)
         if letter in "0123456789":

@@ -203,13 +203,13 @@ class RustFlavour(Flavour):
         text, after = self.reader.text, start + 2
         if letter in _DIGITS:
             if text.startswith("{", after):
-                code, behind = self.reader.braced_hexadecimal(start, after)
+                code, after = self.reader.braced_hexadecimal(start, after)
             else:
-                code, behind = self.reader.hexadecimal(start, after, _DIGITS[letter])
+                code, after = self.reader.hexadecimal(start, after, _DIGITS[letter])
             if code > ir.MAX_CODE_POINT or ir.SURROGATES[0] <= code <= ir.SURROGATES[1]:
-                self.reader.problems.add("G006", "not a Unicode scalar value", start, behind)
+                self.reader.problems.add("G006", "not a Unicode scalar value", start, after)
                 code = -1
-            return max(code, 0), behind
+            return max(code, 0), after
         if letter in "pP":
             return self.property(start, flags)
         if letter in "0123456789":

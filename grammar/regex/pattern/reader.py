@@ -293,7 +293,7 @@ class Reader:
         self.flavour = flavour(self)
 
     def name_group(self, name: re.Match[str]) -> None:
-        """Take the name of a group, and go behind it; a name is given once, or once in every alternative."""
+        """Take the name of a group, and go after it; a name is given once, or once in every alternative."""
         place = {frame: len(frame.alternatives) for frame in self.stack}
         before = self.names.setdefault(name[1], [])
         for other in before:

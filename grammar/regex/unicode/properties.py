@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import base64
 import json
+import re
 import zlib
 from functools import cache
 from pathlib import Path
@@ -49,18 +50,8 @@ _BREAK_NAMES: Final = {
     "sb": "aterm=at close=cl extend=ex format=fo lower=lo numeric=nu oletter=le scontinue=sc sterm=st sep=se "
     "upper=up",
 }
-_OF_STRINGS: Final = frozenset(
-    [
-        "Basic_Emoji",
-        "Emoji_Keycap_Sequence",
-        "RGI_Modifier_Sequence",
-        "RGI_Flag_Sequence",
-        "RGI_Emoji_Modifier_Sequence",
-        "RGI_Emoji_Flag_Sequence",
-        "RGI_Emoji_Tag_Sequence",
-        "RGI_Emoji_ZWJ_Sequence",
-        "RGI_Emoji",
-    ]
+_OF_STRINGS: Final = re.compile(
+    r"Basic_Emoji|Emoji_Keycap_Sequence|RGI_Emoji(?:_(?:Modifier|Flag|Tag|ZWJ)_Sequence)?|RGI_(?:Modifier|Flag)_Sequence"
 )
 
 
@@ -187,7 +178,7 @@ def ecma_property(written: str) -> Ranges:
         return category(_CATEGORIES[written])
     if written in names["bin"]:
         return table_set("bin", names["bin"][written])
-    if written in _OF_STRINGS:
+    if _OF_STRINGS.fullmatch(written):
         raise UnknownProperty(f"the property of strings `{written}` is not supported")
     if written in names["sc"]:
         raise UnknownProperty(f"unknown Unicode property `{written}`", f"did you mean `Script={written}`?")
