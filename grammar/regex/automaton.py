@@ -89,12 +89,11 @@ def automaton_expr(root: Node, search: bool, as_bytes: bool) -> ir.Expr:
     if search and machine.bodies:
         begin = parts.cons(every, begin)  # lookbehinds see what stands before a match
     start: Condition = frozenset([frozenset([(begin, True)])])
-    nothing: Threads = tuple(frozenset() for _ in machine.bodies)
-    starts: dict[State, list[int]] = {(start, END_OF_TEXT, nothing): []}
+    starts: dict[State, list[int]] = {(start, END_OF_TEXT, machine.nothing): []}
     if search and not machine.bodies:
         # what stands before a match matters to anchors only, by its last character
         for letter in machine.letters:
-            starts.setdefault((start, machine.seen(letter), nothing), []).append(letter)
+            starts.setdefault((start, machine.seen(letter), machine.nothing), []).append(letter)
 
     def read(state: State) -> tuple[bool, Iterable[tuple[int, State]]]:
         condition, last, threads = state
@@ -128,8 +127,7 @@ def whole_strings(root: Node, lazy: dict[int, ir.Repeat]) -> Whole:
     Cost: states times classes of characters.
     """
     machine = _Machine(root, False, lazy, MAX_ORDERED * MAX_STEPS)
-    nothing: Threads = tuple(frozenset() for _ in machine.bodies)
-    start: Ordered = (((machine.parts.cons(root, MATCH), TRUE),), END_OF_TEXT, nothing)
+    start: Ordered = (((machine.parts.cons(root, MATCH), TRUE),), END_OF_TEXT, machine.nothing)
     follows: list[frozenset[int]] = []  # of each state, what may follow if the match ends there
     is_narrow = False
 
@@ -222,6 +220,7 @@ class _Machine:
         ]
         self.behinds = {look: index for index, look in enumerate(dict.fromkeys(behinds))}
         self.bodies = [self.parts.cons(look.body, BODY_OVER) for look in self.behinds]
+        self.nothing: Threads = tuple(frozenset() for _ in self.bodies)
         self.is_plain = not edges and not any(isinstance(node, Look) for node in nodes)
         # of each class, the first one that anchors do not tell from it, as last characters
         lefts = list(dict.fromkeys(pair[0][0] for edge in edges for pair in edge.pairs))
@@ -287,8 +286,6 @@ class _Step:
 
     def after(self, condition: Condition) -> Condition:
         """Return what a condition about the text from here on asks of the text after the character."""
-        if condition == TRUE:
-            return TRUE
         known = self.conditions.get(condition)
         if known is not None:
             return known
@@ -321,7 +318,8 @@ class _Step:
         """Return where a continuation gets with the character, each place once, under a condition on what is after it."""
         merged: dict[int, Condition] = {}
         for condition, target in self.walk(continuation):
-            merged[target] = checked(disjoin(merged.get(target, FALSE), condition))
+            known = merged.get(target)
+            merged[target] = condition if known is None else checked(disjoin(known, condition))
         return [(condition, target) for target, condition in merged.items()]
 
     def ordered(self, threads: tuple[Thread, ...]) -> Reading:
@@ -330,9 +328,9 @@ class _Step:
         following: dict[Thread, None] = {}
         unsure = False
         for continuation, pending in threads:
-            waiting = self.after(pending)
+            waiting = TRUE if pending == TRUE else self.after(pending)
             for more, target in self.walk(continuation) if waiting != FALSE else ():
-                condition = checked(conjoin(waiting, more))
+                condition = more if waiting == TRUE else checked(conjoin(waiting, more))
                 if condition == FALSE:
                     continue
                 if target in (~MATCH, ~MATCHED):
@@ -341,8 +339,8 @@ class _Step:
                     unsure = unsure or target == ~MATCH
                     target = MATCHED
                 # reached before under a condition that this one implies: nothing new
-                before = best.get(target, FALSE)
-                best[target] = disjoin(before, condition)
+                before = best.get(target)
+                best[target] = condition if before is None else disjoin(before, condition)
                 if best[target] != before:
                     following[target, condition] = None
         return tuple(following), False, unsure
@@ -360,20 +358,23 @@ class _Step:
         out: list[tuple[Condition, int]] = []
         best: dict[int, Condition] = {}
         todo: list[tuple[int, Condition, int]] = [(continuation, TRUE, 0)]
+        steps = 0
         while todo:
             here, condition, depth = todo.pop()
             if condition == FALSE:
                 continue
-            machine.count_steps(1)
-            spend(6)
-            if depth > MAX_DEPTH:
+            steps += 1
+            if depth > MAX_DEPTH or steps > machine.left:
                 raise TooLarge
-            # reached before under a condition that this one implies: nothing new, and loops end here
-            before = best.get(here, FALSE)
-            both = disjoin(before, condition)
-            if both == before:
-                continue
-            best[here] = both
+            before = best.get(here)
+            if before is not None:
+                # reached before under a condition that this one implies: nothing new, and loops end here
+                both = disjoin(before, condition)
+                if both == before:
+                    continue
+                best[here] = both
+            else:
+                best[here] = condition
             if here <= MATCHED:
                 out.append((condition, ~here))
                 continue
@@ -388,6 +389,8 @@ class _Step:
                 if letter in takes:
                     out.append((condition, target))
                 todo += [(way, condition, depth + 1) for way in reversed(ways)]
+        machine.count_steps(steps)
+        spend(6 * steps)
         self.walks[continuation] = out
         return out
 
@@ -412,8 +415,9 @@ class _Step:
         if known is None:
             known = []
             for continuation, condition in (*self.threads[index], (self.machine.bodies[index], TRUE)):
-                under = self.after(condition)
-                known += [(conjoin(under, more), target) for more, target in self.moves(continuation)]
+                under = TRUE if condition == TRUE else self.after(condition)
+                moves = self.moves(continuation)
+                known += moves if under == TRUE else [(conjoin(under, more), to) for more, to in moves]
             self.found[index] = known
         return known
 

@@ -50,6 +50,7 @@ class InlineFlavour(Flavour):
     flags: ClassVar = FLAGS
     flag_group: ClassVar = re.compile(r"\(\?(?!\))([a-zA-Z]*)(-[a-zA-Z]+)?([:)])")
     boundaries: ClassVar = ""
+    controls: ClassVar = {}
 
     def folding(self, flags: int) -> str:
         return DIALECT
@@ -101,11 +102,8 @@ class InlineFlavour(Flavour):
     def named_set(self, letter: str, flags: int) -> Ranges:
         return SETS[letter]
 
-    def class_escape(self, start: int, flags: int, in_class: bool = True) -> tuple[int | Ranges, int]:
-        return read_escape(self.reader.text, start, self.reader.end, self.reader.problems)
-
     def read_escape(self, letter: str, start: int, flags: int, in_class: bool) -> tuple[int | Ranges, int]:
-        return self.class_escape(start, flags)
+        return read_escape(self.reader.text, start, self.reader.end, self.reader.problems)
 
     def read_class(self, start: int, flags: int) -> tuple[Ranges, int]:
         problems, text = self.reader.problems, self.reader.text
