@@ -1,4 +1,4 @@
-"""Write ``grammar/regex/unicode/unicode_data.py``: general categories, scripts, properties and case folding, compactly.
+"""Write ``grammar/regex/unicode/unicode_data.json``: general categories, scripts, properties and case folding, compactly.
 
     python training/unicode_table.py
 
@@ -9,6 +9,7 @@ that of ``fonttools``. Neither is needed at run time.
 from __future__ import annotations
 
 import base64
+import json
 import zlib
 from itertools import groupby, pairwise
 from pathlib import Path
@@ -17,9 +18,8 @@ import regex
 from fontTools.unicodedata import Scripts
 from regex import _regex, _regex_core
 
-TARGET = Path(__file__).resolve().parent.parent / "grammar" / "regex" / "unicode_data.py"
+TARGET = Path(__file__).resolve().parent.parent / "grammar" / "regex" / "unicode" / "unicode_data.json"
 LAST = 0x10FFFF
-WIDTH = 100
 
 CATEGORIES = "Lu Ll Lt Lm Lo Mn Mc Me Nd Nl No Pc Pd Ps Pe Pi Pf Po Sm Sc Sk So Zs Zl Zp Cc Cf Cs Co Cn"
 # long name, then short name where there is one
@@ -120,14 +120,8 @@ def main() -> None:
     index = "\n".join(f"{len(data)} {names}" for names, data in entries)
     packed = zlib.compress((index + "\n\n").encode() + b"".join(data for _, data in entries), 9)
     text = base64.b85encode(packed).decode()
-    lines = [text[i : i + WIDTH] for i in range(0, len(text), WIDTH)]
-    TARGET.write_text(
-        '"""Unicode data, made by ``training/unicode_table.py``; ``properties.py`` reads it."""\n\n'
-        f'SOURCE = "regex {regex.__version__} (PyPI)"\n\nPACKED = (\n'
-        + "".join(f'    "{line}"\n' for line in lines)
-        + ")\n",
-        encoding="utf-8",
-    )
+    made = {"source": f"regex {regex.__version__} (PyPI)", "packed": text}
+    TARGET.write_text(json.dumps(made, indent=0) + "\n", encoding="utf-8")
     print(f"{TARGET}: {len(entries)} sets, {len(text):,} characters")
 
 

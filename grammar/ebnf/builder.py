@@ -33,15 +33,8 @@ from stackmask.grammar.ir import (
 )
 from stackmask.grammar.ir import Sequence as SequenceExpr
 from stackmask.grammar.regex.compile import regex_expr
-from stackmask.grammar.regex.inline_regex import (
-    FLAGS,
-    MAX_COUNT,
-    character,
-    check_bounds,
-    parse_regex,
-    read_bounds,
-    read_number,
-)
+from stackmask.grammar.regex.flavours.inline import FLAGS, character, parse_regex
+from stackmask.grammar.regex.pattern.reader import MAX_COUNT, check_bounds, read_bounds, read_number
 from stackmask.grammar.source import charclass
 from stackmask.grammar.source.diagnostics import Collector, GrammarError, line_and_column
 from stackmask.grammar.source.escapes import read_class, read_literal

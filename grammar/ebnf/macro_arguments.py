@@ -7,7 +7,7 @@ from typing import Final
 
 from stackmask.grammar.ebnf.syntax import Call, Value
 from stackmask.grammar.ir import Span
-from stackmask.grammar.regex.inline_regex import MAX_COUNT, read_number
+from stackmask.grammar.regex.pattern.reader import MAX_COUNT, read_number
 from stackmask.grammar.source.diagnostics import Collector
 from stackmask.grammar.source.escapes import read_literal
 from stackmask.grammar.source.similar import similar

@@ -24,7 +24,7 @@ from stackmask.grammar.lark.syntax import (
     is_terminal_name,
 )
 from stackmask.grammar.lark.tokens import Token
-from stackmask.grammar.regex.inline_regex import MAX_COUNT, read_number
+from stackmask.grammar.regex.pattern.reader import MAX_COUNT, read_number
 from stackmask.grammar.source.work import spend
 
 MAX_DEPTH: Final = 100  # levels of groups and operators in one rule

@@ -13,6 +13,17 @@ from typing import Final, cast
 from stackmask.grammar import ir
 from stackmask.grammar.ir import Choice, Complement, Expr, Intersection, Literal, NotFollowedBy, RuleRef, Span
 from stackmask.grammar.ir.build import choice, repeat, sequence
+from stackmask.grammar.languages.classes import TooLarge, byte_class, char_class
+from stackmask.grammar.languages.forms import (
+    EMPTY,
+    UNKNOWN,
+    Paths,
+    in_choice,
+    in_sequence,
+    of_words,
+    paths,
+    repeated,
+)
 from stackmask.grammar.lark.modules import Entry, File
 from stackmask.grammar.lark.report import Notes
 from stackmask.grammar.lark.syntax import (
@@ -27,20 +38,9 @@ from stackmask.grammar.lark.syntax import (
     Text,
     walk_nodes,
 )
+from stackmask.grammar.regex.automaton import looks_before, restrictable, whole_strings
 from stackmask.grammar.regex.compile import Flavor, read_tree
 from stackmask.grammar.regex.pattern import tree
-from stackmask.grammar.regex.pattern.reader import byte_class, char_class
-from stackmask.grammar.regex.preferred import TooManyStates, looks_before, restrictable, whole_strings, widths
-from stackmask.grammar.regex.single_paths import (
-    EMPTY,
-    UNKNOWN,
-    Paths,
-    in_choice,
-    in_sequence,
-    of_words,
-    paths,
-    repeated,
-)
 from stackmask.grammar.source.charclass import NON_ASCII_MASK, Ranges
 from stackmask.grammar.source.diagnostics import GrammarError
 from stackmask.grammar.source.work import spend
@@ -242,7 +242,7 @@ class Terminals:
                 )
             return NOTHING
         self.lazy.update(found.lazy)
-        least, most = widths(found.node)
+        least, most = tree.widths(found.node)
         size = sum(1 for _ in tree.walk_nodes(found.node))
         spend(2 * size)
         expr = cast("Expr", found.node)
@@ -387,9 +387,9 @@ class Terminals:
             return ir.EPSILON
         try:
             if piece.size > MAX_PARTS:
-                raise TooManyStates
+                raise TooLarge
             found = whole_strings(piece.tree, self.lazy)
-        except TooManyStates:
+        except TooLarge:
             if piece.asserted:
                 self._refuse(
                     file,

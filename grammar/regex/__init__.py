@@ -1,27 +1,24 @@
 """Regular expressions to expressions: the flavours of ECMA-262, Python and Rust, and the `/…/` of the EBNF dialect.
 
-``compile`` reads the flavours, ``inline_regex`` the dialect's. The package imports neither before it is asked: a pattern
+``compile`` reads the flavours, ``flavours.inline`` the dialect's. The package imports neither before it is asked: a pattern
 in a schema waits for what reads it, and not for the rest.
 """
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from stackmask.grammar.regex.compile import is_valid_regex, regex_expr
-    from stackmask.grammar.regex.inline_regex import parse_regex
+    from stackmask.grammar.regex.flavours.inline import parse_regex
 
 __all__ = ["is_valid_regex", "parse_regex", "regex_expr"]
 
 
 def __getattr__(name: str) -> Any:
-    if name == "parse_regex":
-        from stackmask.grammar.regex.inline_regex import parse_regex
-
-        return parse_regex
-    if name in __all__:
-        from stackmask.grammar.regex import compile as entrance
-
-        return getattr(entrance, name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(
+        import_module(f"{__name__}.{'flavours.inline' if name == 'parse_regex' else 'compile'}"), name
+    )

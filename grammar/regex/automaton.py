@@ -1,37 +1,42 @@
-"""Patterns whose assertions do not come apart: an automaton over classes of characters, and back to an expression.
+"""Patterns as automata over classes of characters: where assertions do not come apart, and where order matters.
 
-A *continuation* is what is still to be matched: a list of nodes. A *condition* says what the rest of the text must
-be: a disjunction of conjunctions of continuations, each plain or negated, so that lookaheads need nothing more
-than `and` and `not` (an alternating automaton). A lookbehind is followed from every place of the text
-on: its *threads* are the continuations of its body, each with the condition that lookaheads inside it left
-behind. A state of the automaton is the condition of the pattern, the threads of all lookbehinds, and what
-anchors ask about the last character. States are made by reading one character of each class, within limits.
+A *condition* says what the rest of the text must be: a disjunction of conjunctions of continuations, each plain or negated,
+so that lookaheads need nothing more than `and` and `not` (an alternating automaton: A. K. Chandra, D. C. Kozen and
+L. J. Stockmeyer, Alternation, 1981). A lookbehind is followed from every place of the text on: its *threads* are the
+continuations of its body, each with the condition that lookaheads inside it left behind.
 
-Source: for conditions, A. K. Chandra, D. C. Kozen and L. J. Stockmeyer, Alternation, 1981.
+``automaton_expr`` returns all texts that a pattern matches: a state is the condition of the pattern, the threads of all
+lookbehinds, and what anchors ask about the last character. ``whole_strings`` returns those of which a backtracking matcher's
+first match is all: ``".*?"`` has the string ``"a"b"``, but a matcher that reads it stops after ``"a"``. There a state is an
+ordered list of continuations, each with its condition, in which a match ends all that comes after it (R. Cox, Regular
+Expression Matching: the Virtual Machine Approach, 2009). What lookaheads and anchors ask about the text after the match
+comes out as characters that may not follow. States are made by reading one character of each class, within limits.
 """
 
 from __future__ import annotations
 
-from typing import Any, Final, TypeAlias, cast
+from collections.abc import Iterable, Iterator
+from typing import Final, NamedTuple, TypeAlias, cast
 
 from stackmask.grammar import ir
-from stackmask.grammar.regex.assertions.assertions import Assertions
-from stackmask.grammar.regex.assertions.contexts import NON_ASCII, concat
-from stackmask.grammar.regex.assertions.elimination import TooLarge, expression, one_of
-from stackmask.grammar.regex.assertions.flat import TooEntangled
-from stackmask.grammar.regex.letters import TooManyClasses, alike, classes_of
-from stackmask.grammar.regex.pattern.reader import byte_class
+from stackmask.grammar.languages.automaton import Automaton, explored
+from stackmask.grammar.languages.classes import TooLarge, byte_class, intersect, one_of, union
+from stackmask.grammar.languages.continuations import Continuations
+from stackmask.grammar.languages.ends import NON_ASCII
+from stackmask.grammar.languages.forms import concat
 from stackmask.grammar.regex.pattern.tree import (
+    ANYTHING,
     Edge,
     Look,
     Node,
     Side,
+    node_children,
     node_choice,
     node_repeat,
     node_sequence,
     walk_nodes,
+    widths,
 )
-from stackmask.grammar.regex.unicode import sets
 from stackmask.grammar.source import charclass
 from stackmask.grammar.source.charclass import Ranges
 from stackmask.grammar.source.work import spend
@@ -39,66 +44,129 @@ from stackmask.pda.terms.character_classes import byte_sequences
 
 MAX_STATES: Final = 1_000
 MAX_STEPS: Final = 60_000  # continuations looked at
+MAX_ORDERED: Final = 3  # times as many states and steps where order matters
 MAX_DEPTH: Final = 250  # continuations that can be passed without reading a character
 MAX_CONJUNCTIONS: Final = 200  # of one condition
-MAX_CLASSES: Final = 400
+MAX_CLASSES: Final = 300
 
 Literal: TypeAlias = tuple[int, bool]  # a continuation, and whether it is to match
 Condition: TypeAlias = frozenset[frozenset[Literal]]
-Thread: TypeAlias = tuple[Condition, int]
-State: TypeAlias = tuple[Condition, int, tuple[frozenset[Thread], ...]]
+Thread: TypeAlias = tuple[int, Condition]
+Threads: TypeAlias = tuple[frozenset[Thread], ...]  # of each lookbehind
+State: TypeAlias = tuple[Condition, int, Threads]
+Ordered: TypeAlias = tuple[tuple[Thread, ...], int, Threads]
+Reading: TypeAlias = tuple[tuple[Thread, ...], bool, bool]
 
 TRUE: Final[Condition] = frozenset([frozenset()])
 FALSE: Final[Condition] = frozenset()
 
-# continuations of their own: the text ends here; it may go on with anything; the body of a lookbehind is over
-AT_END, ANYTHING_GOES, BODY_OVER = 0, 1, 2
-END_OF_TEXT: Final = -1  # in place of a class of characters
-EDGE_OF_TEXT: Final = -1  # in place of the class of the last character
+# continuations of their own: the text ends here; it may go on with anything; the body of a lookbehind is over; the match
+# ends here; it ended before, if lookaheads hold
+AT_END, ANYTHING_GOES, BODY_OVER, MATCH, MATCHED = range(5)
+END_OF_TEXT: Final = -1  # in place of a class of characters, also of the last one
+
+
+class Whole(NamedTuple):
+    """The strings that a pattern takes whole, by the characters that may not follow them.
+
+    ``is_narrow``: strings were left out that depend on more of the text after them than one character says.
+    """
+
+    parts: tuple[tuple[ir.Expr, Ranges], ...]
+    is_narrow: bool
 
 
 def automaton_expr(root: Node, search: bool, as_bytes: bool) -> ir.Expr:
     """Return the expression of all texts (``as_bytes``: of all byte strings) that the tree matches.
 
-    Raises: TooEntangled where a limit is met.
+    Raises: TooLarge where a limit is met.
     Cost: states times classes of characters, and then what the way back takes.
     """
-    assertion = next(node for node in walk_nodes(root) if isinstance(node, Edge | Look))
-    root = _with_edges(root, Assertions(as_bytes, ir.ANY_TEXT))
-    if as_bytes:
-        root = spelled_out(root, assertion)
-    try:
-        return _Automaton(root, search, as_bytes, assertion).run()
-    except TooLarge:
-        raise TooEntangled(assertion) from None
+    machine = _Machine(spelled_out(root) if as_bytes else root, as_bytes)
+    parts = machine.parts
+    every = ir.Repeat(ir.ByteClass((1 << 256) - 1) if as_bytes else ir.ANY_CHAR, 0, None)
+    begin = parts.cons(machine.root, ANYTHING_GOES if search else AT_END)
+    if search and machine.bodies:
+        begin = parts.cons(every, begin)  # lookbehinds see what stands before a match
+    start: Condition = frozenset([frozenset([(begin, True)])])
+    starts: dict[State, list[int]] = {(start, END_OF_TEXT, machine.nothing): []}
+    if search and not machine.bodies:
+        # what stands before a match matters to anchors only, by its last character
+        for letter in machine.letters:
+            starts.setdefault((start, machine.seen(letter), machine.nothing), []).append(letter)
+
+    def read(state: State) -> tuple[bool, Iterable[tuple[int, State]]]:
+        condition, last, threads = state
+        if not threads and condition == TRUE:
+            return True, ((letter, state) for letter in machine.letters)
+        moves: list[tuple[int, State]] = []
+        for letter in machine.letters:
+            step = _Step(machine, last, letter, threads)
+            after, following = step.after(condition), step.new_threads()
+            spend(4)
+            if after == TRUE:
+                moves.append((letter, (TRUE, END_OF_TEXT, ())))
+            elif after != FALSE:
+                moves.append((letter, (after, machine.seen(letter), following)))
+        return _Step(machine, last, END_OF_TEXT, threads).after(condition) == TRUE, moves
+
+    found = explored(list(starts), read, parts.classes, as_bytes, MAX_STATES)
+    entries: list[tuple[ir.Expr, int]] = [(ir.EPSILON, 0)]
+    for number, letters in enumerate(starts.values()):
+        if letters:
+            before = one_of((r for letter in letters for r in parts.classes[letter]), as_bytes)
+            entries.append((concat([every, before]), number))
+    return found.expression(entries)
+
+
+def whole_strings(root: Node, lazy: dict[int, ir.Repeat]) -> Whole:
+    """Return the strings of which the first match of a pattern is all.
+
+    ``lazy``: the lazy repetitions, by identity. What stands before the string is not looked at (``looks_before``).
+    Raises: TooLarge where a limit is met.
+    Cost: states times classes of characters.
+    """
+    machine = _Machine(root, False, lazy, MAX_ORDERED * MAX_STEPS)
+    start: Ordered = (((machine.parts.cons(root, MATCH), TRUE),), END_OF_TEXT, machine.nothing)
+    follows: list[frozenset[int]] = []  # of each state, what may follow if the match ends there
+    is_narrow = False
+
+    def read(state: Ordered) -> tuple[bool, Iterable[tuple[int, Ordered]]]:
+        nonlocal is_narrow
+        moves: list[tuple[int, Ordered]] = []
+        follow: set[int] = set()
+        for letter, (threads, matches, unsure), following in machine.reads(state):
+            is_narrow = is_narrow or unsure
+            if matches:
+                follow.add(letter)
+            if threads and letter != END_OF_TEXT:
+                moves.append((letter, (threads, machine.seen(letter), following)))
+        follows.append(frozenset(follow))
+        return bool(follow), moves
+
+    found = explored([start], read, machine.parts.classes, False, MAX_ORDERED * MAX_STATES)
+    parts: list[tuple[ir.Expr, Ranges]] = []
+    everything = frozenset((END_OF_TEXT, *machine.letters))
+    for follow in dict.fromkeys(follows):
+        if not follow:
+            continue
+        if END_OF_TEXT not in follow:  # something must follow, which no restriction says
+            is_narrow = True
+            continue
+        accepting = [one == follow for one in follows]
+        expr = Automaton(found.rows, accepting, found.classes).expression()
+        forbidden = charclass.normalize(r for letter in everything - follow for r in found.classes[letter])
+        wide, is_cut = restrictable(forbidden)
+        is_narrow = is_narrow or is_cut
+        parts.append((expr, wide))
+    return Whole(tuple(parts), is_narrow)
 
 
 # recursion is as deep as groups are nested, which the reader limits
-def _with_edges(node: Node, assertions: Assertions) -> Node:
-    """Return the node with looks at one character as edges, which need no threads and no conditions."""
-    spend(10)
-    match node:
-        case Look(body) if assertions.finder.assertion(body) is None:
-            flats = assertions.lookarounds.split(node)
-            if len(flats) == 1 and len(flats[0]) == 1 and isinstance(edge := flats[0][0], Edge):
-                return edge
-            return node
-        case Look(body):
-            return Look(_with_edges(body, assertions), node.ahead, node.negative, node.offset)
-        case ir.Sequence(items) if assertions.finder.assertion(node) is not None:
-            return node_sequence(_with_edges(item, assertions) for item in items)
-        case ir.Choice(items) if assertions.finder.assertion(node) is not None:
-            return node_choice(_with_edges(item, assertions) for item in items)
-        case ir.Repeat(item, low, high) if assertions.finder.assertion(node) is not None:
-            return node_repeat(_with_edges(item, assertions), low, high)
-    return node
-
-
-# recursion is as deep as groups are nested, which the reader limits
-def spelled_out(node: Node, assertion: Edge | Look) -> Node:
+def spelled_out(node: Node) -> Node:
     """Return the node with characters written as bytes.
 
-    Raises: TooEntangled where an anchor tells characters apart that are more than one byte.
+    Raises: TooLarge where an anchor tells characters apart that are more than one byte.
     """
     match node:
         case ir.CharClass(ranges):
@@ -106,156 +174,118 @@ def spelled_out(node: Node, assertion: Edge | Look) -> Node:
             sequences = [s for low, high in ranges for s in byte_sequences(low, high)]
             return ir.Choice(tuple(ir.Sequence(tuple(byte_class((r,)) for r in s)) for s in sequences))
         case Edge(pairs):
-            spelled = tuple((_side(a, assertion), _side(b, assertion)) for a, b in pairs)
+            spelled = tuple((_side(a), _side(b)) for a, b in pairs)
             return Edge(spelled, node.offset, node.what)
         case Look(body):
-            return Look(spelled_out(body, assertion), node.ahead, node.negative, node.offset)
+            return Look(spelled_out(body), node.ahead, node.negative, node.offset)
         case ir.Sequence(items):
-            return node_sequence(spelled_out(item, assertion) for item in items)
+            return node_sequence(spelled_out(item) for item in items)
         case ir.Choice(items):
-            return node_choice(spelled_out(item, assertion) for item in items)
+            return node_choice(spelled_out(item) for item in items)
         case ir.Repeat(item, low, high):
-            return node_repeat(spelled_out(item, assertion), low, high)
+            return node_repeat(spelled_out(item), low, high)
     return node
 
 
-def _side(side: Side, assertion: Edge | Look) -> Side:
+def _side(side: Side) -> Side:
     ranges, edge = side
     if ranges and ranges[-1][1] > 0xFF:
-        beyond = sets.intersect(ranges, NON_ASCII)
+        beyond = intersect(ranges, NON_ASCII)
         if beyond != NON_ASCII:
-            raise TooEntangled(assertion)
-        ranges = sets.union(sets.intersect(ranges, ((0, 0x7F),)), ((0x80, 0xFF),))
+            raise TooLarge
+        ranges = union(intersect(ranges, ((0, 0x7F),)), ((0x80, 0xFF),))
     return ranges, edge
 
 
-class _Automaton:
-    def __init__(self, root: Node, search: bool, as_bytes: bool, assertion: Edge | Look) -> None:
-        self.assertion, self.as_bytes = assertion, as_bytes
+class _Machine:
+    """The continuations of a pattern, its lookbehinds, and what its anchors ask about the last character."""
+
+    def __init__(
+        self,
+        root: Node,
+        as_bytes: bool,
+        lazy: dict[int, ir.Repeat] | None = None,
+        most_steps: int = MAX_STEPS,
+    ) -> None:
         nodes = list(walk_nodes(root))
         spend(10 * len(nodes))
-        self.classes, self.members = self._classes(nodes)
-        self.nodes: list[Any] = [None, None, None]  # of a continuation, its first node ...
-        self.rests: list[int] = [-1, -1, -1]  # ... and the continuation behind it
-        self.numbers: dict[tuple[Any, int], int] = {}
+        edges = [node for node in nodes if isinstance(node, Edge)]
+        sides = [side[0] for edge in edges for pair in edge.pairs for side in pair]
+        self.root = root
+        self.parts = Continuations(nodes, as_bytes, MAX_CLASSES, sets=sides, lazy=lazy, ends=5)
+        self.letters = range(len(self.parts.classes))
         # equal lookbehinds share their threads
-        self.behinds: dict[Look, int] = {}
-        for node in nodes:
-            if isinstance(node, Look) and not node.ahead:
-                self.behinds.setdefault(Look(node.body, False, False), len(self.behinds))
-        self.edges = [node for node in nodes if isinstance(node, Edge)]
-        self.alike = alike(self.edges, len(self.classes), self.members)
-        self.steps = 0
-        self.search = search
-        self.every = ir.Repeat(ir.ByteClass((1 << 256) - 1) if as_bytes else ir.ANY_CHAR, 0, None)
-        start = self.cons(root, ANYTHING_GOES if search else AT_END)
-        if search and self.behinds:
-            start = self.cons(self.every, start)
-        self.start = start
-        self.bodies = [self.cons(look.body, BODY_OVER) for look in self.behinds]
-
-    def _classes(self, nodes: list[Node]) -> tuple[list[Ranges], dict[Ranges, frozenset[int]]]:
-        """Return classes of characters that no part of the pattern tells apart, and for each set its classes."""
-        wanted: dict[Ranges, None] = {}
-        for node in nodes:
-            match node:
-                case ir.CharClass(ranges):
-                    wanted[ranges] = None
-                case ir.ByteClass(mask):
-                    wanted[sets.ranges_of(mask)] = None
-                case ir.Literal(data):
-                    for code in self.codes(data):
-                        wanted[((code, code),)] = None
-                case Edge(pairs):
-                    for left, right in pairs:
-                        wanted[left[0]] = wanted[right[0]] = None
-        try:
-            return classes_of(wanted, sets.BYTES if self.as_bytes else charclass.ANY, MAX_CLASSES)
-        except TooManyClasses:
-            raise TooEntangled(self.assertion) from None
-
-    def codes(self, data: bytes) -> list[int]:
-        """Return the characters of a literal."""
-        return list(data) if self.as_bytes else [ord(c) for c in data.decode()]
-
-    def cons(self, node: Any, rest: int) -> int:
-        """Return the continuation that begins with a node; equal ones have one number."""
-        if node == ir.EPSILON or node == ():
-            return rest
-        key = (node, rest)
-        number = self.numbers.get(key)
-        if number is None:
-            number = self.numbers[key] = len(self.nodes)
-            self.nodes.append(node)
-            self.rests.append(rest)
-        return number
-
-    def run(self) -> ir.Expr:
-        nothing: tuple[frozenset[Thread], ...] = tuple(frozenset() for _ in self.bodies)
-        start: Condition = frozenset([frozenset([(self.start, True)])])
-        states: dict[State, int] = {(start, EDGE_OF_TEXT, nothing): 0}
-        ways: dict[int, list[int]] = {}  # state → classes of the last character before a match begins there
-        if self.search and not self.bodies:
-            # what stands before a match matters to anchors only, by its last character
-            for letter in range(len(self.classes)):
-                state = (start, self.seen(letter), nothing)
-                ways.setdefault(states.setdefault(state, len(states)), []).append(letter)
-        order = list(states)
-        rows: list[dict[int, int]] = []
-        accepting: list[bool] = []
-        for state in order:
-            ends, _ = self.read(state, END_OF_TEXT)
-            accepting.append(ends == TRUE)
-            row: dict[int, int] = {}
-            for letter in range(len(self.classes)):
-                condition, threads = self.read(state, letter)
-                spend(4)
-                if condition == FALSE:
-                    continue
-                if condition == TRUE:
-                    target: State = (TRUE, EDGE_OF_TEXT, ())
-                else:
-                    target = (condition, self.seen(letter), threads)
-                if target not in states:
-                    if len(states) >= MAX_STATES:
-                        raise TooEntangled(self.assertion)
-                    states[target] = len(order)
-                    order.append(target)
-                row[letter] = states[target]
-            rows.append(row)
-        entries: list[tuple[ir.Expr, int]] = [(ir.EPSILON, 0)]
-        for number, letters in ways.items():
-            last = charclass.normalize(r for letter in letters for r in self.classes[letter])
-            entries.append((concat([self.every, one_of(last, self.as_bytes)]), number))
-        return expression(rows, accepting, self.classes, entries, self.as_bytes)
+        behinds = [
+            Look(node.body, False, False) for node in nodes if isinstance(node, Look) and not node.ahead
+        ]
+        self.behinds = {look: index for index, look in enumerate(dict.fromkeys(behinds))}
+        self.bodies = [self.parts.cons(look.body, BODY_OVER) for look in self.behinds]
+        self.nothing: Threads = tuple(frozenset() for _ in self.bodies)
+        self.is_plain = not edges and not any(isinstance(node, Look) for node in nodes)
+        # of each class, the first one that anchors do not tell from it, as last characters
+        lefts = list(dict.fromkeys(pair[0][0] for edge in edges for pair in edge.pairs))
+        spend(len(self.letters) * (1 + len(lefts)) // 8)
+        first: dict[tuple[bool, ...], int] = {}
+        self.alike = [
+            first.setdefault(tuple(letter in self.parts.members[left] for left in lefts), letter)
+            for letter in self.letters
+        ]
+        self.has_edges = bool(edges)
+        self.left = most_steps
 
     def seen(self, letter: int) -> int:
         """Return a class that stands for all those that anchors do not tell from this one, as last characters."""
-        return self.alike[letter] if self.edges else 0
+        return self.alike[letter] if self.has_edges else END_OF_TEXT
 
-    def read(self, state: State, letter: int) -> tuple[Condition, tuple[frozenset[Thread], ...]]:
-        """Return the condition and the threads behind one character, or whether the text may end."""
-        condition, last, threads = state
-        if not threads and condition == TRUE:
-            return TRUE, ()
-        step = _Step(self, last, letter, threads)
-        return step.after(condition), step.new_threads() if letter != END_OF_TEXT else ()
+    def count_steps(self, count: int) -> None:
+        """Count continuations that were looked at. Raises: TooLarge."""
+        self.left -= count
+        if self.left < 0:
+            raise TooLarge
+
+    def reads(self, state: Ordered) -> Iterator[tuple[int, Reading, Threads]]:
+        """Yield what the end of the text and each class of characters lead to."""
+        threads, last, behinds = state
+        if not self.is_plain:
+            for letter in (END_OF_TEXT, *self.letters):
+                step = _Step(self, last, letter, behinds)
+                yield letter, step.ordered(threads), step.new_threads() if letter != END_OF_TEXT else ()
+            return
+        # nothing asks for the character but what takes it: one walk serves all of them
+        following: list[dict[Thread, None]] = [{} for _ in self.letters]
+        todo = [continuation for continuation, _ in reversed(threads)]
+        seen: set[int] = set()
+        matches = False
+        while todo and not matches:
+            here = todo.pop()
+            if here in seen:
+                continue
+            seen.add(here)
+            matches = here == MATCH
+            if not matches:
+                takes, target, ways = self.parts.ways(here)
+                spend(6 + len(takes) // 4)
+                for letter in takes:
+                    following[letter][target, TRUE] = None
+                todo += reversed(ways)
+        self.count_steps(len(seen) * (1 + len(self.letters)))
+        yield END_OF_TEXT, ((), matches, False), ()
+        for letter in self.letters:
+            yield letter, (tuple(following[letter]), matches, False), ()
 
 
 class _Step:
-    """One place of the text: the characters before and behind it, and the lookbehinds that are under way."""
+    """One place of the text: the characters before and after it, and the lookbehinds that are under way."""
 
-    def __init__(
-        self, automaton: _Automaton, last: int, letter: int, threads: tuple[frozenset[Thread], ...]
-    ) -> None:
-        self.automaton, self.last, self.letter = automaton, last, letter
+    def __init__(self, machine: _Machine, last: int, letter: int, threads: Threads) -> None:
+        self.machine, self.last, self.letter = machine, last, letter
         self.threads = threads
-        self.results: dict[int, list[tuple[Condition, int]]] = {}
+        self.walks: dict[int, list[tuple[Condition, int]]] = {}
         self.conditions: dict[Condition, Condition] = {}
         self.found: dict[int, list[tuple[Condition, int]]] = {}
 
     def after(self, condition: Condition) -> Condition:
-        """Return what a condition about the text from here on asks of the text behind the character."""
+        """Return what a condition about the text from here on asks of the text after the character."""
         known = self.conditions.get(condition)
         if known is not None:
             return known
@@ -267,17 +297,12 @@ class _Step:
                 part = conjoin(part, one if positive else negate(one))
                 if part == FALSE:
                     break
-            result = self.checked(disjoin(result, part))
+            result = checked(disjoin(result, part))
         self.conditions[condition] = result
         return result
 
-    def checked(self, condition: Condition) -> Condition:
-        if len(condition) > MAX_CONJUNCTIONS:
-            raise TooEntangled(self.automaton.assertion)
-        return condition
-
     def whole(self, continuation: int) -> Condition:
-        """Return the condition that a continuation leaves behind the character."""
+        """Return the condition that a continuation leaves after the character."""
         result = FALSE
         for condition, target in self.moves(continuation):
             if target in (ANYTHING_GOES, ~ANYTHING_GOES) or (
@@ -286,94 +311,100 @@ class _Step:
                 result = disjoin(result, condition)
             elif target >= 0:
                 result = disjoin(result, conjoin(condition, frozenset([frozenset([(target, True)])])))
-            self.checked(result)
+            checked(result)
         return result
 
     def moves(self, continuation: int) -> list[tuple[Condition, int]]:
-        """Return where a continuation gets with the character, each under a condition on what is behind it.
+        """Return where a continuation gets with the character, each place once, under a condition on what is after it."""
+        merged: dict[int, Condition] = {}
+        for condition, target in self.walk(continuation):
+            known = merged.get(target)
+            merged[target] = condition if known is None else checked(disjoin(known, condition))
+        return [(condition, target) for target, condition in merged.items()]
+
+    def ordered(self, threads: tuple[Thread, ...]) -> Reading:
+        """Return the threads after the character, whether the match may end before it, and whether that is unsure."""
+        best: dict[int, Condition] = {}
+        following: dict[Thread, None] = {}
+        unsure = False
+        for continuation, pending in threads:
+            waiting = TRUE if pending == TRUE else self.after(pending)
+            for more, target in self.walk(continuation) if waiting != FALSE else ():
+                condition = more if waiting == TRUE else checked(conjoin(waiting, more))
+                if condition == FALSE:
+                    continue
+                if target in (~MATCH, ~MATCHED):
+                    if condition == TRUE:  # what comes after it in the order is not tried any more
+                        return tuple(following), target == ~MATCH, unsure
+                    unsure = unsure or target == ~MATCH
+                    target = MATCHED
+                # reached before under a condition that this one implies: nothing new
+                before = best.get(target)
+                best[target] = condition if before is None else disjoin(before, condition)
+                if best[target] != before:
+                    following[target, condition] = None
+        return tuple(following), False, unsure
+
+    def walk(self, continuation: int) -> list[tuple[Condition, int]]:
+        """Return where a continuation gets with the character, in order, each under a condition on what is after it.
 
         What is complete before the character is given as the complement (``~AT_END`` and so on).
         """
-        known = self.results.get(continuation)
-        if known is None:
-            merged: dict[int, Condition] = {}
-            for condition, target in self.walk(continuation):
-                merged[target] = self.checked(disjoin(merged.get(target, FALSE), condition))
-            known = self.results[continuation] = [(c, target) for target, c in merged.items() if c != FALSE]
-        return known
-
-    def walk(self, continuation: int) -> list[tuple[Condition, int]]:
-        automaton, letter = self.automaton, self.letter
+        known = self.walks.get(continuation)
+        if known is not None:
+            return known
+        machine, letter = self.machine, self.letter
+        parts = machine.parts
         out: list[tuple[Condition, int]] = []
         best: dict[int, Condition] = {}
         todo: list[tuple[int, Condition, int]] = [(continuation, TRUE, 0)]
+        steps = 0
         while todo:
             here, condition, depth = todo.pop()
             if condition == FALSE:
                 continue
-            automaton.steps += 1
-            spend(6)
-            if automaton.steps > MAX_STEPS or depth > MAX_DEPTH:
-                raise TooEntangled(automaton.assertion)
-            # reached before under a condition that this one implies: nothing new, and loops end here
-            before = best.get(here, FALSE)
-            both = disjoin(before, condition)
-            if both == before:
-                continue
-            best[here] = both
-            if here <= BODY_OVER:
+            steps += 1
+            if depth > MAX_DEPTH or steps > machine.left:
+                raise TooLarge
+            before = best.get(here)
+            if before is not None:
+                # reached before under a condition that this one implies: nothing new, and loops end here
+                both = disjoin(before, condition)
+                if both == before:
+                    continue
+                best[here] = both
+            else:
+                best[here] = condition
+            if here <= MATCHED:
                 out.append((condition, ~here))
                 continue
-            node, rest = automaton.nodes[here], automaton.rests[here]
-            match node:
-                case tuple():  # the characters of a literal
-                    if letter != END_OF_TEXT and letter in automaton.members[((node[0], node[0]),)]:
-                        out.append((condition, automaton.cons(node[1:], rest)))
-                case ir.Literal(data):
-                    todo.append((automaton.cons(tuple(automaton.codes(data)), rest), condition, depth))
-                case ir.CharClass(ranges):
-                    if letter != END_OF_TEXT and (
-                        ranges == charclass.ANY or letter in automaton.members[ranges]
-                    ):
-                        out.append((condition, rest))
-                case ir.ByteClass(mask):
-                    if letter != END_OF_TEXT and (
-                        mask + 1 == 1 << 256 or letter in automaton.members[sets.ranges_of(mask)]
-                    ):
-                        out.append((condition, rest))
-                case ir.Sequence(items):
-                    behind = rest
-                    for item in reversed(items):
-                        behind = automaton.cons(item, behind)
-                    todo.append((behind, condition, depth + 1))
-                case ir.Choice(items):
-                    todo += [(automaton.cons(item, rest), condition, depth + 1) for item in reversed(items)]
-                case ir.Repeat(item, low, high):
-                    if low == 0:
-                        todo.append((rest, condition, depth + 1))
-                    if high != 0:
-                        again = ir.Repeat(item, max(low - 1, 0), None if high is None else high - 1)
-                        behind = rest if again.max == 0 else automaton.cons(again, rest)
-                        todo.append((automaton.cons(item, behind), condition, depth + 1))
-                case Edge(pairs):
-                    if any(self.on(left, self.last) and self.on(right, letter) for left, right in pairs):
-                        todo.append((rest, condition, depth + 1))
-                case Look():
-                    todo.append((rest, conjoin(condition, self.look(node)), depth + 1))
+            node, rest = parts.nodes[here], parts.rests[here]
+            if isinstance(node, Edge):
+                if any(self.on(left, self.last) and self.on(right, letter) for left, right in node.pairs):
+                    todo.append((rest, condition, depth + 1))
+            elif isinstance(node, Look):
+                todo.append((rest, conjoin(condition, self.look(node)), depth + 1))
+            else:
+                takes, target, ways = parts.ways(here)
+                if letter in takes:
+                    out.append((condition, target))
+                todo += [(way, condition, depth + 1) for way in reversed(ways)]
+        machine.count_steps(steps)
+        spend(6 * steps)
+        self.walks[continuation] = out
         return out
 
-    def on(self, side: tuple[Ranges, bool], letter: int) -> bool:
+    def on(self, side: Side, letter: int) -> bool:
         """Return whether a character, or the edge of the text, is one that the side asks for."""
-        return side[1] if letter == EDGE_OF_TEXT else letter in self.automaton.members[side[0]]
+        return side[1] if letter == END_OF_TEXT else letter in self.machine.parts.members[side[0]]
 
     def look(self, look: Look) -> Condition:
         """Return the condition under which a lookahead or lookbehind holds here."""
-        automaton = self.automaton
         if look.ahead:
-            condition = self.whole(automaton.cons(look.body, ANYTHING_GOES))
+            condition = self.whole(self.machine.parts.cons(look.body, ANYTHING_GOES))
         else:
             condition = FALSE
-            for under, target in self.behind(automaton.behinds[Look(look.body, False, False)]):
+            for under, target in self.behind(self.machine.behinds[Look(look.body, False, False)]):
                 if target == ~BODY_OVER:  # mutant: body-over
                     condition = disjoin(condition, under)
         return negate(condition) if look.negative else condition
@@ -383,22 +414,30 @@ class _Step:
         known = self.found.get(index)
         if known is None:
             known = []
-            for condition, continuation in (*self.threads[index], (TRUE, self.automaton.bodies[index])):
-                under = self.after(condition)
-                known += [(conjoin(under, more), target) for more, target in self.moves(continuation)]
+            for continuation, condition in (*self.threads[index], (self.machine.bodies[index], TRUE)):
+                under = TRUE if condition == TRUE else self.after(condition)
+                moves = self.moves(continuation)
+                known += moves if under == TRUE else [(conjoin(under, more), to) for more, to in moves]
             self.found[index] = known
         return known
 
-    def new_threads(self) -> tuple[frozenset[Thread], ...]:
-        """Return the threads of all lookbehinds behind the character."""
+    def new_threads(self) -> Threads:
+        """Return the threads of all lookbehinds after the character."""
         result = []
         for index in range(len(self.threads)):
             merged: dict[int, Condition] = {}
             for condition, target in self.behind(index):
                 if target >= 0:
-                    merged[target] = self.checked(disjoin(merged.get(target, FALSE), condition))
-            result.append(frozenset((c, target) for target, c in merged.items() if c != FALSE))
+                    merged[target] = checked(disjoin(merged.get(target, FALSE), condition))
+            result.append(frozenset((target, c) for target, c in merged.items() if c != FALSE))
         return tuple(result)
+
+
+def checked(condition: Condition) -> Condition:
+    """Return a condition. Raises: TooLarge."""
+    if len(condition) > MAX_CONJUNCTIONS:
+        raise TooLarge
+    return condition
 
 
 def conjoin(left: Condition, right: Condition) -> Condition:
@@ -431,8 +470,7 @@ def negate(condition: Condition) -> Condition:
     result = TRUE
     for conjunction in condition:
         result = conjoin(result, frozenset(frozenset([(c, not positive)]) for c, positive in conjunction))
-        if len(result) > MAX_CONJUNCTIONS:
-            raise TooLarge
+        checked(result)
     return result
 
 
@@ -444,3 +482,47 @@ def smallest(conjunctions: set[frozenset[Literal]]) -> Condition:
     return cast(
         "Condition", frozenset(c for c in conjunctions if not any(other < c for other in conjunctions))
     )
+
+
+def restrictable(forbidden: Ranges) -> tuple[Ranges, bool]:
+    """Return characters that a follow restriction can forbid, with these among them, and whether there are more."""
+    beyond = intersect(forbidden, ((0x80, ir.MAX_CODE_POINT),))
+    if not beyond:
+        return forbidden, False
+    everything = intersect(charclass.ANY, ((0x80, ir.MAX_CODE_POINT),))
+    return union(forbidden, everything), beyond != everything
+
+
+def looks_before(root: Node) -> Edge | Look | None:
+    """Return an assertion that may ask about the text before the match; None if there is none.
+
+    Cost: linear. Recursion: as deep as the pattern nests.
+    """
+    return _looks_before(root, 0)
+
+
+def _looks_before(node: Node, before: int) -> Edge | Look | None:
+    """Return one, where at least so many characters of the match stand before the node."""
+    spend(2)
+    if isinstance(node, Edge):
+        asks = any(left != ANYTHING for left, _ in node.pairs)
+        return node if asks and before == 0 else None
+    if isinstance(node, Look):
+        if node.ahead:
+            return _looks_before(node.body, before)
+        longest = widths(node.body)[1]
+        if longest is None or longest > before:
+            return node
+        return _looks_before(node.body, before - longest)
+    if isinstance(node, ir.Sequence):
+        for item in node.items:
+            found = _looks_before(item, before)
+            if found is not None:
+                return found
+            before += widths(item)[0]
+        return None
+    for child in node_children(node):
+        found = _looks_before(child, before)
+        if found is not None:
+            return found
+    return None

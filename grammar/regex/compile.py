@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from importlib import import_module
 from typing import Final, Literal, NamedTuple, TypeAlias, cast
 
 from stackmask.grammar import ir
 from stackmask.grammar.ir import Rule, RuleSet, SourceText, Span
-from stackmask.grammar.regex.assertions.assertions import compile_assertions
-from stackmask.grammar.regex.assertions.contexts import concat
-from stackmask.grammar.regex.assertions.flat import TooEntangled
+from stackmask.grammar.languages.forms import concat
 from stackmask.grammar.regex.pattern.reader import Reader, U
-from stackmask.grammar.regex.pattern.tree import Node
+from stackmask.grammar.regex.pattern.tree import Node, TooEntangled, straight
 from stackmask.grammar.source.diagnostics import Diagnostic, GrammarError
 from stackmask.grammar.source.options import ArgumentError
 
@@ -21,22 +20,6 @@ SOURCE_NAME: Final = "<regex>"
 ANY_BYTES: Final = ir.Repeat(ir.ByteClass((1 << 256) - 1), 0, None)
 
 _FLAVORS: Final = ("ecma", "python", "rust")
-_Flavour: TypeAlias = "tuple[Callable[[str, int, bool], Reader], dict[str, int], int]"
-
-
-def _flavour(name: str) -> _Flavour:
-    """Return the reader of a flavour, its flags, and those that are on; others are not imported, which takes time."""
-    if name == "ecma":
-        from stackmask.grammar.regex.flavours import ecma
-
-        return ecma.ecma_reader, ecma.FLAGS, 0
-    if name == "python":
-        from stackmask.grammar.regex.flavours import python
-
-        return python.python_reader, python.FLAGS, U
-    from stackmask.grammar.regex.flavours import rust
-
-    return rust.rust_reader, rust.FLAGS, U
 
 
 class Tree(NamedTuple):
@@ -52,10 +35,7 @@ def read_tree(pattern: str, *, flavor: Flavor = "python", flags: str = "") -> Tr
 
     Raises: as ``regex_expr``. Cost: about 1 µs a character.
     """
-    reader, text = _reader(pattern, flavor, flags)
-    node = reader.read()
-    if reader.problems.found:
-        raise GrammarError(reader.problems.found, [SourceText(SOURCE_NAME, text)])
+    reader, node, _ = _read(pattern, flavor, flags)
     return Tree(node, reader.asserted, reader.lazy)
 
 
@@ -72,28 +52,23 @@ def regex_expr(
         flavour that is not there, or a pattern or flags that are no text.
     Cost: about 1 µs a character; assertions in loops more, within limits.
     """
-    reader, text = _reader(pattern, flavor, flags)
-    as_bytes = reader.as_bytes
-    tree = reader.read()
-    if reader.problems.found:
-        raise GrammarError(reader.problems.found, [SourceText(SOURCE_NAME, text)])
+    reader, tree, text = _read(pattern, flavor, flags)
     any_text: ir.Expr = ANY_BYTES if isinstance(pattern, bytes) else ir.ANY_TEXT
     if not reader.asserted:
         expr = cast("ir.Expr", tree)
         return concat([any_text, expr, any_text]) if search else expr
-    try:
-        try:
-            return compile_assertions(tree, search, reader.asserted, as_bytes, any_text)
-        except TooEntangled as error:
-            entangled = error
-        from stackmask.grammar.regex.automaton import automaton_expr
+    plain = straight(tree, search, reader.asserted, any_text)
+    if plain is not None:
+        return plain
+    from stackmask.grammar.regex.assertions import compile_assertions  # few patterns need it
 
-        return automaton_expr(tree, search, isinstance(pattern, bytes))
+    try:
+        return compile_assertions(tree, search, reader.as_bytes, any_text)
     except RecursionError:
         # groups are limited, but not what the caller has on the stack already
         raise _error(text, Diagnostic("G015", "groups with assertions are nested too deeply here")) from None
     except TooEntangled as error:
-        node = entangled.node or error.node
+        node = error.node
         what = node.what if node else "an assertion"
         raise _error(
             text,
@@ -125,6 +100,15 @@ def is_valid_regex(pattern: str | bytes, *, flavor: Flavor = "ecma", flags: str 
     return all(problem.code == "G009" for problem in reader.problems.found)
 
 
+def _read(pattern: str | bytes, flavor: Flavor, flags: str) -> tuple[Reader, Node, str]:
+    """Return what has read a pattern, its tree, and the pattern as text. Raises: GrammarError with all problems."""
+    reader, text = _reader(pattern, flavor, flags)
+    tree = reader.read()
+    if reader.problems.found:
+        raise GrammarError(reader.problems.found, [SourceText(SOURCE_NAME, text)])
+    return reader, tree, text
+
+
 def _reader(pattern: str | bytes, flavor: Flavor, flags: str) -> tuple[Reader, str]:
     """Return the reader of a pattern, and the pattern as text."""
     if not isinstance(flavor, str) or flavor not in _FLAVORS:
@@ -133,7 +117,11 @@ def _reader(pattern: str | bytes, flavor: Flavor, flags: str) -> tuple[Reader, s
         raise ArgumentError(f"a pattern is str, bytes or re.Pattern, not {type(pattern).__name__}")
     if not isinstance(flags, str):
         raise ArgumentError(f"flags are letters in a str, not {type(flags).__name__}")
-    reader, known, value = _flavour(flavor)
+    # others are not imported, which takes time
+    module = import_module(f"stackmask.grammar.regex.flavours.{flavor}")
+    reader: Callable[[str, int, bool], Reader] = getattr(module, f"{flavor}_reader")
+    known: dict[str, int] = module.FLAGS
+    value = 0 if flavor == "ecma" else U
     as_bytes = isinstance(pattern, bytes)
     text = pattern.decode("latin-1") if isinstance(pattern, bytes) else pattern
     on, _, off = flags.partition("-")

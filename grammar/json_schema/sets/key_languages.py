@@ -14,9 +14,9 @@ from itertools import product
 from typing import Final
 
 from stackmask.grammar import ir
-from stackmask.grammar.json_schema.sets.finiteness import MANY, at_least, is_plain
 from stackmask.grammar.json_schema.sets.string_sets import MAX_WORDS, Texts, TextsTooLarge, finite_words
 from stackmask.grammar.json_schema.text.strings import lift, literal, string
+from stackmask.grammar.languages.forms import MANY, at_least, is_plain
 from stackmask.grammar.source.work import remembering
 
 MAX_LENGTHS: Final = 32  # lengths of keys that are tried where they cannot be counted

@@ -8,8 +8,8 @@ from itertools import compress
 from typing import Final
 
 from stackmask.grammar import ir
-from stackmask.grammar.json_schema.sets.finiteness import is_endless
 from stackmask.grammar.json_schema.text.strings import ANY, ANY_STRINGS, FOR_MODELS, lift, string, word
+from stackmask.grammar.languages.forms import is_endless
 from stackmask.grammar.source.work import remembering, spend
 from stackmask.pda.errors import BudgetError
 from stackmask.pda.lowering import questions

@@ -20,7 +20,6 @@ from stackmask.grammar.json_schema.nodes.object_members import (
     write_chain,
     write_item,
 )
-from stackmask.grammar.json_schema.sets.finiteness import MANY
 from stackmask.grammar.json_schema.sets.key_languages import (
     LeftOverKeys,
     count_keys,
@@ -33,6 +32,7 @@ from stackmask.grammar.json_schema.sets.string_sets import ALL
 from stackmask.grammar.json_schema.text.strings import QUOTE, literals
 from stackmask.grammar.json_schema.write.interfaces import ValueWriter
 from stackmask.grammar.json_schema.write.style import MAY_GO_ON, UNDECLARED, ObjectStyle
+from stackmask.grammar.languages.forms import MANY
 from stackmask.grammar.source.work import spend
 
 MAX_SHARED: Final = 500  # declared members of a chain with rules of its own

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
-from stackmask.grammar.regex.unicode import sets
+from stackmask.grammar.languages import classes
 from stackmask.grammar.regex.unicode.folding import fold
 from stackmask.grammar.source import charclass
 from stackmask.grammar.source.charclass import Ranges
@@ -14,95 +14,6 @@ if TYPE_CHECKING:
     from stackmask.grammar.regex.pattern.reader import Reader
 
 HYPHEN: Final = 0x2D
-
-
-class PlainClass:
-    """Reads ``[…]`` without nesting. ``lead`` says whether a `]` in first place stands for itself (Python)."""
-
-    def __init__(self, reader: Reader, flags: int, *, lead: bool, set_in_range: bool) -> None:
-        self.reader, self.flags = reader, flags
-        self.lead, self.set_in_range = lead, set_in_range
-
-    def read(self, start: int) -> tuple[Ranges, int]:
-        """Return the characters of the class at ``start`` and the offset behind it."""
-        reader, text, end = self.reader, self.reader.text, self.reader.end
-        position = start + 1
-        negated = text.startswith("^", position)
-        position += negated
-        members: list[tuple[int, int]] = []  # single characters and ranges, to be folded
-        known: list[tuple[int, int]] = []  # sets that an escape names
-        opened = position
-        while True:
-            if position >= end:
-                reader.problems.add(
-                    "G008", "unclosed class", start, start + 1, label="opened here", help=r"write `\[`"
-                )
-                break
-            if text[position] == "]" and not (self.lead and position == opened):
-                position += 1
-                break
-            first = position
-            low, position = self.member(position)
-            if text.startswith("-", position) and position + 1 < end and text[position + 1] != "]":
-                high, after = self.member(position + 1)
-                if isinstance(low, int) and isinstance(high, int):
-                    if high < low:
-                        report_reversed(reader, first, after, low)
-                    else:
-                        members.append((low, high))
-                    position = after
-                    continue
-                if not self.set_in_range:
-                    reader.problems.add(
-                        "G007",
-                        f"`{text[first:after]}`: a set cannot begin or end a range",
-                        first,
-                        after,
-                        help=r"write the hyphen as `\-`",
-                    )
-                for value in (low, high, HYPHEN):
-                    add(value, members, known)
-                position = after
-                continue
-            add(low, members, known)
-        return self.result(members, known, negated), position
-
-    def member(self, position: int) -> tuple[int | Ranges, int]:
-        reader = self.reader
-        if reader.text[position] == "\\":
-            return reader.flavour.class_escape(position, self.flags)
-        return ord(reader.text[position]), position + 1
-
-    def result(self, members: list[tuple[int, int]], known: list[tuple[int, int]], negated: bool) -> Ranges:
-        reader = self.reader
-        ranges = charclass.normalize(members)
-        if self.flags & 1 and ranges:
-            ranges = fold(ranges, reader.flavour.folding(self.flags))
-        if known:
-            ranges = charclass.normalize([*ranges, *known])
-        universe = sets.BYTES if reader.as_bytes else charclass.ANY
-        return sets.complement(ranges, universe) if negated else ranges
-
-
-def add(value: int | Ranges, members: list[tuple[int, int]], known: list[tuple[int, int]]) -> None:
-    """Add one member of a class."""
-    if isinstance(value, int):
-        members.append((value, value))
-    else:
-        known.extend(value)
-
-
-def report_reversed(reader: Reader, first: int, after: int, low: int) -> None:
-    """Report a range whose end is before its beginning."""
-    reader.problems.add(
-        "G007",
-        f"reversed range `{reader.text[first:after]}`",
-        first,
-        after,
-        label=f"U+{low:04X} is after the end of the range",
-    )
-
-
 MAX_NESTED: Final = 50  # classes within classes
 _POSIX_CLASS: Final = re.compile(r"\[:(\^?)(\w+):\]")
 POSIX: Final[dict[str, Ranges]] = {
@@ -121,25 +32,38 @@ POSIX: Final[dict[str, Ranges]] = {
     "word": ((0x30, 0x39), (0x41, 0x5A), (0x5F, 0x5F), (0x61, 0x7A)),
     "xdigit": ((0x30, 0x39), (0x41, 0x46), (0x61, 0x66)),
 }
+DOUBLED: Final = frozenset(c + c for c in "&!#$%*+,.:;<=>?@^`~")
 
 
-class NestedClass:
-    """Reads ``[…]`` with classes inside, `&&`, `--` and (Rust) `~~`, each operand a union.
+class Brackets:
+    """Reads ``[…]``, with classes inside where there are operators between them, each operand a union.
 
-    ``rust``: POSIX classes, a `]` or `-` in first place stands for itself, blanks do not count when spaced out.
+    ``lead``: a `]` in first place stands for itself. ``set_in_range``: a hyphen beside a set stands for itself.
+    ``rust``: POSIX classes, hyphens in first place stand for themselves, blanks do not count when spaced out.
     """
 
-    def __init__(self, reader: Reader, flags: int, *, rust: bool) -> None:
+    def __init__(
+        self,
+        reader: Reader,
+        flags: int,
+        operators: tuple[str, ...] = (),
+        *,
+        lead: bool = False,
+        set_in_range: bool = False,
+        rust: bool = False,
+    ) -> None:
         self.reader, self.flags, self.rust = reader, flags, rust
-        self.operators = ("&&", "--", "~~") if rust else ("&&", "--")
+        self.operators, self.lead, self.set_in_range = operators, lead, set_in_range
         self.universe = reader.flavour.universe(flags)
+        self.members: list[tuple[int, int]] = []  # of an operand: single characters and ranges, to be folded
+        self.known: list[tuple[int, int]] = []  # … and sets that have a name, or are classes
 
     def read(self, start: int) -> tuple[Ranges, int]:
-        """Return the characters of the class at ``start`` and the offset behind it."""
+        """Return the characters of the class at ``start`` and the offset after it."""
         return self.nested(start, 1)
 
     def skip(self, position: int) -> int:
-        """Return the offset behind blanks and comments that do not count."""
+        """Return the offset after blanks and comments that do not count."""
         if not (self.rust and self.flags & 8):
             return position
         text, end = self.reader.text, self.reader.end
@@ -157,23 +81,22 @@ class NestedClass:
         if depth > MAX_NESTED:
             reader.problems.add("G015", f"more than {MAX_NESTED} nested classes", start, start + 1)
             return charclass.ANY, end
+        outer = self.members, self.known
+        self.members, self.known = [], []
         position = self.skip(start + 1)
         negated = text.startswith("^", position)
         position = self.skip(position + negated)
         left: Ranges | None = None
         operator = ""
-        union: list[tuple[int, int]] = []
         items = 0
         ranged = False
-        if self.rust:
-            while text.startswith("-", position):
-                union.append((HYPHEN, HYPHEN))
-                position = self.skip(position + 1)
-                items += 1
-            if items == 0 and text.startswith("]", position):
-                union.append((0x5D, 0x5D))
-                position += 1
-                items += 1
+        while self.rust and text.startswith("-", position):
+            self.members.append((HYPHEN, HYPHEN))
+            position = self.skip(position + 1)
+            items += 1
+        if self.lead and items == 0 and text.startswith("]", position):
+            position = self.item(position)
+            items += 1
         while True:
             position = self.skip(position)
             if position >= end:
@@ -181,38 +104,35 @@ class NestedClass:
                     "G008", "unclosed class", start, start + 1, label="opened here", help=r"write `\[`"
                 )
                 break
-            two = text[position : position + 2]
             # Rust: a double hyphen before the closing bracket is two hyphens
+            two = text[position : position + 2]
             if two in self.operators:
                 self.check_operand(operator or two, items, ranged, start, position)
-                ranged = False
-                left = self.combine(left, operator, union)
-                operator, union, items = two, [], 0
+                left = self.combine(left, operator)
+                operator, items, ranged = two, 0, False
                 position += 2
                 continue
-            char = text[position]
-            if char == "]":
+            if text[position] == "]":
                 self.check_operand(operator, items, ranged, start, position)
                 position += 1
                 break
             items += 1
-            if char == "[":
+            if text[position] == "[" and self.operators:
                 posix = _POSIX_CLASS.match(text, position) if self.rust else None
                 if posix and posix[2] in POSIX:
-                    found = POSIX[posix[2]]
-                    if self.flags & 1:
-                        found = fold(found, reader.flavour.folding(self.flags))
-                    union += sets.complement(found, self.universe) if posix[1] else found
+                    found = self.folded(POSIX[posix[2]])
+                    self.known += classes.complement(found, self.universe) if posix[1] else found
                     position = posix.end()
                 else:
                     found, position = self.nested(position, depth + 1)
-                    union += found
+                    self.known += found
                 continue
             first = position
-            position = self.item(position, union)
+            position = self.item(position)
             ranged = ranged or (position - first > 2 and text[first] != "\\")
-        ranges = self.combine(left, operator, union)
-        return (sets.complement(ranges, self.universe) if negated else ranges), position
+        ranges = self.combine(left, operator)
+        self.members, self.known = outer
+        return (classes.complement(ranges, self.universe) if negated else ranges), position
 
     def check_operand(self, operator: str, items: int, ranged: bool, start: int, position: int) -> None:
         """Report an operand that ECMA does not take: more or less than one character, set or class."""
@@ -225,59 +145,79 @@ class NestedClass:
                 help="put a range, or several, into a class of its own",
             )
 
-    def item(self, first: int, union: list[tuple[int, int]]) -> int:
-        """Read one character, set or range into the union; return the offset behind it."""
-        reader, text = self.reader, self.reader.text
+    def item(self, first: int) -> int:
+        """Read one character, set or range; return the offset after it."""
+        text = self.reader.text
         low, position = self.member(first)
         after = self.skip(position)
-        members: list[tuple[int, int]] = []
-        known: list[tuple[int, int]] = []
-        if text.startswith("-", after) and not text.startswith(("--", "-]"), after):
+        if text.startswith("-", after) and not (self.operators and text.startswith("--", after)):
             at = self.skip(after + 1)
-            if at < reader.end and text[at] != "]":
-                high, behind = self.member(at)
-                if not (isinstance(low, int) and isinstance(high, int)):
-                    reader.problems.add(
+            if at < self.reader.end and text[at] != "]":
+                high, position = self.member(at)
+                if isinstance(low, int) and isinstance(high, int):
+                    self.range(low, high, first, position)
+                    return position
+                if not self.set_in_range:
+                    self.reader.problems.add(
                         "G007",
-                        f"`{text[first:behind]}`: a set cannot begin or end a range",
+                        f"`{text[first:position]}`: a set cannot begin or end a range",
                         first,
-                        behind,
+                        position,
                         help=r"write the hyphen as `\-`",
                     )
-                elif high < low:
-                    report_reversed(reader, first, behind, low)
-                else:
-                    members.append((low, high))
-                low, position = (), behind
-        add(low, members, known)
-        ranges = charclass.normalize(members)
-        if self.flags & 1 and ranges:
-            ranges = fold(ranges, reader.flavour.folding(self.flags))
-        union += ranges
-        union += known
+                self.add(high)
+                self.add(HYPHEN)
+        self.add(low)
         return position
+
+    def range(self, low: int, high: int, first: int, after: int) -> None:
+        """Add a range."""
+        if low <= high:
+            self.members.append((low, high))
+            return
+        self.reader.problems.add(
+            "G007",
+            f"reversed range `{self.reader.text[first:after]}`",
+            first,
+            after,
+            label=f"U+{low:04X} is after the end of the range",
+        )
+
+    def add(self, value: int | Ranges) -> None:
+        """Add one character, or a set."""
+        if isinstance(value, int):
+            self.members.append((value, value))
+        else:
+            self.known.extend(value)
 
     def member(self, position: int) -> tuple[int | Ranges, int]:
         reader, text = self.reader, self.reader.text
         char = text[position]
         if char == "\\":
             return reader.flavour.class_escape(position, self.flags)
-        if not self.rust and (char in "()/{}|-" or text[position : position + 2] in DOUBLED):
+        if (
+            self.operators
+            and not self.rust
+            and (char in "()/{}|-" or text[position : position + 2] in DOUBLED)
+        ):
             reader.problems.add(
                 "G007", f"`{char}` needs a backslash in a class with the flag v", position, position + 1
             )
         return ord(char), position + 1
 
-    def combine(self, left: Ranges | None, operator: str, union: list[tuple[int, int]]) -> Ranges:
-        """Apply a set operation to what is before and behind it."""
-        right = charclass.normalize(union)
+    def folded(self, ranges: Ranges) -> Ranges:
+        return fold(ranges, self.reader.flavour.folding(self.flags)) if self.flags & 1 and ranges else ranges
+
+    def combine(self, left: Ranges | None, operator: str) -> Ranges:
+        """Apply a set operation to what is before it and the operand that was read."""
+        right = self.folded(charclass.normalize(self.members))
+        if self.known:
+            right = charclass.normalize([*right, *self.known])
+        self.members, self.known = [], []
         if left is None:
             return right
         if operator == "&&":
-            return sets.intersect(left, right)
+            return classes.intersect(left, right)
         if operator == "--":
-            return sets.difference(left, right)
-        return sets.union(sets.difference(left, right), sets.difference(right, left))
-
-
-DOUBLED: Final = frozenset(c + c for c in "&!#$%*+,.:;<=>?@^`~")
+            return classes.difference(left, right)
+        return classes.union(classes.difference(left, right), classes.difference(right, left))

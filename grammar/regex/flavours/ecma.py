@@ -11,8 +11,8 @@ import re
 from functools import cache
 from typing import ClassVar, Final, final
 
-from stackmask.grammar import ir
-from stackmask.grammar.regex.flavours.brackets import NestedClass, PlainClass
+from stackmask.grammar.languages import classes
+from stackmask.grammar.regex.flavours.brackets import Brackets
 from stackmask.grammar.regex.pattern.reader import HEX, Flavour, Frame, I, M, Reader, S, U
 from stackmask.grammar.regex.pattern.tree import (
     END,
@@ -22,10 +22,7 @@ from stackmask.grammar.regex.pattern.tree import (
     Edge,
     Node,
     Pairs,
-    not_word_boundary,
-    word_boundary,
 )
-from stackmask.grammar.regex.unicode import sets
 from stackmask.grammar.regex.unicode.folding import ASCII, SIMPLE, UPPER, fold
 from stackmask.grammar.regex.unicode.properties import UnknownProperty, ecma_property
 from stackmask.grammar.source import charclass
@@ -33,29 +30,23 @@ from stackmask.grammar.source.charclass import Ranges
 
 V: Final = 64  # the flag v: set operations in classes
 FLAGS: Final = {"i": I, "m": M, "s": S, "u": U, "v": U | V, "d": 0, "g": 0}
-LINE_ENDS: Final = sets.ECMA_LINE_ENDS
+# WhiteSpace and LineTerminator
+_WHITE: Final = (0x20, 0xA0, 0x1680, 0x2028, 0x2029, 0x202F, 0x205F, 0x3000, 0xFEFF)
+SPACE: Final = charclass.normalize([(0x09, 0x0D), (0x2000, 0x200A), *((code, code) for code in _WHITE)])
+LINE_ENDS: Final[Ranges] = ((0x0A, 0x0A), (0x0D, 0x0D), (0x2028, 0x2029))
+DOT: Final = charclass.negate(LINE_ENDS)
 _LINE_START: Final[Pairs] = tuple(((LINE_ENDS, True), right) for (_, right) in LINE_START)
 _LINE_END: Final[Pairs] = tuple((left, (LINE_ENDS, True)) for (left, _) in LINE_END)
-_CONTROLS: Final = {"t": 0x09, "n": 0x0A, "v": 0x0B, "f": 0x0C, "r": 0x0D}
 _SYNTAX: Final = frozenset("^$\\.*+?()[]{}|/")
-_MODIFIERS: Final = re.compile(r"\(\?([a-zA-Z]*)(-[a-zA-Z]*)?:")
 _NAME: Final = re.compile(r"\(\?<((?:[^\W\d]|\$)[\w$\u200c\u200d]*)>")
 _GROUPS: Final = re.compile(r"\\.|\[(?:\\.|[^\]\\])*\]?|(\((?!\?)|\(\?<(?![=!]))", re.DOTALL)
+_PYTHON_FLAGS: Final = re.compile(r"\?([aimsux]+)\)")
 _OCTAL: Final = re.compile(r"[0-3][0-7]{0,2}|[4-7][0-7]?")
 
 
 @cache
 def _word_folded() -> Ranges:
     return fold(charclass.WORD, SIMPLE)  # reads a table
-
-
-def word(flags: int) -> Ranges:
-    r"""Return what `\w` matches: with `i` and `u`, two more letters equal ASCII ones."""
-    return _word_folded() if flags & I and flags & U else charclass.WORD
-
-
-# of classes: what the grammars refuse or read differently must not be taken from one another
-_CACHES: Final[tuple[dict[tuple[str, str, int], tuple[Ranges, int]], ...]] = ({}, {}, {})
 
 
 @final
@@ -65,19 +56,25 @@ class EcmaFlavour(Flavour):
     quantifier: ClassVar = re.compile(r"\{([0-9]+)(,?)((?<=,)[0-9]*|)\}")
     class_end: ClassVar = re.compile(r"\[(?:\\.|[^\]\\])*\]", re.DOTALL)
     repeats_names: ClassVar = True
+    groups: ClassVar = ("?:", "?=", "?!", "?<=", "?<!")
+    name: ClassVar = _NAME
+    flags: ClassVar = {"i": I, "m": M, "s": S}
+    flag_group: ClassVar = re.compile(r"\(\?([a-zA-Z]*)(-[a-zA-Z]*)?(:)")
+    group_label: ClassVar = "expected `(?:`, `(?=`, `(?!`, `(?<=`, `(?<!` or `(?<name>`"
+    controls: ClassVar = {"t": 0x09, "n": 0x0A, "v": 0x0B, "f": 0x0C, "r": 0x0D}
 
     def __init__(self, reader: Reader, flags: int) -> None:
         super().__init__(reader)
         self.strict = bool(flags & U)
         self.sets = bool(flags & V)
-        self.class_cache = _CACHES[self.strict + self.sets]
-        self.groups: int | None = None  # counted where a back-reference is
+        self.variant = self.strict + self.sets
+        self.count: int | None = None  # of groups, counted where a back-reference is
 
     def folding(self, flags: int) -> str:
         return ASCII if self.reader.as_bytes else SIMPLE if flags & U else UPPER
 
     def dot(self, flags: int) -> Ranges:
-        return charclass.ANY if flags & S else sets.ECMA_DOT
+        return charclass.ANY if flags & S else DOT
 
     def anchor(self, char: str, flags: int) -> Node:
         whole, line = (START, _LINE_START) if char == "^" else (END, _LINE_END)
@@ -106,138 +103,61 @@ class EcmaFlavour(Flavour):
             )
         super().stray_bracket(frame, char)
 
-    def open(self) -> None:
-        text, start = self.reader.text, self.reader.position
-        flags = self.reader.stack[-1].flags
-        kind = ""
-        if not text.startswith("?", start + 1):
-            self.reader.position = start + 1
-        elif text.startswith(("?:", "?=", "?!"), start + 1):
-            kind = text[start + 2] if text[start + 2] != ":" else ""
-            self.reader.position = start + 3
-        elif text.startswith(("?<=", "?<!"), start + 1):
-            kind = text[start + 2 : start + 4]
-            self.reader.position = start + 4
-        elif name := _NAME.match(text, start):
-            self.reader.name_group(name)
-        elif modifiers := _MODIFIERS.match(text, start):
-            flags = self.modified(modifiers, flags)
-            self.reader.position = modifiers.end()
-        else:
-            self.reader.problems.add(
-                "G008",
-                "unknown kind of group",
-                start,
-                min(start + 3, self.reader.end),
-                label="expected `(?:`, `(?=`, `(?!`, `(?<=`, `(?<!` or `(?<name>`",
-                help=_of_python(text, start),
-            )
-            self.reader.position = start + 2
-        self.reader.push(Frame(start, flags, kind))
-
-    def modified(self, match: re.Match[str], flags: int) -> int:
-        """Return the flags inside of `(?i-s:…)`."""
-        on, off = match[1], (match[2] or "")[1:]
-        both = on + off
+    def wrong_flags(self, match: re.Match[str]) -> tuple[str, str]:
+        both = match[1] + (match[2] or "")[1:]
         if not both or len(set(both)) < len(both) or not set(both) <= set("ims"):
-            self.reader.problems.add(
-                "G008",
-                f"`{match[0]}` are no modifiers",
-                match.start(),
-                match.end(),
-                label="expected each of i, m and s at most once",
-            )
-            return flags
-        for letter in on:
-            flags |= FLAGS[letter]
-        for letter in off:
-            flags &= ~FLAGS[letter]
-        return flags
+            return f"`{match[0]}` are no modifiers", "expected each of i, m and s at most once"
+        return "", ""
+
+    def group_help(self, start: int) -> str:
+        """Return what to do about a group that Python has and this flavour has not; empty if Python has it neither."""
+        if self.reader.text.startswith("?P", start + 1):
+            return 'this is a group of Python: pass flavor="python"'
+        flags = _PYTHON_FLAGS.match(self.reader.text, start + 1)
+        return (
+            f'give flags for the whole pattern beside it: flags="{flags[1]}", or flavor="python"'
+            if flags
+            else ""
+        )
 
     def special_group(self, frame: Frame, node: Node, outer: Frame) -> Node:
         if "<" in frame.kind or self.strict:
             outer.item_start = -1  # only Annex B repeats an assertion, and a lookahead at that
         return super().special_group(frame, node, outer)
 
-    def escape(self, frame: Frame) -> None:
-        text, start = self.reader.text, self.reader.position
-        letter = text[start + 1 : start + 2]
-        flags = frame.flags
-        if letter in ("b", "B"):
-            self.reader.position = start + 2
-            ranges = word(flags)
-            make = word_boundary if letter == "b" else not_word_boundary
-            universe = sets.BYTES if self.reader.as_bytes else charclass.ANY
-            pairs = make(ranges, sets.complement(ranges, universe))
-            self.reader.assertion(frame, Edge(pairs, start, f"the word boundary `\\{letter}`"), start)
-            return
-        if letter and letter in "123456789" and self.back_reference(start):
-            return
-        if letter == "k" and (self.strict or "(?<" in text) and self.named_reference(start):
-            return
-        value, self.reader.position = self.read_escape(start, flags, in_class=False)
-        if isinstance(value, tuple):
-            self.set(frame, value, start)
-        elif ir.SURROGATES[0] <= value <= ir.SURROGATES[1]:
-            self.set(frame, (), start)  # half a character is in no well-formed text
-        else:
-            self.reader.literal(frame, chr(value), start)
-
-    def back_reference(self, start: int) -> bool:
-        """Refuse `\\1` where there is such a group; without one it is no back-reference."""
-        after = start + 2
-        while after < self.reader.end and self.reader.text[after] in "0123456789":
-            after += 1
-        digits = self.reader.text[start + 1 : after]
-        if self.groups is None:
-            self.groups = sum(1 for match in _GROUPS.finditer(self.reader.text) if match[1])
-        if len(digits) < 6 and int(digits) <= self.groups:
-            self.reader.refuse(
-                f"the back-reference `\\{digits}`", start, after, "no finite automaton can do it"
-            )
-            return True
-        if self.strict:
-            self.reader.problems.add("G008", f"`\\{digits}` refers to no group", start, after)
-            self.reader.position = after
-            return True
-        return False
-
-    def named_reference(self, start: int) -> bool:
-        """Refuse `\\k<name>`."""
-        close = self.reader.text.find(">", start)
-        if not self.reader.text.startswith("<", start + 2) or close < 0:
-            if not self.strict and not _NAME.search(self.reader.text):
+    def reference(self, letter: str, start: int) -> bool:
+        """Refuse `\\1` and `\\k<name>` where there is such a group; without one they need not be references."""
+        reader, text = self.reader, self.reader.text
+        if letter and letter in "123456789":
+            after = start + 2
+            while after < reader.end and text[after] in "0123456789":
+                after += 1
+            if self.count is None:
+                self.count = sum(1 for match in _GROUPS.finditer(text) if match[1])
+            exists = after - start < 7 and int(text[start + 1 : after]) <= self.count
+            if not exists and not self.strict:
                 return False
-            self.reader.problems.add(
-                "G006", "`\\k` needs a name", start, start + 2, help="for example `\\k<name>`"
-            )
-            self.reader.position = start + 2
-            return True
-        if not self.strict and not _NAME.search(self.reader.text):
+        elif letter == "k" and (self.strict or _NAME.search(text)):
+            after = text.find(">", start) + 1
+            if not text.startswith("<", start + 2) or not after:
+                reader.problems.add(
+                    "G006", "`\\k` needs a name", start, start + 2, help="for example `\\k<name>`"
+                )
+                reader.position = start + 2
+                return True
+            exists = f"(?{text[start + 2 : after]}" in text
+        else:
             return False
-        written = self.reader.text[start : close + 1]
-        if f"(?{written[2:]}" not in self.reader.text:
-            self.reader.problems.add("G008", f"`{written}` refers to no group", start, close + 1)
-            self.reader.position = close + 1
-            return True
-        self.reader.refuse(
-            f"the back-reference `{written}`", start, close + 1, "no finite automaton can do it"
-        )
+        written = text[start:after]
+        if exists:
+            reader.refuse(f"the back-reference `{written}`", start, after, "no finite automaton can do it")
+        else:
+            reader.problems.add("G008", f"`{written}` refers to no group", start, after)
+            reader.position = after
         return True
 
-    def read_escape(self, start: int, flags: int, *, in_class: bool) -> tuple[int | Ranges, int]:
-        r"""Return the code point or the set that an escape stands for, and the offset behind it."""
+    def read_escape(self, letter: str, start: int, flags: int, in_class: bool) -> tuple[int | Ranges, int]:
         text, after = self.reader.text, start + 2
-        letter = text[start + 1 : after]
-        if not letter:
-            self.reader.problems.add(
-                "G006", r"`\` escapes nothing", start, self.reader.end, help=r"write `\\` for a backslash"
-            )
-            return 0xFFFD, self.reader.end
-        if letter in "dDwWsS":
-            return self.named_set(letter, flags), after
-        if letter in _CONTROLS:
-            return _CONTROLS[letter], after
         if letter == "x":
             digits = text[after : after + 2]
             if len(digits) == 2 and HEX.issuperset(digits):
@@ -259,13 +179,10 @@ class EcmaFlavour(Flavour):
             return 0x08, after
         if letter in "0123456789":
             return self.octal(start)
-        if letter == "-" and in_class:
-            return 0x2D, after
         if letter == "q" and in_class and self.sets and text.startswith("{", after):
             return self.strings(start, flags)
-        if in_class and self.sets and letter in "&-!#%,:;<=>@`~":
-            return ord(letter), after
-        if not self.strict or letter in _SYNTAX:
+        in_sets = in_class and (letter == "-" or (self.sets and letter in "&!#%,:;<=>@`~"))
+        if in_sets or not self.strict or letter in _SYNTAX:
             return ord(letter), after
         return self.identity(start, "is no escape with the flag u")
 
@@ -332,12 +249,11 @@ class EcmaFlavour(Flavour):
         return high, after
 
     def named_set(self, letter: str, flags: int) -> Ranges:
-        r"""Return `\d \w \s` and their complements."""
-        universe = sets.BYTES if self.reader.as_bytes else charclass.ANY
-        ranges = {"d": charclass.DIGIT, "w": word(flags), "s": sets.ECMA_SPACE}[letter.lower()]
-        if self.reader.as_bytes and letter in "sS":
-            ranges = sets.intersect(ranges, sets.BYTES)
-        return ranges if letter.islower() else sets.complement(ranges, universe)
+        if letter == "s":
+            return classes.intersect(SPACE, self.universe(flags))
+        if letter == "w" and flags & I and flags & U:
+            return _word_folded()  # two more letters equal ASCII ones
+        return charclass.WORD if letter == "w" else charclass.DIGIT
 
     def property(self, start: int, flags: int) -> tuple[Ranges, int]:
         r"""Read `\p{…}` or `\P{…}`."""
@@ -361,32 +277,19 @@ class EcmaFlavour(Flavour):
             ranges = charclass.ANY
         negated = text[start + 1] == "P"
         if negated and not (self.sets and flags & I):
-            ranges = sets.complement(ranges)
+            ranges = classes.complement(ranges)
         if flags & I:
             ranges = fold(ranges, self.folding(flags))
-            if negated and self.sets:  # v folds before it negates, u behind
-                ranges = sets.complement(ranges)
+            if negated and self.sets:  # v folds before it negates, u after
+                ranges = classes.complement(ranges)
         return ranges, close + 1
 
     def read_class(self, start: int, flags: int) -> tuple[Ranges, int]:
         if self.sets:
-            return NestedClass(self.reader, flags, rust=False).read(start)
-        return PlainClass(self.reader, flags, lead=False, set_in_range=not self.strict).read(start)
-
-    def class_escape(self, start: int, flags: int) -> tuple[int | Ranges, int]:
-        return self.read_escape(start, flags, in_class=True)
+            return Brackets(self.reader, flags, ("&&", "--")).read(start)
+        return Brackets(self.reader, flags, set_in_range=not self.strict).read(start)
 
 
 def ecma_reader(text: str, flags: int, as_bytes: bool) -> Reader:
     """Return a reader of an ECMA-262 pattern."""
     return Reader(text, flags, as_bytes, lambda reader: EcmaFlavour(reader, flags))
-
-
-def _of_python(text: str, start: int) -> str:
-    """Return what to do about a group that Python has and this flavour has not; empty if Python has it neither."""
-    if text.startswith("?P", start + 1):
-        return 'this is a group of Python: pass flavor="python"'
-    flags = re.compile(r"\?([aimsux]+)\)").match(text, start + 1)
-    return (
-        f'give flags for the whole pattern beside it: flags="{flags[1]}", or flavor="python"' if flags else ""
-    )

@@ -11,9 +11,12 @@ from functools import cache
 from typing import ClassVar, Final, final
 
 from stackmask.grammar import ir
-from stackmask.grammar.regex.flavours.brackets import NestedClass
-from stackmask.grammar.regex.pattern.invalid_utf8 import with_invalid
+from stackmask.grammar.languages import classes
+from stackmask.grammar.languages.classes import byte_class, char_class
+from stackmask.grammar.languages.ends import with_invalid
+from stackmask.grammar.regex.flavours.brackets import Brackets
 from stackmask.grammar.regex.pattern.reader import (
+    NOT_NEWLINE,
     Flavour,
     Frame,
     I,
@@ -23,8 +26,6 @@ from stackmask.grammar.regex.pattern.reader import (
     S,
     U,
     X,
-    byte_class,
-    char_class,
 )
 from stackmask.grammar.regex.pattern.tree import (
     ANYTHING,
@@ -40,26 +41,23 @@ from stackmask.grammar.regex.pattern.tree import (
     not_word_boundary,
     word_boundary,
 )
-from stackmask.grammar.regex.unicode import sets
 from stackmask.grammar.regex.unicode.folding import ASCII, SIMPLE, fold
 from stackmask.grammar.regex.unicode.properties import UnknownProperty, category, rust_property, table_set
 from stackmask.grammar.source import charclass
 from stackmask.grammar.source.charclass import Ranges
 
 FLAGS: Final = {"i": I, "m": M, "s": S, "u": U, "x": X, "U": 0, "R": R}
-_NAME: Final = re.compile(r"\(\?P?<([^\W\d][\w.\[\]]*)>")
-_FLAGS: Final = re.compile(r"\(\?([a-zA-Z-]*)([:)])")
-_ESCAPES: Final = {"a": 7, "f": 12, "n": 10, "r": 13, "t": 9, "v": 11}
 _DIGITS: Final = {"x": 2, "u": 4, "U": 8}
 _HALVES: Final = ("start-half", "end-half", "start", "end")
+_NOT_CR_LF: Final = charclass.negate([(0x0A, 0x0A), (0x0D, 0x0D)])
 _CR: Final[Ranges] = ((0x0D, 0x0D),)
 _CR_LINE_START: Final[Pairs] = (
     ((NEWLINE, True), ANYTHING),
-    ((_CR, False), (sets.complement(NEWLINE), True)),
+    ((_CR, False), (classes.complement(NEWLINE), True)),
 )
 _CR_LINE_END: Final[Pairs] = (
     (ANYTHING, (_CR, True)),
-    ((sets.complement(_CR), True), (NEWLINE, False)),
+    ((classes.complement(_CR), True), (NEWLINE, False)),
 )
 
 
@@ -84,9 +82,6 @@ def unicode_word() -> Ranges:
     )
 
 
-_CACHE: Final[dict[tuple[str, str, int], tuple[Ranges, int]]] = {}
-
-
 @final
 class RustFlavour(Flavour):
     """Reads the patterns of Rust's ``regex``."""
@@ -97,22 +92,29 @@ class RustFlavour(Flavour):
     class_end: ClassVar = re.compile(r"\[\^?\]?(?:\\.|[^\[\]\\])*\]", re.DOTALL)
     stacks_quantifiers: ClassVar = True
     quantifies_anchors: ClassVar = True
+    needs_braces: ClassVar = True
+    name: ClassVar = re.compile(r"\(\?P?<([^\W\d][\w.\[\]]*)>")
+    flags: ClassVar = FLAGS
+    flag_group: ClassVar = re.compile(r"\(\?([a-zA-Z]*)(-[a-zA-Z-]*)?([:)])")
+    group_label: ClassVar = "expected `(?:`, `(?<name>`, `(?P<name>` or flags"
+    anchors: ClassVar = {"A": START, "z": END}
+    boundaries: ClassVar = "bB<>"
+    controls: ClassVar = {"a": 7, "f": 12, "n": 10, "r": 13, "t": 9, "v": 11}
 
     def __init__(self, reader: Reader, with_bytes: bool) -> None:
         super().__init__(reader)
         self.with_bytes = with_bytes
-        self.class_cache = _CACHE
 
     def folding(self, flags: int) -> str:
         return SIMPLE if flags & U else ASCII
 
     def universe(self, flags: int) -> Ranges:
-        return charclass.ANY if flags & U else sets.BYTES
+        return charclass.ANY if flags & U else classes.BYTES
 
     def dot(self, flags: int) -> Ranges:
         if flags & S:
             return self.universe(flags)
-        return sets.intersect(sets.NOT_CR_LF if flags & R else sets.NOT_NEWLINE, self.universe(flags))
+        return classes.intersect(_NOT_CR_LF if flags & R else NOT_NEWLINE, self.universe(flags))
 
     def set(self, frame: Frame, ranges: Ranges, start: int) -> None:
         if not frame.flags & U and ranges and ranges[-1][1] > 0x7F:
@@ -144,17 +146,6 @@ class RustFlavour(Flavour):
             pairs = START if char == "^" else END
         return Edge(pairs, self.reader.position - 1, f"the anchor `{char}`")
 
-    def not_quantifier(self, frame: Frame) -> None:
-        self.reader.problems.add(
-            "G008",
-            "`{` is not a repetition here",
-            self.reader.position,
-            self.reader.position + 1,
-            label="expected `{m}`, `{m,}` or `{m,n}`",
-            help=r"write `\{` for a brace",
-        )
-        self.reader.position += 1
-
     def bounds(self, match: re.Match[str]) -> tuple[int, int | None]:
         if not match[1] and not match[3]:
             self.reader.problems.add(
@@ -162,123 +153,63 @@ class RustFlavour(Flavour):
             )
         return super().bounds(match)
 
-    def open(self) -> None:
-        text, start = self.reader.text, self.reader.position
-        frame = self.reader.stack[-1]
-        flags = frame.flags
-        if not text.startswith("?", start + 1):
-            self.reader.position = start + 1
-        elif name := _NAME.match(text, start):
-            self.reader.name_group(name)
-        elif letters := _FLAGS.match(text, start):
-            flags = self.modified(letters, flags)
-            self.reader.position = letters.end()
-            if letters[2] == ")":
-                frame.flags, frame.item_start = flags, -1
-                return
-        elif text.startswith(("?=", "?!", "?<=", "?<!"), start + 1):
-            self.reader.problems.add("G008", "Rust's regexes have no look-around", start, start + 3)
-            self.reader.position = start + 3
-        else:
-            self.reader.problems.add(
-                "G008",
-                "unknown kind of group",
-                start,
-                min(start + 3, self.reader.end),
-                label="expected `(?:`, `(?<name>`, `(?P<name>` or flags",
-            )
-            self.reader.position = start + 2
-        self.reader.push(Frame(start, flags))
+    def other_group(self, frame: Frame, start: int) -> str:
+        if not self.reader.text.startswith(("?=", "?!", "?<=", "?<!"), start + 1):
+            return ""
+        self.reader.problems.add("G008", "Rust's regexes have no look-around", start, start + 3)
+        self.reader.position = start + 3
+        return "look-around"
 
-    def modified(self, match: re.Match[str], flags: int) -> int:
-        """Return the flags behind `(?i)` or inside of `(?i-s:…)`."""
-        on, minus, off = match[1].partition("-")
-        both = on + off
-        if (
-            set(both) - set(FLAGS)
-            or len(set(both)) < len(both)
-            or (minus and not off)
-            or (not both and match[2] == ")")
-        ):
-            self.reader.problems.add(
-                "G008",
-                f"bad flags `{match[0]}`",
-                match.start(),
-                match.end(),
-                label=f"expected each of {' '.join(FLAGS)} at most once",
-            )
-            return flags
-        for letter in on:
-            flags |= FLAGS[letter]
-        for letter in off:
-            flags &= ~FLAGS[letter]
-        return flags
+    def wrong_flags(self, match: re.Match[str]) -> tuple[str, str]:
+        both = match[1] + (match[2] or "")[1:]
+        if set(both) - set(FLAGS) or len(set(both)) < len(both) or match[2] == "-" or match[0] == "(?)":
+            return f"bad flags `{match[0]}`", f"expected each of {' '.join(FLAGS)} at most once"
+        return "", ""
 
-    def escape(self, frame: Frame) -> None:
+    def boundary(self, letter: str, flags: int) -> Pairs:
         text, start = self.reader.text, self.reader.position
-        letter = text[start + 1 : start + 2]
-        flags = frame.flags
-        if letter and letter in "bB<>":
-            self.reader.position = start + 2
-            word = self.named_set("w", flags) if flags & U else charclass.WORD
-            other = sets.complement(word)
-            what = f"the word boundary `\\{letter}`"
-            kind = {"<": "start", ">": "end"}.get(letter, "")
-            if letter == "b" and text.startswith("{", start + 2):
-                kind = next((k for k in _HALVES if text.startswith(f"{{{k}}}", start + 2)), "")
-                if kind:
-                    self.reader.position = start + 4 + len(kind)
-            # in bytes, what is no character is no word character; but `\B` and half a boundary with Unicode ask
-            # for a character beside them
-            no_word = with_invalid(other) if self.with_bytes else other
-            in_word, not_in_word = (word, False), (no_word, True)
-            out = (other if flags & U else no_word, True)
+        word = self.named_set("w", flags)
+        other = classes.complement(word)
+        kind = {"<": "start", ">": "end"}.get(letter, "")
+        if letter == "b" and text.startswith("{", start):
+            kind = next((k for k in _HALVES if text.startswith(f"{{{k}}}", start)), "")
             if kind:
-                pairs: Pairs = {
-                    "start": ((not_in_word, in_word),),
-                    "end": ((in_word, not_in_word),),
-                    "start-half": ((out, ANYTHING),),
-                    "end-half": ((ANYTHING, out),),
-                }[kind]
-            else:
-                pairs = word_boundary(word, no_word) if letter == "b" else not_word_boundary(word, out[0])
-            self.reader.assertion(frame, Edge(pairs, start, what), start)
-            return
-        if letter and letter in "Az":
-            self.reader.position = start + 2
-            self.reader.assertion(
-                frame, Edge(START if letter == "A" else END, start, f"the anchor `\\{letter}`"), start
-            )
-            return
-        value, self.reader.position = self.class_escape(start, flags)
-        if isinstance(value, tuple):
-            self.set(frame, value, start)
-        elif not flags & U and value > 0x7F and text[start + 1 : start + 2] == "x":
-            self.set(frame, ((value, value),), start)  # a byte
-        else:
-            self.reader.literal(frame, chr(value), start)
+                self.reader.position = start + 2 + len(kind)
+        # in bytes, what is no character is no word character; but `\B` and half a boundary with Unicode ask
+        # for a character beside them
+        no_word = with_invalid(other) if self.with_bytes else other
+        in_word, not_in_word = (word, False), (no_word, True)
+        out = (other if flags & U else no_word, True)
+        if kind:
+            return {
+                "start": ((not_in_word, in_word),),
+                "end": ((in_word, not_in_word),),
+                "start-half": ((out, ANYTHING),),
+                "end-half": ((ANYTHING, out),),
+            }[kind]
+        return word_boundary(word, no_word) if letter == "b" else not_word_boundary(word, out[0])
 
-    def class_escape(self, start: int, flags: int) -> tuple[int | Ranges, int]:
+    def add(self, frame: Frame, value: int | Ranges, start: int) -> None:
+        if (
+            isinstance(value, int)
+            and value > 0x7F
+            and not frame.flags & U
+            and self.reader.text[start + 1] == "x"
+        ):
+            value = ((value, value),)  # a byte
+        super().add(frame, value, start)
+
+    def read_escape(self, letter: str, start: int, flags: int, in_class: bool) -> tuple[int | Ranges, int]:
         text, after = self.reader.text, start + 2
-        letter = text[start + 1 : after]
-        if not letter:
-            self.reader.problems.add(
-                "G006", r"`\` escapes nothing", start, self.reader.end, help=r"write `\\` for a backslash"
-            )
-            return 0xFFFD, self.reader.end
-        if letter in "dDwWsS":
-            return self.named_set(letter, flags), after
-        if letter in _ESCAPES:
-            return _ESCAPES[letter], after
         if letter in _DIGITS:
             if text.startswith("{", after):
-                code, behind = self.reader.braced_hexadecimal(start, after)
+                code, after = self.reader.braced_hexadecimal(start, after)
             else:
-                code, behind = self.reader.hexadecimal(start, after, _DIGITS[letter])
+                code, after = self.reader.hexadecimal(start, after, _DIGITS[letter])
             if code > ir.MAX_CODE_POINT or ir.SURROGATES[0] <= code <= ir.SURROGATES[1]:
-                self.reader.problems.add("G006", "not a Unicode scalar value", start, behind)
+                self.reader.problems.add("G006", "not a Unicode scalar value", start, after)
                 code = -1
-            return max(code, 0), behind
+            return max(code, 0), after
         if letter in "pP":
             return self.property(start, flags)
         if letter in "0123456789":
@@ -293,15 +224,11 @@ class RustFlavour(Flavour):
         return ord(letter), after
 
     def named_set(self, letter: str, flags: int) -> Ranges:
-        r"""Return `\d \w \s` and their complements."""
-        kind = letter.lower()
-        if kind == "w":
-            ranges = unicode_word() if flags & U else charclass.WORD
-        elif kind == "d":
-            ranges = category("Nd") if flags & U else charclass.DIGIT
-        else:
-            ranges = table_set("bin", "White_Space") if flags & U else charclass.SPACE
-        return ranges if letter.islower() else sets.complement(ranges, self.universe(flags))
+        if letter == "w":
+            return unicode_word() if flags & U else charclass.WORD
+        if letter == "d":
+            return category("Nd") if flags & U else charclass.DIGIT
+        return table_set("bin", "White_Space") if flags & U else charclass.SPACE
 
     def property(self, start: int, flags: int) -> tuple[Ranges, int]:
         r"""Read `\pL`, `\p{…}` or the same with P."""
@@ -330,10 +257,10 @@ class RustFlavour(Flavour):
             return charclass.ANY, after
         if flags & I:
             ranges = fold(ranges, SIMPLE)
-        return (sets.complement(ranges) if text[start + 1] == "P" else ranges), after
+        return (classes.complement(ranges) if text[start + 1] == "P" else ranges), after
 
     def read_class(self, start: int, flags: int) -> tuple[Ranges, int]:
-        return NestedClass(self.reader, flags, rust=True).read(start)
+        return Brackets(self.reader, flags, ("&&", "--", "~~"), lead=True, rust=True).read(start)
 
 
 def rust_reader(text: str, flags: int, as_bytes: bool) -> Reader:

@@ -13,49 +13,44 @@ from functools import lru_cache
 from typing import ClassVar, Final, final
 
 from stackmask.grammar import ir
+from stackmask.grammar.languages import classes
+from stackmask.grammar.languages.classes import byte_class, char_class
 from stackmask.grammar.regex.pattern.tree import (
     Edge,
     Look,
     Node,
+    Pairs,
     node_choice,
     node_repeat,
     node_sequence,
+    not_word_boundary,
     takes_nothing,
+    word_boundary,
 )
-from stackmask.grammar.regex.unicode import sets
 from stackmask.grammar.regex.unicode.folding import folded
 from stackmask.grammar.source import charclass
 from stackmask.grammar.source.charclass import Ranges
 from stackmask.grammar.source.diagnostics import Collector
 from stackmask.grammar.source.work import measured, spend, spend_units
 
-MAX_GROUPS: Final = 100  # nested groups; each makes up to three levels of expressions
 MAX_COUNT: Final = 1_000_000_000
 
 I, M, S, X, U, R = 1, 2, 4, 8, 16, 32  # ignore case, multi-line, dot-all, spaced out, Unicode, CRLF
 
+NOT_NEWLINE: Final = charclass.negate([(0x0A, 0x0A)])
 PLAIN: Final = re.compile(r"[^\\\[\](){}.*+?|^$]+")
 PLAIN_SPACED: Final = re.compile(r"[^\\\[\](){}.*+?|^$\s#]+")
 
 
-@lru_cache(sets.MAX_CACHED)
-def char_class(ranges: Ranges) -> ir.CharClass:
-    """Return the expression of one character out of the ranges; shared."""
-    return ir.CharClass(ranges)
-
-
-@lru_cache(sets.MAX_CACHED)
-def byte_class(ranges: Ranges) -> ir.ByteClass:
-    """Return the expression of one byte out of the ranges; shared."""
-    return ir.ByteClass(sets.mask_of(ranges))
-
-
-@lru_cache(sets.MAX_CACHED)
+@lru_cache(classes.MAX_CACHED)
 def variants(char: str, folding: str) -> Ranges | None:
     """Return the characters that equal this one without case; None if it stands alone."""
     code = ord(char)
     ranges = folded(((code, code),), folding)
     return None if ranges == ((code, code),) else ranges
+
+
+_CLASSES: Final[dict[object, tuple[Ranges, int]]] = {}  # that were read, with the units of work that it took
 
 
 class Frame:
@@ -75,30 +70,36 @@ class Flavour(ABC):
 
     quantifier: ClassVar[re.Pattern[str]]
     class_end: ClassVar[re.Pattern[str]]  # a class without nested ones, whole
-    class_cache: dict[tuple[str, str, int], tuple[Ranges, int]]  # with the units of work to read them
     stacks_quantifiers: ClassVar[bool] = False  # `a**`
     possessive: ClassVar[bool] = False
     repeats_names: ClassVar[bool] = False  # `(?<x>a)|(?<x>b)`
     quantifies_anchors: ClassVar[bool] = False
+    needs_braces: ClassVar[bool] = False  # a brace that begins no quantifier is an error
+    most_groups: ClassVar[int] = 100  # nested groups; each makes up to three levels of expressions
+    too_deep_help: ClassVar[str] = ""
+    where: ClassVar[str] = ""  # in messages about what is not supported
+    # groups: what is more than parentheses (`(?:` is not), the beginning with a name, or with flags
+    groups: ClassVar[tuple[str, ...]] = ("?:",)
+    name: ClassVar[re.Pattern[str]]
+    flags: ClassVar[dict[str, int]]
+    flag_group: ClassVar[re.Pattern[str]]  # its groups: the letters on, those off, and what ends it
+    group_label: ClassVar[str] = ""
+    # escapes: anchors by letter, word boundaries, characters
+    anchors: ClassVar[dict[str, Pairs]] = {}
+    boundaries: ClassVar[str] = "bB"
+    controls: ClassVar[dict[str, int]]
 
     def __init__(self, reader: Reader) -> None:
         self.reader = reader
-
-    @abstractmethod
-    def escape(self, frame: Frame) -> None:
-        """Read the escape at the position, outside of a class."""
-
-    @abstractmethod
-    def open(self) -> None:
-        """Read the beginning of a group."""
+        self.variant = int(reader.as_bytes)  # what is refused or read differently
 
     @abstractmethod
     def read_class(self, start: int, flags: int) -> tuple[Ranges, int]:
-        """Read the class at ``start``; return its characters and the offset behind it."""
+        """Read the class at ``start``; return its characters and the offset after it."""
 
     @abstractmethod
-    def class_escape(self, start: int, flags: int) -> tuple[int | Ranges, int]:
-        """Read the escape at ``start`` inside of a class; return its code point or set, and the offset behind."""
+    def read_escape(self, letter: str, start: int, flags: int, in_class: bool) -> tuple[int | Ranges, int]:
+        """Read an escape of none of the usual letters; return its code point or set, and the offset after it."""
 
     @abstractmethod
     def dot(self, flags: int) -> Ranges:
@@ -112,14 +113,142 @@ class Flavour(ABC):
     def folding(self, flags: int) -> str:
         """Return the name of the case folding in force."""
 
+    @abstractmethod
+    def named_set(self, letter: str, flags: int) -> Ranges:
+        r"""Return what `\d`, `\w` or `\s` matches."""
+
     def universe(self, flags: int) -> Ranges:
         """Return the characters that a negated class chooses from."""
-        return sets.BYTES if self.reader.as_bytes else charclass.ANY
+        return classes.BYTES if self.reader.as_bytes else charclass.ANY
+
+    def escape(self, frame: Frame) -> None:
+        """Read the escape at the position, outside of a class."""
+        reader, start = self.reader, self.reader.position
+        letter = reader.text[start + 1 : start + 2]
+        if letter and letter in self.boundaries:
+            reader.position = start + 2
+            pairs, what = self.boundary(letter, frame.flags), "word boundary"
+        elif letter in self.anchors:
+            reader.position = start + 2
+            pairs, what = self.anchors[letter], "anchor"
+        elif not self.reference(letter, start):
+            value, reader.position = self.class_escape(start, frame.flags, in_class=False)
+            self.add(frame, value, start)
+            return
+        else:
+            return
+        reader.assertion(frame, Edge(pairs, start, f"the {what} `\\{letter}`"), start)
+
+    def boundary(self, letter: str, flags: int) -> Pairs:
+        """Return what a word boundary asks for, and go on after more that belongs to it."""
+        word = self.named_set("w", flags)
+        other = classes.complement(word, self.universe(flags))
+        return word_boundary(word, other) if letter == "b" else not_word_boundary(word, other)
+
+    def reference(self, letter: str, start: int) -> bool:
+        """Report a reference to a group, and return whether it is one."""
+        return False
+
+    def add(self, frame: Frame, value: int | Ranges, start: int) -> None:
+        """Add what an escape stands for."""
+        if isinstance(value, tuple):
+            self.set(frame, value, start)
+        elif ir.SURROGATES[0] <= value <= ir.SURROGATES[1]:
+            self.set(frame, (), start)  # half a character is in no well-formed text
+        else:
+            self.reader.literal(frame, chr(value), start)
+
+    def class_escape(self, start: int, flags: int, in_class: bool = True) -> tuple[int | Ranges, int]:
+        """Read the escape at ``start``; return its code point or set, and the offset after it."""
+        letter, after = self.reader.text[start + 1 : start + 2], start + 2
+        if not letter:
+            self.reader.problems.add(
+                "G006", r"`\` escapes nothing", start, self.reader.end, help=r"write `\\` for a backslash"
+            )
+            return 0xFFFD, self.reader.end
+        if letter in "dwsDWS":
+            ranges = self.named_set(letter.lower(), flags)
+            return (ranges if letter.islower() else classes.complement(ranges, self.universe(flags))), after
+        if letter in self.controls:
+            return self.controls[letter], after
+        return self.read_escape(letter, start, flags, in_class)
+
+    def open(self) -> None:
+        """Read the beginning of a group."""
+        reader, text, start = self.reader, self.reader.text, self.reader.position
+        frame = reader.stack[-1]
+        flags, kind = frame.flags, ""
+        if not text.startswith("?", start + 1):
+            reader.position = start + 1
+        elif prefix := next((each for each in self.groups if text.startswith(each, start + 1)), ""):
+            kind = prefix[1:] if prefix != "?:" else ""
+            reader.position = start + 1 + len(prefix)
+        elif name := self.name.match(text, start):
+            self.name_group(name)
+        elif letters := self.flag_group.match(text, start):
+            problem, label = self.wrong_flags(letters)
+            if problem:
+                reader.problems.add("G008", problem, start, letters.end(), label=label)
+            flags = self.changed(flags, letters[1], (letters[2] or "")[1:])
+            reader.position = letters.end()
+            if letters[3] == ")":
+                self.set_flags(frame, flags)
+                return
+        elif other := self.other_group(frame, start):
+            if other == "whole":
+                return
+        else:
+            end = min(start + 3, reader.end)
+            help = self.group_help(start)
+            reader.problems.add(
+                "G008", "unknown kind of group", start, end, label=self.group_label, help=help
+            )
+            reader.position = start + 2
+        reader.push(Frame(start, flags, kind))
+
+    def name_group(self, name: re.Match[str]) -> None:
+        """Take the name of a group."""
+        self.reader.name_group(name)
+
+    def changed(self, flags: int, on: str, off: str) -> int:
+        """Return flags with some letters on and some off; letters that are no flags are left out."""
+        for letter in on:
+            flags |= self.flags.get(letter, 0)
+        for letter in off:
+            flags &= ~self.flags.get(letter, 0)
+        return flags
+
+    def wrong_flags(self, match: re.Match[str]) -> tuple[str, str]:
+        """Return what is wrong with a group of flags, and what is expected; empty if nothing is."""
+        return "", ""
+
+    def set_flags(self, frame: Frame, flags: int) -> None:
+        """Let flags hold from here on."""
+        frame.flags, frame.item_start = flags, -1
+
+    def other_group(self, frame: Frame, start: int) -> str:
+        """Read the beginning of a group of another kind, or a "whole" one; return nothing if there is none."""
+        return ""
+
+    def group_help(self, start: int) -> str:
+        """Return what to do about an unknown kind of group."""
+        return ""
 
     def not_quantifier(self, frame: Frame) -> None:
         """Read a brace that begins no quantifier."""
-        self.reader.literal(frame, "{", self.reader.position)
+        start = self.reader.position
         self.reader.position += 1
+        if not self.needs_braces:
+            self.reader.literal(frame, "{", start)
+            return
+        self.reader.problems.add(
+            "G008",
+            "`{` is not a repetition here",
+            start,
+            start + 1,
+            label="expected `{m}`, `{m,}` or `{m,n}`",
+            help=r"write `\{` for a brace",
+        )
 
     def stray_bracket(self, frame: Frame, char: str) -> None:
         """Read a closing bracket or brace that closes nothing."""
@@ -128,11 +257,7 @@ class Flavour(ABC):
 
     def bounds(self, match: re.Match[str]) -> tuple[int, int | None]:
         """Return what a braced quantifier means."""
-        low, comma, high = match[1], match[2], match[3]
-        least = number(low) if low else 0  # mutant: least-bound
-        if not comma:
-            return least, least
-        return least, number(high) if high else None
+        return read_bounds(match[1], match[2], match[3])
 
     def special_group(self, frame: Frame, node: Node, outer: Frame) -> Node:
         """Return what a group that is more than parentheses means."""
@@ -168,7 +293,7 @@ class Reader:
         self.flavour = flavour(self)
 
     def name_group(self, name: re.Match[str]) -> None:
-        """Take the name of a group, and go behind it; a name is given once, or once in every alternative."""
+        """Take the name of a group, and go after it; a name is given once, or once in every alternative."""
         place = {frame: len(frame.alternatives) for frame in self.stack}
         before = self.names.setdefault(name[1], [])
         for other in before:
@@ -266,7 +391,7 @@ class Reader:
 
     def one_of(self, ranges: Ranges) -> ir.Expr:
         """Return the expression of a set."""
-        return byte_class(sets.intersect(ranges, sets.BYTES)) if self.as_bytes else char_class(ranges)
+        return byte_class(classes.intersect(ranges, classes.BYTES)) if self.as_bytes else char_class(ranges)
 
     def text_of(self, characters: str) -> ir.Expr:
         """Return the expression of characters that stand for themselves."""
@@ -286,8 +411,11 @@ class Reader:
         text, start, flags = self.text, self.position, frame.flags
         flavour = self.flavour
         match = flavour.class_end.match(text, start)
-        key = (match[0], flavour.folding(flags) if flags & I else "", flags & (U | X)) if match else None
-        known = flavour.class_cache.get(key) if key else None
+        key: object = None
+        if match:
+            folding = flavour.folding(flags) if flags & I else ""
+            key = match[0], type(flavour), flavour.variant, folding, flags & (U | X)
+        known = _CLASSES.get(key)
         if known is not None and match:
             self.position = match.end()
             spend_units(known[1])
@@ -295,18 +423,18 @@ class Reader:
             return
         count = len(self.problems.found)
         (ranges, self.position), units = measured(lambda: flavour.read_class(start, flags))
-        fits = match is not None and match.end() == self.position
-        if key and fits and len(self.problems.found) == count:
-            if len(flavour.class_cache) >= sets.MAX_CACHED:
-                flavour.class_cache.clear()
-            flavour.class_cache[key] = ranges, units
+        if match and match.end() == self.position and len(self.problems.found) == count:
+            if len(_CLASSES) >= classes.MAX_CACHED:
+                _CLASSES.clear()
+            _CLASSES[key] = ranges, units
         flavour.set(frame, ranges, start)
 
     def push(self, frame: Frame) -> None:
         """Enter a group."""
-        if len(self.stack) > MAX_GROUPS and not self.too_deep:
+        if len(self.stack) > self.flavour.most_groups and not self.too_deep:
             self.too_deep = True
-            self.problems.add("G015", f"more than {MAX_GROUPS} nested groups", frame.start, frame.start + 1)
+            problem = f"more than {self.flavour.most_groups} nested groups"
+            self.problems.add("G015", problem, frame.start, frame.start + 1, help=self.flavour.too_deep_help)
         self.stack.append(frame)
 
     def close(self) -> None:
@@ -382,25 +510,8 @@ class Reader:
         if frame.item_start < 0:
             self.nothing_to_repeat(frame, written, start)
             return
-        if max(low, high or 0) > MAX_COUNT:
-            self.problems.add(
-                "G005",
-                f"a repetition count is at most {MAX_COUNT:,}",
-                start,
-                self.position,
-                label="too large",
-            )
-            low, high = 0, None
-        elif high is not None and high < low:
-            self.problems.add(
-                "G005",
-                f"the repetition ends at {high} before it begins at {low}",
-                start,
-                self.position,
-                label="reversed bounds",
-                help=f"did you mean `{{{high},{low}}}`?",
-            )
-            low, high = high, low
+        if check_bounds(low, high, start, self.position, self.problems):
+            low, high = (0, None) if max(low, high or 0) > MAX_COUNT else (high or 0, low)
         item = frame.items[-1]
         if isinstance(item, str):
             item = self.text_of(item)
@@ -431,7 +542,7 @@ class Reader:
 
     def refuse(self, what: str, start: int, end: int, help: str = "") -> None:
         """Report a construct that no finite automaton, or not this flavour, can do."""
-        self.problems.add("G009", f"{what} is not supported", start, end, help=help)
+        self.problems.add("G009", f"{what} is not supported{self.flavour.where}", start, end, help=help)
         self.position = end
 
     def hexadecimal(self, start: int, first: int, digits: int) -> tuple[int, int]:
@@ -472,7 +583,33 @@ HEX: Final = frozenset("0123456789abcdefABCDEF")
 _SIGNS: Final[dict[str, tuple[int, int | None]]] = {"*": (0, None), "+": (1, None), "?": (0, 1)}
 
 
-def number(digits: str) -> int:
+def read_bounds(low: str, comma: str, high: str) -> tuple[int, int | None]:
+    """Return what the numbers of ``{m}``, ``{m,}``, ``{,n}`` or ``{m,n}`` mean."""
+    least = read_number(low) if low else 0  # mutant: least-bound
+    if not comma:
+        return least, least
+    return least, read_number(high) if high else None
+
+
+def check_bounds(low: int, high: int | None, start: int, end: int, problems: Collector) -> bool:
+    """Report a repetition whose bounds are reversed or too large, and return whether it is one."""
+    if max(low, high or 0) > MAX_COUNT:
+        problems.add("G005", f"a repetition count is at most {MAX_COUNT:,}", start, end, label="too large")
+    elif high is not None and high < low:
+        problems.add(
+            "G005",
+            f"the repetition ends at {high} before it begins at {low}",
+            start,
+            end,
+            label="reversed bounds",
+            help=f"did you mean `{{{high},{low}}}`?",
+        )
+    else:
+        return False
+    return True
+
+
+def read_number(digits: str) -> int:
     """Return the value of decimal digits; more than twelve of them are read as one above ``MAX_COUNT``."""
     # beyond 12 digits the value does not matter: it is refused (and int() of many digits is slow)
     return int(digits) if len(digits) <= 12 else MAX_COUNT + 1

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import field
-from typing import Final, TypeAlias
+from typing import Final, TypeAlias, cast
 
 from stackmask.grammar import ir
+from stackmask.grammar.languages.forms import concat
 from stackmask.grammar.source import charclass
 from stackmask.grammar.source.charclass import Ranges
 
@@ -47,6 +48,15 @@ class Look:
 
 
 Node: TypeAlias = "ir.Expr | Edge | Look"
+
+
+class TooEntangled(Exception):
+    """Assertions that do not come apart; ``node`` is one of them."""
+
+    def __init__(self, node: Edge | Look | None = None) -> None:
+        super().__init__()
+        self.node = node
+
 
 START: Final[Pairs] = ((EDGE, ANYTHING),)
 END: Final[Pairs] = ((ANYTHING, EDGE),)
@@ -119,3 +129,45 @@ def walk_nodes(node: Node) -> Iterator[Node]:
         current = stack.pop()
         yield current
         stack.extend(reversed(node_children(current)))
+
+
+def straight(root: Node, search: bool, count: int, any_text: ir.Expr) -> ir.Expr | None:
+    """Return the whole texts of the usual case, anchors at the ends and nowhere else; None if it is not."""
+    items: tuple[Node, ...] = root.items if isinstance(root, ir.Sequence) else (root,)
+    first = isinstance(items[0], Edge) and items[0].pairs == START
+    last = isinstance(items[-1], Edge) and items[-1].pairs == END
+    if first + last != count or len(items) == 1:
+        return None
+    plain = cast("list[ir.Expr]", [*items[first : len(items) - last]])
+    if search and not first:
+        plain.insert(0, any_text)
+    if search and not last:
+        plain.append(any_text)
+    return concat(plain)
+
+
+def widths(node: Node, as_bytes: bool = False) -> tuple[int, int | None]:
+    """Return the least and the greatest number of characters (``as_bytes``: of bytes) of a node; None for no bound.
+
+    Recursion is as deep as groups are nested, which the reader limits.
+    """
+    match node:
+        case ir.Literal(data):
+            count = len(data if as_bytes else data.decode(errors="replace"))
+            return count, count
+        case ir.CharClass() | ir.ByteClass():
+            return 1, 1
+        case ir.Sequence(items):
+            parts = [widths(item, as_bytes) for item in items]
+            highs = [high for _, high in parts]
+            return sum(low for low, _ in parts), None if None in highs else sum(h or 0 for h in highs)
+        case ir.Choice(items) if items:
+            parts = [widths(item, as_bytes) for item in items]
+            highs = [high for _, high in parts]
+            return min(low for low, _ in parts), None if None in highs else max(h or 0 for h in highs)
+        case ir.Repeat(item, low, high):
+            least, most = widths(item, as_bytes)
+            if most == 0 or high == 0:
+                return 0, 0
+            return least * low, None if most is None or high is None else most * high
+    return 0, 0

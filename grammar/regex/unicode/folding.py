@@ -16,6 +16,7 @@ ASCII: Final = "ascii"  # A-Z only
 SIMPLE: Final = "simple"  # Unicode simple case folding: Rust, and ECMA with u or v
 UPPER: Final = "upper"  # ECMA without u: by upper case, ASCII never equals the rest
 FEW: Final = 500  # characters that are looked at one by one
+DIALECT: Final = "dialect"  # the EBNF dialect: as literals there
 PYTHON: Final = "python"  # Python's re on text: simple folding, and the dotted and dotless i
 
 # what equals an ASCII letter beside its other case
@@ -40,6 +41,8 @@ def folded(ranges: Ranges, folding: str) -> Ranges:
     """Return what ``fold`` does, and charge nobody for it."""
     if ranges == charclass.ANY:
         return ranges
+    if folding == DIALECT:
+        return charclass.fold_case(ranges)
     result = list(ranges)
     for first, last in ranges:
         for low, high, shift in ((0x41, 0x5A, 32), (0x61, 0x7A, -32)):

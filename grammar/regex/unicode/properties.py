@@ -6,8 +6,11 @@ The Unicode version is that of the table, whatever Python runs. The table is unp
 from __future__ import annotations
 
 import base64
+import json
+import re
 import zlib
 from functools import cache
+from pathlib import Path
 from typing import Final
 
 from stackmask.grammar.source import charclass
@@ -47,18 +50,8 @@ _BREAK_NAMES: Final = {
     "sb": "aterm=at close=cl extend=ex format=fo lower=lo numeric=nu oletter=le scontinue=sc sterm=st sep=se "
     "upper=up",
 }
-_OF_STRINGS: Final = frozenset(
-    [
-        "Basic_Emoji",
-        "Emoji_Keycap_Sequence",
-        "RGI_Modifier_Sequence",
-        "RGI_Flag_Sequence",
-        "RGI_Emoji_Modifier_Sequence",
-        "RGI_Emoji_Flag_Sequence",
-        "RGI_Emoji_Tag_Sequence",
-        "RGI_Emoji_ZWJ_Sequence",
-        "RGI_Emoji",
-    ]
+_OF_STRINGS: Final = re.compile(
+    r"Basic_Emoji|Emoji_Keycap_Sequence|RGI_Emoji(?:_(?:Modifier|Flag|Tag|ZWJ)_Sequence)?|RGI_(?:Modifier|Flag)_Sequence"
 )
 
 
@@ -76,9 +69,8 @@ def _table() -> tuple[bytes, dict[str, dict[str, tuple[int, int]]], dict[str, di
 
     Cost: about 2 ms, once.
     """
-    from stackmask.grammar.regex.unicode.unicode_data import PACKED
-
-    data = zlib.decompress(base64.b85decode(PACKED))
+    made = json.loads(Path(__file__).with_name("unicode_data.json").read_bytes())
+    data = zlib.decompress(base64.b85decode(made["packed"]))
     head = data.index(b"\n\n")
     places: dict[str, dict[str, tuple[int, int]]] = {}
     names: dict[str, dict[str, str]] = {}
@@ -186,7 +178,7 @@ def ecma_property(written: str) -> Ranges:
         return category(_CATEGORIES[written])
     if written in names["bin"]:
         return table_set("bin", names["bin"][written])
-    if written in _OF_STRINGS:
+    if _OF_STRINGS.fullmatch(written):
         raise UnknownProperty(f"the property of strings `{written}` is not supported")
     if written in names["sc"]:
         raise UnknownProperty(f"unknown Unicode property `{written}`", f"did you mean `Script={written}`?")
@@ -262,14 +254,10 @@ def _valued(name: str, value: str) -> Ranges | None:
     if kind is None:
         return None
     if kind == "gc":
-        return _special(value) if value in ("any", "assigned", "ascii") else _gc(value)
+        short = names["gc"].get(value)
+        return _special(value) or (category(short) if short else None)
     if kind in ("sc", "scx"):
         exact = names["sc"].get(value)
         return script(exact, kind == "scx") if exact else None
     exact = names[kind].get(value)
     return table_set(kind, exact) if exact else None
-
-
-def _gc(value: str) -> Ranges | None:
-    short = _loose_names()["gc"].get(value)
-    return category(short) if short else None

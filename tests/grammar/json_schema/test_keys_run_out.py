@@ -14,8 +14,8 @@ from json_schema_engine import COMPILER
 import stackmask as sm
 from stackmask.grammar import ir
 from stackmask.grammar.json_schema.sets import key_languages
-from stackmask.grammar.json_schema.sets.finiteness import is_endless
 from stackmask.grammar.json_schema.text.strings import literal
+from stackmask.grammar.languages.forms import is_endless
 from stackmask.pda.lowering.questions import Recognizer
 
 ONE = {"const": 1}

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from byte_matcher import ByteMatcher
 
@@ -159,3 +161,10 @@ def test_validity_is_about_syntax() -> None:
     assert not is_valid_regex("(?i)abc")
     assert not is_valid_regex("(?=a)", flavor="rust")
     assert not is_valid_regex("a**")
+
+
+def test_an_atomic_group_of_bytes_counts_bytes() -> None:
+    pattern = rb"(?>\xc3\xa9|\xc3)\xa9"  # as text, both alternatives would be one character
+    matcher = ByteMatcher(Grammar.from_regex(pattern, flavor="python"))
+    for text in (b"\xc3\xa9\xa9", b"\xc3\xa9", b"\xa9"):
+        assert matcher.matches(text) == (re.fullmatch(pattern, text) is not None), text

@@ -128,8 +128,8 @@ def test_counts_that_never_end(flavor: Literal["ecma", "python", "rust"], count:
 
 def test_assertions_compare_classes_once() -> None:
     def read() -> None:
-        with pytest.raises(StackmaskError, match="G009"):
-            regex_expr("".join(f"[a-z](?<!{chr(97 + i % 26)})" for i in range(600)))
+        expr = regex_expr("".join(f"[a-z](?<!{chr(97 + i % 26)})" for i in range(600)))
+        assert sum(1 for _ in walk(expr)) < 1_000
 
     assert calls_of(read) < 2 * MOST_CALLS
 

@@ -11,9 +11,10 @@ from byte_matcher import ByteMatcher
 
 from stackmask.grammar.grammar import Grammar
 from stackmask.grammar.ir import Rule, RuleSet
+from stackmask.grammar.languages.classes import TooLarge
+from stackmask.grammar.languages.forms import paths
+from stackmask.grammar.regex.automaton import MAX_CLASSES, looks_before, whole_strings
 from stackmask.grammar.regex.compile import read_tree
-from stackmask.grammar.regex.preferred import MAX_CLASSES, TooManyStates, looks_before, whole_strings
-from stackmask.grammar.regex.single_paths import paths
 from stackmask.grammar.source.work import measured
 
 ATOMS = (
@@ -71,7 +72,7 @@ def check(pattern: str, characters: str, regex: Any) -> bool:
         return False
     try:
         found = whole_strings(tree.node, dict(tree.lazy))
-    except TooManyStates:
+    except TooLarge:
         return False
     if found.is_narrow:
         return False
@@ -112,7 +113,7 @@ def test_classes_of_characters_are_counted() -> None:
         def is_read() -> bool:
             try:
                 return bool(whole_strings(tree.node, dict(tree.lazy)).parts)
-            except TooManyStates:
+            except TooLarge:
                 return False
 
         found, units = measured(is_read)

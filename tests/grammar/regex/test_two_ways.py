@@ -9,11 +9,11 @@ from oracle import random_regexes as randoms
 
 from stackmask import Grammar
 from stackmask.grammar.ir import ANY_TEXT, Expr, Rule, RuleSet
-from stackmask.grammar.regex.assertions.assertions import compile_assertions
-from stackmask.grammar.regex.assertions.flat import TooEntangled
+from stackmask.grammar.languages.classes import TooLarge
+from stackmask.grammar.regex.assertions import Pattern, apart
 from stackmask.grammar.regex.automaton import automaton_expr
 from stackmask.grammar.regex.flavours.ecma import ecma_reader
-from stackmask.grammar.regex.pattern.tree import Edge, Look, walk_nodes
+from stackmask.grammar.regex.pattern.tree import Edge, Look, TooEntangled, walk_nodes
 
 
 def matcher(expr: Expr) -> ByteMatcher:
@@ -32,13 +32,13 @@ def test_apart_and_as_an_automaton() -> None:
         if reader.problems.found or not any(isinstance(node, Edge | Look) for node in walk_nodes(tree)):
             continue
         try:
-            apart = compile_assertions(tree, search, reader.asserted, False, ANY_TEXT)
+            found = apart(Pattern(tree, False, ANY_TEXT), search)
         except TooEntangled:
             entangled += 1
             continue
         try:
-            one, other = matcher(apart), matcher(automaton_expr(tree, search, False))
-        except TooEntangled:  # its automaton is small, but the expression of it is not
+            one, other = matcher(found), matcher(automaton_expr(tree, search, False))
+        except TooLarge:  # its automaton is small, but the expression of it is not
             continue
         for text in rng.sample(randoms.SMALL_TEXTS, 60):
             assert one.matches(text) == other.matches(text), (pattern, search, text)

@@ -17,6 +17,7 @@ from typing import Final, TypeAlias
 from stackmask.grammar import ir
 from stackmask.grammar.json_schema.sets.numbers import UnsupportedNumber
 from stackmask.grammar.json_schema.write.numbers import decimals as d
+from stackmask.grammar.languages.automaton import reaching
 from stackmask.grammar.source.work import spend
 
 MAX_STATES: Final = 5_000
@@ -340,22 +341,13 @@ class DigitAutomaton:
 
     def _trim(self) -> None:
         """Cut the ways to states from which no text ends."""
-        callers: dict[int, list[int]] = {}
-        for number, state in enumerate(self.states):
-            for target in (*state.digits.values(), state.point):
-                callers.setdefault(target, []).append(number)
-        alive = {n for n, state in enumerate(self.states) if state.accepting or state.ending is not None}
-        todo = list(alive)
-        while todo:
-            for caller in callers.get(todo.pop(), ()):
-                if caller not in alive:
-                    alive.add(caller)
-                    todo.append(caller)
+        calls = [(n, t) for n, state in enumerate(self.states) for t in (*state.digits.values(), state.point)]
+        ends = (n for n, state in enumerate(self.states) if state.accepting or state.ending is not None)
+        alive = self.alive = reaching(calls, ends)
         for state in self.states:
             state.digits = {digit: target for digit, target in state.digits.items() if target in alive}
             if state.point not in alive:
                 state.point = -1
-        self.alive = alive
 
     # -- expressions ---------------------------------------------------------------------------------------
 

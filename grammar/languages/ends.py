@@ -1,7 +1,12 @@
-"""Parts of an expression by their first and last character: what anchors and word boundaries ask about.
+"""The strings of an expression by their first and last character: what anchors and word boundaries ask about.
 
-All functions keep counters, and return an expression of the same size up to a constant for each item that can
+All methods of ``Ends`` keep counters, and return an expression of the same size up to a constant for each item that can
 be empty. The results never hold the empty string.
+
+Byte strings need not be UTF-8. A Unicode word boundary in them asks about whole characters, as Rust's ``regex::bytes`` has
+it: where the bytes beside it are no character, it sees neither a word character nor another one. ``INVALID`` stands for
+that among the ranges. Before a place it looks for the last byte that can begin a character, at most four back, and takes
+the character there, be it followed by more continuation bytes than belong to it.
 """
 
 from __future__ import annotations
@@ -10,15 +15,16 @@ from typing import Final
 
 from stackmask.grammar import ir
 from stackmask.grammar.ir.build import choice, is_nothing, repeat
-from stackmask.grammar.normalize.nullable import ends_of
-from stackmask.grammar.regex.pattern.invalid_utf8 import (
-    INVALID,
-    first_character,
-    is_all_bytes,
-    last_character,
+from stackmask.grammar.languages.classes import (
+    BYTES,
+    byte_class,
+    char_class,
+    complement,
+    intersect,
+    mask_of,
+    ranges_of,
 )
-from stackmask.grammar.regex.pattern.reader import byte_class, char_class
-from stackmask.grammar.regex.unicode import sets
+from stackmask.grammar.languages.forms import concat, nullable
 from stackmask.grammar.source import charclass
 from stackmask.grammar.source.charclass import Ranges
 
@@ -29,36 +35,12 @@ class CannotSplit(Exception):
     """An expression whose strings cannot be told apart by their first or last character."""
 
 
-def concat(items: list[ir.Expr]) -> ir.Expr:
-    """Return one item after the other; neighbouring literals become one."""
-    flat: list[ir.Expr] = []
-    for item in items:
-        for part in item.items if isinstance(item, ir.Sequence) else (item,):
-            if is_nothing(part):
-                return ir.NOTHING
-            if isinstance(part, ir.Literal):
-                if not part.data:
-                    continue
-                if flat and isinstance(last := flat[-1], ir.Literal):
-                    flat[-1] = ir.Literal(last.data + part.data)
-                    continue
-            flat.append(part)
-    if not flat:
-        return ir.EPSILON
-    return flat[0] if len(flat) == 1 else ir.Sequence(tuple(flat))
-
-
-def nullable(expr: ir.Expr) -> bool:
-    """Return whether the expression holds the empty string."""
-    return bool(ends_of(expr, {}))
-
-
-class Contexts:
+class Ends:
     """Splits expressions of text, or of bytes: then ranges are ranges of bytes and literals are not decoded."""
 
     def __init__(self, as_bytes: bool) -> None:
         self.as_bytes = as_bytes
-        self.any = sets.BYTES if as_bytes else charclass.ANY
+        self.any = BYTES if as_bytes else charclass.ANY
         self.written = 0  # items of sequences so far
 
     def begin(self, expr: ir.Expr, ranges: Ranges, outer: bool = False) -> ir.Expr:
@@ -81,18 +63,19 @@ class Contexts:
 
     # recursion is as deep as the expression, which the reader limits
     def _restrict(self, expr: ir.Expr, ranges: Ranges, first: bool, outer: bool = False) -> ir.Expr:
-        if outer and ranges and ranges[-1][1] > 0xFF and is_all_bytes(expr) and not is_ascii_test(ranges):
+        if outer and ranges and ranges[-1][1] > 0xFF and expr == _EVERY and not is_ascii_test(ranges):
             return choice(first_character(ranges) if first else last_character(ranges))
         match expr:
             case ir.CharClass(own):
-                both = sets.intersect(own, ranges)
+                both = intersect(own, ranges)
                 return expr if both == own else char_class(both)
             case ir.ByteClass(mask):
                 return _restrict_byte(expr, mask, ranges)
             case ir.Literal(data):
                 if not data:
                     return ir.NOTHING
-                return expr if contains(ranges, self._edge_character(data, first)) else ir.NOTHING
+                code = self._edge_character(data, first)
+                return expr if any(low <= code <= high for low, high in ranges) else ir.NOTHING
             case ir.Choice(items):
                 parts = tuple(self._restrict(item, ranges, first, outer) for item in items)
                 return expr if all(a is b for a, b in zip(parts, items, strict=True)) else choice(parts)
@@ -107,7 +90,7 @@ class Contexts:
                 if is_nothing(part):
                     return ir.NOTHING
                 # items that are empty may stand before the first that is not: they count as others that are
-                least = max(low - 1, 0) if not nullable(item) else 0
+                least = max(low - 1, 0) if not nullable(item) else 0  # mutant: other-rounds
                 rest = repeat(item, least, None if high is None else high - 1)
                 return concat([part, rest] if first else [rest, part])
             case ir.Intersection(items):
@@ -151,17 +134,17 @@ class Contexts:
 
 
 def _restrict_byte(expr: ir.Expr, mask: int, ranges: Ranges) -> ir.Expr:
-    wanted = sets.mask_of(sets.intersect(ranges, sets.BYTES))
+    wanted = mask_of(intersect(ranges, BYTES))
     if ranges and ranges[-1][1] > 0xFF:
         # code points: what is ASCII is a byte; beyond, all bytes or none
-        wanted = sets.mask_of(sets.intersect(ranges, ((0, 0x7F),)))
+        wanted = mask_of(intersect(ranges, ((0, 0x7F),)))
         if mask & charclass.NON_ASCII_MASK:
             if not is_ascii_test(ranges):
                 raise CannotSplit
             if ranges[-1][1] >= ir.MAX_CODE_POINT:
                 wanted |= charclass.NON_ASCII_MASK
     both = mask & wanted
-    return expr if both == mask else byte_class(sets.ranges_of(both))
+    return expr if both == mask else byte_class(ranges_of(both))
 
 
 NON_ASCII: Final = charclass.normalize([(0x80, ir.MAX_CODE_POINT)])
@@ -169,10 +152,72 @@ NON_ASCII: Final = charclass.normalize([(0x80, ir.MAX_CODE_POINT)])
 
 def is_ascii_test(ranges: Ranges) -> bool:
     """Return whether the ranges hold everything beyond ASCII, or nothing of it, so that bytes will do."""
-    beyond = sets.intersect(ranges, NON_ASCII)
+    beyond = intersect(ranges, NON_ASCII)
     return beyond == NON_ASCII or (not beyond and (not ranges or ranges[-1][1] != INVALID))
 
 
-def contains(ranges: Ranges, code: int) -> bool:
-    """Return whether the code point is in the ranges."""
-    return any(low <= code <= high for low, high in ranges)
+INVALID: Final = ir.MAX_CODE_POINT + 1  # in ranges of a side: no character at all
+
+_TAIL: Final[Ranges] = ((0x80, 0xBF),)
+# first byte → what the second has to be, for characters of two bytes and more (Unicode 15, table 3-7)
+_HEADS: Final[tuple[tuple[Ranges, Ranges, int], ...]] = (
+    (((0xC2, 0xDF),), _TAIL, 2),
+    (((0xE0, 0xE0),), ((0xA0, 0xBF),), 3),
+    (((0xE1, 0xEC), (0xEE, 0xEF)), _TAIL, 3),
+    (((0xED, 0xED),), ((0x80, 0x9F),), 3),
+    (((0xF0, 0xF0),), ((0x90, 0xBF),), 4),
+    (((0xF1, 0xF3),), _TAIL, 4),
+    (((0xF4, 0xF4),), ((0x80, 0x8F),), 4),
+)
+_NEVER: Final[Ranges] = ((0xC0, 0xC1), (0xF5, 0xFF))  # begin no character, and continue none
+_LENGTHS: Final = ((1, 0, 0x7F), (2, 0x80, 0x7FF), (3, 0x800, 0xFFFF), (4, 0x10000, ir.MAX_CODE_POINT))
+_LONGEST: Final = 4
+_EVERY: Final[ir.Expr] = ir.Repeat(ir.ByteClass((1 << 256) - 1), 0, None)
+
+
+def with_invalid(ranges: Ranges) -> Ranges:
+    """Return the ranges and what is no character."""
+    return charclass.normalize((*ranges, (INVALID, INVALID)))
+
+
+def first_character(ranges: Ranges) -> list[ir.Expr]:
+    """Return the byte strings, up to the end of the text, that begin with one of the characters."""
+    chars = intersect(ranges, ((0, ir.MAX_CODE_POINT),))
+    found: list[ir.Expr] = [ir.Sequence((char_class(chars), _EVERY))] if chars else []
+    if _has_invalid(ranges):
+        found.append(ir.Sequence((byte_class((*_TAIL, *_NEVER)), _EVERY)))
+        for head, second, length in _HEADS:
+            so_far: list[ir.Expr] = [byte_class(head)]
+            for at in range(1, length):
+                wanted = second if at == 1 else _TAIL
+                found.append(ir.Sequence(tuple(so_far)))  # the text ends within the character
+                found.append(ir.Sequence((*so_far, byte_class(complement(wanted, BYTES)), _EVERY)))
+                so_far.append(byte_class(wanted))
+    return found
+
+
+def last_character(ranges: Ranges) -> list[ir.Expr]:
+    """Return the byte strings, from the beginning of the text on, that end with one of the characters."""
+    found: list[ir.Expr] = []
+    tail = byte_class(_TAIL)
+    for length, low, high in _LENGTHS:
+        chars = intersect(ranges, ((low, high),))
+        if chars:
+            more = ir.Repeat(tail, 0, _LONGEST - length)
+            found.append(ir.Sequence((_EVERY, char_class(chars), more)))
+    if not _has_invalid(ranges):
+        return found
+    found.append(ir.Sequence((_EVERY, ir.Repeat(tail, _LONGEST, _LONGEST))))
+    found.append(ir.Repeat(tail, 1, _LONGEST - 1))
+    found.append(ir.Sequence((_EVERY, byte_class(_NEVER), ir.Repeat(tail, 0, _LONGEST - 1))))
+    for head, second, length in _HEADS:
+        found.append(ir.Sequence((_EVERY, byte_class(head), ir.Repeat(tail, 0, length - 2))))
+        wrong = intersect(complement(second, BYTES), _TAIL)
+        if wrong:
+            rest = ir.Repeat(tail, length - 2, _LONGEST - 2)
+            found.append(ir.Sequence((_EVERY, byte_class(head), byte_class(wrong), rest)))
+    return found
+
+
+def _has_invalid(ranges: Ranges) -> bool:
+    return bool(ranges) and ranges[-1][1] == INVALID

@@ -1,0 +1,261 @@
+"""What is read off the form of an expression: the empty string, how many members, what they begin and go on with.
+
+A pattern reads each string in one way only if no two of its places can read the same character next, and where it may end
+or go on, it goes on (A. Brüggemann-Klein and D. Wood, One-Unambiguous Regular Languages, 1998). Order and laziness then decide
+nothing. That is made from parts (``paths``), so that parts that occur often are looked at once; "no" may be wrong, "yes" is not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import lru_cache
+from typing import Final, NamedTuple
+
+from stackmask.grammar import ir
+from stackmask.grammar.ir.build import is_nothing
+from stackmask.grammar.languages.classes import intersect, union
+from stackmask.grammar.source import charclass
+from stackmask.grammar.source.charclass import Ranges
+from stackmask.grammar.source.work import spend
+
+MANY: Final = 1_000_000_000  # more than anything that is counted here
+_ANY: Final = ir.ANY_CHAR.ranges
+
+
+def concat(items: Iterable[ir.Expr]) -> ir.Expr:
+    """Return one item after the other; neighbouring literals become one."""
+    flat: list[ir.Expr] = []
+    for item in items:
+        for part in item.items if isinstance(item, ir.Sequence) else (item,):
+            if is_nothing(part):
+                return ir.NOTHING
+            if isinstance(part, ir.Literal):
+                if not part.data:
+                    continue
+                if flat and isinstance(last := flat[-1], ir.Literal):
+                    flat[-1] = ir.Literal(last.data + part.data)
+                    continue
+            flat.append(part)
+    if not flat:
+        return ir.EPSILON
+    return flat[0] if len(flat) == 1 else ir.Sequence(tuple(flat))
+
+
+def nullable(expr: ir.Expr) -> bool:
+    """Return whether a regular expression holds the empty string. Recursion is as deep as the expression."""
+    match expr:
+        case ir.Literal(data):
+            return not data
+        case ir.Sequence(items) | ir.Intersection(items):
+            return all(map(nullable, items))
+        case ir.Choice(items):
+            return any(map(nullable, items))
+        case ir.Repeat(item, low):
+            return low == 0 or nullable(item)
+        case ir.Complement(item):
+            return not nullable(item)
+    return False
+
+
+@lru_cache(4096)
+def is_endless(expr: ir.Expr) -> bool:
+    """Return whether every beginning of a member begins infinitely many, as far as can be read off.
+
+    An intersection has that property if some character c can end it without end: all its positive parts end in a
+    loop over a class that holds c, and no other part reads c but in loops over all characters. For if p begins the
+    member pw, then no complemented part holds pwc, pwcc, …: such a loop would have read all that follows p.
+    """
+    match expr:
+        case ir.Choice(items):
+            return bool(items) and all(map(is_endless, items))
+        case ir.Intersection() | ir.Complement():
+            return bool(_endings(expr))
+        case ir.Sequence(items):
+            return bool(items) and is_plain(expr) and is_endless(items[-1])
+        case ir.Repeat(item, _, None):
+            return is_plain(expr) and not nullable(item)
+        case ir.Repeat(item, _, high) if high:
+            return is_plain(expr) and is_endless(item)
+        case _:
+            return False
+
+
+def _endings(expr: ir.Expr) -> charclass.Ranges:
+    """Return characters that may follow every member, any number of times, and no dead beginning."""
+    match expr:
+        case ir.Repeat(ir.CharClass(ranges), _, None):
+            return ranges
+        case ir.Sequence(items):
+            return _endings(items[-1]) if items and is_plain(expr) else ()
+        case ir.Choice(items):
+            found = _ANY if items else ()
+            for item in items:
+                found = intersect(found, _endings(item))
+            return found
+        case ir.Intersection(items):
+            found = _ANY
+            for item in items:
+                if found:
+                    found = intersect(found, _endings(item))
+            return found
+        case ir.Complement(item):
+            read = _read(item)
+            return () if read is None else charclass.negate(read)
+        case _:
+            return ()
+
+
+def _read(expr: ir.Expr) -> charclass.Ranges | None:
+    """Return the characters that an expression reads outside of loops over all of them."""
+    ranges: list[tuple[int, int]] = []
+    todo = [expr]
+    seen: set[int] = set()
+    while todo:
+        part = todo.pop()
+        if id(part) in seen or part == ir.ANY_TEXT:
+            continue
+        seen.add(id(part))
+        match part:
+            case ir.CharClass(own):
+                ranges.extend(own)
+            case ir.Literal(data):
+                ranges.extend((ord(char), ord(char)) for char in data.decode())
+            case ir.Sequence() | ir.Choice() | ir.Repeat():
+                todo.extend(ir.children(part))
+            case _:
+                return None
+    return charclass.normalize(ranges)
+
+
+@lru_cache(4096)
+def is_plain(expr: ir.Expr) -> bool:
+    """Return whether the expression is made of characters, sequences, choices, repetitions, none of them empty."""
+    return all(
+        isinstance(part, ir.Literal | ir.Sequence | ir.Repeat)
+        or (isinstance(part, ir.CharClass) and bool(part.ranges))
+        or (isinstance(part, ir.Choice) and bool(part.items))
+        for part in ir.walk(expr)
+    )
+
+
+def at_least(expr: ir.Expr) -> int:
+    """Return a number of texts that a plain expression has at least, up to the limit."""
+    match expr:
+        case ir.CharClass(ranges):
+            return sum(high - low + 1 for low, high in ranges)
+        case ir.Sequence(items) | ir.Choice(items):
+            return max(map(at_least, items), default=1)
+        case ir.Repeat(item, low, high):
+            if high == 0:
+                return 1
+            if high is None and not nullable(item):
+                return MANY
+            one = at_least(item)
+            if isinstance(item, ir.CharClass) and one > 1:
+                count = int(one ** min(30, high or 1))
+            else:
+                count = max(one, (high or low) - low + 1 if not nullable(item) else one)
+            return min(count, MANY)
+        case _:
+            return 1
+
+
+class Paths(NamedTuple):
+    """What is known of a part: whether it may be empty, what it begins with, what its end could go on with."""
+
+    is_empty: bool
+    first: Ranges
+    more: Ranges
+    is_single: bool
+
+
+EMPTY: Final = Paths(True, (), (), True)
+UNKNOWN: Final = Paths(True, charclass.ANY, charclass.ANY, False)
+
+
+# recursion is as deep as groups are nested, which the reader limits
+def paths(node: object, lazy: dict[int, ir.Repeat]) -> Paths:
+    """Return what is known of a node. ``lazy``: the lazy repetitions, by identity. Cost: about linear."""
+    spend(3)
+    match node:
+        case ir.Literal(data):
+            if not data:
+                return EMPTY
+            code = ord(data.decode()[0])
+            return Paths(False, ((code, code),), (), True)
+        case ir.CharClass(ranges):
+            return Paths(False, ranges, (), True)
+        case ir.Sequence(items):
+            return in_sequence(paths(item, lazy) for item in items)
+        case ir.Choice(items):
+            if all(isinstance(item, ir.Literal) and item.data for item in items):
+                return of_words([item.data.decode() for item in items])  # type: ignore[union-attr]
+            return in_choice([paths(item, lazy) for item in items])
+        case ir.Repeat(item, low, high):
+            is_lazy = id(node) in lazy and low != high
+            return repeated(paths(item, lazy), low, high, is_lazy)
+    return UNKNOWN
+
+
+def in_sequence(parts: Iterable[Paths]) -> Paths:
+    """Return what is known of parts that follow each other."""
+    found = EMPTY
+    for part in parts:
+        spend(2)
+        single = found.is_single and part.is_single and not intersect(found.more, part.first)
+        first = found.first
+        if found.is_empty:
+            single = single and not intersect(found.first, part.first)
+            first = union(first, part.first)
+        more = part.more
+        if part.is_empty:
+            more = union(union(more, found.more), part.first)
+        found = Paths(found.is_empty and part.is_empty, first, more, single)
+    return found
+
+
+def in_choice(parts: list[Paths]) -> Paths:
+    """Return what is known of alternatives, in their order."""
+    first: Ranges = ()
+    more: Ranges = ()
+    single = all(part.is_single for part in parts)
+    for number, part in enumerate(parts):
+        spend(2)
+        single = single and not intersect(first, part.first)
+        # an empty alternative hides those after it
+        single = single and (not part.is_empty or number == len(parts) - 1)
+        first = union(first, part.first)
+        more = union(more, part.more)
+    return Paths(any(part.is_empty for part in parts), first, more, single)
+
+
+def of_words(words: list[str]) -> Paths:
+    """Return what is known of a choice of words: a word hides those after it that begin with it."""
+    places: dict[str, int] = {}
+    for number, word in enumerate(words):
+        places.setdefault(word, number)
+    single = True
+    more: set[int] = set()
+    for word, number in places.items():
+        spend(2 + len(word) // 4)
+        for end in range(1, len(word)):
+            before = places.get(word[:end])
+            if before is not None:
+                single = single and before > number
+                more.add(ord(word[end]))
+    first = charclass.normalize((ord(word[0]), ord(word[0])) for word in places)
+    return Paths(False, first, charclass.normalize((code, code) for code in more), single)
+
+
+def repeated(part: Paths, low: int, high: int | None, is_lazy: bool) -> Paths:
+    """Return what is known of a repetition."""
+    if high == 0:
+        return EMPTY
+    single = part.is_single and not is_lazy
+    more = part.more
+    if high is None or high > 1:
+        single = single and not part.is_empty and not intersect(part.more, part.first)
+        more = union(more, part.first)
+    elif low == 0:
+        single = single and not part.is_empty
+    return Paths(low == 0 or part.is_empty, part.first, more, single)
