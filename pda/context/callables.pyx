@@ -281,6 +281,7 @@ cdef class Callables:
     ) except ID_FAILED with gil:
         """Call an action, and return the value after it, FORBIDDEN, or NEEDS_STATE for a stand-in."""
         cdef Pause pause
+        cdef ValueId found
         if text.empty() and text_id >= FIRST_TEXT:
             self.texts.spell(text_id, text)
         self.terms.meter.pause(&pause)
@@ -292,7 +293,8 @@ cdef class Callables:
         finally:
             self.terms.meter.resume(&pause)
         if answer is not None:
-            return self.values.value_of(answer)
+            found = self.values.value_of(answer)
+            return self.stand_in(found) if self.values.stands_in[value] else found
         if self.kinds[action] == ACT_UPDATE:
             raise ResolverError(f"{self.actions[action]!r} says that it never forbids, and did")
         return FORBIDDEN

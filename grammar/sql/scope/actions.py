@@ -12,7 +12,7 @@ from functools import lru_cache
 from typing import Any, Final, TypeAlias
 
 from stackmask.grammar.ir import Undecided, tells_apart
-from stackmask.grammar.sql.scope.shared.relations import QUOTES, fold
+from stackmask.grammar.sql.scope.relations import QUOTES, fold
 
 Action: TypeAlias = Callable[[Any, bytes], Hashable | None]  # of a Query, and to one
 Places: TypeAlias = dict[str, Action]
@@ -49,15 +49,16 @@ def tells_names_apart(names: Callable[[Any], frozenset[str] | None]) -> Callable
     return tells_apart(test)
 
 
-def entering(places: Places) -> Callable[..., Callable[[Action], Action]]:
-    """Return the decorator that enters an action into ``places`` for the rules that it names."""
+PLACES: Final[dict[str, Places]] = {"sqlite": {}, "postgres": {}}
 
-    def place(*names: str) -> Callable[[Action], Action]:
-        def enter(action: Action) -> Action:
-            for name in names:
-                places[name] = action
-            return action
 
-        return enter
+def place(*names: str, of: str = "") -> Callable[[Action], Action]:
+    """Return the decorator that enters an action for the rules that it names. ``of``: the only dialect that has it."""
 
-    return place
+    def enter(action: Action) -> Action:
+        for dialect, places in PLACES.items():
+            if of in ("", dialect):
+                places.update(dict.fromkeys(names, action))
+        return action
+
+    return enter

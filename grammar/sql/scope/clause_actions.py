@@ -1,14 +1,19 @@
-"""Places of expressions and of what stands behind FROM: names, GROUP BY, ORDER BY, aggregates, windows."""
+"""Places of expressions and of what comes after FROM: names, GROUP BY, ORDER BY, aggregates, windows."""
 
 from __future__ import annotations
 
-import re
-from typing import Final
-
 from stackmask.grammar.ir import never_forbids, reads_at_most, tells_apart
-from stackmask.grammar.sql.scope.shared.actions import KEPT, Places, entering, tells_names_apart
-from stackmask.grammar.sql.scope.shared.state import Grouping, Query
-from stackmask.grammar.sql.scope.sqlite.lookup import (
+from stackmask.grammar.sql.scope.actions import KEPT, place, tells_names_apart
+from stackmask.grammar.sql.scope.expression_shapes import (
+    BARE,
+    begins_ordinal,
+    ordinal,
+    plain_column,
+    same_text,
+)
+from stackmask.grammar.sql.scope.grouping import covered, is_ambiguous, with_grouped
+from stackmask.grammar.sql.scope.lookup import (
+    identity,
     said_columns,
     said_members,
     said_tables,
@@ -16,14 +21,24 @@ from stackmask.grammar.sql.scope.sqlite.lookup import (
     use_member,
     use_text,
 )
-
-PLACES: Final[Places] = {}
-place = entering(PLACES)
-INTEGER: Final = re.compile(r"[(\s+-]*([0-9]+)[)\s]*")
-LONG_INTEGER: Final = re.compile(r"[(\s+-]*[0-9]*[)\s]*")
-
+from stackmask.grammar.sql.scope.state import Query
 
 # -- names in expressions
+
+
+def _noted(query: Query | None, *entry: str) -> Query | None:
+    """Return the query with a name, or a call, of the expression noted, where that may name a column of the result."""
+    if query is None:
+        return None
+    if query.catalog.dialect.groups:
+        if query.log is None or query.phase not in ("list", "bare", "group", "order"):
+            return query
+        return query._replace(log=(*query.log, entry))
+    if query.phase not in ("list", "bare", "values"):
+        return query
+    return query._replace(
+        target=query.target._replace(column=entry[-1], column_of=entry[1] if len(entry) > 2 else None)
+    )
 
 
 @place("COLUMN")
@@ -31,14 +46,14 @@ LONG_INTEGER: Final = re.compile(r"[(\s+-]*[0-9]*[)\s]*")
 def take_column(query: Query, text: bytes) -> Query | None:
     """Use a column without a qualifier."""
     name = query.catalog.read(text)
-    return _named_last(use_column(query, name), name, None)
+    return _noted(use_column(query, name), "column", name)
 
 
-@place("QUALIFIER")
+@place("QUALIFIER", "CHOSEN_QUALIFIER", "SCHEMA_NAME")
 @never_forbids
 @tells_names_apart(said_tables)
 def take_qualifier(query: Query, text: bytes) -> Query:
-    """Name the table of a column."""
+    """Name the table of a column, or the schema of a table."""
     return query._replace(qualifier=query.catalog.read(text))
 
 
@@ -48,84 +63,134 @@ def take_member(query: Query, text: bytes) -> Query | None:
     """Use a column of a table."""
     name = query.catalog.read(text)
     used = use_member(query, name)
-    return None if used is None else _named_last(used._replace(qualifier=None), name, query.qualifier)
+    assert query.qualifier is not None
+    return None if used is None else _noted(used._replace(qualifier=None), "member", query.qualifier, name)
 
 
 @place("TEXT")
 def take_text(query: Query, text: bytes) -> Query | None:
-    """Use a text in double quotes, which must not be a name."""
+    """Use a text in double quotes, which must not be a name; of a selected text it is the name all the same."""
     name = query.catalog.read(text)
-    return _named_last(use_text(query, name), name, None)  # of a selected text it is the name all the same
+    return _noted(use_text(query, name), "column", name)
 
 
-def _named_last(query: Query | None, name: str, table: str | None) -> Query | None:
-    """Return the query with the last name of what may be a column of its result; elsewhere it makes no difference."""
-    if query is None or query.phase not in ("list", "bare", "values"):
-        return query
-    return query._replace(target=query.target._replace(column=name, column_of=table))
-
-
-# -- behind FROM
+# -- after FROM
 
 
 @place("GROUP_G")
 @reads_at_most(0)
 def begin_group(query: Query, _text: bytes) -> Query | None:
     """Begin GROUP BY."""
-    return None if query.recursive else query._replace(phase="group", grouping=Grouping(begun=True))
+    if query.recursive:
+        return None
+    return query._replace(phase="group", grouping=query.grouping._replace(begun=True), log=())
+
+
+@place("GROUP_LABEL")
+def take_group_label(query: Query, text: bytes) -> Query | None:
+    """Group by a selected item, which has this name."""
+    name = query.catalog.read(text)
+    for n, item in enumerate(query.known_items()):
+        if item.name == name:
+            query = with_grouped(query, n)
+    return query
+
+
+@place("group_item")
+@reads_at_most(KEPT)
+@tells_apart(begins_ordinal)
+def end_group_item(query: Query, data: bytes) -> Query | None:
+    """End an expression of GROUP BY; a number is that of a selected item, which must compute no aggregate."""
+    n = ordinal(query, data)
+    groups = query.catalog.dialect.groups
+    ended = query._replace(log=())
+    if n is not None:
+        items = query.counted_items()
+        if not 1 <= n <= len(items) or items[n - 1].aggregate or items[n - 1].window:
+            return None
+        return with_grouped(ended, n - 1) if groups else ended
+    if not groups:
+        return ended
+    text = data.decode("utf-8", "replace")
+    column = plain_column(text, query.log) if len(data) < KEPT else None
+    by = query.grouping
+    if column is not None:
+        own = column if column[0] else identity(query.sources, column[1])
+        return ended._replace(grouping=by._replace(columns=by.columns | {own}))
+    same = same_text(text, query.log)
+    if same is None:
+        return ended
+    return ended._replace(grouping=by._replace(expressions=by.expressions | {same}))
+
+
+@place("group_items")
+@reads_at_most(0)
+def end_group(query: Query, _text: bytes) -> Query | None:
+    """End GROUP BY, once all that is selected is grouped by or computed of groups."""
+    return query if covered(query) else None
 
 
 @place("HAVING_WORD")
 @never_forbids
 @reads_at_most(0)
 def begin_having(query: Query, _text: bytes) -> Query:
-    """Begin HAVING."""
+    """Begin HAVING after GROUP BY."""
     return query._replace(phase="having")
 
 
-@place("ORDER_WORD")
+@place("HAVING_H")
+@reads_at_most(0)
+def begin_covered_having(query: Query, _text: bytes) -> Query | None:
+    """Begin HAVING; without GROUP BY all rows are one group."""
+    if query.recursive:
+        return None
+    having = query._replace(phase="having", grouping=query.grouping._replace(begun=True))
+    return having if covered(having) else None
+
+
+@place("ORDER_WORD", of="sqlite")
 @never_forbids
 @reads_at_most(0)
 def begin_order(query: Query, _text: bytes) -> Query:
     """Begin ORDER BY of a query that is no set operation."""
-    query.names_of(query.items)
+    query.decide_labels()
     return query._replace(phase="order")
 
 
-def _ordinal(query: Query, text: bytes) -> int | None:
-    spelled = text.decode("utf-8", "replace").strip()
-    if len(text) >= KEPT:
-        return -1 if LONG_INTEGER.fullmatch(spelled) else None
-    found = INTEGER.fullmatch(spelled)
-    if not found or spelled.count("(") != spelled.count(")"):  # a call
+@place("ORDER_WORD", of="postgres")
+@reads_at_most(0)
+def begin_free_order(query: Query, _text: bytes) -> Query | None:
+    """Begin ORDER BY of a query that is no set operation, and may have equal rows."""
+    if query.distinct or query.recursive:
         return None
-    return -1 if "-" in spelled else int(found[1])
+    return query._replace(phase="order", log=())
 
 
-def _may_be_ordinal(_query: Query, begun: bytes) -> bool:
-    return LONG_INTEGER.fullmatch(begun.decode("utf-8", "replace")) is not None
-
-
-@place("group_item")
-@reads_at_most(KEPT)
-@tells_apart(_may_be_ordinal)
-def end_group_item(query: Query, text: bytes) -> Query | None:
-    """End an expression of GROUP BY; a number is that of a selected column, which must compute no aggregate."""
-    n = _ordinal(query, text)
-    if n is None:
-        return query
-    if not 1 <= n <= len(query.items) or query.items[n - 1].aggregate or query.items[n - 1].window:
-        return None
-    return query
+@place("ORDER_DISTINCT")
+@reads_at_most(0)
+def begin_chosen(query: Query, _text: bytes) -> Query | None:
+    """Begin ORDER BY after SELECT DISTINCT."""
+    return query._replace(phase="order") if query.distinct and not query.recursive else None
 
 
 @place("order_item")
 @reads_at_most(KEPT)
-@tells_apart(_may_be_ordinal)
-def end_order_item(query: Query, text: bytes) -> Query | None:
-    """End an expression of ORDER BY; a number is that of a selected column."""
-    n = _ordinal(query, text)
-    return query if n is None or 1 <= n <= len(query.items) else None
+@tells_apart(begins_ordinal)
+def end_order_item(query: Query, data: bytes) -> Query | None:
+    """End an expression of ORDER BY; a number is that of a selected item.
+
+    In PostgreSQL a name by itself is rather an item's than a column's.
+    """
+    n = ordinal(query, data)
+    log = query.log
+    if n is not None:
+        return query._replace(log=()) if 1 <= n <= len(query.counted_items()) else None
+    is_bare = (
+        log and len(log) == 1 and log[0][0] == "column" and BARE.fullmatch(data.decode("utf-8", "replace"))
+    )
+    if is_bare and log and is_ambiguous(query.known_items(), log[0][1]):
+        return None
+    return query._replace(log=())
 
 
 # -- aggregates and windows
@@ -151,13 +216,31 @@ def begin_aggregate(query: Query, _text: bytes) -> Query:
 
 
 @never_forbids
+def begin_named_aggregate(query: Query, text: bytes) -> Query:
+    """Begin the arguments of an aggregate, whose name may be that of a column of the result."""
+    return _called(in_an_aggregate(query), text)
+
+
+@never_forbids
 @reads_at_most(0)
 def begin_ranking(query: Query, _text: bytes) -> Query:
     """Begin the arguments of a window function, which OVER follows; there is no other one in them."""
     return in_a_window(query)
 
 
-@place("FILTER_OPEN")
+@never_forbids
+def begin_window_call(query: Query, text: bytes) -> Query:
+    """Begin a function with a window; there is no other one in it, but aggregates may be."""
+    return _called(in_a_window(query), text)
+
+
+def _called(query: Query, text: bytes) -> Query:
+    noted = _noted(query, "call", query.catalog.read(text))
+    assert noted is not None
+    return noted
+
+
+@place("FILTER_OPEN", "FILTER_F")
 @never_forbids
 @reads_at_most(0)
 def begin_filter(query: Query, _text: bytes) -> Query:
@@ -165,7 +248,7 @@ def begin_filter(query: Query, _text: bytes) -> Query:
     return query._replace(in_aggregate=query.in_aggregate + 1)
 
 
-@place("AGGREGATE_CLOSE")
+@place("AGGREGATE_CLOSE", "filter_body")
 @never_forbids
 @reads_at_most(0)
 def end_aggregate(query: Query, _text: bytes) -> Query:
@@ -182,7 +265,7 @@ def begin_window(query: Query, _text: bytes) -> Query | None:
     return in_a_window(query)
 
 
-@place("WINDOW_CLOSE", "RANKING_CLOSE")
+@place("WINDOW_CLOSE", "RANKING_CLOSE", "window_body")
 @never_forbids
 @reads_at_most(0)
 def end_window(query: Query, _text: bytes) -> Query:

@@ -2,26 +2,28 @@
 
 from __future__ import annotations
 
-from typing import Final
-
 from stackmask.grammar.ir import Undecided, never_forbids, reads_at_most
-from stackmask.grammar.sql.scope.shared.actions import Places, entering, tells_names_apart
-from stackmask.grammar.sql.scope.shared.relations import Relation
-from stackmask.grammar.sql.scope.shared.star_width import star_room
-from stackmask.grammar.sql.scope.shared.state import ANY, Item, Needs, Query, Source, of_last
-from stackmask.grammar.sql.scope.shared.tables import common_columns, is_named, must_use, own_cte, readable
-from stackmask.grammar.sql.scope.sqlite.lookup import leave_needs
-
-PLACES: Final[Places] = {}
-place = entering(PLACES)
+from stackmask.grammar.sql.scope.actions import Action, place, tells_names_apart
+from stackmask.grammar.sql.scope.expression_shapes import Use
+from stackmask.grammar.sql.scope.lookup import NAMED_BY_ALIAS, identity, leave_needs, said_aliases
+from stackmask.grammar.sql.scope.relations import Relation
+from stackmask.grammar.sql.scope.state import ANY, Item, Join, Needs, Query, Source, of_last
+from stackmask.grammar.sql.scope.tables import (
+    common_columns,
+    is_named,
+    must_use,
+    named_tables,
+    own_cte,
+    star_room,
+)
 
 
 @place("LINK_COMMA")
 @never_forbids
 @reads_at_most(0)
 def link_comma(query: Query, _text: bytes) -> Query:
-    """Join by a comma."""
-    return query._replace(join=query.join._replace(link="comma", using=()))
+    """Join by a comma; in PostgreSQL ON of what follows does not see what stands before it."""
+    return query._replace(join=Join("comma"), comma=0 if query.catalog.dialect.later else len(query.sources))
 
 
 @place("link_join")
@@ -32,11 +34,35 @@ def link_join(query: Query, _text: bytes) -> Query:
     return query._replace(join=query.join._replace(link="join", using=()))
 
 
+@place("link_cross")
+@never_forbids
+@reads_at_most(0)
+def link_cross(query: Query, _text: bytes) -> Query:
+    """Join without a condition."""
+    return query._replace(join=query.join._replace(link="cross", using=()))
+
+
+@place("LEFT_WORD")
+@never_forbids
+@reads_at_most(0)
+def join_left(query: Query, _text: bytes) -> Query:
+    """Keep the rows of the left side."""
+    return query._replace(join=query.join._replace(side="left"))
+
+
+@place("RIGHT_WORD")
+@never_forbids
+@reads_at_most(0)
+def join_right(query: Query, _text: bytes) -> Query:
+    """Keep the rows of the right side."""
+    return query._replace(join=query.join._replace(side="right"))
+
+
 @place("NATURAL_N")
 @reads_at_most(0)
 def check_natural(query: Query, _text: bytes) -> Query | None:
     """Begin NATURAL, if there is a table to join like that."""
-    return query if readable(query._replace(join=query.join._replace(link="natural"))) else None
+    return query if named_tables(query._replace(join=query.join._replace(link="natural"))) else None
 
 
 @place("link_natural")
@@ -60,6 +86,15 @@ def take_table(query: Query, text: bytes) -> Query | None:
     return joined(query._replace(recursive=query.recursive or recursive), name, relation)
 
 
+@place("SCHEMA_TABLE")
+def take_schema_table(query: Query, text: bytes) -> Query | None:
+    """Read from a table of a schema."""
+    assert query.qualifier is not None
+    name = query.catalog.read(text)
+    relation = query.catalog.schemas[query.qualifier].get(name)
+    return None if relation is None else joined(query._replace(qualifier=None), name, relation)
+
+
 def joined(query: Query, name: str, relation: Relation) -> Query:
     """Return the query with a table more in FROM."""
     merged = relation.names & frozenset(query.counts()) if query.join.link == "natural" else frozenset[str]()
@@ -69,29 +104,26 @@ def joined(query: Query, name: str, relation: Relation) -> Query:
     )
 
 
-@of_last
-def said_aliases(query: Query) -> frozenset[str]:
-    """Return the names for the last table that are taken, or of which something was said."""
-    names = {source.alias for source in query.sources[:-1]}
-    names.update(name for name, _ in query.needs.qualified)
-    return frozenset(names.union(item.column[0] for item in query.items if item.column is not None))
-
-
 @place("ALIAS", "FREE_ALIAS")
 @tells_names_apart(said_aliases)
 def take_alias(query: Query, text: bytes) -> Query | None:
     """Name the last table; the name must not be taken, and the table must have what was needed of that name."""
     alias = query.catalog.read(text)
     *others, last = query.sources
+    relation = last.relation
     for source in others:
         if source.alias == ANY:
             raise Undecided
         if source.alias == alias:
             return None
+    if relation.name == NAMED_BY_ALIAS:
+        if alias in query.needs.columns and query.counts()[alias]:
+            return None
+        relation = Relation.of_columns("", (alias,))
     needed = query.needs.of_table(alias)
-    if needed is not None and not needed <= last.relation.usable_names:
+    if needed is not None and not needed <= relation.usable_names:
         return None
-    return query._replace(sources=(*others, Source(alias, last.relation, True, last.merged)))
+    return query._replace(sources=(*others, Source(alias, relation, True, last.merged)))
 
 
 @of_last
@@ -132,27 +164,44 @@ def end_from(query: Query, _text: bytes) -> Query | None:
     ended = end_joined(query)
     if ended is None or star_room(ended) or ended.reading.lacks():
         return None
-    ended = leave_needs(ended._replace(phase="where"))
+    ended = leave_needs(ended._replace(phase="where", log=()))
     if ended is None:
         return None
-    items = tuple(_expanded(ended)) if ended.has_star() else ended.items
+    items = tuple(_resolved(ended))
     if ended.banned and any(item.name in ended.banned for item in items):
         return None
     return ended._replace(items=items, needs=Needs())
 
 
-def _expanded(query: Query) -> list[Item]:
+def _resolved(query: Query) -> list[Item]:
+    """Return the items with columns for stars; in PostgreSQL with the tables of their columns, without those from further out."""
+    groups = query.catalog.dialect.groups
+    counts = query.counts()
+
+    def own(use: Use) -> Use | None:
+        if ANY in use:
+            return use
+        if use[0]:
+            return use if query.source(use[0]) is not None else None
+        return identity(query.sources, use[1]) if counts[use[1]] else None
+
     found: list[Item] = []
     for item in query.items:
         if item.star is None:
+            if groups:
+                loose = frozenset(use for use in map(own, item.loose) if use is not None)
+                item = item._replace(loose=loose, column=None if item.column is None else own(item.column))
             found.append(item)
             continue
         for source in query.sources:
-            if item.star in ("*", source.alias):
-                hidden = source.merged if item.star == "*" else frozenset()
-                found += [
-                    Item(name) for name in source.relation.columns if name is None or name not in hidden
-                ]
+            if item.star not in ("*", source.alias):
+                continue
+            for name in source.relation.columns:
+                if item.star == "*" and name in source.merged:
+                    continue
+                merged = item.star == "*" and any(name in other.merged for other in query.sources)
+                use = ("" if merged else source.alias, name or "")
+                found.append(Item(name, column=use, loose=frozenset({use})) if groups else Item(name))
     return found
 
 
@@ -191,3 +240,22 @@ def go_on_using(query: Query, _text: bytes) -> Query | None:
 def close_using(query: Query, _text: bytes) -> Query | None:
     """End USING, once all columns that would be ambiguous are in it."""
     return query if must_use(query) <= set(query.join.using) else None
+
+
+def begin_table_call(columns: tuple[str, ...]) -> Action:
+    """Return the action of a function's name in FROM; ``columns`` of its rows, () where its alias names the only one."""
+
+    def begin(query: Query, _text: bytes) -> Query:
+        return query._replace(phase="lateral", calling=columns)
+
+    return begin
+
+
+@place("TABLE_CALL_CLOSE")
+@never_forbids
+@reads_at_most(0)
+def end_table_call(query: Query, _text: bytes) -> Query:
+    """End the arguments of a function in FROM."""
+    columns = query.calling or ()
+    relation = Relation.of_columns("" if columns else NAMED_BY_ALIAS, columns)
+    return query._replace(phase="from", calling=None, sources=(*query.sources, Source("", relation)))

@@ -1,39 +1,48 @@
-"""Which names can be seen at a place, and what a name that is used leads to."""
+"""Which names can be seen at a place, and what a name that is used leads to.
+
+In PostgreSQL, other than in SQLite, ON sees only the tables that it joins, LATERAL those to the left, labels of the select
+list are no columns, and after GROUP BY only what was grouped by may be used outside of aggregates.
+"""
 
 from __future__ import annotations
 
 from typing import Final
 
 from stackmask.grammar.ir import Undecided
-from stackmask.grammar.sql.scope.shared.relations import Relation
-from stackmask.grammar.sql.scope.shared.state import ANY, Query, of_last, replace_at, scopes
-from stackmask.grammar.sql.scope.shared.tables import listed_relations, own_cte
+from stackmask.grammar.sql.scope.expression_shapes import Use
+from stackmask.grammar.sql.scope.grouping import determined
+from stackmask.grammar.sql.scope.relations import Relation
+from stackmask.grammar.sql.scope.state import (
+    ANY,
+    CLOSED,
+    WITH_TABLES,
+    Query,
+    Source,
+    counts_of,
+    of_last,
+    replace_at,
+    scopes,
+    tables_seen,
+    visible,
+)
+from stackmask.grammar.sql.scope.tables import listed_relations, own_cte
 
-CLOSED: Final = frozenset({"where", "group", "having", "order"})
-WITH_TABLES: Final = CLOSED | {"on", "from"}
 IMPLICIT: Final = frozenset({"rowid", "oid", "_rowid_"})
+NAMED_BY_ALIAS: Final = "()"  # the name of what a function gives whose column is called as its table
 
 
-def seen_columns(query: Query) -> frozenset[str]:
-    """Return the names that can stand for a column without a qualifier."""
-    found: set[str] = set()
-    hidden: set[str] = set()
-    for depth, scope in scopes(query):
-        if scope.phase == "list":
-            found |= listed_columns(scope) - hidden
-        elif scope.phase in WITH_TABLES:
-            counts = scope.counts()
-            usable = scope.usable()
-            found.update(
-                name for name, n in counts.items() if n == 1 and name in usable and name not in hidden
-            )
-            hidden.update(counts)
-            if depth == 0:
-                found.update(name for name in seen_labels(scope) if name not in hidden)
-            hidden.update(item.name for item in scope.items if item.labelled and item.name is not None)
-        if depth == 0 and query.in_aggregate:
-            break
-    return frozenset(found)
+def identity(sources: tuple[Source, ...], name: str) -> Use:
+    """Return which column a name without a qualifier is; one that a join made of two is a column of its own."""
+    if any(name in source.merged for source in sources):
+        return "", name
+    return next(source.alias for source in sources if name in source.relation.names), name
+
+
+def is_grouped(scope: Query, use: Use) -> bool:
+    """Return whether a column may be used where the query stands, as far as GROUP BY matters."""
+    if not scope.catalog.dialect.groups or scope.phase not in ("having", "order") or scope.in_aggregate:
+        return True
+    return not (scope.grouping.begun or scope.aggregates) or determined(scope, use)
 
 
 def listed_columns(scope: Query) -> frozenset[str]:
@@ -44,8 +53,49 @@ def listed_columns(scope: Query) -> frozenset[str]:
     return found.union(*(relation.usable_names for relation in ctes)) if ctes else found
 
 
+def _candidates(scope: Query, alias: str | None) -> list[Relation]:
+    """Return what a table of FROM that is to have this name may be."""
+    relations = listed_relations(scope)
+    if alias is not None and alias in relations:
+        return [relations[alias], *(r for r in scope.catalog.qualified if r.name == alias)]
+    return [*relations.values(), *scope.catalog.qualified]
+
+
+def _usable_once(scope: Query) -> set[str]:
+    """Return the names that mean one column of a table of FROM, which may be used."""
+    tables = tables_seen(scope)
+    return {
+        name
+        for name, n in counts_of(tables).items()
+        if n == 1 and _is_usable(tables, name) and is_grouped(scope, identity(tables, name))
+    }
+
+
+def _is_usable(tables: tuple[Source, ...], name: str) -> bool:
+    """Return whether each table that has a column of this name lets it be used."""
+    return all(name in table.relation.usable for table in tables if name in table.relation.names)
+
+
+def seen_columns(query: Query) -> frozenset[str]:
+    """Return the names that can stand for a column without a qualifier."""
+    found: set[str] = set()
+    hidden: set[str] = set()
+    for depth, scope in visible(query):
+        if scope.phase == "list":
+            found |= listed_columns(scope) - hidden
+        if scope.phase not in WITH_TABLES:
+            continue
+        found |= _usable_once(scope) - hidden
+        hidden.update(counts_of(tables_seen(scope)))
+        if scope.catalog.dialect.labels:
+            if depth == 0:
+                found |= seen_labels(scope) - hidden
+            hidden.update(item.name for item in scope.items if item.labelled and item.name is not None)
+    return frozenset(found)
+
+
 def seen_labels(scope: Query) -> set[str]:
-    """Return the names of selected columns that expressions behind FROM may use."""
+    """Return the names of selected columns that expressions after FROM may use."""
     if scope.phase not in CLOSED:
         return set()
     computed = scope.phase in ("having", "order") and not scope.in_aggregate
@@ -57,33 +107,52 @@ def seen_labels(scope: Query) -> set[str]:
     return {name for name, fits in labels.items() if fits}
 
 
+def _needing(query: Query, depth: int, scope: Query, name: str, alias: str | None = None) -> Query:
+    """Return the query with a column noted that FROM of the query ``depth`` steps out must supply."""
+    own = bool(scope.in_aggregate) and (scope.catalog.dialect.groups or not depth)
+    if alias is None:
+        needs = scope.needs.with_column(name, own)
+    else:
+        needs = scope.needs.with_table(alias, frozenset({name}), own)
+    changed = scope._replace(needs=needs)
+    if scope.catalog.dialect.groups and not scope.in_aggregate:
+        loose = scope.target.loose | {(alias or "", name)}
+        changed = changed._replace(target=scope.target._replace(loose=loose))
+    return replace_at(query, depth, changed)
+
+
 def use_column(query: Query, name: str, start: int = 0) -> Query | None:
     """Return the state after a name was used for a column, from the scope ``start`` steps out; None if it means nothing."""
-    hidden = False
-    for depth, scope in scopes(query):
+    for depth, scope in visible(query):
         if depth < start:
             continue
         if name == ANY and depth:
             raise Undecided
-        if scope.phase == "list":
-            if scope.catalog.new_names or name == ANY or name in listed_columns(scope):
-                needs = scope.needs.with_column(name, own=depth == 0 and bool(query.in_aggregate))
-                return replace_at(query, depth, scope._replace(needs=needs))
-        elif scope.phase in WITH_TABLES:
-            n = 1 if name == ANY else scope.counts()[name]
-            if n:
-                if n > 1 or (name != ANY and name not in scope.usable()):
-                    return None
-                if scope.phase in ("on", "from"):  # a later table must not have it too
-                    return replace_at(query, depth, scope._replace(needs=scope.needs.with_column(name)))
-                return query
+        dialect = scope.catalog.dialect
+        if scope.phase == "list" and (
+            scope.catalog.new_names or name == ANY or name in listed_columns(scope)
+        ):
+            return _needing(query, depth, scope, name)
+        if scope.phase not in WITH_TABLES:
+            continue
+        later = (
+            scope.phase == "on" and dialect.later
+        )  # a later table must not have it too, or may, but not two
+        tables = tables_seen(scope)
+        n = 1 if name == ANY else counts_of(tables)[name]
+        if n:
+            if name != ANY and not (
+                n == 1 and _is_usable(tables, name) and is_grouped(scope, identity(tables, name))
+            ):
+                return None
+            return _needing(query, depth, scope, name) if later else query
+        if dialect.labels:
             if depth == 0 and name in seen_labels(scope):
                 return query
-            hidden = any(item.labelled and item.name == name for item in scope.items)
-            if scope.phase in ("on", "from"):  # a later table may have it, but not two
-                query = replace_at(query, depth, scope._replace(needs=scope.needs.with_column(name)))
-        if hidden or (depth == 0 and query.in_aggregate):
-            return None
+            if any(item.labelled and item.name == name for item in scope.items):
+                return None
+        if later:
+            query = _needing(query, depth, scope, name)
     return None
 
 
@@ -92,156 +161,107 @@ def use_text(query: Query, name: str) -> Query | None:
     if name in IMPLICIT:
         return None
     for depth, scope in scopes(query):
-        if scope.phase == "list":
-            if name in scope.catalog.all_columns or any(name in relation.names for relation in scope.ctes):
+        listed = name in scope.catalog.all_columns or any(name in relation.names for relation in scope.ctes)
+        if scope.phase in ("list", "on"):
+            if listed:
                 return None
             query = replace_at(query, depth, scope._replace(needs=scope.needs.with_string(name)))
-        elif scope.phase in WITH_TABLES:
-            if scope.counts()[name] or any(item.labelled and item.name == name for item in scope.items):
-                return None
-            if scope.phase in ("on", "from"):
-                if name in scope.catalog.all_columns or any(
-                    name in relation.names for relation in scope.ctes
-                ):
-                    return None
-                query = replace_at(query, depth, scope._replace(needs=scope.needs.with_string(name)))
+        if scope.phase in WITH_TABLES and (
+            counts_of(tables_seen(scope))[name]
+            or any(item.labelled and item.name == name for item in scope.items)
+        ):
+            return None
     return query
+
+
+def _members(scope: Query, source: Source) -> dict[str, str]:
+    usable = source.relation.usable
+    return {name: usable[name] for name in usable if is_grouped(scope, (source.alias, name))}
+
+
+def _seen_source(scope: Query, alias: str) -> Source | None:
+    """Return the table with this name whose columns a query shows. Raises: Undecided."""
+    found = next((source for source in tables_seen(scope) if source.alias == alias), None)
+    if found is None or alias == ANY:
+        scope.decide_names()
+    return found
 
 
 def seen_qualifiers(query: Query) -> tuple[frozenset[str], bool]:
     """Return the names of tables that can stand before a dot, and whether any other may, as one that FROM gives later."""
     found: set[str] = set()
     hidden: set[str] = set()
-    for depth, scope in scopes(query):
+    for _, scope in visible(query):
         if scope.phase == "list":
-            if scope.catalog.columns:
-                return frozenset(found | set(listed_relations(scope))), True
-        elif scope.phase in WITH_TABLES:
-            scope.decide_names()
-            for source in scope.sources:
-                if source.relation.usable and source.alias not in hidden:
-                    found.add(source.alias)
-                hidden.add(source.alias)
-        if depth == 0 and query.in_aggregate:
-            break
+            listed = {relation.name for relation in _candidates(scope, None) if relation.usable}
+            return frozenset(found | (listed - hidden)), True
+        scope.decide_names()
+        for source in tables_seen(scope):
+            if source.alias not in hidden and _members(scope, source):
+                found.add(source.alias)
+            hidden.add(source.alias)
     return frozenset(found), False
 
 
+def _fitting(scope: Query, alias: str) -> list[Relation]:
+    """Return the tables that may have this name in FROM, which is still to come, by what was needed of it."""
+    needed = scope.needs.of_table(alias) or frozenset()
+    return [relation for relation in _candidates(scope, alias) if needed <= relation.usable_names]
+
+
 def seen_members(query: Query) -> dict[str, str]:
-    """Return the columns, with their spelling, that can stand behind the qualifier and a dot."""
+    """Return the columns, with their spelling, that can stand after the qualifier and a dot."""
     alias = query.qualifier
     assert alias is not None
     found: dict[str, str] = {}
-    for depth, scope in scopes(query):
+    for _, scope in visible(query):
         if scope.phase == "list":
-            needed = scope.needs.of_table(alias) or frozenset()
-            for relation in _candidates(scope, alias):
-                if needed <= relation.usable_names:
-                    for name, spelled in relation.usable.items():
-                        found.setdefault(name, spelled)
-        elif scope.phase in WITH_TABLES:
-            source = scope.source(alias)
-            if source is not None:
-                for name, spelled in source.relation.usable.items():
-                    found.setdefault(name, spelled)
-                break
-        if depth == 0 and query.in_aggregate:
-            break
+            for relation in _fitting(scope, alias):
+                found = relation.usable | found
+            continue
+        source = _seen_source(scope, alias)
+        if source is not None:
+            return _members(scope, source) | found
     return found
 
 
-@of_last
-def said_tables(query: Query) -> frozenset[str]:
-    """Return the names before a dot that may mean something by themselves: of a table there, or to be read, or needed."""
-    found: set[str] = set()
-    scope: Query | None = query
-    while scope is not None:
-        found.update(source.alias for source in scope.sources)
-        found.update(name for name, _ in scope.needs.qualified)
-        found.update(listed_relations(scope))
-        scope = scope.up
-    return frozenset(found)
-
-
-@of_last
-def said_columns(query: Query) -> frozenset[str] | None:
-    """Return the columns without a qualifier of which something was said, or that are not of this query; None for all."""
-    if query.phase == "list":
-        alike = listed_columns(query) - query.banned
-    elif query.catalog.new_names:
-        return None
-    elif query.phase in WITH_TABLES:
-        usable = query.usable()
-        alike = frozenset(name for name, n in query.counts().items() if n == 1 and name in usable)
-    else:
-        alike = frozenset()
-    return (seen_columns(query) - alike) | query.needs.columns | query.needs.strings | query.banned
-
-
-@of_last
-def said_members(query: Query) -> frozenset[str]:
-    """Return the columns of the qualifier of which something was said, or that are not of this query."""
-    alias, alike = query.qualifier, frozenset[str]()
-    assert alias is not None
-    needed = frozenset[str]()
-    if query.phase == "list":
-        needed = query.needs.of_table(alias) or needed
-        fitting = (r.usable_names for r in _candidates(query, alias) if needed <= r.usable_names)
-        alike = frozenset[str]().union(*fitting)
-    elif query.phase in WITH_TABLES and query.known_source(alias) is not None:
-        return frozenset()
-    return (frozenset(seen_members(query)) - alike) | needed | query.banned
-
-
 def may_be_new(query: Query) -> bool:
-    """Return whether the column behind the qualifier and a dot may be one that only FROM makes, which is still to come."""
+    """Return whether the column after the qualifier and a dot may be one that only FROM makes, which is still to come."""
     assert query.qualifier is not None
-    for depth, scope in scopes(query):
+    for _, scope in visible(query):
         if scope.phase == "list":
             return scope.catalog.new_names
-        if scope.phase in WITH_TABLES and scope.source(query.qualifier) is not None:
-            return False
-        if depth == 0 and query.in_aggregate:
+        if _seen_source(scope, query.qualifier) is not None:
             return False
     return False
-
-
-def _candidates(scope: Query, alias: str) -> list[Relation]:
-    """Return what a table of FROM that is to have this name may be."""
-    relations = listed_relations(scope)
-    if alias in relations:
-        return [relations[alias]]
-    return list(relations.values())
 
 
 def use_member(query: Query, name: str, start: int = 0, alias: str | None = None) -> Query | None:
     """Return the state after ``alias.name``, None if it means nothing; as :func:`use_column`."""
     alias = query.qualifier if alias is None else alias
     assert alias is not None
-    for depth, scope in scopes(query):
+    for depth, scope in visible(query):
         if depth < start:
             continue
         if name == ANY and depth:
             raise Undecided
         if scope.phase == "list":
-            needed = (scope.needs.of_table(alias) or frozenset()) | {name}
             if (
                 scope.catalog.new_names
                 or name == ANY
-                or any(needed <= relation.usable_names for relation in _candidates(scope, alias))
+                or any(name in relation.usable_names for relation in _fitting(scope, alias))
             ):
-                own = depth == 0 and bool(query.in_aggregate)
-                needs = scope.needs.with_table(alias, frozenset({name}), own)
-                return replace_at(query, depth, scope._replace(needs=needs))
-        elif scope.phase in WITH_TABLES:
-            source = scope.source(alias)
-            if source is not None:
-                return query if name == ANY or name in source.relation.usable else None
-            if scope.phase in ("on", "from"):  # a later table may have this name, and then the column
-                needs = scope.needs.with_table(alias, frozenset({name}), False)
-                query = replace_at(query, depth, scope._replace(needs=needs))
-        if depth == 0 and query.in_aggregate:
-            return None
+                return _needing(query, depth, scope, name, alias)
+            continue
+        source = _seen_source(scope, alias)
+        if source is not None:
+            fits = name in source.relation.usable and is_grouped(scope, (alias, name))
+            return query if name == ANY or fits else None
+        if (
+            scope.phase == "on" and scope.catalog.dialect.later
+        ):  # a later table may have this name, and the column
+            needs = scope.needs.with_table(alias, frozenset({name}), False)
+            query = replace_at(query, depth, scope._replace(needs=needs))
     return None
 
 
@@ -251,18 +271,16 @@ def leave_needs(query: Query) -> Query | None:
     A name must not be supplied twice. What an aggregate computes with must be supplied here.
     """
     counts = query.counts()
-    usable = query.usable()
     if any(counts[name] > 1 for name in query.needs.strings):
         return None
-    outer: list[str] = []
+    outer: list[tuple[str | None, str]] = []
     for name in sorted(query.needs.columns - {ANY}):  # as which ON uses those that are there
-        if counts[name] > 1 or (counts[name] and name not in usable):
+        if counts[name] > 1 or (counts[name] and not _is_usable(query.sources, name)):
             return None
         if not counts[name]:
             if name in query.needs.own:
                 return None
-            outer.append(name)
-    far: list[tuple[str, str]] = []
+            outer.append((None, name))
     for alias, columns in query.needs.qualified:
         source = query.known_source(alias)
         if source is not None:
@@ -271,19 +289,77 @@ def leave_needs(query: Query) -> Query | None:
         elif alias in query.needs.own_tables:
             return None
         else:
-            far += [(alias, name) for name in sorted(columns)]
+            outer += [(alias, name) for name in sorted(columns)]
+    below = [depth for depth, _ in visible(query)][1:2]
     result: Query | None = query
-    for name in outer:
-        result = None if result is None else _from_outside(result, name, None)
-    for alias, name in far:
-        result = None if result is None else _from_outside(result, name, alias)
+    for table, name in outer:
+        if not below or result is None:
+            return None
+        if table is None:
+            result = use_column(result, name, below[0])
+        else:
+            result = use_member(result, name, below[0], table)
     return result
 
 
-def _from_outside(query: Query, name: str, alias: str | None) -> Query | None:
-    below = [depth for depth, _ in scopes(query)][1:]
-    if not below:
+# -- what tells names apart in stand-ins: see `actions.py`
+
+
+@of_last
+def said_tables(query: Query) -> frozenset[str]:
+    """Return the names before a dot that may mean something by themselves: of a table there, or to be read, or needed."""
+    found: set[str] = set(query.catalog.schemas)
+    scope: Query | None = query
+    while scope is not None:
+        found.update(source.alias for source in scope.sources)
+        found.update(name for name, _ in scope.needs.qualified)
+        found.update(relation.name for relation in _candidates(scope, None))
+        scope = scope.up
+    return frozenset(found)
+
+
+def _tells_all(query: Query) -> bool:
+    """Return whether it matters which column is named, as where PostgreSQL groups by it."""
+    return query.catalog.dialect.groups and query.phase == "group"
+
+
+@of_last
+def said_columns(query: Query) -> frozenset[str] | None:
+    """Return the columns without a qualifier of which something was said, or that are not of this query; None for all."""
+    alike: frozenset[str] | set[str] = frozenset()
+    said = query.needs.columns | query.needs.strings | query.banned
+    if query.phase == "list":
+        alike = listed_columns(query) - query.banned
+    elif query.catalog.new_names or _tells_all(query):
         return None
-    plain = query._replace(in_aggregate=0)
-    found = use_column(plain, name, below[0]) if alias is None else use_member(plain, name, below[0], alias)
-    return None if found is None else found._replace(in_aggregate=query.in_aggregate)
+    elif tables_seen(query):
+        alike = _usable_once(query)
+        if query.phase == "order" and query.catalog.dialect.groups:
+            said = said.union(*({item.name} | (item.maybe or frozenset()) for item in query.items))
+    return (seen_columns(query) - alike) | said
+
+
+@of_last
+def said_members(query: Query) -> frozenset[str] | None:
+    """Return the columns of the qualifier of which something was said, or that are not of this query; None for all."""
+    alias, alike = query.qualifier, frozenset[str]()
+    assert alias is not None
+    needed = frozenset[str]()
+    if _tells_all(query):
+        return None
+    if query.phase == "list":
+        needed = query.needs.of_table(alias) or needed
+        alike = alike.union(*(relation.usable_names for relation in _fitting(query, alias)))
+    elif any(source.alias == alias for source in tables_seen(query)):
+        return frozenset()
+    return (frozenset(seen_members(query)) - alike) | needed | query.banned
+
+
+@of_last
+def said_aliases(query: Query) -> frozenset[str] | None:
+    """Return the names for the last table that are taken, or of which something was said; None for all."""
+    if query.sources[-1].relation.name == NAMED_BY_ALIAS:
+        return None
+    names = {source.alias for source in query.sources[:-1]}
+    names.update(name for name, _ in query.needs.qualified)
+    return frozenset(names.union(item.column[0] for item in query.items if item.column is not None))

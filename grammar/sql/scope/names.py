@@ -6,9 +6,11 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import groupby, zip_longest
 from typing import Final, TypeAlias
 
 from stackmask.grammar.ir import (
+    NOTHING,
     CharClass,
     Choice,
     Complement,
@@ -21,8 +23,9 @@ from stackmask.grammar.ir import (
     Sequence,
 )
 from stackmask.grammar.sql.calls.functions import names_pattern
-from stackmask.grammar.sql.scope.shared.relations import fold
+from stackmask.grammar.sql.scope.relations import fold
 
+PLAIN: Final = re.compile(r"[a-z_\x80-\U0010FFFF][a-z0-9_$\x80-\U0010FFFF]*")  # of PostgreSQL
 WORD: Final = re.compile(r"[A-Za-z_\x80-\U0010FFFF][A-Za-z0-9_$\x80-\U0010FFFF]*")
 # an alias that is used before FROM gives it: of the others each would have masks of its own at every place
 SHORT: Final = Sequence(
@@ -35,37 +38,61 @@ LONG: Final = Sequence(  # longer than any name that is hidden, so that a word c
     )
 )
 KEPT_SETS: Final = 4096
+LEVELS: Final = 12  # of a trie of names
+QUOTE: Final = re.compile(r"""["`\]]""")
 # Whether a word is a keyword. A key of what is remembered: a pattern itself takes 15 µs to be hashed.
 Keywords: TypeAlias = Callable[[str], re.Match[str] | None]
 
 
 @dataclass(frozen=True)
 class Words:
-    """What of a dialect's words the names depend on."""
+    """Which words are no names: ``column`` without a qualifier, ``name`` of a table, ``label`` after a dot, ``qualifier`` before it.
 
-    reserved: Keywords  # never a name
-    no_column: Keywords  # no column without a qualifier
+    A lone ``u`` is none in PostgreSQL, but before a dot: with a quote or & after it, it begins another element.
+    """
+
+    column: Keywords
+    name: Keywords
+    label: Keywords
+    qualifier: Keywords
     free: Expr  # any short word that may be an alias
-    new: Expr  # any word that may be a column or a table
+    new_column: Expr  # any word that may be a column, a table, a column after a dot
+    new_table: Expr
+    new_member: Expr
+    dialect: str
 
     @classmethod
-    def of(cls, rules: RuleSet) -> Words:
-        """Read the words of `sqlite.ebnf` in rules that import it."""
+    def of(cls, rules: RuleSet, dialect: str) -> Words:
+        """Read the words of the rules of a dialect."""
         bodies = {name: rule.body for name, rule in rules.rules.items()}
-        reserved, no_column = (
-            written_out(RuleRef(name), bodies) for name in ("sqlite.reserved", "NO_COLUMN")
-        )
+        if dialect == "sqlite":
+            reserved, column, new = "sqlite.reserved", "NO_COLUMN", NOTHING
+            kinds = column, reserved, reserved, column
+        else:
+            kinds = "NO_COLUMN", "NO_NAME", "NO_LABEL", "NO_QUALIFIER"
+            new = written_out(RuleRef("NO_NEW_NAME"), bodies)
+        column, name, label, qualifier = (written_out(RuleRef(kind), bodies) for kind in kinds)
+        keywords = (names_pattern(words, {}).fullmatch for words in (column, name, label, qualifier))
+        made = (column, qualifier, column if dialect == "sqlite" else label)
         return cls(
-            names_pattern(reserved, {}).fullmatch,
-            names_pattern(no_column, {}).fullmatch,
-            Intersection((SHORT, Complement(no_column))),
-            Intersection((LONG, Complement(no_column))),
+            *keywords,
+            Intersection((SHORT, Complement(qualifier))),
+            *(Intersection((LONG, Complement(Choice((words, new))))) for words in made),
+            dialect,
         )
 
-    @staticmethod
-    def numbers(most: int) -> Expr:
-        """Return the numbers from 1 on."""
-        return _numbers(most)
+    def spelled(self, names: frozenset[str], keywords: Keywords) -> Expr:
+        """Return all ways to write the names. The same names give the same object, whose term is remembered."""
+        return _spellings(names, keywords, self.dialect)
+
+    def with_numbers(self, names: frozenset[str], most: int) -> Expr:
+        """Return all ways to write the names of columns, and the numbers from 1 on."""
+        return _with_numbers(names, most, self.column, self.dialect)
+
+
+@lru_cache(maxsize=KEPT_SETS)
+def _with_numbers(names: frozenset[str], most: int, keywords: Keywords, dialect: str) -> Expr:
+    return Choice((_spellings(names, keywords, dialect), _numbers(most)))
 
 
 @lru_cache(maxsize=256)
@@ -88,21 +115,38 @@ def written_out(expr: Expr, rules: Mapping[str, Expr]) -> Expr:
 
 
 @lru_cache(maxsize=KEPT_SETS)
-def spellings(names: frozenset[str], keywords: Keywords) -> Expr:
-    """Return all ways to write the names. The same names give the same object, whose term is remembered."""
-    return Choice(tuple(way for name in sorted(names) for way in _ways(name, keywords)))
+def _spellings(names: frozenset[str], keywords: Keywords, dialect: str) -> Expr:
+    quotes, word, write = WAYS[dialect]
+    if not names:
+        return NOTHING
+    bare = {fold(name) for name in names if word.fullmatch(name) and not keywords(fold(name))}
+    found = [_trie(tuple(sorted(bare)), caseless)]
+    # names in different quotes are one expression, but for those that have a quote in them
+    unquoted = {fold(name) if write is caseless else name for name in names if not QUOTE.search(name)}
+    plain = _trie(tuple(sorted(unquoted)), write)
+    for first, last in quotes:
+        found.append(Sequence((Literal(first.encode()), plain, Literal(last.encode()))))
+        for name in sorted(filter(QUOTE.search, names)):
+            if last != "]" or "]" not in name:
+                found.append(write(first + name.replace(last, last + last) + last))
+    return Choice(tuple(found))
 
 
-@lru_cache(maxsize=65536)
-def _ways(name: str, keywords: Keywords) -> tuple[Expr, ...]:
-    ways = []
-    if WORD.fullmatch(name) and not keywords(fold(name)):
-        ways.append(caseless(name))
-    for quote in '"`':
-        ways.append(caseless(quote + name.replace(quote, quote + quote) + quote))
-    if "]" not in name:
-        ways.append(caseless(f"[{name}]"))
-    return tuple(ways)
+@lru_cache(maxsize=KEPT_SETS)
+def _trie(texts: tuple[str, ...], write: Callable[[str], Expr], depth: int = 0) -> Expr:
+    """Return texts, in order, with what they begin with alike written once, for a few levels."""
+    if len(texts) == 1 or depth == LEVELS:
+        return Choice(tuple(map(write, texts)))
+    ways: list[Expr] = []
+    for _, group in groupby(texts, lambda text: text[:1]):
+        alike = tuple(group)
+        if len(alike) == 1:
+            ways.append(write(alike[0]))
+            continue
+        size = next(n for n, pair in enumerate(zip_longest(alike[0], alike[-1])) if pair[0] != pair[1])
+        rest = _trie(tuple(text[size:] for text in alike), write, depth + 1)
+        ways.append(Sequence((write(alike[0][:size]), rest)))
+    return Choice(tuple(ways))
 
 
 @lru_cache(maxsize=65536)
@@ -122,3 +166,14 @@ def caseless(text: str) -> Expr:
     if plain:
         parts.append(Literal(plain.encode()))
     return Sequence(tuple(parts))
+
+
+def _as_written(text: str) -> Expr:
+    return Literal(text.encode())
+
+
+# quotes of names, words that need none, and how a name in quotes is written
+WAYS: Final = {
+    "sqlite": (('""', "``", "[]"), WORD, caseless),
+    "postgres": (('""',), PLAIN, _as_written),
+}

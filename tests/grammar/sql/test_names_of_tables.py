@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import stackmask as sm
-from stackmask.grammar.sql.scope.shared.state import Query
+from stackmask.grammar.sql.scope.state import Query
 
 TABLES = {
     "users": ["id", "name", "age"],
@@ -24,6 +24,10 @@ QUERIES = (
     "SELECT d.n FROM (SELECT age AS n FROM users q) d WHERE d.n > 1",
     "SELECT * FROM users u, orders o",
     "SELECT u.id FROM orders u",
+    "SELECT name, count(*) FROM users GROUP BY name HAVING count(*) > 1 ORDER BY name",
+    "SELECT (SELECT max(total) FROM orders) + 1 AS a, b.id FROM users b ORDER BY a",
+    "SELECT count(DISTINCT T1.id), T1.name FROM users T1 GROUP BY 2 UNION ALL SELECT 1, 'a' ORDER BY 1",
+    "SELECT q.s FROM (SELECT sum(total) AS s, user_id FROM orders GROUP BY user_id) AS q LEFT JOIN users u ON u.id = q.user_id",
 )
 WORDS = (
     b" T1",
@@ -92,6 +96,19 @@ LONG = (
     b"a.* FROM users b",
     b"a.* FROM users a WHERE",
     b"1 LIMIT",
+    b"id, name FROM users GROUP BY id",
+    b"name FROM users GROUP BY name",
+    b"max(id) FROM users GROUP BY name",
+    b"id GROUP BY 1 HAVING",
+    b"name ORDER BY name",
+    b"id AS name ORDER BY name",
+    b"id, id AS id FROM users ORDER BY id",
+    b"DISTINCT id FROM users ORDER BY name",
+    b"DISTINCT id FROM users ORDER BY id",
+    b"1 + 1) AS q",
+    b"id + 1 AS n FROM users) q WHERE q.n",
+    b" UNION SELECT 1, 2",
+    b" UNION SELECT 1",
     b", 1 ORDER BY 1, 2",
     b", 1 ORDER BY 1, 7",
     b"\t\n ",
@@ -117,8 +134,9 @@ def masks_along(grammar: sm.Grammar) -> list[np.ndarray]:
     return found
 
 
-def test_masks_do_not_depend_on_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    grammar = sm.Grammar.from_sql("sqlite", schema=TABLES)
+@pytest.mark.parametrize("dialect", ["sqlite", "postgres"])
+def test_masks_do_not_depend_on_it(dialect: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    grammar = sm.Grammar.from_sql(dialect, schema=TABLES)
     once = masks_along(grammar)
     asked = []
 
