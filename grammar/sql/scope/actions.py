@@ -11,7 +11,7 @@ from collections.abc import Callable, Hashable
 from functools import lru_cache
 from typing import Any, Final, TypeAlias
 
-from stackmask.grammar.ir import Undecided, tells_apart
+from stackmask.grammar.ir import never_forbids, reads_at_most, tells_apart
 from stackmask.grammar.sql.scope.relations import QUOTES, fold
 
 Action: TypeAlias = Callable[[Any, bytes], Hashable | None]  # of a Query, and to one
@@ -35,18 +35,14 @@ def _beginnings(names: frozenset[str]) -> frozenset[str]:
 
 def tells_names_apart(names: Callable[[Any], frozenset[str] | None]) -> Callable[[Action], Action]:
     """Mark an action to which all names are one that ``names`` of the query does not hold; none are if it is None."""
+    return tells_apart(names, _may_be_one_of)
 
-    def test(query: Any, begun: bytes) -> bool:
-        text = fold(begun.decode("utf-8", "ignore"))
-        if text[:1] in QUOTES:
-            text = text[1:].partition(QUOTES[text[0]])[0]
-        try:
-            apart = names(query)
-        except Undecided:
-            return True
-        return apart is None or text in _beginnings(apart)
 
-    return tells_apart(test)
+def _may_be_one_of(names: frozenset[str] | None, begun: bytes) -> bool:
+    text = fold(begun.decode("utf-8", "ignore"))
+    if text[:1] in QUOTES:
+        text = text[1:].partition(QUOTES[text[0]])[0]
+    return names is None or text in _beginnings(names)
 
 
 PLACES: Final[dict[str, Places]] = {"sqlite": {}, "postgres": {}}
@@ -60,5 +56,29 @@ def place(*names: str, of: str = "") -> Callable[[Action], Action]:
             if of in ("", dialect):
                 places.update(dict.fromkeys(names, action))
         return action
+
+    return enter
+
+
+def sets(*names: str, of: str = "", **changes: Any) -> None:
+    """Enter the action that changes fields of the query, and never forbids, for the rules that it names."""
+
+    @place(*names, of=of)
+    @never_forbids
+    @reads_at_most(0)
+    def change(query: Any, _text: bytes) -> Hashable:
+        return query._replace(**changes)  # type: ignore[no-any-return]
+
+
+def forbids(*names: str, of: str = "") -> Callable[[Callable[[Any], bool]], Callable[[Any], bool]]:
+    """Return the decorator that enters the action that a test of the query forbids, and that changes nothing."""
+
+    def enter(test: Callable[[Any], bool]) -> Callable[[Any], bool]:
+        @place(*names, of=of)
+        @reads_at_most(0)
+        def check(query: Any, _text: bytes) -> Hashable | None:
+            return None if test(query) else query  # type: ignore[no-any-return]
+
+        return test
 
     return enter

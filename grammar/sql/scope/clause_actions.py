@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from stackmask.grammar.ir import never_forbids, reads_at_most, tells_apart
-from stackmask.grammar.sql.scope.actions import KEPT, place, tells_names_apart
+from stackmask.grammar.sql.scope.actions import KEPT, forbids, place, sets, tells_names_apart
 from stackmask.grammar.sql.scope.expression_shapes import (
     BARE,
     begins_ordinal,
+    of_postgres,
     ordinal,
     plain_column,
     same_text,
@@ -98,7 +99,7 @@ def take_group_label(query: Query, text: bytes) -> Query | None:
 
 @place("group_item")
 @reads_at_most(KEPT)
-@tells_apart(begins_ordinal)
+@tells_apart(of_postgres, begins_ordinal)
 def end_group_item(query: Query, data: bytes) -> Query | None:
     """End an expression of GROUP BY; a number is that of a selected item, which must compute no aggregate."""
     n = ordinal(query, data)
@@ -123,19 +124,13 @@ def end_group_item(query: Query, data: bytes) -> Query | None:
     return ended._replace(grouping=by._replace(expressions=by.expressions | {same}))
 
 
-@place("group_items")
-@reads_at_most(0)
-def end_group(query: Query, _text: bytes) -> Query | None:
-    """End GROUP BY, once all that is selected is grouped by or computed of groups."""
-    return query if covered(query) else None
+@forbids("group_items")
+def is_not_covered(query: Query) -> bool:
+    """Return whether something is selected that is neither grouped by nor computed of groups."""
+    return not covered(query)
 
 
-@place("HAVING_WORD")
-@never_forbids
-@reads_at_most(0)
-def begin_having(query: Query, _text: bytes) -> Query:
-    """Begin HAVING after GROUP BY."""
-    return query._replace(phase="having")
+sets("HAVING_WORD", phase="having")
 
 
 @place("HAVING_H")
@@ -175,7 +170,7 @@ def begin_chosen(query: Query, _text: bytes) -> Query | None:
 
 @place("order_item")
 @reads_at_most(KEPT)
-@tells_apart(begins_ordinal)
+@tells_apart(of_postgres, begins_ordinal)
 def end_order_item(query: Query, data: bytes) -> Query | None:
     """End an expression of ORDER BY; a number is that of a selected item.
 

@@ -172,11 +172,14 @@ def ordinal(query: Query, data: bytes) -> int | None:
     return -1 if CONSTANT.fullmatch(text.strip()) else None
 
 
-def begins_ordinal(query: Query, begun: bytes) -> bool:
+def of_postgres(query: Query) -> bool:
+    """Return whether what an expression is is told from all of its text."""
+    return query.catalog.dialect.groups
+
+
+def begins_ordinal(is_postgres: bool, begun: bytes) -> bool:
     """Return whether an expression may be a number, or its text says something else."""
-    return (
-        query.catalog.dialect.groups or LONG_INTEGER.fullmatch(begun.decode("utf-8", "replace")) is not None
-    )
+    return is_postgres or LONG_INTEGER.fullmatch(begun.decode("utf-8", "replace")) is not None
 
 
 def _flat(text: str) -> str | None:

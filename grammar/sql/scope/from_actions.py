@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from stackmask.grammar.ir import Undecided, never_forbids, reads_at_most
-from stackmask.grammar.sql.scope.actions import Action, place, tells_names_apart
+from stackmask.grammar.sql.scope.actions import Action, forbids, place, sets, tells_names_apart
 from stackmask.grammar.sql.scope.expression_shapes import Use
 from stackmask.grammar.sql.scope.lookup import NAMED_BY_ALIAS, identity, leave_needs, said_aliases
 from stackmask.grammar.sql.scope.relations import Relation
@@ -26,51 +26,25 @@ def link_comma(query: Query, _text: bytes) -> Query:
     return query._replace(join=Join("comma"), comma=0 if query.catalog.dialect.later else len(query.sources))
 
 
-@place("link_join")
-@never_forbids
-@reads_at_most(0)
-def link_join(query: Query, _text: bytes) -> Query:
-    """Join with a condition."""
-    return query._replace(join=query.join._replace(link="join", using=()))
+def _links(name: str, **changes: str) -> None:
+    @place(name)
+    @never_forbids
+    @reads_at_most(0)
+    def link(query: Query, _text: bytes) -> Query:
+        return query._replace(join=query.join._replace(**changes))
 
 
-@place("link_cross")
-@never_forbids
-@reads_at_most(0)
-def link_cross(query: Query, _text: bytes) -> Query:
-    """Join without a condition."""
-    return query._replace(join=query.join._replace(link="cross", using=()))
+_links("link_join", link="join")
+_links("link_cross", link="cross")
+_links("link_natural", link="natural")
+_links("LEFT_WORD", side="left")
+_links("RIGHT_WORD", side="right")
 
 
-@place("LEFT_WORD")
-@never_forbids
-@reads_at_most(0)
-def join_left(query: Query, _text: bytes) -> Query:
-    """Keep the rows of the left side."""
-    return query._replace(join=query.join._replace(side="left"))
-
-
-@place("RIGHT_WORD")
-@never_forbids
-@reads_at_most(0)
-def join_right(query: Query, _text: bytes) -> Query:
-    """Keep the rows of the right side."""
-    return query._replace(join=query.join._replace(side="right"))
-
-
-@place("NATURAL_N")
-@reads_at_most(0)
-def check_natural(query: Query, _text: bytes) -> Query | None:
-    """Begin NATURAL, if there is a table to join like that."""
-    return query if named_tables(query._replace(join=query.join._replace(link="natural"))) else None
-
-
-@place("link_natural")
-@never_forbids
-@reads_at_most(0)
-def link_natural(query: Query, _text: bytes) -> Query:
-    """Join by the columns that both sides have."""
-    return query._replace(join=query.join._replace(link="natural", using=()))
+@forbids("NATURAL_N")
+def has_no_table(query: Query) -> bool:
+    """Return whether there is no table to join by the columns that both sides have."""
+    return not named_tables(query._replace(join=query.join._replace(link="natural")))
 
 
 @place("TABLE")
@@ -205,20 +179,10 @@ def _resolved(query: Query) -> list[Item]:
     return found
 
 
-@place("ON_WORD")
-@never_forbids
-@reads_at_most(0)
-def begin_on(query: Query, _text: bytes) -> Query:
-    """Begin the condition of a join."""
-    return query._replace(phase="on")
+sets("ON_WORD", phase="on")
 
 
-@place("USING_WORD")
-@never_forbids
-@reads_at_most(0)
-def begin_using(query: Query, _text: bytes) -> Query:
-    """Begin the columns of USING."""
-    return query
+sets("USING_WORD")
 
 
 @place("USING_COLUMN")
@@ -228,18 +192,16 @@ def take_using(query: Query, text: bytes) -> Query:
     return query._replace(join=query.join._replace(using=(*query.join.using, query.catalog.read(text))))
 
 
-@place("USING_COMMA")
-@reads_at_most(0)
-def go_on_using(query: Query, _text: bytes) -> Query | None:
-    """Go on to another column of USING, if there is one."""
-    return query if common_columns(query) else None
+@forbids("USING_COMMA")
+def has_no_more_columns(query: Query) -> bool:
+    """Return whether USING can name no further column."""
+    return not common_columns(query)
 
 
-@place("USING_CLOSE")
-@reads_at_most(0)
-def close_using(query: Query, _text: bytes) -> Query | None:
-    """End USING, once all columns that would be ambiguous are in it."""
-    return query if must_use(query) <= set(query.join.using) else None
+@forbids("USING_CLOSE")
+def lacks_columns(query: Query) -> bool:
+    """Return whether a column would be ambiguous that USING does not name yet."""
+    return not must_use(query) <= set(query.join.using)
 
 
 def begin_table_call(columns: tuple[str, ...]) -> Action:

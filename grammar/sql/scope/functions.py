@@ -15,6 +15,7 @@ from stackmask.grammar.ir import (
     Expr,
     Repeat,
     RuleRef,
+    depends_on,
     follows_restrictions,
     never_forbids,
 )
@@ -189,12 +190,7 @@ def _named(names: Names, action: Action, test: Callable[[Query], bool]) -> Expr:
 @lru_cache(maxsize=1024)
 def _resolver(names: Names, test: Callable[[Query], bool]) -> Callable[[Any], Expr]:
     listed = Choice(tuple(caseless(name) for name in names))
-
-    @follows_restrictions
-    def resolve(query: Query) -> Expr:
-        return listed if test(query) else NOTHING
-
-    return resolve
+    return follows_restrictions(depends_on(test)(lambda fits: listed if fits else NOTHING))
 
 
 @lru_cache(maxsize=8)

@@ -88,6 +88,8 @@ def is_ambiguous(items: tuple[Item, ...], name: str) -> bool:
 
 def group_labels(query: Query) -> frozenset[str]:
     """Return the names of selected items that GROUP BY can mean: those that are no column of FROM."""
+    if query.phase != "group":
+        return frozenset()
     query.known_items()
     counts = query.counts()
     refused = {item.name for item in query.items if item.aggregate or item.window}

@@ -23,6 +23,7 @@ from stackmask.grammar.sql.scope.state import (
     replace_at,
     scopes,
     tables_seen,
+    usable_once,
     visible,
 )
 from stackmask.grammar.sql.scope.tables import listed_relations, own_cte
@@ -38,11 +39,11 @@ def identity(sources: tuple[Source, ...], name: str) -> Use:
     return next(source.alias for source in sources if name in source.relation.names), name
 
 
-def is_grouped(scope: Query, use: Use) -> bool:
-    """Return whether a column may be used where the query stands, as far as GROUP BY matters."""
+def is_free(scope: Query) -> bool:
+    """Return whether GROUP BY does not matter to which columns may be used where the query stands."""
     if not scope.catalog.dialect.groups or scope.phase not in ("having", "order") or scope.in_aggregate:
         return True
-    return not (scope.grouping.begun or scope.aggregates) or determined(scope, use)
+    return not (scope.grouping.begun or scope.aggregates)
 
 
 def listed_columns(scope: Query) -> frozenset[str]:
@@ -61,21 +62,16 @@ def _candidates(scope: Query, alias: str | None) -> list[Relation]:
     return [*relations.values(), *scope.catalog.qualified]
 
 
-def _usable_once(scope: Query) -> set[str]:
+def _usable_once(scope: Query) -> frozenset[str]:
     """Return the names that mean one column of a table of FROM, which may be used."""
     tables = tables_seen(scope)
-    return {
-        name
-        for name, n in counts_of(tables).items()
-        if n == 1 and _is_usable(tables, name) and is_grouped(scope, identity(tables, name))
-    }
+    found = usable_once(tables)
+    if is_free(scope):
+        return found
+    return frozenset(name for name in found if determined(scope, identity(tables, name)))
 
 
-def _is_usable(tables: tuple[Source, ...], name: str) -> bool:
-    """Return whether each table that has a column of this name lets it be used."""
-    return all(name in table.relation.usable for table in tables if name in table.relation.names)
-
-
+@of_last
 def seen_columns(query: Query) -> frozenset[str]:
     """Return the names that can stand for a column without a qualifier."""
     found: set[str] = set()
@@ -141,9 +137,7 @@ def use_column(query: Query, name: str, start: int = 0) -> Query | None:
         tables = tables_seen(scope)
         n = 1 if name == ANY else counts_of(tables)[name]
         if n:
-            if name != ANY and not (
-                n == 1 and _is_usable(tables, name) and is_grouped(scope, identity(tables, name))
-            ):
+            if name != ANY and name not in _usable_once(scope):
                 return None
             return _needing(query, depth, scope, name) if later else query
         if dialect.labels:
@@ -176,7 +170,9 @@ def use_text(query: Query, name: str) -> Query | None:
 
 def _members(scope: Query, source: Source) -> dict[str, str]:
     usable = source.relation.usable
-    return {name: usable[name] for name in usable if is_grouped(scope, (source.alias, name))}
+    if is_free(scope):
+        return usable
+    return {name: usable[name] for name in usable if determined(scope, (source.alias, name))}
 
 
 def _seen_source(scope: Query, alias: str) -> Source | None:
@@ -255,8 +251,7 @@ def use_member(query: Query, name: str, start: int = 0, alias: str | None = None
             continue
         source = _seen_source(scope, alias)
         if source is not None:
-            fits = name in source.relation.usable and is_grouped(scope, (alias, name))
-            return query if name == ANY or fits else None
+            return query if name == ANY or name in _members(scope, source) else None
         if (
             scope.phase == "on" and scope.catalog.dialect.later
         ):  # a later table may have this name, and the column
@@ -275,7 +270,7 @@ def leave_needs(query: Query) -> Query | None:
         return None
     outer: list[tuple[str | None, str]] = []
     for name in sorted(query.needs.columns - {ANY}):  # as which ON uses those that are there
-        if counts[name] > 1 or (counts[name] and not _is_usable(query.sources, name)):
+        if counts[name] and name not in usable_once(query.sources):
             return None
         if not counts[name]:
             if name in query.needs.own:
@@ -326,7 +321,7 @@ def _tells_all(query: Query) -> bool:
 @of_last
 def said_columns(query: Query) -> frozenset[str] | None:
     """Return the columns without a qualifier of which something was said, or that are not of this query; None for all."""
-    alike: frozenset[str] | set[str] = frozenset()
+    alike = frozenset[str]()
     said = query.needs.columns | query.needs.strings | query.banned
     if query.phase == "list":
         alike = listed_columns(query) - query.banned

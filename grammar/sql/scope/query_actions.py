@@ -4,10 +4,19 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from operator import attrgetter
 from typing import Final
 
 from stackmask.grammar.ir import never_forbids, reads_at_most, tells_apart
-from stackmask.grammar.sql.scope.actions import KEPT, NAMED, TO_BE_NAMED, place, tells_names_apart
+from stackmask.grammar.sql.scope.actions import (
+    KEPT,
+    NAMED,
+    TO_BE_NAMED,
+    forbids,
+    place,
+    sets,
+    tells_names_apart,
+)
 from stackmask.grammar.sql.scope.expression_shapes import figure, plain_column, same_text
 from stackmask.grammar.sql.scope.grouping import covered
 from stackmask.grammar.sql.scope.state import (
@@ -53,11 +62,10 @@ def open_query(query: Query, _text: bytes) -> Query | None:
     return inner(query, "scalar", 1) if query.depth <= MAX_DEPTH else None
 
 
-@place("EXISTS_E", "WITH_W")
-@reads_at_most(0)
-def check_depth(query: Query, _text: bytes) -> Query | None:
-    """Begin a word after which a query comes."""
-    return query if query.depth <= MAX_DEPTH else None
+@forbids("EXISTS_E", "WITH_W")
+def is_too_deep(query: Query) -> bool:
+    """Return whether no word may begin after which a query comes."""
+    return query.depth > MAX_DEPTH
 
 
 @place("EXISTS_OPEN")
@@ -107,12 +115,7 @@ def check_lateral(query: Query, _text: bytes) -> Query | None:
     return query._replace(phase="lateral")
 
 
-@place("WITH_RECURSIVE")
-@never_forbids
-@reads_at_most(0)
-def begin_recursive(query: Query, _text: bytes) -> Query:
-    """Let tables of WITH read themselves."""
-    return query._replace(with_recursive=True)
+sets("WITH_RECURSIVE", with_recursive=True)
 
 
 @place("CTE_NAME")
@@ -185,11 +188,10 @@ def begin_bare(query: Query, _text: bytes) -> Query:
     return _begin(query, "bare")
 
 
-@place("VALUES_V")
-@reads_at_most(0)
-def check_values(query: Query, _text: bytes) -> Query | None:
-    """Begin the word VALUES, whose rows come from no table."""
-    return None if query.reading.owes else query
+@forbids("VALUES_V")
+def must_read(query: Query) -> bool:
+    """Return whether there are no rows of VALUES, which come from no table."""
+    return query.reading.owes
 
 
 @place("VALUES_WORD")
@@ -241,26 +243,19 @@ def _heading(query: Query) -> Iterator[Item]:
         yield item._replace(labelled=item.labelled or is_own)
 
 
-@place("query")
-@reads_at_most(0)
-def end_part(query: Query, _text: bytes) -> Query | None:
-    """End a part: with aggregates nothing is selected that was not grouped by."""
-    return query if covered(query) else None
+@forbids("query")
+def is_not_covered(query: Query) -> bool:
+    """Return whether the part has aggregates, and something selected that was not grouped by."""
+    return not covered(query)
 
 
-@place("RESULT_O", "ROWS_LETTER_L", "ROWS_LETTER_O", "ROWS_LETTER_F", "RIGHT_R")
-@reads_at_most(0)
-def check_not_recursive(query: Query, _text: bytes) -> Query | None:
-    """Begin what does not go with a query that reads its own CTE."""
-    return None if query.recursive else query
+@forbids("RESULT_O", "ROWS_LETTER_L", "ROWS_LETTER_O", "ROWS_LETTER_F", "RIGHT_R")
+def reads_itself(query: Query) -> bool:
+    """Return whether the query reads its own CTE, which much does not go with."""
+    return query.recursive
 
 
-@place("DISTINCT_WORD")
-@never_forbids
-@reads_at_most(0)
-def begin_distinct(query: Query, _text: bytes) -> Query:
-    """Select each row once."""
-    return query._replace(distinct=True)
+sets("DISTINCT_WORD", distinct=True)
 
 
 @place("more_value")
@@ -328,7 +323,7 @@ def take_star_of(query: Query, _text: bytes) -> Query | None:
 
 @place("LABEL", "FREE_LABEL")
 @never_forbids
-@tells_names_apart(lambda query: query.banned)
+@tells_names_apart(attrgetter("banned"))
 def take_label(query: Query, text: bytes) -> Query:
     """Name a selected column."""
     return query._replace(target=query.target._replace(label=query.catalog.read(text)))
@@ -379,19 +374,21 @@ def _figured_item(query: Query, text: str, size: int) -> Item | None:
     return item._replace(column=plain_column(text, query.log))
 
 
-def _may_be_named(query: Query, begun: bytes) -> bool:
+def _kinds_of_text(query: Query) -> tuple[bool, bool]:
+    return query.names_matter(), query.catalog.dialect.groups
+
+
+def _may_be_named(kinds: tuple[bool, bool], begun: bytes) -> bool:
     """Return whether the beginning of a text may tell the name of a column, where that matters."""
-    if query.names_matter():
-        return True
-    return (
-        not query.catalog.dialect.groups
-        and TO_BE_NAMED.fullmatch(begun.decode("utf-8", "replace")) is not None
+    matters, is_postgres = kinds
+    return matters or (
+        not is_postgres and TO_BE_NAMED.fullmatch(begun.decode("utf-8", "replace")) is not None
     )
 
 
 @place("more_target")
 @reads_at_most(KEPT)
-@tells_apart(_may_be_named)
+@tells_apart(_kinds_of_text, _may_be_named)
 def end_target(query: Query, text: bytes) -> Query | None:
     """End a selected column that another one follows."""
     if query.expect is not None and len(query.items) + 1 >= query.expect:
@@ -401,7 +398,7 @@ def end_target(query: Query, text: bytes) -> Query | None:
 
 @place("last_target")
 @reads_at_most(KEPT)
-@tells_apart(_may_be_named)
+@tells_apart(_kinds_of_text, _may_be_named)
 def end_targets(query: Query, text: bytes) -> Query | None:
     """End the select list; FROM comes."""
     return _end_target(query, text, "from") if list_fits(query) else None
@@ -409,7 +406,7 @@ def end_targets(query: Query, text: bytes) -> Query | None:
 
 @place("bare_target")
 @reads_at_most(KEPT)
-@tells_apart(_may_be_named)
+@tells_apart(_kinds_of_text, _may_be_named)
 def end_bare(query: Query, text: bytes) -> Query | None:
     """End a select list without FROM."""
     if query.phase != "bare" or query.reading.lacks():

@@ -284,7 +284,7 @@ class Query(_Fields):
         What the next few words seldom ask for is forgotten: so places that differ in it alone are one.
         """
         changes: dict[str, Any] = {"stands_in": True}
-        if self.up is not None:
+        if self.up is not None and not self.up.stands_in:
             changes["up"] = self.up.__stand_in__()
         if self.head is not None:
             changes["head"] = (Item(ANY),) * len(self.head)
@@ -406,6 +406,17 @@ def usable_of(sources: tuple[Source, ...]) -> frozenset[str]:
 @lru_cache(maxsize=4096)
 def _usable(relations: tuple[Relation, ...]) -> frozenset[str]:
     return frozenset[str]().union(*(relation.usable_names for relation in relations))
+
+
+def usable_once(sources: tuple[Source, ...]) -> frozenset[str]:
+    """Return the names that one column of the tables has, which may be used."""
+    return _usable_once(tuple((source.relation, source.merged) for source in sources))
+
+
+@lru_cache(maxsize=4096)
+def _usable_once(columns: Columns) -> frozenset[str]:
+    hidden = frozenset[str]().union(*(relation.names - relation.usable_names for relation, _ in columns))
+    return frozenset(name for name, n in _counts(columns).items() if n == 1) - hidden
 
 
 def cte_shadow(query: Query) -> frozenset[str]:
