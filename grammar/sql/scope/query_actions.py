@@ -22,12 +22,12 @@ from stackmask.grammar.sql.scope.grouping import covered
 from stackmask.grammar.sql.scope.state import (
     ANY,
     MAX_DEPTH,
+    NO_TARGET,
     Definition,
     Item,
     Query,
     Reading,
     Source,
-    Target,
     cte_shadow,
     decided,
 )
@@ -337,7 +337,7 @@ def _end_target(query: Query, data: bytes, phase: str) -> Query | None:
         item = (_figured_item if groups else _named_item)(query, data.decode("utf-8", "replace"), len(data))
     if item is None or item.name in query.banned or (groups and len(query.items) >= MAX_COLUMNS):
         return None
-    return query._replace(items=(*query.items, item), phase=phase, target=Target(), log=())
+    return query._replace(items=(*query.items, item), phase=phase, target=NO_TARGET, log=())
 
 
 def _named_item(query: Query, text: str, size: int) -> Item | None:

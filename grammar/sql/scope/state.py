@@ -12,7 +12,7 @@ a query whose needs the tables at hand do not meet can still be completed: what 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Callable, Hashable, Iterator, Mapping
 from functools import lru_cache
 from typing import Any, Final, NamedTuple, TypeAlias, TypeVar
 
@@ -31,14 +31,15 @@ SOME_COLUMN: Final = frozenset({("", ANY)})
 MOST_FORGOTTEN: Final = 1_000  # items; there may be 1,600 of them
 CLOSED: Final = frozenset({"where", "group", "having", "order"})  # after FROM
 WITH_TABLES: Final = CLOSED | {"on", "lateral"}  # where expressions see tables of FROM
+_Asked = TypeVar("_Asked")
 _Found = TypeVar("_Found")
 
 
-def of_last(function: Callable[[Query], _Found]) -> Callable[[Query], _Found]:
+def of_last(function: Callable[[_Asked], _Found]) -> Callable[[_Asked], _Found]:
     """Return the function, whose last answer is remembered: a mask asks of one query about hundreds of names."""
-    last: tuple[Query, _Found] | None = None
+    last: tuple[_Asked, _Found] | None = None
 
-    def ask(query: Query) -> _Found:
+    def ask(query: _Asked) -> _Found:
         nonlocal last
         known = last
         if known is None or known[0] is not query:
@@ -100,6 +101,8 @@ class Needs(NamedTuple):
 
     def blurred(self, alias: str | None) -> Needs:
         """Return the needs of which is known what kinds there are, and those of the table ``alias``."""
+        if not any(self):
+            return self
         qualified = tuple((name, of if name == alias else SOME_NAME) for name, of in self.qualified)
         return Needs(
             SOME_NAME if self.columns else self.columns,
@@ -169,12 +172,20 @@ class Target(NamedTuple):
 
     def blurred(self) -> Target:
         """Return the column without its names."""
-        return self._replace(
-            label=None if self.label is None else ANY,
-            column=None if self.column is None else ANY,
-            column_of=None,
-            loose=SOME_COLUMN if self.loose else self.loose,
+        if self.label is None and self.column is None and not self.loose:
+            return self
+        return Target(
+            None if self.label is None else ANY,
+            None if self.column is None else ANY,
+            None,
+            self.star,
+            self.aggregate,
+            self.window,
+            SOME_COLUMN if self.loose else self.loose,
         )
+
+
+NO_TARGET: Final = Target()
 
 
 class Join(NamedTuple):
@@ -224,7 +235,7 @@ class _Fields(NamedTuple):
     # the part being written
     items: tuple[Item, ...] = ()
     cells: int = 0  # of a row of VALUES
-    target: Target = Target()
+    target: Target = NO_TARGET
     aggregates: bool = False  # the part has an aggregate
     windows: bool = False
     grouping: Grouping = Grouping()
@@ -357,13 +368,13 @@ class Query(_Fields):
         if self.stands_in and any(source.alias == ANY for source in self.sources):
             raise Undecided
 
-    def visible_relations(self) -> dict[str, Relation]:
+    def visible_relations(self) -> Mapping[str, Relation]:
         """Return what FROM may name: tables and CTEs, which hide tables."""
         hidden = cte_shadow(self)
+        if not hidden and not self.ctes:
+            return self.catalog.relations
         found = {name: relation for name, relation in self.catalog.relations.items() if name not in hidden}
-        for relation in self.ctes:
-            found[relation.name] = relation
-        return found
+        return found | {relation.name: relation for relation in self.ctes}
 
     def __owed__(self, begun: str | None) -> Owed:
         """Return what FROM and GROUP BY still need, where a name was begun: see `owed.py`."""
@@ -371,7 +382,7 @@ class Query(_Fields):
 
     def has_star(self) -> bool:
         """Return whether a star was selected."""
-        return any(item.star is not None for item in self.items)
+        return bool(self.items) and any(item.star is not None for item in self.items)
 
 
 def decided(items: tuple[Item, ...]) -> tuple[Item, ...]:
@@ -385,6 +396,7 @@ PLACE_OF: Final = {name: place for place, name in enumerate(Query._fields)}
 Columns: TypeAlias = tuple[tuple[Relation, frozenset[str]], ...]  # of tables, and those that were made one
 
 
+@of_last
 def counts_of(sources: tuple[Source, ...]) -> Counter[str]:
     """Return how many of the tables have each name. It does not depend on what they are called."""
     return _counts(tuple((source.relation, source.merged) for source in sources))
@@ -398,6 +410,7 @@ def _counts(columns: Columns) -> Counter[str]:
     return found
 
 
+@of_last
 def usable_of(sources: tuple[Source, ...]) -> frozenset[str]:
     """Return the names that some of the tables let be used."""
     return _usable(tuple(source.relation for source in sources))
@@ -408,6 +421,7 @@ def _usable(relations: tuple[Relation, ...]) -> frozenset[str]:
     return frozenset[str]().union(*(relation.usable_names for relation in relations))
 
 
+@of_last
 def usable_once(sources: tuple[Source, ...]) -> frozenset[str]:
     """Return the names that one column of the tables has, which may be used."""
     return _usable_once(tuple((source.relation, source.merged) for source in sources))

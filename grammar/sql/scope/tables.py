@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Final
 
 from stackmask.grammar.sql.scope.relations import Relation
@@ -21,13 +22,11 @@ def own_cte(query: Query) -> Relation | None:
 
 
 @of_last
-def listed_relations(scope: Query) -> dict[str, Relation]:
+def listed_relations(scope: Query) -> Mapping[str, Relation]:
     """Return what FROM, which is still to come, may read from."""
     relations = scope.visible_relations()
     own = own_cte(scope)
-    if own is not None:
-        relations[own.name] = own
-    return relations
+    return relations if own is None else {**relations, own.name: own}
 
 
 def must_read_next(query: Query) -> bool:
