@@ -66,8 +66,8 @@ def sets(*names: str, of: str = "", **changes: Any) -> None:
     @place(*names, of=of)
     @never_forbids
     @reads_at_most(0)
-    def change(query: Any, _text: bytes) -> Hashable:
-        return query._replace(**changes)  # type: ignore[no-any-return]
+    def change(query: Any, _text: bytes) -> Any:
+        return query._replace(**changes)
 
 
 def forbids(*names: str, of: str = "") -> Callable[[Callable[[Any], bool]], Callable[[Any], bool]]:
@@ -77,7 +77,7 @@ def forbids(*names: str, of: str = "") -> Callable[[Callable[[Any], bool]], Call
         @place(*names, of=of)
         @reads_at_most(0)
         def check(query: Any, _text: bytes) -> Hashable | None:
-            return None if test(query) else query  # type: ignore[no-any-return]
+            return None if test(query) else query
 
         return test
 

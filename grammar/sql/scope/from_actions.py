@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from stackmask.grammar.ir import Undecided, never_forbids, reads_at_most
 from stackmask.grammar.sql.scope.actions import Action, forbids, place, sets, tells_names_apart
 from stackmask.grammar.sql.scope.expression_shapes import Use
@@ -26,7 +28,7 @@ def link_comma(query: Query, _text: bytes) -> Query:
     return query._replace(join=Join("comma"), comma=0 if query.catalog.dialect.later else len(query.sources))
 
 
-def _links(name: str, **changes: str) -> None:
+def _links(name: str, **changes: Any) -> None:
     @place(name)
     @never_forbids
     @reads_at_most(0)

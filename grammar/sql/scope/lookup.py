@@ -330,7 +330,7 @@ def said_columns(query: Query) -> frozenset[str] | None:
     elif tables_seen(query):
         alike = _usable_once(query)
         if query.phase == "order" and query.catalog.dialect.groups:
-            said = said.union(*({item.name} | (item.maybe or frozenset()) for item in query.items))
+            said = said.union(*({item.name or ANY} | (item.maybe or frozenset()) for item in query.items))
     return (seen_columns(query) - alike) | said
 
 

@@ -65,19 +65,22 @@ class Words:
     def of(cls, rules: RuleSet, dialect: str) -> Words:
         """Read the words of the rules of a dialect."""
         bodies = {name: rule.body for name, rule in rules.rules.items()}
-        if dialect == "sqlite":
-            reserved, column, new = "sqlite.reserved", "NO_COLUMN", NOTHING
-            kinds = column, reserved, reserved, column
-        else:
-            kinds = "NO_COLUMN", "NO_NAME", "NO_LABEL", "NO_QUALIFIER"
-            new = written_out(RuleRef("NO_NEW_NAME"), bodies)
+        kinds, member, new_name = KINDS[dialect]
         column, name, label, qualifier = (written_out(RuleRef(kind), bodies) for kind in kinds)
-        keywords = (names_pattern(words, {}).fullmatch for words in (column, name, label, qualifier))
-        made = (column, qualifier, column if dialect == "sqlite" else label)
+        new = written_out(RuleRef(new_name), bodies) if new_name else NOTHING
+        no_member = written_out(RuleRef(member), bodies)
+        new_column, new_table, new_member = (
+            Intersection((LONG, Complement(Choice((no, new))))) for no in (column, qualifier, no_member)
+        )
         return cls(
-            *keywords,
+            names_pattern(column, {}).fullmatch,
+            names_pattern(name, {}).fullmatch,
+            names_pattern(label, {}).fullmatch,
+            names_pattern(qualifier, {}).fullmatch,
             Intersection((SHORT, Complement(qualifier))),
-            *(Intersection((LONG, Complement(Choice((words, new))))) for words in made),
+            new_column,
+            new_table,
+            new_member,
             dialect,
         )
 
@@ -172,8 +175,13 @@ def _as_written(text: str) -> Expr:
     return Literal(text.encode())
 
 
+# rules of the words that are no names: of a column, a table, after a dot, before it; no new name after a dot; no new name
+KINDS: Final = {
+    "sqlite": (("NO_COLUMN", "sqlite.reserved", "sqlite.reserved", "NO_COLUMN"), "NO_COLUMN", ""),
+    "postgres": (("NO_COLUMN", "NO_NAME", "NO_LABEL", "NO_QUALIFIER"), "NO_LABEL", "NO_NEW_NAME"),
+}
 # quotes of names, words that need none, and how a name in quotes is written
-WAYS: Final = {
-    "sqlite": (('""', "``", "[]"), WORD, caseless),
-    "postgres": (('""',), PLAIN, _as_written),
+WAYS: Final[dict[str, tuple[tuple[tuple[str, str], ...], re.Pattern[str], Callable[[str], Expr]]]] = {
+    "sqlite": ((('"', '"'), ("`", "`"), ("[", "]")), WORD, caseless),
+    "postgres": ((('"', '"'),), PLAIN, _as_written),
 }
