@@ -160,7 +160,7 @@ class HasStandIn(Protocol):
     """Whether this is a stand-in, or was made of one."""
 
     def __stand_in__(self) -> Hashable:
-        """Return the stand-in."""
+        """Return the stand-in. Of a value that an action made of a stand-in, it may forget more."""
 
 
 class Undecided(Exception):
