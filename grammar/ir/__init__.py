@@ -160,7 +160,7 @@ class HasStandIn(Protocol):
     """Whether this is a stand-in, or was made of one."""
 
     def __stand_in__(self) -> Hashable:
-        """Return the stand-in."""
+        """Return the stand-in. Of a value that an action made of a stand-in, it may forget more."""
 
 
 class Undecided(Exception):
@@ -222,15 +222,31 @@ def reads_at_most(count: int) -> Callable[[_Callable], _Callable]:
     return mark
 
 
-def tells_apart(test: Callable[[Any, bytes], bool]) -> Callable[[_Callable], _Callable]:
+def tells_apart(
+    of: Callable[[Any], Hashable], test: Callable[[Any, bytes], bool]
+) -> Callable[[_Callable], _Callable]:
     """Mark an action to which most texts are one where its value is a stand-in: it is handed :data:`ALIKE` for them.
 
-    ``test`` says of a value and the text so far whether a text that begins with it is none of them.
+    ``test`` says of what ``of`` says of the value, or None where that is undecided, and of the text so far whether a text
+    that begins with it is none of them.
     """
 
     def mark(action: _Callable) -> _Callable:
-        action.__dict__["tells_apart"] = test
+        action.__dict__["tells_apart"] = of, test
         return action
+
+    return mark
+
+
+def depends_on(of: Callable[[Any], Hashable]) -> Callable[[Callable[[Any], Expr]], Callable[[Any], Expr]]:
+    """Make a resolver of a function of what ``of`` says of the value, which is asked once for values of which it says the same."""
+
+    def mark(answer: Callable[[Any], Expr]) -> Callable[[Any], Expr]:
+        def resolve(value: Any) -> Expr:
+            return answer(of(value))
+
+        resolve.__dict__["depends_on"] = of, answer
+        return resolve
 
     return mark
 

@@ -16,8 +16,8 @@ from stackmask.grammar.sql.calls.functions import Functions, chosen_functions, n
 from stackmask.grammar.sql.calls.spelling import Spelling
 from stackmask.grammar.sql.schema.errors import SQLError
 from stackmask.grammar.sql.schema.read import read_schema
+from stackmask.grammar.sql.scope.relations import read_catalog
 from stackmask.grammar.sql.scope.rules import scoped_rules
-from stackmask.grammar.sql.scope.shared.relations import read_catalog
 
 DIALECTS: Final = {"sqlite": "sqlite", "postgres": "postgres", "postgresql": "postgres"}
 MAX_ROWS: Final = 10**18  # what a 64-bit count of rows holds, and so what LIMIT takes

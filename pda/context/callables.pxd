@@ -54,8 +54,8 @@ cdef class CaptureTexts:
     cdef vector[int32_t] left       # bytes that the capture still keeps, or UNBOUNDED
     # of beginnings of keys: the text that they spell; NO_TEXT within an escape, and where it was not asked
     cdef vector[TextId] value
-    cdef dict bounded               # most bytes kept -> the empty text of such captures
-    # where most texts are one: how the action tells the others apart, and its value
+    cdef dict bounded               # most bytes kept, and how texts are told apart -> the empty text of such captures
+    # where most texts are one: how the action tells the others apart, and by what of its value
     cdef list tellers
     cdef KeyMap teller              # text -> its index
 
@@ -106,6 +106,9 @@ cdef class Callables:
     cdef vector[int32_t] tests          # of actions: the index of what tells their texts apart, or -1
     cdef list known_tests
     cdef KeyMap first_alike             # value << 32 | test -> the text that a stand-in's capture begins with
+    # (function, value) -> what callables depend on; (callable, that) -> the term of its answer
+    cdef dict parts
+    cdef size_t parts_kept
     cdef KeyMap stand_ins               # value -> the one that is asked about many texts at once
     cdef dict numbers                   # (what, entry) -> its number in actions or resolvers
 
@@ -117,8 +120,10 @@ cdef class Callables:
     ) except ID_FAILED with gil
     cdef TermId resolve(self, ValueId value, ResolverId resolver) except ID_FAILED nogil
     cdef TermId ask_resolver(self, ValueId value, ResolverId resolver) except ID_FAILED with gil
+    cdef object part_of(self, object of, ValueId value)
     cdef TextId first_text(self, ValueId value, ActionId action) except ID_FAILED nogil
     cdef TextId first_told(self, ValueId value, int32_t test, int32_t most) except ID_FAILED nogil
+    cdef TextId first_by_part(self, ValueId value, int32_t test, int32_t most) except ID_FAILED
     cdef int check_stand_in(self, ValueId value) except FAILED
     cdef ValueId stand_in(self, ValueId value) except ID_FAILED nogil
     cdef int owed(self, ValueId value, TextId text, Owed* out) except FAILED nogil

@@ -154,8 +154,8 @@ cdef class CaptureTexts:
 
     cdef int is_alike(self, TextId text, int32_t teller) except FAILED with gil:
         """Return whether an action does not tell the texts that begin with one apart."""
-        test, value = self.tellers[teller]
-        return not test(value, self.text_of(text))
+        test, part = self.tellers[teller]
+        return not test(part, self.text_of(text))
 
     cdef int spell(self, TextId text, vector[uint8_t]& out) except FAILED nogil:
         """Write out a captured text, which is kept as a chain of bytes."""
@@ -181,6 +181,7 @@ cdef enum:
     MOST_OWED_TEXT = 1 << 10    # characters
     MOST_OWED_TEXTS = 1 << 28
     OWED_BYTES = 200            # of an answer, beside its text
+    PART_BYTES = 250            # of what callables depend on; those of Python's objects are guessed
     OWED_WORK = 2_000           # units of a question
 
 
@@ -210,6 +211,7 @@ cdef class Callables:
         self.resolvers = []
         self.known_tests = []
         self.numbers = {}
+        self.parts = {}
         self.owed_places = {}
 
     def __dealloc__(self):
@@ -281,6 +283,7 @@ cdef class Callables:
     ) except ID_FAILED with gil:
         """Call an action, and return the value after it, FORBIDDEN, or NEEDS_STATE for a stand-in."""
         cdef Pause pause
+        cdef ValueId found
         if text.empty() and text_id >= FIRST_TEXT:
             self.texts.spell(text_id, text)
         self.terms.meter.pause(&pause)
@@ -292,7 +295,8 @@ cdef class Callables:
         finally:
             self.terms.meter.resume(&pause)
         if answer is not None:
-            return self.values.value_of(answer)
+            found = self.values.value_of(answer)
+            return self.stand_in(found) if self.values.stands_in[value] else found
         if self.kinds[action] == ACT_UPDATE:
             raise ResolverError(f"{self.actions[action]!r} says that it never forbids, and did")
         return FORBIDDEN
@@ -329,14 +333,36 @@ cdef class Callables:
             return NEEDS_STATE
         self.terms.meter.pause(&pause)
         try:
-            if rule != "top":
-                answer = rule(self.values.objects[value])
-            return self.resolve_term(answer)
+            if rule == "top":
+                return self.resolve_term(answer)
+            depends_on = getattr(rule, "depends_on", None)
+            if depends_on is None:
+                return self.resolve_term(rule(self.values.objects[value]))
+            key = rule, self.part_of(depends_on[0], value)
+            found = self.parts.get(key)
+            if found is None:
+                found = self.parts[key] = self.resolve_term(depends_on[1](key[1]))
+            return found
         except ir.Undecided:
             self.check_stand_in(value)
             return NEEDS_STATE
         finally:
             self.terms.meter.resume(&pause)
+
+    cdef object part_of(self, object of, ValueId value):
+        """Return what callables depend on, by a function of the value. It is asked once. Raises: Undecided."""
+        key = of, value
+        found = self.parts.get(key)
+        if found is None:
+            try:
+                found = True, of(self.values.objects[value])
+            except ir.Undecided:
+                found = False, None
+            self.parts[key] = found
+            self.parts_kept += 1
+        if not found[0]:
+            raise ir.Undecided
+        return found[1]
 
     cdef TextId first_text(self, ValueId value, ActionId action) except ID_FAILED nogil:
         """Return the text that a capture begins with, by the action that its end calls."""
@@ -349,12 +375,26 @@ cdef class Callables:
         cdef uint64_t key = (<uint64_t>value << 32) | <uint64_t>test
         cdef TextId found = map_get(&self.first_alike, key)
         if found == NO_VALUE:
-            found = self.texts.new_text(most)
             with gil:
-                map_put(&self.texts.teller, found, <int32_t>len(self.texts.tellers))
-                self.texts.tellers.append((self.known_tests[test], self.values.objects[value]))
+                found = self.first_by_part(value, test, most)
             map_put(&self.first_alike, key, found)
         return found
+
+    cdef TextId first_by_part(self, ValueId value, int32_t test, int32_t most) except ID_FAILED:
+        """Return that text, which is one for values that tell the same texts apart."""
+        of, tells = self.known_tests[test]
+        try:
+            part = self.part_of(of, value)
+        except ir.Undecided:
+            self.check_stand_in(value)
+            part = None
+        key = most, tells, part
+        if key not in self.texts.bounded:
+            text = self.texts.new_text(most)
+            map_put(&self.texts.teller, text, <int32_t>len(self.texts.tellers))
+            self.texts.tellers.append((tells, part))
+            self.texts.bounded[key] = text
+        return self.texts.bounded[key]
 
     cdef int check_stand_in(self, ValueId value) except FAILED:
         """Raise ResolverError if a value that is not a stand-in was not decided."""
@@ -462,4 +502,5 @@ cdef class Callables:
         """Return about how many bytes the kept answers take."""
         cdef size_t entries = self.resolved.mask + self.pairs.mask + self.ended.mask
         entries += self.known_sure.mask + self.owed_index.mask + self.stand_ins.mask + self.first_alike.mask
-        return 12 * entries + sizeof(Owed) * self.owed_found.capacity() + self.owed_text.capacity()
+        cdef size_t held = 12 * entries + PART_BYTES * self.parts_kept
+        return held + sizeof(Owed) * self.owed_found.capacity() + self.owed_text.capacity()

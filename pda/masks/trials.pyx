@@ -102,6 +102,8 @@ cdef class TokenTrials(MaskPart):
         config = family.step(config, symbol)
         if family.configs[config].reads:
             self.undecided = True
+            if not family.configs[config].count and not family.configs[config].accepting:
+                return DEAD
         return config
 
     cdef ConfigId step_to(self, ConfigSpace family, ConfigId config, NodeId node) except ID_FAILED nogil:

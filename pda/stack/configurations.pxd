@@ -24,7 +24,7 @@ from stackmask.pda.ids cimport (
 )
 from stackmask.pda.memory.borrowed_array cimport Borrowed
 from stackmask.pda.memory.checked_vectors cimport priority_queue
-from stackmask.pda.memory.hash_tables cimport KeyMap, mix
+from stackmask.pda.memory.hash_tables cimport IdTable, KeyMap, mix
 from stackmask.pda.stack.configuration_table cimport (
     DEAD,
     UNKNOWN,
@@ -119,8 +119,13 @@ cdef class ByteSteps:
     cdef ConfigTable table
     cdef Closure closure
     cdef KeyMap single_steps            # config << 32 | symbol -> config: token classes, bytes in a capture
+    cdef IdTable draft_index            # what was closed before -> its index in `closed`
+    cdef vector[Member] drafted         # its members, one draft after the other
+    cdef vector[size_t] first_drafted   # index in `closed` -> its first member, and where the next one begins
+    cdef vector[ConfigId] closed
     cdef uint64_t computed              # steps that were computed
 
+    cdef ConfigId close_draft(self) except ID_FAILED nogil
     cdef StepRowId make_row(self, ConfigId config) except ID_FAILED nogil
     cdef ConfigId compute_step(self, ConfigId config, SymbolId symbol) except ID_FAILED nogil
     cdef size_t nbytes(self) noexcept nogil

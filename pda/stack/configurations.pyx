@@ -8,6 +8,7 @@ owns them all.
 
 cimport cython
 from libc.stdint cimport uint16_t
+from libc.string cimport memcmp
 from libcpp.algorithm cimport find
 
 from stackmask.pda.context.callables cimport FORBIDDEN, NEEDS_STATE
@@ -23,7 +24,19 @@ from stackmask.pda.ids cimport (
     Nullability,
     ReturnAction,
 )
-from stackmask.pda.memory.hash_tables cimport NO_VALUE, map_free, map_get, map_init, map_put
+from stackmask.pda.memory.hash_tables cimport (
+    NO_VALUE,
+    Probe,
+    ids_free,
+    ids_init,
+    ids_next,
+    ids_probe,
+    ids_put,
+    map_free,
+    map_get,
+    map_init,
+    map_put,
+)
 from stackmask.pda.stack.configuration_table cimport (
     BOTTOM,
     BOTTOM_CONTINUATION,
@@ -631,6 +644,11 @@ cdef class Closure:
 # ------------------------------------------------------------------------------------------------
 
 
+cdef enum:
+    MOST_DRAFTED = 64       # members of a draft whose closure is remembered
+    DRAFT_BYTES = 20        # of one, beside its members
+
+
 @cython.final
 cdef class ByteSteps:
     """Compute steps, and remember them in transition rows. ``ConfigTable.known_step`` reads those."""
@@ -642,9 +660,55 @@ cdef class ByteSteps:
         self.closure = closure
         self.computed = 0
         map_init(&self.single_steps)
+        ids_init(&self.draft_index)
+        self.first_drafted.push_back(0)
 
     def __dealloc__(self):
         map_free(&self.single_steps)
+        ids_free(&self.draft_index)
+
+    cdef ConfigId close_draft(self) except ID_FAILED nogil:
+        """Close the draft of a step. Where members call or return, the result is remembered.
+
+        Names that are alike, however they are spelled, are followed by the same members.
+        """
+        cdef const Member* mine
+        cdef const Member* other
+        cdef size_t i, n = self.closure.draft.members.size()
+        cdef bint opens = False
+        cdef uint64_t h = 71
+        cdef int32_t found
+        cdef ConfigId closed
+        for i in range(n):
+            mine = &self.closure.draft.members[i]
+            opens = opens or self.terms.terms[mine.state].nu.possible()
+            opens = opens or self.terms.terms[mine.state].flags & F_CALL
+            h = mix(mix(mix(h, <uint32_t>mine.state), <uint32_t>mine.frame), <uint32_t>mine.sem)
+        if not opens or n > MOST_DRAFTED:
+            return self.closure.close()
+        cdef Probe probe = ids_probe(&self.draft_index, h)
+        found = ids_next(&self.draft_index, &probe)
+        while found >= 0:
+            if self.first_drafted[found + 1] - self.first_drafted[found] == n:
+                mine = self.closure.draft.members.data()
+                other = self.drafted.data() + self.first_drafted[found]
+                if not memcmp(mine, other, n * sizeof(Member)):
+                    self.terms.meter.spend(4 + n)
+                    return self.closed[found]
+            found = ids_next(&self.draft_index, &probe)
+        # the draft is closed in place, so its members are kept first; a closure before may have failed after that
+        self.drafted.resize(self.first_drafted.back())
+        self.drafted.insert(
+            self.drafted.end(), self.closure.draft.members.begin(), self.closure.draft.members.end()
+        )
+        closed = self.closure.close()
+        if not self.closure.is_walk:
+            # those of walks go with the masks
+            self.terms.meter.hold(DRAFT_BYTES + n * sizeof(Member))
+        ids_put(&self.draft_index, &probe, <int32_t>self.closed.size())
+        self.closed.push_back(closed)
+        self.first_drafted.push_back(self.drafted.size())
+        return closed
 
     cdef ConfigId compute_step(self, ConfigId config, SymbolId symbol) except ID_FAILED nogil:
         """Return the configuration after one more symbol: DEAD, READS_STATE or its id; remembered."""
@@ -671,7 +735,7 @@ cdef class ByteSteps:
             if m.sem > SEM_SYMBOL and is_byte(symbol) and self.semantics.in_capture(m.sem):
                 m.sem = self.semantics.append(m.sem, <uint8_t>symbol)
             self.closure.draft.add_member(d, m.frame, m.sem)
-        next = DEAD if self.closure.draft.members.empty() else self.closure.close()
+        next = DEAD if self.closure.draft.members.empty() else self.close_draft()
         if not is_byte(symbol) or c.row == NEVER_A_ROW:
             map_put(&self.single_steps, key, next)
         else:
@@ -704,8 +768,9 @@ cdef class ByteSteps:
         return c.row
 
     cdef size_t nbytes(self) noexcept nogil:
-        """Return about how many bytes the steps outside of rows take."""
-        return 12 * self.single_steps.mask
+        """Return about how many bytes the steps outside of rows take, and what was closed for them."""
+        cdef size_t held = 12 * self.single_steps.mask + 8 * self.draft_index.mask
+        return held + sizeof(Member) * self.drafted.capacity() + DRAFT_BYTES * self.closed.size()
 
 
 # ------------------------------------------------------------------------------------------------

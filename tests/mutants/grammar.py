@@ -386,7 +386,7 @@ ROWS = (
     ),
     Mutant(
         "star-room",
-        "grammar/sql/scope/shared",
+        "grammar/sql/scope",
         " - selected",
         "",
         "What is selected beside a star counts: both sides of UNION have the same number of columns.",
@@ -402,7 +402,7 @@ ROWS = (
     ),
     Mutant(
         "label-aggregate",
-        "grammar/sql/scope/sqlite",
+        "grammar/sql/scope",
         "(computed or not item.aggregate)",
         "True",
         "A label of an aggregate has no meaning before the rows are grouped.",
@@ -410,7 +410,7 @@ ROWS = (
     ),
     Mutant(
         "grouped",
-        "grammar/sql/scope/postgres",
+        "grammar/sql/scope",
         "all(determined",
         "any(determined",
         "Where rows are grouped, every column of a selected item is determined by the group.",

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache, partial
 from pathlib import Path
 from typing import Final, TypeAlias
@@ -27,17 +26,13 @@ from stackmask.grammar.source.work import spend, uncounted
 from stackmask.grammar.sql.calls.calls import WORD_END, numbers_up_to, seq, without_empty
 from stackmask.grammar.sql.calls.functions import Arity, Functions, names_pattern
 from stackmask.grammar.sql.calls.spelling import Spelling
-from stackmask.grammar.sql.scope.postgres.all_actions import PLACES as POSTGRES_PLACES
-from stackmask.grammar.sql.scope.postgres.functions import call_rules as postgres_call_rules
-from stackmask.grammar.sql.scope.postgres.names import PostgresWords
-from stackmask.grammar.sql.scope.postgres.resolvers import resolvers as postgres_resolvers
-from stackmask.grammar.sql.scope.shared.actions import Places
-from stackmask.grammar.sql.scope.shared.names import Words, caseless, written_out
-from stackmask.grammar.sql.scope.shared.relations import Catalog
-from stackmask.grammar.sql.scope.shared.state import Query, Reading
-from stackmask.grammar.sql.scope.sqlite.all_actions import PLACES
-from stackmask.grammar.sql.scope.sqlite.functions import call_rules
-from stackmask.grammar.sql.scope.sqlite.resolvers import Resolver, resolvers
+from stackmask.grammar.sql.scope import clause_actions, from_actions, query_actions  # noqa: F401  their places
+from stackmask.grammar.sql.scope.actions import PLACES
+from stackmask.grammar.sql.scope.functions import postgres_calls, sqlite_calls
+from stackmask.grammar.sql.scope.names import Words, caseless, written_out
+from stackmask.grammar.sql.scope.relations import Catalog
+from stackmask.grammar.sql.scope.resolvers import resolvers
+from stackmask.grammar.sql.scope.state import Query, Reading
 
 FREE: Final = "FREE_"  # dynamic rules with this prefix are another way to write the rule behind it
 FOLDER: Final = Path(__file__).parent
@@ -45,30 +40,8 @@ Groups: TypeAlias = tuple[tuple[Arity, tuple[str, ...]], ...]
 Listed: TypeAlias = tuple[tuple[tuple[str, Groups], ...], tuple[str, ...], tuple[str, ...]]
 
 
-@dataclass(frozen=True)
-class Dialect:
-    """What makes the rules of a dialect: its places, its dynamic rules, and the rules of its functions."""
-
-    places: Places
-    resolvers: Callable[[RuleSet, Callable[[str], Expr]], dict[str, Resolver]]  # and of a keyword
-    calls: Callable[[Functions], dict[str, Expr]]
-    keywords: str  # the rule of the words that are no names of tables
-
-
-DIALECTS: Final = {
-    "sqlite": Dialect(
-        PLACES,
-        lambda base, word: resolvers(Words.of(base), word("ON"), word("USING")),
-        call_rules,
-        "sqlite.reserved",
-    ),
-    "postgres": Dialect(
-        POSTGRES_PLACES,
-        lambda base, word: postgres_resolvers(PostgresWords.of(base), word("ON"), word("USING")),
-        postgres_call_rules,
-        "NO_NAME",
-    ),
-}
+CALLS: Final = {"sqlite": sqlite_calls, "postgres": postgres_calls}
+KEYWORDS: Final = {"sqlite": "sqlite.reserved", "postgres": "NO_NAME"}  # that are no names of tables
 
 
 def scoped_rules(
@@ -89,8 +62,8 @@ def scoped_rules(
     # what the dialect takes is the package's own, what the request adds to it is small
     names = sum(len(names) for groups in functions.by_kind.values() for names in groups.values())
     spend(2_000 + 100 * names + (4 * len(escape) if escape else 0))
-    written, ready = _shared(catalog.dialect, listed, max_limit, escape, spelling)
-    catalog.is_keyword = partial(_is_keyword, catalog.dialect)
+    written, ready = _shared(catalog.dialect.name, listed, max_limit, escape, spelling)
+    catalog.is_keyword = partial(_is_keyword, catalog.dialect.name)
     start = Query(catalog, None, "root", reading=Reading(not without_from))
     return replace(written, initial=start), replace(ready, initial=start)
 
@@ -104,18 +77,19 @@ def _shared(
     escape: str | None,
     spelling: Spelling,
 ) -> tuple[RuleSet, RuleSet]:
-    dialect = DIALECTS[name]
     base = _rules(name, max_limit is not None)
     bodies: dict[str, Expr] = {rule: body.body for rule, body in base.rules.items()}
     bodies = spelling.respell(bodies | _calls(name, listed), f"{name}.")
-    names = dialect.resolvers(base, _capitals if spelling.keywords == "upper" else caseless)
+    keyword = _capitals if spelling.keywords == "upper" else caseless
+    dynamic = resolvers(Words.of(base, name), keyword("ON"), keyword("USING"))
+    names = {rule: resolver for rule, resolver in dynamic.items() if rule.removeprefix(FREE) in bodies}
     for rule, resolver in names.items():
         bodies[rule] = Dynamic(follows_restrictions(resolver))
     # words that no state knows stand by themselves: their masks are the same in all states
     for free in [rule for rule in names if rule.startswith(FREE)]:
         listed_names = free.removeprefix(FREE)
         bodies[listed_names] = Choice((bodies[listed_names], bodies.pop(free)))
-    for rule, action in dialect.places.items():
+    for rule, action in PLACES[name].items():
         if rule in bodies:
             bodies[rule] = Capture(bodies[rule], action)
     for rule in names.keys() & bodies.keys():
@@ -140,7 +114,7 @@ def _calls(name: str, listed: Listed) -> dict[str, Expr]:
     """Return the rules of the functions, remembered: other arguments may differ."""
     by_kind, unlisted, types = listed
     groups = {kind: dict(entries) for kind, entries in by_kind}
-    return DIALECTS[name].calls(Functions(groups, unlisted, types))
+    return CALLS[name](Functions(groups, unlisted, types))
 
 
 def _is_keyword(dialect: str, name: str) -> bool:
@@ -151,7 +125,7 @@ def _is_keyword(dialect: str, name: str) -> bool:
 @uncounted
 def _keywords(dialect: str) -> re.Pattern[str]:
     bodies = {rule: body.body for rule, body in _rules(dialect, False).rules.items()}
-    return names_pattern(written_out(RuleRef(DIALECTS[dialect].keywords), bodies), {})
+    return names_pattern(written_out(RuleRef(KEYWORDS[dialect]), bodies), {})
 
 
 @lru_cache(maxsize=4)

@@ -137,6 +137,75 @@ def test_callables_decide_exactly() -> None:
     assert matcher.accept_string("a,c") and matcher.is_accepting()
 
 
+def test_a_resolver_is_asked_once_for_what_it_depends_on() -> None:
+    asked, told = [], []
+
+    def count(value: object, _text: bytes) -> object:
+        assert isinstance(value, int)
+        return value + 1
+
+    def is_odd(value: object) -> bool:
+        asked.append(value)
+        assert isinstance(value, int)
+        return bool(value % 2)
+
+    @ir.depends_on(is_odd)
+    def next_letter(odd: bool) -> ir.Expr:
+        told.append(odd)
+        return letter("b" if odd else "a")
+
+    one = ir.Capture(ir.RuleRef("letter"), count)
+    rules = {
+        "root": ir.Rule("root", ir.Repeat(ir.Sequence((one, ir.Literal(b","))), 1, None)),
+        "letter": ir.Rule("letter", ir.Dynamic(next_letter)),
+    }
+    matcher = matcher_of(sm.Grammar(ir.RuleSet(rules, "root", 0)))
+    for _ in range(2):
+        matcher.reset()
+        assert matcher.accept_string("a,b,a,b,a,") and matcher.expected_bytes() == {ord("b")}
+    assert sorted(told) == [False, True]
+    assert len(asked) == len(set(asked)) == 6
+    assert next_letter(3) == letter("b")  # as any other resolver, it can be asked about a value
+
+
+def test_what_a_stand_in_alone_would_read_is_tried_on_the_value() -> None:
+    """Where no reading is left on the stand-in but one that it does not decide, the value decides."""
+
+    class Value(int):
+        stands_in = False
+
+        def __stand_in__(self) -> Value:
+            found = Value(self)
+            found.stands_in = True
+            return found
+
+        def __hash__(self) -> int:
+            return hash((int(self), self.stands_in))
+
+        def __eq__(self, other: object) -> bool:
+            return isinstance(other, Value) and hash(self) == hash(other)
+
+    def begin(value: object, _text: bytes) -> object:
+        assert isinstance(value, Value)
+        if value.stands_in:
+            raise ir.Undecided
+        return value if value > 2 else None
+
+    body = ir.Sequence((ir.RuleRef("as"), ir.Capture(letter("b"), begin), ir.Literal(b">")))
+    rules = {
+        "root": ir.Rule("root", body),
+        "as": ir.Rule("as", ir.Literal(b"a")),
+    }
+    for value, is_taken in ((1, False), (3, True)):
+        matcher = matcher_of(sm.Grammar(ir.RuleSet(rules, "root", Value(value))))
+        assert (b"ab>" in long_tokens(matcher)) == is_taken
+        assert matcher.accept_string("a")
+        assert matcher.expected_bytes() == ({ord("b")} if is_taken else set())
+        mask = sm.allocate_token_bitmask(1, VOCABULARY.size)
+        matcher.fill_next_token_bitmask(mask)
+        assert bool(mask[0][ord("b") >> 5] >> (ord("b") & 31) & 1) == is_taken
+
+
 def test_an_action_that_forbids_is_seen_in_the_mask() -> None:
     def short(value: object, text: bytes) -> object:
         return value if len(text) < 3 else None

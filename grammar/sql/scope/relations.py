@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from functools import cached_property
-from typing import Final, TypeAlias
+from typing import Final, NamedTuple, TypeAlias
 
 from stackmask.grammar.sql.schema.errors import SQLError
 from stackmask.grammar.sql.schema.schema import Schema, Table
@@ -119,6 +119,34 @@ def _never(_name: str) -> bool:
     return False
 
 
+class Dialect(NamedTuple):
+    """What a dialect has of its own, for scopes.
+
+    ``read``: the name that a text spells. ``result``: what a query gives. ``labels``: expressions after FROM may name
+    selected columns. ``later``: ON sees all tables, also those that a later join brings. ``alone``: phases that see no query
+    around. ``groups``: what is selected must be grouped by, and a name of the result is told from the expression.
+    """
+
+    name: str
+    read: Callable[[bytes], str]
+    result: Callable[..., Relation]
+    labels: bool
+    later: bool
+    groups: bool
+    alone: frozenset[str]
+
+
+DIALECTS: Final = {
+    dialect.name: dialect
+    for dialect in (
+        Dialect("sqlite", read_name, Relation.of_query, True, True, False, frozenset({"group", "order"})),
+        Dialect(
+            "postgres", read_postgres_name, Relation.of_columns, False, False, True, frozenset({"group"})
+        ),
+    )
+}
+
+
 class Catalog:
     """The tables that a query may use. Two catalogs are different values, whatever they hold.
 
@@ -135,10 +163,8 @@ class Catalog:
         new_names: bool = False,
     ) -> None:
         self.new_names = new_names
-        self.dialect = dialect
-        is_postgres = dialect == "postgres"
-        self.read: Callable[[bytes], str] = read_postgres_name if is_postgres else read_name
-        self.result = Relation.of_columns if is_postgres else Relation.of_query
+        self.dialect = DIALECTS[dialect]
+        self.read, self.result = self.dialect.read, self.dialect.result
         self.is_keyword: Callable[[str], bool] = _never
         self.relations = {relation.name: relation for relation in relations}
         self.schemas = {name: dict(tables) for name, tables in (schemas or {}).items()}

@@ -7,14 +7,17 @@ the same way. Where the primary key of a table is known, grouping by it is group
 
 from __future__ import annotations
 
-from stackmask.grammar.sql.scope.postgres.expression_shapes import Use
-from stackmask.grammar.sql.scope.shared.state import Item, Query
+from stackmask.grammar.ir import Undecided
+from stackmask.grammar.sql.scope.expression_shapes import Use
+from stackmask.grammar.sql.scope.state import ANY, CLOSED, Item, Query, decided
 
 
 def covered(query: Query) -> bool:
     """Return whether everything selected may be, as far as GROUP BY matters."""
     if not (query.grouping.begun or query.aggregates):
         return True
+    if query.stands_in and (query.forgot or any(ANY in use for item in query.items for use in item.loose)):
+        raise Undecided
     return all(
         all(determined(query, use) for use in item.loose)  # mutant: grouped
         or n in query.grouping.items
@@ -39,6 +42,24 @@ def with_grouped(query: Query, n: int) -> Query:
     by = query.grouping
     columns = by.columns if column is None else by.columns | {column}
     return query._replace(grouping=by._replace(items=by.items | {n}, columns=columns))
+
+
+def order_names(query: Query) -> frozenset[str]:
+    """Return the names of selected items that ORDER BY, which is no part of a set operation, can mean by themselves."""
+    if query.phase not in CLOSED:
+        return frozenset()
+    return _names_of(query, query.known_items() if query.catalog.dialect.groups else query.items)
+
+
+def result_names(query: Query) -> frozenset[str]:
+    """Return the names that ORDER BY of a set operation can mean. Raises: Undecided."""
+    return _names_of(query, decided(query.head or ()))
+
+
+def _names_of(query: Query, items: tuple[Item, ...]) -> frozenset[str]:
+    if query.catalog.dialect.groups:
+        return output_names(items)
+    return frozenset(item.name for item in items if item.labelled and item.name is not None)
 
 
 def output_names(items: tuple[Item, ...]) -> frozenset[str]:
@@ -67,6 +88,9 @@ def is_ambiguous(items: tuple[Item, ...], name: str) -> bool:
 
 def group_labels(query: Query) -> frozenset[str]:
     """Return the names of selected items that GROUP BY can mean: those that are no column of FROM."""
+    if query.phase != "group":
+        return frozenset()
+    query.known_items()
     counts = query.counts()
     refused = {item.name for item in query.items if item.aggregate or item.window}
     return frozenset(n for n in output_names(query.items) if not counts[n] and n not in refused)
@@ -74,6 +98,7 @@ def group_labels(query: Query) -> frozenset[str]:
 
 def chosen_names(query: Query) -> frozenset[str]:
     """Return the names that ORDER BY can mean where each row is selected once: labels, and columns that are selected."""
+    query.known_items()
     counts = query.counts()
     named = {item.name for item in query.items}
     columns = {
@@ -92,6 +117,7 @@ def _plain(query: Query, column: Use) -> bool:
 
 def chosen_members(query: Query) -> dict[str, frozenset[str]]:
     """Return the selected columns by the table that they are of."""
+    query.known_items()
     found: dict[str, frozenset[str]] = {}
     for item in query.items:
         if item.column is not None and item.column[0]:

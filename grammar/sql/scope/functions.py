@@ -1,4 +1,4 @@
-"""Rules for calls in PostgreSQL: scalar functions anywhere, aggregates and functions with windows where they may stand."""
+"""Rules for calls: scalar functions anywhere, aggregates and functions with windows where they may stand."""
 
 from __future__ import annotations
 
@@ -14,21 +14,27 @@ from stackmask.grammar.ir import (
     Dynamic,
     Expr,
     Repeat,
+    RuleRef,
+    depends_on,
     follows_restrictions,
     never_forbids,
 )
 from stackmask.grammar.sql.calls.calls import SKIP, WORD_END, arguments, ref, seq, sign, words
 from stackmask.grammar.sql.calls.functions import Arity, Functions
-from stackmask.grammar.sql.scope.postgres.clause_actions import (
+from stackmask.grammar.sql.scope.actions import Action
+from stackmask.grammar.sql.scope.clause_actions import (
     begin_aggregate,
+    begin_named_aggregate,
+    begin_ranking,
     begin_window_call,
+    end_aggregate,
+    may_aggregate,
+    may_window,
 )
-from stackmask.grammar.sql.scope.postgres.from_actions import begin_table_call
-from stackmask.grammar.sql.scope.postgres.tables import may_call
-from stackmask.grammar.sql.scope.shared.actions import Action
-from stackmask.grammar.sql.scope.shared.names import caseless
-from stackmask.grammar.sql.scope.shared.state import Query
-from stackmask.grammar.sql.scope.sqlite.clause_actions import end_aggregate, may_aggregate, may_window
+from stackmask.grammar.sql.scope.from_actions import begin_table_call
+from stackmask.grammar.sql.scope.names import caseless
+from stackmask.grammar.sql.scope.state import Query
+from stackmask.grammar.sql.scope.tables import may_call
 
 Names = tuple[str, ...]
 _OPEN: Final = sign("(")
@@ -61,7 +67,49 @@ RECORDS: Final = frozenset(  # of a type that the query must spell out
 )
 
 
-def call_rules(functions: Functions) -> dict[str, Expr]:
+def sqlite_calls(functions: Functions) -> dict[str, Expr]:
+    """Return what ``scalar``, ``aggregate`` and ``ranking`` mean if these functions may be called."""
+    scalars = [
+        seq(words(names), _OPEN, arguments(arity, "expr"), sign(")"))
+        for arity, names in functions.of("scalar").items()
+    ]
+    if functions.unlisted:
+        scalars.append(seq(words(functions.unlisted), _OPEN, Repeat(ref("exprs"), 0, 1), sign(")")))
+    aggregates = []
+    for arity, names in functions.of("aggregate").items():
+        aggregates.append(seq(_named(names, begin_aggregate, may_aggregate), _OPEN, _sqlite_aggregate(arity)))
+    rankings = []
+    for arity, names in functions.of("window").items():
+        rankings.append(
+            seq(
+                _named(names, begin_ranking, may_window),
+                _OPEN,
+                arguments(arity, "expr"),
+                RuleRef("RANKING_CLOSE"),
+                SKIP,
+                ref("over"),
+            )
+        )
+    return {
+        "scalar": Choice(tuple(scalars)),
+        "aggregate": Choice(tuple(aggregates)),
+        "ranking": Choice(tuple(rankings)),
+    }
+
+
+def _sqlite_aggregate(arity: Arity) -> Expr:
+    close = seq(RuleRef("AGGREGATE_CLOSE"), SKIP)
+    filtered = Repeat(ref("filter"), 0, 1)
+    over = Repeat(ref("over"), 0, 1)
+    ways = [seq(arguments(arity, "expr") if arity.counts != (0,) else EPSILON, close, filtered, over)]
+    if 0 in arity.counts:
+        ways.append(seq(sign("*"), close, filtered, over))
+    if 1 in arity.counts:  # DISTINCT takes one argument, and no window
+        ways.append(seq(ref("sqlite.DISTINCT"), SKIP, ref("expr"), close, filtered))
+    return Choice(tuple(ways))
+
+
+def postgres_calls(functions: Functions) -> dict[str, Expr]:
     """Return what ``scalar``, ``aggregate``, ``window_call``, ``table_call`` and ``named_type`` mean with these functions."""
     scalars, sets, tables = [], [], []
     for arity, names in functions.of("scalar").items():
@@ -80,10 +128,12 @@ def call_rules(functions: Functions) -> dict[str, Expr]:
         scalars.append(seq(words(functions.unlisted), _OPEN, Repeat(ref("exprs"), 0, 1), sign(")")))
     aggregates, windows = [], []
     for arity, names in functions.of("aggregate").items():
-        aggregates.append(seq(_named(names, begin_aggregate, may_aggregate), _OPEN, _aggregate(arity)))
+        aggregates.append(seq(_named(names, begin_named_aggregate, may_aggregate), _OPEN, _aggregate(arity)))
         windows.append(seq(_window_name(names), _plain_arguments(arity)))
     for arity, names in functions.of("ordered_set").items():
-        aggregates.append(seq(_named(names, begin_aggregate, may_aggregate), _OPEN, _ordered_set(arity)))
+        aggregates.append(
+            seq(_named(names, begin_named_aggregate, may_aggregate), _OPEN, _ordered_set(arity))
+        )
     for arity, names in functions.of("window").items():
         windows.append(seq(_window_name(names), arguments(arity, "expr")))
     close = seq(sign(")"), ref("OVER"), SKIP, ref("window_body"))
@@ -140,12 +190,7 @@ def _named(names: Names, action: Action, test: Callable[[Query], bool]) -> Expr:
 @lru_cache(maxsize=1024)
 def _resolver(names: Names, test: Callable[[Query], bool]) -> Callable[[Any], Expr]:
     listed = Choice(tuple(caseless(name) for name in names))
-
-    @follows_restrictions
-    def resolve(query: Query) -> Expr:
-        return listed if test(query) else NOTHING
-
-    return resolve
+    return follows_restrictions(depends_on(test)(lambda fits: listed if fits else NOTHING))
 
 
 @lru_cache(maxsize=8)

@@ -5,20 +5,20 @@ compares by value, so the automaton can keep it in its configurations, go back t
 
 SELECT comes before FROM. A column selected before there are tables is a *need*: of a name that some table must supply, or,
 after a qualifier, of the table that will have that name. FROM may end only where each need is met, by exactly one
-table of this query or else by a query around it; :mod:`places` says when. A query in FROM can supply any names, so
+table of this query or else by a query around it; `from_actions.py` says when. A query in FROM can supply any names, so
 a query whose needs the tables at hand do not meet can still be completed: what is allowed never leads to a dead end.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Callable, Hashable, Iterator, Mapping
 from functools import lru_cache
 from typing import Any, Final, NamedTuple, TypeAlias, TypeVar
 
 from stackmask.grammar.ir import Owed, Undecided
-from stackmask.grammar.sql.scope.shared.owed import owed
-from stackmask.grammar.sql.scope.shared.relations import Catalog, Relation
+from stackmask.grammar.sql.scope.owed import owed
+from stackmask.grammar.sql.scope.relations import Catalog, Relation
 
 MAX_DEPTH: Final = (
     8  # queries within queries; SQLite's parser has a stack of 100 entries, and a query takes several
@@ -26,14 +26,20 @@ MAX_DEPTH: Final = (
 NOTHING_NEEDED: Final[frozenset[str]] = frozenset()
 # in stand-ins: any name of which nothing has been said. No name is written like this
 ANY: Final = "\0"
+SOME_NAME: Final = frozenset({ANY})
+SOME_COLUMN: Final = frozenset({("", ANY)})
+MOST_FORGOTTEN: Final = 1_000  # items; there may be 1,600 of them
+CLOSED: Final = frozenset({"where", "group", "having", "order"})  # after FROM
+WITH_TABLES: Final = CLOSED | {"on", "lateral"}  # where expressions see tables of FROM
+_Asked = TypeVar("_Asked")
 _Found = TypeVar("_Found")
 
 
-def of_last(function: Callable[[Query], _Found]) -> Callable[[Query], _Found]:
+def of_last(function: Callable[[_Asked], _Found]) -> Callable[[_Asked], _Found]:
     """Return the function, whose last answer is remembered: a mask asks of one query about hundreds of names."""
-    last: tuple[Query, _Found] | None = None
+    last: tuple[_Asked, _Found] | None = None
 
-    def ask(query: Query) -> _Found:
+    def ask(query: _Asked) -> _Found:
         nonlocal last
         known = last
         if known is None or known[0] is not query:
@@ -67,6 +73,17 @@ class Item(NamedTuple):
     loose: frozenset[tuple[str, str]] = frozenset()
     text: Hashable = None
 
+    def blurred(self, labels: bool) -> Item:
+        """Return the item without its name. ``labels``: but for that of a label."""
+        if self.star is not None or (labels and self.labelled):
+            return self
+        loose = SOME_COLUMN if self.loose else self.loose
+        return Item(ANY, self.labelled, self.aggregate, self.window, loose=loose)
+
+    def is_unknown(self) -> bool:
+        """Return whether the name, or the column that the item is, is not known."""
+        return self.name == ANY or ANY in (self.column or ()) or ANY in (self.maybe or ())
+
 
 class Needs(NamedTuple):
     """What is asked of the tables of FROM before FROM names them.
@@ -81,6 +98,19 @@ class Needs(NamedTuple):
     strings: frozenset[str] = NOTHING_NEEDED
     qualified: tuple[tuple[str, frozenset[str]], ...] = ()
     own_tables: frozenset[str] = NOTHING_NEEDED
+
+    def blurred(self, alias: str | None) -> Needs:
+        """Return the needs of which is known what kinds there are, and those of the table ``alias``."""
+        if not any(self):
+            return self
+        qualified = tuple((name, of if name == alias else SOME_NAME) for name, of in self.qualified)
+        return Needs(
+            SOME_NAME if self.columns else self.columns,
+            SOME_NAME if self.own else self.own,
+            SOME_NAME if self.strings else self.strings,
+            qualified,
+            self.own_tables,
+        )
 
     def with_column(self, name: str, own: bool = False) -> Needs:
         """Return the needs with one more column of some table."""
@@ -136,6 +166,27 @@ class Target(NamedTuple):
     window: bool = False
     loose: frozenset[tuple[str, str]] = frozenset()  # PostgreSQL: its columns outside of aggregates
 
+    def item(self, name: str | None) -> Item:
+        """Return the column once it is written, with its name."""
+        return Item(name, self.label is not None, self.aggregate, self.window, self.star, loose=self.loose)
+
+    def blurred(self) -> Target:
+        """Return the column without its names."""
+        if self.label is None and self.column is None and not self.loose:
+            return self
+        return Target(
+            None if self.label is None else ANY,
+            None if self.column is None else ANY,
+            None,
+            self.star,
+            self.aggregate,
+            self.window,
+            SOME_COLUMN if self.loose else self.loose,
+        )
+
+
+NO_TARGET: Final = Target()
+
 
 class Join(NamedTuple):
     """How the next table is joined. ``link``: "", comma, cross, join, natural; ``side``: of an outer join."""
@@ -184,7 +235,7 @@ class _Fields(NamedTuple):
     # the part being written
     items: tuple[Item, ...] = ()
     cells: int = 0  # of a row of VALUES
-    target: Target = Target()
+    target: Target = NO_TARGET
     aggregates: bool = False  # the part has an aggregate
     windows: bool = False
     grouping: Grouping = Grouping()
@@ -195,13 +246,14 @@ class _Fields(NamedTuple):
     in_aggregate: int = 0
     in_window: int = 0
     reading: Reading = Reading()
-    # PostgreSQL, see `postgres/grouping.py`
+    # PostgreSQL, see `grouping.py`
     with_recursive: bool = False
     distinct: bool = False
     comma: int = 0  # the first table after the last comma
     log: tuple[tuple[str, ...], ...] | None = ()  # the names of the expression; None with a query in it
     calling: tuple[str, ...] | None = None  # the columns of a function in FROM
     stands_in: bool = False  # ANY may be among the names
+    forgot: bool = False  # there are items of which nothing is known
 
 
 class Query(_Fields):
@@ -238,14 +290,56 @@ class Query(_Fields):
         )
 
     def __stand_in__(self) -> Query:
-        """Return the query in which names are one of which nothing has been said: see :data:`ANY`."""
-        return self if self.catalog.dialect == "postgres" else self._replace(stands_in=True)
+        """Return the query in which names are one of which nothing has been said: see :data:`ANY`.
 
-    def names_of(self, items: tuple[Item, ...]) -> list[str | None]:
-        """Return the names of selected columns. Raises: Undecided."""
-        if self.stands_in and any(item.name == ANY or ANY in (item.column or ()) for item in items):
+        What the next few words seldom ask for is forgotten: so places that differ in it alone are one.
+        """
+        changes: dict[str, Any] = {"stands_in": True}
+        if self.up is not None and not self.up.stands_in:
+            changes["up"] = self.up.__stand_in__()
+        if self.head is not None:
+            changes["head"] = (Item(ANY),) * len(self.head)
+        if self.phase in ("list", "bare"):
+            changes["needs"] = self.needs.blurred(self.qualifier)
+            if not self.names_matter():
+                changes["target"] = self.target.blurred()
+                changes["log"] = None if self.catalog.dialect.groups else self.log
+                is_open = self.expect is None and not self.has_star() and len(self.items) < MOST_FORGOTTEN
+                changes["items"] = () if is_open else tuple(item.blurred(False) for item in self.items)
+                changes["forgot"] = self.forgot or (is_open and bool(self.items))
+        elif not self.catalog.dialect.groups or not (
+            self.phase in ("group", "having", "order") or self.aggregates or self.grouping.begun
+        ):
+            labels = self.catalog.dialect.labels
+            changes["items"] = tuple(item.blurred(labels) for item in self.items)
+        return self._replace(**changes)
+
+    def names_matter(self) -> bool:
+        """Return whether a selected column may be forbidden for its name."""
+        return bool(self.banned) or (
+            self.catalog.dialect.groups and self.kind in ("derived", "lateral", "cte")
+        )
+
+    def known_items(self) -> tuple[Item, ...]:
+        """Return the selected columns, whose names are known. Raises: Undecided."""
+        return decided(self.counted_items())
+
+    def counted_items(self) -> tuple[Item, ...]:
+        """Return the selected columns, of which the names need not be known. Raises: Undecided."""
+        if self.forgot:
             raise Undecided
-        return [item.name for item in items]
+        return self.items
+
+    def decide_labels(self) -> None:
+        """Raise Undecided if a label is not known."""
+        if self.forgot or any(item.labelled and item.name == ANY for item in self.items):
+            raise Undecided
+
+    def decide_before_from(self) -> None:
+        """Raise Undecided if FROM, which comes, depends on names that are not known."""
+        if self.stands_in:
+            self.needs.decide()
+            self.decide_labels()
 
     def counts(self) -> Counter[str]:
         """Return how many tables of FROM have each name; columns made one count once."""
@@ -274,13 +368,13 @@ class Query(_Fields):
         if self.stands_in and any(source.alias == ANY for source in self.sources):
             raise Undecided
 
-    def visible_relations(self) -> dict[str, Relation]:
+    def visible_relations(self) -> Mapping[str, Relation]:
         """Return what FROM may name: tables and CTEs, which hide tables."""
         hidden = cte_shadow(self)
+        if not hidden and not self.ctes:
+            return self.catalog.relations
         found = {name: relation for name, relation in self.catalog.relations.items() if name not in hidden}
-        for relation in self.ctes:
-            found[relation.name] = relation
-        return found
+        return found | {relation.name: relation for relation in self.ctes}
 
     def __owed__(self, begun: str | None) -> Owed:
         """Return what FROM and GROUP BY still need, where a name was begun: see `owed.py`."""
@@ -288,13 +382,21 @@ class Query(_Fields):
 
     def has_star(self) -> bool:
         """Return whether a star was selected."""
-        return any(item.star is not None for item in self.items)
+        return bool(self.items) and any(item.star is not None for item in self.items)
+
+
+def decided(items: tuple[Item, ...]) -> tuple[Item, ...]:
+    """Return items whose names are known. Raises: Undecided."""
+    if any(item.is_unknown() for item in items):
+        raise Undecided
+    return items
 
 
 PLACE_OF: Final = {name: place for place, name in enumerate(Query._fields)}
 Columns: TypeAlias = tuple[tuple[Relation, frozenset[str]], ...]  # of tables, and those that were made one
 
 
+@of_last
 def counts_of(sources: tuple[Source, ...]) -> Counter[str]:
     """Return how many of the tables have each name. It does not depend on what they are called."""
     return _counts(tuple((source.relation, source.merged) for source in sources))
@@ -308,6 +410,7 @@ def _counts(columns: Columns) -> Counter[str]:
     return found
 
 
+@of_last
 def usable_of(sources: tuple[Source, ...]) -> frozenset[str]:
     """Return the names that some of the tables let be used."""
     return _usable(tuple(source.relation for source in sources))
@@ -316,6 +419,18 @@ def usable_of(sources: tuple[Source, ...]) -> frozenset[str]:
 @lru_cache(maxsize=4096)
 def _usable(relations: tuple[Relation, ...]) -> frozenset[str]:
     return frozenset[str]().union(*(relation.usable_names for relation in relations))
+
+
+@of_last
+def usable_once(sources: tuple[Source, ...]) -> frozenset[str]:
+    """Return the names that one column of the tables has, which may be used."""
+    return _usable_once(tuple((source.relation, source.merged) for source in sources))
+
+
+@lru_cache(maxsize=4096)
+def _usable_once(columns: Columns) -> frozenset[str]:
+    hidden = frozenset[str]().union(*(relation.names - relation.usable_names for relation, _ in columns))
+    return frozenset(name for name, n in _counts(columns).items() if n == 1) - hidden
 
 
 def cte_shadow(query: Query) -> frozenset[str]:
@@ -335,7 +450,7 @@ def scopes(query: Query) -> Iterator[tuple[int, Query]]:
     current: Query | None = query
     while current is not None:
         yield depth, current
-        if current.phase in ("group", "order"):  # GROUP BY and ORDER BY see no query around
+        if current.phase in current.catalog.dialect.alone:
             return
         while current is not None and current.kind == "derived":  # does not see what stands beside it
             current = current.up
@@ -344,6 +459,24 @@ def scopes(query: Query) -> Iterator[tuple[int, Query]]:
             return
         current = current.up
         depth += 1
+
+
+def visible(query: Query) -> Iterator[tuple[int, Query]]:
+    """Yield the queries whose names an expression can use, as :func:`scopes` does.
+
+    An aggregate of columns further out would be one of the query there.
+    """
+    for depth, scope in scopes(query):
+        yield depth, scope
+        if scope.in_aggregate and (scope.catalog.dialect.groups or not depth):
+            return
+
+
+def tables_seen(scope: Query) -> tuple[Source, ...]:
+    """Return the tables of FROM whose columns a query shows where it stands."""
+    if scope.phase in CLOSED or scope.phase == "lateral":
+        return scope.sources
+    return scope.sources[scope.comma :] if scope.phase == "on" else ()
 
 
 def replace_at(query: Query, depth: int, change: Query) -> Query:

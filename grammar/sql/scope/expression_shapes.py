@@ -9,7 +9,8 @@ from __future__ import annotations
 import re
 from typing import Final, NamedTuple, TypeAlias
 
-from stackmask.grammar.sql.scope.shared.actions import KEPT
+from stackmask.grammar.sql.scope.actions import KEPT
+from stackmask.grammar.sql.scope.state import Query
 
 # ("column", name), ("member", table, name) or ("call", name); None where a query stands within the expression
 Log: TypeAlias = tuple[tuple[str, ...], ...] | None
@@ -22,6 +23,8 @@ CONSTANT: Final = re.compile(
     re.IGNORECASE | re.DOTALL,
 )
 INTEGER: Final = re.compile(r"[(\s]*([0-9]+)[)\s]*")
+SIGNED_INTEGER: Final = re.compile(r"[(\s+-]*([0-9]+)[)\s]*")
+LONG_INTEGER: Final = re.compile(r"[(\s+-]*[0-9]*[)\s]*")
 STRINGS: Final = re.compile(r"'(?:[^'\\]|\\.|'')*'|\$\$.*?\$\$", re.DOTALL)
 BLANKS: Final = re.compile(r"\s+")
 BESIDE_SIGNS: Final = re.compile(r" ?([(),]) ?")
@@ -146,18 +149,37 @@ def _plain(text: str) -> str:
     return BESIDE_SIGNS.sub(r"\1", BLANKS.sub(" ", text.lower()))
 
 
-def ordinal(text: str, log: Log) -> int | None:
-    """Return the number of a column that GROUP BY or ORDER BY reads, -1 for a constant that it refuses, None for none."""
-    if log is None or log:
+def ordinal(query: Query, data: bytes) -> int | None:
+    """Return the number of a column that GROUP BY or ORDER BY reads, -1 for one that it refuses, None for none.
+
+    PostgreSQL reads no signs, and refuses other constants.
+    """
+    text = data.decode("utf-8", "replace")
+    if not query.catalog.dialect.groups:
+        if len(data) >= KEPT:
+            return -1 if LONG_INTEGER.fullmatch(text.strip()) else None
+        found = SIGNED_INTEGER.fullmatch(text.strip())
+        if not found or text.count("(") != text.count(")"):  # a call
+            return None
+        return -1 if "-" in text else int(found[1])
+    if query.log is None or query.log:
         return None
     if len(text) >= KEPT:
         return -1
-    spelled = text.strip()
-    found = INTEGER.fullmatch(spelled)
+    found = INTEGER.fullmatch(text.strip())
     if found:
         return int(found[1])
-    constant = CONSTANT.fullmatch(spelled)
-    return -1 if constant else None
+    return -1 if CONSTANT.fullmatch(text.strip()) else None
+
+
+def of_postgres(query: Query) -> bool:
+    """Return whether what an expression is is told from all of its text."""
+    return query.catalog.dialect.groups
+
+
+def begins_ordinal(is_postgres: bool, begun: bytes) -> bool:
+    """Return whether an expression may be a number, or its text says something else."""
+    return is_postgres or LONG_INTEGER.fullmatch(begun.decode("utf-8", "replace")) is not None
 
 
 def _flat(text: str) -> str | None:

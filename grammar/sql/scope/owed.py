@@ -12,10 +12,10 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from stackmask.grammar.ir import Owed
-from stackmask.grammar.sql.scope.shared.relations import Catalog, Relation, fold
+from stackmask.grammar.sql.scope.relations import Catalog, Relation, fold
 
 if TYPE_CHECKING:
-    from stackmask.grammar.sql.scope.shared.state import Query
+    from stackmask.grammar.sql.scope.state import Query
 
 BEFORE_TABLES: Final = frozenset({"list", "from", "on"})
 BEFORE_GROUPS: Final = BEFORE_TABLES | {"where", "group"}
@@ -163,7 +163,7 @@ def _unmet(scope: Query) -> tuple[dict[str, frozenset[str]], frozenset[str]]:
 
 def _suppliers(scope: Query) -> list[tuple[str, Relation]]:
     """Return what FROM may name, as it is written, the shortest first."""
-    from stackmask.grammar.sql.scope.shared.tables import (
+    from stackmask.grammar.sql.scope.tables import (
         listed_relations,
     )  # which knows queries, as this does not
 
