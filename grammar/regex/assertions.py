@@ -260,12 +260,24 @@ class Pattern:
                             side = complement(ranges, self.ends.any), True
                         pair = (ANYTHING, side) if node.ahead else (side, ANYTHING)
                         return Edge((pair,), node.offset, node.what)
+                items = body.items if isinstance(body, ir.Sequence) else ()
+                if len(items) > 1 and isinstance(place := items[0 if node.ahead else -1], Edge | Look):
+                    # what is asked at the place itself stands beside it: (?=^x) is ^(?=x), (?!^x) is (?!^)|(?!x)
+                    rest = items[1:] if node.ahead else items[:-1]
+                    inner = rest[0] if len(rest) == 1 else node_sequence(rest)
+                    parts = [place, Look(inner, node.ahead, node.negative, node.offset)]
+                    if not node.negative:
+                        return self._simplified(node_sequence(parts))
+                    flipped = isinstance(place, Look) and place.negative
+                    looked = place.body if isinstance(place, Look) else place
+                    parts[0] = Look(looked, getattr(place, "ahead", True), not flipped, place.offset)
+                    return self._simplified(node_choice(parts))
                 return Look(body, node.ahead, node.negative, node.offset)
             case ir.Sequence(items) | ir.Choice(items):
-                parts = tuple(self._simplified(item) for item in items)
-                if all(a is b for a, b in zip(items, parts, strict=True)):
+                each = tuple(self._simplified(item) for item in items)
+                if all(a is b for a, b in zip(items, each, strict=True)):
                     return node
-                return node_sequence(parts) if isinstance(node, ir.Sequence) else node_choice(parts)
+                return node_sequence(each) if isinstance(node, ir.Sequence) else node_choice(each)
             case ir.Repeat(item, low, high):
                 part = self._simplified(item)
                 return node if part is item else node_repeat(part, low, high)
