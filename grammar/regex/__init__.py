@@ -7,11 +7,7 @@ in a schema waits for what reads it, and not for the rest.
 from __future__ import annotations
 
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from stackmask.grammar.regex.compile import is_valid_regex, regex_expr
-    from stackmask.grammar.regex.flavours.inline import parse_regex
+from typing import Any
 
 __all__ = ["is_valid_regex", "parse_regex", "regex_expr"]
 
@@ -19,6 +15,5 @@ __all__ = ["is_valid_regex", "parse_regex", "regex_expr"]
 def __getattr__(name: str) -> Any:
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(
-        import_module(f"{__name__}.{'flavours.inline' if name == 'parse_regex' else 'compile'}"), name
-    )
+    module = "flavours.inline" if name == "parse_regex" else "compile"
+    return getattr(import_module(f"{__name__}.{module}"), name)

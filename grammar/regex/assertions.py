@@ -39,8 +39,8 @@ from stackmask.grammar.regex.pattern.tree import (
     TooEntangled,
     node_children,
     node_choice,
-    node_repeat,
     node_sequence,
+    rebuilt,
     straight,
     walk_nodes,
 )
@@ -244,32 +244,35 @@ class Pattern:
         spend(10)
         if self.assertion(node) is None:
             return node
-        match node:
-            case Look(body):
-                body = self._simplified(body)
-                if isinstance(body, Edge) and not node.negative:
-                    return body
-                if self.assertion(body) is None:
-                    plain = cast("ir.Expr", body)
-                    if nullable(plain):
-                        return ir.NOTHING if node.negative else ir.EPSILON
-                    ranges = self.one_character(plain)
-                    if ranges is not None:
-                        side: Side = (ranges, False)
-                        if node.negative:
-                            side = complement(ranges, self.ends.any), True
-                        pair = (ANYTHING, side) if node.ahead else (side, ANYTHING)
-                        return Edge((pair,), node.offset, node.what)
-                return Look(body, node.ahead, node.negative, node.offset)
-            case ir.Sequence(items) | ir.Choice(items):
-                parts = tuple(self._simplified(item) for item in items)
-                if all(a is b for a, b in zip(items, parts, strict=True)):
-                    return node
-                return node_sequence(parts) if isinstance(node, ir.Sequence) else node_choice(parts)
-            case ir.Repeat(item, low, high):
-                part = self._simplified(item)
-                return node if part is item else node_repeat(part, low, high)
-        return node
+        if not isinstance(node, Look):
+            return rebuilt(node, self._simplified)
+        body = self._simplified(node.body)
+        if isinstance(body, Edge) and not node.negative:
+            return body
+        if self.assertion(body) is None:
+            plain = cast("ir.Expr", body)
+            if nullable(plain):
+                return ir.NOTHING if node.negative else ir.EPSILON
+            ranges = self.one_character(plain)
+            if ranges is not None:
+                side: Side = (ranges, False)
+                if node.negative:
+                    side = complement(ranges, self.ends.any), True
+                pair = (ANYTHING, side) if node.ahead else (side, ANYTHING)
+                return Edge((pair,), node.offset, node.what)
+        items = body.items if isinstance(body, ir.Sequence) else ()
+        if len(items) > 1 and isinstance(place := items[0 if node.ahead else -1], Edge | Look):
+            # what is asked at the place itself stands beside it: (?=^x) is ^(?=x), (?!^x) is (?!^)|(?!x)
+            rest = items[1:] if node.ahead else items[:-1]
+            inner = rest[0] if len(rest) == 1 else node_sequence(rest)
+            parts = [place, Look(inner, node.ahead, node.negative, node.offset)]
+            if not node.negative:
+                return self._simplified(node_sequence(parts))
+            flipped = isinstance(place, Look) and place.negative
+            looked = place.body if isinstance(place, Look) else place
+            parts[0] = Look(looked, getattr(place, "ahead", True), not flipped, place.offset)
+            return self._simplified(node_choice(parts))
+        return Look(body, node.ahead, node.negative, node.offset)
 
     def one_character(self, expr: Node) -> Ranges | None:
         """Return the ranges of an expression that is always exactly one character."""

@@ -31,9 +31,7 @@ from stackmask.grammar.regex.pattern.tree import (
     Node,
     Side,
     node_children,
-    node_choice,
-    node_repeat,
-    node_sequence,
+    rebuilt,
     walk_nodes,
     widths,
 )
@@ -176,22 +174,13 @@ def spelled_out(node: Node) -> Node:
         case Edge(pairs):
             spelled = tuple((_side(a), _side(b)) for a, b in pairs)
             return Edge(spelled, node.offset, node.what)
-        case Look(body):
-            return Look(spelled_out(body), node.ahead, node.negative, node.offset)
-        case ir.Sequence(items):
-            return node_sequence(spelled_out(item) for item in items)
-        case ir.Choice(items):
-            return node_choice(spelled_out(item) for item in items)
-        case ir.Repeat(item, low, high):
-            return node_repeat(spelled_out(item), low, high)
-    return node
+    return rebuilt(node, spelled_out)
 
 
 def _side(side: Side) -> Side:
     ranges, edge = side
     if ranges and ranges[-1][1] > 0xFF:
-        beyond = intersect(ranges, NON_ASCII)
-        if beyond != NON_ASCII:
+        if intersect(ranges, NON_ASCII) != NON_ASCII:
             raise TooLarge
         ranges = union(intersect(ranges, ((0, 0x7F),)), ((0x80, 0xFF),))
     return ranges, edge

@@ -143,10 +143,7 @@ def parse_regex(text: str, start: int, end: int, flags: str, problems: Collector
     ``flags``: letters of i (ignore case), s (`.` matches line breaks too), x (blanks and `#` comments do not
     count), u (no effect). Problems go to the collector; the expression is then a best guess.
     """
-    value = 0
-    for flag in flags:
-        value |= FLAGS.get(flag, 0)
-    reader = Reader(text[start:end], value, False, InlineFlavour)
+    reader = Reader(text[start:end], sum(FLAGS.get(flag, 0) for flag in set(flags)), False, InlineFlavour)
     tree = reader.read()
     for problem in reader.problems.found:
         place = problem.span or Span(0, 0)

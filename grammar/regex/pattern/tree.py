@@ -6,7 +6,7 @@ stand on one side of a place: the ranges of code points, and whether the edge of
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import field
 from typing import Final, TypeAlias, cast
 
@@ -120,6 +120,20 @@ def node_children(node: Node) -> tuple[Node, ...]:
             return items
         case _:
             return ()
+
+
+def rebuilt(node: Node, change: Callable[[Node], Node]) -> Node:
+    """Return the node with its direct subexpressions changed; the same object where none is."""
+    children = node_children(node)
+    parts = [change(child) for child in children]
+    if all(a is b for a, b in zip(parts, children, strict=True)):
+        return node
+    match node:
+        case Look():
+            return Look(parts[0], node.ahead, node.negative, node.offset)
+        case ir.Repeat(_, low, high):
+            return node_repeat(parts[0], low, high)
+    return node_sequence(parts) if isinstance(node, ir.Sequence) else node_choice(parts)
 
 
 def walk_nodes(node: Node) -> Iterator[Node]:

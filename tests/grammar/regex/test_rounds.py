@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import re
+from itertools import product
 
 import pytest
 from byte_matcher import ByteMatcher
@@ -87,3 +88,14 @@ def test_random_loops_against_re() -> None:
             assert matcher.matches(text) == want, (pattern, search, text)
             matches += want
     assert matches > 300
+
+
+@pytest.mark.parametrize(
+    "body", ["(?!^b)[ab]", r"a(?=\b-)-|b", r"(?<!a\b)-|a", "[ab](?!$|-)|a-", "(?!(?=a)ab)[ab]-?"]
+)
+def test_what_looks_ask_at_their_own_place_keeps_loops_plain(body: str) -> None:
+    pattern = f"(?:{body})*"
+    judge, matcher = re.compile(pattern), ByteMatcher(Grammar.from_regex(pattern, flavor="python"))
+    for length in range(6):
+        for text in map("".join, product("ab-", repeat=length)):
+            assert matcher.matches(text) == (judge.fullmatch(text) is not None), text
