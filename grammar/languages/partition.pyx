@@ -14,6 +14,7 @@ cdef int zeros(vector[int32_t]& items, int32_t count) except -1 nogil:
     items.clear()
     items.resize(count)
 
+
 @cython.final
 cdef class Partition:
     """Sets of the integers from 0 on. ``mark`` some, then ``split`` each set into marked and others."""
