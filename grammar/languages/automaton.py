@@ -306,13 +306,11 @@ def eliminate(graph: Graph, kept: set[int]) -> None:
 
 
 def through(into: ir.Expr, loop: ir.Expr | None, out: ir.Expr) -> ir.Expr:
-    """Return a way into a state, around its loop and out of it; `x* x` is `x+`."""
+    """Return a way into a state, around its loop and out of it; `x* x` is `x x*`."""
     if loop is None:
         return concat([into, out])
     if loop == out:
-        return concat([into, repeat(loop, 1, None)])
-    if loop == into:
-        return concat([repeat(loop, 1, None), out])
+        return concat([into, loop, repeat(loop, 0, None)])
     return concat([into, repeat(loop, 0, None), out])
 
 
