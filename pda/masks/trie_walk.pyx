@@ -38,7 +38,7 @@ from stackmask.pda.ids cimport (
 from stackmask.pda.masks.arena cimport SPARSE, MaskContext, MaskPart
 from stackmask.pda.masks.run_tables cimport NOT_A_CODE, Code
 from stackmask.pda.masks.token_partition cimport NO_END, AllowedRuns
-from stackmask.pda.memory.byte_sets cimport lowest_bit
+from stackmask.pda.memory.byte_sets cimport count_bits, lowest_bit
 from stackmask.pda.stack.configuration_table cimport (
     DEAD,
     NEVER_A_ROW,
@@ -160,12 +160,12 @@ cdef class SubtreeAcceptance(MaskPart):
         return &self.known[self.known_at[config] - 1]
 
     cdef int begin(self, ConfigId config) except FAILED nogil:
-        """Find a member of a configuration that accepts all runs of some class of characters."""
+        """Find the member of a configuration that accepts all runs of the largest class of characters."""
         cdef KnownCharacters known
         cdef AllowedRuns found
         cdef Member m
         cdef Code code
-        cdef int32_t i
+        cdef int32_t i, size, largest = 0
         if <size_t>config >= self.known_at.size():
             self.known_at.resize(self.space.configs.size())
             self.queries.resize(self.space.configs.size())
@@ -178,13 +178,17 @@ cdef class SubtreeAcceptance(MaskPart):
             if self.space.frames[m.frame].keys_forbid or self.space.frames[m.frame].action_forbids:
                 continue
             self.partition.allowed_runs(m.state, m.frame, &found)
-            if found.code != NOT_A_CODE:
-                code = self.runs.codes[found.code]
+            if found.code == NOT_A_CODE:
+                continue
+            code = self.runs.codes[found.code]
+            size = count_bits(code.single, 2) + count_bits(&code.leads, 1)
+            if size > largest:
+                # letters of a name, and not the blanks after it
+                largest = size
                 known.high = found.high
                 known.accepted.ascii[0] = code.single[0]
                 known.accepted.ascii[1] = code.single[1]
                 known.accepted.leads = code.leads
-                break
         self.known.push_back(known)
         self.known_at[config] = <int32_t>self.known.size()
         return 0

@@ -12,6 +12,7 @@ from typing import ClassVar, Final, final
 
 from stackmask.grammar import ir
 from stackmask.grammar.ir import CharClass, Expr, Literal, Span
+from stackmask.grammar.ir.build import rewrite
 from stackmask.grammar.regex.pattern.reader import NOT_NEWLINE, Flavour, Frame, I, Reader, S, U, X
 from stackmask.grammar.regex.pattern.tree import Node
 from stackmask.grammar.regex.unicode.folding import DIALECT
@@ -149,4 +150,21 @@ def parse_regex(text: str, start: int, end: int, flags: str, problems: Collector
         place = problem.span or Span(0, 0)
         span = Span(place.start + start, place.end + start, problems.source)
         problems.found.append(replace(problem, span=span))
-    return tree  # type: ignore[return-value]
+    place = Span(start, end, problems.source)
+    return at_place(rewrite(tree, lambda leaf: at_place(leaf, place)), place)  # type: ignore[arg-type]
+
+
+def at_place(expr: Expr, place: Span) -> Expr:
+    """Return an expression with a place."""
+    match expr:
+        case Literal(data):
+            return Literal(data, place)
+        case CharClass(ranges):
+            return CharClass(ranges, place)
+        case ir.Sequence(items):
+            return ir.Sequence(items, place)
+        case ir.Choice(items):
+            return ir.Choice(items, place)
+        case ir.Repeat(item, low, high):
+            return ir.Repeat(item, low, high, place)
+    return expr

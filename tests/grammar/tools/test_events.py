@@ -47,7 +47,7 @@ def test_events_make_the_turn(style: str) -> None:
     rng = random.Random(style)
     counts = {"calls": 0, "early": 0}
     grammar = tools.grammar(style, TOOLS, tool_choice="required")
-    for text in grammar.sample(12, seed=2) + tools.grammar(style, TOOLS).sample(4):
+    for text in grammar.sample(12, seed=3) + tools.grammar(style, TOOLS).sample(4):
         turn = tools.parse(style, text, tools=TOOLS)
         each = list(range(1, len(text)))
         for cuts in ([], each, sorted(rng.sample(each, min(4, len(each))))):
