@@ -6,7 +6,6 @@ from typing import Final
 
 from stackmask.grammar.compose.free_text import any_of, any_overlap, text
 from stackmask.grammar.compose.markers import Markers
-from stackmask.grammar.ebnf.syntax import Dispatch, Part
 from stackmask.grammar.ir import (
     ANY_CHAR,
     ANY_TEXT,
@@ -22,6 +21,7 @@ from stackmask.grammar.ir import (
     Sequence,
 )
 from stackmask.grammar.ir.build import choice, sequence
+from stackmask.grammar.notation.tree import Dispatch, Part
 from stackmask.grammar.source.work import spend
 
 KINDS: Final = frozenset({"text", "mark", "until", "last", "stop"})  # parts of free text with triggers

@@ -12,13 +12,14 @@ from stackmask.grammar.compose.markers import Markers
 from stackmask.grammar.compose.merge import Merger, named
 from stackmask.grammar.directives.dispatch import KINDS, FreeText, substring_rules
 from stackmask.grammar.directives.json_places import path_of, place_of
-from stackmask.grammar.ebnf.modules import Loaded, load_rules, load_with_parts
-from stackmask.grammar.ebnf.syntax import Part
+from stackmask.grammar.ebnf.modules import load_rules, load_with_parts
 from stackmask.grammar.ir import Capture, Dynamic, Expr, Rule, RuleRef, RuleSet, Span, TokenLimit, walk
 from stackmask.grammar.ir.build import rewrite
 from stackmask.grammar.json_schema.document.errors import SchemaError
 from stackmask.grammar.json_schema.frontend import schema_rules
 from stackmask.grammar.normalize import normalize
+from stackmask.grammar.notation.loading import Loaded
+from stackmask.grammar.notation.tree import Part
 from stackmask.grammar.ready import find_ready
 from stackmask.grammar.source.diagnostics import Diagnostic, GrammarError
 from stackmask.grammar.source.files import bundled_path, read_text

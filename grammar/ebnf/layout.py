@@ -7,26 +7,132 @@ comments at the ends of neighbouring lines. A text that was laid out stays as it
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, field
 from typing import Final
 
-from stackmask.grammar.ebnf.written import Piece, Statement, read_statements
-from stackmask.grammar.source.diagnostics import StackmaskError
+from stackmask.grammar.ebnf.parser import COMMENT, DIRECTIVES, Parser
+from stackmask.grammar.ir import SourceText
+from stackmask.grammar.notation.reading import Token
+from stackmask.grammar.source.diagnostics import Collector, GrammarError, StackmaskError
+from stackmask.grammar.source.work import spend
 
 WIDTH: Final = 110
 MAX_NAME: Final = 24  # longer names stand out of line
 MAX_CODE: Final = 80  # comments at the ends of longer lines stand out of line
 INDENT: Final = 4
 MAX_DEPTH: Final = 30  # parentheses that are shown by blanks; the lines of deeper ones would be mostly blank
-_ATTACHED: Final = frozenset(
-    {"STAR", "PLUS", "QUESTION", "BOUNDS", "RPAR", "_COMMA"}
-)  # to what is before them
-_BEGINNING: Final = frozenset({"_BAR", "AND", "MINUS", "FOLLOW", "PART", "PART_REGEX", "PART_MARKER"})
-_ATTACHING: Final = frozenset({"LPAR", "LOOK", "NOT", "CALL"})  # what is after them
+_ATTACHED: Final = frozenset({"*", "+", "?", "bounds", ")", ","})  # to what is before them
+_BEGINNING: Final = frozenset({"|", "&", "-", "!>>", "%regex", "%marker"})
+_ATTACHING: Final = frozenset({"(", "(=", "!", "call"})  # what is after them
 
 
 class LayoutError(StackmaskError):
     """A text whose layout cannot be changed without changing the text; a fault of this module."""
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """A token, or a comment (``kind`` is "line" or "block").
+
+    ``breaks``: line breaks before it. ``depth``: of parentheses around it.
+    """
+
+    kind: str
+    text: str
+    breaks: int
+    depth: int = 0
+
+    @property
+    def is_comment(self) -> bool:
+        """Whether it means nothing."""
+        return self.kind in ("line", "block")
+
+
+@dataclass(slots=True)
+class Statement:
+    """A rule or a directive with its comments; or comments alone, which have no ``head``.
+
+    ``head``: the name of a rule, or the directive. ``breaks``: line breaks before it.
+    """
+
+    head: str
+    is_rule: bool
+    breaks: int
+    pieces: list[Piece] = field(default_factory=list)
+
+
+def read_statements(text: str, name: str = "<grammar>") -> list[Statement]:
+    """Read a text into its statements. Raises: GrammarError with all that is wrong with its syntax. Cost: linear."""
+    problems = Collector(0)
+    tokens = Parser(text, 0, problems).tokens
+    if problems.found:
+        raise GrammarError(problems.found, [SourceText(name, text)])
+    return _statements(list(_pieces(text, tokens)))
+
+
+def _pieces(text: str, tokens: list[Token]) -> Iterator[Piece]:
+    """Yield tokens and comments, with the line breaks before each."""
+    done = depth = 0
+    for token in tokens:
+        between, breaks = _comments(text, done, token.start, depth)
+        yield from between
+        depth -= token.kind == ")"
+        if token.kind != "end":
+            yield Piece(token.kind, token.text, breaks, depth)
+        depth += token.kind in ("(", "(=")
+        done = token.end
+        spend(4)
+
+
+def _comments(text: str, start: int, end: int, depth: int) -> tuple[list[Piece], int]:
+    """Return the comments between two tokens, and the line breaks after the last of them."""
+    found = []
+    done = start
+    for match in COMMENT.finditer(text, start, end):
+        breaks = text.count("\n", done, match.start())
+        kind = "block" if match[0].startswith("(*") else "line"
+        comment = "\n".join(line.rstrip() for line in match[0].split("\n"))
+        found.append(Piece(kind, comment, breaks, depth))
+        done = match.end()
+    return found, text.count("\n", done, end)
+
+
+def _statements(pieces: list[Piece]) -> list[Statement]:
+    found: list[Statement] = []
+    goes_on = _goes_on(pieces)
+    for at, piece in enumerate(pieces):
+        if _is_head(piece):
+            found.append(Statement(piece.text, piece.kind == "head", piece.breaks))
+        elif piece.kind == "::=":
+            pass
+        elif piece.is_comment and (not found or _stands_alone(piece, goes_on[at], found[-1])):
+            found.append(Statement("", False, piece.breaks, [piece]))
+        else:
+            found[-1].pieces.append(piece)
+    return found
+
+
+def _is_head(piece: Piece) -> bool:
+    return piece.kind == "head" or piece.kind in DIRECTIVES
+
+
+def _goes_on(pieces: list[Piece]) -> list[bool]:
+    """Return for each piece whether a token of the same statement comes after it."""
+    found = []
+    goes_on = False
+    for piece in reversed(pieces):
+        found.append(goes_on)
+        if not piece.is_comment:
+            goes_on = not _is_head(piece)
+    return found[::-1]
+
+
+def _stands_alone(comment: Piece, goes_on: bool, before: Statement) -> bool:
+    """Return whether a comment is between statements: on a line of its own, and no token of the same statement follows."""
+    if comment.breaks == 0 and (before.head or before.pieces[-1].kind == "block"):
+        return False
+    return not before.head or not goes_on
 
 
 @dataclass(slots=True)
@@ -113,7 +219,7 @@ def _runs(pieces: list[Piece]) -> list[list[Piece]]:
     runs: list[list[Piece]] = []
     ends = True  # whether a line ends before the next piece
     for piece in pieces:
-        begins = piece.is_comment or (piece.kind == "_BAR" and piece.depth == 0)
+        begins = piece.is_comment or (piece.kind == "|" and piece.depth == 0)
         own_line = bool(runs) and begins and (piece.breaks > 0 or ends)
         if ends or own_line:
             runs.append([])
@@ -159,7 +265,7 @@ def _is_place(run: list[Piece], at: int) -> bool:
 def _best_break(run: list[Piece], start: int, end: int) -> int:
     """Return where to break before ``end``: at an alternative, or else at an element, as far out as there is one."""
     places = [at for at in range(start + 1, end + 1) if _is_place(run, at)]
-    bars = [at for at in places if run[at].kind == "_BAR"]
+    bars = [at for at in places if run[at].kind == "|"]
     outer = [at for at in bars if run[at].depth == 0]
     if outer:
         return outer[-1]
@@ -170,7 +276,7 @@ def _best_break(run: list[Piece], start: int, end: int) -> int:
 
 
 def _indent(piece: Piece, column: int) -> int:
-    if piece.kind == "_BAR" and piece.depth == 0:
+    if piece.kind == "|" and piece.depth == 0:
         return column - 2
     return column + 2 * min(piece.depth, MAX_DEPTH)
 

@@ -13,8 +13,25 @@ from collections.abc import Mapping
 from collections.abc import Sequence as Items
 from typing import Final
 
-from stackmask.grammar.ebnf.follow import follow_restriction
-from stackmask.grammar.ebnf.syntax import (
+from stackmask.grammar.ir import (
+    EPSILON,
+    Capture,
+    CharClass,
+    Choice,
+    Complement,
+    Expr,
+    Intersection,
+    Literal,
+    NotFollowedBy,
+    Repeat,
+    Rule,
+    RuleRef,
+    Scope,
+    Sequence,
+    Span,
+)
+from stackmask.grammar.notation.loading import SKIP_RULE
+from stackmask.grammar.notation.tree import (
     Definition,
     Group,
     Leaf,
@@ -23,26 +40,13 @@ from stackmask.grammar.ebnf.syntax import (
     Node,
     Prefix,
     Repetition,
+    names_in,
     walk_nodes,
 )
-from stackmask.grammar.ir import (
-    EPSILON,
-    Capture,
-    Choice,
-    Complement,
-    Expr,
-    Intersection,
-    Repeat,
-    Rule,
-    RuleRef,
-    Scope,
-    Sequence,
-    Span,
-)
+from stackmask.grammar.source import charclass
 from stackmask.grammar.source.diagnostics import Collector
 
-SKIP_RULE: Final = "%skip"
-START_RULE: Final = "%start"
+_FOLLOW_HELP: Final = "for example `!>> [A-Za-z0-9_]`, or `!>> [^ ]` with all non-ASCII characters"
 
 
 def lexical_rules(module: Module) -> set[str]:
@@ -56,7 +60,7 @@ def lexical_rules(module: Module) -> set[str]:
     pending += [name.name for name in module.lexical]
     for skip in module.skips:
         pending += _names(skip)
-    for definition in module.definitions.values():
+    for definition in module.definitions:
         for node in walk_nodes(definition.body):
             if isinstance(node, Prefix) and node.op in ("!", "push"):
                 pending += _names(node.item)
@@ -68,8 +72,8 @@ def lexical_rules(module: Module) -> set[str]:
         if name in lexical or name in syntactic:
             continue
         lexical.add(name)
-        if name in module.definitions:
-            pending += _names(module.definitions[name].body)
+        if name in module.rules:
+            pending += _names(module.rules[name].body)
     return lexical
 
 
@@ -79,21 +83,21 @@ def is_upper_case(name: str) -> bool:
 
 
 def _names(node: Node) -> list[str]:
-    return [part.name for part in walk_nodes(node) if isinstance(part, Name)]
+    return [name.name for name in names_in(node)]
 
 
-class Lowering:
-    """Lowers the rules of one file; ``names`` maps the names it uses to those of the whole rule set."""
+class FileRules:
+    """Makes the rules of one file; ``names`` maps the names it uses to those of the whole rule set."""
 
     def __init__(self, module: Module, prefix: str, names: Mapping[str, str]) -> None:
         self.module, self.names = module, names
         self.skip_rule = prefix + SKIP_RULE
         self.skip: Expr | None = RuleRef(self.skip_rule) if module.skips else None
         local = lexical_rules(module) if module.skips else set()
-        self.terminals = local | {name for name in names if name not in module.definitions}
+        self.terminals = local | {name for name in names if name not in module.rules}
 
     def rule(self, definition: Definition) -> Rule:
-        """Lower one rule."""
+        """Return the expression of one rule, with its name."""
         skip = None if definition.name in self.terminals else self.skip
         return Rule(self.names[definition.name], self._expr(definition.body, skip), definition.span)
 
@@ -109,10 +113,10 @@ class Lowering:
                 pending.append(node.item)
             elif isinstance(node, Group) and node.op in ("|", "()"):
                 pending.extend(reversed(node.items))
-            elif isinstance(node, Name) and node.name in self.module.definitions:
+            elif isinstance(node, Name) and node.name in self.module.rules:
                 if node.name not in seen:
                     seen.add(node.name)
-                    pending.append(self.module.definitions[node.name].body)
+                    pending.append(self.module.rules[node.name].body)
             elif not (isinstance(node, Leaf) and node.expr == EPSILON):
                 options.append(self._expr(node, None))
         body = options[0] if len(options) == 1 else Choice(tuple(options))
@@ -120,9 +124,9 @@ class Lowering:
 
     def is_syntactic(self, name: str) -> bool:
         """Say whether the skip rule is inserted in the rule of this local name."""
-        return self.skip is not None and name in self.module.definitions and name not in self.terminals
+        return self.skip is not None and name in self.module.rules and name not in self.terminals
 
-    # recursion is as deep as the syntax tree, which builder.MAX_DEPTH limits
+    # recursion is as deep as the syntax tree, which tree.MAX_DEPTH limits
     def _expr(self, node: Node, skip: Expr | None) -> Expr:
         parts = self._parts(node, skip)
         return parts[0] if len(parts) == 1 else Sequence(tuple(parts), _place(node))
@@ -181,7 +185,7 @@ class Lowering:
         return parts
 
     def _is_token(self, node: Node) -> bool:
-        return not any(isinstance(p, Name) and p.name not in self.terminals for p in walk_nodes(node))
+        return all(name.name in self.terminals for name in names_in(node))
 
 
 def _is_follow(node: Node) -> bool:
@@ -190,3 +194,56 @@ def _is_follow(node: Node) -> bool:
 
 def _place(node: Node) -> Span | None:
     return node.span if node.span.start >= 0 else None
+
+
+def follow_restriction(operand: Node, module: Module, problems: Collector) -> NotFollowedBy:
+    """Return the restriction that an operand means.
+
+    The operand is a class, a single ASCII character, several of these as alternatives, or a rule of the
+    same file that is one of these.
+    """
+    imported = {local.name for wanted in module.imports for _, local in wanted.items}
+    mask = 0
+    seen: set[str] = set()
+    pending = [operand]
+    while pending:
+        node = pending.pop()
+        if isinstance(node, Group) and node.op in ("|", "()"):
+            pending.extend(reversed(node.items))
+            continue
+        if isinstance(node, Name):
+            if node.name not in seen and node.name in module.rules:
+                seen.add(node.name)
+                pending.append(module.rules[node.name].body)
+                continue
+            if node.name in seen or node.name not in imported:
+                continue  # counted already, or broken or undefined and so reported already
+        found = first_bytes(node.expr) if isinstance(node, Leaf) else None
+        if found is None:
+            split = isinstance(node, Leaf) and isinstance(node.expr, CharClass)
+            message, label = "`!>>` takes a class or single characters", "not one ASCII character"
+            if split:
+                message = "`!>>` can tell ASCII characters apart, but not other characters"
+                label = "holds some non-ASCII characters but not all"
+            problems.at(operand.span, "G011", message, _FOLLOW_HELP, label)
+            break
+        mask |= found
+    return NotFollowedBy(mask, operand.span)
+
+
+def first_bytes(expr: Expr) -> int | None:
+    """Return the mask of the bytes that a one-character expression may begin with; None if it is not one."""
+    match expr:
+        case CharClass(ranges):
+            return charclass.follow_mask(ranges)
+        case Literal(data) if len(data) == 1 and data[0] < 0x80:
+            return 1 << data[0]
+        case Choice(items):  # of a regex, one level deep
+            mask = 0
+            for item in items:
+                found = None if isinstance(item, Choice) else first_bytes(item)
+                if found is None:
+                    return None
+                mask |= found
+            return mask
+    return None

@@ -10,9 +10,10 @@ from collections.abc import Hashable, Iterator
 from itertools import islice
 from typing import Final
 
-from stackmask.grammar.ebnf.lower import START_RULE
 from stackmask.grammar.ebnf.parser import comments, parse_module
-from stackmask.grammar.ebnf.syntax import (
+from stackmask.grammar.ir import EPSILON, CharClass, Literal, RuleRef, RuleSet, Sequence, Span, TokenTerminal
+from stackmask.grammar.notation.loading import START_RULE, reached
+from stackmask.grammar.notation.tree import (
     Group,
     Leaf,
     Module,
@@ -20,9 +21,9 @@ from stackmask.grammar.ebnf.syntax import (
     Node,
     Prefix,
     Repetition,
+    names_in,
     walk_nodes,
 )
-from stackmask.grammar.ir import EPSILON, CharClass, Literal, RuleRef, RuleSet, Sequence, Span, TokenTerminal
 from stackmask.grammar.source import charclass
 from stackmask.grammar.source.diagnostics import Collector, Diagnostic
 from stackmask.grammar.source.work import spend
@@ -61,7 +62,7 @@ def _warning(code: str, message: str, span: Span, label: str = "", help: str = "
 
 
 def _nodes(module: Module) -> Iterator[Node]:
-    for body in [*(definition.body for definition in module.definitions.values()), *module.skips]:
+    for body in module.bodies():
         yield from walk_nodes(body)
 
 
@@ -73,18 +74,11 @@ def _unused(module: Module, rules: RuleSet, text: str) -> Iterator[Diagnostic]:
     if start == START_RULE:
         body = rules.rules[start].body
         start = next(item.name for item in reversed(_items(body)) if isinstance(item, RuleRef))
-    seen: set[str] = set()
-    todo = [
-        start,
-        *(node.name for skip in module.skips for node in walk_nodes(skip) if isinstance(node, Name)),
-    ]
-    while todo:
-        name = todo.pop()
-        if name not in seen and name in module.definitions:
-            seen.add(name)
-            inside = walk_nodes(module.definitions[name].body)
-            todo += [node.name for node in inside if isinstance(node, Name)]
-    for name, definition in module.definitions.items():
+    seen = reached(
+        [start, *(name.name for skip in module.skips for name in names_in(skip))],
+        lambda name: [use.name for use in names_in(module.rules[name].body)] if name in module.rules else (),
+    )
+    for name, definition in module.rules.items():
         if name not in seen:
             yield _warning(
                 "G201",
@@ -122,7 +116,7 @@ def _hexadecimal_warning(span: Span, written: str, label: str) -> Diagnostic:
 
 def _indentation(module: Module, rules: RuleSet, text: str) -> Iterator[Diagnostic]:
     """Warn of a rule for the end of a block where nothing knows how deep a line stands."""
-    found = [one for one in module.definitions.values() if _DEDENT.fullmatch(one.name)]
+    found = [one for one in module.definitions if _DEDENT.fullmatch(one.name)]
     if found and not any(isinstance(node, Prefix) and node.op == "push" for node in _nodes(module)):
         for definition in found:
             yield _warning(

@@ -15,15 +15,15 @@ from typing import Any, Final, NamedTuple
 from stackmask.grammar import ir
 from stackmask.grammar.ebnf.layout import WIDTH, lay_out
 from stackmask.grammar.ebnf.parser import parse_module
-from stackmask.grammar.ebnf.syntax import Leaf
 from stackmask.grammar.ir import CharClass, Expr, Literal, RuleRef, Sequence
 from stackmask.grammar.ir.build import choice, is_nothing, repeat
 from stackmask.grammar.ir.dump import dump_expr
 from stackmask.grammar.lark.frontend import LoadedLark, OnUnsupported, load_lark
-from stackmask.grammar.lark.lower import Lowering, Scope
+from stackmask.grammar.lark.lower import LarkRules, Place
 from stackmask.grammar.lark.modules import File
-from stackmask.grammar.lark.syntax import Definition, Group, Name, Node, Pattern, Text
-from stackmask.grammar.lark.tokens import read_tokens
+from stackmask.grammar.lark.parser import COMMENT, read_tokens
+from stackmask.grammar.notation.reading import comments_in
+from stackmask.grammar.notation.tree import Definition, Group, Leaf, Name, Node, Pattern, Text
 from stackmask.grammar.source.charclass import Ranges, negate, normalize
 from stackmask.grammar.source.diagnostics import Collector, line_and_column
 from stackmask.grammar.source.work import spend
@@ -31,7 +31,6 @@ from stackmask.grammar.source.work import spend
 ROOT: Final = "root"  # where EBNF begins
 MANY: Final = 8  # ranges of a class, for which there may be a name
 NAMED: Final = (r"\p{L}\p{N}_", r"\p{Nd}")  # what `\w` and `\d` are in Lark
-_COMMENT: Final = re.compile(r"(?://|#)[^\n]*")
 _WORD: Final = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
 _SINGLE: Final = (Literal, CharClass, RuleRef, ir.TokenTerminal, ir.Intersection, ir.Complement)
 
@@ -59,8 +58,8 @@ def to_ebnf(
     Cost: about that of reading it twice.
     """
     rules = partial(_Rules, is_whole)
-    made = load_lark(text, name=name, base=base, start=start, on_unsupported=on_unsupported, lowering=rules)
-    writer = _Writer(made)
+    made = load_lark(text, name=name, base=base, start=start, on_unsupported=on_unsupported, rules=rules)
+    writer = _EbnfWriter(made)
     found = lay_out(writer.text(), name=name)
     notes = [str(note) for note in made.report.notes]
     for one in writer.left_out:
@@ -70,7 +69,7 @@ def to_ebnf(
     return Converted(found, tuple(notes))
 
 
-class _Rules(Lowering):
+class _Rules(LarkRules):
     """Makes the rules of all definitions, without what is ignored.
 
     A terminal in a rule that is more than one terminal of EBNF becomes a reference to an entry of ``compound``.
@@ -94,8 +93,8 @@ class _Rules(Lowering):
         self.skips = [
             self.reference(root.full(node.name))
             if isinstance(node, Name)
-            else self.terminal(node, Scope(root))
-            for node in root.module.ignored
+            else self.terminal(node, Place(root))
+            for node in root.module.skips
         ]
         self.finish()
         for name, entry in self.entries.items():
@@ -103,7 +102,7 @@ class _Rules(Lowering):
                 self.keep(*entry.bodies[0], self.rules[name].body)
         return start
 
-    def terminal(self, node: Node, scope: Scope) -> Expr:
+    def terminal(self, node: Node, scope: Place) -> Expr:
         """Return the expression of a terminal that stands in a rule."""
         made = super().terminal(node, scope)
         self.keep(node, scope.file, made)
@@ -125,16 +124,16 @@ class _Rules(Lowering):
             self.written[made] = written
 
 
-class _Writer:
+class _EbnfWriter:
     """Writes the rules in the order of the first file, those of other files after them."""
 
     def __init__(self, made: LoadedLark) -> None:
-        assert isinstance(made.lowering, _Rules)
-        self.start, self.rules, self.root = made.start, made.lowering, made.lowering.loader.root
-        self.parts = made.lowering.loader.parts
-        self.skips = bool(self.root.module.ignored)
+        assert isinstance(made.made, _Rules)
+        self.start, self.rules, self.root = made.start, made.made, made.made.loader.root
+        self.parts = made.made.loader.parts
+        self.skips = bool(self.root.module.skips)
         self.taken = {ROOT: 2} if made.start != ROOT else {}
-        entries, own = made.lowering.entries, {one.name for one in self.root.module.definitions}
+        entries, own = made.made.entries, {one.name for one in self.root.module.definitions}
         self.done: set[str] = set()
         self.left_out: list[Definition] = []
         self.classes: dict[str, str] = {}
@@ -208,7 +207,7 @@ class _Writer:
             yield at, "=" if names else "", "\n".join(self.rule(name, first[1]) for name in names)
             for offset, alternative in others:
                 yield offset, "|", alternative
-        for node, skip in zip(module.ignored, self.rules.skips, strict=True):
+        for node, skip in zip(module.skips, self.rules.skips, strict=True):
             yield text.rfind("%", 0, node.span.start), "=", f"%skip {self.expr(skip, True)}"
         for declared in module.declared:
             if declared.name in self.rules.rules:
@@ -282,11 +281,8 @@ class _Writer:
 
 def _comments(text: str) -> Iterator[tuple[int, str, str]]:
     """Yield the comments with their offsets."""
-    done = 0
-    for token in read_tokens(text, Collector(0)):
-        for found in _COMMENT.finditer(text, done, token.start):
-            yield found.start(), "#", found[0].rstrip()
-        done = token.end
+    for found in comments_in(text, read_tokens(text, Collector(0)), COMMENT):
+        yield found.start(), "#", found[0].rstrip()
 
 
 def _breaks(text: str, at: int) -> int:
@@ -348,7 +344,7 @@ def _read(written: str) -> Expr | None:
     """Return what a terminal means in EBNF; None if it is none there."""
     spend(100)
     problems = Collector(0)
-    found = parse_module(f"x ::= {written}\n", 0, problems).definitions.get("x")
+    found = parse_module(f"x ::= {written}\n", 0, problems).rules.get("x")
     if problems.found or found is None or not isinstance(found.body, Leaf):
         return None
     return found.body.expr

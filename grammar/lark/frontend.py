@@ -6,19 +6,16 @@ from collections.abc import Callable, Collection
 from pathlib import Path
 from typing import Final, Literal, NamedTuple
 
-from stackmask.grammar.ebnf.modules import Loaded
-from stackmask.grammar.ebnf.syntax import Part
-from stackmask.grammar.ir import RuleSet, Span
-from stackmask.grammar.lark.dialects import foreign_text
-from stackmask.grammar.lark.lower import Lowering
+from stackmask.grammar.ir import RuleSet
+from stackmask.grammar.lark.lower import LarkRules
 from stackmask.grammar.lark.modules import Loader
-from stackmask.grammar.lark.names import check_names, unused_names
 from stackmask.grammar.lark.report import LarkReport, Notes
 from stackmask.grammar.lark.terminals import Terminals
+from stackmask.grammar.notation.foreign import foreign_to_lark
+from stackmask.grammar.notation.loading import Loaded, check_start
+from stackmask.grammar.notation.tree import Part
 from stackmask.grammar.regex.compile import Flavor
-from stackmask.grammar.source.diagnostics import Diagnostic, GrammarError
 from stackmask.grammar.source.options import ArgumentError
-from stackmask.grammar.source.similar import similar
 from stackmask.grammar.source.work import enter
 
 DEFAULT_START: Final = "start"
@@ -29,7 +26,7 @@ OnUnsupported = Literal["error", "relax"]
 class LoadedLark(NamedTuple):
     loaded: Loaded
     report: LarkReport
-    lowering: Lowering
+    made: LarkRules
     start: str
 
 
@@ -42,13 +39,13 @@ def load_lark(
     flavor: Flavor = "python",
     on_unsupported: OnUnsupported = "error",
     given: Collection[str] = (),
-    lowering: Callable[[Loader, Terminals, Notes, bool], Lowering] = Lowering,
+    rules: Callable[[Loader, Terminals, Notes, bool], LarkRules] = LarkRules,
 ) -> LoadedLark:
     """Make the rules of a Lark text.
 
     ``base``: the folder that ``%import .file`` is relative to. ``start``: None means ``start`` if there is such a rule,
     else the first one. ``flavor``: whose regular expressions. ``on_unsupported``: "relax" takes what is declared only for
-    nothing. ``given``: names of grammars that `@name` may use. ``lowering``: what makes the rules.
+    nothing. ``given``: names of grammars that `@name` may use. ``rules``: makes the rules.
     Raises: GrammarError with the problems of all files at once.
     """
     if on_unsupported not in ("error", "relax"):
@@ -58,25 +55,26 @@ def load_lark(
     enter("reading the grammar")
     loader = Loader()
     loader.load(text, name, base)
-    uses = check_names(loader, given)
+    uses = loader.check_names(given)
     first = _choose_start(loader, start)
-    if loader.root.problems.found:
-        _stop_on_another_language(loader)
-    _stop_on_problems(loader)
+    root = loader.root.problems
+    loader.sources.stop_on_problems(foreign_to_lark if root.found else None)
     notes = Notes()
     for file in loader.files:
         for span, what, reason in file.module.notes:
             notes.add("annotation", span, what, reason)
     terminals = Terminals(loader.entries, notes, flavor)
-    lowered = lowering(loader, terminals, notes, on_unsupported == "relax")
-    begin = lowered.run(first)
-    _check_rest(loader, terminals, lowered)
-    _stop_on_problems(loader)
-    rules = RuleSet(lowered.rules, begin, (), tuple(loader.sources))
+    made = rules(loader, terminals, notes, on_unsupported == "relax")
+    begin = made.run(first)
+    for full, entry in loader.entries.items():  # what is wrong in terminals that nothing leads to
+        if full not in made.used and entry.is_terminal and entry.bodies and entry.bodies[0][1] is loader.root:
+            terminals.piece(full)
+    loader.sources.stop_on_problems(None)
+    texts = loader.sources.texts
     parts = loader.parts
     parts.update((f"%grammar.{one}", Part("grammar", one, loader.entries[first].span)) for one in given)
-    report = notes.report(loader.sources, unused_names(loader, first, uses))
-    return LoadedLark(Loaded(rules, parts), report, lowered, first)
+    report = notes.report(texts, loader.unused_names(first, uses))
+    return LoadedLark(Loaded(RuleSet(made.rules, begin, (), tuple(texts)), parts), report, made, first)
 
 
 def _choose_start(loader: Loader, start: str | None) -> str:
@@ -85,59 +83,8 @@ def _choose_start(loader: Loader, start: str | None) -> str:
     if start is None:
         first = next((found.name for found in loader.root.module.definitions), DEFAULT_START)
         start = DEFAULT_START if DEFAULT_START in entries else first
-    found = entries.get(start)
-    if found is not None and found.bodies and not found.parameters:
-        return start
-    problems = loader.root.problems
-    if start in loader.root.module.broken:
-        return start
-    own = [entry.name for entry in entries.values() if not entry.is_terminal and not entry.parameters]
-    if not entries:
-        if not problems.found:
-            problems.add("G016", "there are no rules", 0, 1, help='a rule looks like `start: "text"`')
-        return start
-    close = similar(start, own)
-    cure = f'pass start="{close or own[0]}"' if close or own else "write one"
-    problems.found.append(
-        Diagnostic(
-            "G016",
-            f"no rule `{start:.60}` to begin with",
-            None,
-            help=f"did you mean `{close}`? {cure}"
-            if close
-            else f"there are {', '.join(own[:10]) or 'none'}: {cure}",
-        )
-    )
+    usable = [entry for entry in entries.values() if not entry.parameters]
+    known = {*loader.root.module.known.keys() - entries.keys(), *(one.name for one in usable if one.bodies)}
+    rules = [entry.name for entry in usable if not entry.is_terminal]
+    check_start(start, known, rules, 'start: "text"', loader.root.problems)
     return start
-
-
-def _check_rest(loader: Loader, terminals: Terminals, lowering: Lowering) -> None:
-    """Look for what is wrong in definitions of the first file that nothing leads to."""
-    root = loader.root
-    for name, entry in loader.entries.items():
-        if (
-            name in lowering.used
-            or not entry.is_terminal
-            or not entry.bodies
-            or entry.bodies[0][1] is not root
-        ):
-            continue
-        terminals.piece(name)
-
-
-def _stop_on_another_language(loader: Loader) -> None:
-    found = foreign_text(loader.root.text)
-    if found is not None:  # all else that is wrong with it comes of this
-        span = Span(found.start, found.end, loader.root.problems.source)
-        raise GrammarError(
-            [Diagnostic("G019", f"this is {found.what}, not a grammar of Lark", span, help=found.cure)],
-            loader.sources,
-        )
-
-
-def _stop_on_problems(loader: Loader) -> None:
-    found: list[Diagnostic] = []
-    for file in loader.files:
-        found += file.problems.found
-    if found:
-        raise GrammarError(list(dict.fromkeys(found)), loader.sources)

@@ -10,25 +10,25 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
-from stackmask.grammar.ebnf.lower import SKIP_RULE, START_RULE
 from stackmask.grammar.ir import EPSILON, NOTHING, Choice, Expr, Repeat, Rule, RuleRef, Sequence, Span
 from stackmask.grammar.ir.build import choice
 from stackmask.grammar.lark.modules import Entry, File, Loader
 from stackmask.grammar.lark.report import Notes
-from stackmask.grammar.lark.syntax import (
+from stackmask.grammar.lark.terminals import Terminals
+from stackmask.grammar.notation.loading import SKIP_RULE, START_RULE
+from stackmask.grammar.notation.tree import (
     Group,
     Leaf,
     Name,
-    Negation,
     Node,
     Pattern,
+    Prefix,
     Range,
     Repetition,
     Text,
     Use,
-    walk_nodes,
+    names_in,
 )
-from stackmask.grammar.lark.terminals import Terminals
 from stackmask.grammar.source.work import spend
 
 MAX_INSTANCES: Final = 20_000  # templates with their arguments
@@ -45,14 +45,14 @@ class Bound:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Scope:
+class Place:
     """Where a body stands: its file, and what the parameters of its template are."""
 
     file: File
     bound: Mapping[str, Bound] = field(default_factory=dict)
 
 
-class Lowering:
+class LarkRules:
     """Makes the rules that the start rule leads to."""
 
     def __init__(self, loader: Loader, terminals: Terminals, notes: Notes, relax: bool) -> None:
@@ -67,7 +67,7 @@ class Lowering:
 
     def run(self, start: str) -> str:
         """Lower all that the start rule needs, and return the name of the rule to begin with."""
-        ignored = self.loader.root.module.ignored
+        ignored = self.loader.root.module.skips
         if ignored:
             self.skip = RuleRef(SKIP_RULE)
             self.rules[SKIP_RULE] = self.skip_rule(ignored)
@@ -83,7 +83,7 @@ class Lowering:
         """Lower what was referred to."""
         while self.pending:
             name, entry, bound = self.pending.pop()
-            options = [self.expr(node, Scope(file, bound)) for node, file in entry.bodies]
+            options = [self.expr(node, Place(file, bound)) for node, file in entry.bodies]
             body = options[0] if len(options) == 1 else Choice(tuple(options))
             self.rules[name] = Rule(name, body, entry.span)
         for name in self.terminals.declared:
@@ -133,22 +133,17 @@ class Lowering:
             reason = "code that runs with Lark's lexer makes it; here nothing stands there"
             self.notes.add("relaxed", entry.span, f"%declare {entry.name}", reason)
             return
-        problems = next(f.problems for f in self.loader.files if f.problems.source == entry.span.source)
-        problems.add(
-            "G018",
-            f"`{entry.name}` is declared, not defined: code beside Lark's lexer makes it, which cannot be enforced",
-            entry.span.start,
-            entry.span.end,
-            label="the start rule leads to it",
-            help=f'define it, `%override {entry.name}: …`, or pass on_unsupported="relax" to have nothing stand there',
-        )
+        message = f"`{entry.name}` is declared, not defined: code beside Lark's lexer makes it, which cannot be enforced"
+        help = f'define it, `%override {entry.name}: …`, or pass on_unsupported="relax" to have nothing stand there'
+        problems = self.loader.sources.problems[entry.span.source]
+        problems.at(entry.span, "G018", message, help, "the start rule leads to it")
 
     def skip_rule(self, ignored: list[Node]) -> Rule:
         """Return the rule of what may stand between terminals: any number of what `%ignore` names."""
         root = self.loader.root
         options: list[Expr] = []
         for node in ignored:
-            found = self.terminal(node, Scope(root))
+            found = self.terminal(node, Place(root))
             todo, seen = [found], set()
             while todo:
                 expr = todo.pop()
@@ -170,11 +165,11 @@ class Lowering:
     # -- expressions ------------------------------------------------------------------------------
 
     # recursion is as deep as the syntax tree, which expressions.MAX_DEPTH limits
-    def expr(self, node: Node, scope: Scope) -> Expr:
+    def expr(self, node: Node, scope: Place) -> Expr:
         parts = self.parts(node, scope)
         return parts[0] if len(parts) == 1 else Sequence(tuple(parts), node.span)
 
-    def parts(self, node: Node, scope: Scope) -> list[Expr]:
+    def parts(self, node: Node, scope: Place) -> list[Expr]:
         """Return the sequence that a node means, with what is ignored."""
         spend(8)
         match node:
@@ -202,7 +197,7 @@ class Lowering:
             return [*terminal.items, self.skip]
         return [terminal, self.skip]  # mutant: ignored-after
 
-    def named(self, full: str, node: Name, scope: Scope) -> list[Expr]:
+    def named(self, full: str, node: Name, scope: Place) -> list[Expr]:
         entry = self.entries.get(full)
         if entry is None:
             return [EPSILON]  # which is reported
@@ -212,46 +207,38 @@ class Lowering:
         found = self.reference(full, node.span)
         return self.followed(found) if entry.is_terminal and entry.bodies else [found]
 
-    def without_arguments(self, node: Name | Use, entry: Entry, scope: Scope) -> None:
-        span = node.span
-        scope.file.problems.add(
-            "G018",
-            f"the template `{node.name}` is used without its arguments",
-            span.start,
-            span.end,
-            help=f"`{node.name}{{{', '.join(entry.parameters)}}}`",
-        )
+    def without_arguments(self, node: Name | Use, entry: Entry, scope: Place) -> None:
+        message = f"the template `{node.name}` is used without its arguments"
+        help = f"`{node.name}{{{', '.join(entry.parameters)}}}`"
+        scope.file.problems.at(node.span, "G018", message, help)
 
     def of_bound(self, bound: Bound, span: Span) -> list[Expr]:
         if bound.node is not None and bound.file is not None:
-            return self.followed(self.terminal(bound.node, Scope(bound.file)))
+            return self.followed(self.terminal(bound.node, Place(bound.file)))
         full = bound.key[1]
         if full not in self.entries:  # an instance of a template
             return [RuleRef(full, span=span)]
         found = self.reference(full, span)
         return self.followed(found) if self.entries[full].is_terminal else [found]
 
-    def terminal(self, node: Node, scope: Scope) -> Expr:
+    def terminal(self, node: Node, scope: Place) -> Expr:
         """Return the expression of a terminal that stands in a rule."""
         key = (type(node).__name__, node.value, node.flags) if isinstance(node, Text | Pattern) else None
         if key is not None and (known := self.terminals.finished.get(key)) is not None:
             return known
-        if isinstance(node, Group | Negation | Repetition):
-            for part in walk_nodes(node):
-                if isinstance(part, Name) and part.name in scope.bound:
-                    span = part.span
-                    problem = f"the parameter `{part.name}` cannot stand under `&` or `~`"
-                    scope.file.problems.add(
-                        "G018", problem, span.start, span.end, help="write it as a terminal"
-                    )
-                    return EPSILON
         file = scope.file
-        for part in walk_nodes(node):
-            if isinstance(part, Name):
-                full = file.full(part.name)
-                if full in self.entries and self.entries[full].is_terminal:
-                    self.terminals.piece(full)
-                    self.reference(full)
+        names = names_in(node)
+        if isinstance(node, Group | Prefix | Repetition):
+            inner = next((name for name in names if name.name in scope.bound), None)
+            if inner is not None:
+                message = f"the parameter `{inner.name}` cannot stand under `&` or `~`"
+                file.problems.at(inner.span, "G018", message, "write it as a terminal")
+                return EPSILON
+        for name in names:
+            full = file.full(name.name)
+            if full in self.entries and self.entries[full].is_terminal:
+                self.terminals.piece(full)
+                self.reference(full)
         made = self.terminals.finish(self.terminals.build(node, file), node.span, file)
         if key is not None:
             self.terminals.finished[key] = made
@@ -259,7 +246,7 @@ class Lowering:
 
     # -- templates --------------------------------------------------------------------------------
 
-    def instance(self, node: Use, name: str, arguments: tuple[Node, ...], scope: Scope) -> Expr:
+    def instance(self, node: Use, name: str, arguments: tuple[Node, ...], scope: Place) -> Expr:
         """Return a reference to the rule of a template with these arguments, which is lowered some time."""
         bound = scope.bound.get(name)
         full = bound.key[1] if bound is not None and bound.node is None else scope.file.full(name)
@@ -268,7 +255,7 @@ class Lowering:
             if bound is not None:
                 span = node.span
                 problem = f"`{name}` stands for what is no template of {len(arguments)} arguments here"
-                scope.file.problems.add("G018", problem, span.start, span.end)
+                scope.file.problems.at(node.span, "G018", problem)
             return EPSILON
         values = tuple(self.bind(argument, scope) for argument in arguments)
         key = (full, tuple(value.key for value in values))
@@ -289,7 +276,7 @@ class Lowering:
             name = f"{full}{{{len(self.instances)}}}"
         return name
 
-    def bind(self, argument: Node, scope: Scope) -> Bound:
+    def bind(self, argument: Node, scope: Place) -> Bound:
         """Return what an argument stands for."""
         spend(8)
         match argument:
@@ -310,17 +297,16 @@ class Lowering:
                 return Bound(("range", f'"{low}".."{high}"'), argument, scope.file)
         raise TypeError(f"not an argument: {argument!r}")  # the parser takes no others
 
-    def too_many(self, node: Use, scope: Scope) -> None:
+    def too_many(self, node: Use, scope: Place) -> None:
         if self.is_full:
             return
         self.is_full = True
         span = node.span
-        scope.file.problems.add(
+        scope.file.problems.at(
+            span,
             "G018",
             f"more than {MAX_INSTANCES:,} templates with arguments",
-            span.start,
-            span.end,
-            help="arguments that grow with each use never come to an end",
+            "arguments that grow with each use never come to an end",
         )
 
 

@@ -15,17 +15,17 @@ from stackmask.grammar.ir import Choice, Complement, Expr, Intersection, Literal
 from stackmask.grammar.ir.build import choice, repeat, sequence
 from stackmask.grammar.lark.modules import Entry, File
 from stackmask.grammar.lark.report import Notes
-from stackmask.grammar.lark.syntax import (
+from stackmask.grammar.notation.tree import (
     Group,
     Leaf,
     Name,
-    Negation,
     Node,
     Pattern,
+    Prefix,
     Range,
     Repetition,
     Text,
-    walk_nodes,
+    names_in,
 )
 from stackmask.grammar.regex.compile import Flavor, read_tree
 from stackmask.grammar.regex.pattern import tree
@@ -121,7 +121,7 @@ class Terminals:
             active.add(current)
             todo.append((current, True))
             for node, file in self.entries[current].bodies:
-                for use in _names(node):
+                for use in names_in(node):
                     spend(2)
                     other = file.full(use.name)
                     if other in active:
@@ -134,14 +134,9 @@ class Terminals:
         return self.pieces[name]
 
     def _recursion(self, use: Name, file: File) -> None:
-        file.problems.add(
-            "G018",
-            f"the terminal `{use.name}` leads back to itself",
-            use.span.start,
-            use.span.end,
-            label="recursion",
-            help=f"only rules are recursive: write it small, `{use.name.lower()}`",
-        )
+        message = f"the terminal `{use.name}` leads back to itself"
+        help = f"only rules are recursive: write it small, `{use.name.lower()}`"
+        file.problems.at(use.span, "G018", message, help, "recursion")
 
     # -- parts ------------------------------------------------------------------------------------
 
@@ -171,18 +166,13 @@ class Terminals:
                 return _of_set(
                     Intersection(tuple(self.finish(self.build(i, file), i.span, file) for i in items))
                 )
-            case Negation(item):
+            case Prefix(_, item):
                 return _of_set(Complement(self.finish(self.build(item, file), item.span, file)))
-            case Repetition(item, least, most, _, length):
+            case Repetition(item, least, most, _, _, length):
                 return self.repetition(self.build(item, file), least, most, length)
         what = node.what if isinstance(node, Leaf) else "a template"
-        file.problems.add(
-            "G018",
-            f"{what} cannot stand in a terminal",
-            node.span.start,
-            node.span.end,
-            help="a terminal is text; write a rule, whose name is small",
-        )
+        help = "a terminal is text; write a rule, whose name is small"
+        file.problems.at(node.span, "G018", f"{what} cannot stand in a terminal", help)
         return NOTHING
 
     def text(self, value: str, flags: str) -> Piece:
@@ -218,28 +208,14 @@ class Terminals:
 
     def _read(self, node: Pattern, file: File) -> Piece:
         flags = "".join(sorted(set(node.flags) - {"l"}))
-        start = node.span.start + 1
         if "l" in node.flags:
-            file.problems.add(
-                "G009",
-                "the flag `l` depends on the locale",
-                node.span.end - len(node.flags),
-                node.span.end,
-                help="leave it out",
-            )
+            place = Span(node.span.end - len(node.flags), node.span.end, node.span.source)
+            file.problems.at(place, "G009", "the flag `l` depends on the locale", "leave it out")
         try:
             found = read_tree(node.value, flavor=self.flavor, flags=flags)
         except GrammarError as error:
-            for problem in error.diagnostics:
-                place = problem.span or Span(0, len(node.value))
-                file.problems.add(
-                    problem.code,
-                    problem.message,
-                    start + place.start,
-                    start + place.end,
-                    label=problem.label,
-                    help=problem.help,
-                )
+            start = node.span.start + 1
+            file.problems.take(error, start, start + len(node.value))
             return NOTHING
         self.lazy.update(found.lazy)
         least, most = widths(found.node)
@@ -269,13 +245,8 @@ class Terminals:
         if entry is None:
             return NOTHING  # which is reported where names are looked at
         if not entry.is_terminal:
-            file.problems.add(
-                "G018",
-                f"the rule `{node.name}` cannot stand in a terminal",
-                node.span.start,
-                node.span.end,
-                help=f"write the rule as a terminal, `{node.name.upper()}`, or this one as a rule",
-            )
+            help = f"write the rule as a terminal, `{node.name.upper()}`, or this one as a rule"
+            file.problems.at(node.span, "G018", f"the rule `{node.name}` cannot stand in a terminal", help)
             return NOTHING
         found = self.pieces.get(full)
         if not entry.bodies:
@@ -420,7 +391,7 @@ class Terminals:
         return options[0] if len(options) == 1 else Choice(tuple(options))
 
     def _refuse(self, file: File, span: Span, problem: str, help: str) -> None:
-        file.problems.add("G009", problem, span.start, span.end, help=help)
+        file.problems.at(span, "G009", problem, help)
 
 
 def _forbidden(node: tree.Node) -> Ranges:
@@ -464,10 +435,6 @@ def _options(entry: Entry) -> list[tuple[Node, File]]:
 
 def _of_set(expr: Expr) -> Piece:
     return Piece(expr, expr, UNKNOWN._replace(is_empty=False), 1, 0, MAX_WIDTH, 0, 0, is_set=True)
-
-
-def _names(node: Node) -> list[Name]:
-    return [part for part in walk_nodes(node) if isinstance(part, Name)]
 
 
 def _mask(forbidden: Ranges) -> int:

@@ -48,6 +48,7 @@ ROOMS: tuple[str, ...] = (
     "grammar/regex/assertions",
     "grammar/regex",
     "grammar/compose",
+    "grammar/notation",
     "grammar/ebnf",
     "grammar/ready",
     "grammar/lark",

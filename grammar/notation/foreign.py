@@ -110,9 +110,9 @@ class Foreign(NamedTuple):
 
 
 def foreign_dialect(text: str) -> Foreign | None:
-    """Tell what a text is that cannot be read; None if it looks like a grammar of this dialect, or like nothing.
+    """Return what a text is that EBNF cannot be; None if it looks like EBNF, or like nothing.
 
-    Cost: linear; it is asked for texts with errors only.
+    Cost: linear; this is for texts with errors only.
     """
     spend(len(text) // 20)
     first = len(text) - len(text.lstrip())
@@ -182,3 +182,44 @@ def _example(text: str) -> str:
         if len(rule) <= MAX_SHOWN and not _CHANGED.search(_LITERAL.sub("", body)):
             return f"; for example `{''.join(c if c.isprintable() else escaped(c) for c in rule)}`"
     return ""
+
+
+# -- EBNF or Lark ---------------------------------------------------------------------------------------------
+
+_EBNF_RULE: Final = re.compile(r"(?m)^[ \t]*(-*[A-Za-z0-9_][A-Za-z0-9_.-]*)[ \t]*::=")
+_LARK_RULE: Final = re.compile(
+    r"(?m)^[ \t]*(?:[?!]{0,2}[A-Za-z_][A-Za-z0-9_-]*(?:\{[^}\n:]*\})?(?:\.-?[0-9]+)?(?:\[[^\]\n:]*\])?[ \t]*:(?![:=])"
+    r"|%(?:ignore|import|declare|override|extend)\b)"
+)
+_LARK_CURES: Final = {
+    "a grammar of ANTLR": "write `name: …` without `;`, `NAME: …` for tokens, `%ignore X` for `-> skip`, `/[^x]/` for `~[x]`",
+    "a grammar of yacc or bison": "write `name: …` without `;`, and `NAME: …` for each token",
+}
+_LARK_CURE: Final = 'a rule is `name: "text" OTHER | …` on a line of its own, a terminal `OTHER: /regex/`'
+
+
+def is_lark(text: str) -> bool:
+    """Return whether a grammar text is Lark rather than EBNF: rules are defined with `:`, and none with `::=`."""
+    spend(len(text) // 20)
+    return _LARK_RULE.search(text) is not None and _EBNF_RULE.search(text) is None
+
+
+def foreign_to_lark(text: str) -> Foreign | None:
+    """Return what a text is that Lark cannot be; None if it looks like Lark, or like nothing. Cost: linear."""
+    rule = _EBNF_RULE.search(text)
+    if rule is not None:
+        return Foreign("EBNF or GBNF", rule.start(1), rule.end(), "Grammar.from_ebnf(text) reads it as it is")
+    found = foreign_dialect(text)
+    if found is None or found.what == LARK:
+        return None
+    if found.what in ("JSON", "a list in JSON", "a path"):
+        return found
+    if found.what == "a regular expression":
+        return (
+            None
+            if _LARK_RULE.search(text)
+            else found._replace(
+                cure="in a grammar it is `start: /…/`; Grammar.from_regex(pattern) reads it alone"
+            )
+        )
+    return found._replace(cure=_LARK_CURES.get(found.what, _LARK_CURE))
