@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from typing import Final, NamedTuple
+from typing import Final, Literal, NamedTuple
 
 from stackmask.grammar.compose.free_text import any_overlap
 from stackmask.grammar.ir import EPSILON, CharClass, Intersection, Repeat, RuleRef, Span, TokenTerminal
@@ -291,7 +291,7 @@ def _substring(arguments: Arguments, module: Module) -> Node:
 # -- free text with triggers ---------------------------------------------------------------------------------
 
 
-def _group(op: str, items: list[Node], span: Span) -> Node:
+def _group(op: Literal[" ", "|"], items: list[Node], span: Span) -> Node:
     return items[0] if len(items) == 1 else Group(op, tuple(items), span, 2 + max(i.depth for i in items))
 
 

@@ -187,7 +187,8 @@ def _tokens(text: str, problems: Collector, macros: Collection[str]) -> list[Tok
             at = found.end()
             continue
         start, at = found.span("name" if kind in ("head", "foreign") else kind)
-        written, value = text[start:at], None
+        written = text[start:at]
+        value: Any = None
         if kind == "sign":
             kind = written
         elif kind == "directive":

@@ -301,6 +301,7 @@ def _shape(node: Node) -> Hashable:
             return ("{}", low, high, _shape(item))
         case Prefix(op, item):
             return (op, _shape(item))
+    raise TypeError(f"not of EBNF: {node!r}")
 
 
 def _dots(node: Group, text: str) -> Iterator[Diagnostic]:

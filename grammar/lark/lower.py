@@ -172,22 +172,21 @@ class LarkRules:
     def parts(self, node: Node, scope: Place) -> list[Expr]:
         """Return the sequence that a node means, with what is ignored."""
         spend(8)
-        match node:
-            case Group(" ", items):
-                return [part for item in items for part in self.parts(item, scope)] or [EPSILON]
-            case Group("|", items):
-                return [Choice(tuple(self.expr(item, scope) for item in items), node.span)]
-            case Repetition(item, low, high, span):
-                return [Repeat(self.expr(item, scope), low, high, span)]
-            case Name(name, span):
-                bound = scope.bound.get(name)
-                if bound is not None:
-                    return self.of_bound(bound, span)
-                return self.named(scope.file.full(name), node, scope)
-            case Use(name, arguments):
-                return [self.instance(node, name, arguments, scope)]
-            case Leaf(expr):
-                return self.followed(expr)
+        if isinstance(node, Name):
+            bound = scope.bound.get(node.name)
+            if bound is not None:
+                return self.of_bound(bound, node.span)
+            return self.named(scope.file.full(node.name), node, scope)
+        if isinstance(node, Group) and node.op == " ":
+            return [part for item in node.items for part in self.parts(item, scope)] or [EPSILON]
+        if isinstance(node, Group) and node.op == "|":
+            return [Choice(tuple([self.expr(item, scope) for item in node.items]), node.span)]
+        if isinstance(node, Repetition):
+            return [Repeat(self.expr(node.item, scope), node.min, node.max, node.span)]
+        if isinstance(node, Use):
+            return [self.instance(node, node.name, node.arguments, scope)]
+        if isinstance(node, Leaf):
+            return self.followed(node.expr)
         return self.followed(self.terminal(node, scope))
 
     def followed(self, terminal: Expr) -> list[Expr]:
@@ -253,7 +252,6 @@ class LarkRules:
         entry = self.entries.get(full)
         if entry is None or len(entry.parameters) != len(arguments):
             if bound is not None:
-                span = node.span
                 problem = f"`{name}` stands for what is no template of {len(arguments)} arguments here"
                 scope.file.problems.at(node.span, "G018", problem)
             return EPSILON

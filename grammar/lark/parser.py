@@ -236,8 +236,8 @@ class _LarkParser(Stream):
         self.module = module
 
     def run(self) -> Module:
-        last = len(self.tokens)
-        while self.at < last:
+        last = self.last
+        while self.at <= last:
             if self.token.kind == "line":
                 self.at += 1
                 continue
@@ -246,7 +246,7 @@ class _LarkParser(Stream):
                 self.statement(self.token)
             except SyntaxProblem:
                 self.at = max(self.at, before + 1)
-                while self.at < last and not self.is_beginning(self.at):
+                while self.at <= last and not self.is_beginning(self.at):
                     self.at += 1
         return self.module
 
@@ -473,16 +473,21 @@ class _LarkParser(Stream):
         """Read alternatives up to the end of the statement, with a stack of open brackets. Raises: SyntaxProblem."""
         self.too_deep = False
         frames = [_Bracket("", self.token.start)]
+        tokens, source = self.tokens, self.problems.source
+        frame = frames[0]
         while True:
-            token = self.token
+            token = tokens[self.at]
             spend(6)
-            frame, kind = frames[-1], token.kind
+            kind = token.kind
             if kind == "line":
                 if self.goes_on(frames):
                     continue
                 return self.finish(frame, token.start)
             self.at += 1
-            if kind in _ITEMS:
+            if kind == "name" and not frame.negations:  # most tokens
+                frame.items.append(Name(token.text, Span(token.start, token.end, source)))
+                frame.is_atom = True
+            elif kind in _ITEMS:
                 self.push(frame, self.atom(token))
             elif kind in ("(", "["):
                 frames.append(_Bracket(kind, token.start))
@@ -493,20 +498,21 @@ class _LarkParser(Stream):
                 self.close(frame, frames[-1], token)
             elif kind == "|":
                 self.end_alternative(frame, token.start)
+            elif kind in _SIGNS and frame.is_atom:
+                self.repeat(frame, *_SIGNS[kind], token.end)
             elif kind == "->" and frame.sign != "{":
                 self.alias(frame)
             elif kind == "~":
                 self.tilde(frame, token)
             elif not self.operator(frames, token):
                 raise self.unexpected(token)
+            frame = frames[-1]
 
     def operator(self, frames: list[_Bracket], token: Token) -> bool:
         """Read what stands behind an item; False if it cannot."""
         frame, kind = frames[-1], token.kind
         if kind == "," and frame.name is not None:
             frame.arguments.append(self.argument(frame, token))
-        elif kind in _SIGNS and frame.is_atom:
-            self.repeat(frame, *_SIGNS[kind], token.end)
         elif kind == "&" and frame.items and not frame.negations:
             frame.operands.append(self.sequence(frame.items, token.start))
             frame.items, frame.is_atom = [], False
@@ -521,15 +527,15 @@ class _LarkParser(Stream):
 
     def goes_on(self, frames: list[_Bracket]) -> bool:
         """Pass a line break that ends nothing; False at the end of the statement."""
-        index, last = self.at, len(self.tokens)
-        while index < last and self.tokens[index].kind == "line":
+        index, last = self.at, self.last
+        while index <= last and self.tokens[index].kind == "line":
             index += 1
         if len(frames) == 1:
-            if index < last and self.tokens[index].kind == "|":
+            if self.tokens[index].kind == "|":
                 self.at = index
                 return True
             return False
-        if index == last or self.is_beginning(index):
+        if index > last or self.is_beginning(index):
             opened = frames[-1]
             raise self.never_closed(opened.sign, Token("", "", opened.start, opened.start + 1))
         self.at = index

@@ -30,7 +30,14 @@ from stackmask.grammar.notation.tree import (
 from stackmask.grammar.regex.compile import Flavor, read_tree
 from stackmask.grammar.regex.pattern import tree
 from stackmask.grammar.regex.pattern.reader import byte_class, char_class
-from stackmask.grammar.regex.preferred import TooManyStates, looks_before, restrictable, whole_strings, widths
+from stackmask.grammar.regex.preferred import (
+    TooManyStates,
+    Whole,
+    looks_before,
+    restrictable,
+    whole_strings,
+    widths,
+)
 from stackmask.grammar.regex.single_paths import (
     EMPTY,
     UNKNOWN,
@@ -43,7 +50,7 @@ from stackmask.grammar.regex.single_paths import (
 )
 from stackmask.grammar.source.charclass import NON_ASCII_MASK, Ranges
 from stackmask.grammar.source.diagnostics import GrammarError
-from stackmask.grammar.source.work import spend
+from stackmask.grammar.source.work import remembering, spend
 
 MAX_PARTS: Final = 20_000  # of a terminal that is read as a whole, all others in it written out
 MAX_SHOWN: Final = 40  # characters of a terminal without a name
@@ -359,7 +366,9 @@ class Terminals:
         try:
             if piece.size > MAX_PARTS:
                 raise TooManyStates
-            found = whole_strings(piece.tree, self.lazy)
+            nodes = tree.walk_nodes(piece.tree)
+            lazy = frozenset([at for at, node in enumerate(nodes) if id(node) in self.lazy])
+            found = _whole_strings(piece.tree, lazy)
         except TooManyStates:
             if piece.asserted:
                 self._refuse(
@@ -392,6 +401,14 @@ class Terminals:
 
     def _refuse(self, file: File, span: Span, problem: str, help: str) -> None:
         file.problems.at(span, "G009", problem, help)
+
+
+@remembering(128)
+def _whole_strings(root: tree.Node, lazy: frozenset[int]) -> Whole:
+    """Return what ``whole_strings`` does; many grammars have the same terminals. ``lazy``: by their places in the pattern."""
+    return whole_strings(
+        root, {id(node): node for at, node in enumerate(tree.walk_nodes(root)) if at in lazy}
+    )
 
 
 def _forbidden(node: tree.Node) -> Ranges:

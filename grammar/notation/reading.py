@@ -37,14 +37,15 @@ class Stream:
     """The tokens of a text, the last of which marks its end, and the place that is read."""
 
     def __init__(self, text: str, tokens: list[Token], problems: Collector) -> None:
-        self.text, self.tokens, self.problems = text, tokens, problems
+        # after the last token comes the last one again
+        self.text, self.tokens, self.problems = text, [*tokens, tokens[-1]], problems
         self.last = len(tokens) - 1
         self.at = 0
         self.too_deep = False
 
     @property
     def token(self) -> Token:
-        return self.tokens[min(self.at, self.last)]
+        return self.tokens[self.at]
 
     def span(self, start: int, end: int) -> Span:
         return Span(start, end, self.problems.source)
