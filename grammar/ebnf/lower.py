@@ -13,36 +13,11 @@ from collections.abc import Mapping
 from collections.abc import Sequence as Items
 from typing import Final
 
-from stackmask.grammar.ir import (
-    EPSILON,
-    Capture,
-    CharClass,
-    Choice,
-    Complement,
-    Expr,
-    Intersection,
-    Literal,
-    NotFollowedBy,
-    Repeat,
-    Rule,
-    RuleRef,
-    Scope,
-    Sequence,
-    Span,
-)
+from stackmask.grammar import ir
+from stackmask.grammar.ir import EPSILON, Expr, Rule
+from stackmask.grammar.notation import tree
 from stackmask.grammar.notation.loading import SKIP_RULE
-from stackmask.grammar.notation.tree import (
-    Definition,
-    Group,
-    Leaf,
-    Module,
-    Name,
-    Node,
-    Prefix,
-    Repetition,
-    names_in,
-    walk_nodes,
-)
+from stackmask.grammar.notation.tree import Group, Module, Name, Node, Prefix, names_in
 from stackmask.grammar.source import charclass
 from stackmask.grammar.source.diagnostics import Collector
 
@@ -61,7 +36,7 @@ def lexical_rules(module: Module) -> set[str]:
     for skip in module.skips:
         pending += _names(skip)
     for definition in module.definitions:
-        for node in walk_nodes(definition.body):
+        for node in tree.walk_nodes(definition.body):
             if isinstance(node, Prefix) and node.op in ("!", "push"):
                 pending += _names(node.item)
             elif isinstance(node, Group) and node.op == "&":
@@ -92,11 +67,11 @@ class FileRules:
     def __init__(self, module: Module, prefix: str, names: Mapping[str, str]) -> None:
         self.module, self.names = module, names
         self.skip_rule = prefix + SKIP_RULE
-        self.skip: Expr | None = RuleRef(self.skip_rule) if module.skips else None
+        self.skip: Expr | None = ir.RuleRef(self.skip_rule) if module.skips else None
         local = lexical_rules(module) if module.skips else set()
         self.terminals = local | {name for name in names if name not in module.rules}
 
-    def rule(self, definition: Definition) -> Rule:
+    def rule(self, definition: tree.RuleDefinition) -> Rule:
         """Return the expression of one rule, with its name."""
         skip = None if definition.name in self.terminals else self.skip
         return Rule(self.names[definition.name], self._expr(definition.body, skip), definition.span)
@@ -109,7 +84,7 @@ class FileRules:
         while pending:
             node = pending.pop()
             # (x+ | y)* is (x | y)*, with one way to read a text instead of many
-            if isinstance(node, Repetition) and node.min <= 1 and node.max != 0:
+            if isinstance(node, tree.Repetition) and node.min <= 1 and node.max != 0:
                 pending.append(node.item)
             elif isinstance(node, Group) and node.op in ("|", "()"):
                 pending.extend(reversed(node.items))
@@ -117,10 +92,10 @@ class FileRules:
                 if node.name not in seen:
                     seen.add(node.name)
                     pending.append(self.module.rules[node.name].body)
-            elif not (isinstance(node, Leaf) and node.expr == EPSILON):
+            elif not (isinstance(node, tree.Terminal) and node.expr == EPSILON):
                 options.append(self._expr(node, None))
-        body = options[0] if len(options) == 1 else Choice(tuple(options))
-        return Rule(self.skip_rule, Repeat(body, 0, None))
+        body = options[0] if len(options) == 1 else ir.Choice(tuple(options))
+        return Rule(self.skip_rule, ir.Repeat(body, 0, None))
 
     def is_syntactic(self, name: str) -> bool:
         """Say whether the skip rule is inserted in the rule of this local name."""
@@ -129,40 +104,40 @@ class FileRules:
     # recursion is as deep as the syntax tree, which tree.MAX_DEPTH limits
     def _expr(self, node: Node, skip: Expr | None) -> Expr:
         parts = self._parts(node, skip)
-        return parts[0] if len(parts) == 1 else Sequence(tuple(parts), _place(node))
+        return parts[0] if len(parts) == 1 else ir.Sequence(tuple(parts), _place(node))
 
     def _parts(self, node: Node, skip: Expr | None) -> list[Expr]:
         """Return the sequence that a node means, the skip included."""
         terminal: Expr
         match node:
-            case Leaf(expr):
+            case tree.Terminal(expr):
                 if expr == EPSILON:
                     return [expr]
-                if isinstance(expr, Sequence):
+                if isinstance(expr, ir.Sequence):
                     return [*expr.items] if skip is None else [*expr.items, skip]
                 terminal = expr
             case Name(name, span):
-                terminal = RuleRef(self.names.get(name, name), span=span)
+                terminal = ir.RuleRef(self.names.get(name, name), span=span)
                 if name not in self.terminals:
                     return [terminal]
             case Group(" ", items):
                 return self._sequence(items, skip)
             case Group("|", items):
-                return [Choice(tuple(self._expr(item, skip) for item in items), _place(node))]
+                return [ir.Choice(tuple(self._expr(item, skip) for item in items), _place(node))]
             case Group("&", items):
-                terminal = Intersection(tuple(self._expr(item, None) for item in items), node.span)
+                terminal = ir.Intersection(tuple(self._expr(item, None) for item in items), node.span)
             case Group(_, items):
                 return self._parts(items[0], skip)
-            case Repetition(item, low, high, span):
-                return [Repeat(self._expr(item, skip), low, high, span)]
+            case tree.Repetition(item, low, high, span):
+                return [ir.Repeat(self._expr(item, skip), low, high, span)]
             case Prefix("!>>", item):
                 return [follow_restriction(item, self.module, Collector())]
             case Prefix("scope", item, span):
-                return [Scope(self._expr(item, skip), span)]
+                return [ir.Scope(self._expr(item, skip), span)]
             case Prefix("push", item, span):
-                terminal = Capture(self._expr(item, None), "push", span)
+                terminal = ir.Capture(self._expr(item, None), "push", span)
             case Prefix(_, item, span):
-                terminal = Complement(self._expr(item, None), span)
+                terminal = ir.Complement(self._expr(item, None), span)
         return [terminal] if skip is None else [terminal, skip]
 
     def _sequence(self, items: Items[Node], skip: Expr | None) -> list[Expr]:
@@ -192,11 +167,11 @@ def _is_follow(node: Node) -> bool:
     return isinstance(node, Prefix) and node.op == "!>>"
 
 
-def _place(node: Node) -> Span | None:
+def _place(node: Node) -> ir.Span | None:
     return node.span if node.span.start >= 0 else None
 
 
-def follow_restriction(operand: Node, module: Module, problems: Collector) -> NotFollowedBy:
+def follow_restriction(operand: Node, module: Module, problems: Collector) -> ir.NotFollowedBy:
     """Return the restriction that an operand means.
 
     The operand is a class, a single ASCII character, several of these as alternatives, or a rule of the
@@ -218,9 +193,9 @@ def follow_restriction(operand: Node, module: Module, problems: Collector) -> No
                 continue
             if node.name in seen or node.name not in imported:
                 continue  # counted already, or broken or undefined and so reported already
-        found = first_bytes(node.expr) if isinstance(node, Leaf) else None
+        found = first_bytes(node.expr) if isinstance(node, tree.Terminal) else None
         if found is None:
-            split = isinstance(node, Leaf) and isinstance(node.expr, CharClass)
+            split = isinstance(node, tree.Terminal) and isinstance(node.expr, ir.CharClass)
             message, label = "`!>>` takes a class or single characters", "not one ASCII character"
             if split:
                 message = "`!>>` can tell ASCII characters apart, but not other characters"
@@ -228,20 +203,20 @@ def follow_restriction(operand: Node, module: Module, problems: Collector) -> No
             problems.at(operand.span, "G011", message, _FOLLOW_HELP, label)
             break
         mask |= found
-    return NotFollowedBy(mask, operand.span)
+    return ir.NotFollowedBy(mask, operand.span)
 
 
 def first_bytes(expr: Expr) -> int | None:
     """Return the mask of the bytes that a one-character expression may begin with; None if it is not one."""
     match expr:
-        case CharClass(ranges):
+        case ir.CharClass(ranges):
             return charclass.follow_mask(ranges)
-        case Literal(data) if len(data) == 1 and data[0] < 0x80:
+        case ir.Literal(data) if len(data) == 1 and data[0] < 0x80:
             return 1 << data[0]
-        case Choice(items):  # of a regex, one level deep
+        case ir.Choice(items):  # of a regex, one level deep
             mask = 0
             for item in items:
-                found = None if isinstance(item, Choice) else first_bytes(item)
+                found = None if isinstance(item, ir.Choice) else first_bytes(item)
                 if found is None:
                     return None
                 mask |= found

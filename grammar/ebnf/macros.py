@@ -11,7 +11,7 @@ from typing import Final, Literal, NamedTuple
 
 from stackmask.grammar.compose.free_text import any_overlap
 from stackmask.grammar.ir import EPSILON, CharClass, Intersection, Repeat, RuleRef, Span, TokenTerminal
-from stackmask.grammar.notation.tree import Dispatch, Group, Leaf, Module, Name, Node, Part, Repetition
+from stackmask.grammar.notation.tree import Dispatch, Group, Module, Name, Node, Part, Repetition, Terminal
 from stackmask.grammar.regex.compile import regex_expr
 from stackmask.grammar.regex.inline_regex import MAX_COUNT, read_number
 from stackmask.grammar.source import charclass
@@ -223,7 +223,7 @@ class Arguments:
 def macro_node(call: MacroCall, module: Module, problems: Collector) -> Node:
     """Return what a call means; what is wrong with it is reported."""
     if call.problems:  # reported where they were found
-        return Leaf(EPSILON, call.span)
+        return Terminal(EPSILON, call.span)
     make: dict[str, Callable[[Arguments, Module], Node]] = {
         "Token": _token,
         "ExcludeToken": _token,
@@ -246,9 +246,9 @@ def _token(arguments: Arguments, _: Module) -> Node:
     return _tokens(ids, arguments.call.name == "ExcludeToken", span)
 
 
-def _tokens(ids: list[int], negated: bool, span: Span) -> Leaf:
+def _tokens(ids: list[int], negated: bool, span: Span) -> Terminal:
     spend(2 * len(ids))
-    return Leaf(
+    return Terminal(
         TokenTerminal((), tuple((number, number) for number in sorted(set(ids))), negated, span), span
     )
 
@@ -258,7 +258,7 @@ def _regex(arguments: Arguments, _: Module) -> Node:
     in_json = arguments.flag("json_string", False)
     if len(arguments.positional) != 1:
         arguments.wrong("`Regex` takes one pattern", None, 'for example `Regex("[0-9]{5}")`')
-        return Leaf(EPSILON, span)
+        return Terminal(EPSILON, span)
     pattern = arguments.text(arguments.positional[0])
     try:
         expr = regex_expr(pattern, flags="s")
@@ -272,15 +272,15 @@ def _regex(arguments: Arguments, _: Module) -> Node:
                 label=found.label,
                 help=found.help,
             )
-        return Leaf(EPSILON, span)
-    return Leaf(Intersection((expr, _JSON_PLAIN), span) if in_json else expr, span, 2)
+        return Terminal(EPSILON, span)
+    return Terminal(Intersection((expr, _JSON_PLAIN), span) if in_json else expr, span, 2)
 
 
-def _part(module: Module, call: MacroCall, kind: str, text: str, dispatch: Dispatch) -> Leaf:
+def _part(module: Module, call: MacroCall, kind: str, text: str, dispatch: Dispatch) -> Terminal:
     """Return a leaf that stands for a part of the file, whose meaning may depend on the vocabulary."""
     name = f"%{kind}{text}.{call.span.source}.{call.span.start}"
     module.parts[name] = Part(kind, text, call.span, dispatch)
-    return Leaf(RuleRef(name, span=call.span), call.span)
+    return Terminal(RuleRef(name, span=call.span), call.span)
 
 
 def _substring(arguments: Arguments, module: Module) -> Node:

@@ -11,19 +11,10 @@ from typing import Final
 from stackmask.grammar.ebnf.lower import FileRules, follow_restriction
 from stackmask.grammar.ebnf.parser import parse_module
 from stackmask.grammar.ir import Rule, RuleRef, RuleSet, Sequence, Span
+from stackmask.grammar.notation import tree
 from stackmask.grammar.notation.foreign import foreign_dialect
 from stackmask.grammar.notation.loading import START_RULE, Loaded, SourceFiles, check_start
-from stackmask.grammar.notation.tree import (
-    Definition,
-    Import,
-    Leaf,
-    Module,
-    Name,
-    Part,
-    Prefix,
-    names_in,
-    walk_nodes,
-)
+from stackmask.grammar.notation.tree import Import, Module, Name, names_in
 from stackmask.grammar.source.diagnostics import Collector
 from stackmask.grammar.source.files import bundled_names, bundled_path
 from stackmask.grammar.source.similar import similar
@@ -152,8 +143,8 @@ class _Loader:
                 continue
             span = Span(0, 0, problems.source)
             inner = f"%grammar.{name}"
-            file.module.parts[inner] = Part("grammar", name, span)
-            file.module.define(Definition(name, Leaf(RuleRef(inner), span), span))
+            file.module.parts[inner] = tree.Part("grammar", name, span)
+            file.module.define(tree.RuleDefinition(name, tree.Terminal(RuleRef(inner), span), span))
             file.meaning[name] = root.meaning[name] = (file, name)
 
     def _resolve_import(
@@ -186,8 +177,8 @@ class _Loader:
                     problems.at(name.span, "G018", f"`{name.name}` is both %lexical and %syntactic")
             _explain_names(file, text)
             for definition in module.definitions:
-                for node in walk_nodes(definition.body):
-                    if isinstance(node, Prefix) and node.op == "!>>":
+                for node in tree.walk_nodes(definition.body):
+                    if isinstance(node, tree.Prefix) and node.op == "!>>":
                         follow_restriction(node.item, module, problems)
 
     def _report_undefined(self, file: _File, text: str) -> None:
@@ -250,7 +241,7 @@ class _Loader:
                 continue
             definition = file.module.rules[name]
             rules[full] = own.rule(definition)
-            nodes = list(walk_nodes(definition.body))
+            nodes = list(tree.walk_nodes(definition.body))
             spend(10 + 6 * len(nodes))
             used = [node.name for node in nodes if isinstance(node, Name)]
             pending.extend(

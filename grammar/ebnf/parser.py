@@ -14,6 +14,7 @@ from typing import Any, Final, Literal
 from stackmask.grammar import ir
 from stackmask.grammar.ebnf.macros import NAMES, macro_node, read_call
 from stackmask.grammar.ir import EPSILON, CharClass, Choice, Expr, RuleRef, Span, TokenTerminal
+from stackmask.grammar.notation import tree
 from stackmask.grammar.notation.reading import (
     Stream,
     SyntaxProblem,
@@ -23,19 +24,7 @@ from stackmask.grammar.notation.reading import (
     read_json,
     without_surrogates,
 )
-from stackmask.grammar.notation.tree import (
-    EMPTY,
-    Definition,
-    Group,
-    Import,
-    Leaf,
-    Module,
-    Name,
-    Node,
-    Part,
-    Prefix,
-    Repetition,
-)
+from stackmask.grammar.notation.tree import EMPTY, Group, Module, Name, Node, Prefix
 from stackmask.grammar.regex.compile import regex_expr
 from stackmask.grammar.regex.inline_regex import FLAGS, character, check_bounds, parse_regex, read_bounds
 from stackmask.grammar.source import charclass
@@ -307,7 +296,7 @@ class Parser(Stream):
                 raise self._unexpected(self.token, "(=" if kind not in (*_REPEATS, *"&-,)") else kind)
             self.module.looks.append(look)
         if self._define(head.text, self.place(head)):
-            self.module.define(Definition(head.text, body, self.place(head)))
+            self.module.define(tree.RuleDefinition(head.text, body, self.place(head)))
 
     def _define(self, name: str, span: Span) -> bool:
         """Note that a rule of this name begins here; report it and return False if it is the second."""
@@ -368,7 +357,7 @@ class Parser(Stream):
             raise self._unclosed(opened)
         self._expected("`,` or `)`", (")",), "", "`)` or `,`")
         place = self.place(target)
-        self.module.imports.append(Import(text, target.kind == "string", tuple(items), place))
+        self.module.imports.append(tree.Import(text, target.kind == "string", tuple(items), place))
         if self.token.kind not in _ENDS:
             raise self._after("a rule or the end")
 
@@ -515,7 +504,7 @@ class Parser(Stream):
             return self.checked(Prefix(frame.open.text[1:], inner, span, inner.depth + 1))
         if isinstance(inner, Group) and inner.op == "&":
             return self.checked(Group("()", (inner,), span, inner.depth + 1))
-        return Leaf(EPSILON, span) if inner is EMPTY else inner
+        return tree.Terminal(EPSILON, span) if inner is EMPTY else inner
 
     def _group(self, op: Literal[" ", "|", "&"], items: Sequence[Node]) -> Node:
         spend(4 + 2 * len(items))
@@ -525,15 +514,15 @@ class Parser(Stream):
 
     def _complement(self, bang: Token, item: Node) -> Node:
         span = self.span(bang.start, item.span.end)
-        if isinstance(item, Leaf) and isinstance(item.expr, TokenTerminal):
+        if isinstance(item, tree.Terminal) and isinstance(item.expr, TokenTerminal):
             token = item.expr
-            return Leaf(TokenTerminal(token.names, token.id_ranges, not token.negated, span), span)
+            return tree.Terminal(TokenTerminal(token.names, token.id_ranges, not token.negated, span), span)
         return self.checked(Prefix("!", item, span, item.depth + 1))
 
     def _repeated(self, item: Node, token: Token) -> Node:
         low, high = _QUANTIFIERS.get(token.text) or self._bounds(token)
         span = self.span(item.span.start, token.end)
-        return self.checked(Repetition(item, low, high, span, item.depth + 1))
+        return self.checked(tree.Repetition(item, low, high, span, item.depth + 1))
 
     def _bounds(self, token: Token) -> tuple[int, int | None]:
         match = _BOUNDS.fullmatch(token.text)
@@ -562,20 +551,20 @@ class Parser(Stream):
     def _macro(self, token: Token) -> Node:
         return macro_node(token.value, self.module, self.problems)
 
-    def _top(self, token: Token) -> Leaf:
+    def _top(self, token: Token) -> tree.Terminal:
         span = self.place(token)
-        return Leaf(ir.Dynamic("top", span), span)
+        return tree.Terminal(ir.Dynamic("top", span), span)
 
-    def _any(self, token: Token) -> Leaf:
+    def _any(self, token: Token) -> tree.Terminal:
         span = self.place(token)
-        return Leaf(CharClass(charclass.ANY, span), span)
+        return tree.Terminal(CharClass(charclass.ANY, span), span)
 
-    def _literal(self, token: Token) -> Leaf:
+    def _literal(self, token: Token) -> tree.Terminal:
         span = self.place(token)
         value, ignores_case = self._string(token)
         if not ignores_case:
-            return Leaf(ir.Literal(value.encode(), span), span)
-        return Leaf(_caseless(value, span), span)
+            return tree.Terminal(ir.Literal(value.encode(), span), span)
+        return tree.Terminal(_caseless(value, span), span)
 
     def _string(self, token: Token) -> tuple[str, bool]:
         """Return the text that a literal means and whether it ignores case."""
@@ -583,11 +572,13 @@ class Parser(Stream):
         end = token.end - 2 if ignores_case else token.end - 1
         return read_literal(self.text, token.start + 1, end, self.problems), ignores_case
 
-    def _class(self, token: Token) -> Leaf:
+    def _class(self, token: Token) -> tree.Terminal:
         span = self.place(token)
-        return Leaf(CharClass(read_class(self.text, token.start, token.end, self.problems), span), span)
+        return tree.Terminal(
+            CharClass(read_class(self.text, token.start, token.end, self.problems), span), span
+        )
 
-    def _regex(self, token: Token) -> Leaf:
+    def _regex(self, token: Token) -> tree.Terminal:
         close = token.start + token.text.rindex("/")
         flags = self.text[close + 1 : token.end]
         unknown = next((flag for flag in flags if flag not in FLAGS), "")
@@ -598,16 +589,16 @@ class Parser(Stream):
             )
             self.problems.add("G008", f"unknown regex flag `{unknown}`", close + 1, token.end, help=help)
         expr = parse_regex(self.text, token.start + 1, close, flags, self.problems)
-        return Leaf(expr, self.place(token), 2)
+        return tree.Terminal(expr, self.place(token), 2)
 
-    def _token(self, token: Token) -> Leaf:
+    def _token(self, token: Token) -> tree.Terminal:
         span = self.place(token)
         if token.text.startswith("<["):
-            return Leaf(self._token_ids(token.text[2:-2], span), span)
+            return tree.Terminal(self._token_ids(token.text[2:-2], span), span)
         name = token.text
         if name.startswith('<"'):
             name = read_literal(self.text, token.start + 2, token.end - 2, self.problems)
-        return Leaf(TokenTerminal((name,), (), False, span), span)
+        return tree.Terminal(TokenTerminal((name,), (), False, span), span)
 
     def _token_ids(self, written: str, span: Span) -> TokenTerminal:
         ranges: list[tuple[int, int]] = []
@@ -619,19 +610,19 @@ class Parser(Stream):
             self.problems.at(span, "G017", message, "for example `<[5]>` or `<[1-5,9]>`")
         return TokenTerminal((), tuple(ranges), written.startswith("^"), span)
 
-    def _part(self, token: Token) -> Leaf:
+    def _part(self, token: Token) -> tree.Terminal:
         directive, value, start = token.value
         place = self.span(token.start, token.start + len(directive))
         if directive == "%choice":
             return self._choice(value, start, place)
         return self._reference(directive, token.text[len(directive) + 1 :], place, start)
 
-    def _reference(self, directive: str, text: str, span: Span, start: int) -> Leaf:
+    def _reference(self, directive: str, text: str, span: Span, start: int) -> tree.Terminal:
         name = f"{directive}.{span.source}.{span.start}"
-        self.module.parts[name] = Part(directive[1:], text, span, start=start)
-        return Leaf(RuleRef(name, span=span), span)
+        self.module.parts[name] = tree.Part(directive[1:], text, span, start=start)
+        return tree.Terminal(RuleRef(name, span=span), span)
 
-    def _marker(self, directive: Token) -> Leaf:
+    def _marker(self, directive: Token) -> tree.Terminal:
         token = self._expected("a text in quotes after `%marker`", ("string",), '`%marker "<tool_call>"`')
         text, ignores_case = self._string(token)
         span = self.place(token)
@@ -640,18 +631,18 @@ class Parser(Stream):
             self.problems.at(span, "G018", problem)
         return self._reference("%marker", text, span, span.start)
 
-    def _ecma_regex(self, directive: Token) -> Leaf:
+    def _ecma_regex(self, directive: Token) -> tree.Terminal:
         """Return a pattern of ECMA-262, whose problems are said with their place in the whole text."""
         help = "for example `%regex /[a-z]+(?!x)/i`"
         token = self._expected("a regex after `%regex`", ("regex",), help)
         span, close = self.place(token), token.text.rindex("/")
         try:
-            return Leaf(regex_expr(token.text[1:close], flags=token.text[close + 1 :]), span, 2)
+            return tree.Terminal(regex_expr(token.text[1:close], flags=token.text[close + 1 :]), span, 2)
         except GrammarError as error:
             self.problems.take(error, span.start + 1, span.start + close, "in `%regex`: ")
-        return Leaf(EPSILON, span)
+        return tree.Terminal(EPSILON, span)
 
-    def _choice(self, value: Any, start: int, span: Span) -> Leaf:
+    def _choice(self, value: Any, start: int, span: Span) -> tree.Terminal:
         """Return one of the strings of a list."""
         words = value if isinstance(value, list) else []
         spend(len(words))
@@ -663,7 +654,7 @@ class Parser(Stream):
             message = "a choice holds half a character (a surrogate)"
             self.problems.add("G006", message, start, start + 1)
         encoded = sorted({word.encode("utf-8", "surrogatepass") for word in strings})
-        return Leaf(Choice(tuple(ir.Literal(word) for word in encoded), span), span, 2)
+        return tree.Terminal(Choice(tuple(ir.Literal(word) for word in encoded), span), span, 2)
 
     # -- problems ---------------------------------------------------------------------------------
 

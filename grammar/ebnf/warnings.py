@@ -12,15 +12,15 @@ from typing import Final
 
 from stackmask.grammar.ebnf.parser import comments, parse_module
 from stackmask.grammar.ir import EPSILON, CharClass, Literal, RuleRef, RuleSet, Sequence, Span, TokenTerminal
-from stackmask.grammar.notation.loading import START_RULE, reached
+from stackmask.grammar.notation.loading import START_RULE, reached, unused
 from stackmask.grammar.notation.tree import (
     Group,
-    Leaf,
     Module,
     Name,
     Node,
     Prefix,
     Repetition,
+    Terminal,
     names_in,
     walk_nodes,
 )
@@ -73,24 +73,15 @@ def _unused(module: Module, rules: RuleSet, text: str) -> Iterator[Diagnostic]:
     start = rules.start
     if start == START_RULE:
         body = rules.rules[start].body
-        start = next(item.name for item in reversed(_items(body)) if isinstance(item, RuleRef))
+        assert isinstance(body, Sequence)
+        start = next(item.name for item in reversed(body.items) if isinstance(item, RuleRef))
     seen = reached(
         [start, *(name.name for skip in module.skips for name in names_in(skip))],
         lambda name: [use.name for use in names_in(module.rules[name].body)] if name in module.rules else (),
     )
     for name, definition in module.rules.items():
         if name not in seen:
-            yield _warning(
-                "G201",
-                f"rule `{name}` is not used",
-                definition.span,
-                f"`{start}` does not lead here",
-                "use it, remove it, or begin with it: start=…",
-            )
-
-
-def _items(body: object) -> tuple[object, ...]:
-    return tuple(body.items) if isinstance(body, Sequence) else ()
+            yield unused("rule", name, start, definition.span)
 
 
 def _hexadecimal(module: Module, rules: RuleSet, text: str) -> Iterator[Diagnostic]:
@@ -102,30 +93,24 @@ def _hexadecimal(module: Module, rules: RuleSet, text: str) -> Iterator[Diagnost
 
 def _hexadecimal_warning(span: Span, written: str, label: str) -> Diagnostic:
     digits = written[2:]
-    escape = (
-        f"\\x{digits:0>2}"
-        if len(digits) <= 2
-        else f"\\u{digits:0>4}"
-        if len(digits) <= 4
-        else f"\\U{digits:0>8}"
-    )
-    return _warning(
-        "G208", f"`{written}` is no character", span, label, f'write `"{escape}"`, in a class `{escape}`'
-    )
+    sign, width = next((s, w) for s, w in (("x", 2), ("u", 4), ("U", 8)) if len(digits) <= w)
+    escape = f"\\{sign}{digits:0>{width}}"
+    help = f'write `"{escape}"`, in a class `{escape}`'
+    return _warning("G208", f"`{written}` is no character", span, label, help)
 
 
 def _indentation(module: Module, rules: RuleSet, text: str) -> Iterator[Diagnostic]:
     """Warn of a rule for the end of a block where nothing knows how deep a line stands."""
     found = [one for one in module.definitions if _DEDENT.fullmatch(one.name)]
     if found and not any(isinstance(node, Prefix) and node.op == "push" for node in _nodes(module)):
-        for definition in found:
-            yield _warning(
-                "G211",
-                f"`{definition.name}` cannot end a block: nothing here knows how far lines are indented",
-                definition.span,
-                "its text is the same wherever a block ends",
-                'keep the indentation on the stack: `%stack "\\n"`, `block ::= @scope(@push(@top " "+) line (@top line)*)`',
-            )
+        block = '`%stack "\\n"`, `block ::= @scope(@push(@top " "+) line (@top line)*)`'
+        help, label = (
+            f"keep the indentation on the stack: {block}",
+            "its text is the same wherever a block ends",
+        )
+        for one in found:
+            message = f"`{one.name}` cannot end a block: nothing here knows how far lines are indented"
+            yield _warning("G211", message, one.span, label, help)
 
 
 # -- single nodes --------------------------------------------------------------------------------------------
@@ -141,17 +126,13 @@ def _of_node(node: Node, module: Module, text: str) -> Iterator[Diagnostic]:
             yield from _dots(node, text)
         case Repetition(Repetition()):
             yield from _repeated_twice(node, text)
-        case Leaf(CharClass()):
+        case Terminal(CharClass()):
             yield from _classes(node, text)
-        case Leaf(TokenTerminal(names)) if len(names) == 1 and names[0][1:-1] in module.known:
+        case Terminal(TokenTerminal(names)) if len(names) == 1 and names[0][1:-1] in module.known:
             name = names[0][1:-1]
             if names[0] == f"<{name}>":
-                yield _warning(
-                    "G206",
-                    f"`<{name}>` is a special token, not the rule `{name}`",
-                    node.span,
-                    help=f"write `{name}` for the rule",
-                )
+                message = f"`<{name}>` is a special token, not the rule `{name}`"
+                yield _warning("G206", message, node.span, help=f"write `{name}` for the rule")
 
 
 def _subtractions(node: Group, text: str) -> Iterator[Diagnostic]:
@@ -169,13 +150,9 @@ def _subtractions(node: Group, text: str) -> Iterator[Diagnostic]:
             reason = "nothing that it takes away is there"
         if reason:
             operator = text.rfind("-", left.span.end, right.span.start)
-            yield _warning(
-                "G202",
-                "`-` takes away; it is no hyphen",
-                Span(operator, operator + 1, 0) if operator >= 0 else node.span,
-                reason,
-                'write `"-"` for the character',
-            )
+            span = Span(operator, operator + 1, 0) if operator >= 0 else node.span
+            help = 'write `"-"` for the character'
+            yield _warning("G202", "`-` takes away; it is no hyphen", span, reason, help)
 
 
 def _are_apart(left: Node, right: Node) -> bool:
@@ -192,10 +169,10 @@ def _are_apart(left: Node, right: Node) -> bool:
 def _lengths(node: Node) -> tuple[float, float] | None:
     """Return the least and the greatest number of characters of a node; None where that is not plain."""
     match node:
-        case Leaf(Literal(data)):
+        case Terminal(Literal(data)):
             length = len(data.decode(errors="replace"))
             return length, length
-        case Leaf(CharClass()):
+        case Terminal(CharClass()):
             return 1, 1
         case Repetition(item, low, high):
             inner = _lengths(item)
@@ -210,9 +187,9 @@ def _lengths(node: Node) -> tuple[float, float] | None:
 def _single(node: Node) -> charclass.Ranges | None:
     """Return the characters of a node that is one character."""
     match node:
-        case Leaf(CharClass(ranges)):
+        case Terminal(CharClass(ranges)):
             return ranges
-        case Leaf(Literal(data)):
+        case Terminal(Literal(data)):
             value = data.decode(errors="replace")
             return ((ord(value), ord(value)),) if len(value) == 1 else None
         case _:
@@ -226,7 +203,7 @@ def _hidden(node: Group, text: str) -> Iterator[Diagnostic]:
         :MAX_GENERAL
     ]
     for item in node.items:
-        if isinstance(item, Leaf) and item.expr == EPSILON:
+        if isinstance(item, Terminal) and item.expr == EPSILON:
             continue
         key = _shape(item)
         first = seen.setdefault(key, item)
@@ -245,13 +222,8 @@ def _hidden_warning(item: Node, other: Node, text: str) -> Diagnostic:
         start = text.rfind("(", 0, start)  # which the place of a quantified group leaves out
     written = text[start : other.span.end]
     named = f"`{written}`" if len(written) <= MAX_QUOTED and "\n" not in written else "another alternative"
-    return _warning(
-        "G203",
-        f"the alternative is hidden by {named}",
-        item.span,
-        "adds nothing",
-        "remove it, or change the other one; the order of alternatives means nothing",
-    )
+    help = "remove it, or change the other one; the order of alternatives means nothing"
+    return _warning("G203", f"the alternative is hidden by {named}", item.span, "adds nothing", help)
 
 
 def _common(one: charclass.Ranges, other: charclass.Ranges) -> charclass.Ranges:
@@ -260,17 +232,17 @@ def _common(one: charclass.Ranges, other: charclass.Ranges) -> charclass.Ranges:
 
 
 def _is_literal(node: Node) -> bool:
-    return isinstance(node, Leaf) and isinstance(node.expr, Literal)
+    return isinstance(node, Terminal) and isinstance(node.expr, Literal)
 
 
 def _characters(node: Node) -> tuple[charclass.Ranges, float, float] | None:
     """Return (characters, least number, greatest number) of a node that is a run of one class, or a literal."""
     match node:
-        case Leaf(CharClass(ranges)):
+        case Terminal(CharClass(ranges)):
             return ranges, 1, 1
-        case Repetition(Leaf(CharClass(ranges)), low, high):
+        case Repetition(Terminal(CharClass(ranges)), low, high):
             return ranges, low, float("inf") if high is None else high
-        case Leaf(Literal(data)):
+        case Terminal(Literal(data)):
             value = data.decode(errors="replace")
             return tuple((ord(c), ord(c)) for c in sorted(set(value))), len(value), len(value)
         case _:
@@ -291,7 +263,7 @@ def _shape(node: Node) -> Hashable:
     """Return what two nodes share that mean the same word for word."""
     spend(1)
     match node:
-        case Leaf(expr):
+        case Terminal(expr):
             return expr
         case Name(name):
             return ("name", name)
@@ -320,19 +292,18 @@ def _dots(node: Group, text: str) -> Iterator[Diagnostic]:
         before, after = _single(items[index - 1]), _single(items[end]) if end < len(items) else None
         if end - index in (2, 3) and before and after:
             low, high = text[items[index - 1].span.start + 1], text[items[end].span.start + 1]
+            is_range = low < high and (low + high).isalnum()
+            help = f"write `[{low}-{high}]`" if is_range else "write a class, such as `[a-z]`"
+            size = end - index
+            message = f"`{'.' * size}` is {size} characters of any kind, not a range"
             yield _warning(
-                "G205",
-                f"`{'.' * (end - index)}` is {end - index} characters of any kind, not a range",
-                Span(items[index].span.start, items[end - 1].span.end, 0),
-                help=f"write `[{low}-{high}]`"
-                if low < high and (low + high).isalnum()
-                else "write a class, such as `[a-z]`",
+                "G205", message, Span(items[index].span.start, items[end - 1].span.end, 0), help=help
             )
 
 
 def _is_dot(node: Node) -> bool:
     return (
-        isinstance(node, Leaf)
+        isinstance(node, Terminal)
         and node.expr == CharClass(charclass.ANY)
         and node.span.end - node.span.start == 1
     )
@@ -343,15 +314,12 @@ def _repeated_twice(node: Repetition, text: str) -> Iterator[Diagnostic]:
     written = text[inner.span.end : node.span.end].strip()
     before = text[inner.span.end - 1]
     if written in ("*", "+", "?") and before in "*+?":
-        yield _warning(
-            "G207",
-            f"`{before}{written}` repeats twice",
-            Span(inner.span.end - 1, node.span.end, 0),
-            help=f"write `{'+' if before == written == '+' else '?' if before == written == '?' else '*'}`",
-        )
+        help = f"write `{before if before == written else '*'}`"
+        place = Span(inner.span.end - 1, node.span.end, 0)
+        yield _warning("G207", f"`{before}{written}` repeats twice", place, help=help)
 
 
-def _classes(node: Leaf, text: str) -> Iterator[Diagnostic]:
+def _classes(node: Terminal, text: str) -> Iterator[Diagnostic]:
     written = text[node.span.start : node.span.end]
     if not written.startswith("["):
         return
@@ -359,20 +327,12 @@ def _classes(node: Leaf, text: str) -> Iterator[Diagnostic]:
     hexadecimal = _HEXADECIMAL.search(written)
     if hexadecimal:
         start = node.span.start + hexadecimal.start()
-        yield _hexadecimal_warning(
-            Span(start, start + len(hexadecimal[0]), 0), hexadecimal[0], "in a class it is these characters"
-        )
+        place = Span(start, start + len(hexadecimal[0]), 0)
+        yield _hexadecimal_warning(place, hexadecimal[0], "in a class it is these characters")
     elif _QUOTES_IN_CLASS.match(written):
-        yield _warning(
-            "G204",
-            f"`{shown}` is a class: one of its characters, quotes among them",
-            node.span,
-            help='write `("a")?` for an optional part, `[a]` for the character',
-        )
+        message = f"`{shown}` is a class: one of its characters, quotes among them"
+        help = 'write `("a")?` for an optional part, `[a]` for the character'
+        yield _warning("G204", message, node.span, help=help)
     elif _BARS_IN_CLASS.fullmatch(written):
-        yield _warning(
-            "G204",
-            f"`{shown}` is a class, and `|` one of its characters",
-            node.span,
-            help=f"write `{written.replace('|', '')}`",
-        )
+        help = f"write `{written.replace('|', '')}`"
+        yield _warning("G204", f"`{shown}` is a class, and `|` one of its characters", node.span, help=help)

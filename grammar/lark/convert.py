@@ -19,11 +19,11 @@ from stackmask.grammar.ir import CharClass, Expr, Literal, RuleRef, Sequence
 from stackmask.grammar.ir.build import choice, is_nothing, repeat
 from stackmask.grammar.ir.dump import dump_expr
 from stackmask.grammar.lark.frontend import LoadedLark, OnUnsupported, load_lark
-from stackmask.grammar.lark.lower import LarkRules, Place
+from stackmask.grammar.lark.lower import BodyScope, LarkRules
 from stackmask.grammar.lark.modules import File
 from stackmask.grammar.lark.parser import COMMENT, read_tokens
 from stackmask.grammar.notation.reading import comments_in
-from stackmask.grammar.notation.tree import Definition, Group, Leaf, Name, Node, Pattern, Text
+from stackmask.grammar.notation.tree import Group, Name, Node, Pattern, RuleDefinition, Terminal, Text
 from stackmask.grammar.source.charclass import Ranges, negate, normalize
 from stackmask.grammar.source.diagnostics import Collector, line_and_column
 from stackmask.grammar.source.work import spend
@@ -93,7 +93,7 @@ class _Rules(LarkRules):
         self.skips = [
             self.reference(root.full(node.name))
             if isinstance(node, Name)
-            else self.terminal(node, Place(root))
+            else self.terminal(node, BodyScope(root))
             for node in root.module.skips
         ]
         self.finish()
@@ -102,7 +102,7 @@ class _Rules(LarkRules):
                 self.keep(*entry.bodies[0], self.rules[name].body)
         return start
 
-    def terminal(self, node: Node, scope: Place) -> Expr:
+    def terminal(self, node: Node, scope: BodyScope) -> Expr:
         """Return the expression of a terminal that stands in a rule."""
         made = super().terminal(node, scope)
         self.keep(node, scope.file, made)
@@ -135,7 +135,7 @@ class _EbnfWriter:
         self.taken = {ROOT: 2} if made.start != ROOT else {}
         entries, own = made.made.entries, {one.name for one in self.root.module.definitions}
         self.done: set[str] = set()
-        self.left_out: list[Definition] = []
+        self.left_out: list[RuleDefinition] = []
         self.classes: dict[str, str] = {}
         self.joins = False
         self.names: dict[str, str] = {}
@@ -215,7 +215,7 @@ class _EbnfWriter:
         for one in module.imports:
             yield one.span.start, "", ""
 
-    def alternatives(self, definition: Definition) -> list[tuple[int, str]]:
+    def alternatives(self, definition: RuleDefinition) -> list[tuple[int, str]]:
         """Return the alternatives of a rule with their places, or nothing in the place of its whole body."""
         bodies = self.rules.entries[definition.name].bodies
         node, body = definition.body, self.rules.rules.get(definition.name)
@@ -345,6 +345,6 @@ def _read(written: str) -> Expr | None:
     spend(100)
     problems = Collector(0)
     found = parse_module(f"x ::= {written}\n", 0, problems).rules.get("x")
-    if problems.found or found is None or not isinstance(found.body, Leaf):
+    if problems.found or found is None or not isinstance(found.body, Terminal):
         return None
     return found.body.expr

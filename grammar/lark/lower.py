@@ -15,20 +15,9 @@ from stackmask.grammar.ir.build import choice
 from stackmask.grammar.lark.modules import Entry, File, Loader
 from stackmask.grammar.lark.report import Notes
 from stackmask.grammar.lark.terminals import Terminals
+from stackmask.grammar.notation import tree
 from stackmask.grammar.notation.loading import SKIP_RULE, START_RULE
-from stackmask.grammar.notation.tree import (
-    Group,
-    Leaf,
-    Name,
-    Node,
-    Pattern,
-    Prefix,
-    Range,
-    Repetition,
-    Text,
-    Use,
-    names_in,
-)
+from stackmask.grammar.notation.tree import Name, Node, Use, names_in
 from stackmask.grammar.source.work import spend
 
 MAX_INSTANCES: Final = 20_000  # templates with their arguments
@@ -45,7 +34,7 @@ class Bound:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Place:
+class BodyScope:
     """Where a body stands: its file, and what the parameters of its template are."""
 
     file: File
@@ -83,7 +72,7 @@ class LarkRules:
         """Lower what was referred to."""
         while self.pending:
             name, entry, bound = self.pending.pop()
-            options = [self.expr(node, Place(file, bound)) for node, file in entry.bodies]
+            options = [self.expr(node, BodyScope(file, bound)) for node, file in entry.bodies]
             body = options[0] if len(options) == 1 else Choice(tuple(options))
             self.rules[name] = Rule(name, body, entry.span)
         for name in self.terminals.declared:
@@ -143,7 +132,7 @@ class LarkRules:
         root = self.loader.root
         options: list[Expr] = []
         for node in ignored:
-            found = self.terminal(node, Place(root))
+            found = self.terminal(node, BodyScope(root))
             todo, seen = [found], set()
             while todo:
                 expr = todo.pop()
@@ -165,11 +154,11 @@ class LarkRules:
     # -- expressions ------------------------------------------------------------------------------
 
     # recursion is as deep as the syntax tree, which expressions.MAX_DEPTH limits
-    def expr(self, node: Node, scope: Place) -> Expr:
+    def expr(self, node: Node, scope: BodyScope) -> Expr:
         parts = self.parts(node, scope)
         return parts[0] if len(parts) == 1 else Sequence(tuple(parts), node.span)
 
-    def parts(self, node: Node, scope: Place) -> list[Expr]:
+    def parts(self, node: Node, scope: BodyScope) -> list[Expr]:
         """Return the sequence that a node means, with what is ignored."""
         spend(8)
         if isinstance(node, Name):
@@ -177,15 +166,15 @@ class LarkRules:
             if bound is not None:
                 return self.of_bound(bound, node.span)
             return self.named(scope.file.full(node.name), node, scope)
-        if isinstance(node, Group) and node.op == " ":
+        if isinstance(node, tree.Group) and node.op == " ":
             return [part for item in node.items for part in self.parts(item, scope)] or [EPSILON]
-        if isinstance(node, Group) and node.op == "|":
+        if isinstance(node, tree.Group) and node.op == "|":
             return [Choice(tuple([self.expr(item, scope) for item in node.items]), node.span)]
-        if isinstance(node, Repetition):
+        if isinstance(node, tree.Repetition):
             return [Repeat(self.expr(node.item, scope), node.min, node.max, node.span)]
         if isinstance(node, Use):
             return [self.instance(node, node.name, node.arguments, scope)]
-        if isinstance(node, Leaf):
+        if isinstance(node, tree.Terminal):
             return self.followed(node.expr)
         return self.followed(self.terminal(node, scope))
 
@@ -196,7 +185,7 @@ class LarkRules:
             return [*terminal.items, self.skip]
         return [terminal, self.skip]  # mutant: ignored-after
 
-    def named(self, full: str, node: Name, scope: Place) -> list[Expr]:
+    def named(self, full: str, node: Name, scope: BodyScope) -> list[Expr]:
         entry = self.entries.get(full)
         if entry is None:
             return [EPSILON]  # which is reported
@@ -206,28 +195,32 @@ class LarkRules:
         found = self.reference(full, node.span)
         return self.followed(found) if entry.is_terminal and entry.bodies else [found]
 
-    def without_arguments(self, node: Name | Use, entry: Entry, scope: Place) -> None:
+    def without_arguments(self, node: Name | Use, entry: Entry, scope: BodyScope) -> None:
         message = f"the template `{node.name}` is used without its arguments"
         help = f"`{node.name}{{{', '.join(entry.parameters)}}}`"
         scope.file.problems.at(node.span, "G018", message, help)
 
     def of_bound(self, bound: Bound, span: Span) -> list[Expr]:
         if bound.node is not None and bound.file is not None:
-            return self.followed(self.terminal(bound.node, Place(bound.file)))
+            return self.followed(self.terminal(bound.node, BodyScope(bound.file)))
         full = bound.key[1]
         if full not in self.entries:  # an instance of a template
             return [RuleRef(full, span=span)]
         found = self.reference(full, span)
         return self.followed(found) if self.entries[full].is_terminal else [found]
 
-    def terminal(self, node: Node, scope: Place) -> Expr:
+    def terminal(self, node: Node, scope: BodyScope) -> Expr:
         """Return the expression of a terminal that stands in a rule."""
-        key = (type(node).__name__, node.value, node.flags) if isinstance(node, Text | Pattern) else None
+        key = (
+            (type(node).__name__, node.value, node.flags)
+            if isinstance(node, tree.Text | tree.Pattern)
+            else None
+        )
         if key is not None and (known := self.terminals.finished.get(key)) is not None:
             return known
         file = scope.file
         names = names_in(node)
-        if isinstance(node, Group | Prefix | Repetition):
+        if isinstance(node, tree.Group | tree.Prefix | tree.Repetition):
             inner = next((name for name in names if name.name in scope.bound), None)
             if inner is not None:
                 message = f"the parameter `{inner.name}` cannot stand under `&` or `~`"
@@ -245,7 +238,7 @@ class LarkRules:
 
     # -- templates --------------------------------------------------------------------------------
 
-    def instance(self, node: Use, name: str, arguments: tuple[Node, ...], scope: Place) -> Expr:
+    def instance(self, node: Use, name: str, arguments: tuple[Node, ...], scope: BodyScope) -> Expr:
         """Return a reference to the rule of a template with these arguments, which is lowered some time."""
         bound = scope.bound.get(name)
         full = bound.key[1] if bound is not None and bound.node is None else scope.file.full(name)
@@ -274,7 +267,7 @@ class LarkRules:
             name = f"{full}{{{len(self.instances)}}}"
         return name
 
-    def bind(self, argument: Node, scope: Place) -> Bound:
+    def bind(self, argument: Node, scope: BodyScope) -> Bound:
         """Return what an argument stands for."""
         spend(8)
         match argument:
@@ -285,17 +278,17 @@ class LarkRules:
                 return (
                     Bound(("name", found.name))
                     if isinstance(found, RuleRef)
-                    else Bound(("text", ""), Text("", "", argument.span), scope.file)
+                    else Bound(("text", ""), tree.Text("", "", argument.span), scope.file)
                 )
-            case Text(value, flags):
+            case tree.Text(value, flags):
                 return Bound(("text", flags, f'"{value}"'), argument, scope.file)
-            case Pattern(value, flags):
+            case tree.Pattern(value, flags):
                 return Bound(("pattern", flags, f"/{value}/"), argument, scope.file)
-            case Range(low, high):
+            case tree.Range(low, high):
                 return Bound(("range", f'"{low}".."{high}"'), argument, scope.file)
         raise TypeError(f"not an argument: {argument!r}")  # the parser takes no others
 
-    def too_many(self, node: Use, scope: Place) -> None:
+    def too_many(self, node: Use, scope: BodyScope) -> None:
         if self.is_full:
             return
         self.is_full = True

@@ -16,15 +16,15 @@ from typing import Final, TypeAlias
 from stackmask.grammar.ir import RuleRef, Span
 from stackmask.grammar.lark.library import LIBRARY
 from stackmask.grammar.lark.parser import is_terminal_name, parse_module
-from stackmask.grammar.notation.loading import SourceFiles, reached
+from stackmask.grammar.notation.loading import SourceFiles, reached, unused
 from stackmask.grammar.notation.tree import (
-    Definition,
     Import,
-    Leaf,
     Module,
     Name,
     Node,
     Part,
+    RuleDefinition,
+    Terminal,
     Use,
     walk_nodes,
 )
@@ -211,7 +211,7 @@ class Loader:
 
     # -- definitions ------------------------------------------------------------------------------
 
-    def _define(self, file: File, definition: Definition) -> None:
+    def _define(self, file: File, definition: RuleDefinition) -> None:
         spend(8)
         own, how, span, problems = definition.name, definition.how, definition.span, file.problems
         name = file.full(own)
@@ -306,7 +306,7 @@ class Loader:
     ) -> None:
         for part in walk_nodes(node):
             spend(3)
-            if isinstance(part, Leaf):
+            if isinstance(part, Terminal):
                 if isinstance(part.expr, RuleRef) and part.expr.name.startswith(GIVEN):
                     _check_given(file, part, part.expr.name.removeprefix(GIVEN), given)
             elif isinstance(part, Name | Use) and part.name not in parameters:
@@ -321,20 +321,8 @@ class Loader:
     def unused_names(self, start: str, uses: Uses) -> list[Diagnostic]:
         """Return warnings about what the first file defines and the start rule does not lead to. Cost: linear."""
         seen = reached((start, IGNORED), lambda name: uses.get(name, ()))
-        return [
-            Diagnostic(
-                "G201",
-                f"{'terminal' if entry.is_terminal else 'rule'} `{entry.name}` is not used",
-                entry.span,
-                f"`{start}` does not lead here",
-                "use it, or remove it"
-                if entry.is_terminal
-                else "use it, remove it, or begin with it: start=…",
-                "warning",
-            )
-            for entry in self.entries.values()
-            if entry.name not in seen and self._is_own(entry)
-        ]
+        left = [entry for entry in self.entries.values() if entry.name not in seen and self._is_own(entry)]
+        return [unused("terminal" if e.is_terminal else "rule", e.name, start, e.span) for e in left]
 
     def _undefined(self, file: File, part: Name | Use) -> None:
         name, span = part.name, part.span
@@ -360,7 +348,7 @@ class Loader:
         file.problems.at(span, "G003", f"undefined {kind} `{name}`", help, f"no {kind} of this name")
 
 
-def _check_given(file: File, part: Leaf, name: str, given: Collection[str]) -> None:
+def _check_given(file: File, part: Terminal, name: str, given: Collection[str]) -> None:
     if name in given:
         return
     close = similar(name, given)

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final, Literal
 
 from stackmask.grammar.ir import MAX_CODE_POINT, SURROGATES, RuleRef, Span, TokenTerminal
+from stackmask.grammar.notation import tree
 from stackmask.grammar.notation.reading import (
     Stream,
     SyntaxProblem,
@@ -19,23 +20,7 @@ from stackmask.grammar.notation.reading import (
     read_json,
     without_surrogates,
 )
-from stackmask.grammar.notation.tree import (
-    Definition,
-    Dispatch,
-    Group,
-    Import,
-    Leaf,
-    Module,
-    Name,
-    Node,
-    Part,
-    Pattern,
-    Prefix,
-    Range,
-    Repetition,
-    Text,
-    Use,
-)
+from stackmask.grammar.notation.tree import Group, Module, Name, Node, Use
 from stackmask.grammar.regex.inline_regex import MAX_COUNT, read_number
 from stackmask.grammar.source.diagnostics import Collector
 from stackmask.grammar.source.similar import similar
@@ -370,7 +355,9 @@ class _LarkParser(Stream):
                 local = self.name()
             items = [(outer, local)]
         span = self.span(directive.start, self.tokens[self.at - 1].end)
-        self.module.imports.append(Import(".".join(name.name for name in path), relative, tuple(items), span))
+        self.module.imports.append(
+            tree.Import(".".join(name.name for name in path), relative, tuple(items), span)
+        )
 
     def import_list(self) -> list[tuple[Name, Name]]:
         """Read `(X, Y)`."""
@@ -415,7 +402,7 @@ class _LarkParser(Stream):
         self.check_name(name, modifiers, begin)
         self.module.define(self.defined(name, how))
 
-    def defined(self, name: Name, how: How) -> Definition:
+    def defined(self, name: Name, how: How) -> tree.RuleDefinition:
         parameters: list[Name] = []
         priority = None
         if self.token.kind == "{":
@@ -433,7 +420,7 @@ class _LarkParser(Stream):
             help = "a template is `name{x}: …`, a count `x ~ 2..5`"
             raise self.fail("rules that count, of llguidance, are not supported", self.token, help=help)
         self.take(":", f"`:` after `{name.name}`", "a rule is `name: …`")
-        return Definition(name.name, self.expression(), name.span, tuple(parameters), priority, how)
+        return tree.RuleDefinition(name.name, self.expression(), name.span, tuple(parameters), priority, how)
 
     def check_name(self, name: Name, modifiers: str, begin: Token) -> None:
         """Report a name that is neither of a rule nor of a terminal."""
@@ -551,13 +538,15 @@ class _LarkParser(Stream):
             return self.string(token)
         if kind == "regex":
             close = text.rindex("/")
-            return Pattern(text[1:close], text[close + 1 :], span)
+            return tree.Pattern(text[1:close], text[close + 1 :], span)
         if kind == "special":
-            return Leaf(TokenTerminal((text,), (), False, span), span, 1, "a special token")
+            return tree.Terminal(TokenTerminal((text,), (), False, span), span, 1, "a special token")
         if kind == "ids":
             return self.ids(token)
         if kind == "given":
-            return Leaf(RuleRef(f"%grammar.{text[1:]}", span=span), span, 1, "a grammar given by name")
+            return tree.Terminal(
+                RuleRef(f"%grammar.{text[1:]}", span=span), span, 1, "a grammar given by name"
+            )
         return self.part(token, span)
 
     def part(self, token: Token, span: Span) -> Node:
@@ -567,10 +556,12 @@ class _LarkParser(Stream):
             raise self.fail("`%llguidance` begins a line of its own", token)
         name = f"{directive}.{span.source}.{span.start}"
         if directive == "%json":
-            self.module.parts[name] = Part("json", token.text, span, start=start)
+            self.module.parts[name] = tree.Part("json", token.text, span, start=start)
         else:
-            self.module.parts[name] = Part("substring", "", span, Dispatch(self.chunks(value, span)))
-        return Leaf(RuleRef(name, span=span), span, 1, f"`{directive}`")
+            self.module.parts[name] = tree.Part(
+                "substring", "", span, tree.Dispatch(self.chunks(value, span))
+            )
+        return tree.Terminal(RuleRef(name, span=span), span, 1, f"`{directive}`")
 
     def chunks(self, value: Any, span: Span) -> tuple[str, ...]:
         """Return the chunks of ``%regex {"substring_…": …}``: any run of them is meant."""
@@ -598,7 +589,7 @@ class _LarkParser(Stream):
             reason = "a backslash and this character, as in Lark, which has no such escape"
             note = self.span(place, place + 2), self.text[place : place + 2], reason
             self.module.notes.append(note)
-        return Text(value, flags, span) if value else Group(" ", (), span, 1)
+        return tree.Text(value, flags, span) if value else Group(" ", (), span, 1)
 
     def range(self, first: Token, last: Token) -> Node:
         span = self.span(first.start, last.end)
@@ -613,7 +604,7 @@ class _LarkParser(Stream):
         if low > high:
             self.problems.at(span, "G007", "the range is reversed", f"write `{last.text}..{first.text}`")
         length = len(f"[{first.text[1:-1]}-{last.text[1:-1]}]")
-        return Range(min(low, high), max(low, high), span, length)
+        return tree.Range(min(low, high), max(low, high), span, length)
 
     def ids(self, token: Token) -> Node:
         span = self.place(token)
@@ -626,12 +617,12 @@ class _LarkParser(Stream):
             else:
                 ranges.append((min(low, high), max(low, high)))
         tokens = TokenTerminal((), tuple(sorted(ranges)), written.startswith("^"), span)
-        return Leaf(tokens, span, 1, "a special token")
+        return tree.Terminal(tokens, span, 1, "a special token")
 
     def push(self, frame: _Bracket, node: Node) -> None:
         """Add an item, with the `~` before it."""
         for start in reversed(frame.negations):
-            node = self.checked(Prefix("!", node, self.span(start, node.span.end), node.depth + 1))
+            node = self.checked(tree.Prefix("!", node, self.span(start, node.span.end), node.depth + 1))
         frame.negations = []
         frame.items.append(node)
         frame.is_atom = True
@@ -639,7 +630,7 @@ class _LarkParser(Stream):
     def close(self, frame: _Bracket, outer: _Bracket, token: Token) -> None:
         """Add what stands in brackets to the sequence around it."""
         span = self.span(frame.start, token.end)
-        made: Group | Repetition | Use
+        made: Group | tree.Repetition | Use
         if frame.name is not None:
             arguments = (*frame.arguments, self.argument(frame, token))
             depth = 1 + max(argument.depth for argument in arguments)
@@ -648,7 +639,7 @@ class _LarkParser(Stream):
         else:
             node = self.finish(frame, token.start)
             if frame.sign == "[":
-                made = Repetition(node, 0, 1, span, node.depth + 1, 1)
+                made = tree.Repetition(node, 0, 1, span, node.depth + 1, 1)
             else:  # which counts, so that what is nested is limited whatever stands in it
                 made = Group(" ", (node,), span, node.depth + 1)
         self.push(outer, self.checked(made))
@@ -656,7 +647,9 @@ class _LarkParser(Stream):
     def argument(self, frame: _Bracket, token: Token) -> Node:
         """Return an argument of a template, which ends here."""
         single = len(frame.items) == 1 and not frame.alternatives and not frame.operands
-        if not single or not isinstance(item := frame.items[0], Text | Pattern | Range | Name | Use):
+        if not single or not isinstance(
+            item := frame.items[0], tree.Text | tree.Pattern | tree.Range | Name | Use
+        ):
             message = "an argument of a template is a name, a string, a regex or a template"
             raise self.fail(message, token, help="give a longer expression a rule of its own")
         frame.items, frame.is_atom = [], False
@@ -716,7 +709,7 @@ class _LarkParser(Stream):
     def repeat(self, frame: _Bracket, low: int, high: int | None, end: int, length: int = 1) -> None:
         item = frame.items[-1]
         span = self.span(item.span.start, end)
-        frame.items[-1] = self.checked(Repetition(item, low, high, span, item.depth + 1, length))
+        frame.items[-1] = self.checked(tree.Repetition(item, low, high, span, item.depth + 1, length))
         frame.is_atom = False
 
     def alias(self, frame: _Bracket) -> None:

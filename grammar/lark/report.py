@@ -14,7 +14,7 @@ Kind = Literal["narrowed", "annotation", "relaxed"]
 
 
 @dataclass(frozen=True, slots=True)
-class Note:
+class LarkNote:
     """One place: what stands there, and what came of it. ``place``: the file with line and column."""
 
     kind: Kind
@@ -35,20 +35,20 @@ class LarkReport:
 
     __slots__ = ("notes", "warnings")
 
-    def __init__(self, notes: Iterable[Note] = (), warnings: Iterable[Diagnostic] = ()) -> None:
+    def __init__(self, notes: Iterable[LarkNote] = (), warnings: Iterable[Diagnostic] = ()) -> None:
         self.notes = list(dict.fromkeys(notes))[:MAX_NOTES]
         self.warnings = tuple(warnings)
 
     @property
-    def narrowed(self) -> list[Note]:
+    def narrowed(self) -> list[LarkNote]:
         return [note for note in self.notes if note.kind == "narrowed"]
 
     @property
-    def annotations(self) -> list[Note]:
+    def annotations(self) -> list[LarkNote]:
         return [note for note in self.notes if note.kind == "annotation"]
 
     @property
-    def relaxed(self) -> list[Note]:
+    def relaxed(self) -> list[LarkNote]:
         return [note for note in self.notes if note.kind == "relaxed"]
 
     def __repr__(self) -> str:
@@ -74,5 +74,5 @@ class Notes:
         for kind, span, what, reason in sorted(self.found, key=lambda note: (note[1].source, note[1].start)):
             source = sources[span.source]
             line, column = line_and_column(source.text, span.start)
-            lines.append(Note(kind, f"{source.name}:{line}:{column}", what, reason))
+            lines.append(LarkNote(kind, f"{source.name}:{line}:{column}", what, reason))
         return LarkReport(lines, warnings)

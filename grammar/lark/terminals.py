@@ -7,6 +7,7 @@ in one way only and are put together of others by reference; the rest goes throu
 from __future__ import annotations
 
 import re
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Final, cast
 
@@ -17,13 +18,13 @@ from stackmask.grammar.lark.modules import Entry, File
 from stackmask.grammar.lark.report import Notes
 from stackmask.grammar.notation.tree import (
     Group,
-    Leaf,
     Name,
     Node,
     Pattern,
     Prefix,
     Range,
     Repetition,
+    Terminal,
     Text,
     names_in,
 )
@@ -64,7 +65,7 @@ _FLAG_LENGTH: Final = len("(?i:)")
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
+class TerminalPart:
     """A part of a terminal.
 
     ``tree``: as a pattern, other terminals written out; ``size``: its parts then. ``expr``: with references to other
@@ -91,7 +92,7 @@ class Piece:
 _JOINED: Final = (
     "Lark joins the regex to its neighbours as it is, so that its `|` reaches over them; here it is a group"
 )
-NOTHING: Final = Piece(ir.EPSILON, ir.EPSILON, EMPTY, 1, 0, 0, 0, 0)
+NOTHING: Final = TerminalPart(ir.EPSILON, ir.EPSILON, EMPTY, 1, 0, 0, 0, 0)
 
 
 class Terminals:
@@ -100,8 +101,8 @@ class Terminals:
     def __init__(self, entries: dict[str, Entry], notes: Notes, flavor: Flavor) -> None:
         self.entries, self.notes, self.flavor = entries, notes, flavor
         self.lazy: dict[int, ir.Repeat] = {}
-        self.pieces: dict[str, Piece] = {}
-        self.patterns: dict[tuple[str, str], Piece] = {}
+        self.pieces: dict[str, TerminalPart] = {}
+        self.patterns: dict[tuple[str, str], TerminalPart] = {}
         self.finished: dict[tuple[str, str, str], Expr] = {}
         self.declared: dict[str, None] = {}  # of those in terminals, the ones without a definition
 
@@ -112,7 +113,7 @@ class Terminals:
         entry = self.entries[name]
         return self.finish(self.piece(name), entry.span, entry.bodies[0][1], name)
 
-    def piece(self, name: str) -> Piece:
+    def piece(self, name: str) -> TerminalPart:
         """Return what a terminal is made of, those first that it refers to; recursion is reported."""
         todo = [(name, False)]
         active: set[str] = set()
@@ -148,7 +149,7 @@ class Terminals:
     # -- parts ------------------------------------------------------------------------------------
 
     # recursion is as deep as the syntax tree, which expressions.MAX_DEPTH limits
-    def build(self, node: Node, file: File) -> Piece:
+    def build(self, node: Node, file: File) -> TerminalPart:
         """Return what a node of a terminal means; what cannot stand in one is reported."""
         spend(8)
         match node:
@@ -158,7 +159,7 @@ class Terminals:
                 return self.pattern(node, file)
             case Range(low, high, _, length):
                 expr = char_class(((ord(low), ord(high)),))
-                return Piece(expr, expr, paths(expr, {}), 1, 1, 1, length, length)
+                return TerminalPart(expr, expr, paths(expr, {}), 1, 1, 1, length, length)
             case Name():
                 return self.name(node, file)
             case Group(" ", items):
@@ -170,19 +171,18 @@ class Terminals:
             case Group("|", items):
                 return self.alternatives([self.build(item, file) for item in items])
             case Group(_, items):
-                return _of_set(
-                    Intersection(tuple(self.finish(self.build(i, file), i.span, file) for i in items))
-                )
+                operands = [self.finish(self.build(item, file), item.span, file) for item in items]
+                return _of_set(Intersection(tuple(operands)))
             case Prefix(_, item):
                 return _of_set(Complement(self.finish(self.build(item, file), item.span, file)))
             case Repetition(item, least, most, _, _, length):
                 return self.repetition(self.build(item, file), least, most, length)
-        what = node.what if isinstance(node, Leaf) else "a template"
+        what = node.what if isinstance(node, Terminal) else "a template"
         help = "a terminal is text; write a rule, whose name is small"
         file.problems.at(node.span, "G018", f"{what} cannot stand in a terminal", help)
         return NOTHING
 
-    def text(self, value: str, flags: str) -> Piece:
+    def text(self, value: str, flags: str) -> TerminalPart:
         known = self.patterns.get((value, "i" if flags else "="))
         if known is not None:
             return known
@@ -192,28 +192,21 @@ class Terminals:
             expr = cast("Expr", found)
         else:
             expr = Literal(value.encode())
-        piece = Piece(
-            expr,
-            expr,
-            paths(expr, {}),
-            1 + len(value) if flags else 1,
-            len(value),
-            len(value),
-            len(value),
-            len(re.escape(value)) + _FLAG_LENGTH * len(flags),
-            len(flags),
-        )
+        width, added = len(value), len(flags)
+        written = len(re.escape(value)) + _FLAG_LENGTH * added
+        size = 1 + width if flags else 1
+        piece = TerminalPart(expr, expr, paths(expr, {}), size, width, width, width, written, added)
         self.patterns[value, "i" if flags else "="] = piece
         return piece
 
-    def pattern(self, node: Pattern, file: File) -> Piece:
+    def pattern(self, node: Pattern, file: File) -> TerminalPart:
         key = node.value, f"/{node.flags}"
         known = self.patterns.get(key)
         if known is None:
             known = self.patterns[key] = self._read(node, file)
         return known
 
-    def _read(self, node: Pattern, file: File) -> Piece:
+    def _read(self, node: Pattern, file: File) -> TerminalPart:
         flags = "".join(sorted(set(node.flags) - {"l"}))
         if "l" in node.flags:
             place = Span(node.span.end - len(node.flags), node.span.end, node.span.source)
@@ -231,22 +224,14 @@ class Terminals:
         expr = cast("Expr", found.node)
         length = len(_EVALUATED.sub(lambda match: "." if match[1] else match[0], node.value))
         added = len(set(node.flags))
-        return Piece(
-            found.node,
-            expr,
-            UNKNOWN if found.asserted else paths(found.node, self.lazy),
-            size,
-            min(least, MAX_WIDTH),
-            MAX_WIDTH if most is None else min(most, MAX_WIDTH),
-            length,
-            length + _FLAG_LENGTH * added,
-            added,
-            found.asserted,
-            is_open=not node.flags and _is_open(node.value),
-            follow=_forbidden(found.node),
-        )
+        low, high = min(least, MAX_WIDTH), MAX_WIDTH if most is None else min(most, MAX_WIDTH)
+        known = UNKNOWN if found.asserted else paths(found.node, self.lazy)
+        written = length + _FLAG_LENGTH * added
+        is_open, follow = not node.flags and _is_open(node.value), _forbidden(found.node)
+        part = TerminalPart(found.node, expr, known, size, low, high, length, written, added, found.asserted)
+        return replace(part, is_open=is_open, follow=follow)
 
-    def name(self, node: Name, file: File) -> Piece:
+    def name(self, node: Name, file: File) -> TerminalPart:
         full = file.full(node.name)
         entry = self.entries.get(full)
         if entry is None:
@@ -262,7 +247,7 @@ class Terminals:
             return NOTHING
         return replace(found, expr=RuleRef(full, span=node.span))
 
-    def joined(self, pieces: list[Piece]) -> Piece:
+    def joined(self, pieces: list[TerminalPart]) -> TerminalPart:
         """Return pieces that follow each other."""
         if len(pieces) == 1:
             return pieces[0]
@@ -275,21 +260,15 @@ class Terminals:
         if is_set and pieces[-1].follow:  # which goes with `&` and `~`, as it is no part of a pattern
             exprs[-1] = NotFollowedBy(_mask(pieces[-1].follow))
             asserted -= pieces[-1].asserted
-        return Piece(
-            tree.node_sequence(piece.tree for piece in pieces),
-            sequence(exprs),
-            in_sequence(piece.paths for piece in pieces),
-            1 + sum(piece.size for piece in pieces),
-            min(sum(piece.low for piece in pieces), MAX_WIDTH),
-            min(sum(piece.high for piece in pieces), MAX_WIDTH),
-            length,
-            length,
-            0,
-            asserted,
-            is_set,
+        low = min(sum(piece.low for piece in pieces), MAX_WIDTH)
+        high = min(sum(piece.high for piece in pieces), MAX_WIDTH)
+        size = 1 + sum(piece.size for piece in pieces)
+        node, known = tree.node_sequence(piece.tree for piece in pieces), in_sequence(p.paths for p in pieces)
+        return TerminalPart(
+            node, sequence(exprs), known, size, low, high, length, length, 0, asserted, is_set
         )
 
-    def alternatives(self, pieces: list[Piece]) -> Piece:
+    def alternatives(self, pieces: list[TerminalPart]) -> TerminalPart:
         """Return a choice, the widest piece first, as Lark has it."""
         if len(pieces) == 1:
             return pieces[0]
@@ -301,21 +280,13 @@ class Terminals:
         else:
             known = in_choice([piece.paths for piece in ordered])
         length = len("(?:)") - 1 + sum(1 + piece.written for piece in ordered)
-        return Piece(
-            tree.node_choice(piece.tree for piece in ordered),
-            choice([piece.expr for piece in ordered]),
-            known,
-            1 + sum(piece.size for piece in ordered),
-            min(piece.low for piece in ordered),
-            max(piece.high for piece in ordered),
-            length,
-            length,
-            0,
-            sum(piece.asserted for piece in ordered),
-            any(piece.is_set for piece in ordered),
-        )
+        low, high = min(piece.low for piece in ordered), max(piece.high for piece in ordered)
+        size = 1 + sum(piece.size for piece in ordered)
+        node, expr = tree.node_choice(p.tree for p in ordered), choice([p.expr for p in ordered])
+        asserted, is_set = sum(p.asserted for p in ordered), any(p.is_set for p in ordered)
+        return TerminalPart(node, expr, known, size, low, high, length, length, 0, asserted, is_set)
 
-    def repetition(self, piece: Piece, least: int, most: int | None, sign: int) -> Piece:
+    def repetition(self, piece: TerminalPart, least: int, most: int | None, sign: int) -> TerminalPart:
         """Return a repetition, whose sign has so many characters in Lark's regular expression."""
         length = len("(?:)") + piece.written + sign
         found: tree.Node
@@ -324,23 +295,15 @@ class Terminals:
         else:
             found = tree.node_repeat(piece.tree, least, most)
         high = MAX_WIDTH if most is None and piece.high else min(piece.high * (most or 0), MAX_WIDTH)
-        return Piece(
-            found,
-            repeat(piece.expr, least, most),
-            repeated(piece.paths, least, most, False),
-            1 + piece.size,
-            min(piece.low * least, MAX_WIDTH),
-            high,
-            length,
-            length + _FLAG_LENGTH * piece.flags,  # mutant: repeated-flags
-            piece.flags,
-            piece.asserted,
-            piece.is_set,
-        )
+        low = min(piece.low * least, MAX_WIDTH)
+        written = length + _FLAG_LENGTH * piece.flags  # mutant: repeated-flags
+        expr, known = repeat(piece.expr, least, most), repeated(piece.paths, least, most, False)
+        sizes = 1 + piece.size, low, high, length, written, piece.flags
+        return TerminalPart(found, expr, known, *sizes, piece.asserted, piece.is_set)
 
     # -- whole terminals --------------------------------------------------------------------------
 
-    def finish(self, piece: Piece, span: Span, file: File, name: str = "") -> Expr:
+    def finish(self, piece: TerminalPart, span: Span, file: File, name: str = "") -> Expr:
         """Return the strings that a pattern takes whole."""
         what = name or file.text[span.start : min(span.end, span.start + MAX_SHOWN)]
         if piece.paths.is_empty and not piece.asserted and piece.expr != ir.EPSILON:
@@ -353,31 +316,19 @@ class Terminals:
             return piece.expr
         return self._automaton(piece, span, file, what)
 
-    def _automaton(self, piece: Piece, span: Span, file: File, what: str) -> Expr:
+    def _automaton(self, piece: TerminalPart, span: Span, file: File, what: str) -> Expr:
         before = looks_before(piece.tree) if piece.asserted and piece.size <= MAX_PARTS else None
         if before is not None:
-            self._refuse(
-                file,
-                span,
-                f"{before.what} asks for what stands before the terminal",
-                "leave it out: a terminal is matched as a whole, where it begins",
-            )
-            return ir.EPSILON
-        try:
-            if piece.size > MAX_PARTS:
-                raise TooManyStates
-            nodes = tree.walk_nodes(piece.tree)
-            lazy = frozenset([at for at, node in enumerate(nodes) if id(node) in self.lazy])
-            found = _whole_strings(piece.tree, lazy)
-        except TooManyStates:
-            if piece.asserted:
-                self._refuse(
-                    file,
-                    span,
-                    "look-around in a pattern of this size",
-                    "make the terminal smaller, or leave it out",
-                )
-                return ir.EPSILON
+            problem = f"{before.what} asks for what stands before the terminal"
+            help = "leave it out: a terminal is matched as a whole, where it begins"
+            return self._refuse(file, span, problem, help)
+        nodes = enumerate(tree.walk_nodes(piece.tree)) if piece.size <= MAX_PARTS else ()
+        lazy = frozenset([at for at, node in nodes if id(node) in self.lazy])
+        found = _whole_strings(piece.tree, lazy) if piece.size <= MAX_PARTS else None
+        if found is None and piece.asserted:
+            help = "make the terminal smaller, or leave it out"
+            return self._refuse(file, span, "look-around in a pattern of this size", help)
+        if found is None:
             reason = "too large to tell which of its strings `re` would take: all of them may come"
             self.notes.add("relaxed", span, what, reason)
             return piece.expr
@@ -387,28 +338,28 @@ class Terminals:
             )
             self.notes.add("narrowed", span, what, reason)
         if not found.parts:
-            self._refuse(
-                file,
-                span,
-                "the terminal matches nothing by itself: it asks for what follows",
-                "leave the look-ahead out",
-            )
-            return ir.EPSILON
+            problem = "the terminal matches nothing by itself: it asks for what follows"
+            return self._refuse(file, span, problem, "leave the look-ahead out")
         options: list[Expr] = []
         for expr, forbidden in found.parts:
             options.append(expr if not forbidden else sequence([expr, NotFollowedBy(_mask(forbidden))]))
         return options[0] if len(options) == 1 else Choice(tuple(options))
 
-    def _refuse(self, file: File, span: Span, problem: str, help: str) -> None:
+    def _refuse(self, file: File, span: Span, problem: str, help: str) -> Expr:
         file.problems.at(span, "G009", problem, help)
+        return ir.EPSILON
 
 
 @remembering(128)
-def _whole_strings(root: tree.Node, lazy: frozenset[int]) -> Whole:
-    """Return what ``whole_strings`` does; many grammars have the same terminals. ``lazy``: by their places in the pattern."""
-    return whole_strings(
-        root, {id(node): node for at, node in enumerate(tree.walk_nodes(root)) if at in lazy}
-    )
+def _whole_strings(root: tree.Node, lazy: frozenset[int]) -> Whole | None:
+    """Return the strings that a pattern takes whole; None if there are too many states. ``lazy``: by their places.
+
+    Many grammars have the same terminals, so these are remembered.
+    """
+    nodes = [node for at, node in enumerate(tree.walk_nodes(root)) if at in lazy]
+    with suppress(TooManyStates):
+        return whole_strings(root, {id(node): node for node in nodes if isinstance(node, ir.Repeat)})
+    return None
 
 
 def _forbidden(node: tree.Node) -> Ranges:
@@ -433,7 +384,7 @@ def _is_open(pattern: str) -> bool:
     return False
 
 
-def _rank(piece: Piece) -> tuple[int, int, int]:
+def _rank(piece: TerminalPart) -> tuple[int, int, int]:
     return -piece.high, -piece.low, -piece.value  # mutant: widest-first
 
 
@@ -442,16 +393,12 @@ def _options(entry: Entry) -> list[tuple[Node, File]]:
     if not entry.bodies:
         return []
     (node, file), *added = entry.bodies
-    own = (
-        [(item, file) for item in node.items]
-        if isinstance(node, Group) and node.op == "|"
-        else [(node, file)]
-    )
-    return [*reversed(added), *own]  # mutant: extended-last
+    own = node.items if isinstance(node, Group) and node.op == "|" else (node,)
+    return [*reversed(added), *[(item, file) for item in own]]  # mutant: extended-last
 
 
-def _of_set(expr: Expr) -> Piece:
-    return Piece(expr, expr, UNKNOWN._replace(is_empty=False), 1, 0, MAX_WIDTH, 0, 0, is_set=True)
+def _of_set(expr: Expr) -> TerminalPart:
+    return TerminalPart(expr, expr, UNKNOWN._replace(is_empty=False), 1, 0, MAX_WIDTH, 0, 0, is_set=True)
 
 
 def _mask(forbidden: Ranges) -> int:

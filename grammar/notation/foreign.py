@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from contextlib import suppress
 from typing import Final, NamedTuple
 
 from stackmask.grammar.source.files import bundled_names
@@ -18,7 +19,7 @@ _NAME = r"[A-Za-z_][\w-]*"
 _OWN_RULE = re.compile(rf"(?m)^[ \t]*-*{_NAME}(?:\.{_NAME})*\s*::=")
 _PATH = re.compile(r"[\w./\\~-]{1,300}\.(?:ebnf|gbnf|bnf|lark|g4|json|txt)")
 _PATTERN = re.compile(r"(?:\^|\\|\(\?|\[)[^\n]*|[^\n:=]*(?:\\[dwsb]|\$$)[^\n]*")
-_ABNF_BODY = re.compile(
+_ABNF_BODY = (
     r"%[xdb][0-9A-Fa-f]|(?<![\w\"'\])}])\d{0,9}\*?\d{0,9}(?:ALPHA|DIGIT|HEXDIG|CRLF|WSP|DQUOTE|OCTET|VCHAR|SP)\b"
     r"|(?<![\w\"'\])}])\d{0,9}\*\d{0,9}[A-Za-z(\"]"
 )
@@ -28,75 +29,42 @@ _ABNF_BODY = re.compile(
 _DUMP = re.compile(r"<bytes |@keyed<|@keys<|@slot<|@<|<nonempty>")
 
 
-class _Look(NamedTuple):
-    name: str
-    sign: re.Pattern[str]  # at the beginning of a line
-    also: re.Pattern[str] | None  # anywhere, if that alone does not tell
-    change: str
-
-
-def _lines(pattern: str) -> re.Pattern[str]:
-    return re.compile(rf"(?m)^[ \t]*(?![ \t])(?:{pattern})")
-
-
 LARK: Final = "a grammar of Lark"
 _COLON = rf"[?!]?{_NAME}(?:\.\d+)?(?:\{{[^}}\n]*\}})?[ \t]*:(?![:=])"
-LOOKS: Final = (
-    _Look(
+_ANTLR: Final = "a grammar of ANTLR"
+_ANTLR_CURE: Final = "write `name ::= …` for `name : … ;`, `%skip X` for `-> skip`, `[^x]` for `~[x]`"
+_PEG_CURE: Final = "write `::=` for `<-` and `|` for `/`; the order of alternatives means nothing here"
+_ISO_CURE: Final = "write `name ::= …` for `name = … ;`, blanks for `,`, `(x)*` for `{x}`, `(x)?` for `[x]`"
+_ABNF_CURE: Final = (
+    "write `name ::= …` for `name = …`, `|` for `/`, `x{2}` for `2x`, `x*` for `*x`, `(x)?` for `[x]`, `[0-9]` for "
+    "DIGIT, `\\x41` for `%x41`, `#` before comments"
+)
+# what it is, what to change, its look at the beginning of a line, and what is anywhere, if that alone does not tell
+_LOOKS: Final[tuple[tuple[str, str, str, str], ...]] = (
+    (
         "BNF with names in angle brackets",
-        _lines(r"<[A-Za-z][\w -]*>\s*::="),
-        None,
         "leave out `<` and `>` around the names of rules",
+        r"<[A-Za-z][\w -]*>\s*::=",
+        "",
     ),
-    _Look(
-        "a parsing expression grammar",
-        _lines(rf"{_NAME}\s*(?:<-|←)"),
-        None,
-        "write `::=` for `<-` and `|` for `/`; the order of alternatives means nothing here",
-    ),
-    _Look(
+    ("a parsing expression grammar", _PEG_CURE, rf"{_NAME}\s*(?:<-|←)", ""),
+    (
         "a grammar of yacc or bison",
-        _lines(r"%%|%(?:token|left|right|nonassoc|start|type|union)\b"),
-        None,
         "write `name ::= …` for `name : … ;`, and a rule for each token",
+        r"%%|%(?:token|left|right|nonassoc|start|type|union)\b",
+        "",
     ),
-    _Look(
-        "a grammar of ANTLR",
-        _lines(r"(?:(?:lexer|parser)\s+)?grammar\s+\w+\s*;|[^\n]*->\s*(?:skip|channel\()"),
-        None,
-        "write `name ::= …` for `name : … ;`, `%skip X` for `-> skip`, `[^x]` for `~[x]`",
+    (
+        _ANTLR,
+        _ANTLR_CURE,
+        r"(?:(?:lexer|parser)\s+)?grammar\s+\w+\s*;|[^\n]*->\s*(?:skip|channel\()",
+        "",
     ),
-    _Look(
-        "a grammar of ANTLR",
-        _lines(rf"(?:fragment\s+)?{_NAME}\s*:(?![:=])"),
-        re.compile(r"(?m);[ \t]*$"),
-        "write `name ::= …` for `name : … ;`, `%skip X` for `-> skip`, `[^x]` for `~[x]`",
-    ),
-    _Look(
-        LARK,
-        _lines(_COLON),
-        None,
-        "Grammar.from_lark(text) reads it as it is",
-    ),
-    _Look(
-        "ABNF (RFC 5234)",
-        _lines(rf"{_NAME}[ \t]*=/?"),
-        _ABNF_BODY,
-        "write `name ::= …` for `name = …`, `|` for `/`, `x{2}` for `2x`, `x*` for `*x`, `(x)?` for `[x]`, `[0-9]` for "
-        "DIGIT, `\\x41` for `%x41`, `#` before comments",
-    ),
-    _Look(
-        "EBNF of ISO 14977",
-        _lines(rf"{_NAME}[ \t]*="),
-        re.compile(r"(?m)[,;.][ \t]*$|,"),
-        "write `name ::= …` for `name = … ;`, blanks for `,`, `(x)*` for `{x}`, `(x)?` for `[x]`",
-    ),
-    _Look(
-        "another dialect of BNF",
-        _lines(rf"{_NAME}[ \t]*(?:=|:=|->|→)"),
-        None,
-        "rules are defined with `::=`",
-    ),
+    (_ANTLR, _ANTLR_CURE, rf"(?:fragment\s+)?{_NAME}\s*:(?![:=])", r"(?m);[ \t]*$"),
+    (LARK, "Grammar.from_lark(text) reads it as it is", _COLON, ""),
+    ("ABNF (RFC 5234)", _ABNF_CURE, rf"{_NAME}[ \t]*=/?", _ABNF_BODY),
+    ("EBNF of ISO 14977", _ISO_CURE, rf"{_NAME}[ \t]*=", r"(?m)[,;.][ \t]*$|,"),
+    ("another dialect of BNF", "rules are defined with `::=`", rf"{_NAME}[ \t]*(?:=|:=|->|→)", ""),
 )
 
 
@@ -123,43 +91,34 @@ def foreign_dialect(text: str) -> Foreign | None:
         return Foreign(what, first, newline if newline >= 0 else len(text.rstrip()), cure)
     if _OWN_RULE.search(text):
         return None
-    for look in LOOKS:
-        match = look.sign.search(text)
-        if match and (look.also is None or look.also.search(text)):
+    for name, cure, look, elsewhere in _LOOKS:
+        match = re.search(rf"(?m)^[ \t]*(?![ \t])(?:{look})", text)
+        if match and re.search(elsewhere, text):
             start = match.end() - len(match[0].lstrip())
-            example = _example(text) if look.name != LARK else ""
-            return Foreign(look.name, start, match.end(), look.change + example)
+            return Foreign(name, start, match.end(), cure + (_example(text) if name != LARK else ""))
     return None
 
 
 def _no_grammar(text: str) -> tuple[str, str] | None:
     """Return what a text is that is no grammar at all, and what to do."""
     if text[:1] in ("{", "["):
-        try:
-            value = json.loads(text)
-        except (ValueError, RecursionError):
-            pass
-        else:
-            if isinstance(value, list):
+        with suppress(ValueError, RecursionError):
+            if isinstance(json.loads(text), list):
                 return (
                     "a list in JSON",
                     "choices are given as a list: Grammar.from_choices([…]), or Grammar.of",
                 )
             return "JSON", "a JSON Schema is read by Grammar.from_json_schema, and as a dict by Grammar.of"
     if text.startswith("# start: ") and _DUMP.search(text):
-        return (
-            "the dump of a grammar",
-            "Grammar.dump() is for reading and comparing: keep what the grammar was made of, such as its schema",
-        )
+        cure = "is for reading and comparing: keep what the grammar was made of, such as its schema"
+        return "the dump of a grammar", f"Grammar.dump() {cure}"
     if text in bundled_names():
         return "the name of a bundled grammar", f'Grammar.bundled("{text}") reads it'
     if _PATH.fullmatch(text):
         return "a path", "Grammar.from_file(path) reads a file, as Grammar.of(pathlib.Path(path)) does"
     if len(text) <= MAX_PATTERN and "::=" not in text and _PATTERN.fullmatch(text):
-        return (
-            "a regular expression",
-            "Grammar.from_regex(pattern) reads it, as Grammar.of(re.compile(pattern)) does; in a grammar it is `root ::= /…/`",
-        )
+        cure = "reads it, as Grammar.of(re.compile(pattern)) does; in a grammar it is `root ::= /…/`"
+        return "a regular expression", f"Grammar.from_regex(pattern) {cure}"
     return None
 
 
@@ -215,11 +174,6 @@ def foreign_to_lark(text: str) -> Foreign | None:
     if found.what in ("JSON", "a list in JSON", "a path"):
         return found
     if found.what == "a regular expression":
-        return (
-            None
-            if _LARK_RULE.search(text)
-            else found._replace(
-                cure="in a grammar it is `start: /…/`; Grammar.from_regex(pattern) reads it alone"
-            )
-        )
+        cure = "in a grammar it is `start: /…/`; Grammar.from_regex(pattern) reads it alone"
+        return None if _LARK_RULE.search(text) else found._replace(cure=cure)
     return found._replace(cure=_LARK_CURES.get(found.what, _LARK_CURE))

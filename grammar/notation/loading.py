@@ -129,3 +129,10 @@ def reached(start: Iterable[str], uses: Callable[[str], Iterable[str]]) -> set[s
         seen.update(found)
         todo += found
     return seen
+
+
+def unused(kind: str, name: str, start: str, span: Span) -> Diagnostic:
+    """Return the warning about a rule or terminal that the start rule does not lead to."""
+    help = "use it, remove it, or begin with it: start=…" if kind == "rule" else "use it, or remove it"
+    label = f"`{start}` does not lead here"
+    return Diagnostic("G201", f"{kind} `{name}` is not used", span, label, help, "warning")

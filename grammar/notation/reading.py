@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import Any, Final, NamedTuple
 
 from stackmask.grammar.ir import EPSILON, Span
-from stackmask.grammar.notation.tree import MAX_DEPTH, Group, Leaf, Node, Prefix, Repetition, Use
+from stackmask.grammar.notation.tree import MAX_DEPTH, Group, Node, Prefix, Repetition, Terminal, Use
 from stackmask.grammar.regex.inline_regex import MAX_COUNT, read_number
 from stackmask.grammar.source.diagnostics import Collector
 from stackmask.grammar.source.work import spend
@@ -73,7 +73,7 @@ class Stream:
                 "move inner parts into rules of their own",
             )
             self.problems.add("G015", message, start, start + 1, help=help)
-        return Leaf(EPSILON, node.span)
+        return Terminal(EPSILON, node.span)
 
 
 def without_surrogates(text: str, problems: Collector) -> str:

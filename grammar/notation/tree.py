@@ -10,7 +10,7 @@ from stackmask.grammar.ir import EPSILON, Expr, Span, immutable
 
 
 @immutable
-class Leaf:
+class Terminal:
     """A terminal that is finished already. ``what``: its name in messages, where it is not plain text."""
 
     expr: Expr
@@ -104,10 +104,10 @@ class Use:
     depth: int
 
 
-Node: TypeAlias = Leaf | Name | Group | Repetition | Prefix | Text | Pattern | Range | Use
+Node: TypeAlias = Terminal | Name | Group | Repetition | Prefix | Text | Pattern | Range | Use
 
 MAX_DEPTH: Final = 100  # levels of groups, operators and quantifiers in one rule
-EMPTY: Final = Leaf(EPSILON, Span(-1, -1))  # an alternative with nothing in it has no place
+EMPTY: Final = Terminal(EPSILON, Span(-1, -1))  # an alternative with nothing in it has no place
 
 
 def walk_nodes(node: Node) -> Iterator[Node]:
@@ -131,7 +131,7 @@ def names_in(node: Node) -> list[Name]:
 
 
 @immutable
-class Definition:
+class RuleDefinition:
     """A rule or terminal. ``how``: whether it is new, or takes the place of another one, or adds alternatives to it."""
 
     name: str
@@ -184,8 +184,8 @@ class Module:
     """
 
     source: int
-    definitions: list[Definition] = field(default_factory=list)
-    rules: dict[str, Definition] = field(default_factory=dict)
+    definitions: list[RuleDefinition] = field(default_factory=list)
+    rules: dict[str, RuleDefinition] = field(default_factory=dict)
     known: dict[str, Span] = field(default_factory=dict)
     imports: list[Import] = field(default_factory=list)
     skips: list[Node] = field(default_factory=list)
@@ -198,7 +198,7 @@ class Module:
     parts: dict[str, Part] = field(default_factory=dict)
     notes: list[tuple[Span, str, str]] = field(default_factory=list)
 
-    def define(self, definition: Definition) -> None:
+    def define(self, definition: RuleDefinition) -> None:
         """Add a definition."""
         self.definitions.append(definition)
         self.rules.setdefault(definition.name, definition)

@@ -136,8 +136,8 @@ ROWS = (
     Mutant(
         "extended-last",
         "grammar/lark",
-        "*reversed(added), *own",
-        "*own, *added",
+        "*reversed(added), *[(item, file) for item in own]",
+        "*[(item, file) for item in own], *added",
         "Of alternatives of equal widths and lengths, those of `%extend` are tried first, as Lark has it.",
         ("tests/grammar/lark/test_order.py",),
     ),
