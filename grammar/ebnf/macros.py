@@ -162,9 +162,7 @@ class Arguments:
     def wrong(self, problem: str, value: MacroValue | None, help: str = "") -> None:
         """Report what is wrong with a value, or with the call."""
         span = value.span if value is not None else self.call.span
-        self.problems.add(
-            "G020", f"`{self.call.name}`: {problem}", span.start, span.end, label="here", help=help
-        )
+        self.problems.at(span, "G020", f"`{self.call.name}`: {problem}", help, "here")
 
     def text(self, value: MacroValue, *, least: int = 0) -> str:
         """Return a string."""
@@ -205,19 +203,17 @@ class Arguments:
         known = NAMED.get(self.call.name, ())
         seen: set[str] = set()
         for value in self.call.values:
-            if not value.name:
-                continue
-            end = value.named_at + len(value.name)
-            if value.name not in known:
-                close = similar(value.name, known)
-                there = ", ".join(f"`{name}`" for name in known) or "none"
+            name = value.name
+            place = Span(value.named_at, value.named_at + len(name), self.call.span.source)
+            if name and name not in known:
+                close = similar(name, known)
+                there = ", ".join(f"`{one}`" for one in known) or "none"
                 help = f"did you mean `{close}`?" if close else f"there are: {there}"
-                problem = f"`{self.call.name}` has no argument `{value.name:.{MAX_SHOWN}}`"
-                self.problems.add("G020", problem, value.named_at, end, label="here", help=help)
-            elif value.name in seen:
-                problem = f"`{value.name}` is given twice"
-                self.problems.add("G020", problem, value.named_at, end, label="again", help="leave one out")
-            seen.add(value.name)
+                message = f"`{self.call.name}` has no argument `{name:.{MAX_SHOWN}}`"
+                self.problems.at(place, "G020", message, help, "here")
+            elif name and name in seen:
+                self.problems.at(place, "G020", f"`{name}` is given twice", "leave one out", "again")
+            seen.add(name)
 
 
 def macro_node(call: MacroCall, module: Module, problems: Collector) -> Node:
@@ -248,9 +244,8 @@ def _token(arguments: Arguments, _: Module) -> Node:
 
 def _tokens(ids: list[int], negated: bool, span: Span) -> Terminal:
     spend(2 * len(ids))
-    return Terminal(
-        TokenTerminal((), tuple((number, number) for number in sorted(set(ids))), negated, span), span
-    )
+    ranges = tuple([(number, number) for number in sorted(set(ids))])
+    return Terminal(TokenTerminal((), ranges, negated, span), span)
 
 
 def _regex(arguments: Arguments, _: Module) -> Node:
@@ -263,15 +258,10 @@ def _regex(arguments: Arguments, _: Module) -> Node:
     try:
         expr = regex_expr(pattern, flags="s")
     except GrammarError as error:
+        place = arguments.positional[0].span
         for found in error.diagnostics:
-            arguments.problems.add(
-                found.code,
-                f"in `Regex`: {found.message}",
-                arguments.positional[0].span.start,
-                arguments.positional[0].span.end,
-                label=found.label,
-                help=found.help,
-            )
+            message = f"in `Regex`: {found.message}"
+            arguments.problems.at(place, found.code, message, found.help, found.label)
         return Terminal(EPSILON, span)
     return Terminal(Intersection((expr, _JSON_PLAIN), span) if in_json else expr, span, 2)
 
@@ -326,11 +316,8 @@ def _tag_dispatch(arguments: Arguments, module: Module) -> Node:
     begins = _beginnings(triggers, set(map(len, excludes)))
     for value, text in zip(excluded, excludes, strict=True):
         if text in begins:
-            arguments.wrong(
-                f"the excluded {text!r:.60} begins a trigger, which could never come",
-                value,
-                "leave it out, or choose another trigger",
-            )
+            message = f"the excluded {text!r:.60} begins a trigger, which could never come"
+            arguments.wrong(message, value, "leave it out, or choose another trigger")
     if not may_end and not stops:
         arguments.wrong("`stop_eos=false` without `stop_str` leaves no end", None, 'add `stop_str=("…",)`')
     dispatch = Dispatch(triggers, excludes, stops, may_end)
@@ -371,9 +358,8 @@ def _token_dispatch(arguments: Arguments, _: Module) -> Node:
     excludes = [arguments.token_id(value) for value in excluded]
     for value, number in zip(excluded, excludes, strict=True):
         if number in ids:
-            arguments.wrong(
-                f"the token {number} is a trigger, and excluded", value, "leave it out of one of them"
-            )
+            message = f"the token {number} is a trigger, and excluded"
+            arguments.wrong(message, value, "leave it out of one of them")
     between = _any_number(_tokens([*ids, *excludes], True, span), span)
     if not pairs:
         return between

@@ -168,32 +168,20 @@ def _are_apart(left: Node, right: Node) -> bool:
 
 def _lengths(node: Node) -> tuple[float, float] | None:
     """Return the least and the greatest number of characters of a node; None where that is not plain."""
-    match node:
-        case Terminal(Literal(data)):
-            length = len(data.decode(errors="replace"))
-            return length, length
-        case Terminal(CharClass()):
-            return 1, 1
-        case Repetition(item, low, high):
-            inner = _lengths(item)
-            if inner is None:
-                return None
-            most = 0 if high == 0 else float("inf") if high is None else inner[1] * high
-            return inner[0] * low, most
-        case _:
+    if isinstance(node, Repetition):
+        inner, high = _lengths(node.item), node.max
+        if inner is None:
             return None
+        most = 0 if high == 0 else float("inf") if high is None else inner[1] * high
+        return inner[0] * node.min, most
+    found = _characters(node)
+    return None if found is None else found[1:]
 
 
 def _single(node: Node) -> charclass.Ranges | None:
     """Return the characters of a node that is one character."""
-    match node:
-        case Terminal(CharClass(ranges)):
-            return ranges
-        case Terminal(Literal(data)):
-            value = data.decode(errors="replace")
-            return ((ord(value), ord(value)),) if len(value) == 1 else None
-        case _:
-            return None
+    found = _characters(node) if isinstance(node, Terminal) else None
+    return found[0] if found is not None and found[1:] == (1, 1) else None
 
 
 def _hidden(node: Group, text: str) -> Iterator[Diagnostic]:

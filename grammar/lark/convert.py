@@ -90,12 +90,9 @@ class _Rules(LarkRules):
         for name, entry in self.entries.items():
             if self.is_whole and entry.bodies and entry.bodies[0][1] is root and not entry.parameters:
                 self.reference(name)
-        self.skips = [
-            self.reference(root.full(node.name))
-            if isinstance(node, Name)
-            else self.terminal(node, BodyScope(root))
-            for node in root.module.skips
-        ]
+        for node in root.module.skips:
+            own = self.reference(root.full(node.name)) if isinstance(node, Name) else None
+            self.skips.append(own or self.terminal(node, BodyScope(root)))
         self.finish()
         for name, entry in self.entries.items():
             if entry.is_terminal and name in self.rules and len(entry.bodies) == 1:
@@ -183,11 +180,8 @@ class _EbnfWriter:
         left = [name for name in self.rules.rules if name not in self.done]
         lines.append("")
         lines += [self.rule(name) for name in left]
-        lines += [
-            f"{self.names[name]} ::= {self.expr(expr, True)}"
-            for name, expr in self.terminals.items()
-            if name in self.names
-        ]
+        named = [(self.names[name], expr) for name, expr in self.terminals.items() if name in self.names]
+        lines += [f"{name} ::= {self.expr(expr, True)}" for name, expr in named]
         lines += [f"{name} ::= {written}" for written, name in self.classes.items()]
         return "\n".join(lines)
 

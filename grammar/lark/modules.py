@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import Final, TypeAlias
 
 from stackmask.grammar.ir import RuleRef, Span
-from stackmask.grammar.lark.library import LIBRARY
 from stackmask.grammar.lark.parser import is_terminal_name, parse_module
 from stackmask.grammar.notation.loading import SourceFiles, reached, unused
 from stackmask.grammar.notation.tree import (
@@ -385,3 +384,47 @@ def _parsed_module(text: str, source: int, problems: Collector) -> Module:
 def _parsed_library(name: str, source: int) -> Module:
     """Return a bundled file, which has no problems and is nowhere changed."""
     return parse_module(LIBRARY[name], source, Collector(source))
+
+
+# the terminals that Lark comes with, after what its documentation says of them
+_COMMON: Final = r"""
+DIGIT: /[0-9]/
+HEXDIGIT: /[0-9a-fA-F]/
+INT: DIGIT+
+SIGNED_INT: /[+-]/? INT
+DECIMAL: INT "." INT? | "." INT
+_EXP: /[eE]/ SIGNED_INT
+FLOAT: INT _EXP | DECIMAL _EXP?
+SIGNED_FLOAT: /[+-]/? FLOAT
+NUMBER: FLOAT | INT
+SIGNED_NUMBER: /[+-]/? NUMBER
+
+_STRING_INNER: /.*?/
+_STRING_ESC_INNER: _STRING_INNER /(?<!\\)(\\\\)*?/
+ESCAPED_STRING: /"/ _STRING_ESC_INNER /"/
+
+LCASE_LETTER: /[a-z]/
+UCASE_LETTER: /[A-Z]/
+LETTER: /[A-Za-z]/
+WORD: LETTER+
+CNAME: /[A-Za-z_][A-Za-z0-9_]*/
+
+WS_INLINE: /[ \t]+/
+WS: /[ \t\f\r\n]+/
+CR: /\r/
+LF: /\n/
+NEWLINE: (CR? LF)+
+
+SH_COMMENT: /#[^\n]*/
+CPP_COMMENT: /\/\/[^\n]*/
+C_COMMENT: /\/\*(?s:.)*?\*\//
+SQL_COMMENT: /--[^\n]*/
+"""
+
+_UNICODE: Final = r"""
+WS_INLINE: /[ \t\xa0]+/
+WS: /[ \t\xa0\f\r\n]+/
+"""
+
+# by the names that they are imported from
+LIBRARY: Final = {"common": _COMMON, "unicode": _UNICODE}
