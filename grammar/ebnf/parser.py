@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Iterator, Sequence
-from dataclasses import dataclass, field
 from typing import Any, Final, Literal
 
 from stackmask.grammar import ir
@@ -16,6 +15,7 @@ from stackmask.grammar.ebnf.macros import NAMES, macro_node, read_call
 from stackmask.grammar.ir import EPSILON, CharClass, Choice, Expr, RuleRef, Span, TokenTerminal
 from stackmask.grammar.notation import tree
 from stackmask.grammar.notation.reading import (
+    Bracket,
     Stream,
     SyntaxProblem,
     Token,
@@ -211,25 +211,6 @@ def _next_head(text: str, at: int) -> int:
 _HEAD: Final = re.compile(rf"{_NAME}(?={_DEFINES})")
 
 
-@dataclass(slots=True)
-class _Frame:
-    """An open parenthesis, or the whole body: its finished alternatives, and the one that is read.
-
-    ``operands``: of the `&` or `-` that is read. ``last``: the operand that may be repeated. ``wants``: the operator that
-    an operand must still follow.
-    """
-
-    open: Token
-    alternatives: list[Node] = field(default_factory=list)
-    items: list[Node] = field(default_factory=list)
-    operands: list[Node] = field(default_factory=list)
-    last: Node | None = None
-    negations: list[Token] = field(default_factory=list)
-    is_taken_away: bool = False
-    wants: Token | None = None
-    is_after_follow: bool = False
-
-
 class Parser(Stream):
     """Reads one text."""
 
@@ -273,9 +254,8 @@ class Parser(Stream):
             case "name" | "foreign":
                 other = _OTHER_DEFINES.match(self.text, token.end)
                 help = f"write `{token.text} ::=` for `{token.text}{other[1]}`" if other else A_RULE
-                raise self.fail(
-                    "expected `::=` after the name of a rule", token, label="unexpected", help=help
-                )
+                message = "expected `::=` after the name of a rule"
+                raise self.fail(message, token, label="unexpected", help=help)
             case "::=":
                 raise self.fail("a rule without a name", token, label="unexpected", help=A_RULE)
             case _:
@@ -398,7 +378,7 @@ class Parser(Stream):
 
     def _expression(self, opened: Token | None = None) -> Node:
         """Read alternatives up to the end of the statement, or of a look-ahead."""
-        frames = [_Frame(opened or self.token)]
+        frames = [Bracket(opened or self.token)]
         while True:
             token, frame = self.token, frames[-1]
             kind = token.kind
@@ -414,13 +394,13 @@ class Parser(Stream):
                     if self.token.kind != "(":
                         raise self._stopped(problem, help)
                     self.at += 1
-                frames.append(_Frame(token))
+                frames.append(Bracket(token))
             elif frame.wants is not None and not (kind == "!" and frame.wants.kind != "!>>"):
                 raise self._unexpected(token, unfinished=frame.wants)
-            elif kind in _REPEATS and frame.last is not None:
+            elif kind in _REPEATS and frame.is_atom:
                 self.at += 1
-                frame.last = self._repeated(frame.last, token)
-            elif kind in ("&", "-") and frame.last is not None:
+                frame.items[-1] = self._repeated(frame.items[-1], token)
+            elif kind in ("&", "-") and frame.is_atom:
                 self.at += 1
                 self._end_operand(frame)
                 frame.wants, frame.is_taken_away = token, kind == "-"
@@ -450,37 +430,37 @@ class Parser(Stream):
                 problem = "follow" if frame.is_after_follow and kind in ("*", "bounds") else kind
                 raise self._unexpected(token, problem)
 
-    def _add(self, frame: _Frame, node: Node) -> None:
+    def _add(self, frame: Bracket, node: Node) -> None:
         """Take a node for the operand that is wanted, or for the next element."""
         wants, frame.wants = frame.wants, None
         if wants is None:
             self._end_operation(frame)
         elif wants.kind == "!>>":
             span = self.span(wants.start, node.span.end)
-            frame.items.append(self.checked(Prefix("!>>", node, span, node.depth + 1)))
-            frame.is_after_follow = True
-            return
-        frame.last = node
+            node = self.checked(Prefix("!>>", node, span, node.depth + 1))
+        frame.is_after_follow = wants is not None and wants.kind == "!>>"
+        frame.is_atom = not frame.is_after_follow
+        frame.items.append(node)
 
-    def _end_operand(self, frame: _Frame) -> None:
-        node = frame.last
-        if node is None:
+    def _end_operand(self, frame: Bracket) -> None:
+        if not frame.is_atom:
             return
+        node = frame.items.pop()
         for bang in reversed(frame.negations):
             node = self._complement(bang, node)
         if frame.is_taken_away:
             node = self.checked(Prefix("!", node, node.span, node.depth + 1))
         frame.operands.append(node)
-        frame.last, frame.negations, frame.is_taken_away = None, [], False
+        frame.negations, frame.is_atom, frame.is_taken_away = [], False, False
 
-    def _end_operation(self, frame: _Frame) -> None:
+    def _end_operation(self, frame: Bracket) -> None:
         self._end_operand(frame)
         frame.is_after_follow = False
-        if frame.operands:
-            operands, frame.operands = frame.operands, []
-            frame.items.append(operands[0] if len(operands) == 1 else self._group("&", operands))
+        operands, frame.operands = frame.operands, []
+        if operands:
+            frame.items.append(operands[0] if len(operands) == 1 else self._covered("&", operands))
 
-    def _end_alternative(self, frame: _Frame) -> None:
+    def _end_alternative(self, frame: Bracket) -> None:
         self._end_operation(frame)
         items, frame.items = frame.items, []
         if len(items) < 2:
@@ -490,13 +470,13 @@ class Parser(Stream):
         for element in elements if len(elements) > 1 else ():
             if isinstance(element, Group) and element.op == "&":
                 self._report_mixed(element)
-        frame.alternatives.append(self._group(" ", items))
+        frame.alternatives.append(self._covered(" ", items))
 
-    def _alternatives(self, frame: _Frame) -> Node:
+    def _alternatives(self, frame: Bracket) -> Node:
         found = frame.alternatives
-        return found[0] if len(found) == 1 else self._group("|", found)
+        return found[0] if len(found) == 1 else self._covered("|", found)
 
-    def _closed(self, frame: _Frame, token: Token) -> Node:
+    def _closed(self, frame: Bracket, token: Token) -> Node:
         """Return what parentheses mean, or a call with them."""
         inner = self._alternatives(frame)
         span = self.span(frame.open.start, token.end)
@@ -506,11 +486,10 @@ class Parser(Stream):
             return self.checked(Group("()", (inner,), span, inner.depth + 1))
         return tree.Terminal(EPSILON, span) if inner is EMPTY else inner
 
-    def _group(self, op: Literal[" ", "|", "&"], items: Sequence[Node]) -> Node:
+    def _covered(self, op: Literal[" ", "|", "&"], items: Sequence[Node]) -> Node:
         spend(4 + 2 * len(items))
         placed = [item.span for item in items if item.span.start >= 0]
-        span = self.span(placed[0].start, placed[-1].end) if placed else EMPTY.span
-        return self.checked(Group(op, tuple(items), span, 1 + max([item.depth for item in items])))
+        return self.group(op, items, self.span(placed[0].start, placed[-1].end) if placed else EMPTY.span)
 
     def _complement(self, bang: Token, item: Node) -> Node:
         span = self.span(bang.start, item.span.end)
@@ -698,24 +677,21 @@ class Parser(Stream):
         if key in _CHARACTERS:
             code, message, label, help = _CHARACTERS[key]
             place = Token("", "", start, start + max(len(shown), len(key)))
-            message, help = message.format(shown), help.format(shown)
-        elif char in _KNOWN:
+            return self.fail(message.format(shown), place, label=label, help=help.format(shown), code=code)
+        code, end = "G001", start + 1
+        if char in _KNOWN:
             word = match[0] if (match := _WORD.match(text, start)) else char
             what, known = _KNOWN[char]
             close = _ELSEWHERE.get(word) or similar(word, known)
-            code, message, label = "G012", f"unknown {what} `{word}`", ""
+            code, message, end = "G012", f"unknown {what} `{word}`", start + len(word)
             help = f"did you mean `{close}`?" if close else f"there are {', '.join(known)}"
-            place = Token("", "", start, start + len(word))
         elif char == "\\" and (escape := _ESCAPE.match(text, start)):
-            code, message, label = "G001", f"unexpected `{escape[0]}`", ""
+            message, end = f"unexpected `{escape[0]}`", escape.end()
             help = f"write it as a class, `[{escape[0]}]`, or in a pattern, `/{escape[0]}+/`"
-            place = Token("", "", start, escape.end())
         else:
-            shown = f"`{char}`" if char.isprintable() else f"U+{ord(char):04X}"
-            code, message, label = "G001", f"unexpected character {shown}", ""
+            message = f"unexpected character {f'`{char}`' if char.isprintable() else f'U+{ord(char):04X}'}"
             help = 'text to be matched stands in quotes, as in `"text"`'
-            place = Token("", "", start, start + 1)
-        return self.fail(message, place, label=label, help=help, code=code)
+        return self.fail(message, Token("", "", start, end), help=help, code=code)
 
 
 _ATOMS: Final[dict[str, Callable[[Parser, Token], Node]]] = {

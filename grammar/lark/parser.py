@@ -7,12 +7,12 @@ broken is reported once, and reading goes on where the next one begins.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
 from typing import Any, Final, Literal
 
 from stackmask.grammar.ir import MAX_CODE_POINT, SURROGATES, RuleRef, Span, TokenTerminal
 from stackmask.grammar.notation import tree
 from stackmask.grammar.notation.reading import (
+    Bracket,
     Stream,
     SyntaxProblem,
     Token,
@@ -198,21 +198,6 @@ def _read_string(text: str, start: int, end: int, problems: Collector) -> tuple[
 def _shown(token: Token) -> str:
     """Return a token as messages name it."""
     return "the end of the line" if token.kind == "line" else f"`{token.text:.60}`"
-
-
-@dataclass(slots=True)
-class _Bracket:
-    """An open bracket, or the whole body: its finished alternatives, and the sequence being read."""
-
-    sign: str
-    start: int
-    name: Name | None = None  # of the template that the arguments in these braces are for
-    alternatives: list[Node] = field(default_factory=list)
-    items: list[Node] = field(default_factory=list)
-    operands: list[Node] = field(default_factory=list)  # of `&`, before the items
-    negations: list[int] = field(default_factory=list)  # offsets of `~` before the next item
-    arguments: list[Node] = field(default_factory=list)
-    is_atom: bool = False  # whether the last item can be repeated
 
 
 class _LarkParser(Stream):
@@ -459,7 +444,7 @@ class _LarkParser(Stream):
     def expression(self) -> Node:
         """Read alternatives up to the end of the statement, with a stack of open brackets. Raises: SyntaxProblem."""
         self.too_deep = False
-        frames = [_Bracket("", self.token.start)]
+        frames = [Bracket(Token("", "", self.token.start, self.token.start))]
         tokens, source = self.tokens, self.problems.source
         frame = frames[0]
         while True:
@@ -477,9 +462,9 @@ class _LarkParser(Stream):
             elif kind in _ITEMS:
                 self.push(frame, self.atom(token))
             elif kind in ("(", "["):
-                frames.append(_Bracket(kind, token.start))
+                frames.append(Bracket(token))
             elif kind in (")", "]", "}"):
-                if len(frames) == 1 or _CLOSES[frame.sign] != kind:
+                if len(frames) == 1 or _CLOSES[frame.open.kind] != kind:
                     raise self.unbalanced(token, frame)
                 frames.pop()
                 self.close(frame, frames[-1], token)
@@ -487,7 +472,7 @@ class _LarkParser(Stream):
                 self.end_alternative(frame, token.start)
             elif kind in _SIGNS and frame.is_atom:
                 self.repeat(frame, *_SIGNS[kind], token.end)
-            elif kind == "->" and frame.sign != "{":
+            elif kind == "->" and frame.open.kind != "{":
                 self.alias(frame)
             elif kind == "~":
                 self.tilde(frame, token)
@@ -495,7 +480,7 @@ class _LarkParser(Stream):
                 raise self.unexpected(token)
             frame = frames[-1]
 
-    def operator(self, frames: list[_Bracket], token: Token) -> bool:
+    def operator(self, frames: list[Bracket], token: Token) -> bool:
         """Read what stands behind an item; False if it cannot."""
         frame, kind = frames[-1], token.kind
         if kind == "," and frame.name is not None:
@@ -507,12 +492,12 @@ class _LarkParser(Stream):
             self.bounds(frame, token)
         elif kind == "{" and frame.is_atom and isinstance(name := frame.items[-1], Name):
             frame.items.pop()
-            frames.append(_Bracket("{", token.start, name))
+            frames.append(Bracket(token, name))
         else:
             return False
         return True
 
-    def goes_on(self, frames: list[_Bracket]) -> bool:
+    def goes_on(self, frames: list[Bracket]) -> bool:
         """Pass a line break that ends nothing; False at the end of the statement."""
         index, last = self.at, self.last
         while index <= last and self.tokens[index].kind == "line":
@@ -523,8 +508,7 @@ class _LarkParser(Stream):
                 return True
             return False
         if index > last or self.is_beginning(index):
-            opened = frames[-1]
-            raise self.never_closed(opened.sign, Token("", "", opened.start, opened.start + 1))
+            raise self.never_closed(frames[-1].open.kind, frames[-1].open)
         self.at = index
         return True
 
@@ -619,17 +603,17 @@ class _LarkParser(Stream):
         tokens = TokenTerminal((), tuple(sorted(ranges)), written.startswith("^"), span)
         return tree.Terminal(tokens, span, 1, "a special token")
 
-    def push(self, frame: _Bracket, node: Node) -> None:
+    def push(self, frame: Bracket, node: Node) -> None:
         """Add an item, with the `~` before it."""
-        for start in reversed(frame.negations):
-            node = self.checked(tree.Prefix("!", node, self.span(start, node.span.end), node.depth + 1))
+        for sign in reversed(frame.negations):
+            node = self.checked(tree.Prefix("!", node, self.span(sign.start, node.span.end), node.depth + 1))
         frame.negations = []
         frame.items.append(node)
         frame.is_atom = True
 
-    def close(self, frame: _Bracket, outer: _Bracket, token: Token) -> None:
+    def close(self, frame: Bracket, outer: Bracket, token: Token) -> None:
         """Add what stands in brackets to the sequence around it."""
-        span = self.span(frame.start, token.end)
+        span = self.span(frame.open.start, token.end)
         made: Group | tree.Repetition | Use
         if frame.name is not None:
             arguments = (*frame.arguments, self.argument(frame, token))
@@ -638,13 +622,13 @@ class _LarkParser(Stream):
             made = Use(frame.name.name, arguments, where, depth)
         else:
             node = self.finish(frame, token.start)
-            if frame.sign == "[":
+            if frame.open.kind == "[":
                 made = tree.Repetition(node, 0, 1, span, node.depth + 1, 1)
             else:  # which counts, so that what is nested is limited whatever stands in it
                 made = Group(" ", (node,), span, node.depth + 1)
         self.push(outer, self.checked(made))
 
-    def argument(self, frame: _Bracket, token: Token) -> Node:
+    def argument(self, frame: Bracket, token: Token) -> Node:
         """Return an argument of a template, which ends here."""
         single = len(frame.items) == 1 and not frame.alternatives and not frame.operands
         if not single or not isinstance(
@@ -657,10 +641,10 @@ class _LarkParser(Stream):
 
     # -- operators --------------------------------------------------------------------------------
 
-    def tilde(self, frame: _Bracket, token: Token) -> None:
+    def tilde(self, frame: Bracket, token: Token) -> None:
         """Read `~ n`, `~ n..m`, or the `~` of a complement."""
         if self.token.kind != "number":
-            frame.negations.append(token.start)
+            frame.negations.append(token)
             frame.is_atom = False
             return
         if not frame.is_atom:
@@ -673,7 +657,7 @@ class _LarkParser(Stream):
             length += len(f",{high}")
         self.repeat_counted(frame, low, high, token, length)
 
-    def bounds(self, frame: _Bracket, token: Token) -> None:
+    def bounds(self, frame: Bracket, token: Token) -> None:
         """Read `{m}`, `{m,}`, `{,n}` or `{m,n}`."""
         low = self.count() if self.token.kind == "number" else 0
         high: int | None = low
@@ -697,7 +681,7 @@ class _LarkParser(Stream):
             value = 1
         return value
 
-    def repeat_counted(self, frame: _Bracket, low: int, high: int | None, token: Token, length: int) -> None:
+    def repeat_counted(self, frame: Bracket, low: int, high: int | None, token: Token, length: int) -> None:
         end = self.tokens[self.at - 1].end
         if high is not None and high < low:
             message = f"the repetition ends at {high} before it begins at {low}"
@@ -706,13 +690,13 @@ class _LarkParser(Stream):
             low, high = high, low
         self.repeat(frame, low, high, end, length)
 
-    def repeat(self, frame: _Bracket, low: int, high: int | None, end: int, length: int = 1) -> None:
+    def repeat(self, frame: Bracket, low: int, high: int | None, end: int, length: int = 1) -> None:
         item = frame.items[-1]
         span = self.span(item.span.start, end)
         frame.items[-1] = self.checked(tree.Repetition(item, low, high, span, item.depth + 1, length))
         frame.is_atom = False
 
-    def alias(self, frame: _Bracket) -> None:
+    def alias(self, frame: Bracket) -> None:
         """Read the name of an alternative, which changes no text."""
         token = self.token
         if token.kind != "name":
@@ -730,7 +714,7 @@ class _LarkParser(Stream):
 
     # -- sequences and alternatives ---------------------------------------------------------------
 
-    def end_alternative(self, frame: _Bracket, end: int) -> None:
+    def end_alternative(self, frame: Bracket, end: int) -> None:
         if frame.negations:
             last = self.tokens[self.at - 1]
             raise self.fail("nothing stands behind `~`", last, help="a complement is `~X`")
@@ -739,31 +723,29 @@ class _LarkParser(Stream):
             operands = (*frame.operands, node)
             start = operands[0].span.start
             span = self.span(start, max(end, operands[0].span.end))
-            node = self.checked(Group("&", operands, span, 1 + max(operand.depth for operand in operands)))
+            node = self.group("&", operands, span)
         frame.alternatives.append(node)
         frame.items, frame.operands, frame.is_atom = [], [], False
 
-    def finish(self, frame: _Bracket, end: int) -> Node:
+    def finish(self, frame: Bracket, end: int) -> Node:
         self.end_alternative(frame, end)
         options = frame.alternatives
         if len(options) == 1:
             return options[0]
-        depth = 1 + max([option.depth for option in options])
-        return self.checked(Group("|", tuple(options), self.span(frame.start, end), depth))
+        return self.group("|", options, self.span(frame.open.start, end))
 
     def sequence(self, items: list[Node], end: int) -> Node:
         if len(items) == 1:
             return items[0]
         if not items:
             return Group(" ", (), self.span(end, end), 1)
-        span = self.span(items[0].span.start, items[-1].span.end)
-        return self.checked(Group(" ", tuple(items), span, 1 + max([item.depth for item in items])))
+        return self.group(" ", items, self.span(items[0].span.start, items[-1].span.end))
 
-    def unbalanced(self, token: Token, frame: _Bracket) -> SyntaxProblem:
-        if not frame.sign:
+    def unbalanced(self, token: Token, frame: Bracket) -> SyntaxProblem:
+        if not frame.open.kind:
             return self.fail(f"`{token.text}` closes nothing", token, label="no bracket is open")
-        problem = f"`{token.text}` does not close `{frame.sign}`"
-        return self.fail(problem, token, help=f"write `{_CLOSES[frame.sign]}`")
+        problem = f"`{token.text}` does not close `{frame.open.kind}`"
+        return self.fail(problem, token, help=f"write `{_CLOSES[frame.open.kind]}`")
 
 
 def _words(text: str) -> list[str]:

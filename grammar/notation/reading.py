@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
-from typing import Any, Final, NamedTuple
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final, Literal, NamedTuple
 
 from stackmask.grammar.ir import EPSILON, Span
-from stackmask.grammar.notation.tree import MAX_DEPTH, Group, Node, Prefix, Repetition, Terminal, Use
+from stackmask.grammar.notation.tree import MAX_DEPTH, Group, Name, Node, Prefix, Repetition, Terminal, Use
 from stackmask.grammar.regex.inline_regex import MAX_COUNT, read_number
 from stackmask.grammar.source.diagnostics import Collector
 from stackmask.grammar.source.work import spend
@@ -31,6 +32,27 @@ class Token(NamedTuple):
 
 class SyntaxProblem(Exception):
     """A statement that is broken, and was reported."""
+
+
+@dataclass(slots=True)
+class Bracket:
+    """An open bracket, or the whole body: its finished alternatives, and the one that is read.
+
+    ``name``: of the template that the arguments in it are for. ``operands``: of the operator that is read. ``negations``:
+    the signs before the next item. ``is_atom``: whether the last item can be repeated.
+    """
+
+    open: Token
+    name: Name | None = None
+    alternatives: list[Node] = field(default_factory=list)
+    items: list[Node] = field(default_factory=list)
+    operands: list[Node] = field(default_factory=list)
+    negations: list[Token] = field(default_factory=list)
+    arguments: list[Node] = field(default_factory=list)
+    is_atom: bool = False
+    wants: Token | None = None  # the operator that an operand must still follow
+    is_taken_away: bool = False
+    is_after_follow: bool = False
 
 
 class Stream:
@@ -60,6 +82,9 @@ class Stream:
         end = max(token.end, token.start + 1)
         self.problems.add(code, message, token.start, end, label=label, help=help)
         return SyntaxProblem()
+
+    def group(self, op: Literal[" ", "|", "&"], items: Sequence[Node], span: Span) -> Node:
+        return self.checked(Group(op, tuple(items), span, 1 + max([item.depth for item in items])))
 
     def checked(self, node: Group | Repetition | Prefix | Use) -> Node:
         """Return the node, or something empty if too much is nested in it, which is reported once a rule."""
