@@ -16,7 +16,7 @@ from typing import Final
 from stackmask.grammar import ir
 from stackmask.grammar.ir import EPSILON, Expr, Rule
 from stackmask.grammar.notation import tree
-from stackmask.grammar.notation.loading import SKIP_RULE
+from stackmask.grammar.notation.loading import SKIP_RULE, skip_rule
 from stackmask.grammar.notation.tree import Group, Module, Name, Node, Prefix, names_in
 from stackmask.grammar.source import charclass
 from stackmask.grammar.source.diagnostics import Collector
@@ -78,24 +78,12 @@ class FileRules:
 
     def skip_definition(self) -> Rule:
         """Return the rule of the skipped text: any number of what the ``%skip`` directives name."""
-        options: list[Expr] = []
-        seen: set[str] = set()
-        pending = list(reversed(self.module.skips))
-        while pending:
-            node = pending.pop()
-            # (x+ | y)* is (x | y)*, with one way to read a text instead of many
-            if isinstance(node, tree.Repetition) and node.min <= 1 and node.max != 0:
-                pending.append(node.item)
-            elif isinstance(node, Group) and node.op in ("|", "()"):
-                pending.extend(reversed(node.items))
-            elif isinstance(node, Name) and node.name in self.module.rules:
-                if node.name not in seen:
-                    seen.add(node.name)
-                    pending.append(self.module.rules[node.name].body)
-            elif not (isinstance(node, tree.Terminal) and node.expr == EPSILON):
-                options.append(self._expr(node, None))
-        body = options[0] if len(options) == 1 else ir.Choice(tuple(options))
-        return Rule(self.skip_rule, ir.Repeat(body, 0, None))
+        own = {self.names[name]: definition.body for name, definition in self.module.rules.items()}
+
+        def body_of(name: str) -> Expr | None:
+            return self._expr(own[name], None) if name in own else None
+
+        return skip_rule(self.skip_rule, [self._expr(node, None) for node in self.module.skips], body_of)
 
     def is_syntactic(self, name: str) -> bool:
         """Say whether the skip rule is inserted in the rule of this local name."""

@@ -12,18 +12,9 @@ from typing import Final
 
 from stackmask.grammar.ebnf.parser import comments, parse_module
 from stackmask.grammar.ir import EPSILON, CharClass, Literal, RuleRef, RuleSet, Sequence, Span, TokenTerminal
+from stackmask.grammar.notation import tree
 from stackmask.grammar.notation.loading import START_RULE, reached, unused
-from stackmask.grammar.notation.tree import (
-    Group,
-    Module,
-    Name,
-    Node,
-    Prefix,
-    Repetition,
-    Terminal,
-    names_in,
-    walk_nodes,
-)
+from stackmask.grammar.notation.tree import Group, Module, Name, Node, Terminal
 from stackmask.grammar.source import charclass
 from stackmask.grammar.source.diagnostics import Collector, Diagnostic
 from stackmask.grammar.source.work import spend
@@ -63,7 +54,7 @@ def _warning(code: str, message: str, span: Span, label: str = "", help: str = "
 
 def _nodes(module: Module) -> Iterator[Node]:
     for body in module.bodies():
-        yield from walk_nodes(body)
+        yield from tree.walk_nodes(body)
 
 
 # -- the whole file ------------------------------------------------------------------------------------------
@@ -76,8 +67,10 @@ def _unused(module: Module, rules: RuleSet, text: str) -> Iterator[Diagnostic]:
         assert isinstance(body, Sequence)
         start = next(item.name for item in reversed(body.items) if isinstance(item, RuleRef))
     seen = reached(
-        [start, *(name.name for skip in module.skips for name in names_in(skip))],
-        lambda name: [use.name for use in names_in(module.rules[name].body)] if name in module.rules else (),
+        [start, *(name.name for skip in module.skips for name in tree.names_in(skip))],
+        lambda name: (
+            [use.name for use in tree.names_in(module.rules[name].body)] if name in module.rules else ()
+        ),
     )
     for name, definition in module.rules.items():
         if name not in seen:
@@ -102,7 +95,7 @@ def _hexadecimal_warning(span: Span, written: str, label: str) -> Diagnostic:
 def _indentation(module: Module, rules: RuleSet, text: str) -> Iterator[Diagnostic]:
     """Warn of a rule for the end of a block where nothing knows how deep a line stands."""
     found = [one for one in module.definitions if _DEDENT.fullmatch(one.name)]
-    if found and not any(isinstance(node, Prefix) and node.op == "push" for node in _nodes(module)):
+    if found and not any(isinstance(node, tree.Prefix) and node.op == "push" for node in _nodes(module)):
         block = '`%stack "\\n"`, `block ::= @scope(@push(@top " "+) line (@top line)*)`'
         help, label = (
             f"keep the indentation on the stack: {block}",
@@ -124,7 +117,7 @@ def _of_node(node: Node, module: Module, text: str) -> Iterator[Diagnostic]:
             yield from _hidden(node, text)
         case Group(" "):
             yield from _dots(node, text)
-        case Repetition(Repetition()):
+        case tree.Repetition(tree.Repetition()):
             yield from _repeated_twice(node, text)
         case Terminal(CharClass()):
             yield from _classes(node, text)
@@ -140,11 +133,11 @@ def _subtractions(node: Group, text: str) -> Iterator[Diagnostic]:
     left = node.items[0]
     for item in node.items[1:]:
         # what `!` negates has another place than its operand
-        if not (isinstance(item, Prefix) and item.op == "!" and item.span == item.item.span):
+        if not (isinstance(item, tree.Prefix) and item.op == "!" and item.span == item.item.span):
             continue
         right = item.item
         reason = None
-        if isinstance(right, Repetition) and text[right.span.end - 1] == "}":
+        if isinstance(right, tree.Repetition) and text[right.span.end - 1] == "}":
             reason = "it stands beside a count"
         elif _are_apart(left, right):
             reason = "nothing that it takes away is there"
@@ -168,7 +161,7 @@ def _are_apart(left: Node, right: Node) -> bool:
 
 def _lengths(node: Node) -> tuple[float, float] | None:
     """Return the least and the greatest number of characters of a node; None where that is not plain."""
-    if isinstance(node, Repetition):
+    if isinstance(node, tree.Repetition):
         inner, high = _lengths(node.item), node.max
         if inner is None:
             return None
@@ -228,7 +221,7 @@ def _characters(node: Node) -> tuple[charclass.Ranges, float, float] | None:
     match node:
         case Terminal(CharClass(ranges)):
             return ranges, 1, 1
-        case Repetition(Terminal(CharClass(ranges)), low, high):
+        case tree.Repetition(Terminal(CharClass(ranges)), low, high):
             return ranges, low, float("inf") if high is None else high
         case Terminal(Literal(data)):
             value = data.decode(errors="replace")
@@ -257,9 +250,9 @@ def _shape(node: Node) -> Hashable:
             return ("name", name)
         case Group(op, items):
             return (op, *map(_shape, items))
-        case Repetition(item, low, high):
+        case tree.Repetition(item, low, high):
             return ("{}", low, high, _shape(item))
-        case Prefix(op, item):
+        case tree.Prefix(op, item):
             return (op, _shape(item))
     raise TypeError(f"not of EBNF: {node!r}")
 
@@ -297,7 +290,7 @@ def _is_dot(node: Node) -> bool:
     )
 
 
-def _repeated_twice(node: Repetition, text: str) -> Iterator[Diagnostic]:
+def _repeated_twice(node: tree.Repetition, text: str) -> Iterator[Diagnostic]:
     inner = node.item
     written = text[inner.span.end : node.span.end].strip()
     before = text[inner.span.end - 1]

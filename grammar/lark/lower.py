@@ -10,13 +10,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
-from stackmask.grammar.ir import EPSILON, NOTHING, Choice, Expr, Repeat, Rule, RuleRef, Sequence, Span
-from stackmask.grammar.ir.build import choice
+from stackmask.grammar import ir
+from stackmask.grammar.ir import EPSILON, Expr, Rule, RuleRef, Span
 from stackmask.grammar.lark.modules import Entry, File, Loader
 from stackmask.grammar.lark.report import Notes
 from stackmask.grammar.lark.terminals import Terminals
 from stackmask.grammar.notation import tree
-from stackmask.grammar.notation.loading import SKIP_RULE, START_RULE
+from stackmask.grammar.notation.loading import SKIP_RULE, START_RULE, skip_rule
 from stackmask.grammar.notation.tree import Name, Node, Use, names_in
 from stackmask.grammar.source.work import spend
 
@@ -59,13 +59,15 @@ class LarkRules:
         ignored = self.loader.root.module.skips
         if ignored:
             self.skip = RuleRef(SKIP_RULE)
-            self.rules[SKIP_RULE] = self.skip_rule(ignored)
+            root = BodyScope(self.loader.root)
+            found = [self.terminal(node, root) for node in ignored]
+            self.rules[SKIP_RULE] = skip_rule(SKIP_RULE, found, self.body_of, ignored[0].span)
         first = self.reference(start)
         self.finish()
         if self.skip is None:
             return start
         items = (self.skip, first) if not self.entries[start].is_terminal else (self.skip, first, self.skip)
-        self.rules[START_RULE] = Rule(START_RULE, Sequence(items))
+        self.rules[START_RULE] = Rule(START_RULE, ir.Sequence(items))
         return START_RULE
 
     def finish(self) -> None:
@@ -73,7 +75,7 @@ class LarkRules:
         while self.pending:
             name, entry, bound = self.pending.pop()
             options = [self.expr(node, BodyScope(file, bound)) for node, file in entry.bodies]
-            body = options[0] if len(options) == 1 else Choice(tuple(options))
+            body = options[0] if len(options) == 1 else ir.Choice(tuple(options))
             self.rules[name] = Rule(name, body, entry.span)
         for name in self.terminals.declared:
             self.reference(name)
@@ -127,36 +129,15 @@ class LarkRules:
         problems = self.loader.sources.problems[entry.span.source]
         problems.at(entry.span, "G018", message, help, "the start rule leads to it")
 
-    def skip_rule(self, ignored: list[Node]) -> Rule:
-        """Return the rule of what may stand between terminals: any number of what `%ignore` names."""
-        root = self.loader.root
-        options: list[Expr] = []
-        for node in ignored:
-            found = self.terminal(node, BodyScope(root))
-            todo, seen = [found], set()
-            while todo:
-                expr = todo.pop()
-                spend(4)
-                # (x+ | y)* is (x | y)*, with one way to read a text instead of many
-                if isinstance(expr, Repeat) and expr.min <= 1 and expr.max != 0:
-                    todo.append(expr.item)
-                elif isinstance(expr, Choice):
-                    todo.extend(reversed(expr.items))
-                elif isinstance(expr, RuleRef) and expr.name in self.rules:
-                    if expr.name not in seen:
-                        seen.add(expr.name)
-                        todo.append(self.rules[expr.name].body)
-                elif expr != EPSILON:
-                    options.append(expr)
-        body = choice(options) if options else NOTHING
-        return Rule(SKIP_RULE, Repeat(body, 0, None), ignored[0].span)
+    def body_of(self, name: str) -> Expr | None:
+        return self.rules[name].body if name in self.rules else None
 
     # -- expressions ------------------------------------------------------------------------------
 
     # recursion is as deep as the syntax tree, which expressions.MAX_DEPTH limits
     def expr(self, node: Node, scope: BodyScope) -> Expr:
         parts = self.parts(node, scope)
-        return parts[0] if len(parts) == 1 else Sequence(tuple(parts), node.span)
+        return parts[0] if len(parts) == 1 else ir.Sequence(tuple(parts), node.span)
 
     def parts(self, node: Node, scope: BodyScope) -> list[Expr]:
         """Return the sequence that a node means, with what is ignored."""
@@ -169,9 +150,9 @@ class LarkRules:
         if isinstance(node, tree.Group) and node.op == " ":
             return [part for item in node.items for part in self.parts(item, scope)] or [EPSILON]
         if isinstance(node, tree.Group) and node.op == "|":
-            return [Choice(tuple([self.expr(item, scope) for item in node.items]), node.span)]
+            return [ir.Choice(tuple([self.expr(item, scope) for item in node.items]), node.span)]
         if isinstance(node, tree.Repetition):
-            return [Repeat(self.expr(node.item, scope), node.min, node.max, node.span)]
+            return [ir.Repeat(self.expr(node.item, scope), node.min, node.max, node.span)]
         if isinstance(node, Use):
             return [self.instance(node, node.name, node.arguments, scope)]
         if isinstance(node, tree.Terminal):
@@ -181,7 +162,7 @@ class LarkRules:
     def followed(self, terminal: Expr) -> list[Expr]:
         if self.skip is None:
             return [terminal]
-        if isinstance(terminal, Sequence):
+        if isinstance(terminal, ir.Sequence):
             return [*terminal.items, self.skip]
         return [terminal, self.skip]  # mutant: ignored-after
 

@@ -15,18 +15,9 @@ from typing import Final, TypeAlias
 
 from stackmask.grammar.ir import RuleRef, Span
 from stackmask.grammar.lark.parser import is_terminal_name, parse_module
+from stackmask.grammar.notation import tree
 from stackmask.grammar.notation.loading import SourceFiles, reached, unused
-from stackmask.grammar.notation.tree import (
-    Import,
-    Module,
-    Name,
-    Node,
-    Part,
-    RuleDefinition,
-    Terminal,
-    Use,
-    walk_nodes,
-)
+from stackmask.grammar.notation.tree import Import, Name, Node, Use
 from stackmask.grammar.source.diagnostics import Collector, Diagnostic
 from stackmask.grammar.source.similar import similar
 from stackmask.grammar.source.work import spend, uncounted
@@ -48,7 +39,7 @@ class File:
     found or not.
     """
 
-    module: Module
+    module: tree.Module
     text: str
     folder: Path | None
     problems: Collector
@@ -106,7 +97,7 @@ class Loader:
         return self.files[0]
 
     @property
-    def parts(self) -> dict[str, Part]:
+    def parts(self) -> dict[str, tree.Part]:
         """All parts that are no Lark."""
         return {name: part for file in self.files for name, part in file.module.parts.items()}
 
@@ -210,7 +201,7 @@ class Loader:
 
     # -- definitions ------------------------------------------------------------------------------
 
-    def _define(self, file: File, definition: RuleDefinition) -> None:
+    def _define(self, file: File, definition: tree.RuleDefinition) -> None:
         spend(8)
         own, how, span, problems = definition.name, definition.how, definition.span, file.problems
         name = file.full(own)
@@ -303,9 +294,9 @@ class Loader:
         used: dict[str, None],
         given: Collection[str],
     ) -> None:
-        for part in walk_nodes(node):
+        for part in tree.walk_nodes(node):
             spend(3)
-            if isinstance(part, Terminal):
+            if isinstance(part, tree.Terminal):
                 if isinstance(part.expr, RuleRef) and part.expr.name.startswith(GIVEN):
                     _check_given(file, part, part.expr.name.removeprefix(GIVEN), given)
             elif isinstance(part, Name | Use) and part.name not in parameters:
@@ -347,7 +338,7 @@ class Loader:
         file.problems.at(span, "G003", f"undefined {kind} `{name}`", help, f"no {kind} of this name")
 
 
-def _check_given(file: File, part: Terminal, name: str, given: Collection[str]) -> None:
+def _check_given(file: File, part: tree.Terminal, name: str, given: Collection[str]) -> None:
     if name in given:
         return
     close = similar(name, given)
@@ -372,7 +363,7 @@ def _check_arguments(file: File, part: Name | Use, entry: Entry) -> None:
     file.problems.at(part.span, "G018", message, help)
 
 
-def _parsed_module(text: str, source: int, problems: Collector) -> Module:
+def _parsed_module(text: str, source: int, problems: Collector) -> tree.Module:
     for name, known in LIBRARY.items():
         if text is known:
             return _parsed_library(name, source)
@@ -381,7 +372,7 @@ def _parsed_module(text: str, source: int, problems: Collector) -> Module:
 
 @lru_cache(8)
 @uncounted
-def _parsed_library(name: str, source: int) -> Module:
+def _parsed_library(name: str, source: int) -> tree.Module:
     """Return a bundled file, which has no problems and is nowhere changed."""
     return parse_module(LIBRARY[name], source, Collector(source))
 

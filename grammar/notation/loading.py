@@ -6,7 +6,9 @@ from collections.abc import Callable, Collection, Iterable
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from stackmask.grammar.ir import RuleSet, SourceText, Span
+from stackmask.grammar import ir
+from stackmask.grammar.ir import Expr, Rule, RuleRef, RuleSet, SourceText, Span
+from stackmask.grammar.ir.build import choice
 from stackmask.grammar.notation.foreign import Foreign
 from stackmask.grammar.notation.tree import Import, Module, Part
 from stackmask.grammar.source.diagnostics import (
@@ -136,3 +138,27 @@ def unused(kind: str, name: str, start: str, span: Span) -> Diagnostic:
     help = "use it, remove it, or begin with it: start=…" if kind == "rule" else "use it, or remove it"
     label = f"`{start}` does not lead here"
     return Diagnostic("G201", f"{kind} `{name}` is not used", span, label, help, "warning")
+
+
+def skip_rule(
+    name: str, skipped: Iterable[Expr], body_of: Callable[[str], Expr | None], span: Span | None = None
+) -> Rule:
+    """Return the rule of what may stand between terminals: any number of these, in whatever rules they are."""
+    options: list[Expr] = []
+    seen: set[str] = set()
+    todo = list(skipped)[::-1]
+    while todo:
+        expr = todo.pop()
+        spend(4)
+        # (x+ | y)* is (x | y)*, with one way to read a text instead of many
+        if isinstance(expr, ir.Repeat) and expr.min <= 1 and expr.max != 0:
+            todo.append(expr.item)
+        elif isinstance(expr, ir.Choice):
+            todo.extend(reversed(expr.items))
+        elif isinstance(expr, RuleRef) and (body := body_of(expr.name)) is not None:
+            if expr.name not in seen:
+                seen.add(expr.name)
+                todo.append(body)
+        elif expr != ir.EPSILON:
+            options.append(expr)
+    return Rule(name, ir.Repeat(choice(options) if options else ir.NOTHING, 0, None), span)
