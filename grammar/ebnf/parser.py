@@ -15,7 +15,7 @@ from stackmask.grammar.ebnf.macros import NAMES, macro_node, read_call
 from stackmask.grammar.ir import EPSILON, CharClass, Choice, Expr, RuleRef, Span, TokenTerminal
 from stackmask.grammar.notation import tree
 from stackmask.grammar.notation.reading import (
-    Bracket,
+    OpenGroup,
     Stream,
     SyntaxProblem,
     Token,
@@ -378,7 +378,7 @@ class Parser(Stream):
 
     def _expression(self, opened: Token | None = None) -> Node:
         """Read alternatives up to the end of the statement, or of a look-ahead."""
-        frames = [Bracket(opened or self.token)]
+        frames = [OpenGroup(opened or self.token)]
         while True:
             token, frame = self.token, frames[-1]
             kind = token.kind
@@ -394,7 +394,7 @@ class Parser(Stream):
                     if self.token.kind != "(":
                         raise self._stopped(problem, help)
                     self.at += 1
-                frames.append(Bracket(token))
+                frames.append(OpenGroup(token))
             elif frame.wants is not None and not (kind == "!" and frame.wants.kind != "!>>"):
                 raise self._unexpected(token, unfinished=frame.wants)
             elif kind in _REPEATS and frame.is_atom:
@@ -430,7 +430,7 @@ class Parser(Stream):
                 problem = "follow" if frame.is_after_follow and kind in ("*", "bounds") else kind
                 raise self._unexpected(token, problem)
 
-    def _add(self, frame: Bracket, node: Node) -> None:
+    def _add(self, frame: OpenGroup, node: Node) -> None:
         """Take a node for the operand that is wanted, or for the next element."""
         wants, frame.wants = frame.wants, None
         if wants is None:
@@ -442,7 +442,7 @@ class Parser(Stream):
         frame.is_atom = not frame.is_after_follow
         frame.items.append(node)
 
-    def _end_operand(self, frame: Bracket) -> None:
+    def _end_operand(self, frame: OpenGroup) -> None:
         if not frame.is_atom:
             return
         node = frame.items.pop()
@@ -453,14 +453,14 @@ class Parser(Stream):
         frame.operands.append(node)
         frame.negations, frame.is_atom, frame.is_taken_away = [], False, False
 
-    def _end_operation(self, frame: Bracket) -> None:
+    def _end_operation(self, frame: OpenGroup) -> None:
         self._end_operand(frame)
         frame.is_after_follow = False
         operands, frame.operands = frame.operands, []
         if operands:
             frame.items.append(operands[0] if len(operands) == 1 else self._covered("&", operands))
 
-    def _end_alternative(self, frame: Bracket) -> None:
+    def _end_alternative(self, frame: OpenGroup) -> None:
         self._end_operation(frame)
         items, frame.items = frame.items, []
         if len(items) < 2:
@@ -472,11 +472,11 @@ class Parser(Stream):
                 self._report_mixed(element)
         frame.alternatives.append(self._covered(" ", items))
 
-    def _alternatives(self, frame: Bracket) -> Node:
+    def _alternatives(self, frame: OpenGroup) -> Node:
         found = frame.alternatives
         return found[0] if len(found) == 1 else self._covered("|", found)
 
-    def _closed(self, frame: Bracket, token: Token) -> Node:
+    def _closed(self, frame: OpenGroup, token: Token) -> Node:
         """Return what parentheses mean, or a call with them."""
         inner = self._alternatives(frame)
         span = self.span(frame.open.start, token.end)

@@ -12,7 +12,7 @@ from typing import Any, Final, Literal
 from stackmask.grammar.ir import MAX_CODE_POINT, SURROGATES, RuleRef, Span, TokenTerminal
 from stackmask.grammar.notation import tree
 from stackmask.grammar.notation.reading import (
-    Bracket,
+    OpenGroup,
     Stream,
     SyntaxProblem,
     Token,
@@ -444,7 +444,7 @@ class _LarkParser(Stream):
     def expression(self) -> Node:
         """Read alternatives up to the end of the statement, with a stack of open brackets. Raises: SyntaxProblem."""
         self.too_deep = False
-        frames = [Bracket(Token("", "", self.token.start, self.token.start))]
+        frames = [OpenGroup(Token("", "", self.token.start, self.token.start))]
         tokens, source = self.tokens, self.problems.source
         frame = frames[0]
         while True:
@@ -462,7 +462,7 @@ class _LarkParser(Stream):
             elif kind in _ITEMS:
                 self.push(frame, self.atom(token))
             elif kind in ("(", "["):
-                frames.append(Bracket(token))
+                frames.append(OpenGroup(token))
             elif kind in (")", "]", "}"):
                 if len(frames) == 1 or _CLOSES[frame.open.kind] != kind:
                     raise self.unbalanced(token, frame)
@@ -480,7 +480,7 @@ class _LarkParser(Stream):
                 raise self.unexpected(token)
             frame = frames[-1]
 
-    def operator(self, frames: list[Bracket], token: Token) -> bool:
+    def operator(self, frames: list[OpenGroup], token: Token) -> bool:
         """Read what stands behind an item; False if it cannot."""
         frame, kind = frames[-1], token.kind
         if kind == "," and frame.name is not None:
@@ -492,12 +492,12 @@ class _LarkParser(Stream):
             self.bounds(frame, token)
         elif kind == "{" and frame.is_atom and isinstance(name := frame.items[-1], Name):
             frame.items.pop()
-            frames.append(Bracket(token, name))
+            frames.append(OpenGroup(token, name))
         else:
             return False
         return True
 
-    def goes_on(self, frames: list[Bracket]) -> bool:
+    def goes_on(self, frames: list[OpenGroup]) -> bool:
         """Pass a line break that ends nothing; False at the end of the statement."""
         index, last = self.at, self.last
         while index <= last and self.tokens[index].kind == "line":
@@ -603,7 +603,7 @@ class _LarkParser(Stream):
         tokens = TokenTerminal((), tuple(sorted(ranges)), written.startswith("^"), span)
         return tree.Terminal(tokens, span, 1, "a special token")
 
-    def push(self, frame: Bracket, node: Node) -> None:
+    def push(self, frame: OpenGroup, node: Node) -> None:
         """Add an item, with the `~` before it."""
         for sign in reversed(frame.negations):
             node = self.checked(tree.Prefix("!", node, self.span(sign.start, node.span.end), node.depth + 1))
@@ -611,7 +611,7 @@ class _LarkParser(Stream):
         frame.items.append(node)
         frame.is_atom = True
 
-    def close(self, frame: Bracket, outer: Bracket, token: Token) -> None:
+    def close(self, frame: OpenGroup, outer: OpenGroup, token: Token) -> None:
         """Add what stands in brackets to the sequence around it."""
         span = self.span(frame.open.start, token.end)
         made: Group | tree.Repetition | Use
@@ -628,7 +628,7 @@ class _LarkParser(Stream):
                 made = Group(" ", (node,), span, node.depth + 1)
         self.push(outer, self.checked(made))
 
-    def argument(self, frame: Bracket, token: Token) -> Node:
+    def argument(self, frame: OpenGroup, token: Token) -> Node:
         """Return an argument of a template, which ends here."""
         single = len(frame.items) == 1 and not frame.alternatives and not frame.operands
         if not single or not isinstance(
@@ -641,7 +641,7 @@ class _LarkParser(Stream):
 
     # -- operators --------------------------------------------------------------------------------
 
-    def tilde(self, frame: Bracket, token: Token) -> None:
+    def tilde(self, frame: OpenGroup, token: Token) -> None:
         """Read `~ n`, `~ n..m`, or the `~` of a complement."""
         if self.token.kind != "number":
             frame.negations.append(token)
@@ -657,7 +657,7 @@ class _LarkParser(Stream):
             length += len(f",{high}")
         self.repeat_counted(frame, low, high, token, length)
 
-    def bounds(self, frame: Bracket, token: Token) -> None:
+    def bounds(self, frame: OpenGroup, token: Token) -> None:
         """Read `{m}`, `{m,}`, `{,n}` or `{m,n}`."""
         low = self.count() if self.token.kind == "number" else 0
         high: int | None = low
@@ -681,7 +681,7 @@ class _LarkParser(Stream):
             value = 1
         return value
 
-    def repeat_counted(self, frame: Bracket, low: int, high: int | None, token: Token, length: int) -> None:
+    def repeat_counted(self, frame: OpenGroup, low: int, high: int | None, token: Token, length: int) -> None:
         end = self.tokens[self.at - 1].end
         if high is not None and high < low:
             message = f"the repetition ends at {high} before it begins at {low}"
@@ -690,13 +690,13 @@ class _LarkParser(Stream):
             low, high = high, low
         self.repeat(frame, low, high, end, length)
 
-    def repeat(self, frame: Bracket, low: int, high: int | None, end: int, length: int = 1) -> None:
+    def repeat(self, frame: OpenGroup, low: int, high: int | None, end: int, length: int = 1) -> None:
         item = frame.items[-1]
         span = self.span(item.span.start, end)
         frame.items[-1] = self.checked(tree.Repetition(item, low, high, span, item.depth + 1, length))
         frame.is_atom = False
 
-    def alias(self, frame: Bracket) -> None:
+    def alias(self, frame: OpenGroup) -> None:
         """Read the name of an alternative, which changes no text."""
         token = self.token
         if token.kind != "name":
@@ -714,7 +714,7 @@ class _LarkParser(Stream):
 
     # -- sequences and alternatives ---------------------------------------------------------------
 
-    def end_alternative(self, frame: Bracket, end: int) -> None:
+    def end_alternative(self, frame: OpenGroup, end: int) -> None:
         if frame.negations:
             last = self.tokens[self.at - 1]
             raise self.fail("nothing stands behind `~`", last, help="a complement is `~X`")
@@ -727,7 +727,7 @@ class _LarkParser(Stream):
         frame.alternatives.append(node)
         frame.items, frame.operands, frame.is_atom = [], [], False
 
-    def finish(self, frame: Bracket, end: int) -> Node:
+    def finish(self, frame: OpenGroup, end: int) -> Node:
         self.end_alternative(frame, end)
         options = frame.alternatives
         if len(options) == 1:
@@ -741,7 +741,7 @@ class _LarkParser(Stream):
             return Group(" ", (), self.span(end, end), 1)
         return self.group(" ", items, self.span(items[0].span.start, items[-1].span.end))
 
-    def unbalanced(self, token: Token, frame: Bracket) -> SyntaxProblem:
+    def unbalanced(self, token: Token, frame: OpenGroup) -> SyntaxProblem:
         if not frame.open.kind:
             return self.fail(f"`{token.text}` closes nothing", token, label="no bracket is open")
         problem = f"`{token.text}` does not close `{frame.open.kind}`"

@@ -159,6 +159,6 @@ def skip_rule(
             if expr.name not in seen:
                 seen.add(expr.name)
                 todo.append(body)
-        elif expr != ir.EPSILON:
+        elif expr != ir.EPSILON:  # mutant: skipped-nothing
             options.append(expr)
     return Rule(name, ir.Repeat(choice(options) if options else ir.NOTHING, 0, None), span)

@@ -35,7 +35,7 @@ class SyntaxProblem(Exception):
 
 
 @dataclass(slots=True)
-class Bracket:
+class OpenGroup:
     """An open bracket, or the whole body: its finished alternatives, and the one that is read.
 
     ``name``: of the template that the arguments in it are for. ``operands``: of the operator that is read. ``negations``:

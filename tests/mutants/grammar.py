@@ -126,6 +126,14 @@ ROWS = (
         ("tests/grammar/test_goldens.py",),
     ),
     Mutant(
+        "skipped-nothing",
+        "grammar/notation",
+        "!= ir.EPSILON",
+        "== ir.EPSILON",
+        "What `%skip` and `%ignore` name may stand between terminals.",
+        ("tests/grammar/test_goldens.py",),
+    ),
+    Mutant(
         "widest-first",
         "grammar/lark",
         "-piece.high",
