@@ -13,7 +13,7 @@ from stackmask.grammar.ebnf.parser import parse_module
 from stackmask.grammar.ir import Rule, RuleRef, RuleSet, Sequence, Span
 from stackmask.grammar.notation import tree
 from stackmask.grammar.notation.foreign import foreign_dialect
-from stackmask.grammar.notation.loading import START_RULE, Loaded, SourceFiles, check_start
+from stackmask.grammar.notation.loading import START_RULE, Loaded, SourceFiles
 from stackmask.grammar.notation.tree import Import, Module, Name, names_in
 from stackmask.grammar.source.diagnostics import Collector
 from stackmask.grammar.source.files import bundled_names, bundled_path
@@ -216,8 +216,15 @@ class _Loader:
                 if DEFAULT_START in root.meaning
                 else next(iter(root.module.known), DEFAULT_START)
             )
-        example = 'root ::= "text"'
-        check_start(start, root.meaning, list(root.module.known), example, root.problems)
+        if not root.meaning:
+            if not root.problems.found:  # else what should have been rules is reported already
+                help = 'a rule looks like `root ::= "text"`'
+                root.problems.add("G016", "the grammar has no rules", 0, 0, help=help)
+        elif start not in root.meaning:
+            close = similar(start, root.meaning)
+            names = ", ".join(f"`{name}`" for name in list(root.module.known)[:8])
+            help = f"did you mean `{close}`?" if close else f"pass start=…, one of {names}"
+            root.problems.at(None, "G016", f"the start rule `{start}` is not defined", help)
         return start
 
     # -- linking ----------------------------------------------------------------------------------

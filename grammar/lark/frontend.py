@@ -12,10 +12,11 @@ from stackmask.grammar.lark.modules import Loader
 from stackmask.grammar.lark.report import LarkReport, Notes
 from stackmask.grammar.lark.terminals import Terminals
 from stackmask.grammar.notation.foreign import foreign_to_lark
-from stackmask.grammar.notation.loading import Loaded, check_start
+from stackmask.grammar.notation.loading import Loaded
 from stackmask.grammar.notation.tree import Part
 from stackmask.grammar.regex.compile import Flavor
 from stackmask.grammar.source.options import ArgumentError
+from stackmask.grammar.source.similar import similar
 from stackmask.grammar.source.work import enter
 
 DEFAULT_START: Final = "start"
@@ -83,8 +84,17 @@ def _choose_start(loader: Loader, start: str | None) -> str:
     if start is None:
         first = next((found.name for found in loader.root.module.definitions), DEFAULT_START)
         start = DEFAULT_START if DEFAULT_START in entries else first
-    usable = [entry for entry in entries.values() if not entry.parameters]
-    known = {*loader.root.module.known.keys() - entries.keys(), *(one.name for one in usable if one.bodies)}
-    rules = [entry.name for entry in usable if not entry.is_terminal]
-    check_start(start, known, rules, 'start: "text"', loader.root.problems)
+    found = entries.get(start)
+    problems = loader.root.problems
+    if found is not None and found.bodies and not found.parameters:
+        return start
+    if not entries and not problems.found:
+        problems.add("G016", "there are no rules", 0, 1, help='a rule looks like `start: "text"`')
+    elif entries and (found is not None or start not in loader.root.module.known):
+        own = [entry.name for entry in entries.values() if not entry.is_terminal and not entry.parameters]
+        close = similar(start, own)
+        cure = f'pass start="{close or own[0]}"' if close or own else "write one"
+        others = f"there are {', '.join(own[:10]) or 'none'}: {cure}"
+        help = f"did you mean `{close}`? {cure}" if close else others
+        problems.at(None, "G016", f"no rule `{start:.60}` to begin with", help)
     return start

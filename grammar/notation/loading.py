@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -101,24 +101,6 @@ class SourceFiles:
                 found.append(Diagnostic("G019", message, span, help=other.cure))
         if found:
             raise GrammarError(list(dict.fromkeys(found)), self.texts)
-
-
-def check_start(
-    start: str, known: Collection[str], rules: list[str], example: str, problems: Collector
-) -> None:
-    """Report a start rule that is not there. ``known``: what may be named; ``rules``: what messages advise."""
-    if start in known:
-        return
-    if not rules and problems.found:
-        return  # what should have been rules is reported already
-    if not known:
-        problems.add("G016", "the grammar has no rules", 0, 0, help=f"a rule looks like `{example}`")
-        return
-    close = similar(start, rules)
-    named = ", ".join(f"`{name}`" for name in rules[:10])
-    help = f"did you mean `{close}`? " if close else f"the rules are {named}: " if rules else ""
-    help += f'pass start="{close or rules[0]}"' if rules else "write a rule"
-    problems.at(None, "G016", f"the start rule `{start:.60}` is not defined", help)
 
 
 def reached(start: Iterable[str], uses: Callable[[str], Iterable[str]]) -> set[str]:
