@@ -161,6 +161,7 @@ def _tokens(text: str, problems: Collector, macros: Collection[str]) -> list[Tok
     at, end = 0, len(text)
     match, make = _TOKEN.match, tuple.__new__  # `Token(…)` takes three times as long
     while at < end:
+        done = at
         found = match(text, at)
         if found is None:
             while text[at].isspace() or text[at] == "\ufeff":
@@ -189,7 +190,7 @@ def _tokens(text: str, problems: Collector, macros: Collection[str]) -> list[Tok
                     at = stops if stops is not None else _next_head(text, begins)
                     value = (written, body, begins)
                     written = f"{written} {text[begins:at]}"
-        elif kind == "foreign" and text[text.rfind("\n", 0, start) + 1 : start].strip(" \t"):
+        elif kind == "foreign" and done and "\n" not in text[done:start]:  # not the first of its line
             kind = "name"
         if written in macros and kind in ("name", "foreign") and (opened := _OPENS.match(text, at)):
             call = read_call(written, text, start, opened.end(), problems.source)
