@@ -235,23 +235,22 @@ class Parser(Stream):
     # -- statements -------------------------------------------------------------------------------
 
     def _statement(self, token: Token) -> None:
-        module = self.module
+        module, expected = self.module, "a rule or the end"
         self.at += 1
         match token.kind:
             case "head":
                 self._rule(token)
             case "%skip":
                 module.skips.append(self._expression())
-                if self.token.kind == "(=":
-                    raise self._unexpected(self.token)
-            case "%lexical":
-                module.lexical.extend(self._rule_names())
-            case "%syntactic":
-                module.syntactic.extend(self._rule_names())
+            case "%lexical" | "%syntactic":
+                names = module.lexical if token.kind == "%lexical" else module.syntactic
+                names.extend(self._rule_names(token))
+                expected = "a rule, a name, `,` or the end"
             case "%import":
                 self._import()
             case "%stack":
                 self._stack()
+                expected = "a rule, a literal or the end"
             case "name" | "foreign":
                 other = _OTHER_DEFINES.match(self.text, token.end)
                 help = f"write `{token.text} ::=` for `{token.text}{other[1]}`" if other else A_RULE
@@ -265,6 +264,11 @@ class Parser(Stream):
                     raise self._unexpected(token)
                 problem = "a rule or directive begins with a name or `%`"
                 raise self.fail(problem, token, label="unexpected", help=A_RULE)
+        token = self.token
+        if token.kind in _MESSAGES or token.kind == "wrong":
+            raise self._unexpected(token)
+        if token.kind not in _ENDS:
+            raise self._stopped(f"expected {expected}, found `{token.text}`")
 
     def _rule(self, head: Token) -> None:
         self.at += 1  # `::=`, which makes it a head
@@ -312,9 +316,8 @@ class Parser(Stream):
 
     def _import(self) -> None:
         help = "`%import json (value)`"
-        target = self._expected(
-            "the name of a bundled grammar, or a path in quotes", ("name", "string"), help
-        )
+        what = "the name of a bundled grammar, or a path in quotes"
+        target = self._expected(what, ("name", "string"), help)
         text = target.text
         if target.kind == "string":
             text, ignores_case = self._string(target)
@@ -339,27 +342,16 @@ class Parser(Stream):
         self._expected("`,` or `)`", (")",), "", "`)` or `,`")
         place = self.place(target)
         self.module.imports.append(tree.Import(text, target.kind == "string", tuple(items), place))
-        if self.token.kind not in _ENDS:
-            raise self._after("a rule or the end")
 
-    def _after(self, expected: str) -> SyntaxProblem:
-        token = self.token
-        if token.kind in _MESSAGES or token.kind == "wrong":
-            return self._unexpected(token)
-        return self._stopped(f"expected {expected}, found `{token.text}`")
-
-    def _rule_names(self) -> list[Name]:
-        directive = self.tokens[self.at - 1].kind
-        example = "`%lexical word number`" if directive == "%lexical" else "`%syntactic ROW`"
+    def _rule_names(self, directive: Token) -> list[Name]:
+        example = "`%lexical word number`" if directive.kind == "%lexical" else "`%syntactic ROW`"
         found = [self._name(self._expected("the names of rules", ("name",), example, "a name"))]
-        while self.token.kind in ("name", ","):
+        while True:
             self.at += self.token.kind == ","
-            if self.token.kind == "name":
-                found.append(self._name(self.token))
-                self.at += 1
-        if self.token.kind not in _ENDS:
-            raise self._after("a rule, a name, `,` or the end")
-        return found
+            if self.token.kind != "name":
+                return found
+            found.append(self._name(self.token))
+            self.at += 1
 
     def _stack(self) -> None:
         module = self.module
@@ -367,8 +359,6 @@ class Parser(Stream):
         while self.token.kind == "string":
             tokens.append(self.token)
             self.at += 1
-        if self.token.kind not in _ENDS:
-            raise self._after("a rule, a literal or the end")
         span = self.place(tokens[0])
         if module.stack is not None:
             self.problems.at(span, "G018", "`%stack` is given twice", "", "again")

@@ -220,6 +220,22 @@ def test_malformed_rules_get_their_own_message(message: str, help: str, example:
     }
 
 
+@pytest.mark.parametrize(
+    ("text", "problems"),
+    [
+        ('a ::= "x\nroot ::= a b', ["G002", "G003"]),
+        ('a = "x"\nroot ::= a | %foo\nb ::= [c', ["G001", "G012", "G002"]),
+        ("%lexical a,,b\nroot ::= (a\na ::= * b\nb ::= @push", ["G001", "G002", "G001", "G001"]),
+        ('root ::= "a" (* open\nb ::= c', ["G002"]),
+        ('root ::= "a" ;\nroot ::= %json {"a": }\nb ::= @top', ["G001", "G004", "G020"]),
+    ],
+)
+def test_a_broken_rule_hides_no_other(text: str, problems: list[str]) -> None:
+    with pytest.raises(GrammarError) as refused:
+        Grammar.from_ebnf(text)
+    assert [problem.code for problem in refused.value.diagnostics] == problems
+
+
 def test_huge_grammars_do_not_recurse() -> None:
     wide = " | ".join(f'"{i}"' for i in range(20_000))
     body = Grammar.from_ebnf(f"root ::= {wide}").rules.rules["root"].body
