@@ -237,10 +237,8 @@ def _filled(run: list[Piece], column: int, width: int, first: str) -> list[str]:
         end, used = start, len(indent) - indent.rfind("\n") - 1
         may_break = False
         while end < len(run):
-            blank = int(
-                (end > start and _blank_between(run[end - 1], run[end]))
-                or (end == start and bool(first) and not start)
-            )
+            after = end > start and _blank_between(run[end - 1], run[end])
+            blank = int(after or (end == start == 0 and bool(first)))
             begins, _, rest = run[end].text.partition("\n")
             may_break = may_break or (end > start and _is_place(run, end))
             if may_break and used + blank + len(begins) > width:

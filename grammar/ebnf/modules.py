@@ -136,10 +136,11 @@ class _Loader:
         for name in wanted:
             spend(20)
             if name in root.meaning:
-                message = f"`{name}` is a rule, and a grammar given by name"
-                root.problems.at(
-                    root.module.known.get(name), "G004", message, "give the grammar another name"
+                message, help = (
+                    f"`{name}` is a rule, and a grammar given by name",
+                    "give the grammar another name",
                 )
+                root.problems.at(root.module.known.get(name), "G004", message, help)
                 continue
             span = Span(0, 0, problems.source)
             inner = f"%grammar.{name}"
@@ -190,10 +191,8 @@ class _Loader:
             if name in file.meaning or name in reported:
                 continue
             reported.add(name)
-            message = f"undefined rule `{name}`"
-            file.problems.at(
-                use.span, "G003", message, self._undefined_help(name, file), "no rule of this name"
-            )
+            message, help = f"undefined rule `{name}`", self._undefined_help(name, file)
+            file.problems.at(use.span, "G003", message, help, "no rule of this name")
 
     def _undefined_help(self, name: str, file: _File) -> str:
         for separator in "-.":
@@ -211,11 +210,8 @@ class _Loader:
         """Return the local name of the start rule, or report that there is none."""
         root = self.files[0]
         if start is None:
-            start = (
-                DEFAULT_START
-                if DEFAULT_START in root.meaning
-                else next(iter(root.module.known), DEFAULT_START)
-            )
+            first = next(iter(root.module.known), DEFAULT_START)
+            start = DEFAULT_START if DEFAULT_START in root.meaning else first
         if not root.meaning:
             if not root.problems.found:  # else what should have been rules is reported already
                 help = 'a rule looks like `root ::= "text"`'
@@ -250,10 +246,8 @@ class _Loader:
             rules[full] = own.rule(definition)
             nodes = list(tree.walk_nodes(definition.body))
             spend(10 + 6 * len(nodes))
-            used = [node.name for node in nodes if isinstance(node, Name)]
-            pending.extend(
-                file.meaning[n] for n in reversed(used) if file is not root or file.meaning[n][0] is not root
-            )
+            used = [file.meaning[node.name] for node in reversed(nodes) if isinstance(node, Name)]
+            pending += [meant for meant in used if file is not root or meant[0] is not root]
             if own.skip is not None and own.skip_rule not in rules:
                 rules[own.skip_rule] = own.skip_definition()
                 pending.extend(file.meaning[p.name] for skip in file.module.skips for p in names_in(skip))

@@ -73,18 +73,13 @@ _ENDS: Final = frozenset({*_BEGINS, "end"})
 _REPEATS: Final = frozenset({"*", "+", "?", "bounds"})
 
 A_RULE: Final = "a rule is a name, `::=` and an expression"
+_REPEAT: Final = "nothing before `{0}` to repeat"
 _QUOTED: Final = 'write `"{0}"` for the character'
 # what no element can begin with, by the kind of its token: message and help, with the token in place of {0}
 _MESSAGES: Final[dict[str, tuple[str, str]]] = {
-    "*": ("nothing before `{0}` to repeat", 'put it into quotes for the character: `"{0}"`'),
-    "bounds": (
-        "nothing before `{0}` to repeat",
-        "braces hold a repetition count, as in `x{{2}}`; for repeated parts write `(…)*`",
-    ),
-    "follow": (
-        "nothing before `{0}` to repeat",
-        "a follow restriction matches nothing and cannot be repeated",
-    ),
+    "*": (_REPEAT, 'put it into quotes for the character: `"{0}"`'),
+    "bounds": (_REPEAT, "braces hold a repetition count, as in `x{{2}}`; for repeated parts write `(…)*`"),
+    "follow": (_REPEAT, "a follow restriction matches nothing and cannot be repeated"),
     ")": ("`)` closes nothing", _QUOTED),
     "-": ("`{0}` needs an operand on either side", _QUOTED),
     ",": ("unexpected `,`", 'elements follow each other without commas; write `","` for the text'),

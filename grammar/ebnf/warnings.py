@@ -66,12 +66,9 @@ def _unused(module: Module, rules: RuleSet, text: str) -> Iterator[Diagnostic]:
         body = rules.rules[start].body
         assert isinstance(body, Sequence)
         start = next(item.name for item in reversed(body.items) if isinstance(item, RuleRef))
-    seen = reached(
-        [start, *(name.name for skip in module.skips for name in tree.names_in(skip))],
-        lambda name: (
-            [use.name for use in tree.names_in(module.rules[name].body)] if name in module.rules else ()
-        ),
-    )
+    skipped = [name.name for skip in module.skips for name in tree.names_in(skip)]
+    uses = {name: [use.name for use in tree.names_in(one.body)] for name, one in module.rules.items()}
+    seen = reached([start, *skipped], lambda name: uses.get(name, ()))
     for name, definition in module.rules.items():
         if name not in seen:
             yield unused("rule", name, start, definition.span)
@@ -97,10 +94,8 @@ def _indentation(module: Module, rules: RuleSet, text: str) -> Iterator[Diagnost
     found = [one for one in module.definitions if _DEDENT.fullmatch(one.name)]
     if found and not any(isinstance(node, tree.Prefix) and node.op == "push" for node in _nodes(module)):
         block = '`%stack "\\n"`, `block ::= @scope(@push(@top " "+) line (@top line)*)`'
-        help, label = (
-            f"keep the indentation on the stack: {block}",
-            "its text is the same wherever a block ends",
-        )
+        help = f"keep the indentation on the stack: {block}"
+        label = "its text is the same wherever a block ends"
         for one in found:
             message = f"`{one.name}` cannot end a block: nothing here knows how far lines are indented"
             yield _warning("G211", message, one.span, label, help)
@@ -277,17 +272,13 @@ def _dots(node: Group, text: str) -> Iterator[Diagnostic]:
             help = f"write `[{low}-{high}]`" if is_range else "write a class, such as `[a-z]`"
             size = end - index
             message = f"`{'.' * size}` is {size} characters of any kind, not a range"
-            yield _warning(
-                "G205", message, Span(items[index].span.start, items[end - 1].span.end, 0), help=help
-            )
+            place = Span(items[index].span.start, items[end - 1].span.end, 0)
+            yield _warning("G205", message, place, help=help)
 
 
 def _is_dot(node: Node) -> bool:
-    return (
-        isinstance(node, Terminal)
-        and node.expr == CharClass(charclass.ANY)
-        and node.span.end - node.span.start == 1
-    )
+    is_any = isinstance(node, Terminal) and node.expr == CharClass(charclass.ANY)
+    return is_any and node.span.end - node.span.start == 1
 
 
 def _repeated_twice(node: tree.Repetition, text: str) -> Iterator[Diagnostic]:

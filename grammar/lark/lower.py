@@ -94,12 +94,8 @@ class LarkRules:
             else:
                 self.pending.append((name, entry, {}))
             if entry.priority is not None:
-                self.notes.add(
-                    "annotation",
-                    entry.span,
-                    f"{name}.{entry.priority}",
-                    "a priority chooses among readings of a text, and changes no text",
-                )
+                reason = "a priority chooses among readings of a text, and changes no text"
+                self.notes.add("annotation", entry.span, f"{name}.{entry.priority}", reason)
         return RuleRef(name, span=span)
 
     def terminal_rules(self, name: str) -> None:
@@ -192,13 +188,11 @@ class LarkRules:
 
     def terminal(self, node: Node, scope: BodyScope) -> Expr:
         """Return the expression of a terminal that stands in a rule."""
-        key = (
-            (type(node).__name__, node.value, node.flags)
-            if isinstance(node, tree.Text | tree.Pattern)
-            else None
-        )
-        if key is not None and (known := self.terminals.finished.get(key)) is not None:
-            return known
+        key = None
+        if isinstance(node, tree.Text | tree.Pattern):
+            key = (type(node).__name__, node.value, node.flags)
+            if (known := self.terminals.finished.get(key)) is not None:
+                return known
         file = scope.file
         names = names_in(node)
         if isinstance(node, tree.Group | tree.Prefix | tree.Repetition):
@@ -256,11 +250,9 @@ class LarkRules:
                 return scope.bound.get(name) or Bound(("name", scope.file.full(name)))
             case Use(name, arguments):
                 found = self.instance(argument, name, arguments, scope)
-                return (
-                    Bound(("name", found.name))
-                    if isinstance(found, RuleRef)
-                    else Bound(("text", ""), tree.Text("", "", argument.span), scope.file)
-                )
+                if isinstance(found, RuleRef):
+                    return Bound(("name", found.name))
+                return Bound(("text", ""), tree.Text("", "", argument.span), scope.file)
             case tree.Text(value, flags):
                 return Bound(("text", flags, f'"{value}"'), argument, scope.file)
             case tree.Pattern(value, flags):
@@ -273,13 +265,9 @@ class LarkRules:
         if self.is_full:
             return
         self.is_full = True
-        span = node.span
-        scope.file.problems.at(
-            span,
-            "G018",
-            f"more than {MAX_INSTANCES:,} templates with arguments",
-            "arguments that grow with each use never come to an end",
-        )
+        message = f"more than {MAX_INSTANCES:,} templates with arguments"
+        help = "arguments that grow with each use never come to an end"
+        scope.file.problems.at(node.span, "G018", message, help)
 
 
 def _references(expr: Expr) -> list[str]:

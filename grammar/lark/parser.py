@@ -134,15 +134,11 @@ def _report(text: str, at: int, problems: Collector) -> int:
     spend(30)
     character = text[at]
     if character in '"/':
-        what, more = (
-            ("string", "")
-            if character == '"'
-            else ("regex", "; only with the flag `x` may a regex have line breaks")
-        )
-        message = f"the {what} is not closed on its line"
-        problems.add(
-            "G002", message, at, at + 1, label="opened here", help=f"close it with `{character}`{more}"
-        )
+        message, help = "the string is not closed on its line", f"close it with `{character}`"
+        if character == "/":
+            message = message.replace("string", "regex")
+            help += "; only with the flag `x` may a regex have line breaks"
+        problems.add("G002", message, at, at + 1, label="opened here", help=help)
         return _line_end(text, at)
     if character == "'":
         found = _SINGLE.match(text, at)
@@ -340,9 +336,8 @@ class _LarkParser(Stream):
                 local = self.name()
             items = [(outer, local)]
         span = self.span(directive.start, self.tokens[self.at - 1].end)
-        self.module.imports.append(
-            tree.Import(".".join(name.name for name in path), relative, tuple(items), span)
-        )
+        target = ".".join(name.name for name in path)
+        self.module.imports.append(tree.Import(target, relative, tuple(items), span))
 
     def import_list(self) -> list[tuple[Name, Name]]:
         """Read `(X, Y)`."""
@@ -528,9 +523,8 @@ class _LarkParser(Stream):
         if kind == "ids":
             return self.ids(token)
         if kind == "given":
-            return tree.Terminal(
-                RuleRef(f"%grammar.{text[1:]}", span=span), span, 1, "a grammar given by name"
-            )
+            expr = RuleRef(f"%grammar.{text[1:]}", span=span)
+            return tree.Terminal(expr, span, 1, "a grammar given by name")
         return self.part(token, span)
 
     def part(self, token: Token, span: Span) -> Node:
@@ -539,12 +533,10 @@ class _LarkParser(Stream):
         if directive == "%llguidance":
             raise self.fail("`%llguidance` begins a line of its own", token)
         name = f"{directive}.{span.source}.{span.start}"
-        if directive == "%json":
-            self.module.parts[name] = tree.Part("json", token.text, span, start=start)
-        else:
-            self.module.parts[name] = tree.Part(
-                "substring", "", span, tree.Dispatch(self.chunks(value, span))
-            )
+        part = tree.Part("json", token.text, span, start=start)
+        if directive == "%regex":
+            part = tree.Part("substring", "", span, tree.Dispatch(self.chunks(value, span)))
+        self.module.parts[name] = part
         return tree.Terminal(RuleRef(name, span=span), span, 1, f"`{directive}`")
 
     def chunks(self, value: Any, span: Span) -> tuple[str, ...]:
@@ -700,9 +692,8 @@ class _LarkParser(Stream):
         """Read the name of an alternative, which changes no text."""
         token = self.token
         if token.kind != "name":
-            raise self.fail(
-                f"an alias is a name, not {_shown(token)}", token, help='for example `"+" -> add`'
-            )
+            message = f"an alias is a name, not {_shown(token)}"
+            raise self.fail(message, token, help='for example `"+" -> add`')
         self.at += 1
         if is_terminal_name(token.text):
             message = f"the alias `{token.text}` is written small"

@@ -16,18 +16,8 @@ from stackmask.grammar.ir import Choice, Complement, Expr, Intersection, Literal
 from stackmask.grammar.ir.build import choice, repeat, sequence
 from stackmask.grammar.lark.modules import Entry, File
 from stackmask.grammar.lark.report import Notes
-from stackmask.grammar.notation.tree import (
-    Group,
-    Name,
-    Node,
-    Pattern,
-    Prefix,
-    Range,
-    Repetition,
-    Terminal,
-    Text,
-    names_in,
-)
+from stackmask.grammar.notation import tree as syntax
+from stackmask.grammar.notation.tree import Name, Node, names_in
 from stackmask.grammar.regex.compile import Flavor, read_tree
 from stackmask.grammar.regex.pattern import tree
 from stackmask.grammar.regex.pattern.reader import byte_class, char_class
@@ -153,31 +143,31 @@ class Terminals:
         """Return what a node of a terminal means; what cannot stand in one is reported."""
         spend(8)
         match node:
-            case Text(value, flags):
+            case syntax.Text(value, flags):
                 return self.text(value, flags)
-            case Pattern():
+            case syntax.Pattern():
                 return self.pattern(node, file)
-            case Range(low, high, _, length):
+            case syntax.Range(low, high, _, length):
                 expr = char_class(((ord(low), ord(high)),))
                 return TerminalPart(expr, expr, paths(expr, {}), 1, 1, 1, length, length)
             case Name():
                 return self.name(node, file)
-            case Group(" ", items):
+            case syntax.Group(" ", items):
                 pieces = [self.build(item, file) for item in items]
                 if len(pieces) > 1 and any(piece.is_open for piece in pieces):
                     what = file.text[node.span.start : min(node.span.end, node.span.start + MAX_SHOWN)]
                     self.notes.add("relaxed", node.span, what, _JOINED)
                 return self.joined(pieces)
-            case Group("|", items):
+            case syntax.Group("|", items):
                 return self.alternatives([self.build(item, file) for item in items])
-            case Group(_, items):
+            case syntax.Group(_, items):
                 operands = [self.finish(self.build(item, file), item.span, file) for item in items]
                 return _of_set(Intersection(tuple(operands)))
-            case Prefix(_, item):
+            case syntax.Prefix(_, item):
                 return _of_set(Complement(self.finish(self.build(item, file), item.span, file)))
-            case Repetition(item, least, most, _, _, length):
+            case syntax.Repetition(item, least, most, _, _, length):
                 return self.repetition(self.build(item, file), least, most, length)
-        what = node.what if isinstance(node, Terminal) else "a template"
+        what = node.what if isinstance(node, syntax.Terminal) else "a template"
         help = "a terminal is text; write a rule, whose name is small"
         file.problems.at(node.span, "G018", f"{what} cannot stand in a terminal", help)
         return NOTHING
@@ -199,14 +189,14 @@ class Terminals:
         self.patterns[value, "i" if flags else "="] = piece
         return piece
 
-    def pattern(self, node: Pattern, file: File) -> TerminalPart:
+    def pattern(self, node: syntax.Pattern, file: File) -> TerminalPart:
         key = node.value, f"/{node.flags}"
         known = self.patterns.get(key)
         if known is None:
             known = self.patterns[key] = self._read(node, file)
         return known
 
-    def _read(self, node: Pattern, file: File) -> TerminalPart:
+    def _read(self, node: syntax.Pattern, file: File) -> TerminalPart:
         flags = "".join(sorted(set(node.flags) - {"l"}))
         if "l" in node.flags:
             place = Span(node.span.end - len(node.flags), node.span.end, node.span.source)
@@ -393,7 +383,7 @@ def _options(entry: Entry) -> list[tuple[Node, File]]:
     if not entry.bodies:
         return []
     (node, file), *added = entry.bodies
-    own = node.items if isinstance(node, Group) and node.op == "|" else (node,)
+    own = node.items if isinstance(node, syntax.Group) and node.op == "|" else (node,)
     return [*reversed(added), *[(item, file) for item in own]]  # mutant: extended-last
 
 
