@@ -18,8 +18,7 @@ from stackmask.grammar.ebnf.parser import parse_module
 from stackmask.grammar.ir import CharClass, Expr, Literal, RuleRef, Sequence
 from stackmask.grammar.ir.build import choice, is_nothing, repeat
 from stackmask.grammar.ir.dump import dump_expr
-from stackmask.grammar.lark.frontend import LoadedLark, OnUnsupported, load_lark
-from stackmask.grammar.lark.lower import BodyScope, LarkRules
+from stackmask.grammar.lark.frontend import BodyScope, LarkRules, LoadedLark, OnUnsupported, load_lark
 from stackmask.grammar.lark.modules import File
 from stackmask.grammar.lark.parser import COMMENT, read_tokens
 from stackmask.grammar.notation.reading import comments_in

@@ -54,12 +54,7 @@ _LOOKS: Final[tuple[tuple[str, str, str, str], ...]] = (
         r"%%|%(?:token|left|right|nonassoc|start|type|union)\b",
         "",
     ),
-    (
-        _ANTLR,
-        _ANTLR_CURE,
-        r"(?:(?:lexer|parser)\s+)?grammar\s+\w+\s*;|[^\n]*->\s*(?:skip|channel\()",
-        "",
-    ),
+    (_ANTLR, _ANTLR_CURE, r"(?:(?:lexer|parser)\s+)?grammar\s+\w+\s*;|[^\n]*->\s*(?:skip|channel\()", ""),
     (_ANTLR, _ANTLR_CURE, rf"(?:fragment\s+)?{_NAME}\s*:(?![:=])", r"(?m);[ \t]*$"),
     (LARK, "Grammar.from_lark(text) reads it as it is", _COLON, ""),
     ("ABNF (RFC 5234)", _ABNF_CURE, rf"{_NAME}[ \t]*=/?", _ABNF_BODY),
