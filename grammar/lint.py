@@ -9,7 +9,7 @@ from stackmask.grammar.source.diagnostics import Diagnostic, Warnings
 
 if TYPE_CHECKING:
     from stackmask.grammar.json_schema.document.report import Report
-    from stackmask.grammar.lark.report import LarkReport
+    from stackmask.grammar.lark.modules import LarkReport
 
 
 def find_warnings(

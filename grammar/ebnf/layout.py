@@ -135,27 +135,19 @@ def _stands_alone(comment: Piece, goes_on: bool, before: Statement) -> bool:
     return not before.head or not goes_on
 
 
-@dataclass(slots=True)
-class Line:
-    """A line of output: code, and the comment at its end."""
-
-    code: str
-    comment: str = ""
-
-
 def lay_out(text: str, *, width: int = WIDTH, name: str = "<grammar>") -> str:
     """Return a grammar text in the usual layout. Its tokens and comments are the same, so it means the same.
 
     Raises: GrammarError with all that is wrong with its syntax. Cost: that of reading it, twice.
     """
     statements = read_statements(text, name)
-    lines: list[Line] = []
+    lines: list[tuple[str, str]] = []  # code, and the comment at its end
     column = 0
     for at, statement in enumerate(statements):
         if at and statement.breaks > 1:
-            lines.append(Line(""))
+            lines.append(("", ""))
         if not statement.head:
-            lines += [Line(line) for line in _joined(statement.pieces).split("\n")]
+            lines += [(line, "") for line in _joined(statement.pieces).split("\n")]
             continue
         if statement.is_rule:
             if not _is_neighbour(statements, at):
@@ -198,19 +190,18 @@ def _column(statements: list[Statement], at: int) -> int:
     return widest
 
 
-def _statement_lines(prefix: str, pieces: list[Piece], width: int) -> list[Line]:
+def _statement_lines(prefix: str, pieces: list[Piece], width: int) -> list[tuple[str, str]]:
     """Return the lines of a rule or a directive."""
     column = min(len(prefix), MAX_NAME + INDENT) + 1
-    lines: list[Line] = []
+    lines: list[tuple[str, str]] = []
     first = prefix  # what the first run goes on after
     for run in _runs(pieces):
         own = run[0].kind == "line" and not first
         comment = run.pop().text if run and run[-1].kind == "line" and not own else ""
-        filled = [Line(code) for code in _filled(run, column, width, first)] or [Line(first)]
-        filled[-1].comment = comment
-        lines += filled
+        *codes, last = _filled(run, column, width, first) or [first]
+        lines += [*((code, "") for code in codes), (last, comment)]
         first = ""
-    return lines or [Line(prefix)]
+    return lines or [(prefix, "")]
 
 
 def _runs(pieces: list[Piece]) -> list[list[Piece]]:
@@ -295,20 +286,20 @@ def _joined(pieces: list[Piece]) -> str:
     return "".join(parts)
 
 
-def _with_comments(lines: list[Line]) -> list[str]:
+def _with_comments(lines: list[tuple[str, str]]) -> list[str]:
     """Return lines with the comments at their ends, those of neighbouring lines under each other."""
     made: list[str] = []
     at = 0
     while at < len(lines):
         end = at
-        while end < len(lines) and lines[end].comment:
+        while end < len(lines) and lines[end][1]:
             end += 1
-        widths = [len(line.code.rpartition("\n")[2]) for line in lines[at:end]]
+        widths = [len(code.rpartition("\n")[2]) for code, _ in lines[at:end]]
         column = max((width for width in widths if width <= MAX_CODE), default=0)
-        for line, width in zip(lines[at:end], widths, strict=True):
-            made.append(f"{line.code}{' ' * max(column - width, 0)}  {line.comment}")
+        for (code, comment), width in zip(lines[at:end], widths, strict=True):
+            made.append(f"{code}{' ' * max(column - width, 0)}  {comment}")
         if end == at:
-            made.append(lines[at].code)
+            made.append(lines[at][0])
             end += 1
         at = end
     return made

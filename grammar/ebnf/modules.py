@@ -187,14 +187,14 @@ class _Loader:
                 if name.name in lexical:
                     problems.at(name.span, "G018", f"`{name.name}` is both %lexical and %syntactic")
             _explain_names(file, text)
-            for definition in module.definitions:
-                for node in tree.walk_nodes(definition.body):
-                    if isinstance(node, Prefix) and node.op == "!>>":
-                        follow_restriction(node.item, module, problems)
+            for node in module.nodes():
+                if isinstance(node, Prefix) and node.op == "!>>":
+                    follow_restriction(node.item, module, problems)
 
     def _report_undefined(self, file: _File, text: str) -> None:
         module = file.module
-        uses = [name for body in (*module.bodies(), *module.looks) for name in names_in(body)]
+        uses = [node for node in module.nodes() if isinstance(node, Name)]
+        uses += [name for look in module.looks for name in names_in(look)]
         reported: set[str] = set()
         for use in (*uses, *module.lexical, *module.syntactic):
             name = use.name
@@ -314,16 +314,15 @@ def lexical_rules(module: Module) -> set[str]:
     operand of `&`, `-` or `!`, or ``@push`` refers to; less what ``%syntactic`` names.
     """
     syntactic = {name.name for name in module.syntactic}
-    pending = [name for name in module.known if is_upper_case(name)]
+    pending = [name for name in module.known if name.isupper()]
     pending += [name.name for name in module.lexical]
     for skip in module.skips:
         pending += _names(skip)
-    for definition in module.definitions:
-        for node in tree.walk_nodes(definition.body):
-            if isinstance(node, Prefix) and node.op in ("!", "push"):
-                pending += _names(node.item)
-            elif isinstance(node, Group) and node.op == "&":
-                pending += _names(node)
+    for node in module.nodes():
+        if isinstance(node, Prefix) and node.op in ("!", "push"):
+            pending += _names(node.item)
+        elif isinstance(node, Group) and node.op == "&":
+            pending += _names(node)
     lexical: set[str] = set()
     while pending:
         name = pending.pop()
@@ -333,11 +332,6 @@ def lexical_rules(module: Module) -> set[str]:
         if name in module.rules:
             pending += _names(module.rules[name].body)
     return lexical
-
-
-def is_upper_case(name: str) -> bool:
-    """Say whether a name has letters, and only capital ones."""
-    return name.isupper()
 
 
 def _names(node: Node) -> list[str]:
@@ -418,7 +412,7 @@ class FileRules:
             item = items[index]
             index += 1
             behind = index
-            while behind < len(items) and _is_follow(items[behind]):
+            while behind < len(items) and isinstance(f := items[behind], Prefix) and f.op == "!>>":
                 behind += 1
             # a restriction on a token looks at the very next character, so the skip goes behind it
             token = skip is not None and behind > index and self._is_token(item)  # mutant: skip-last
@@ -432,10 +426,6 @@ class FileRules:
 
     def _is_token(self, node: Node) -> bool:
         return all(name.name in self.terminals for name in names_in(node))
-
-
-def _is_follow(node: Node) -> bool:
-    return isinstance(node, Prefix) and node.op == "!>>"
 
 
 def _place(node: Node) -> ir.Span | None:

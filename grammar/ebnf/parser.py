@@ -54,6 +54,7 @@ _TOKEN: Final = re.compile(
 _WRONG: Final = re.compile(r"\(\*[\s\S]*|[\"'\[][^\n]*|/(?![/*])[^\n]*|%[A-Za-z]+|[\s\S]")
 COMMENT: Final = re.compile(r"(?:#|//)[^\n]*|\(\*[\s\S]*?\*\)")
 _MACRO: Final = re.compile(rf"(?:{'|'.join(NAMES)})\s*\(")
+_HEAD: Final = re.compile(rf"{_NAME}(?={_DEFINES})")
 _OPENS: Final = re.compile(r"\s*\((?![*=])")
 _AFTER_CALL: Final = re.compile(_DEFINES)
 _OTHER_DEFINES: Final = re.compile(r"[ \t]*(:=|:|=|->|<-)")
@@ -68,8 +69,9 @@ DIRECTIVES: Final = ("%import", "%skip", "%lexical", "%syntactic", "%stack")
 _PARTS: Final = ("%json", "%choice", "%regex", "%sql", "%marker")
 _KNOWN: Final = {"%": ("directive", DIRECTIVES + _PARTS), "@": ("construct", ("@push", "@scope", "@top"))}
 _ELSEWHERE: Final = {"%ignore": "%skip", "%whitespace": "%skip", "%declare": "%lexical"}
-_BEGINS: Final = frozenset({"head", "foreign", "unknown", *DIRECTIVES})
-_ENDS: Final = frozenset({*_BEGINS, "end"})
+_ENDS: Final = frozenset(
+    {"head", "foreign", "unknown", "end", *DIRECTIVES}
+)  # which statements begin with, too
 _REPEATS: Final = frozenset({"*", "+", "?", "bounds"})
 
 A_RULE: Final = "a rule is a name, `::=` and an expression"
@@ -182,7 +184,8 @@ def _tokens(text: str, problems: Collector, macros: Collection[str]) -> list[Tok
                 kind, value = "part", (written, None, start)
                 if written != "%sql":
                     body, begins, stops = read_json(text, at, written, _JSON_EXAMPLE, problems)
-                    at = stops if stops is not None else _next_head(text, begins)
+                    following = _HEAD.search(text, begins) if stops is None else None
+                    at = stops or (following.start() if following else end)
                     value = (written, body, begins)
                     written = f"{written} {text[begins:at]}"
         elif kind == "foreign" and done and "\n" not in text[done:start]:  # not the first of its line
@@ -197,14 +200,6 @@ def _tokens(text: str, problems: Collector, macros: Collection[str]) -> list[Tok
     spend(end // 16 + 4 * len(tokens))
     tokens.append(Token("end", "", end, end))
     return tokens
-
-
-def _next_head(text: str, at: int) -> int:
-    following = _HEAD.search(text, at)
-    return following.start() if following else len(text)
-
-
-_HEAD: Final = re.compile(rf"{_NAME}(?={_DEFINES})")
 
 
 class Parser(Stream):

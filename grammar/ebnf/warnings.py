@@ -39,7 +39,7 @@ def grammar_warnings(rules: RuleSet) -> list[Diagnostic]:
     found: list[Diagnostic] = []
     for check in (_unused, _hexadecimal, _indentation):
         found += islice(check(module, rules, text), MAX_WARNINGS)
-    for node in _nodes(module):
+    for node in module.nodes():
         spend(8)
         found += islice(_of_node(node, module, text), MAX_WARNINGS)
         if len(found) >= MAX_WARNINGS:
@@ -50,11 +50,6 @@ def grammar_warnings(rules: RuleSet) -> list[Diagnostic]:
 
 def _warning(code: str, message: str, span: Span, label: str = "", help: str = "") -> Diagnostic:
     return Diagnostic(code, message, span, label, help, "warning")
-
-
-def _nodes(module: Module) -> Iterator[Node]:
-    for body in module.bodies():
-        yield from tree.walk_nodes(body)
 
 
 # -- the whole file ------------------------------------------------------------------------------------------
@@ -92,7 +87,7 @@ def _hexadecimal_warning(span: Span, written: str, label: str) -> Diagnostic:
 def _indentation(module: Module, rules: RuleSet, text: str) -> Iterator[Diagnostic]:
     """Warn of a rule for the end of a block where nothing knows how deep a line stands."""
     found = [one for one in module.definitions if _DEDENT.fullmatch(one.name)]
-    if found and not any(isinstance(node, tree.Prefix) and node.op == "push" for node in _nodes(module)):
+    if found and not any(isinstance(node, tree.Prefix) and node.op == "push" for node in module.nodes()):
         block = '`%stack "\\n"`, `block ::= @scope(@push(@top " "+) line (@top line)*)`'
         help = f"keep the indentation on the stack: {block}"
         label = "its text is the same wherever a block ends"
@@ -175,9 +170,8 @@ def _single(node: Node) -> charclass.Ranges | None:
 def _hidden(node: Group, text: str) -> Iterator[Diagnostic]:
     """Warn of alternatives that others have already: equal ones, and characters of a class."""
     seen: dict[Hashable, Node] = {}
-    general = [item for item in node.items if _characters(item) is not None and not _is_literal(item)][
-        :MAX_GENERAL
-    ]
+    runs = [item for item in node.items if _characters(item) is not None]
+    general = [r for r in runs if not (isinstance(r, Terminal) and isinstance(r.expr, Literal))][:MAX_GENERAL]
     for item in node.items:
         if isinstance(item, Terminal) and item.expr == EPSILON:
             continue
@@ -205,10 +199,6 @@ def _hidden_warning(item: Node, other: Node, text: str) -> Diagnostic:
 def _common(one: charclass.Ranges, other: charclass.Ranges) -> charclass.Ranges:
     """Return the characters that are in both."""
     return charclass.negate(charclass.normalize([*charclass.negate(one), *charclass.negate(other)]))
-
-
-def _is_literal(node: Node) -> bool:
-    return isinstance(node, Terminal) and isinstance(node.expr, Literal)
 
 
 def _characters(node: Node) -> tuple[charclass.Ranges, float, float] | None:

@@ -13,8 +13,7 @@ from typing import Final, Literal, NamedTuple
 
 from stackmask.grammar import ir
 from stackmask.grammar.ir import EPSILON, Expr, Rule, RuleRef, RuleSet, Span
-from stackmask.grammar.lark.modules import Entry, File, Loader
-from stackmask.grammar.lark.report import LarkReport, Notes
+from stackmask.grammar.lark.modules import Entry, File, LarkReport, Loader, Notes
 from stackmask.grammar.lark.terminals import Terminals
 from stackmask.grammar.notation import tree
 from stackmask.grammar.notation.foreign import foreign_to_lark
@@ -69,7 +68,10 @@ class LarkRules:
             self.skip = RuleRef(SKIP_RULE)
             root = BodyScope(self.loader.root)
             found = [self.terminal(node, root) for node in ignored]
-            self.rules[SKIP_RULE] = skip_rule(SKIP_RULE, found, self.body_of, ignored[0].span)
+            rules = self.rules
+            rules[SKIP_RULE] = skip_rule(
+                SKIP_RULE, found, lambda name: rules[name].body if name in rules else None, ignored[0].span
+            )
         first = self.reference(start)
         self.finish()
         if self.skip is None:
@@ -132,9 +134,6 @@ class LarkRules:
         help = f'define it, `%override {entry.name}: …`, or pass on_unsupported="relax" to have nothing stand there'
         problems = self.loader.sources.problems[entry.span.source]
         problems.at(entry.span, "G018", message, help, "the start rule leads to it")
-
-    def body_of(self, name: str) -> Expr | None:
-        return self.rules[name].body if name in self.rules else None
 
     # -- expressions ------------------------------------------------------------------------------
 

@@ -14,8 +14,7 @@ from typing import Final, cast
 from stackmask.grammar import ir
 from stackmask.grammar.ir import Choice, Complement, Expr, Intersection, Literal, NotFollowedBy, RuleRef, Span
 from stackmask.grammar.ir.build import choice, repeat, sequence
-from stackmask.grammar.lark.modules import Entry, File
-from stackmask.grammar.lark.report import Notes
+from stackmask.grammar.lark.modules import Entry, File, Notes
 from stackmask.grammar.notation import tree as syntax
 from stackmask.grammar.notation.tree import Name, Node, names_in
 from stackmask.grammar.regex.compile import Flavor, read_tree

@@ -204,6 +204,7 @@ class Module:
         self.rules.setdefault(definition.name, definition)
         self.known.setdefault(definition.name, definition.span)
 
-    def bodies(self) -> list[Node]:
-        """Return the bodies of all definitions, and what is skipped."""
-        return [*(definition.body for definition in self.definitions), *self.skips]
+    def nodes(self) -> Iterator[Node]:
+        """Yield all nodes of definitions, and of what is skipped."""
+        for body in (*(definition.body for definition in self.definitions), *self.skips):
+            yield from walk_nodes(body)
