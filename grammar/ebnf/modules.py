@@ -45,7 +45,6 @@ def load_with_parts(
     """Make the rule set of a grammar text, which may refer to parts.
 
     ``given``: names of grammars that the text may use as rules.
-
     ``name`` is shown in diagnostics; ``base`` is the folder that imported paths are relative to; ``start``
     None means ``root`` if there is such a rule, else the first one.
     Raises: GrammarError with the problems of all files at once.
@@ -181,7 +180,7 @@ class _Loader:
         for file in self.files:
             module, problems = file.module, file.problems
             text = self.sources.texts[problems.source].text
-            self._report_undefined(file, text)
+            self._report_undefined(file)
             lexical = {name.name for name in module.lexical}
             for name in module.syntactic:
                 if name.name in lexical:
@@ -191,7 +190,7 @@ class _Loader:
                 if isinstance(node, Prefix) and node.op == "!>>":
                     follow_restriction(node.item, module, problems)
 
-    def _report_undefined(self, file: _File, text: str) -> None:
+    def _report_undefined(self, file: _File) -> None:
         module = file.module
         uses = [node for node in module.nodes() if isinstance(node, Name)]
         uses += [name for look in module.looks for name in names_in(look)]

@@ -317,8 +317,7 @@ def load_lark(
     loader.load(text, name, base)
     uses = loader.check_names(given)
     first = _choose_start(loader, start)
-    root = loader.root.problems
-    loader.sources.stop_on_problems(foreign_to_lark if root.found else None)
+    loader.sources.stop_on_problems(foreign_to_lark if loader.root.problems.found else None)
     notes = Notes()
     for file in loader.files:
         for span, what, reason in file.module.notes:
@@ -330,8 +329,7 @@ def load_lark(
         if full not in made.used and entry.is_terminal and entry.bodies and entry.bodies[0][1] is loader.root:
             terminals.piece(full)
     loader.sources.stop_on_problems(None)
-    texts = loader.sources.texts
-    parts = loader.parts
+    texts, parts = loader.sources.texts, loader.parts
     parts.update((f"%grammar.{one}", Part("grammar", one, loader.entries[first].span)) for one in given)
     report = notes.report(texts, loader.unused_names(first, uses))
     return LoadedLark(Loaded(RuleSet(made.rules, begin, (), tuple(texts)), parts), report, made, first)
