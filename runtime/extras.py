@@ -13,7 +13,7 @@ EXTRAS = {
     "hf": frozenset({"torch", "transformers", "safetensors", "tokenizers", "tqdm", "pydantic"}),
     "sql": frozenset({"sqlalchemy", "psycopg", "sqlglot"}),
     "serve": frozenset({"starlette", "uvicorn"}),
-    "audit": frozenset({"jsonschema", "jsonschema_rs", "lark", "referencing"}),
+    "audit": frozenset({"jsonschema", "jsonschema_rs", "referencing"}),
     "bench": frozenset({"matplotlib"}),
     "gpu": frozenset({"torch", "triton"}),
 }

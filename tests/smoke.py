@@ -2,7 +2,7 @@
 
     python tests/smoke.py
 
-It needs NumPy alone, so that it can judge a wheel in an environment that holds nothing else.
+It needs NumPy and Lark alone, so that it can judge a wheel in an environment that holds nothing else.
 """
 
 from __future__ import annotations

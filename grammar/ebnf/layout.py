@@ -11,9 +11,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Final
 
-from stackmask.grammar.ebnf.parser import COMMENT, DIRECTIVES, Parser
+from stackmask.grammar.ebnf.parser import COMMENT, read_tokens
 from stackmask.grammar.ir import SourceText
-from stackmask.grammar.notation.reading import Token
 from stackmask.grammar.source.diagnostics import Collector, GrammarError, StackmaskError
 from stackmask.grammar.source.work import spend
 
@@ -22,9 +21,12 @@ MAX_NAME: Final = 24  # longer names stand out of line
 MAX_CODE: Final = 80  # comments at the ends of longer lines stand out of line
 INDENT: Final = 4
 MAX_DEPTH: Final = 30  # parentheses that are shown by blanks; the lines of deeper ones would be mostly blank
-_ATTACHED: Final = frozenset({"*", "+", "?", "bounds", ")", ","})  # to what is before them
-_BEGINNING: Final = frozenset({"|", "&", "-", "!>>", "%regex", "%marker"})
-_ATTACHING: Final = frozenset({"(", "(=", "!", "call"})  # what is after them
+_DIRECTIVES: Final = frozenset({"_IMPORT", "_SKIP", "_LEXICAL", "_SYNTACTIC", "_STACK"})
+_ATTACHED: Final = frozenset(
+    {"STAR", "PLUS", "QUESTION", "BOUNDS", "RPAR", "_COMMA"}
+)  # to what is before them
+_BEGINNING: Final = frozenset({"_BAR", "AND", "MINUS", "FOLLOW", "PART_REGEX", "PART_MARKER"})
+_ATTACHING: Final = frozenset({"LPAR", "LOOK", "NOT", "CALL"})  # what is after them
 
 
 class LayoutError(StackmaskError):
@@ -65,24 +67,24 @@ class Statement:
 def read_statements(text: str, name: str = "<grammar>") -> list[Statement]:
     """Read a text into its statements. Raises: GrammarError with all that is wrong with its syntax. Cost: linear."""
     problems = Collector(0)
-    tokens = Parser(text, 0, problems).tokens
+    tokens = read_tokens(text, problems)
     if problems.found:
         raise GrammarError(problems.found, [SourceText(name, text)])
     return _statements(list(_pieces(text, tokens)))
 
 
-def _pieces(text: str, tokens: list[Token]) -> Iterator[Piece]:
+def _pieces(text: str, tokens: list[tuple[str, str, int, int]]) -> Iterator[Piece]:
     """Yield tokens and comments, with the line breaks before each."""
     done = depth = 0
-    for token in tokens:
-        between, breaks = _comments(text, done, token.start, depth)
+    for kind, written, start, end in tokens:
+        between, breaks = _comments(text, done, start, depth)
         yield from between
-        depth -= token.kind == ")"
-        if token.kind != "end":
-            yield Piece(token.kind, token.text, breaks, depth)
-        depth += token.kind in ("(", "(=")
-        done = token.end
+        depth -= kind == "RPAR"
+        yield Piece(kind, written, breaks, depth)
+        depth += kind in ("LPAR", "LOOK")
+        done = end
         spend(4)
+    yield from _comments(text, done, len(text), 0)[0]
 
 
 def _comments(text: str, start: int, end: int, depth: int) -> tuple[list[Piece], int]:
@@ -103,8 +105,8 @@ def _statements(pieces: list[Piece]) -> list[Statement]:
     goes_on = _goes_on(pieces)
     for at, piece in enumerate(pieces):
         if _is_head(piece):
-            found.append(Statement(piece.text, piece.kind == "head", piece.breaks))
-        elif piece.kind == "::=":
+            found.append(Statement(piece.text, piece.kind == "HEAD", piece.breaks))
+        elif piece.kind == "_DEFINES":
             pass
         elif piece.is_comment and (not found or _stands_alone(piece, goes_on[at], found[-1])):
             found.append(Statement("", False, piece.breaks, [piece]))
@@ -114,7 +116,7 @@ def _statements(pieces: list[Piece]) -> list[Statement]:
 
 
 def _is_head(piece: Piece) -> bool:
-    return piece.kind == "head" or piece.kind in DIRECTIVES
+    return piece.kind == "HEAD" or piece.kind in _DIRECTIVES
 
 
 def _goes_on(pieces: list[Piece]) -> list[bool]:
@@ -210,7 +212,7 @@ def _runs(pieces: list[Piece]) -> list[list[Piece]]:
     runs: list[list[Piece]] = []
     ends = True  # whether a line ends before the next piece
     for piece in pieces:
-        begins = piece.is_comment or (piece.kind == "|" and piece.depth == 0)
+        begins = piece.is_comment or (piece.kind == "_BAR" and piece.depth == 0)
         own_line = bool(runs) and begins and (piece.breaks > 0 or ends)
         if ends or own_line:
             runs.append([])
@@ -254,7 +256,7 @@ def _is_place(run: list[Piece], at: int) -> bool:
 def _best_break(run: list[Piece], start: int, end: int) -> int:
     """Return where to break before ``end``: at an alternative, or else at an element, as far out as there is one."""
     places = [at for at in range(start + 1, end + 1) if _is_place(run, at)]
-    bars = [at for at in places if run[at].kind == "|"]
+    bars = [at for at in places if run[at].kind == "_BAR"]
     outer = [at for at in bars if run[at].depth == 0]
     if outer:
         return outer[-1]
@@ -265,7 +267,7 @@ def _best_break(run: list[Piece], start: int, end: int) -> int:
 
 
 def _indent(piece: Piece, column: int) -> int:
-    if piece.kind == "|" and piece.depth == 0:
+    if piece.kind == "_BAR" and piece.depth == 0:
         return column - 2
     return column + 2 * min(piece.depth, MAX_DEPTH)
 

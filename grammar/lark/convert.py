@@ -21,7 +21,6 @@ from stackmask.grammar.ir.dump import dump_expr
 from stackmask.grammar.lark.frontend import BodyScope, LarkRules, LoadedLark, OnUnsupported, load_lark
 from stackmask.grammar.lark.modules import File
 from stackmask.grammar.lark.parser import COMMENT, read_tokens
-from stackmask.grammar.notation.reading import comments_in
 from stackmask.grammar.notation.tree import Group, Name, Node, Pattern, RuleDefinition, Terminal, Text
 from stackmask.grammar.source.charclass import Ranges, negate, normalize
 from stackmask.grammar.source.diagnostics import Collector, line_and_column
@@ -274,8 +273,11 @@ class _EbnfWriter:
 
 def _comments(text: str) -> Iterator[tuple[int, str, str]]:
     """Yield the comments with their offsets."""
-    for found in comments_in(text, read_tokens(text, Collector(0)), COMMENT):
-        yield found.start(), "#", found[0].rstrip()
+    done = 0
+    for token in read_tokens(text, Collector(0)):
+        for found in COMMENT.finditer(text, done, token.start):
+            yield found.start(), "#", found[0].rstrip()
+        done = token.end
 
 
 def _breaks(text: str, at: int) -> int:

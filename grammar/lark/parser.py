@@ -7,19 +7,12 @@ broken is reported once, and reading goes on where the next one begins.
 from __future__ import annotations
 
 import re
-from typing import Any, Final, Literal
+from dataclasses import dataclass, field
+from typing import Any, Final, Literal, NamedTuple
 
 from stackmask.grammar.ir import MAX_CODE_POINT, SURROGATES, RuleRef, Span, TokenTerminal
 from stackmask.grammar.notation import tree
-from stackmask.grammar.notation.reading import (
-    OpenGroup,
-    Stream,
-    SyntaxProblem,
-    Token,
-    read_ids,
-    read_json,
-    without_surrogates,
-)
+from stackmask.grammar.notation.reading import TreeMaker, read_ids, read_json, without_surrogates
 from stackmask.grammar.notation.tree import Group, Module, Name, Node, Use
 from stackmask.grammar.regex.inline_regex import MAX_COUNT, read_number
 from stackmask.grammar.source.diagnostics import Collector
@@ -92,6 +85,38 @@ def parse_module(text: str, source: int, problems: Collector) -> Module:
 
 
 # -- tokens ---------------------------------------------------------------------------------------------------
+
+
+class Token(NamedTuple):
+    """``kind``: of signs the sign itself. ``value``: what was read of it already."""
+
+    kind: str
+    text: str
+    start: int
+    end: int
+    value: Any = None
+
+
+class SyntaxProblem(Exception):
+    """A statement that is broken, and was reported."""
+
+
+@dataclass(slots=True)
+class OpenGroup:
+    """An open bracket, or the whole body: its finished alternatives, and the one that is read.
+
+    ``name``: of the template that the arguments in it are for. ``operands``: of the operator that is read. ``negations``:
+    the signs before the next item. ``is_atom``: whether the last item can be repeated.
+    """
+
+    open: Token
+    name: Name | None = None
+    alternatives: list[Node] = field(default_factory=list)
+    items: list[Node] = field(default_factory=list)
+    operands: list[Node] = field(default_factory=list)
+    negations: list[Token] = field(default_factory=list)
+    arguments: list[Node] = field(default_factory=list)
+    is_atom: bool = False
 
 
 def read_tokens(text: str, problems: Collector) -> list[Token]:
@@ -196,9 +221,13 @@ def _shown(token: Token) -> str:
     return "the end of the line" if token.kind == "line" else f"`{token.text:.60}`"
 
 
-class _LarkParser(Stream):
+class _LarkParser(TreeMaker):
     def __init__(self, text: str, module: Module, problems: Collector) -> None:
-        super().__init__(text, read_tokens(text, problems), problems)
+        super().__init__(text, problems)
+        tokens = read_tokens(text, problems)
+        self.tokens = [*tokens, tokens[-1]]  # after the last token comes the last one again
+        self.last = len(tokens) - 1
+        self.at = 0
         self.module = module
 
     def run(self) -> Module:
@@ -217,6 +246,21 @@ class _LarkParser(Stream):
         return self.module
 
     # -- tokens -----------------------------------------------------------------------------------
+
+    @property
+    def token(self) -> Token:
+        return self.tokens[self.at]
+
+    def place(self, token: Token) -> Span:
+        return Span(token.start, token.end, self.problems.source)
+
+    def fail(
+        self, message: str, token: Token, *, label: str = "", help: str = "", code: str = "G001"
+    ) -> SyntaxProblem:
+        """Report what is wrong at a token."""
+        end = max(token.end, token.start + 1)
+        self.problems.add(code, message, token.start, end, label=label, help=help)
+        return SyntaxProblem()
 
     def take(self, kind: str, what: str, help: str = "") -> Token:
         """Return the next token, which must be of this kind."""

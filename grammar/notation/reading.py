@@ -1,15 +1,14 @@
-"""Reading the tokens of one grammar file in order, and saying what is wrong where one cannot stand."""
+"""What reading one grammar file takes in either notation: nodes, JSON, ids of tokens."""
 
 from __future__ import annotations
 
 import json
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
-from typing import Any, Final, Literal, NamedTuple
+from typing import Any, Final, Literal
 
 from stackmask.grammar.ir import EPSILON, Span
-from stackmask.grammar.notation.tree import MAX_DEPTH, Group, Name, Node, Prefix, Repetition, Terminal, Use
+from stackmask.grammar.notation.tree import MAX_DEPTH, Group, Node, Prefix, Repetition, Terminal, Use
 from stackmask.grammar.regex.inline_regex import MAX_COUNT, read_number
 from stackmask.grammar.source.diagnostics import Collector
 from stackmask.grammar.source.work import spend
@@ -20,68 +19,15 @@ _DECODER: Final = json.JSONDecoder()
 _ID_RANGE: Final = re.compile(r"\s*([0-9]+)\s*(?:-\s*([0-9]+)\s*)?")
 
 
-class Token(NamedTuple):
-    """``kind``: which of the tokens of a notation; of signs the sign itself. ``value``: what was read of it already."""
+class TreeMaker:
+    """Makes the nodes of one text, and reports where too much is nested."""
 
-    kind: str
-    text: str
-    start: int
-    end: int
-    value: Any = None
-
-
-class SyntaxProblem(Exception):
-    """A statement that is broken, and was reported."""
-
-
-@dataclass(slots=True)
-class OpenGroup:
-    """An open bracket, or the whole body: its finished alternatives, and the one that is read.
-
-    ``name``: of the template that the arguments in it are for. ``operands``: of the operator that is read. ``negations``:
-    the signs before the next item. ``is_atom``: whether the last item can be repeated.
-    """
-
-    open: Token
-    name: Name | None = None
-    alternatives: list[Node] = field(default_factory=list)
-    items: list[Node] = field(default_factory=list)
-    operands: list[Node] = field(default_factory=list)
-    negations: list[Token] = field(default_factory=list)
-    arguments: list[Node] = field(default_factory=list)
-    is_atom: bool = False
-    wants: Token | None = None  # the operator that an operand must still follow
-    is_taken_away: bool = False
-    is_after_follow: bool = False
-
-
-class Stream:
-    """The tokens of a text, the last of which marks its end, and the place that is read."""
-
-    def __init__(self, text: str, tokens: list[Token], problems: Collector) -> None:
-        # after the last token comes the last one again
-        self.text, self.tokens, self.problems = text, [*tokens, tokens[-1]], problems
-        self.last = len(tokens) - 1
-        self.at = 0
+    def __init__(self, text: str, problems: Collector) -> None:
+        self.text, self.problems = text, problems
         self.too_deep = False
-
-    @property
-    def token(self) -> Token:
-        return self.tokens[self.at]
 
     def span(self, start: int, end: int) -> Span:
         return Span(start, end, self.problems.source)
-
-    def place(self, token: Token) -> Span:
-        return Span(token.start, token.end, self.problems.source)
-
-    def fail(
-        self, message: str, token: Token, *, label: str = "", help: str = "", code: str = "G001"
-    ) -> SyntaxProblem:
-        """Report what is wrong at a token."""
-        end = max(token.end, token.start + 1)
-        self.problems.add(code, message, token.start, end, label=label, help=help)
-        return SyntaxProblem()
 
     def group(self, op: Literal[" ", "|", "&"], items: Sequence[Node], span: Span) -> Node:
         return self.checked(Group(op, tuple(items), span, 1 + max([item.depth for item in items])))
@@ -119,7 +65,7 @@ def read_json(
         value, end = _DECODER.raw_decode(text, start)
     except (ValueError, RecursionError) as error:
         place = error.pos if isinstance(error, json.JSONDecodeError) else start
-        spend(place // 8)  # such an error counts the lines before it
+        spend(place // 500)  # such an error counts the lines before it
         reason = error.msg if isinstance(error, json.JSONDecodeError) else "it nests too deeply"
         message = f"`{directive}` needs JSON: {reason}"
         problems.add("G020", message, place, place + 1, label="here", help=f"for example {example}")
@@ -136,11 +82,3 @@ def read_ids(written: str) -> Iterator[tuple[str, int, int]]:
         low = read_number(match[1]) if match else -1
         high = read_number(match[2]) if match and match[2] else low
         yield piece.strip(), low, high if high <= MAX_COUNT else -1
-
-
-def comments_in(text: str, tokens: list[Token], comment: re.Pattern[str]) -> Iterator[re.Match[str]]:
-    """Yield the comments between tokens."""
-    done = 0
-    for token in tokens:
-        yield from comment.finditer(text, done, token.start)
-        done = token.end

@@ -12,7 +12,6 @@ from stackmask.grammar import ir
 from stackmask.grammar.grammar import Grammar
 from stackmask.grammar.source.diagnostics import StackmaskError
 from stackmask.runtime.audit.judges import Unjudgeable, Verdict
-from stackmask.runtime.extras import require
 
 MAX_REPEAT = 200  # times that a bounded repetition is written out
 MAX_TEXT = 4_000  # characters; Earley is slow
@@ -22,8 +21,7 @@ class GrammarJudge:
     """Whole texts and beginnings of an EBNF grammar. Raises: Unjudgeable for what has no plain context-free meaning."""
 
     def __init__(self, source: str, start: str | None) -> None:
-        with require("audit"):
-            import lark
+        import lark
 
         try:
             rules = Grammar.from_ebnf(source, start).rules

@@ -287,10 +287,11 @@ def test_reading_takes_work_in_proportion(text: Callable[[int], str]) -> None:
     assert many < 2.5 * few + 1000  # the square would be four times as much
 
 
-def test_reading_needs_no_other_parser() -> None:
+def test_only_ebnf_loads_its_parser() -> None:
     code = (
-        "import sys; sys.modules['lark'] = None; from stackmask.grammar.grammar import Grammar as G; "
-        "G.from_ebnf('root ::= %json {} | [a-z]+'); G.from_lark('start: /a/ INT\\n%import common.INT')"
+        "import sys; from stackmask.grammar.grammar import Grammar as G; import stackmask.grammar.ebnf.modules; "
+        "G.bundled('json'); G.from_json_schema({}); G.from_lark('start: /a/ INT\\n%import common.INT'); "
+        "assert 'lark' not in sys.modules; G.from_ebnf('root ::= [a-z]+'); sys.exit('lark' not in sys.modules)"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
 

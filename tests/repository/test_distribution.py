@@ -26,8 +26,8 @@ def names(requirements: list[str]) -> set[str]:
     return {re.split(r"[^A-Za-z0-9_-]", requirement)[0].lower() for requirement in requirements}
 
 
-def test_core_needs_numpy_only() -> None:
-    assert names(PROJECT["project"]["dependencies"]) == {"numpy"}
+def test_core_needs_numpy_and_lark_only() -> None:
+    assert names(PROJECT["project"]["dependencies"]) == {"numpy", "lark"}
 
 
 def test_extras_bring_what_the_errors_say() -> None:
