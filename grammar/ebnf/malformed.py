@@ -189,7 +189,7 @@ def report_token(
         return
     values = error.state.value_stack
     opened = next((value for value in reversed(values) if getattr(value, "type", None) == "LPAR"), None)
-    expected = {name for name in error.interactive_parser.choices() if name.isupper()}
+    expected = set(error.expected)
     if at_end and opened is not None and "RPAR" in expected:
         begin = opened.start_pos + offset
         problems.add("G002", "`(` is not closed", begin, begin + 1, label="opened here", help="add a `)`")

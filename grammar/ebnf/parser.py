@@ -66,7 +66,7 @@ class _Parser:
         self.lark = Lark(
             _FILE.read_text(encoding="utf-8"),
             parser="lalr",
-            lexer="contextual",
+            lexer="basic",  # that of each state would need a scanner of its own
             transformer=self.builder,  # any object with a method per rule
             maybe_placeholders=False,
         )

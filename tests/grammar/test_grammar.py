@@ -15,6 +15,7 @@ import pytest
 from golden import read_cases
 from work import calls_of
 
+from stackmask.grammar.ebnf.malformed import EXAMPLES
 from stackmask.grammar.grammar import Grammar
 from stackmask.grammar.ir import Choice, Literal, Repeat, RuleSet, walk
 from stackmask.grammar.ir.dump import dump
@@ -82,97 +83,6 @@ PIECES = [
 ]
 
 
-# what is wrong, with its cure, and texts that it is said of; {0} is what is found there
-MALFORMED = [
-    (
-        "nothing before `{0}` to repeat",
-        'put it into quotes for the character: `"{0}"`',
-        ["a ::= *", "a ::= +", "a ::= ?", "a ::= b | *"],
-    ),
-    (
-        "nothing before `{0}` to repeat",
-        "braces hold a repetition count, as in `x{{2}}`; for repeated parts write `(…)*`",
-        ["a ::= {2}"],
-    ),
-    (
-        "nothing before `{0}` to repeat",
-        "a follow restriction matches nothing and cannot be repeated",
-        ['a ::= !>> "b" *', 'a ::= !>> "b" {2}'],
-    ),
-    ("`)` closes nothing", 'write `")"` for the character', ["a ::= )", "a ::= b )"]),
-    ("`{0}` needs an operand on either side", 'write `"-"` for the character', ["a ::= - b"]),
-    ("`{0}` needs an operand on either side", 'write `"&"` for the character', ["a ::= & b"]),
-    (
-        "nothing stands behind `-` or `&`",
-        'write `"-"` or `"&"` for the character',
-        ["a ::= b -", "a ::= b &", "a ::= b - | c", "a ::= (b - )", "a ::= b - !>> c"],
-    ),
-    ("`!` needs an operand", "`!x` is any text but x", ["a ::= !", "a ::= ! | b"]),
-    (
-        "`!>>` needs a class or a character",
-        "for example `!>> [A-Za-z0-9_]`",
-        ["a ::= b !>>", "a ::= b !>> | c"],
-    ),
-    (
-        "unexpected `,`",
-        'elements follow each other without commas; write `","` for the text',
-        ["a ::= b , c", "a ::= , c", "a ::= (b , c)"],
-    ),
-    (
-        "a look-ahead `(= …)` stands at the end of a rule",
-        "move it behind the last element of the rule, or leave it out: it changes no text",
-        [
-            "a ::= (b (= c))",
-            "a ::= b (= (c (= d)))",
-            "a ::= b (= c) d",
-            'a ::= b (= c) "d"',
-            "a ::= b (= c) [d]",
-            "a ::= b (= c) (d)",
-            "a ::= b (= c) (= d)",
-            "a ::= b (= c) | d",
-        ],
-    ),
-    ("unexpected `::=`", "a rule is a name, `::=` and an expression", ["a ::= ::= b"]),
-    ("a rule without a name", "a rule is a name, `::=` and an expression", ["::= b"]),
-    ("expected `::=` after the name of a rule", "a rule is a name, `::=` and an expression", ["a", "a ("]),
-    (
-        "a rule or directive begins with a name or `%`",
-        "a rule is a name, `::=` and an expression",
-        ['"a"', "("],
-    ),
-    (
-        "`@push` and `@scope` need an argument in parentheses",
-        "for example `@push(name)`",
-        ["a ::= @push", "a ::= @push b"],
-    ),
-    ("expected the name of a bundled grammar, or a path in quotes", "`%import json (value)`", ["%import"]),
-    (
-        "expected `(` and the names of rules to import",
-        "`%import json (value)`",
-        ["%import json", "%import json value"],
-    ),
-    (
-        "expected the name of a rule to import",
-        "`%import json (value)`",
-        ["%import json (", "%import json ()"],
-    ),
-    ("expected a name after `as`", "`%import json (value as json_value)`", ["%import json (a as)"]),
-    ("expected the names of rules", "`%lexical word number`", ["%lexical"]),
-    ("expected the names of rules", "`%syntactic ROW`", ["%syntactic"]),
-    (
-        "expected a regex after `%regex`",
-        "for example `%regex /[a-z]+(?!x)/i`",
-        ["a ::= %regex", 'a ::= %regex "b"', "a ::= %regex b"],
-    ),
-    (
-        "expected a text in quotes after `%marker`",
-        '`%marker "<tool_call>"`',
-        ["a ::= %marker", "a ::= %marker b"],
-    ),
-    ("expected a text in quotes", '`%stack "\\n"`', ["%stack", "%stack a"]),
-]
-
-
 def test_start_rule() -> None:
     text = 'a ::= "a"\nb ::= "b"\n'
     assert Grammar.from_ebnf(text, None).rules.start == "a"
@@ -209,7 +119,7 @@ def test_everything_has_its_place() -> None:
 
 @pytest.mark.parametrize(
     ("message", "help", "example"),
-    [(message, help, example) for message, help, examples in MALFORMED for example in examples],
+    [(message, help, example) for message, help, examples in EXAMPLES for example in examples],
 )
 def test_malformed_rules_get_their_own_message(message: str, help: str, example: str) -> None:
     with pytest.raises(GrammarError) as refused:
