@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from stackmask.grammar.compose.merge import ByNames, Merged
     from stackmask.grammar.directives.frontend import Directives
     from stackmask.grammar.json_schema.document.report import Report
-    from stackmask.grammar.lark.report import LarkReport
+    from stackmask.grammar.lark.modules import LarkReport
 
 
 class Grammar(metaclass=Suggesting):

@@ -101,8 +101,8 @@ def digest_of(sources: list[SourceText], written: str, normalized: str) -> str:
 
 def written_rules(path: Path, name: str, start: str) -> RuleSet:
     """Return the rules of a file of this package as written, with another start rule, before which blanks may come too."""
-    from stackmask.grammar.ebnf.lower import START_RULE
     from stackmask.grammar.ebnf.modules import load_rules
+    from stackmask.grammar.notation.loading import START_RULE
 
     ready = find_ready(path, name)
     if ready is None:

@@ -11,8 +11,7 @@ from typing import Any, Final, TypeVar
 
 from stackmask.grammar.compose.free_text import any_of, any_overlap, text
 from stackmask.grammar.compose.merge import Markers, Merger, named
-from stackmask.grammar.ebnf.modules import Loaded, load_rules, load_with_parts
-from stackmask.grammar.ebnf.syntax import Dispatch, Part
+from stackmask.grammar.ebnf.modules import load_rules, load_with_parts
 from stackmask.grammar.ir import (
     ANY_CHAR,
     ANY_TEXT,
@@ -36,6 +35,8 @@ from stackmask.grammar.ir.build import choice, rewrite, sequence
 from stackmask.grammar.json_schema.document.errors import SchemaError
 from stackmask.grammar.json_schema.frontend import schema_rules
 from stackmask.grammar.normalize import normalize
+from stackmask.grammar.notation.loading import Loaded
+from stackmask.grammar.notation.tree import Dispatch, Part
 from stackmask.grammar.ready import find_ready
 from stackmask.grammar.source.diagnostics import Diagnostic, GrammarError
 from stackmask.grammar.source.files import bundled_path, read_text

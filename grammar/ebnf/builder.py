@@ -1,95 +1,64 @@
-"""Lark callbacks: build the syntax tree while the parser reduces, and report what is wrong in terminals."""
+"""Callbacks of Lark: make the tree of a file while the parser reduces, and report what is wrong in terminals."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from typing import Any, Final
+from collections.abc import Mapping, Sequence
+from typing import Any, Final, Literal, NamedTuple
 
-from stackmask.grammar.ebnf.bodies import Body
-from stackmask.grammar.ebnf.macros import macro_node
-from stackmask.grammar.ebnf.syntax import (
-    Definition,
-    Group,
-    Import,
-    Leaf,
-    Module,
-    Name,
-    Node,
-    Part,
-    Prefix,
-    Repetition,
-)
-from stackmask.grammar.ir import (
-    EPSILON,
-    CharClass,
-    Choice,
-    Dynamic,
-    Expr,
-    Literal,
-    RuleRef,
-    Span,
-    TokenTerminal,
-)
-from stackmask.grammar.ir import Sequence as SequenceExpr
+from stackmask.grammar import ir
+from stackmask.grammar.ebnf.macros import MacroCall, macro_node
+from stackmask.grammar.ir import EPSILON, CharClass, Choice, Expr, RuleRef, Span, TokenTerminal
+from stackmask.grammar.notation import tree
+from stackmask.grammar.notation.reading import TreeMaker, read_ids
+from stackmask.grammar.notation.tree import EMPTY, Group, Module, Name, Node, Prefix
 from stackmask.grammar.regex.compile import regex_expr
 from stackmask.grammar.regex.flavours.inline import FLAGS, character, parse_regex
-from stackmask.grammar.regex.pattern.reader import MAX_COUNT, check_bounds, read_bounds, read_number
+from stackmask.grammar.regex.pattern.reader import check_bounds, read_bounds
 from stackmask.grammar.source import charclass
 from stackmask.grammar.source.diagnostics import Collector, GrammarError, line_and_column
 from stackmask.grammar.source.escapes import read_class, read_literal
 from stackmask.grammar.source.work import spend
 
-MAX_DEPTH: Final = 100  # levels of groups, operators and quantifiers in one rule
-EMPTY: Final = Leaf(EPSILON, Span(-1, -1))  # an alternative with nothing in it has no place
-
 # XGrammar prints `{2, -1}` for `{2,}`
-_BOUNDS = re.compile(r"\{\s*([0-9]*)\s*(,?)\s*([0-9]*|(?<=[0-9],\s)-1|(?<=[0-9],)-1)\s*\}")
-_ID_RANGE = re.compile(r"\s*([0-9]+)\s*(?:-\s*([0-9]+)\s*)?")
+_BOUNDS: Final = re.compile(r"\{\s*([0-9]*)\s*(,?)\s*([0-9]*|(?<=[0-9],\s)-1|(?<=[0-9],)-1)\s*\}")
 _QUANTIFIERS: Final[dict[str, tuple[int, int | None]]] = {"*": (0, None), "+": (1, None), "?": (0, 1)}
 
 
-class Builder:
+class JSONBody(NamedTuple):
+    """The JSON after a directive, and where it begins."""
+
+    value: Any
+    text: str
+    start: int
+
+
+Cut = Mapping[int, JSONBody | MacroCall]
+
+
+class Builder(TreeMaker):
     """The callbacks of one parse, named after the rules of ``ebnf.lark``; ``children`` are tokens and nodes.
 
     Not thread safe: one thread has it, with its parser.
     """
 
     def __init__(self) -> None:
-        self.begin("", 0, Module(0), Collector())
+        self.begin("", 0, Module(0), Collector(), {})
 
-    def begin(self, text: str, offset: int, module: Module, problems: Collector) -> None:
-        """Prepare for parsing the piece of ``text`` that starts at ``offset``."""
-        self.text, self.offset, self.module, self.problems = text, offset, module, problems
-        self.too_deep = False
+    def begin(self, text: str, offset: int, module: Module, problems: Collector, cut: Cut) -> None:
+        """Prepare for parsing the piece of ``text`` that starts at ``offset``; ``cut``: what was cut out of it."""
+        super().__init__(text, problems)
+        self.offset, self.module, self.cut = offset, module, cut
 
-    def span(self, token: Any) -> Span:
-        """Return where a Lark token stands in the whole text."""
+    def _place(self, token: Any) -> Span:
+        """Return where a token of Lark stands in the whole text."""
         spend(16)  # what reading a token takes, with the calls that it leads to
-        return Span(token.start_pos + self.offset, token.end_pos + self.offset, self.problems.source)
+        return self.span(token.start_pos + self.offset, token.end_pos + self.offset)
 
-    def _cover(self, items: Sequence[Node]) -> Span:
-        placed = [item.span for item in items if item.span.start >= 0]
-        return Span(placed[0].start, placed[-1].end, self.problems.source) if placed else EMPTY.span
-
-    def _checked(self, node: Group | Repetition | Prefix) -> Node:
-        if node.depth <= MAX_DEPTH:
-            return node
-        if not self.too_deep:
-            self.too_deep = True
-            self.problems.add(
-                "G015",
-                f"more than {MAX_DEPTH} levels of nesting",
-                node.span.start,
-                node.span.start + 1,
-                help="move inner parts into rules of their own",
-            )
-        return Leaf(EPSILON, node.span)
-
-    def _group_of(self, op: str, items: Sequence[Node]) -> Node:
+    def _cover(self, op: Literal[" ", "|", "&"], items: Sequence[Node]) -> Node:
         spend(4 + 2 * len(items))
-        depth = 1 + max(item.depth for item in items)
-        return self._checked(Group(op, tuple(items), self._cover(items), depth))
+        placed = [item.span for item in items if item.span.start >= 0]
+        return self.group(op, items, self.span(placed[0].start, placed[-1].end) if placed else EMPTY.span)
 
     # -- statements -------------------------------------------------------------------------------
 
@@ -101,9 +70,9 @@ class Builder:
         if len(children) > 2:  # a look-ahead: its names are checked, and nothing else comes of it
             self.module.looks.append(children[3])
         self.too_deep = False
-        name, span = str(head), self.span(head)
+        name, span = str(head), self._place(head)
         if self.define(name, span):
-            self.module.definitions[name] = Definition(name, body, span)
+            self.module.define(tree.RuleDefinition(name, body, span))
 
     def define(self, name: str, span: Span) -> bool:
         """Note that a rule of this name begins here; report it and return False if it is the second."""
@@ -111,296 +80,228 @@ class Builder:
         if first is span:
             return True
         line, _ = line_and_column(self.text, first.start)
-        self.problems.add(
-            "G004",
-            f"rule `{name}` is defined twice",
-            span.start,
-            span.end,
-            label="defined again",
-            help=f"first defined in line {line}; join the two with `|`",
-        )
+        help = f"first defined in line {line}; join the two with `|`"
+        self.problems.at(span, "G004", f"rule `{name}` is defined twice", help, "defined again")
         return False
 
     def import_rules(self, children: list[Any]) -> None:
-        target = children[0]
-        quoted = target.type == "STRING"
-        items = [item for item in children[1:] if isinstance(item, tuple)]
-        span = self.span(target)
-        text = self._path(target) if quoted else str(target)
-        self.module.imports.append(Import(text, quoted, tuple(items), span))
-
-    def _path(self, token: Any) -> str:
-        text, ignore_case = self._string(token)
-        if ignore_case:
-            span = self.span(token)
-            self.problems.add("G018", "a path cannot ignore case", span.end - 1, span.end)
-        return text
+        target, place = children[0], self._place(children[0])
+        text, is_path = str(target), target.type == "STRING"
+        if is_path:
+            text, ignores_case = self._string(target)
+            if ignores_case:
+                self.problems.add("G018", "a path cannot ignore case", place.end - 1, place.end)
+        items = tuple(item for item in children[1:] if isinstance(item, tuple))
+        self.module.imports.append(tree.Import(text, is_path, items, place))
 
     def import_item(self, children: list[Any]) -> tuple[Name, Name]:
-        names = [self._name_of(child) for child in children]
-        if len(names) == 1:
-            return names[0], names[0]
-        if names[1].name != "as":
-            span = names[1].span
-            self.problems.add(
-                "G001", f"expected `,` or `as`, found `{names[1].name}`", span.start, span.end, label="here"
-            )
-        return names[0], names[2]
+        names = [self._name(child) for child in children]
+        if len(names) > 1 and names[1].name != "as":
+            message = f"expected `,` or `as`, found `{names[1].name}`"
+            self.problems.at(names[1].span, "G001", message, "", "here")
+        return names[0], names[-1]
 
     def skip(self, children: list[Any]) -> None:
         self.module.skips.append(children[0])
 
     def lexical(self, children: list[Any]) -> None:
-        self.module.lexical.extend(self._name_of(child) for child in children)
+        self.module.lexical.extend(map(self._name, children))
 
     def syntactic(self, children: list[Any]) -> None:
-        self.module.syntactic.extend(self._name_of(child) for child in children)
+        self.module.syntactic.extend(map(self._name, children))
 
     def initial_stack(self, children: list[Any]) -> None:
-        span = self.span(children[0])
-        if self.module.stack is not None:
-            self.problems.add("G018", "`%stack` is given twice", span.start, span.end, label="again")
-        self.module.stack = tuple(self._string(child)[0].encode() for child in children)
-        self.module.stack_span = span
+        module, span = self.module, self._place(children[0])
+        if module.stack is not None:
+            self.problems.at(span, "G018", "`%stack` is given twice", "", "again")
+        module.stack = tuple(self._string(child)[0].encode() for child in children)
+        module.stack_span = span
 
     # -- expressions ------------------------------------------------------------------------------
 
     def expression(self, children: list[Any]) -> Node:
         first: Node = children[0]
-        return first if len(children) == 1 else self._group_of("|", children)
+        return first if len(children) == 1 else self._cover("|", children)
 
     def alternative(self, children: list[Any]) -> Node:
-        if not children:
-            return EMPTY
-        first: Node = children[0]
-        if len(children) == 1:
-            return first
+        if len(children) < 2:
+            return children[0] if children else EMPTY
         elements = [c for c in children if not (isinstance(c, Prefix) and c.op == "!>>")]
-        if len(elements) > 1:
-            for element in elements:
-                if isinstance(element, Group) and element.op == "&":
-                    _report_mixed(element, self.text, self.problems)
-        return self._group_of(" ", children)
+        for element in elements if len(elements) > 1 else ():
+            if isinstance(element, Group) and element.op == "&":
+                self._report_mixed(element)
+        return self._cover(" ", children)
+
+    def _report_mixed(self, element: Group) -> None:
+        span = element.span
+        written = self.text[span.start : span.end]
+        help = "put the operands into parentheses, and what belongs together with them"
+        if len(written) <= 40 and "\n" not in written:
+            help = f"write `({written})`, or parentheses around all that belongs to an operand"
+        self.problems.at(span, "G010", "`-` or `&` beside other elements", help, "which are its operands?")
 
     def operation(self, children: list[Any]) -> Node:
-        first: Node = children[0]
-        if len(children) == 1:
-            return first
-        operands: list[Node] = []
-        for index in range(0, len(children), 2):
-            operand: Node = children[index]
-            if index and children[index - 1].type == "MINUS":
-                operand = self._checked(Prefix("!", operand, operand.span, operand.depth + 1))
-            operands.append(operand)
-        return self._group_of("&", operands)
+        operands: list[Node] = children[::2]
+        if len(operands) == 1:
+            return operands[0]
+        for index, operator in enumerate(children[1::2], 1):
+            if operator.type == "MINUS":
+                operand = operands[index]
+                operands[index] = self.checked(Prefix("!", operand, operand.span, operand.depth + 1))
+        return self._cover("&", operands)
 
     def complement(self, children: list[Any]) -> Node:
         bang, item = children
-        span = Span(self.span(bang).start, item.span.end, self.problems.source)
-        if isinstance(item, Leaf) and isinstance(item.expr, TokenTerminal):
+        span = self.span(self._place(bang).start, item.span.end)
+        if isinstance(item, tree.Terminal) and isinstance(item.expr, TokenTerminal):
             token = item.expr
-            return Leaf(TokenTerminal(token.names, token.id_ranges, not token.negated, span), span)
-        return self._checked(Prefix("!", item, span, item.depth + 1))
+            return tree.Terminal(TokenTerminal(token.names, token.id_ranges, not token.negated, span), span)
+        return self.checked(Prefix("!", item, span, item.depth + 1))
 
     def repetition(self, children: list[Any]) -> Node:
         item, quantifier = children
-        where = self.span(quantifier)
+        where = self._place(quantifier)
         low, high = _QUANTIFIERS.get(quantifier) or self._bounds(str(quantifier), where)
-        span = Span(item.span.start, where.end, self.problems.source)
-        return self._checked(Repetition(item, low, high, span, item.depth + 1))
+        span = self.span(item.span.start, where.end)
+        return self.checked(tree.Repetition(item, low, high, span, item.depth + 1))
 
     def _bounds(self, text: str, span: Span) -> tuple[int, int | None]:
         match = _BOUNDS.fullmatch(text)
         if match is None or not (match[1] or match[3]):
-            self.problems.add(
-                "G005",
-                f"`{text}` is not a repetition",
-                span.start,
-                span.end,
-                help="write {m}, {m,}, {,n} or {m,n} with whole numbers; for optional or repeated parts (…)? or (…)*",
-            )
+            help = "write {m}, {m,}, {,n} or {m,n} with whole numbers; for optional or repeated parts (…)? or (…)*"
+            self.problems.at(span, "G005", f"`{text}` is not a repetition", help)
             return 1, 1
         low, high = read_bounds(match[1], match[2], match[3].replace("-1", ""))
         check_bounds(low, high, span.start, span.end, self.problems)
         return (low, high) if high is None or low <= high else (high, low)
 
-    def group(self, children: list[Any]) -> Node:
-        inner: Node = children[1]
-        span = Span(self.span(children[0]).start, self.span(children[2]).end, self.problems.source)
+    def parentheses(self, children: list[Any]) -> Node:
+        opened, inner, closed = children
+        span = self.span(self._place(opened).start, self._place(closed).end)
         if isinstance(inner, Group) and inner.op == "&":
-            return self._checked(Group("()", (inner,), span, inner.depth + 1))
-        if inner is EMPTY:
-            return Leaf(EPSILON, span)
-        return inner
+            return self.checked(Group("()", (inner,), span, inner.depth + 1))
+        return tree.Terminal(EPSILON, span) if inner is EMPTY else inner
 
     def call(self, children: list[Any]) -> Node:
-        span = Span(self.span(children[0]).start, self.span(children[3]).end, self.problems.source)
+        span = self.span(self._place(children[0]).start, self._place(children[3]).end)
         item: Node = children[2]
-        return self._checked(Prefix(str(children[0])[1:], item, span, item.depth + 1))
+        return self.checked(Prefix(str(children[0])[1:], item, span, item.depth + 1))
 
     def follow(self, children: list[Any]) -> Node:
         operator, operand = children
-        span = Span(self.span(operator).start, operand.span.end, self.problems.source)
-        return self._checked(Prefix("!>>", operand, span, operand.depth + 1))
+        span = self.span(self._place(operator).start, operand.span.end)
+        return self.checked(Prefix("!>>", operand, span, operand.depth + 1))
 
     # -- terminals --------------------------------------------------------------------------------
 
     def name(self, children: list[Any]) -> Node:
-        name = self._name_of(children[0])
-        call = self.module.calls.get(name.span.start)
-        return name if call is None else macro_node(call, self.module, self.problems)
+        name = self._name(children[0])
+        call = self.cut.get(name.span.start)
+        return macro_node(call, self.module, self.problems) if isinstance(call, MacroCall) else name
 
-    def _name_of(self, token: Any) -> Name:
-        return Name(str(token), self.span(token))
+    def _name(self, token: Any) -> Name:
+        return Name(str(token), self._place(token))
 
-    def top(self, children: list[Any]) -> Leaf:
-        span = self.span(children[0])
-        return Leaf(Dynamic("top", span), span)
+    def top(self, children: list[Any]) -> Node:
+        span = self._place(children[0])
+        return tree.Terminal(ir.Dynamic("top", span), span)
 
-    def any_char(self, children: list[Any]) -> Leaf:
-        span = self.span(children[0])
-        return Leaf(CharClass(charclass.ANY, span), span)
+    def any_char(self, children: list[Any]) -> Node:
+        span = self._place(children[0])
+        return tree.Terminal(CharClass(charclass.ANY, span), span)
 
-    def literal(self, children: list[Any]) -> Leaf:
-        token = children[0]
-        span = self.span(token)
-        value, ignore_case = self._string(token)
-        if not ignore_case:
-            return Leaf(Literal(value.encode(), span), span)
-        return Leaf(_caseless(value, span), span)
+    def literal(self, children: list[Any]) -> Node:
+        span = self._place(children[0])
+        value, ignores_case = self._string(children[0])
+        expr = _caseless(value, span) if ignores_case else ir.Literal(value.encode(), span)
+        return tree.Terminal(expr, span)
 
     def _string(self, token: Any) -> tuple[str, bool]:
         """Return the text that a literal means and whether it ignores case."""
-        span = self.span(token)
-        ignore_case = token[-1] == "i"
-        end = span.end - 2 if ignore_case else span.end - 1
-        return read_literal(self.text, span.start + 1, end, self.problems), ignore_case
+        span = self._place(token)
+        ignores_case = token[-1] == "i"
+        return read_literal(
+            self.text, span.start + 1, span.end - 1 - ignores_case, self.problems
+        ), ignores_case
 
-    def char_class(self, children: list[Any]) -> Leaf:
-        span = self.span(children[0])
-        return Leaf(CharClass(read_class(self.text, span.start, span.end, self.problems), span), span)
+    def char_class(self, children: list[Any]) -> Node:
+        span = self._place(children[0])
+        return tree.Terminal(
+            CharClass(read_class(self.text, span.start, span.end, self.problems), span), span
+        )
 
-    def regex(self, children: list[Any]) -> Leaf:
-        token = children[0]
-        span = self.span(token)
-        close = span.start + token.rindex("/")
+    def regex(self, children: list[Any]) -> Node:
+        span = self._place(children[0])
+        close = span.start + children[0].rindex("/")
         flags = self.text[close + 1 : span.end]
-        for flag in flags:
-            if flag not in FLAGS:
-                self.problems.add(
-                    "G008",
-                    f"unknown regex flag `{flag}`",
-                    close + 1,
-                    span.end,
-                    help="the flags are i (ignore case), s (`.` matches line breaks) and x (spaced out); "
-                    "a name after a regex needs a blank before it",
-                )
-                break
-        return Leaf(parse_regex(self.text, span.start + 1, close, flags, self.problems), span, 2)
-
-    def token(self, children: list[Any]) -> Leaf:
-        token = children[0]
-        span = self.span(token)
-        if token.startswith("<["):
-            return Leaf(_token_ids(self.text, span, self.problems), span)
-        if token.startswith('<"'):
-            name = read_literal(self.text, span.start + 2, span.end - 2, self.problems)
-        else:
-            name = str(token)
-        return Leaf(TokenTerminal((name,), (), False, span), span)
-
-    def part(self, children: list[Any]) -> Leaf:
-        directive = str(children[0])[1:]
-        span = self.span(children[-1])
-        if directive == "choice":
-            return _choice(self.module.bodies.get(span.start), span, self.problems)
-        if directive == "regex":
-            return _ecma_regex(self.text, span, span.start + children[1].rindex("/"), self.problems)
-        if directive == "marker":
-            text, ignore_case = self._string(children[1])
-            if ignore_case or not text:
-                problem = "a marker cannot ignore case" if text else "an empty marker"
-                self.problems.add("G018", problem, span.start, span.end)
-            start = span.start
-        else:
-            body = self.module.bodies.get(span.start)
-            text, start = ("", span.start) if body is None else (body.text, body.start)
-        name = f"%{directive}.{span.source}.{span.start}"
-        self.module.parts[name] = Part(directive, text, span, start=start)
-        return Leaf(RuleRef(name, span=span), span)
-
-
-def _report_mixed(element: Group, text: str, problems: Collector) -> None:
-    span = element.span
-    written = text[span.start : span.end]
-    help = "put the operands into parentheses, and what belongs together with them"
-    if len(written) <= 40 and "\n" not in written:
-        help = f"write `({written})`, or parentheses around all that belongs to an operand"
-    problems.add(
-        "G010",
-        "`-` or `&` beside other elements",
-        span.start,
-        span.end,
-        label="which are its operands?",
-        help=help,
-    )
-
-
-def _choice(body: Body | None, span: Span, problems: Collector) -> Leaf:
-    """Return one of the strings of a list."""
-    value = None if body is None else body.value
-    start = span.start if body is None else body.start
-    words = value if isinstance(value, list) else []
-    spend(len(words))
-    strings = [word for word in words if isinstance(word, str)]
-    if value is not None and (not words or len(strings) < len(words)):
-        help = 'for example `%choice ["yes", "no"]`'
-        problems.add("G020", "`%choice` needs a list of strings", start, start + 1, help=help)
-    if any(map(_is_half, strings)):
-        problems.add("G006", "a choice holds half a character (a surrogate)", start, start + 1)
-    encoded = sorted({word.encode("utf-8", "surrogatepass") for word in strings})
-    return Leaf(Choice(tuple(Literal(word) for word in encoded), span), span, 2)
-
-
-def _ecma_regex(text: str, span: Span, close: int, problems: Collector) -> Leaf:
-    """Return a pattern of ECMA-262, whose problems are said with their place in the whole text."""
-    first = span.start + 1
-    try:
-        return Leaf(regex_expr(text[first:close], flags=text[close + 1 : span.end]), span, 2)
-    except GrammarError as error:
-        for found in error.diagnostics:
-            where = found.span or Span(0, close - first)
-            message = f"in `%regex`: {found.message}"
-            start, end = first + where.start, first + where.end
-            problems.add(found.code, message, start, end, label=found.label, help=found.help)
-    return Leaf(EPSILON, span)
-
-
-def _token_ids(text: str, span: Span, problems: Collector) -> TokenTerminal:
-    first = span.start + 2
-    negated = text[first] == "^"
-    ranges: list[tuple[int, int]] = []
-    for part in text[first + negated : span.end - 2].split(","):
-        match = _ID_RANGE.fullmatch(part)
-        low = read_number(match[1]) if match else -1
-        high = read_number(match[2]) if match and match[2] else low
-        if low < 0 or high < low or high > MAX_COUNT:
-            problems.add(
-                "G017",
-                f"`{part.strip()}` is not a token id or a range of ids"
-                if part.strip()
-                else "a token id is missing",
-                span.start,
-                span.end,
-                help="for example `<[5]>` or `<[1-5,9]>`",
+        unknown = next((flag for flag in flags if flag not in FLAGS), "")
+        if unknown:
+            help = (
+                "the flags are i (ignore case), s (`.` matches line breaks) and x (spaced out); a name after a regex "
+                "needs a blank before it"
             )
-            continue
-        ranges.append((low, high))
-    return TokenTerminal((), tuple(ranges), negated, span)
+            self.problems.add("G008", f"unknown regex flag `{unknown}`", close + 1, span.end, help=help)
+        return tree.Terminal(parse_regex(self.text, span.start + 1, close, flags, self.problems), span, 2)
 
+    def token(self, children: list[Any]) -> Node:
+        name, span = str(children[0]), self._place(children[0])
+        if name.startswith("<["):
+            return tree.Terminal(self._token_ids(name[2:-2], span), span)
+        if name.startswith('<"'):
+            name = read_literal(self.text, span.start + 2, span.end - 2, self.problems)
+        return tree.Terminal(TokenTerminal((name,), (), False, span), span)
 
-def _is_half(word: str) -> bool:
-    return any("\ud800" <= char <= "\udfff" for char in word)
+    def _token_ids(self, written: str, span: Span) -> TokenTerminal:
+        ranges: list[tuple[int, int]] = []
+        for piece, low, high in read_ids(written.removeprefix("^")):
+            if 0 <= low <= high:
+                ranges.append((low, high))
+                continue
+            message = f"`{piece}` is not a token id or a range of ids" if piece else "a token id is missing"
+            self.problems.at(span, "G017", message, "for example `<[5]>` or `<[1-5,9]>`")
+        return TokenTerminal((), tuple(ranges), written.startswith("^"), span)
+
+    def part(self, children: list[Any]) -> Node:
+        directive, span = str(children[0])[1:], self._place(children[-1])
+        body = self.cut.get(span.start)
+        value, text, start = body if isinstance(body, JSONBody) else (None, "", span.start)
+        if directive == "choice":
+            return self._choice(value, start, span)
+        if directive == "regex":
+            return self._ecma_regex(span, span.start + children[1].rindex("/"))
+        if directive == "marker":
+            text, ignores_case = self._string(children[1])
+            if ignores_case or not text:
+                problem = "a marker cannot ignore case" if text else "an empty marker"
+                self.problems.at(span, "G018", problem)
+        name = f"%{directive}.{span.source}.{span.start}"
+        self.module.parts[name] = tree.Part(directive, text, span, start=start)
+        return tree.Terminal(RuleRef(name, span=span), span)
+
+    def _ecma_regex(self, span: Span, close: int) -> Node:
+        """Return a pattern of ECMA-262, whose problems are said with their place in the whole text."""
+        first = span.start + 1
+        try:
+            return tree.Terminal(
+                regex_expr(self.text[first:close], flags=self.text[close + 1 : span.end]), span, 2
+            )
+        except GrammarError as error:
+            self.problems.take(error, first, close, "in `%regex`: ")
+        return tree.Terminal(EPSILON, span)
+
+    def _choice(self, value: Any, start: int, span: Span) -> tree.Terminal:
+        """Return one of the strings of a list."""
+        words = value if isinstance(value, list) else []
+        spend(len(words))
+        strings = [word for word in words if isinstance(word, str)]
+        if value is not None and (not words or len(strings) < len(words)):
+            help = 'for example `%choice ["yes", "no"]`'
+            self.problems.add("G020", "`%choice` needs a list of strings", start, start + 1, help=help)
+        if any("\ud800" <= char <= "\udfff" for word in strings for char in word):
+            message = "a choice holds half a character (a surrogate)"
+            self.problems.add("G006", message, start, start + 1)
+        encoded = sorted({word.encode("utf-8", "surrogatepass") for word in strings})
+        return tree.Terminal(Choice(tuple(ir.Literal(word) for word in encoded), span), span, 2)
 
 
 def _caseless(value: str, span: Span) -> Expr:
@@ -409,13 +310,13 @@ def _caseless(value: str, span: Span) -> Expr:
     plain = ""
     for char in value:
         expr = character(ord(char), True, span)
-        if isinstance(expr, Literal):
+        if isinstance(expr, ir.Literal):
             plain += char
             continue
         if plain:
-            items.append(Literal(plain.encode(), span))
+            items.append(ir.Literal(plain.encode(), span))
             plain = ""
         items.append(expr)
     if plain or not items:
-        items.append(Literal(plain.encode(), span))
-    return items[0] if len(items) == 1 else SequenceExpr(tuple(items), span)
+        items.append(ir.Literal(plain.encode(), span))
+    return items[0] if len(items) == 1 else ir.Sequence(tuple(items), span)

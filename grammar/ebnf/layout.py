@@ -7,21 +7,25 @@ comments at the ends of neighbouring lines. A text that was laid out stays as it
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, field
 from typing import Final
 
-from stackmask.grammar.ebnf.written import Piece, Statement, read_statements
-from stackmask.grammar.source.diagnostics import StackmaskError
+from stackmask.grammar.ebnf.parser import COMMENT, read_tokens
+from stackmask.grammar.ir import SourceText
+from stackmask.grammar.source.diagnostics import Collector, GrammarError, StackmaskError
+from stackmask.grammar.source.work import spend
 
 WIDTH: Final = 110
 MAX_NAME: Final = 24  # longer names stand out of line
 MAX_CODE: Final = 80  # comments at the ends of longer lines stand out of line
 INDENT: Final = 4
 MAX_DEPTH: Final = 30  # parentheses that are shown by blanks; the lines of deeper ones would be mostly blank
+_DIRECTIVES: Final = frozenset({"_IMPORT", "_SKIP", "_LEXICAL", "_SYNTACTIC", "_STACK"})
 _ATTACHED: Final = frozenset(
     {"STAR", "PLUS", "QUESTION", "BOUNDS", "RPAR", "_COMMA"}
 )  # to what is before them
-_BEGINNING: Final = frozenset({"_BAR", "AND", "MINUS", "FOLLOW", "PART", "PART_REGEX", "PART_MARKER"})
+_BEGINNING: Final = frozenset({"_BAR", "AND", "MINUS", "FOLLOW", "PART_REGEX", "PART_MARKER"})
 _ATTACHING: Final = frozenset({"LPAR", "LOOK", "NOT", "CALL"})  # what is after them
 
 
@@ -29,12 +33,108 @@ class LayoutError(StackmaskError):
     """A text whose layout cannot be changed without changing the text; a fault of this module."""
 
 
-@dataclass(slots=True)
-class Line:
-    """A line of output: code, and the comment at its end."""
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """A token, or a comment (``kind`` is "line" or "block").
 
-    code: str
-    comment: str = ""
+    ``breaks``: line breaks before it. ``depth``: of parentheses around it.
+    """
+
+    kind: str
+    text: str
+    breaks: int
+    depth: int = 0
+
+    @property
+    def is_comment(self) -> bool:
+        """Whether it means nothing."""
+        return self.kind in ("line", "block")
+
+
+@dataclass(slots=True)
+class Statement:
+    """A rule or a directive with its comments; or comments alone, which have no ``head``.
+
+    ``head``: the name of a rule, or the directive. ``breaks``: line breaks before it.
+    """
+
+    head: str
+    is_rule: bool
+    breaks: int
+    pieces: list[Piece] = field(default_factory=list)
+
+
+def read_statements(text: str, name: str = "<grammar>") -> list[Statement]:
+    """Read a text into its statements. Raises: GrammarError with all that is wrong with its syntax. Cost: linear."""
+    problems = Collector(0)
+    tokens = read_tokens(text, problems)
+    if problems.found:
+        raise GrammarError(problems.found, [SourceText(name, text)])
+    return _statements(list(_pieces(text, tokens)))
+
+
+def _pieces(text: str, tokens: list[tuple[str, str, int, int]]) -> Iterator[Piece]:
+    """Yield tokens and comments, with the line breaks before each."""
+    done = depth = 0
+    for kind, written, start, end in tokens:
+        between, breaks = _comments(text, done, start, depth)
+        yield from between
+        depth -= kind == "RPAR"
+        yield Piece(kind, written, breaks, depth)
+        depth += kind in ("LPAR", "LOOK")
+        done = end
+        spend(4)
+    yield from _comments(text, done, len(text), 0)[0]
+
+
+def _comments(text: str, start: int, end: int, depth: int) -> tuple[list[Piece], int]:
+    """Return the comments between two tokens, and the line breaks after the last of them."""
+    found = []
+    done = start
+    for match in COMMENT.finditer(text, start, end):
+        breaks = text.count("\n", done, match.start())
+        kind = "block" if match[0].startswith("(*") else "line"
+        comment = "\n".join(line.rstrip() for line in match[0].split("\n"))
+        found.append(Piece(kind, comment, breaks, depth))
+        done = match.end()
+    return found, text.count("\n", done, end)
+
+
+def _statements(pieces: list[Piece]) -> list[Statement]:
+    found: list[Statement] = []
+    goes_on = _goes_on(pieces)
+    for at, piece in enumerate(pieces):
+        if _is_head(piece):
+            found.append(Statement(piece.text, piece.kind == "HEAD", piece.breaks))
+        elif piece.kind == "_DEFINES":
+            pass
+        elif piece.is_comment and (not found or _stands_alone(piece, goes_on[at], found[-1])):
+            found.append(Statement("", False, piece.breaks, [piece]))
+        else:
+            found[-1].pieces.append(piece)
+    return found
+
+
+def _is_head(piece: Piece) -> bool:
+    return piece.kind == "HEAD" or piece.kind in _DIRECTIVES
+
+
+def _goes_on(pieces: list[Piece]) -> list[bool]:
+    """Return for each piece whether a token of the same statement comes after it."""
+    found = []
+    goes_on = False
+    for piece in reversed(pieces):
+        found.append(goes_on)
+        if not piece.is_comment:
+            goes_on = not _is_head(piece)
+    return found[::-1]
+
+
+def _stands_alone(comment: Piece, goes_on: bool, before: Statement) -> bool:
+    """Return whether a comment is between statements: on a line of its own, and no token of the same statement follows."""
+    if comment.breaks == 0 and (before.head or before.pieces[-1].kind == "block"):
+        return False
+    return not before.head or not goes_on
 
 
 def lay_out(text: str, *, width: int = WIDTH, name: str = "<grammar>") -> str:
@@ -43,13 +143,13 @@ def lay_out(text: str, *, width: int = WIDTH, name: str = "<grammar>") -> str:
     Raises: GrammarError with all that is wrong with its syntax. Cost: that of reading it, twice.
     """
     statements = read_statements(text, name)
-    lines: list[Line] = []
+    lines: list[tuple[str, str]] = []  # code, and the comment at its end
     column = 0
     for at, statement in enumerate(statements):
         if at and statement.breaks > 1:
-            lines.append(Line(""))
+            lines.append(("", ""))
         if not statement.head:
-            lines += [Line(line) for line in _joined(statement.pieces).split("\n")]
+            lines += [(line, "") for line in _joined(statement.pieces).split("\n")]
             continue
         if statement.is_rule:
             if not _is_neighbour(statements, at):
@@ -92,19 +192,18 @@ def _column(statements: list[Statement], at: int) -> int:
     return widest
 
 
-def _statement_lines(prefix: str, pieces: list[Piece], width: int) -> list[Line]:
+def _statement_lines(prefix: str, pieces: list[Piece], width: int) -> list[tuple[str, str]]:
     """Return the lines of a rule or a directive."""
     column = min(len(prefix), MAX_NAME + INDENT) + 1
-    lines: list[Line] = []
+    lines: list[tuple[str, str]] = []
     first = prefix  # what the first run goes on after
     for run in _runs(pieces):
         own = run[0].kind == "line" and not first
         comment = run.pop().text if run and run[-1].kind == "line" and not own else ""
-        filled = [Line(code) for code in _filled(run, column, width, first)] or [Line(first)]
-        filled[-1].comment = comment
-        lines += filled
+        *codes, last = _filled(run, column, width, first) or [first]
+        lines += [*((code, "") for code in codes), (last, comment)]
         first = ""
-    return lines or [Line(prefix)]
+    return lines or [(prefix, "")]
 
 
 def _runs(pieces: list[Piece]) -> list[list[Piece]]:
@@ -131,10 +230,8 @@ def _filled(run: list[Piece], column: int, width: int, first: str) -> list[str]:
         end, used = start, len(indent) - indent.rfind("\n") - 1
         may_break = False
         while end < len(run):
-            blank = int(
-                (end > start and _blank_between(run[end - 1], run[end]))
-                or (end == start and bool(first) and not start)
-            )
+            after = end > start and _blank_between(run[end - 1], run[end])
+            blank = int(after or (end == start == 0 and bool(first)))
             begins, _, rest = run[end].text.partition("\n")
             may_break = may_break or (end > start and _is_place(run, end))
             if may_break and used + blank + len(begins) > width:
@@ -191,20 +288,20 @@ def _joined(pieces: list[Piece]) -> str:
     return "".join(parts)
 
 
-def _with_comments(lines: list[Line]) -> list[str]:
+def _with_comments(lines: list[tuple[str, str]]) -> list[str]:
     """Return lines with the comments at their ends, those of neighbouring lines under each other."""
     made: list[str] = []
     at = 0
     while at < len(lines):
         end = at
-        while end < len(lines) and lines[end].comment:
+        while end < len(lines) and lines[end][1]:
             end += 1
-        widths = [len(line.code.rpartition("\n")[2]) for line in lines[at:end]]
+        widths = [len(code.rpartition("\n")[2]) for code, _ in lines[at:end]]
         column = max((width for width in widths if width <= MAX_CODE), default=0)
-        for line, width in zip(lines[at:end], widths, strict=True):
-            made.append(f"{line.code}{' ' * max(column - width, 0)}  {line.comment}")
+        for (code, comment), width in zip(lines[at:end], widths, strict=True):
+            made.append(f"{code}{' ' * max(column - width, 0)}  {comment}")
         if end == at:
-            made.append(lines[at].code)
+            made.append(lines[at][0])
             end += 1
         at = end
     return made

@@ -1,94 +1,225 @@
-"""Macros of XGrammar's EBNF: calls such as ``TagDispatch(("<a>", x))``, cut out of a text and turned into nodes.
+"""Macros of XGrammar's EBNF: calls such as ``TagDispatch(("<a>", x))``, turned into nodes.
 
-Their arguments are no expressions, so they are read before the text is parsed: a call becomes its name and blanks, and
-all offsets stay as they were. A file that defines a rule of a macro's name means that rule.
+Their arguments are no expressions: strings, numbers, truth values, names, and tuples of them.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from typing import Final
+from typing import Final, Literal, NamedTuple
 
 from stackmask.grammar.compose.free_text import any_overlap
-from stackmask.grammar.ebnf.macro_arguments import CLOSES, Arguments, read_arguments
-from stackmask.grammar.ebnf.syntax import (
-    Call,
-    Dispatch,
-    Group,
-    Leaf,
-    Module,
-    Name,
-    Node,
-    Part,
-    Repetition,
-    Value,
-)
 from stackmask.grammar.ir import EPSILON, CharClass, Intersection, Repeat, RuleRef, Span, TokenTerminal
+from stackmask.grammar.notation.tree import Dispatch, Group, Module, Name, Node, Part, Repetition, Terminal
 from stackmask.grammar.regex.compile import regex_expr
+from stackmask.grammar.regex.pattern.reader import MAX_COUNT, read_number
 from stackmask.grammar.source import charclass
-from stackmask.grammar.source.diagnostics import Collector, GrammarError
+from stackmask.grammar.source.diagnostics import Collector, Diagnostic, GrammarError
+from stackmask.grammar.source.escapes import read_literal
+from stackmask.grammar.source.similar import similar
 from stackmask.grammar.source.work import spend
 
 NAMES: Final = ("TagDispatch", "TokenTagDispatch", "Token", "ExcludeToken", "Regex", "Substring")
-_HINT: Final = re.compile(rf"(?:{'|'.join(NAMES)})\s*\(")
-_OPENS: Final = re.compile(r"\s*\((?![*=])")
-_NOT_BLANK: Final = re.compile(r"[^\n]")
+MAX_SHOWN: Final = 40  # characters of what is not understood
+NAMED: Final = {
+    "Regex": ("json_string",),
+    "TagDispatch": ("loop_after_dispatch", "excludes", "stop_eos", "stop_str"),
+    "TokenTagDispatch": ("loop_after_dispatch", "excludes"),
+}
 _JSON_PLAIN: Final = Repeat(CharClass(charclass.negate(((0, 0x1F), (0x22, 0x22), (0x5C, 0x5C)))), 0, None)
+_ITEM: Final = re.compile(
+    r"(?:\s|#[^\n]*(?:\n|\Z))*(?:"
+    r"(?P<string>\"[^\"\\\n]*(?:\\.[^\"\\\n]*)*\"|'[^'\\\n]*(?:\\.[^'\\\n]*)*')"
+    r"|(?P<number>-?[0-9]+(?![\w.]))"
+    r"|(?P<name>-*[A-Za-z0-9_](?:[A-Za-z0-9_-]|\.(?=[A-Za-z0-9_-]))*)"
+    r"|(?P<sign>[(),=]))"
+)
+_OTHER: Final = re.compile(r"\s*([^\s,()]{1,40})")
 
 
-def cut_macros(
-    text: str, scan: re.Pattern[str], defines: re.Pattern[str], problems: Collector
-) -> tuple[str, dict[int, Call]]:
-    """Return the text with blanks for the arguments of macros, and the calls by the offsets of their names.
+class MacroValue(NamedTuple):
+    """An argument: a string, number, flag, name or tuple; ``name``: of a named one, ``""`` for others."""
 
-    ``scan``: what to look at from left to right: its group ``name`` is a name, ``imports`` an import. ``defines``: what
-    makes the name before it the head of a rule.
-    Cost: linear.
-    """
-    if not _HINT.search(text):
-        return text, {}
-    calls: dict[int, Call] = {}
-    defined: set[str] = set()
-    at = 0
-    while match := scan.search(text, at):
-        at = match.end()
-        spend(2)
-        if match["imports"]:
-            defined.update(name for name in NAMES if name in match["imports"])
-        elif match["name"] in NAMES:
-            opened = _OPENS.match(text, at)
-            if opened:
-                call = _read_call(match["name"], text, match.start(), opened.end(), problems.source)
-                if call is not None and not defines.match(text, call.span.end):
-                    calls[match.start()] = call
-                    at = call.span.end
-            elif defines.match(text, at):
-                defined.add(match["name"])
-    calls = {start: call for start, call in calls.items() if call.name not in defined}
-    pieces = []
-    done = 0
-    for start, call in calls.items():
-        problems.found += call.problems
-        end = start + len(call.name)
-        pieces += [text[done:end], _NOT_BLANK.sub(" ", text[end : call.span.end])]
-        done = call.span.end
-    return "".join((*pieces, text[done:])), calls
+    kind: str
+    text: str
+    span: Span
+    name: str = ""
+    named_at: int = 0
+    items: tuple[MacroValue, ...] | None = None
 
 
-def _read_call(name: str, text: str, start: int, inside: int, source: int) -> Call | None:
+class MacroCall(NamedTuple):
+    """A macro with its arguments, and what is wrong with how they are written."""
+
+    name: str
+    values: list[MacroValue]
+    span: Span
+    problems: list[Diagnostic]
+
+
+def read_call(name: str, text: str, start: int, inside: int, source: int) -> MacroCall | None:
     """Return a call whose arguments begin at ``inside``; None if its parenthesis is never closed."""
     problems = Collector(source)
-    values, end = read_arguments(text, inside, name, problems)
-    if not text.startswith(CLOSES, end - 1):
+    values, end = _read_arguments(text, inside, name, problems)
+    if not text.startswith(")", end - 1):
         return None
-    return Call(name, values, Span(start, end, source), problems.found)
+    return MacroCall(name, values, Span(start, end, source), problems.found)
 
 
-def macro_node(call: Call, module: Module, problems: Collector) -> Node:
+def _read_arguments(text: str, at: int, macro: str, problems: Collector) -> tuple[list[MacroValue], int]:
+    """Read arguments up to the parenthesis that closes them; return them and the offset after that.
+
+    What is wrong is reported once; reading goes on at the closing parenthesis.
+    Cost: linear.
+    """
+    source = problems.source
+    values: list[MacroValue] = []
+    named = ""  # the name before `=`
+    named_at = at
+    tuple_start = -1  # of the tuple that is open
+    items: list[MacroValue] = []
+    wants_value = True
+    while match := _ITEM.match(text, at):
+        spend(4)
+        kind = str(match.lastgroup)
+        written = match[kind]
+        span = Span(match.start(kind), match.end(kind), source)
+        at = match.end()
+        value: MacroValue | None = None
+        if kind == "sign" and written == ")" and tuple_start < 0:
+            if (wants_value and values) or named:
+                _report("a value is missing", span, problems)
+            return values, at
+        if kind == "sign" and written == ")":
+            value = MacroValue("tuple", "", Span(tuple_start, span.end, source), items=tuple(items))
+            tuple_start, items, wants_value = -1, [], True
+        elif kind == "sign" and written == "(" and wants_value and tuple_start < 0:
+            tuple_start, items = span.start, []
+            continue
+        elif kind == "sign" and written == "," and not wants_value:
+            wants_value = True
+            continue
+        elif kind == "sign" or not wants_value:
+            shown = f"`{written:.{MAX_SHOWN}}`"
+            problem = f"unexpected {shown} in the arguments of `{macro}`"
+            if written == "(" and tuple_start >= 0:
+                problem = "a tuple within a tuple"
+            _report(problem, span, problems)
+            return values, _closing(text, at, 1 + (tuple_start >= 0) + (written == "("))
+        elif kind == "name":
+            follows = _ITEM.match(text, at) if tuple_start < 0 and not named else None
+            if follows and follows["sign"] == "=":
+                named, named_at, at = written, span.start, follows.end()
+                continue
+            value = MacroValue("flag" if written in ("true", "false") else "name", written, span)
+        elif kind == "string":
+            found = read_literal(text, span.start + 1, span.end - 1, problems)
+            value = MacroValue("string", found, span)
+        else:
+            value = MacroValue("number", written, span)
+        wants_value = False
+        if tuple_start >= 0:
+            items.append(value)
+            continue
+        values.append(value._replace(name=named, named_at=named_at))
+        named = ""
+    other = _OTHER.match(text, at)
+    start = other.start(1) if other else at
+    end = other.end(1) if other else min(at + 1, len(text))
+    _report(f"`{text[start:end]}` cannot be an argument of `{macro}`", Span(start, end, source), problems)
+    return values, _closing(text, at, 1 + (tuple_start >= 0))
+
+
+def _report(problem: str, span: Span, problems: Collector) -> None:
+    if not problems.found:
+        help = 'arguments are "texts", numbers, `true`, `false`, names of rules, and tuples of these'
+        problems.add("G020", problem, span.start, span.end, label="here", help=help)
+
+
+def _closing(text: str, at: int, opened: int) -> int:
+    """Return the offset after the parenthesis that closes so many; that of the end where there is none."""
+    # a string may lack its end, or each quote would be looked for again
+    sign = re.compile(r"\"[^\"\\\n]*(?:\\.[^\"\\\n]*)*\"?|#[^\n]*|[()]|::=")
+    while opened and (match := sign.search(text, at)):
+        spend(1)
+        if match[0] == "::=":
+            break
+        opened += (match[0] == "(") - (match[0] == ")")
+        at = match.end()
+    return at
+
+
+class Arguments:
+    """The arguments of a call, by kind; what is wrong with them is reported with its place."""
+
+    def __init__(self, call: MacroCall, problems: Collector) -> None:
+        self.call = call
+        self.problems = problems
+        self.positional = [value for value in call.values if not value.name]
+        self._named = {value.name: value for value in call.values if value.name}
+
+    def wrong(self, problem: str, value: MacroValue | None, help: str = "") -> None:
+        """Report what is wrong with a value, or with the call."""
+        span = value.span if value is not None else self.call.span
+        self.problems.at(span, "G020", f"`{self.call.name}`: {problem}", help, "here")
+
+    def text(self, value: MacroValue, *, least: int = 0) -> str:
+        """Return a string."""
+        if value.kind != "string":
+            self.wrong("a text in quotes is needed", value)
+        elif len(value.text) < least:
+            self.wrong("the empty text is everywhere", value)
+        elif any("\ud800" <= char <= "\udfff" for char in value.text):
+            return ""  # reported where it was read
+        return value.text if value.kind == "string" else ""
+
+    def token_id(self, value: MacroValue) -> int:
+        """Return the id of a token."""
+        number = read_number(value.text) if value.kind == "number" and value.text[:1] != "-" else -1
+        if not 0 <= number <= MAX_COUNT:
+            self.wrong("a token id is needed, a whole number", value)
+            return 0
+        return number
+
+    def flag(self, name: str, default: bool) -> bool:
+        """Return a truth value."""
+        value = self._named.get(name)
+        if value is None:
+            return default
+        if value.kind != "flag":
+            self.wrong(f"`{name}` is `true` or `false`", value)
+        return value.text == "true"
+
+    def values(self, name: str) -> tuple[MacroValue, ...]:
+        """Return the items of a tuple; a single value stands for a tuple of one."""
+        value = self._named.get(name)
+        if value is None:
+            return ()
+        return (value.items or ()) if value.kind == "tuple" else (value,)
+
+    def finish(self) -> None:
+        """Report named arguments that the macro does not have, and such as are given twice."""
+        known = NAMED.get(self.call.name, ())
+        seen: set[str] = set()
+        for value in self.call.values:
+            name = value.name
+            place = Span(value.named_at, value.named_at + len(name), self.call.span.source)
+            if name and name not in known:
+                close = similar(name, known)
+                there = ", ".join(f"`{one}`" for one in known) or "none"
+                help = f"did you mean `{close}`?" if close else f"there are: {there}"
+                message = f"`{self.call.name}` has no argument `{name:.{MAX_SHOWN}}`"
+                self.problems.at(place, "G020", message, help, "here")
+            elif name and name in seen:
+                self.problems.at(place, "G020", f"`{name}` is given twice", "leave one out", "again")
+            seen.add(name)
+
+
+def macro_node(call: MacroCall, module: Module, problems: Collector) -> Node:
     """Return what a call means; what is wrong with it is reported."""
     if call.problems:  # reported where they were found
-        return Leaf(EPSILON, call.span)
+        return Terminal(EPSILON, call.span)
     make: dict[str, Callable[[Arguments, Module], Node]] = {
         "Token": _token,
         "ExcludeToken": _token,
@@ -111,11 +242,10 @@ def _token(arguments: Arguments, _: Module) -> Node:
     return _tokens(ids, arguments.call.name == "ExcludeToken", span)
 
 
-def _tokens(ids: list[int], negated: bool, span: Span) -> Leaf:
+def _tokens(ids: list[int], negated: bool, span: Span) -> Terminal:
     spend(2 * len(ids))
-    return Leaf(
-        TokenTerminal((), tuple((number, number) for number in sorted(set(ids))), negated, span), span
-    )
+    ranges = tuple([(number, number) for number in sorted(set(ids))])
+    return Terminal(TokenTerminal((), ranges, negated, span), span)
 
 
 def _regex(arguments: Arguments, _: Module) -> Node:
@@ -123,29 +253,24 @@ def _regex(arguments: Arguments, _: Module) -> Node:
     in_json = arguments.flag("json_string", False)
     if len(arguments.positional) != 1:
         arguments.wrong("`Regex` takes one pattern", None, 'for example `Regex("[0-9]{5}")`')
-        return Leaf(EPSILON, span)
+        return Terminal(EPSILON, span)
     pattern = arguments.text(arguments.positional[0])
     try:
         expr = regex_expr(pattern, flags="s")
     except GrammarError as error:
+        place = arguments.positional[0].span
         for found in error.diagnostics:
-            arguments.problems.add(
-                found.code,
-                f"in `Regex`: {found.message}",
-                arguments.positional[0].span.start,
-                arguments.positional[0].span.end,
-                label=found.label,
-                help=found.help,
-            )
-        return Leaf(EPSILON, span)
-    return Leaf(Intersection((expr, _JSON_PLAIN), span) if in_json else expr, span, 2)
+            message = f"in `Regex`: {found.message}"
+            arguments.problems.at(place, found.code, message, found.help, found.label)
+        return Terminal(EPSILON, span)
+    return Terminal(Intersection((expr, _JSON_PLAIN), span) if in_json else expr, span, 2)
 
 
-def _part(module: Module, call: Call, kind: str, text: str, dispatch: Dispatch) -> Leaf:
+def _part(module: Module, call: MacroCall, kind: str, text: str, dispatch: Dispatch) -> Terminal:
     """Return a leaf that stands for a part of the file, whose meaning may depend on the vocabulary."""
     name = f"%{kind}{text}.{call.span.source}.{call.span.start}"
     module.parts[name] = Part(kind, text, call.span, dispatch)
-    return Leaf(RuleRef(name, span=call.span), call.span)
+    return Terminal(RuleRef(name, span=call.span), call.span)
 
 
 def _substring(arguments: Arguments, module: Module) -> Node:
@@ -156,7 +281,7 @@ def _substring(arguments: Arguments, module: Module) -> Node:
 # -- free text with triggers ---------------------------------------------------------------------------------
 
 
-def _group(op: str, items: list[Node], span: Span) -> Node:
+def _group(op: Literal[" ", "|"], items: list[Node], span: Span) -> Node:
     return items[0] if len(items) == 1 else Group(op, tuple(items), span, 2 + max(i.depth for i in items))
 
 
@@ -164,7 +289,7 @@ def _any_number(item: Node, span: Span) -> Node:
     return Repetition(item, 0, None, span, item.depth + 1)
 
 
-def _pairs(arguments: Arguments, what: str) -> list[tuple[Value, Name]]:
+def _pairs(arguments: Arguments, what: str) -> list[tuple[MacroValue, Name]]:
     """Return the triggers and their rules."""
     found = []
     for value in arguments.positional:
@@ -191,11 +316,8 @@ def _tag_dispatch(arguments: Arguments, module: Module) -> Node:
     begins = _beginnings(triggers, set(map(len, excludes)))
     for value, text in zip(excluded, excludes, strict=True):
         if text in begins:
-            arguments.wrong(
-                f"the excluded {text!r:.60} begins a trigger, which could never come",
-                value,
-                "leave it out, or choose another trigger",
-            )
+            message = f"the excluded {text!r:.60} begins a trigger, which could never come"
+            arguments.wrong(message, value, "leave it out, or choose another trigger")
     if not may_end and not stops:
         arguments.wrong("`stop_eos=false` without `stop_str` leaves no end", None, 'add `stop_str=("…",)`')
     dispatch = Dispatch(triggers, excludes, stops, may_end)
@@ -236,9 +358,8 @@ def _token_dispatch(arguments: Arguments, _: Module) -> Node:
     excludes = [arguments.token_id(value) for value in excluded]
     for value, number in zip(excluded, excludes, strict=True):
         if number in ids:
-            arguments.wrong(
-                f"the token {number} is a trigger, and excluded", value, "leave it out of one of them"
-            )
+            message = f"the token {number} is a trigger, and excluded"
+            arguments.wrong(message, value, "leave it out of one of them")
     between = _any_number(_tokens([*ids, *excludes], True, span), span)
     if not pairs:
         return between

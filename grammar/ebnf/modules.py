@@ -1,49 +1,37 @@
-"""Load a grammar and all it imports, resolve names across files, and make one rule set of them."""
+"""Load a grammar and all it imports, resolve names across files, and make one rule set of them.
+
+In a syntactic rule every terminal is followed by the skip expression, so that optional text may stand
+between any two terminals and after the last one; a start rule gets the skip before it as well. Putting it
+behind terminals (not between elements) makes it appear exactly once between two terminals whatever is left
+out, and adds nothing in front of a recursive call. Terminals are literals, classes, regexes, special tokens,
+lexical and imported rules, operands of `&`, `-` and `!`, what `@push` captures, and what `!>>` follows.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
-from dataclasses import replace
+from collections.abc import Iterable, Mapping
+from collections.abc import Sequence as Items
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Final
 
-from stackmask.grammar.ebnf.dialects import foreign_dialect
-from stackmask.grammar.ebnf.follow import follow_restriction
-from stackmask.grammar.ebnf.lower import START_RULE, Lowering
+from stackmask.grammar import ir
 from stackmask.grammar.ebnf.parser import parse_module
-from stackmask.grammar.ebnf.syntax import (
-    Definition,
-    Import,
-    Leaf,
-    Module,
-    Name,
-    Part,
-    Prefix,
-    walk_nodes,
-)
-from stackmask.grammar.ir import Rule, RuleRef, RuleSet, Sequence, SourceText, Span
-from stackmask.grammar.source.diagnostics import (
-    Collector,
-    Diagnostic,
-    GrammarError,
-    GrammarFileError,
-    line_and_column,
-)
-from stackmask.grammar.source.files import bundled_names, bundled_path, read_text
+from stackmask.grammar.ir import EPSILON, Expr, Rule, RuleRef, RuleSet, Sequence, Span
+from stackmask.grammar.notation import tree
+from stackmask.grammar.notation.foreign import foreign_dialect
+from stackmask.grammar.notation.loading import SKIP_RULE, START_RULE, Loaded, SourceFiles, skip_rule
+from stackmask.grammar.notation.tree import Group, Import, Module, Name, Node, Prefix, names_in
+from stackmask.grammar.source import charclass
+from stackmask.grammar.source.diagnostics import Collector
+from stackmask.grammar.source.files import bundled_names, bundled_path
 from stackmask.grammar.source.similar import similar
-from stackmask.grammar.source.work import check_text, enter, spend
+from stackmask.grammar.source.work import enter, spend
 
 DEFAULT_START: Final = "root"
 GIVEN: Final = "<grammars>"  # what the source of grammars given by name is called
-MAX_SUGGESTIONS: Final = 20  # a file; looking for similar names compares with every name there is
-
-
-class Loaded(NamedTuple):
-    """Rules, and the parts that are no EBNF, by the names of rules that are referred to in their place."""
-
-    rules: RuleSet
-    parts: dict[str, Part]
+_FOLLOW_HELP: Final = "for example `!>> [A-Za-z0-9_]`, or `!>> [^ ]` with all non-ASCII characters"
 
 
 def load_rules(text: str, *, name: str, base: Path | None, start: str | None) -> RuleSet:
@@ -57,7 +45,6 @@ def load_with_parts(
     """Make the rule set of a grammar text, which may refer to parts.
 
     ``given``: names of grammars that the text may use as rules.
-
     ``name`` is shown in diagnostics; ``base`` is the folder that imported paths are relative to; ``start``
     None means ``root`` if there is such a rule, else the first one.
     Raises: GrammarError with the problems of all files at once.
@@ -70,52 +57,38 @@ def load_with_parts(
     loader.add_given(given)
     loader.report_undefined()
     start_name = loader.choose_start(start)
-    loader.stop_on_problems()
+    loader.sources.stop_on_problems(foreign_dialect)
     rules = loader.link(start_name)
-    loader.stop_on_problems()
+    loader.sources.stop_on_problems(foreign_dialect)
     return Loaded(rules, {key: part for file in loader.files for key, part in file.module.parts.items()})
 
 
+@dataclass(slots=True, eq=False)
 class _File:
-    """One parsed file: what its names mean (the file and name they are defined by) and its name prefix."""
+    """One parsed file. ``meaning``: of its names, the file and name they are defined by; ``prefix``: of its rules."""
 
-    def __init__(self, module: Module, base: Path | None, problems: Collector) -> None:
-        self.module, self.base, self.problems = module, base, problems
-        self.imported: dict[int, _File] = {}  # by index into module.imports
-        self.meaning: dict[str, tuple[_File, str]] = {}
-        self.prefix = ""
+    module: Module
+    base: Path | None
+    problems: Collector
+    imported: dict[int, _File] = field(default_factory=dict)  # by index into module.imports
+    meaning: dict[str, tuple[_File, str]] = field(default_factory=dict)
+    prefix: str = ""
 
 
 class _Loader:
     def __init__(self) -> None:
-        self.sources: list[SourceText] = []
+        self.sources = SourceFiles(parse_module, "this dialect", "Grammar.from_ebnf")
         self.files: list[_File] = []
         self.by_path: dict[Path, _File] = {}
 
     def add(self, text: str, name: str, base: Path | None, path: Path | None) -> _File:
         """Parse a text; its imports are followed later."""
-        check_text(f"`{name}`", text)
-        problems = Collector(len(self.sources))
-        self.sources.append(SourceText(name, text))
-        file = _File(parse_module(text, problems.source, problems), base, problems)
+        module, problems = self.sources.parsed(text, name, path)
+        file = _File(module, base, problems)
         self.files.append(file)
         if path is not None:
             self.by_path[path] = file
         return file
-
-    def stop_on_problems(self) -> None:
-        found: list[Diagnostic] = []
-        for file in self.files:
-            number = file.problems.source
-            foreign = foreign_dialect(self.sources[number].text) if file.problems.found else None
-            if foreign is None:
-                found += file.problems.found
-            else:  # all else that is wrong with it comes of this
-                span = Span(foreign.start, foreign.end, number)
-                message = f"this is {foreign.what}, not a grammar of this dialect"
-                found.append(Diagnostic("G019", message, span, help=foreign.cure))
-        if found:
-            raise GrammarError(found, self.sources)
 
     # -- imports ----------------------------------------------------------------------------------
 
@@ -127,46 +100,27 @@ class _Loader:
                     file.imported[index] = imported
 
     def _import(self, file: _File, wanted: Import) -> _File | None:
-        span = wanted.span
-        if wanted.quoted:
-            if file.base is None:
-                file.problems.add(
-                    "G013",
-                    f'cannot import "{wanted.target}": this grammar is not in a file',
-                    span.start,
-                    span.end,
-                    label="relative to which folder?",
-                    help="load it with Grammar.from_file, or pass base= to Grammar.from_ebnf",
-                )
-                return None
-            path = file.base / wanted.target
+        target, problems = wanted.target, file.problems
+        if wanted.is_path:
+            folder = self.sources.folder(file.base, f'"{target}"', wanted, problems)
+            path = None if folder is None else folder / target
             shown = str(path)
         else:
-            found = bundled_path(wanted.target)
-            if found is None:
+            path = bundled_path(target)
+            shown = f"stackmask/grammars/{target}.ebnf"
+            if path is None:
                 known = bundled_names()
-                close = similar(wanted.target, known)
-                file.problems.add(
-                    "G013",
-                    f"no bundled grammar `{wanted.target}`",
-                    span.start,
-                    span.end,
-                    label="not bundled",
-                    help=f"did you mean `{close}`?"
-                    if close
-                    else f"bundled are: {', '.join(known) or 'none'}; a path stands in quotes",
-                )
-                return None
-            path, shown = found, f"stackmask/grammars/{found.name}"
+                close = similar(target, known)
+                others = f"bundled are: {', '.join(known) or 'none'}; a path stands in quotes"
+                help = f"did you mean `{close}`?" if close else others
+                problems.at(wanted.span, "G013", f"no bundled grammar `{target}`", help, "not bundled")
+        if path is None:
+            return None
         key = path.resolve()
         if key in self.by_path:
             return self.by_path[key]
-        try:
-            text = read_text(path)
-        except GrammarFileError as error:
-            file.problems.add("G013", str(error), span.start, span.end, label="imported here")
-            return None
-        return self.add(text, shown, path.parent, key)
+        text = self.sources.read(path, wanted, problems)
+        return None if text is None else self.add(text, shown, path.parent, key)
 
     # -- names ------------------------------------------------------------------------------------
 
@@ -185,136 +139,141 @@ class _Loader:
         if not wanted:
             return
         root = self.files[0]
-        self.sources.append(SourceText(GIVEN, ""))
-        file = _File(Module(len(self.sources) - 1), None, Collector(len(self.sources) - 1))
+        problems = self.sources.add(GIVEN, "")
+        file = _File(Module(problems.source), None, problems)
         self.files.append(file)
         for name in wanted:
             spend(20)
             if name in root.meaning:
-                span = root.module.known.get(name)
-                root.problems.found.append(
-                    Diagnostic(
-                        "G004",
-                        f"`{name}` is a rule, and a grammar given by name",
-                        span,
-                        help="give the grammar another name",
-                    )
+                message, help = (
+                    f"`{name}` is a rule, and a grammar given by name",
+                    "give the grammar another name",
                 )
+                root.problems.at(root.module.known.get(name), "G004", message, help)
                 continue
-            span = Span(0, 0, file.module.source)
+            span = Span(0, 0, problems.source)
             inner = f"%grammar.{name}"
-            file.module.parts[inner] = Part("grammar", name, span)
-            file.module.definitions[name] = Definition(name, Leaf(RuleRef(inner), span), span)
+            file.module.parts[inner] = tree.Part("grammar", name, span)
+            file.module.define(tree.RuleDefinition(name, tree.Terminal(RuleRef(inner), span), span))
             file.meaning[name] = root.meaning[name] = (file, name)
-
-    def report_undefined(self) -> None:
-        """Report names that mean nothing, and restrictions and directives that cannot be used."""
-        for file in self.files:
-            _report_undefined(file, self.sources[file.problems.source].text)
-            _report_directives(file)
-            _explain_names(file, self.sources[file.problems.source].text)
-            for use in _prefixes(file.module, "!>>"):
-                follow_restriction(use.item, file.module, file.problems)
 
     def _resolve_import(
         self, file: _File, source: _File | None, wanted: Import, outer: Name, local: Name
     ) -> None:
-        problems = file.problems
         if local.name in file.meaning:
-            problems.add(
-                "G004",
-                f"`{local.name}` is imported and defined",
-                local.span.start,
-                local.span.end,
-                label="a second meaning",
-                help=f"import it under another name: `{outer.name} as {local.name}-2`",
-            )
+            help = f"import it under another name: `{outer.name} as {local.name}-2`"
+            message = f"`{local.name}` is imported and defined"
+            file.problems.at(local.span, "G004", message, help, "a second meaning")
             return
         if source is None:
             file.meaning[local.name] = (file, local.name)  # the failed import is reported already
             return
         if outer.name not in source.module.known:
             close = similar(outer.name, source.module.known)
-            problems.add(
-                "G014",
-                f"`{wanted.target}` has no rule `{outer.name}`",
-                outer.span.start,
-                outer.span.end,
-                label="nothing to import",
-                help=f"did you mean `{close}`?" if close else "",
-            )
+            help = f"did you mean `{close}`?" if close else ""
+            message = f"`{wanted.target}` has no rule `{outer.name}`"
+            file.problems.at(outer.span, "G014", message, help, "nothing to import")
         file.meaning[local.name] = (source, outer.name)
+
+    def report_undefined(self) -> None:
+        """Report names that mean nothing, and restrictions and directives that cannot be used."""
+        for file in self.files:
+            module, problems = file.module, file.problems
+            text = self.sources.texts[problems.source].text
+            self._report_undefined(file)
+            lexical = {name.name for name in module.lexical}
+            for name in module.syntactic:
+                if name.name in lexical:
+                    problems.at(name.span, "G018", f"`{name.name}` is both %lexical and %syntactic")
+            _explain_names(file, text)
+            for node in module.nodes():
+                if isinstance(node, Prefix) and node.op == "!>>":
+                    follow_restriction(node.item, module, problems)
+
+    def _report_undefined(self, file: _File) -> None:
+        module = file.module
+        uses = [node for node in module.nodes() if isinstance(node, Name)]
+        uses += [name for look in module.looks for name in names_in(look)]
+        reported: set[str] = set()
+        for use in (*uses, *module.lexical, *module.syntactic):
+            name = use.name
+            if name in file.meaning or name in reported:
+                continue
+            reported.add(name)
+            message, help = f"undefined rule `{name}`", self._undefined_help(name, file)
+            file.problems.at(use.span, "G003", message, help, "no rule of this name")
+
+    def _undefined_help(self, name: str, file: _File) -> str:
+        for separator in "-.":
+            left, _, right = name.partition(separator)
+            if right and (not left or left in file.meaning) and right.strip("-.") in file.meaning:
+                meaning = "to subtract" if separator == "-" else "to mean any character"
+                return f"a `{separator}` inside a name is part of it; put blanks around it {meaning}"
+        close = self.sources.suggest(name, file.meaning)
+        if not close:
+            return f'define it, `{name} ::= …`, or put text to be matched into quotes: `"{name}"`'
+        span = file.module.known.get(close)
+        return f"did you mean `{close}`" + (f" (line {self.sources.line_of(span)})?" if span else "?")
 
     def choose_start(self, start: str | None) -> str:
         """Return the local name of the start rule, or report that there is none."""
         root = self.files[0]
-        known = root.module.known
         if start is None:
-            start = DEFAULT_START if DEFAULT_START in root.meaning else next(iter(known), DEFAULT_START)
+            first = next(iter(root.module.known), DEFAULT_START)
+            start = DEFAULT_START if DEFAULT_START in root.meaning else first
         if not root.meaning:
             if not root.problems.found:  # else what should have been rules is reported already
                 help = 'a rule looks like `root ::= "text"`'
                 root.problems.add("G016", "the grammar has no rules", 0, 0, help=help)
         elif start not in root.meaning:
             close = similar(start, root.meaning)
-            names = ", ".join(f"`{name}`" for name in list(known)[:8])
-            root.problems.found.append(
-                Diagnostic(
-                    "G016",
-                    f"the start rule `{start}` is not defined",
-                    help=f"did you mean `{close}`?" if close else f"pass start=…, one of {names}",
-                )
-            )
+            names = ", ".join(f"`{name}`" for name in list(root.module.known)[:8])
+            help = f"did you mean `{close}`?" if close else f"pass start=…, one of {names}"
+            root.problems.at(None, "G016", f"the start rule `{start}` is not defined", help)
         return start
 
     # -- linking ----------------------------------------------------------------------------------
 
     def link(self, start: str) -> RuleSet:
-        """Lower all rules of the first file, and those of the others that it needs."""
+        """Make all rules of the first file, and those of the others that it needs."""
         self._choose_prefixes()
-        lowered: dict[int, Lowering] = {}
-        for index, file in enumerate(self.files):
+        made: dict[int, FileRules] = {}
+        for file in self.files:
             names = {local: f.prefix + name for local, (f, name) in file.meaning.items()}
-            lowered[index] = Lowering(file.module, file.prefix, names)
+            made[file.problems.source] = FileRules(file.module, file.prefix, names)
         root = self.files[0]
         rules: dict[str, Rule] = {}
-        pending = [(root, name) for name in reversed(root.module.definitions)]
+        pending = [(root, name) for name in reversed(root.module.rules)]
         pending.insert(0, root.meaning[start])
         while pending:
             file, name = pending.pop()
-            lowering = lowered[file.problems.source]
+            own = made[file.problems.source]
             full = file.prefix + name
             if full in rules:
                 continue
-            definition = file.module.definitions[name]
-            rules[full] = lowering.rule(definition)
-            nodes = list(walk_nodes(definition.body))
+            definition = file.module.rules[name]
+            rules[full] = own.rule(definition)
+            nodes = list(tree.walk_nodes(definition.body))
             spend(10 + 6 * len(nodes))
-            used = [node.name for node in nodes if isinstance(node, Name)]
-            pending.extend(
-                file.meaning[n] for n in reversed(used) if file is not root or file.meaning[n][0] is not root
-            )
-            if lowering.skip is not None and lowering.skip_rule not in rules:
-                rules[lowering.skip_rule] = lowering.skip_definition()
-                pending.extend(
-                    file.meaning[p.name]
-                    for s in file.module.skips
-                    for p in walk_nodes(s)
-                    if isinstance(p, Name)
-                )
+            used = [file.meaning[node.name] for node in reversed(nodes) if isinstance(node, Name)]
+            pending += [meant for meant in used if file is not root or meant[0] is not root]
+            if own.skip is not None and own.skip_rule not in rules:
+                rules[own.skip_rule] = own.skip_definition()
+                pending.extend(file.meaning[p.name] for skip in file.module.skips for p in names_in(skip))
         start_file, start_name = root.meaning[start]
         full_start = start_file.prefix + start_name
-        lowering = lowered[start_file.problems.source]
-        if lowering.skip is not None and lowering.is_syntactic(start_name):
-            rules[START_RULE] = Rule(START_RULE, Sequence((lowering.skip, RuleRef(full_start))))
+        own = made[start_file.problems.source]
+        if own.skip is not None and own.is_syntactic(start_name):
+            rules[START_RULE] = Rule(START_RULE, Sequence((own.skip, RuleRef(full_start))))
             full_start = START_RULE
-        return RuleSet(rules, full_start, self._initial_stack(), tuple(self.sources))
+        return RuleSet(rules, full_start, self._initial_stack(), tuple(self.sources.texts))
 
     def _choose_prefixes(self) -> None:
         """Give each imported file a prefix for its names that no other name begins with."""
         taken: set[str] = set()
         for file in self.files[1:]:
-            stem = re.sub(r"[^A-Za-z0-9_-]+", "_", Path(self.sources[file.problems.source].name).stem) or "_"
+            name = self.sources.texts[file.problems.source].name
+            stem = re.sub(r"[^A-Za-z0-9_-]+", "_", Path(name).stem) or "_"
             number = 1
             prefix = f"{stem}."
             while prefix in taken or any(name.startswith(prefix) for name in self.files[0].module.known):
@@ -327,55 +286,9 @@ class _Loader:
         given = [file for file in self.files if file.module.stack is not None]
         for file in given[1:]:
             if file.module.stack != given[0].module.stack:
-                file.problems.found.append(
-                    Diagnostic(
-                        "G018", "this file and another give different `%stack` texts", file.module.stack_span
-                    )
-                )
+                message = "this file and another give different `%stack` texts"
+                file.problems.at(file.module.stack_span, "G018", message)
         return (given[0].module.stack or ()) if given else ()
-
-
-def _report_undefined(file: _File, text: str) -> None:
-    module, problems = file.module, file.problems
-    reported: set[str] = set()
-    uses: Iterable[Name] = [
-        node
-        for body in [*(d.body for d in module.definitions.values()), *module.skips, *module.looks]
-        for node in walk_nodes(body)
-        if isinstance(node, Name)
-    ]
-    for use in [*uses, *module.lexical, *module.syntactic]:
-        if use.name in file.meaning or use.name in reported:
-            continue
-        reported.add(use.name)
-        problems.add(
-            "G003",
-            f"undefined rule `{use.name}`",
-            use.span.start,
-            use.span.end,
-            label="no rule of this name",
-            help=_undefined_help(use.name, file, text) if len(reported) <= MAX_SUGGESTIONS else "",
-        )
-
-
-def _undefined_help(name: str, file: _File, text: str) -> str:
-    for separator in "-.":
-        left, _, right = name.partition(separator)
-        if right and (not left or left in file.meaning) and right.strip("-.") in file.meaning:
-            meaning = "to subtract" if separator == "-" else "to mean any character"
-            return f"a `{separator}` inside a name is part of it; put blanks around it {meaning}"
-    close = similar(name, file.meaning)
-    if not close:
-        return f'define it, `{name} ::= …`, or put text to be matched into quotes: `"{name}"`'
-    span = file.module.known.get(close)
-    return f"did you mean `{close}`" + (f" (line {line_and_column(text, span.start)[0]})?" if span else "?")
-
-
-def _prefixes(module: Module, op: str) -> Iterator[Prefix]:
-    for definition in module.definitions.values():
-        for node in walk_nodes(definition.body):
-            if isinstance(node, Prefix) and node.op == op:
-                yield node
 
 
 def _explain_names(file: _File, text: str) -> None:
@@ -386,16 +299,186 @@ def _explain_names(file: _File, text: str) -> None:
             continue
         name = text[span.start + 1 : span.end]
         if name in file.meaning:
-            file.problems.found[index] = replace(
-                problem,
-                help=f"`{name}` is a rule or a grammar given by name: write it without `{text[span.start]}`",
-            )
+            help = f"`{name}` is a rule or a grammar given by name: write it without `{text[span.start]}`"
+            file.problems.found[index] = replace(problem, help=help)
 
 
-def _report_directives(file: _File) -> None:
-    lexical = {name.name for name in file.module.lexical}
-    for name in file.module.syntactic:
-        if name.name in lexical:
-            file.problems.add(
-                "G018", f"`{name.name}` is both %lexical and %syntactic", name.span.start, name.span.end
-            )
+# -- the rules of one file -----------------------------------------------------------------------------------
+
+
+def lexical_rules(module: Module) -> set[str]:
+    """Return the names of the rules of a file in which the skip rule is not inserted.
+
+    These are the UPPER-CASE ones, those that ``%lexical`` or ``%skip`` names, and all that such a rule, an
+    operand of `&`, `-` or `!`, or ``@push`` refers to; less what ``%syntactic`` names.
+    """
+    syntactic = {name.name for name in module.syntactic}
+    pending = [name for name in module.known if name.isupper()]
+    pending += [name.name for name in module.lexical]
+    for skip in module.skips:
+        pending += _names(skip)
+    for node in module.nodes():
+        if isinstance(node, Prefix) and node.op in ("!", "push"):
+            pending += _names(node.item)
+        elif isinstance(node, Group) and node.op == "&":
+            pending += _names(node)
+    lexical: set[str] = set()
+    while pending:
+        name = pending.pop()
+        if name in lexical or name in syntactic:
+            continue
+        lexical.add(name)
+        if name in module.rules:
+            pending += _names(module.rules[name].body)
+    return lexical
+
+
+def _names(node: Node) -> list[str]:
+    return [name.name for name in names_in(node)]
+
+
+class FileRules:
+    """Makes the rules of one file; ``names`` maps the names it uses to those of the whole rule set."""
+
+    def __init__(self, module: Module, prefix: str, names: Mapping[str, str]) -> None:
+        self.module, self.names = module, names
+        self.skip_rule = prefix + SKIP_RULE
+        self.skip: Expr | None = ir.RuleRef(self.skip_rule) if module.skips else None
+        local = lexical_rules(module) if module.skips else set()
+        self.terminals = local | {name for name in names if name not in module.rules}
+
+    def rule(self, definition: tree.RuleDefinition) -> Rule:
+        """Return the expression of one rule, with its name."""
+        skip = None if definition.name in self.terminals else self.skip
+        return Rule(self.names[definition.name], self._expr(definition.body, skip), definition.span)
+
+    def skip_definition(self) -> Rule:
+        """Return the rule of the skipped text: any number of what the ``%skip`` directives name."""
+        own = {self.names[name]: definition.body for name, definition in self.module.rules.items()}
+
+        def body_of(name: str) -> Expr | None:
+            return self._expr(own[name], None) if name in own else None
+
+        return skip_rule(self.skip_rule, [self._expr(node, None) for node in self.module.skips], body_of)
+
+    def is_syntactic(self, name: str) -> bool:
+        """Say whether the skip rule is inserted in the rule of this local name."""
+        return self.skip is not None and name in self.module.rules and name not in self.terminals
+
+    # recursion is as deep as the syntax tree, which tree.MAX_DEPTH limits
+    def _expr(self, node: Node, skip: Expr | None) -> Expr:
+        parts = self._parts(node, skip)
+        return parts[0] if len(parts) == 1 else ir.Sequence(tuple(parts), _place(node))
+
+    def _parts(self, node: Node, skip: Expr | None) -> list[Expr]:
+        """Return the sequence that a node means, the skip included."""
+        terminal: Expr
+        match node:
+            case tree.Terminal(expr):
+                if expr == EPSILON:
+                    return [expr]
+                if isinstance(expr, ir.Sequence):
+                    return [*expr.items] if skip is None else [*expr.items, skip]
+                terminal = expr
+            case Name(name, span):
+                terminal = ir.RuleRef(self.names.get(name, name), span=span)
+                if name not in self.terminals:
+                    return [terminal]
+            case Group(" ", items):
+                return self._sequence(items, skip)
+            case Group("|", items):
+                return [ir.Choice(tuple(self._expr(item, skip) for item in items), _place(node))]
+            case Group("&", items):
+                terminal = ir.Intersection(tuple(self._expr(item, None) for item in items), node.span)
+            case Group(_, items):
+                return self._parts(items[0], skip)
+            case tree.Repetition(item, low, high, span):
+                return [ir.Repeat(self._expr(item, skip), low, high, span)]
+            case Prefix("!>>", item):
+                return [follow_restriction(item, self.module, Collector())]
+            case Prefix("scope", item, span):
+                return [ir.Scope(self._expr(item, skip), span)]
+            case Prefix("push", item, span):
+                terminal = ir.Capture(self._expr(item, None), "push", span)
+            case Prefix(_, item, span):
+                terminal = ir.Complement(self._expr(item, None), span)
+        return [terminal] if skip is None else [terminal, skip]
+
+    def _sequence(self, items: Items[Node], skip: Expr | None) -> list[Expr]:
+        parts: list[Expr] = []
+        index = 0
+        while index < len(items):
+            item = items[index]
+            index += 1
+            behind = index
+            while behind < len(items) and isinstance(f := items[behind], Prefix) and f.op == "!>>":
+                behind += 1
+            # a restriction on a token looks at the very next character, so the skip goes behind it
+            token = skip is not None and behind > index and self._is_token(item)  # mutant: skip-last
+            parts += self._parts(item, None if token else skip)
+            for follow in items[index:behind]:
+                parts += self._parts(follow, None)
+            if token and skip is not None:
+                parts.append(skip)
+            index = behind
+        return parts
+
+    def _is_token(self, node: Node) -> bool:
+        return all(name.name in self.terminals for name in names_in(node))
+
+
+def _place(node: Node) -> ir.Span | None:
+    return node.span if node.span.start >= 0 else None
+
+
+def follow_restriction(operand: Node, module: Module, problems: Collector) -> ir.NotFollowedBy:
+    """Return the restriction that an operand means.
+
+    The operand is a class, a single ASCII character, several of these as alternatives, or a rule of the
+    same file that is one of these.
+    """
+    imported = {local.name for wanted in module.imports for _, local in wanted.items}
+    mask = 0
+    seen: set[str] = set()
+    pending = [operand]
+    while pending:
+        node = pending.pop()
+        if isinstance(node, Group) and node.op in ("|", "()"):
+            pending.extend(reversed(node.items))
+            continue
+        if isinstance(node, Name):
+            if node.name not in seen and node.name in module.rules:
+                seen.add(node.name)
+                pending.append(module.rules[node.name].body)
+                continue
+            if node.name in seen or node.name not in imported:
+                continue  # counted already, or broken or undefined and so reported already
+        found = first_bytes(node.expr) if isinstance(node, tree.Terminal) else None
+        if found is None:
+            split = isinstance(node, tree.Terminal) and isinstance(node.expr, ir.CharClass)
+            message, label = "`!>>` takes a class or single characters", "not one ASCII character"
+            if split:
+                message = "`!>>` can tell ASCII characters apart, but not other characters"
+                label = "holds some non-ASCII characters but not all"
+            problems.at(operand.span, "G011", message, _FOLLOW_HELP, label)
+            break
+        mask |= found
+    return ir.NotFollowedBy(mask, operand.span)
+
+
+def first_bytes(expr: Expr) -> int | None:
+    """Return the mask of the bytes that a one-character expression may begin with; None if it is not one."""
+    match expr:
+        case ir.CharClass(ranges):
+            return charclass.follow_mask(ranges)
+        case ir.Literal(data) if len(data) == 1 and data[0] < 0x80:
+            return 1 << data[0]
+        case ir.Choice(items):  # of a regex, one level deep
+            mask = 0
+            for item in items:
+                found = None if isinstance(item, ir.Choice) else first_bytes(item)
+                if found is None:
+                    return None
+                mask |= found
+            return mask
+    return None

@@ -1,86 +1,92 @@
-"""Parse one grammar file into a module, finding as many of its problems as there are."""
+"""Parse one EBNF file into a module, finding as many of its problems as there are.
+
+Lark parses it by the grammar in ``ebnf.lark``, and ``Builder`` makes the tree while it does. A file with a mistake is parsed
+once more, rule by rule.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-from stackmask.grammar.ebnf.bodies import cut_bodies
-from stackmask.grammar.ebnf.builder import Builder
-from stackmask.grammar.ebnf.macros import cut_macros
-from stackmask.grammar.ebnf.malformed import MessageTable, report_character, report_token
-from stackmask.grammar.ebnf.syntax import Call, Module
+from stackmask.grammar.ebnf.builder import Builder, JSONBody
+from stackmask.grammar.ebnf.macros import NAMES, MacroCall, read_call
+from stackmask.grammar.ebnf.malformed import Messages, report_character, report_token
 from stackmask.grammar.ir import Span
+from stackmask.grammar.notation.reading import read_json, without_surrogates
+from stackmask.grammar.notation.tree import Module
 from stackmask.grammar.source.diagnostics import Collector
 from stackmask.grammar.source.work import spend, uncounted
 
-if TYPE_CHECKING:
-    from lark import Lark, Token
+_FILE: Final = Path(__file__).with_name("ebnf.lark")
+_JSON_EXAMPLE: Final = '`%json {"type": "integer"}` or `%choice ["yes", "no"]`'
 
-    from stackmask.grammar.ebnf.bodies import Body
-
-GRAMMAR_FILE: Final = Path(__file__).with_name("ebnf.lark")
-# parsers that no thread uses: one text may take a second, and nobody is to wait for that
-_idle: list[_Parser] = []
-
-_NAME = r"-*[A-Za-z0-9_](?:[A-Za-z0-9_-]|\.(?=[A-Za-z0-9_-]))*"
+_NAME: Final = r"-*[A-Za-z0-9_](?:[A-Za-z0-9_-]|\.(?=[A-Za-z0-9_-]))*"
 # comments may stand between a name and its `::=`; written so that there is one way to match them
-_HEAD = re.compile(rf"{_NAME}(?=(?:\s|(?:#|//)[^\n]*\n|\(\*(?:[^*]|\*(?!\)))*\*\))*::=)")
+_DEFINES: Final = r"(?:\s|(?:#|//)[^\n]*\n|\(\*(?:[^*]|\*(?!\)))*\*\))*::="
+_HEAD: Final = re.compile(rf"{_NAME}(?={_DEFINES})")
 # a rule of another dialect, at the beginning of a line: nothing else in this one looks like it
-_FOREIGN_HEAD = re.compile(rf"(?m:^[ \t]*)({_NAME})[ \t]*(?=:=|:|=|->)")
-_SURROGATE = re.compile("[\ud800-\udfff]")
-# what a rule head or a directive cannot be inside of
-_TEXT = (
-    r"(?P<text>(?:#|//)[^\n]*"
-    r"|\(\*[\s\S]*?\*\)"
+_FOREIGN_HEAD: Final = re.compile(rf"(?m:^[ \t]*)({_NAME})[ \t]*(?=:=|:|=|->)")
+COMMENT: Final = re.compile(r"(?:#|//)[^\n]*|\(\*[\s\S]*?\*\)")
+# what a rule head or a directive cannot be inside of, and one that does not end: without it, each sign in it would be
+# looked at as a beginning
+_TEXT: Final = (
+    rf"(?P<text>(?P<comment>{COMMENT.pattern})"
     r"|\"[^\"\\\n]*(?:\\.[^\"\\\n]*)*\"|'[^'\\\n]*(?:\\.[^'\\\n]*)*'"
     r"|\[[^\]\\\n]*(?:\\.[^\]\\\n]*)*\]"
     r"|/(?![/*])(?:\\.|\[(?:\\.|[^\]\\\n])*\]|[^/\\\n\[])+/)"
+    r"|(?P<broken>[\"'\[][^\n]*|/(?![/*])[^\n]*|\(\*[\s\S]*)"
 )
-# one that does not end; without it, each sign in it would be looked at as a beginning
-_BROKEN = r"(?P<broken>[\"'\[][^\n]*|/(?![/*])[^\n]*|\(\*[\s\S]*)"
-_BODY_SCAN = re.compile(rf"{_TEXT}|{_BROKEN}|(?P<body>%(?:json|choice)(?![\w-]))")
-_MACRO_SCAN = re.compile(rf"{_TEXT}|{_BROKEN}|(?P<imports>%import[^()]*\([^()]*\))|(?P<name>{_NAME})")
-_DEFINES = re.compile(r"(?:\s|(?:#|//)[^\n]*\n|\(\*(?:[^*]|\*(?!\)))*\*\))*::=")
-# and what a piece of a broken file may begin with
-_SCAN = re.compile(
-    rf"{_TEXT}|{_BROKEN}"
+_CUT: Final = re.compile(
+    rf"{_TEXT}|(?P<body>%(?:json|choice)(?![\w-]))|(?P<import>%import(?![\w-]))|(?P<name>{_NAME})|(?P<close>\))"
+)
+# what a piece of a broken file may begin with
+_SCAN: Final = re.compile(
+    rf"{_TEXT}"
     rf"|(?P<begin>{_HEAD.pattern}|%(?!(?:json|choice|sql|regex|marker)(?![\w-]))[A-Za-z]+|{_FOREIGN_HEAD.pattern})"
     r"|-*[A-Za-z0-9_][A-Za-z0-9_.-]*"
 )
+_NEEDS_CUT: Final = re.compile(rf"%(?:json|choice)|(?:{'|'.join(NAMES)})\s*\(")
+_AFTER_NAME: Final = re.compile(_DEFINES)
+_OPENS: Final = re.compile(r"\s*\((?![*=])")
+_NOT_BLANK: Final = re.compile(r"[^\n]")
 
 
 class _Parser:
     """A parser with its builder and its messages, for one thread at a time."""
 
     def __init__(self) -> None:
-        from lark import Lark
+        from lark import Lark  # which takes time, and bundled grammars do without
 
         self.builder = Builder()
-        self.lark: Lark = Lark(
-            GRAMMAR_FILE.read_text(encoding="utf-8"),
+        self.lark = Lark(
+            _FILE.read_text(encoding="utf-8"),
             parser="lalr",
-            lexer="basic",
+            lexer="basic",  # that of each state would need a scanner of its own
             transformer=self.builder,  # any object with a method per rule
             maybe_placeholders=False,
         )
 
     @cached_property
-    def messages(self) -> MessageTable:
+    def messages(self) -> Messages:
         """What is said in which state of this very parser: another one may number them in another way."""
         return self._find_messages()
 
     @uncounted
-    def _find_messages(self) -> MessageTable:
+    def _find_messages(self) -> Messages:
         def parse(example: str) -> None:
-            self.builder.begin(example, 0, Module(0), Collector())
+            self.builder.begin(example, 0, Module(0), Collector(), {})
             self.lark.parse(example)
 
-        return MessageTable(parse)
+        return Messages(parse)
+
+
+# parsers that no thread uses: one text may take a second, and other threads are not to wait for that
+_idle: list[_Parser] = []
 
 
 @contextmanager
@@ -93,85 +99,131 @@ def _lent_parser() -> Iterator[_Parser]:
     try:
         yield parser
     finally:
-        parser.builder.begin("", 0, Module(0), Collector())  # which lets go of the text
+        parser.builder.begin("", 0, Module(0), Collector(), {})  # which lets go of the text
         _idle.append(parser)
 
 
 def parse_module(text: str, source: int, problems: Collector) -> Module:
-    """Parse a file into a module; syntax errors are reported and the rules around them kept.
+    """Parse a file into a module; what is wrong is reported, and the rules around it kept.
 
     Cost: linear; a 12 KB grammar takes about 20 ms, the first call in a process about 100 ms more.
     """
     from lark.exceptions import UnexpectedInput
 
-    for bad in _SURROGATE.finditer(text):
-        problems.add("G006", "half of a surrogate pair is not a character", bad.start(), bad.end())
-    text = _SURROGATE.sub("\N{REPLACEMENT CHARACTER}", text)
-    module = Module(source)
+    text, cut = _without_cut(without_surrogates(text, problems), problems)
+    module, found = Module(source), Collector(source)
     with _lent_parser() as parser:
-        found = Collector(source)
-        if "%json" in text or "%choice" in text:
-            text, module.bodies = cut_bodies(text, _BODY_SCAN, _HEAD, found)
-        text, module.calls = cut_macros(text, _MACRO_SCAN, _DEFINES, found)
-        cut = list(found.found)
-        parser.builder.begin(text, 0, module, found)
+        parser.builder.begin(text, 0, module, found, cut)
         try:
             parser.lark.parse(text)
         except UnexpectedInput:
-            module, found = Module(source, bodies=module.bodies, calls=module.calls), Collector(source)
-            found.found += cut
-            _parse_pieces(text, module, found, parser)
-        problems.found.extend(found.found)
+            module, found = Module(source), Collector(source)
+            _parse_pieces(text, module, found, cut, parser)
+    problems.found += found.found
     return module
 
 
-def lex_module(text: str, problems: Collector) -> tuple[list[Token], dict[int, Body], dict[int, Call]]:
-    """Return the tokens of a file, without comments, the JSON values in it, and the macros by the offsets of their names.
+def read_tokens(text: str, problems: Collector) -> list[tuple[str, str, int, int]]:
+    """Return the kinds of the tokens in a file, as ``ebnf.lark`` names them, with their texts and where these begin and end.
 
-    None if its syntax is wrong, which is reported.
-
-    Cost: that of parsing it, and some microseconds for each token.
+    JSON belongs to its directive, and the arguments of a macro to its name. There are none if something is wrong, which is
+    reported.
+    Cost: that of parsing it, and some microseconds a token.
     """
-    calls = parse_module(text, problems.source, problems).calls
+    parse_module(text, problems.source, problems)
     if problems.found:
-        return [], {}, {}
-    cut, bodies = cut_bodies(text, _BODY_SCAN, _HEAD, problems)
-    cut, _ = cut_macros(cut, _MACRO_SCAN, _DEFINES, problems)
+        return []
+    uncut, (text, cut) = text, _without_cut(text, problems)
+    tokens = []
     with _lent_parser() as parser:
-        return list(parser.lark.lex(cut)), bodies, calls
-
-
-def _pieces(text: str) -> list[int]:
-    """Return the offsets where rules and directives begin, the first always 0."""
-    starts = [m.start() for m in _SCAN.finditer(text) if m["begin"]]
-    return starts if starts and not text[: starts[0]].strip() else [0, *starts]
+        for token in parser.lark.lex(text):
+            start, end, written = token.start_pos or 0, token.end_pos or 0, str(token)
+            value = cut.get(start)
+            if isinstance(value, JSONBody):
+                written, end = f"{written} {value.text}", value.start + len(value.text)
+            elif value is not None:
+                end = value.span.end
+                written = uncut[start:end]
+            tokens.append((token.type, written, start, end))
+    return tokens
 
 
 def comments(text: str) -> Iterator[tuple[int, str]]:
     """Yield the comments that begin with `#`, each with its offset."""
     for match in _SCAN.finditer(text):
-        if match["text"] and match["text"][0] == "#":
-            yield match.start(), match["text"]
+        if match["comment"] and match["comment"][0] == "#":
+            yield match.start(), match["comment"]
 
 
-def _parse_pieces(text: str, module: Module, problems: Collector, parser: _Parser) -> None:
-    """Parse each rule by itself, so that one broken rule hides no other."""
+def _without_cut(
+    text: str, problems: Collector, macros: Collection[str] = NAMES
+) -> tuple[str, dict[int, JSONBody | MacroCall]]:
+    """Return a text with blanks for JSON and for the arguments of macros, and these by the offsets of what they belong to.
+
+    No regular expression says where they end. A file that defines or imports a rule of a macro's name means that rule.
+    Cost: linear.
+    """
+    cut: dict[int, JSONBody | MacroCall] = {}
+    if not _NEEDS_CUT.search(text):
+        return text, cut
+    found = Collector(problems.source)
+    defined: set[str] = set()
+    pieces: list[str] = []
+    is_import = False
+    done = at = 0
+    while match := _CUT.search(text, at):
+        spend(2)
+        start, at = match.span()
+        kind, word = match.lastgroup, match[0]
+        end = None
+        if kind in ("import", "close"):
+            is_import = kind == "import"
+        elif kind == "body":
+            value, begin, end = read_json(text, at, word, _JSON_EXAMPLE, found)
+            if end is None:
+                following = _HEAD.search(text, begin)
+                end = following.start() if following else len(text)
+            cut[start] = JSONBody(value, text[begin:end], begin)
+        elif kind == "name" and word in macros:
+            opened = _OPENS.match(text, at)
+            if is_import or _AFTER_NAME.match(text, at):
+                defined.add(word)
+                continue
+            call = read_call(word, text, start, opened.end(), problems.source) if opened else None
+            if call is not None and not _AFTER_NAME.match(text, call.span.end):
+                cut[start], end = call, call.span.end
+                found.found += call.problems
+        if end is not None:
+            pieces += [text[done:at], _NOT_BLANK.sub(" ", text[at:end])]
+            done = at = end
+    if any(isinstance(value, MacroCall) and value.name in defined for value in cut.values()):
+        return _without_cut(text, problems, [name for name in macros if name not in defined])
+    problems.found += found.found
+    return "".join((*pieces, text[done:])), cut
+
+
+def _parse_pieces(
+    text: str, module: Module, problems: Collector, cut: dict[int, JSONBody | MacroCall], parser: _Parser
+) -> None:
+    """Parse each rule by itself, so that one that is broken hides no other."""
     from lark.exceptions import UnexpectedCharacters, UnexpectedToken
 
-    lark, builder, table = parser.lark, parser.builder, parser.messages
-    starts = _pieces(text)
+    messages = parser.messages
+    starts = [match.start() for match in _SCAN.finditer(text) if match["begin"]]
+    if not starts or text[: starts[0]].strip():
+        starts.insert(0, 0)
     for start, end in zip(starts, [*starts[1:], len(text)], strict=True):
-        builder.begin(text, start, module, problems)
+        parser.builder.begin(text, start, module, problems, cut)
         spend(100)
         try:
-            lark.parse(text[start:end])
+            parser.lark.parse(text[start:end])
             continue
         except UnexpectedToken as error:
-            report_token(error, text, start, table, problems)
+            report_token(error, text, start, messages, problems)
         except UnexpectedCharacters as error:
             report_character(text, start + (error.pos_in_stream or 0), problems)
-        # the name is known all the same, or every use of the broken rule would be reported as undefined
+        # the name is known all the same, or every use of the broken rule would be undefined
         if head := _HEAD.match(text, start, end):
-            builder.define(head[0], Span(*head.span(), module.source))
+            parser.builder.define(head[0], Span(*head.span(), module.source))
         elif head := _FOREIGN_HEAD.match(text, start, end):
-            builder.define(head[1], Span(*head.span(1), module.source))
+            parser.builder.define(head[1], Span(*head.span(1), module.source))

@@ -10,19 +10,11 @@ from collections.abc import Hashable, Iterator
 from itertools import islice
 from typing import Final
 
-from stackmask.grammar.ebnf.lower import START_RULE
 from stackmask.grammar.ebnf.parser import comments, parse_module
-from stackmask.grammar.ebnf.syntax import (
-    Group,
-    Leaf,
-    Module,
-    Name,
-    Node,
-    Prefix,
-    Repetition,
-    walk_nodes,
-)
 from stackmask.grammar.ir import EPSILON, CharClass, Literal, RuleRef, RuleSet, Sequence, Span, TokenTerminal
+from stackmask.grammar.notation import tree
+from stackmask.grammar.notation.loading import START_RULE, reached, unused
+from stackmask.grammar.notation.tree import Group, Module, Name, Node, Terminal
 from stackmask.grammar.source import charclass
 from stackmask.grammar.source.diagnostics import Collector, Diagnostic
 from stackmask.grammar.source.work import spend
@@ -47,7 +39,7 @@ def grammar_warnings(rules: RuleSet) -> list[Diagnostic]:
     found: list[Diagnostic] = []
     for check in (_unused, _hexadecimal, _indentation):
         found += islice(check(module, rules, text), MAX_WARNINGS)
-    for node in _nodes(module):
+    for node in module.nodes():
         spend(8)
         found += islice(_of_node(node, module, text), MAX_WARNINGS)
         if len(found) >= MAX_WARNINGS:
@@ -60,11 +52,6 @@ def _warning(code: str, message: str, span: Span, label: str = "", help: str = "
     return Diagnostic(code, message, span, label, help, "warning")
 
 
-def _nodes(module: Module) -> Iterator[Node]:
-    for body in [*(definition.body for definition in module.definitions.values()), *module.skips]:
-        yield from walk_nodes(body)
-
-
 # -- the whole file ------------------------------------------------------------------------------------------
 
 
@@ -72,31 +59,14 @@ def _unused(module: Module, rules: RuleSet, text: str) -> Iterator[Diagnostic]:
     start = rules.start
     if start == START_RULE:
         body = rules.rules[start].body
-        start = next(item.name for item in reversed(_items(body)) if isinstance(item, RuleRef))
-    seen: set[str] = set()
-    todo = [
-        start,
-        *(node.name for skip in module.skips for node in walk_nodes(skip) if isinstance(node, Name)),
-    ]
-    while todo:
-        name = todo.pop()
-        if name not in seen and name in module.definitions:
-            seen.add(name)
-            inside = walk_nodes(module.definitions[name].body)
-            todo += [node.name for node in inside if isinstance(node, Name)]
-    for name, definition in module.definitions.items():
+        assert isinstance(body, Sequence)
+        start = next(item.name for item in reversed(body.items) if isinstance(item, RuleRef))
+    skipped = [name.name for skip in module.skips for name in tree.names_in(skip)]
+    uses = {name: [use.name for use in tree.names_in(one.body)] for name, one in module.rules.items()}
+    seen = reached([start, *skipped], lambda name: uses.get(name, ()))
+    for name, definition in module.rules.items():
         if name not in seen:
-            yield _warning(
-                "G201",
-                f"rule `{name}` is not used",
-                definition.span,
-                f"`{start}` does not lead here",
-                "use it, remove it, or begin with it: start=…",
-            )
-
-
-def _items(body: object) -> tuple[object, ...]:
-    return tuple(body.items) if isinstance(body, Sequence) else ()
+            yield unused("rule", name, start, definition.span)
 
 
 def _hexadecimal(module: Module, rules: RuleSet, text: str) -> Iterator[Diagnostic]:
@@ -108,30 +78,22 @@ def _hexadecimal(module: Module, rules: RuleSet, text: str) -> Iterator[Diagnost
 
 def _hexadecimal_warning(span: Span, written: str, label: str) -> Diagnostic:
     digits = written[2:]
-    escape = (
-        f"\\x{digits:0>2}"
-        if len(digits) <= 2
-        else f"\\u{digits:0>4}"
-        if len(digits) <= 4
-        else f"\\U{digits:0>8}"
-    )
-    return _warning(
-        "G208", f"`{written}` is no character", span, label, f'write `"{escape}"`, in a class `{escape}`'
-    )
+    sign, width = next((s, w) for s, w in (("x", 2), ("u", 4), ("U", 8)) if len(digits) <= w)
+    escape = f"\\{sign}{digits:0>{width}}"
+    help = f'write `"{escape}"`, in a class `{escape}`'
+    return _warning("G208", f"`{written}` is no character", span, label, help)
 
 
 def _indentation(module: Module, rules: RuleSet, text: str) -> Iterator[Diagnostic]:
     """Warn of a rule for the end of a block where nothing knows how deep a line stands."""
-    found = [one for one in module.definitions.values() if _DEDENT.fullmatch(one.name)]
-    if found and not any(isinstance(node, Prefix) and node.op == "push" for node in _nodes(module)):
-        for definition in found:
-            yield _warning(
-                "G211",
-                f"`{definition.name}` cannot end a block: nothing here knows how far lines are indented",
-                definition.span,
-                "its text is the same wherever a block ends",
-                'keep the indentation on the stack: `%stack "\\n"`, `block ::= @scope(@push(@top " "+) line (@top line)*)`',
-            )
+    found = [one for one in module.definitions if _DEDENT.fullmatch(one.name)]
+    if found and not any(isinstance(node, tree.Prefix) and node.op == "push" for node in module.nodes()):
+        block = '`%stack "\\n"`, `block ::= @scope(@push(@top " "+) line (@top line)*)`'
+        help = f"keep the indentation on the stack: {block}"
+        label = "its text is the same wherever a block ends"
+        for one in found:
+            message = f"`{one.name}` cannot end a block: nothing here knows how far lines are indented"
+            yield _warning("G211", message, one.span, label, help)
 
 
 # -- single nodes --------------------------------------------------------------------------------------------
@@ -145,19 +107,15 @@ def _of_node(node: Node, module: Module, text: str) -> Iterator[Diagnostic]:
             yield from _hidden(node, text)
         case Group(" "):
             yield from _dots(node, text)
-        case Repetition(Repetition()):
+        case tree.Repetition(tree.Repetition()):
             yield from _repeated_twice(node, text)
-        case Leaf(CharClass()):
+        case Terminal(CharClass()):
             yield from _classes(node, text)
-        case Leaf(TokenTerminal(names)) if len(names) == 1 and names[0][1:-1] in module.known:
+        case Terminal(TokenTerminal(names)) if len(names) == 1 and names[0][1:-1] in module.known:
             name = names[0][1:-1]
             if names[0] == f"<{name}>":
-                yield _warning(
-                    "G206",
-                    f"`<{name}>` is a special token, not the rule `{name}`",
-                    node.span,
-                    help=f"write `{name}` for the rule",
-                )
+                message = f"`<{name}>` is a special token, not the rule `{name}`"
+                yield _warning("G206", message, node.span, help=f"write `{name}` for the rule")
 
 
 def _subtractions(node: Group, text: str) -> Iterator[Diagnostic]:
@@ -165,23 +123,19 @@ def _subtractions(node: Group, text: str) -> Iterator[Diagnostic]:
     left = node.items[0]
     for item in node.items[1:]:
         # what `!` negates has another place than its operand
-        if not (isinstance(item, Prefix) and item.op == "!" and item.span == item.item.span):
+        if not (isinstance(item, tree.Prefix) and item.op == "!" and item.span == item.item.span):
             continue
         right = item.item
         reason = None
-        if isinstance(right, Repetition) and text[right.span.end - 1] == "}":
+        if isinstance(right, tree.Repetition) and text[right.span.end - 1] == "}":
             reason = "it stands beside a count"
         elif _are_apart(left, right):
             reason = "nothing that it takes away is there"
         if reason:
             operator = text.rfind("-", left.span.end, right.span.start)
-            yield _warning(
-                "G202",
-                "`-` takes away; it is no hyphen",
-                Span(operator, operator + 1, 0) if operator >= 0 else node.span,
-                reason,
-                'write `"-"` for the character',
-            )
+            span = Span(operator, operator + 1, 0) if operator >= 0 else node.span
+            help = 'write `"-"` for the character'
+            yield _warning("G202", "`-` takes away; it is no hyphen", span, reason, help)
 
 
 def _are_apart(left: Node, right: Node) -> bool:
@@ -197,42 +151,29 @@ def _are_apart(left: Node, right: Node) -> bool:
 
 def _lengths(node: Node) -> tuple[float, float] | None:
     """Return the least and the greatest number of characters of a node; None where that is not plain."""
-    match node:
-        case Leaf(Literal(data)):
-            length = len(data.decode(errors="replace"))
-            return length, length
-        case Leaf(CharClass()):
-            return 1, 1
-        case Repetition(item, low, high):
-            inner = _lengths(item)
-            if inner is None:
-                return None
-            most = 0 if high == 0 else float("inf") if high is None else inner[1] * high
-            return inner[0] * low, most
-        case _:
+    if isinstance(node, tree.Repetition):
+        inner, high = _lengths(node.item), node.max
+        if inner is None:
             return None
+        most = 0 if high == 0 else float("inf") if high is None else inner[1] * high
+        return inner[0] * node.min, most
+    found = _characters(node)
+    return None if found is None else found[1:]
 
 
 def _single(node: Node) -> charclass.Ranges | None:
     """Return the characters of a node that is one character."""
-    match node:
-        case Leaf(CharClass(ranges)):
-            return ranges
-        case Leaf(Literal(data)):
-            value = data.decode(errors="replace")
-            return ((ord(value), ord(value)),) if len(value) == 1 else None
-        case _:
-            return None
+    found = _characters(node) if isinstance(node, Terminal) else None
+    return found[0] if found is not None and found[1:] == (1, 1) else None
 
 
 def _hidden(node: Group, text: str) -> Iterator[Diagnostic]:
     """Warn of alternatives that others have already: equal ones, and characters of a class."""
     seen: dict[Hashable, Node] = {}
-    general = [item for item in node.items if _characters(item) is not None and not _is_literal(item)][
-        :MAX_GENERAL
-    ]
+    runs = [item for item in node.items if _characters(item) is not None]
+    general = [r for r in runs if not (isinstance(r, Terminal) and isinstance(r.expr, Literal))][:MAX_GENERAL]
     for item in node.items:
-        if isinstance(item, Leaf) and item.expr == EPSILON:
+        if isinstance(item, Terminal) and item.expr == EPSILON:
             continue
         key = _shape(item)
         first = seen.setdefault(key, item)
@@ -251,13 +192,8 @@ def _hidden_warning(item: Node, other: Node, text: str) -> Diagnostic:
         start = text.rfind("(", 0, start)  # which the place of a quantified group leaves out
     written = text[start : other.span.end]
     named = f"`{written}`" if len(written) <= MAX_QUOTED and "\n" not in written else "another alternative"
-    return _warning(
-        "G203",
-        f"the alternative is hidden by {named}",
-        item.span,
-        "adds nothing",
-        "remove it, or change the other one; the order of alternatives means nothing",
-    )
+    help = "remove it, or change the other one; the order of alternatives means nothing"
+    return _warning("G203", f"the alternative is hidden by {named}", item.span, "adds nothing", help)
 
 
 def _common(one: charclass.Ranges, other: charclass.Ranges) -> charclass.Ranges:
@@ -265,18 +201,14 @@ def _common(one: charclass.Ranges, other: charclass.Ranges) -> charclass.Ranges:
     return charclass.negate(charclass.normalize([*charclass.negate(one), *charclass.negate(other)]))
 
 
-def _is_literal(node: Node) -> bool:
-    return isinstance(node, Leaf) and isinstance(node.expr, Literal)
-
-
 def _characters(node: Node) -> tuple[charclass.Ranges, float, float] | None:
     """Return (characters, least number, greatest number) of a node that is a run of one class, or a literal."""
     match node:
-        case Leaf(CharClass(ranges)):
+        case Terminal(CharClass(ranges)):
             return ranges, 1, 1
-        case Repetition(Leaf(CharClass(ranges)), low, high):
+        case tree.Repetition(Terminal(CharClass(ranges)), low, high):
             return ranges, low, float("inf") if high is None else high
-        case Leaf(Literal(data)):
+        case Terminal(Literal(data)):
             value = data.decode(errors="replace")
             return tuple((ord(c), ord(c)) for c in sorted(set(value))), len(value), len(value)
         case _:
@@ -297,16 +229,17 @@ def _shape(node: Node) -> Hashable:
     """Return what two nodes share that mean the same word for word."""
     spend(1)
     match node:
-        case Leaf(expr):
+        case Terminal(expr):
             return expr
         case Name(name):
             return ("name", name)
         case Group(op, items):
             return (op, *map(_shape, items))
-        case Repetition(item, low, high):
+        case tree.Repetition(item, low, high):
             return ("{}", low, high, _shape(item))
-        case Prefix(op, item):
+        case tree.Prefix(op, item):
             return (op, _shape(item))
+    raise TypeError(f"not of EBNF: {node!r}")
 
 
 def _dots(node: Group, text: str) -> Iterator[Diagnostic]:
@@ -325,38 +258,30 @@ def _dots(node: Group, text: str) -> Iterator[Diagnostic]:
         before, after = _single(items[index - 1]), _single(items[end]) if end < len(items) else None
         if end - index in (2, 3) and before and after:
             low, high = text[items[index - 1].span.start + 1], text[items[end].span.start + 1]
-            yield _warning(
-                "G205",
-                f"`{'.' * (end - index)}` is {end - index} characters of any kind, not a range",
-                Span(items[index].span.start, items[end - 1].span.end, 0),
-                help=f"write `[{low}-{high}]`"
-                if low < high and (low + high).isalnum()
-                else "write a class, such as `[a-z]`",
-            )
+            is_range = low < high and (low + high).isalnum()
+            help = f"write `[{low}-{high}]`" if is_range else "write a class, such as `[a-z]`"
+            size = end - index
+            message = f"`{'.' * size}` is {size} characters of any kind, not a range"
+            place = Span(items[index].span.start, items[end - 1].span.end, 0)
+            yield _warning("G205", message, place, help=help)
 
 
 def _is_dot(node: Node) -> bool:
-    return (
-        isinstance(node, Leaf)
-        and node.expr == CharClass(charclass.ANY)
-        and node.span.end - node.span.start == 1
-    )
+    is_any = isinstance(node, Terminal) and node.expr == CharClass(charclass.ANY)
+    return is_any and node.span.end - node.span.start == 1
 
 
-def _repeated_twice(node: Repetition, text: str) -> Iterator[Diagnostic]:
+def _repeated_twice(node: tree.Repetition, text: str) -> Iterator[Diagnostic]:
     inner = node.item
     written = text[inner.span.end : node.span.end].strip()
     before = text[inner.span.end - 1]
     if written in ("*", "+", "?") and before in "*+?":
-        yield _warning(
-            "G207",
-            f"`{before}{written}` repeats twice",
-            Span(inner.span.end - 1, node.span.end, 0),
-            help=f"write `{'+' if before == written == '+' else '?' if before == written == '?' else '*'}`",
-        )
+        help = f"write `{before if before == written else '*'}`"
+        place = Span(inner.span.end - 1, node.span.end, 0)
+        yield _warning("G207", f"`{before}{written}` repeats twice", place, help=help)
 
 
-def _classes(node: Leaf, text: str) -> Iterator[Diagnostic]:
+def _classes(node: Terminal, text: str) -> Iterator[Diagnostic]:
     written = text[node.span.start : node.span.end]
     if not written.startswith("["):
         return
@@ -364,20 +289,12 @@ def _classes(node: Leaf, text: str) -> Iterator[Diagnostic]:
     hexadecimal = _HEXADECIMAL.search(written)
     if hexadecimal:
         start = node.span.start + hexadecimal.start()
-        yield _hexadecimal_warning(
-            Span(start, start + len(hexadecimal[0]), 0), hexadecimal[0], "in a class it is these characters"
-        )
+        place = Span(start, start + len(hexadecimal[0]), 0)
+        yield _hexadecimal_warning(place, hexadecimal[0], "in a class it is these characters")
     elif _QUOTES_IN_CLASS.match(written):
-        yield _warning(
-            "G204",
-            f"`{shown}` is a class: one of its characters, quotes among them",
-            node.span,
-            help='write `("a")?` for an optional part, `[a]` for the character',
-        )
+        message = f"`{shown}` is a class: one of its characters, quotes among them"
+        help = 'write `("a")?` for an optional part, `[a]` for the character'
+        yield _warning("G204", message, node.span, help=help)
     elif _BARS_IN_CLASS.fullmatch(written):
-        yield _warning(
-            "G204",
-            f"`{shown}` is a class, and `|` one of its characters",
-            node.span,
-            help=f"write `{written.replace('|', '')}`",
-        )
+        help = f"write `{written.replace('|', '')}`"
+        yield _warning("G204", f"`{shown}` is a class, and `|` one of its characters", node.span, help=help)

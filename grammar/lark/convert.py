@@ -15,15 +15,13 @@ from typing import Any, Final, NamedTuple
 from stackmask.grammar import ir
 from stackmask.grammar.ebnf.layout import WIDTH, lay_out
 from stackmask.grammar.ebnf.parser import parse_module
-from stackmask.grammar.ebnf.syntax import Leaf
 from stackmask.grammar.ir import CharClass, Expr, Literal, RuleRef, Sequence
 from stackmask.grammar.ir.build import choice, is_nothing, repeat
 from stackmask.grammar.ir.dump import dump_expr
-from stackmask.grammar.lark.frontend import LoadedLark, OnUnsupported, load_lark
-from stackmask.grammar.lark.lower import Lowering, Scope
+from stackmask.grammar.lark.frontend import BodyScope, LarkRules, LoadedLark, OnUnsupported, load_lark
 from stackmask.grammar.lark.modules import File
-from stackmask.grammar.lark.syntax import Definition, Group, Name, Node, Pattern, Text
-from stackmask.grammar.lark.tokens import read_tokens
+from stackmask.grammar.lark.parser import COMMENT, read_tokens
+from stackmask.grammar.notation.tree import Group, Name, Node, Pattern, RuleDefinition, Terminal, Text
 from stackmask.grammar.source.charclass import Ranges, negate, normalize
 from stackmask.grammar.source.diagnostics import Collector, line_and_column
 from stackmask.grammar.source.work import spend
@@ -31,7 +29,6 @@ from stackmask.grammar.source.work import spend
 ROOT: Final = "root"  # where EBNF begins
 MANY: Final = 8  # ranges of a class, for which there may be a name
 NAMED: Final = (r"\p{L}\p{N}_", r"\p{Nd}")  # what `\w` and `\d` are in Lark
-_COMMENT: Final = re.compile(r"(?://|#)[^\n]*")
 _WORD: Final = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
 _SINGLE: Final = (Literal, CharClass, RuleRef, ir.TokenTerminal, ir.Intersection, ir.Complement)
 
@@ -59,8 +56,8 @@ def to_ebnf(
     Cost: about that of reading it twice.
     """
     rules = partial(_Rules, is_whole)
-    made = load_lark(text, name=name, base=base, start=start, on_unsupported=on_unsupported, lowering=rules)
-    writer = _Writer(made)
+    made = load_lark(text, name=name, base=base, start=start, on_unsupported=on_unsupported, rules=rules)
+    writer = _EbnfWriter(made)
     found = lay_out(writer.text(), name=name)
     notes = [str(note) for note in made.report.notes]
     for one in writer.left_out:
@@ -70,7 +67,7 @@ def to_ebnf(
     return Converted(found, tuple(notes))
 
 
-class _Rules(Lowering):
+class _Rules(LarkRules):
     """Makes the rules of all definitions, without what is ignored.
 
     A terminal in a rule that is more than one terminal of EBNF becomes a reference to an entry of ``compound``.
@@ -91,19 +88,16 @@ class _Rules(Lowering):
         for name, entry in self.entries.items():
             if self.is_whole and entry.bodies and entry.bodies[0][1] is root and not entry.parameters:
                 self.reference(name)
-        self.skips = [
-            self.reference(root.full(node.name))
-            if isinstance(node, Name)
-            else self.terminal(node, Scope(root))
-            for node in root.module.ignored
-        ]
+        for node in root.module.skips:
+            own = self.reference(root.full(node.name)) if isinstance(node, Name) else None
+            self.skips.append(own or self.terminal(node, BodyScope(root)))
         self.finish()
         for name, entry in self.entries.items():
             if entry.is_terminal and name in self.rules and len(entry.bodies) == 1:
                 self.keep(*entry.bodies[0], self.rules[name].body)
         return start
 
-    def terminal(self, node: Node, scope: Scope) -> Expr:
+    def terminal(self, node: Node, scope: BodyScope) -> Expr:
         """Return the expression of a terminal that stands in a rule."""
         made = super().terminal(node, scope)
         self.keep(node, scope.file, made)
@@ -125,18 +119,18 @@ class _Rules(Lowering):
             self.written[made] = written
 
 
-class _Writer:
+class _EbnfWriter:
     """Writes the rules in the order of the first file, those of other files after them."""
 
     def __init__(self, made: LoadedLark) -> None:
-        assert isinstance(made.lowering, _Rules)
-        self.start, self.rules, self.root = made.start, made.lowering, made.lowering.loader.root
-        self.parts = made.lowering.loader.parts
-        self.skips = bool(self.root.module.ignored)
+        assert isinstance(made.made, _Rules)
+        self.start, self.rules, self.root = made.start, made.made, made.made.loader.root
+        self.parts = made.made.loader.parts
+        self.skips = bool(self.root.module.skips)
         self.taken = {ROOT: 2} if made.start != ROOT else {}
-        entries, own = made.lowering.entries, {one.name for one in self.root.module.definitions}
+        entries, own = made.made.entries, {one.name for one in self.root.module.definitions}
         self.done: set[str] = set()
-        self.left_out: list[Definition] = []
+        self.left_out: list[RuleDefinition] = []
         self.classes: dict[str, str] = {}
         self.joins = False
         self.names: dict[str, str] = {}
@@ -184,11 +178,8 @@ class _Writer:
         left = [name for name in self.rules.rules if name not in self.done]
         lines.append("")
         lines += [self.rule(name) for name in left]
-        lines += [
-            f"{self.names[name]} ::= {self.expr(expr, True)}"
-            for name, expr in self.terminals.items()
-            if name in self.names
-        ]
+        named = [(self.names[name], expr) for name, expr in self.terminals.items() if name in self.names]
+        lines += [f"{name} ::= {self.expr(expr, True)}" for name, expr in named]
         lines += [f"{name} ::= {written}" for written, name in self.classes.items()]
         return "\n".join(lines)
 
@@ -208,7 +199,7 @@ class _Writer:
             yield at, "=" if names else "", "\n".join(self.rule(name, first[1]) for name in names)
             for offset, alternative in others:
                 yield offset, "|", alternative
-        for node, skip in zip(module.ignored, self.rules.skips, strict=True):
+        for node, skip in zip(module.skips, self.rules.skips, strict=True):
             yield text.rfind("%", 0, node.span.start), "=", f"%skip {self.expr(skip, True)}"
         for declared in module.declared:
             if declared.name in self.rules.rules:
@@ -216,7 +207,7 @@ class _Writer:
         for one in module.imports:
             yield one.span.start, "", ""
 
-    def alternatives(self, definition: Definition) -> list[tuple[int, str]]:
+    def alternatives(self, definition: RuleDefinition) -> list[tuple[int, str]]:
         """Return the alternatives of a rule with their places, or nothing in the place of its whole body."""
         bodies = self.rules.entries[definition.name].bodies
         node, body = definition.body, self.rules.rules.get(definition.name)
@@ -284,7 +275,7 @@ def _comments(text: str) -> Iterator[tuple[int, str, str]]:
     """Yield the comments with their offsets."""
     done = 0
     for token in read_tokens(text, Collector(0)):
-        for found in _COMMENT.finditer(text, done, token.start):
+        for found in COMMENT.finditer(text, done, token.start):
             yield found.start(), "#", found[0].rstrip()
         done = token.end
 
@@ -348,7 +339,7 @@ def _read(written: str) -> Expr | None:
     """Return what a terminal means in EBNF; None if it is none there."""
     spend(100)
     problems = Collector(0)
-    found = parse_module(f"x ::= {written}\n", 0, problems).definitions.get("x")
-    if problems.found or found is None or not isinstance(found.body, Leaf):
+    found = parse_module(f"x ::= {written}\n", 0, problems).rules.get("x")
+    if problems.found or found is None or not isinstance(found.body, Terminal):
         return None
     return found.body.expr

@@ -1,4 +1,4 @@
-"""Follow the imports of a Lark file, and give every definition its full name.
+"""Follow the imports of a Lark file, give every definition its full name, and look at every name that is used.
 
 What is imported gets the names that the importing file gives it; what it needs besides is named after its file, so that
 ``%override`` and ``%extend`` of an imported rule change it for all that came with it, and for nothing else.
@@ -6,24 +6,30 @@ What is imported gets the names that the importing file gives it; what it needs 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 from pathlib import Path
-from typing import Final
+from typing import Final, Literal, TypeAlias
 
-from stackmask.grammar.ebnf.syntax import Part
-from stackmask.grammar.ir import SourceText, Span
-from stackmask.grammar.lark.library import LIBRARY
-from stackmask.grammar.lark.parser import parse_module
-from stackmask.grammar.lark.syntax import Definition, Import, Module, Name, Node, Use, is_terminal_name
-from stackmask.grammar.source.diagnostics import Collector, GrammarFileError, line_and_column
-from stackmask.grammar.source.files import read_text
+from stackmask.grammar.ir import RuleRef, SourceText, Span
+from stackmask.grammar.lark.parser import is_terminal_name, parse_module
+from stackmask.grammar.notation import tree
+from stackmask.grammar.notation.loading import SourceFiles, reached, unused
+from stackmask.grammar.notation.tree import Import, Name, Node, Use
+from stackmask.grammar.source.diagnostics import Collector, Diagnostic, line_and_column
 from stackmask.grammar.source.similar import similar
-from stackmask.grammar.source.work import check_text, spend
+from stackmask.grammar.source.work import spend, uncounted
 
 SUFFIX: Final = ".lark"
 MAX_FILES: Final = 200  # imports, those of imported files included
-MAX_SUGGESTIONS: Final = 20  # looking for similar names compares with every name there is
+MAX_NOTES: Final = 1_000
+Kind = Literal["narrowed", "annotation", "relaxed"]
+IGNORED: Final = "%ignore"  # in place of a name, for what `%ignore` uses
+GIVEN: Final = "%grammar."  # before the names of grammars given by name
+_CLASS: Final = re.compile(r"[A-Za-z0-9]-[A-Za-z0-9]")
+Uses: TypeAlias = dict[str, dict[str, None]]  # the names that each rule and terminal uses
 
 
 @dataclass(slots=True, eq=False)
@@ -35,7 +41,7 @@ class File:
     found or not.
     """
 
-    module: Module
+    module: tree.Module
     text: str
     folder: Path | None
     problems: Collector
@@ -80,37 +86,32 @@ class Entry:
     priority: int | None = None
 
 
-def _line_of(text: str, offset: int) -> int:
-    """Return the number of a line. The lines before it are counted, so this is work."""
-    spend(offset // 8)
-    return line_and_column(text, offset)[0]
-
-
 class Loader:
     """The files of a grammar, and what they define."""
 
     def __init__(self) -> None:
-        self.sources: list[SourceText] = []
+        self.sources = SourceFiles(_parsed_module, "Lark", "Grammar.from_lark")
         self.files: list[File] = []
         self.entries: dict[str, Entry] = {}
-        self.texts: dict[tuple[str, Path | None], tuple[Module, Collector]] = {}
-        self.suggestions = 0
 
     @property
     def root(self) -> File:
         return self.files[0]
 
     @property
-    def parts(self) -> dict[str, Part]:
+    def parts(self) -> dict[str, tree.Part]:
         """All parts that are no Lark."""
         return {name: part for file in self.files for name, part in file.module.parts.items()}
 
     def load(self, text: str, name: str, folder: Path | None) -> None:
         """Read a text and all it imports. Problems are in the files."""
-        module, problems = self._parsed(text, name, None)
+        module, problems = self.sources.parsed(text, name, None)
         self.files.append(File(module, text, folder, problems))
         for file in self.files:  # grows while files are added
-            for group in _by_path(file.module.imports):
+            groups: dict[tuple[bool, str], list[Import]] = {}
+            for one in file.module.imports:
+                groups.setdefault((one.is_path, one.target), []).append(one)
+            for group in groups.values():
                 self._import(file, group)
         # what is imported is there before what changes it
         for file in reversed(self.files):
@@ -121,25 +122,14 @@ class Loader:
             for there, here in file.again:
                 self._name_again(file, there, here)
 
-    def _parsed(self, text: str, name: str, path: Path | None) -> tuple[Module, Collector]:
-        known = self.texts.get((name, path))
-        if known is None:
-            check_text(f"`{name}`", text)
-            problems = Collector(len(self.sources))
-            self.sources.append(SourceText(name, text))
-            known = self.texts[name, path] = (parse_module(text, problems.source, problems), problems)
-        return known
-
     # -- imports ----------------------------------------------------------------------------------
 
     def _import(self, file: File, group: list[Import]) -> None:
+        """Add a file for the imports from one place."""
         wanted = group[0]
-        span = wanted.span
         if len(self.files) >= MAX_FILES:
-            problem = f"more than {MAX_FILES} imports"
-            file.problems.add(
-                "G013", problem, span.start, span.end, help="imports that lead to each other never end"
-            )
+            help = "imports that lead to each other never end"
+            file.problems.at(wanted.span, "G013", f"more than {MAX_FILES} imports", help)
             return
         found = self._find(file, wanted)
         if found is None:
@@ -148,12 +138,11 @@ class Loader:
         outer: File | None = file
         while outer is not None and path is not None:
             if outer.path == path:
-                file.problems.add("G013", f"`{name}` imports itself", span.start, span.end)
+                file.problems.at(wanted.span, "G013", f"`{name}` imports itself")
                 return
             outer = outer.importer
-        module, problems = self._parsed(text, name, path)
-        known = {definition.name for definition in module.definitions}
-        known.update(name.name for name in module.declared)
+        module, problems = self.sources.parsed(text, name, path)
+        known = {*module.known, *(name.name for name in module.declared)}
         known.update(here.name for inner in module.imports for _, here in inner.items)
         names: dict[str, str] = {}
         again: list[tuple[Name, Name]] = []
@@ -161,166 +150,100 @@ class Loader:
         for one in group:
             for there, here in one.items:
                 spend(4)
-                self._check_import(file, ".".join(wanted.path), there, here, known)
+                self._check_import(file, wanted.target, there, here, known)
                 if not self._is_free(file, there, here, one):
                     continue
                 if names.setdefault(there.name, here.name) != here.name and here.name not in renamed:
                     renamed.add(here.name)
                     again.append((there, here))  # mutant: named-again
         folder = path.parent if path is not None else None
-        prefix = "__".join(wanted.path)
+        prefix = wanted.target.replace(".", "__")
         self.files.append(File(module, text, folder, problems, prefix, names, file, path, again))
 
     def _is_free(self, file: File, there: Name, here: Name, wanted: Import) -> bool:
         """Return whether nothing else is imported under a name; else report it."""
         first, place = file.imported.setdefault(here.name, (there, wanted))
-        same = (first.name, place.path, place.is_relative) == (there.name, wanted.path, wanted.is_relative)
+        same = (first.name, place.target, place.is_path) == (there.name, wanted.target, wanted.is_path)
         if not same:
-            span = here.span
-            line = _line_of(file.text, first.span.start)
-            file.problems.add(
-                "G004",
-                f"two things are imported as `{here.name}`",
-                span.start,
-                span.end,
-                help=f"the first is in line {line}; give this one another name with `->`",
-            )
+            help = f"the first is in line {self.sources.line_of(first.span)}; give this one another name with `->`"
+            file.problems.at(here.span, "G004", f"two things are imported as `{here.name}`", help)
         return same
 
     def _find(self, file: File, wanted: Import) -> tuple[str, str, Path | None] | None:
         """Return the name, the text and the path of what is imported; None if it cannot be, which is reported."""
-        span, dotted = wanted.span, ".".join(wanted.path)
-        if not wanted.is_relative:
-            text = LIBRARY.get(dotted)
-            if text is not None:
-                return f"lark/{dotted}{SUFFIX}", text, None
-            close = similar(dotted, LIBRARY)
-            help = (
-                f"did you mean `{close}`?"
-                if close
-                else f"there are {', '.join(LIBRARY)}; a file beside this one is `.{dotted}`"
-            )
-            file.problems.add(
-                "G013",
-                f"`{dotted}` is not among Lark's bundled terminals here",
-                span.start,
-                span.end,
-                help=help,
-            )
-            return None
-        if file.folder is None:
-            file.problems.add(
-                "G013",
-                f"cannot import `.{dotted}`: this grammar is not in a file",
-                span.start,
-                span.end,
-                label="relative to which folder?",
-                help="load it with Grammar.from_file, or pass base= to Grammar.from_lark",
-            )
-            return None
-        path = file.folder.joinpath(*wanted.path).with_suffix(SUFFIX)
-        try:
-            return str(path), read_text(path), path.resolve()
-        except GrammarFileError as error:
-            file.problems.add("G013", str(error), span.start, span.end, label="imported here")
-            return None
+        target, problems = wanted.target, file.problems
+        if wanted.is_path:
+            folder = self.sources.folder(file.folder, f"`.{target}`", wanted, problems)
+            if folder is None:
+                return None
+            path = folder.joinpath(*target.split(".")).with_suffix(SUFFIX)
+            text = self.sources.read(path, wanted, problems)
+            return None if text is None else (str(path), text, path.resolve())
+        if target in LIBRARY:
+            return f"lark/{target}{SUFFIX}", LIBRARY[target], None
+        close = similar(target, LIBRARY)
+        others = f"there are {', '.join(LIBRARY)}; a file beside this one is `.{target}`"
+        help = f"did you mean `{close}`?" if close else others
+        problems.at(wanted.span, "G013", f"`{target}` is not among Lark's bundled terminals here", help)
+        return None
 
     def _check_import(self, file: File, target: str, there: Name, here: Name, known: set[str]) -> None:
         """Report a name that is not there, or that is to become a name of the other kind."""
-        span = there.span
         if there.name not in known:
             close = similar(there.name, known)
-            file.problems.add(
-                "G014",
-                f"`{target}` defines no `{there.name}`",
-                span.start,
-                span.end,
-                label="nothing to import",
-                help=f"did you mean `{close}`?" if close else "",
-            )
+            help = f"did you mean `{close}`?" if close else ""
+            message = f"`{target}` defines no `{there.name}`"
+            file.problems.at(there.span, "G014", message, help, "nothing to import")
         elif is_terminal_name(there.name) != is_terminal_name(here.name):
-            kind = "a terminal" if is_terminal_name(there.name) else "a rule"
-            file.problems.add(
-                "G018",
-                f"`{there.name}` is {kind}, `{here.name}` is not a name of one",
-                here.span.start,
-                here.span.end,
-                help=f"write `-> {here.name.upper() if kind == 'a terminal' else here.name.lower()}`",
-            )
+            is_terminal = is_terminal_name(there.name)
+            kind = "a terminal" if is_terminal else "a rule"
+            help = f"write `-> {here.name.upper() if is_terminal else here.name.lower()}`"
+            message = f"`{there.name}` is {kind}, `{here.name}` is not a name of one"
+            file.problems.at(here.span, "G018", message, help)
 
     # -- definitions ------------------------------------------------------------------------------
 
-    def _define(self, file: File, definition: Definition) -> None:
+    def _define(self, file: File, definition: tree.RuleDefinition) -> None:
         spend(8)
-        name, span = file.full(definition.name), definition.span
-        parameters = tuple(parameter.name for parameter in definition.parameters)
-        if is_terminal_name(definition.name) and parameters:
+        own, how, span, problems = definition.name, definition.how, definition.span, file.problems
+        name = file.full(own)
+        parameters = tuple([parameter.name for parameter in definition.parameters])
+        is_terminal = is_terminal_name(own)
+        if is_terminal and parameters:
             place = definition.parameters[0].span
-            file.problems.add(
-                "G018", "a terminal has no parameters", place.start, place.end, help="a template is a rule"
-            )
+            problems.at(place, "G018", "a terminal has no parameters", "a template is a rule")
         known = self.entries.get(name)
         body = (definition.body, file)
-        if definition.how == "extend" and known is not None:
+        if how == "extend" and known is not None:
             if known.parameters != parameters or not known.bodies:
-                problem = f"`{definition.name}` is extended with other parameters, or was declared only"
-                file.problems.add("G018", problem, span.start, span.end)
+                problems.at(span, "G018", f"`{own}` is extended with other parameters, or was declared only")
             known.bodies.append(body)
             return
-        if definition.how != "define" and known is None:
-            verb = "extend" if definition.how == "extend" else "override"
-            self._nothing_to_change(file, definition, verb)
-        if definition.how == "define" and known is not None and not known.bodies:
-            problem = f"`{definition.name}` is declared and defined"
-            file.problems.add("G004", problem, span.start, span.end, help="leave out one of the two")
+        if how != "define" and known is None:
+            close = self.sources.suggest(own, self.entries)
+            help = f"did you mean `{close}`?" if close else f"leave out `%{how}`"
+            problems.at(span, "G018", f"there is no `{own}` to {how}", help)
+        if how == "define" and known is not None:
+            if not known.bodies:
+                problems.at(span, "G004", f"`{own}` is declared and defined", "leave out one of the two")
+                return
+            is_here = known.span.source == span.source
+            line = f"first in line {self.sources.line_of(known.span)}; " if is_here else ""
+            help = f"{line}join the two with `|`, or write `%override` or `%extend`"
+            problems.at(span, "G004", f"`{own}` is defined twice", help, "defined again")
             return
-        if definition.how == "define" and known is not None:
-            line = ""
-            if known.span.source == span.source:
-                line = f"first in line {_line_of(self.sources[span.source].text, known.span.start)}; "
-            file.problems.add(
-                "G004",
-                f"`{definition.name}` is defined twice",
-                span.start,
-                span.end,
-                label="defined again",
-                help=f"{line}join the two with `|`, or write `%override` or `%extend`",
-            )
-            return
-        self._check_parameters(file, definition)
-        self.entries[name] = Entry(
-            name, is_terminal_name(definition.name), parameters, span, [body], definition.priority
-        )
-
-    def _nothing_to_change(self, file: File, definition: Definition, verb: str) -> None:
-        span = definition.span
-        close = self.suggest(definition.name)
-        file.problems.add(
-            "G018",
-            f"there is no `{definition.name}` to {verb}",
-            span.start,
-            span.end,
-            help=f"did you mean `{close}`?" if close else f"leave out `%{verb}`",
-        )
-
-    def _check_parameters(self, file: File, definition: Definition) -> None:
-        seen: set[str] = set()
-        for parameter in definition.parameters:
+        for at, parameter in enumerate(definition.parameters):
             spend(2)
-            if parameter.name in seen:
-                span = parameter.span
-                file.problems.add(
-                    "G004", f"the parameter `{parameter.name}` is there twice", span.start, span.end
-                )
-            seen.add(parameter.name)
+            if parameter.name in parameters[:at]:
+                problems.at(parameter.span, "G004", f"the parameter `{parameter.name}` is there twice")
+        self.entries[name] = Entry(name, is_terminal, parameters, span, [body], definition.priority)
 
     def _declare(self, file: File, declared: Name) -> None:
         name = file.full(declared.name)
         known = self.entries.get(name)
         if known is not None:
-            span = declared.span
             problem = f"`{declared.name}` is declared " + ("and defined" if known.bodies else "twice")
-            file.problems.add("G004", problem, span.start, span.end, help="leave out one of the two")
+            file.problems.at(declared.span, "G004", problem, "leave out one of the two")
             return
         self.entries[name] = Entry(name, is_terminal_name(declared.name), (), declared.span, [])
 
@@ -333,25 +256,233 @@ class Loader:
             return
         name = importer.full(here.name)
         if name in self.entries:
-            span = here.span
-            importer.problems.add("G004", f"`{here.name}` is imported twice", span.start, span.end)
+            importer.problems.at(here.span, "G004", f"`{here.name}` is imported twice")
             return
         arguments = tuple(Name(parameter, there.span) for parameter in found.parameters)
         body: Node = Use(there.name, arguments, there.span, 2) if arguments else Name(there.name, there.span)
         bodies = [(body, file)] if found.bodies else []
         self.entries[name] = Entry(name, found.is_terminal, found.parameters, here.span, bodies)
 
-    def suggest(self, name: str) -> str | None:
-        """Return a name of the first file that is like this one; only of the first few that are asked for."""
-        self.suggestions += 1
-        if self.suggestions > MAX_SUGGESTIONS:
-            return None
-        return similar(name, self.entries)
+    # -- names ------------------------------------------------------------------------------------
+
+    def check_names(self, given: Collection[str]) -> Uses:
+        """Report what is undefined or used with other arguments than it has. ``given``: what `@name` may name.
+
+        Everything in the first file is looked at, and of imported files what that leads to.
+        Returns: what each of these uses. Cost: linear.
+        """
+        uses: Uses = {IGNORED: {}}
+        for node in self.root.module.skips:
+            self._visit(node, self.root, (), uses[IGNORED], given)
+        todo = [*uses[IGNORED], *(entry.name for entry in self.entries.values() if self._is_own(entry))]
+        while todo:
+            entry = self.entries.get(name := todo.pop())
+            if entry is None or name in uses:
+                continue
+            used = uses[name] = {}
+            for node, file in entry.bodies:
+                self._visit(node, file, entry.parameters, used, given)
+            todo += used
+        return uses
+
+    def _is_own(self, entry: Entry) -> bool:
+        return any(file is self.root for _, file in entry.bodies)
+
+    def _visit(
+        self,
+        node: Node,
+        file: File,
+        parameters: tuple[str, ...],
+        used: dict[str, None],
+        given: Collection[str],
+    ) -> None:
+        for part in tree.walk_nodes(node):
+            spend(3)
+            if isinstance(part, tree.Terminal):
+                if isinstance(part.expr, RuleRef) and part.expr.name.startswith(GIVEN):
+                    _check_given(file, part, part.expr.name.removeprefix(GIVEN), given)
+            elif isinstance(part, Name | Use) and part.name not in parameters:
+                full = file.full(part.name)
+                used[full] = None
+                entry = self.entries.get(full)
+                if entry is None:
+                    self._undefined(file, part)
+                elif isinstance(part, Use) or entry.parameters:
+                    _check_arguments(file, part, entry)
+
+    def unused_names(self, start: str, uses: Uses) -> list[Diagnostic]:
+        """Return warnings about what the first file defines and the start rule does not lead to. Cost: linear."""
+        seen = reached((start, IGNORED), lambda name: uses.get(name, ()))
+        left = [entry for entry in self.entries.values() if entry.name not in seen and self._is_own(entry)]
+        return [unused("terminal" if e.is_terminal else "rule", e.name, start, e.span) for e in left]
+
+    def _undefined(self, file: File, part: Name | Use) -> None:
+        name, span = part.name, part.span
+        if name in file.module.known or name in file.wanted:
+            return  # what is wrong with its definition or its import is reported
+        kind = "terminal" if is_terminal_name(name) else "rule"
+        other = name.lower() if kind == "terminal" else name.upper()
+        library = next((path for path in LIBRARY if name in _parsed_library(path, 0).known), None)
+        if _CLASS.fullmatch(name):
+            help = f"a class of characters stands in a regex: `/[{name}]/`"
+        elif file.text[max(span.start - 1, 0) : span.start] == "/":
+            help = "the flags of a regex are i, m, s, u and x"
+        elif library is not None:
+            help = f"`%import {library}.{name}`"
+        elif other in self.entries:
+            help = f"did you mean `{other}`?"
+        elif (close := self.sources.suggest(name, self.entries)) is None:
+            help = f'define it, `{name}: …`, or put text into quotes: `"{name}"`'
+        else:
+            place = self.entries[close].span
+            line = self.sources.line_of(place)
+            help = f"did you mean `{close}`" + (f" (line {line})?" if place.source == span.source else "?")
+        file.problems.at(span, "G003", f"undefined {kind} `{name}`", help, f"no {kind} of this name")
 
 
-def _by_path(imports: list[Import]) -> list[list[Import]]:
-    """Return the imports of a file, those from the same place together."""
-    groups: dict[tuple[bool, tuple[str, ...]], list[Import]] = {}
-    for one in imports:
-        groups.setdefault((one.is_relative, one.path), []).append(one)
-    return list(groups.values())
+def _check_given(file: File, part: tree.Terminal, name: str, given: Collection[str]) -> None:
+    if name in given:
+        return
+    close = similar(name, given)
+    help = f"there are {', '.join(list(given)[:10])}"
+    if not given:
+        help = f'pass grammars={{"{name}": …}} to Grammar.from_lark'
+    elif close:
+        help = f"did you mean `@{close}`?"
+    file.problems.at(part.span, "G003", f"no grammar `{name}` is given by name", help)
+
+
+def _check_arguments(file: File, part: Name | Use, entry: Entry) -> None:
+    given = len(part.arguments) if isinstance(part, Use) else 0
+    wanted = len(entry.parameters)
+    if given == wanted or (not given and wanted):  # as an argument itself, which is looked at when it is used
+        return
+    message = f"`{part.name}` is no template"
+    help = "leave the braces out"
+    if wanted:
+        message = f"`{part.name}` takes {wanted} arguments, not {given}"
+        help = f"`{part.name}{{{', '.join(entry.parameters)}}}`"
+    file.problems.at(part.span, "G018", message, help)
+
+
+def _parsed_module(text: str, source: int, problems: Collector) -> tree.Module:
+    for name, known in LIBRARY.items():
+        if text is known:
+            return _parsed_library(name, source)
+    return parse_module(text, source, problems)
+
+
+@lru_cache(8)
+@uncounted
+def _parsed_library(name: str, source: int) -> tree.Module:
+    """Return a bundled file, which has no problems and is nowhere changed."""
+    return parse_module(LIBRARY[name], source, Collector(source))
+
+
+@dataclass(frozen=True, slots=True)
+class LarkNote:
+    """One place: what stands there, and what came of it. ``place``: the file with line and column."""
+
+    kind: Kind
+    place: str
+    what: str
+    reason: str
+
+    def __str__(self) -> str:
+        return f"{self.kind}: {self.place}: `{self.what}`: {self.reason}"
+
+
+class LarkReport:
+    """How the grammar differs from what was written.
+
+    ``narrowed``: texts that Lark accepts and the grammar leaves out. ``relaxed``: texts that it has and Lark does not.
+    ``annotations``: what has no effect on which texts there are, such as priorities. ``warnings``: what is not used.
+    """
+
+    __slots__ = ("notes", "warnings")
+
+    def __init__(self, notes: Iterable[LarkNote] = (), warnings: Iterable[Diagnostic] = ()) -> None:
+        self.notes = list(dict.fromkeys(notes))[:MAX_NOTES]
+        self.warnings = tuple(warnings)
+
+    @property
+    def narrowed(self) -> list[LarkNote]:
+        return [note for note in self.notes if note.kind == "narrowed"]
+
+    @property
+    def annotations(self) -> list[LarkNote]:
+        return [note for note in self.notes if note.kind == "annotation"]
+
+    @property
+    def relaxed(self) -> list[LarkNote]:
+        return [note for note in self.notes if note.kind == "relaxed"]
+
+    def __repr__(self) -> str:
+        return f"<LarkReport: {len(self.notes)} notes>"
+
+    def __str__(self) -> str:
+        return "\n".join(map(str, self.notes)) or "nothing narrowed, nothing relaxed"
+
+
+class Notes:
+    """Collects notes with their places, while the sources are not complete."""
+
+    def __init__(self) -> None:
+        self.found: list[tuple[Kind, Span, str, str]] = []
+
+    def add(self, kind: Kind, span: Span, what: str, reason: str) -> None:
+        if len(self.found) < MAX_NOTES:
+            self.found.append((kind, span, what, reason))
+
+    def report(self, sources: list[SourceText], warnings: Iterable[Diagnostic] = ()) -> LarkReport:
+        """Return the report, in the order of the places. Cost: linear in the texts, for each note."""
+        lines = []
+        for kind, span, what, reason in sorted(self.found, key=lambda note: (note[1].source, note[1].start)):
+            source = sources[span.source]
+            line, column = line_and_column(source.text, span.start)
+            lines.append(LarkNote(kind, f"{source.name}:{line}:{column}", what, reason))
+        return LarkReport(lines, warnings)
+
+
+# the terminals that Lark comes with, after what its documentation says of them
+_COMMON: Final = r"""
+DIGIT: /[0-9]/
+HEXDIGIT: /[0-9a-fA-F]/
+INT: DIGIT+
+SIGNED_INT: /[+-]/? INT
+DECIMAL: INT "." INT? | "." INT
+_EXP: /[eE]/ SIGNED_INT
+FLOAT: INT _EXP | DECIMAL _EXP?
+SIGNED_FLOAT: /[+-]/? FLOAT
+NUMBER: FLOAT | INT
+SIGNED_NUMBER: /[+-]/? NUMBER
+
+_STRING_INNER: /.*?/
+_STRING_ESC_INNER: _STRING_INNER /(?<!\\)(\\\\)*?/
+ESCAPED_STRING: /"/ _STRING_ESC_INNER /"/
+
+LCASE_LETTER: /[a-z]/
+UCASE_LETTER: /[A-Z]/
+LETTER: /[A-Za-z]/
+WORD: LETTER+
+CNAME: /[A-Za-z_][A-Za-z0-9_]*/
+
+WS_INLINE: /[ \t]+/
+WS: /[ \t\f\r\n]+/
+CR: /\r/
+LF: /\n/
+NEWLINE: (CR? LF)+
+
+SH_COMMENT: /#[^\n]*/
+CPP_COMMENT: /\/\/[^\n]*/
+C_COMMENT: /\/\*(?s:.)*?\*\//
+SQL_COMMENT: /--[^\n]*/
+"""
+
+_UNICODE: Final = r"""
+WS_INLINE: /[ \t\xa0]+/
+WS: /[ \t\xa0\f\r\n]+/
+"""
+
+# by the names that they are imported from
+LIBRARY: Final = {"common": _COMMON, "unicode": _UNICODE}

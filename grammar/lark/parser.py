@@ -6,23 +6,74 @@ broken is reported once, and reading goes on where the next one begins.
 
 from __future__ import annotations
 
-from typing import Literal
+import re
+from dataclasses import dataclass, field
+from typing import Any, Final, Literal, NamedTuple
 
-from stackmask.grammar.lark.expressions import Expressions
-from stackmask.grammar.lark.stream import DIRECTIVES, Stream, SyntaxProblem
-from stackmask.grammar.lark.strings import without_surrogates
-from stackmask.grammar.lark.syntax import Definition, Import, Module, Name, is_terminal_name
-from stackmask.grammar.lark.tokens import Token
+from stackmask.grammar.ir import MAX_CODE_POINT, SURROGATES, RuleRef, Span, TokenTerminal
+from stackmask.grammar.notation import tree
+from stackmask.grammar.notation.reading import TreeMaker, read_ids, read_json, without_surrogates
+from stackmask.grammar.notation.tree import Group, Module, Name, Node, Use
+from stackmask.grammar.regex.pattern.reader import MAX_COUNT, read_number
 from stackmask.grammar.source.diagnostics import Collector
 from stackmask.grammar.source.similar import similar
+from stackmask.grammar.source.work import spend
 
 How = Literal["define", "override", "extend"]
-_CURES = {
+NAME: Final = r"[A-Za-z_][A-Za-z0-9_]*(?:-[A-Za-z0-9_]+)*"
+_TOKEN: Final = re.compile(
+    r"[ \t\r\f\v\ufeff]*"
+    r"(?:(?P<blank>//[^\n]*|\#[^\n]*|\\[ \t]*\r?\n|\Z)"
+    r"|(?P<line>\n)"
+    rf"|(?P<name>{NAME})"
+    r"|(?P<string>\"(?:[^\"\\\n]|\\.)*\"i?)"
+    r"|(?P<regex>/(?!/)(?:[^/\\\n]|\\.)+/[imslux]*)"
+    r"|(?P<spaced>/(?!/)(?:[^/\\]|\\[\s\S])+/(?=[imslu]*x)[imslux]*)"
+    r"|(?P<number>[+-]?[0-9]+)"
+    rf"|(?P<directive>%{NAME})"
+    rf"|(?P<given>@{NAME})"
+    r"|(?P<ids><\[[^<\]\n]*\]>)"
+    r"|(?P<special><[^<>\s\[][^<>\s]*>)"
+    r"|(?P<sign>->|\.\.|::|[.:,|()\[\]{}*+?!~&=]))"
+)
+COMMENT: Final = re.compile(r"(?://|#)[^\n]*")
+_BODIES: Final = frozenset({"%json", "%regex", "%llguidance"})  # JSON follows them
+_SINGLE: Final = re.compile(r"'[^'\n]*('?)")
+_NO_BLANK: Final = re.compile(r"[^ \t\r\f\v\ufeff]")
+_CLOSES: Final = {"(": ")", "[": "]", "{": "}"}
+_SIGNS: Final[dict[str, tuple[int, int | None]]] = {"*": (0, None), "+": (1, None), "?": (0, 1)}
+_ITEMS: Final = frozenset({"name", "string", "regex", "body", "special", "ids", "given"})
+_CHUNKS: Final = ("substring_chunks", "substring_words", "substring_chars")
+_ESCAPE: Final = re.compile(
+    r"\\(?:([ntrf\\\"])|x([0-9A-Fa-f]{0,2})|u([0-9A-Fa-f]{0,4})|U([0-9A-Fa-f]{0,8})|)"
+)
+_PLAIN: Final = {"n": "\n", "t": "\t", "r": "\r", "f": "\f", "\\": "\\", '"': '"'}
+DIRECTIVES: Final = ("%ignore", "%import", "%declare", "%override", "%extend")
+_DIRECTIVE_CURES: Final = {
     "%skip": "`%ignore X` is what may stand between terminals",
     "%lark": "put its rules into the same text",
     "%token": "a terminal is `NAME: …`",
     "%start": "the start rule is `start`, or named: Grammar.from_lark(text, start=…)",
 }
+# what is no token, and what is no item, by the character or sign
+_CHARACTER_CURES: Final = {
+    ";": "a rule ends at the end of its line; leave it out",
+    "^": 'a class of characters stands in a regex: `/[^"]/`',
+    "$": "leave it out: a terminal is matched as a whole",
+    "=": "a rule is `name: …`",
+    "%": "a directive is `%ignore`, `%import`, `%declare`, `%override` or `%extend`",
+}
+_UNEXPECTED: Final = {
+    ":": ("unexpected `:`", "each rule begins a line of its own"),
+    ",": ("unexpected `,`", 'parts follow each other without commas; write `","` for the text'),
+    ".": ("unexpected `.`", "any character is `/./`; with line breaks `/(?s:.)/`"),
+    "&": ("`&` needs an operand on either side", ""),
+}
+
+
+def is_terminal_name(name: str) -> bool:
+    """Return whether this is the name of a terminal; else it is one of a rule."""
+    return name.lstrip("_")[:1].isupper()
 
 
 def parse_module(text: str, source: int, problems: Collector) -> Module:
@@ -30,57 +81,273 @@ def parse_module(text: str, source: int, problems: Collector) -> Module:
 
     Cost: linear, about 4 µs a token.
     """
-    return _Parser(without_surrogates(text, problems), Module(source), problems).run()
+    return _LarkParser(without_surrogates(text, problems), Module(source), problems).run()
 
 
-class _Parser:
+# -- tokens ---------------------------------------------------------------------------------------------------
+
+
+class Token(NamedTuple):
+    """``kind``: of signs the sign itself. ``value``: what was read of it already."""
+
+    kind: str
+    text: str
+    start: int
+    end: int
+    value: Any = None
+
+
+class SyntaxProblem(Exception):
+    """A statement that is broken, and was reported."""
+
+
+@dataclass(slots=True)
+class OpenGroup:
+    """An open bracket, or the whole body: its finished alternatives, and the one that is read.
+
+    ``name``: of the template that the arguments in it are for. ``operands``: of the operator that is read. ``negations``:
+    the signs before the next item. ``is_atom``: whether the last item can be repeated.
+    """
+
+    open: Token
+    name: Name | None = None
+    alternatives: list[Node] = field(default_factory=list)
+    items: list[Node] = field(default_factory=list)
+    operands: list[Node] = field(default_factory=list)
+    negations: list[Token] = field(default_factory=list)
+    arguments: list[Node] = field(default_factory=list)
+    is_atom: bool = False
+
+
+def read_tokens(text: str, problems: Collector) -> list[Token]:
+    """Return the tokens of a text, and a line break at its end; what is none is reported.
+
+    Cost: linear, about 1 µs a token.
+    """
+    tokens: list[Token] = []
+    at, end = 0, len(text)
+    match, make = _TOKEN.match, tuple.__new__  # `Token(…)` takes three times as long
+    while at < end:
+        found = match(text, at)
+        if found is None:
+            wrong = _NO_BLANK.search(text, at)
+            assert wrong is not None
+            at = _report(text, wrong.start(), problems)
+            continue
+        kind = found.lastgroup or ""
+        start, at = found.span(kind)
+        if kind == "blank":
+            continue
+        written = text[start:at]
+        if kind == "sign":
+            kind = written
+        elif kind == "spaced":
+            kind = "regex"
+        elif kind == "directive" and written in _BODIES:
+            value, begins, stops = read_json(text, at, written, '`%json {"type": "integer"}`', problems)
+            at = _line_end(text, begins) if stops is None else stops
+            tokens.append(Token("body", text[begins:at], start, at, (written, value, begins)))
+            continue
+        tokens.append(make(Token, (kind, written, start, at, None)))
+    spend(end // 4 + 20 * len(tokens))
+    tokens.append(Token("line", "\n", end, end))
+    return tokens
+
+
+def _report(text: str, at: int, problems: Collector) -> int:
+    """Report what is no token, and return where reading goes on."""
+    spend(30)
+    character = text[at]
+    if character in '"/':
+        message, help = "the string is not closed on its line", f"close it with `{character}`"
+        if character == "/":
+            message = message.replace("string", "regex")
+            help += "; only with the flag `x` may a regex have line breaks"
+        problems.add("G002", message, at, at + 1, label="opened here", help=help)
+        return _line_end(text, at)
+    if character == "'":
+        found = _SINGLE.match(text, at)
+        assert found is not None
+        is_closed = found[1] == "'"
+        help = f'write `"{found[0][1:-1]}"`' if is_closed and len(found[0]) <= 60 else 'write `"…"`'
+        end = found.end() if is_closed else at + 1
+        problems.add("G001", "strings stand in double quotes in Lark", at, end, help=help)
+        return found.end()
+    help = _CHARACTER_CURES.get(character, "")
+    problems.add("G001", f"unexpected `{character}`", at, at + 1, label="here", help=help)
+    # a slash after a backslash begins no regex: each would look for its end in the rest of the text
+    return at + 2 if text.startswith("\\/", at) else at + 1  # mutant: escaped-slash
+
+
+def _line_end(text: str, at: int) -> int:
+    end = text.find("\n", at)
+    return end if end >= 0 else len(text)
+
+
+def _read_string(text: str, start: int, end: int, problems: Collector) -> tuple[str, list[int]]:
+    r"""Return what the inside of a string means, and the offsets of backslashes that begin no escape.
+
+    The escapes are ``\n \t \r \f \\ \" \xHH \uHHHH \UHHHHHHHH``; any other backslash stands for itself.
+    Cost: linear.
+    """
+    written = text[start:end]
+    if "\\" not in written:
+        return written, []
+    plain: list[int] = []
+
+    def meaning(match: re.Match[str]) -> str:
+        if match[1]:
+            return _PLAIN[match[1]]
+        place = start + match.start()
+        for group, digits in ((2, 2), (3, 4), (4, 8)):
+            if match[group] is None:
+                continue
+            value = int(match[group], 16) if len(match[group]) == digits else -1
+            if 0 <= value <= MAX_CODE_POINT and not SURROGATES[0] <= value <= SURROGATES[1]:
+                return chr(value)
+            letter = written[match.start() + 1]
+            needed = f"`\\{letter}` needs {digits} hexadecimal digits"
+            problem = needed if value < 0 else "this is no character"
+            problems.add("G006", problem, place, start + match.end(), help=r"write `\\` for a backslash")
+            return "\N{REPLACEMENT CHARACTER}"
+        plain.append(place)
+        return "\\"
+
+    return _ESCAPE.sub(meaning, written), plain
+
+
+def _shown(token: Token) -> str:
+    """Return a token as messages name it."""
+    return "the end of the line" if token.kind == "line" else f"`{token.text:.60}`"
+
+
+class _LarkParser(TreeMaker):
     def __init__(self, text: str, module: Module, problems: Collector) -> None:
-        self.module, self.problems = module, problems
-        self.stream = Stream(text, problems)
-        self.expressions = Expressions(self.stream, module)
+        super().__init__(text, problems)
+        tokens = read_tokens(text, problems)
+        self.tokens = [*tokens, tokens[-1]]  # after the last token comes the last one again
+        self.last = len(tokens) - 1
+        self.at = 0
+        self.module = module
 
     def run(self) -> Module:
-        stream, last = self.stream, len(self.stream.tokens)
-        while stream.at < last:
-            if stream.token.kind == "line":
-                stream.at += 1
+        last = self.last
+        while self.at <= last:
+            if self.token.kind == "line":
+                self.at += 1
                 continue
-            before = stream.at
+            before = self.at
             try:
-                self.statement(stream.token)
+                self.statement(self.token)
             except SyntaxProblem:
-                stream.at = max(stream.at, before + 1)
-                while stream.at < last and not stream.is_beginning(stream.at):
-                    stream.at += 1
+                self.at = max(self.at, before + 1)
+                while self.at <= last and not self.is_beginning(self.at):
+                    self.at += 1
         return self.module
+
+    # -- tokens -----------------------------------------------------------------------------------
+
+    @property
+    def token(self) -> Token:
+        return self.tokens[self.at]
+
+    def place(self, token: Token) -> Span:
+        return Span(token.start, token.end, self.problems.source)
+
+    def fail(
+        self, message: str, token: Token, *, label: str = "", help: str = "", code: str = "G001"
+    ) -> SyntaxProblem:
+        """Report what is wrong at a token."""
+        end = max(token.end, token.start + 1)
+        self.problems.add(code, message, token.start, end, label=label, help=help)
+        return SyntaxProblem()
+
+    def take(self, kind: str, what: str, help: str = "") -> Token:
+        """Return the next token, which must be of this kind."""
+        token = self.token
+        if token.kind != kind:
+            raise self.fail(f"expected {what}, found {_shown(token)}", token, label="here", help=help)
+        self.at += 1
+        return token
+
+    def name(self) -> Name:
+        token = self.take("name", "a name")
+        return Name(token.text, self.place(token))
+
+    def skip_lines(self) -> None:
+        while self.token.kind == "line" and self.at < self.last:
+            self.at += 1
+
+    def is_beginning(self, index: int) -> bool:
+        """Return whether a statement begins with this token: it is the first of its line, and looks like one."""
+        if index and self.tokens[index - 1].kind != "line":
+            return False
+        token = self.tokens[index]
+        return token.kind == "directive" or self.is_head(index)
+
+    def is_head(self, index: int) -> bool:
+        """Return whether a definition begins here. Cost: linear in the head."""
+        tokens, last = self.tokens, self.last
+        while tokens[index].kind in ("?", "!"):
+            index += 1
+        if tokens[index].kind != "name":
+            return False
+        index += 1
+        for opens, closes in (("{", "}"), (".", ""), ("[", "]")):
+            if tokens[index].kind != opens:
+                continue
+            index += 1
+            while closes and index < last and tokens[index].kind not in (closes, "line", ":"):
+                index += 1
+            index += 1
+            spend(1)
+            if index > last:
+                return False
+        return tokens[index].kind in (":", "::")
+
+    def unexpected(self, token: Token) -> SyntaxProblem:
+        """Report a token that cannot stand where it does."""
+        kind = token.kind
+        before = self.tokens[self.at - 2] if self.at > 1 else token
+        if kind in ("*", "+", "?", "{", "~"):
+            twice = before.kind in ("*", "+", "?", "}", "number")
+            label = "a repetition cannot be repeated" if twice else ""
+            help = f"put it into parentheses: `(…){token.text}`" if twice else ""
+            return self.fail(f"nothing before `{token.text}` to repeat", token, label=label, help=help)
+        if kind in _UNEXPECTED:
+            message, help = _UNEXPECTED[kind]
+            return self.fail(message, token, help=help)
+        if kind == "directive":
+            return self.fail(f"`{token.text}` begins a line of its own", token)
+        return self.fail(f"unexpected {_shown(token)}", token, label="here")
+
+    # -- statements -------------------------------------------------------------------------------
 
     def statement(self, token: Token) -> None:
         """Read one statement, with the end of its line."""
-        stream = self.stream
         if token.kind == "directive":
             self.directive(token)
         elif token.kind == "body" and token.value[0] == "%llguidance":
-            stream.at += 1
-            span = stream.span(token.start, token.end)
-            self.module.notes.append((span, "%llguidance", "options of llguidance have no effect"))
+            self.at += 1
+            note = self.place(token), "%llguidance", "options of llguidance have no effect"
+            self.module.notes.append(note)
         else:
             self.definition("define")
-        if stream.token.kind != "line":
-            raise stream.unexpected(stream.token)
-        stream.at += 1
+        if self.token.kind != "line":
+            raise self.unexpected(self.token)
+        self.at += 1
 
     def directive(self, token: Token) -> None:
-        stream = self.stream
-        stream.at += 1
+        self.at += 1
         match token.text:
             case "%ignore":
-                self.module.ignored.append(self.expressions.read())
+                self.module.skips.append(self.expression())
             case "%import":
                 self.import_names(token)
             case "%declare":
-                self.module.declared.append(stream.name())
-                while stream.token.kind == "name":
-                    self.module.declared.append(stream.name())
+                self.module.declared.append(self.name())
+                while self.token.kind == "name":
+                    self.module.declared.append(self.name())
             case "%override":
                 self.definition("override")
             case "%extend":
@@ -88,141 +355,442 @@ class _Parser:
             case _:
                 close = similar(token.text, DIRECTIVES)
                 help = f"did you mean `{close}`?" if close else f"there are {', '.join(DIRECTIVES)}"
-                self.problems.add(
-                    "G012",
-                    f"unknown directive `{token.text}`",
-                    token.start,
-                    token.end,
-                    label="no such directive",
-                    help=_CURES.get(token.text, help),
-                )
-                raise SyntaxProblem
+                help = _DIRECTIVE_CURES.get(token.text, help)
+                message = f"unknown directive `{token.text}`"
+                raise self.fail(message, token, label="no such directive", help=help, code="G012")
 
     def import_names(self, directive: Token) -> None:
-        stream = self.stream
-        relative = stream.token.kind == "."
-        if relative:
-            stream.at += 1
-        path = [stream.name()]
-        while stream.token.kind == ".":
-            stream.at += 1
-            path.append(stream.name())
-        if stream.token.kind == "(":
+        relative = self.token.kind == "."
+        self.at += relative
+        path = [self.name()]
+        while self.token.kind == ".":
+            self.at += 1
+            path.append(self.name())
+        if self.token.kind == "(":
             items = self.import_list()
         elif len(path) == 1:
-            span, name = path[0].span, path[0].name
+            name = path[0].name
             help = f"for example `%import {name}.INT`, or `%import {name} (INT, WS)`"
-            self.problems.add("G014", f"nothing is imported from `{name}`", span.start, span.end, help=help)
+            self.problems.at(path[0].span, "G014", f"nothing is imported from `{name}`", help)
             return
         else:
             outer = local = path.pop()
-            if stream.token.kind == "->":
-                stream.at += 1
-                local = stream.name()
+            if self.token.kind == "->":
+                self.at += 1
+                local = self.name()
             items = [(outer, local)]
-        span = stream.span(directive.start, stream.tokens[stream.at - 1].end)
-        self.module.imports.append(Import(tuple(name.name for name in path), relative, tuple(items), span))
+        span = self.span(directive.start, self.tokens[self.at - 1].end)
+        target = ".".join(name.name for name in path)
+        self.module.imports.append(tree.Import(target, relative, tuple(items), span))
 
     def import_list(self) -> list[tuple[Name, Name]]:
         """Read `(X, Y)`."""
-        stream = self.stream
-        opened = stream.token
+        opened = self.token
         items: list[tuple[Name, Name]] = []
-        while stream.token.kind in ("(", ","):
-            stream.at += 1
-            stream.skip_lines()
-            if items and stream.token.kind == ")":
+        while self.token.kind in ("(", ","):
+            self.at += 1
+            self.skip_lines()
+            if items and self.token.kind == ")":
                 break
-            if stream.is_beginning(stream.at):
-                raise stream.fail("`(` is never closed", opened, label="opened here", help="add a `)`")
-            name = stream.name()
-            items.append((name, name))
-            stream.skip_lines()
-        stream.take(")", "`,` or `)`", "for example `%import common (INT, WS)`")
+            if self.is_beginning(self.at):
+                raise self.never_closed("(", opened)
+            outer = local = self.name()
+            self.skip_lines()
+            if self.token.kind == "->":
+                self.at += 1
+                local = self.name()
+            items.append((outer, local))
+            self.skip_lines()
+        self.take(")", "`,` or `)`", "for example `%import common (INT, WS)`")
         return items
 
-    def definition(self, how: How) -> None:
-        stream = self.stream
-        begin = stream.token
-        modifiers = ""
-        while stream.token.kind in ("?", "!"):
-            modifiers += stream.token.kind
-            stream.at += 1
-        if stream.token.kind != "name":
-            raise stream.unexpected(stream.token, begins=True)
-        name = stream.name()
-        try:
-            self.check_name(name, modifiers, begin)
-            self.module.definitions.append(self.defined(name, how))
-        except SyntaxProblem:
-            self.module.broken.add(name.name)
-            raise
+    def never_closed(self, sign: str, opened: Token) -> SyntaxProblem:
+        help = f"add a `{_CLOSES[sign]}`"
+        return self.fail(f"`{sign}` is never closed", opened, label="opened here", help=help)
 
-    def defined(self, name: Name, how: How) -> Definition:
-        stream = self.stream
+    def definition(self, how: How) -> None:
+        begin = self.token
+        modifiers = ""
+        while self.token.kind in ("?", "!"):
+            modifiers += self.token.kind
+            self.at += 1
+        token = self.token
+        if token.kind == "|":
+            raise self.fail("`|` continues no rule", token, help="a rule begins with `name:`")
+        if token.kind != "name":
+            help = "a rule ends at the end of its line: go on with `|`, within parentheses, or after a `\\`"
+            message = f"expected a rule or a directive, found {_shown(token)}"
+            raise self.fail(message, token, label="here", help=help)
+        name = self.name()
+        self.module.known.setdefault(name.name, name.span)
+        self.check_name(name, modifiers, begin)
+        self.module.define(self.defined(name, how))
+
+    def defined(self, name: Name, how: How) -> tree.RuleDefinition:
         parameters: list[Name] = []
         priority = None
-        if stream.token.kind == "{":
-            while stream.token.kind in ("{", ","):
-                stream.at += 1
-                parameters.append(stream.name())
-            stream.take("}", "`,` or `}`", "a template is `name{x, y}: …`")
-        if stream.token.kind == ".":
-            stream.at += 1
-            token = stream.take("number", "a number after `.`", "a priority is `NAME.2: …`")
+        if self.token.kind == "{":
+            while self.token.kind in ("{", ","):
+                self.at += 1
+                parameters.append(self.name())
+            self.take("}", "`,` or `}`", "a template is `name{x, y}: …`")
+        if self.token.kind == ".":
+            self.at += 1
+            token = self.take("number", "a number after `.`", "a priority is `NAME.2: …`")
             priority = int(token.text[:12])
-        if stream.token.kind == "[":
+        if self.token.kind == "[":
             self.attributes()
-        if stream.token.kind == "::":
-            raise stream.fail(
-                "rules that count, of llguidance, are not supported",
-                stream.token,
-                help="a template is `name{x}: …`, a count `x ~ 2..5`",
-            )
-        stream.take(":", f"`:` after `{name.name}`", "a rule is `name: …`")
-        return Definition(name.name, tuple(parameters), self.expressions.read(), name.span, priority, how)
+        if self.token.kind == "::":
+            help = "a template is `name{x}: …`, a count `x ~ 2..5`"
+            raise self.fail("rules that count, of llguidance, are not supported", self.token, help=help)
+        self.take(":", f"`:` after `{name.name}`", "a rule is `name: …`")
+        return tree.RuleDefinition(name.name, self.expression(), name.span, tuple(parameters), priority, how)
 
     def check_name(self, name: Name, modifiers: str, begin: Token) -> None:
         """Report a name that is neither of a rule nor of a terminal."""
         written = name.name
         if written.upper() != written != written.lower():
-            self.problems.add(
-                "G001",
-                f"`{written}` has capital and small letters",
-                name.span.start,
-                name.span.end,
-                label="neither a rule nor a terminal",
-                help=f"`{written.lower()}` is a rule, `{written.upper()}` a terminal",
-            )
+            message = f"`{written}` has capital and small letters"
+            help = f"`{written.lower()}` is a rule, `{written.upper()}` a terminal"
+            self.problems.at(name.span, "G001", message, help, "neither a rule nor a terminal")
         elif modifiers and is_terminal_name(written):
-            problem = f"`{modifiers}` stands before rules, not terminals"
-            self.problems.add("G001", problem, begin.start, begin.end, help="leave it out")
+            message = f"`{modifiers}` stands before rules, not terminals"
+            self.problems.at(self.place(begin), "G001", message, "leave it out")
 
     def attributes(self) -> None:
         """Read the attributes of llguidance, such as `[capture]`."""
-        stream = self.stream
-        opened = stream.token
-        stream.at += 1
+        opened = self.token
+        self.at += 1
         is_name = True
-        while stream.token.kind not in ("]", "line"):
-            token = stream.token
-            stream.at += 1
+        while self.token.kind not in ("]", "line"):
+            token = self.token
+            self.at += 1
             if token.kind == "name" and is_name:
-                span = stream.span(token.start, token.end)
                 if token.text == "capture":
-                    self.module.notes.append(
-                        (span, token.text, "nothing is captured: parse the text afterwards")
-                    )
+                    note = self.place(token), token.text, "nothing is captured: parse the text afterwards"
+                    self.module.notes.append(note)
                 else:
-                    self.problems.add(
-                        "G018",
-                        f"the attribute `{token.text}` is not supported",
-                        token.start,
-                        token.end,
-                        help='text up to an end is `/(?s:.*?)/ "END"`; tokens are counted by max_new_tokens',
-                    )
+                    message = f"the attribute `{token.text}` is not supported"
+                    help = 'text up to an end is `/(?s:.*?)/ "END"`; tokens are counted by max_new_tokens'
+                    self.problems.at(self.place(token), "G018", message, help)
             is_name = token.kind == ","
-        stream.take("]", "`]`", "") if stream.token.kind == "]" else self.never_closed(opened)
+        if self.token.kind != "]":
+            raise self.never_closed("[", opened)
+        self.at += 1
 
-    def never_closed(self, opened: Token) -> None:
-        raise self.stream.fail("`[` is never closed", opened, label="opened here", help="add a `]`")
+    # -- expressions ------------------------------------------------------------------------------
+
+    def expression(self) -> Node:
+        """Read alternatives up to the end of the statement, with a stack of open brackets. Raises: SyntaxProblem."""
+        self.too_deep = False
+        frames = [OpenGroup(Token("", "", self.token.start, self.token.start))]
+        tokens, source = self.tokens, self.problems.source
+        frame = frames[0]
+        while True:
+            token = tokens[self.at]
+            spend(6)
+            kind = token.kind
+            if kind == "line":
+                if self.goes_on(frames):
+                    continue
+                return self.finish(frame, token.start)
+            self.at += 1
+            if kind == "name" and not frame.negations:  # most tokens
+                frame.items.append(Name(token.text, Span(token.start, token.end, source)))
+                frame.is_atom = True
+            elif kind in _ITEMS:
+                self.push(frame, self.atom(token))
+            elif kind in ("(", "["):
+                frames.append(OpenGroup(token))
+            elif kind in (")", "]", "}"):
+                if len(frames) == 1 or _CLOSES[frame.open.kind] != kind:
+                    raise self.unbalanced(token, frame)
+                frames.pop()
+                self.close(frame, frames[-1], token)
+            elif kind == "|":
+                self.end_alternative(frame, token.start)
+            elif kind in _SIGNS and frame.is_atom:
+                self.repeat(frame, *_SIGNS[kind], token.end)
+            elif kind == "->" and frame.open.kind != "{":
+                self.alias(frame)
+            elif kind == "~":
+                self.tilde(frame, token)
+            elif not self.operator(frames, token):
+                raise self.unexpected(token)
+            frame = frames[-1]
+
+    def operator(self, frames: list[OpenGroup], token: Token) -> bool:
+        """Read what stands behind an item; False if it cannot."""
+        frame, kind = frames[-1], token.kind
+        if kind == "," and frame.name is not None:
+            frame.arguments.append(self.argument(frame, token))
+        elif kind == "&" and frame.items and not frame.negations:
+            frame.operands.append(self.sequence(frame.items, token.start))
+            frame.items, frame.is_atom = [], False
+        elif kind == "{" and frame.is_atom and self.token.kind in ("number", ","):
+            self.bounds(frame, token)
+        elif kind == "{" and frame.is_atom and isinstance(name := frame.items[-1], Name):
+            frame.items.pop()
+            frames.append(OpenGroup(token, name))
+        else:
+            return False
+        return True
+
+    def goes_on(self, frames: list[OpenGroup]) -> bool:
+        """Pass a line break that ends nothing; False at the end of the statement."""
+        index, last = self.at, self.last
+        while index <= last and self.tokens[index].kind == "line":
+            index += 1
+        if len(frames) == 1:
+            if self.tokens[index].kind == "|":
+                self.at = index
+                return True
+            return False
+        if index > last or self.is_beginning(index):
+            raise self.never_closed(frames[-1].open.kind, frames[-1].open)
+        self.at = index
+        return True
+
+    def atom(self, token: Token) -> Node:
+        """Return what one token means."""
+        kind, text = token.kind, token.text
+        span = Span(token.start, token.end, self.problems.source)
+        if kind == "name":
+            return Name(text, span)
+        if kind == "string":
+            return self.string(token)
+        if kind == "regex":
+            close = text.rindex("/")
+            return tree.Pattern(text[1:close], text[close + 1 :], span)
+        if kind == "special":
+            return tree.Terminal(TokenTerminal((text,), (), False, span), span, 1, "a special token")
+        if kind == "ids":
+            return self.ids(token)
+        if kind == "given":
+            expr = RuleRef(f"%grammar.{text[1:]}", span=span)
+            return tree.Terminal(expr, span, 1, "a grammar given by name")
+        return self.part(token, span)
+
+    def part(self, token: Token, span: Span) -> Node:
+        """Return what stands for `%json` and `%regex`."""
+        directive, value, start = token.value
+        if directive == "%llguidance":
+            raise self.fail("`%llguidance` begins a line of its own", token)
+        name = f"{directive}.{span.source}.{span.start}"
+        part = tree.Part("json", token.text, span, start=start)
+        if directive == "%regex":
+            part = tree.Part("substring", "", span, tree.Dispatch(self.chunks(value, span)))
+        self.module.parts[name] = part
+        return tree.Terminal(RuleRef(name, span=span), span, 1, f"`{directive}`")
+
+    def chunks(self, value: Any, span: Span) -> tuple[str, ...]:
+        """Return the chunks of ``%regex {"substring_…": …}``: any run of them is meant."""
+        kind = next(iter(value), "") if isinstance(value, dict) and len(value) == 1 else ""
+        found = value[kind] if kind in _CHUNKS else None
+        if kind == "substring_chars" and isinstance(found, str):
+            return tuple(found)
+        if kind == "substring_words" and isinstance(found, str):
+            return tuple(_words(found))
+        if kind == "substring_chunks" and isinstance(found, list) and all(isinstance(c, str) for c in found):
+            return tuple(found)
+        if value is not None:  # else it was no JSON, which is reported
+            help = 'for example `%regex {"substring_words": "some text"}`; a regular expression stands in slashes'
+            self.problems.at(span, "G020", f"`%regex` takes an object with one of {', '.join(_CHUNKS)}", help)
+        return ()
+
+    def string(self, token: Token) -> Node:
+        if self.token.kind == "..":
+            self.at += 1
+            return self.range(token, self.take("string", "a string after `..`", 'a range is `"a".."z"`'))
+        flags = "i" if token.text[-1] == "i" else ""
+        value, plain = _read_string(self.text, token.start + 1, token.end - 1 - len(flags), self.problems)
+        span = self.place(token)
+        for place in plain[:1]:
+            reason = "a backslash and this character, as in Lark, which has no such escape"
+            note = self.span(place, place + 2), self.text[place : place + 2], reason
+            self.module.notes.append(note)
+        return tree.Text(value, flags, span) if value else Group(" ", (), span, 1)
+
+    def range(self, first: Token, last: Token) -> Node:
+        span = self.span(first.start, last.end)
+        low, high = (
+            _read_string(self.text, token.start + 1, token.start + token.text.rindex('"'), self.problems)[0]
+            for token in (first, last)
+        )
+        if len(low) != 1 or len(high) != 1 or "i" in (first.text[-1], last.text[-1]):
+            message, help = "a range is of two characters", 'for example `"a".."z"`'
+            self.problems.at(span, "G007", message, help)
+            return Group(" ", (), span, 1)
+        if low > high:
+            self.problems.at(span, "G007", "the range is reversed", f"write `{last.text}..{first.text}`")
+        length = len(f"[{first.text[1:-1]}-{last.text[1:-1]}]")
+        return tree.Range(min(low, high), max(low, high), span, length)
+
+    def ids(self, token: Token) -> Node:
+        span = self.place(token)
+        written = token.text[2:-2].strip()
+        ranges: list[tuple[int, int]] = []
+        for piece, low, high in read_ids(written.removeprefix("^")):
+            if low < 0 or high < 0:
+                help = "for example `<[5]>`, `<[5-9,12]>` or `<[^5]>`"
+                self.problems.at(span, "G017", f"`{piece:.40}` is no token id", help)
+            else:
+                ranges.append((min(low, high), max(low, high)))
+        tokens = TokenTerminal((), tuple(sorted(ranges)), written.startswith("^"), span)
+        return tree.Terminal(tokens, span, 1, "a special token")
+
+    def push(self, frame: OpenGroup, node: Node) -> None:
+        """Add an item, with the `~` before it."""
+        for sign in reversed(frame.negations):
+            node = self.checked(tree.Prefix("!", node, self.span(sign.start, node.span.end), node.depth + 1))
+        frame.negations = []
+        frame.items.append(node)
+        frame.is_atom = True
+
+    def close(self, frame: OpenGroup, outer: OpenGroup, token: Token) -> None:
+        """Add what stands in brackets to the sequence around it."""
+        span = self.span(frame.open.start, token.end)
+        made: Group | tree.Repetition | Use
+        if frame.name is not None:
+            arguments = (*frame.arguments, self.argument(frame, token))
+            depth = 1 + max(argument.depth for argument in arguments)
+            where = self.span(frame.name.span.start, token.end)
+            made = Use(frame.name.name, arguments, where, depth)
+        else:
+            node = self.finish(frame, token.start)
+            if frame.open.kind == "[":
+                made = tree.Repetition(node, 0, 1, span, node.depth + 1, 1)
+            else:  # which counts, so that what is nested is limited whatever stands in it
+                made = Group(" ", (node,), span, node.depth + 1)
+        self.push(outer, self.checked(made))
+
+    def argument(self, frame: OpenGroup, token: Token) -> Node:
+        """Return an argument of a template, which ends here."""
+        single = len(frame.items) == 1 and not frame.alternatives and not frame.operands
+        if not single or not isinstance(
+            item := frame.items[0], tree.Text | tree.Pattern | tree.Range | Name | Use
+        ):
+            message = "an argument of a template is a name, a string, a regex or a template"
+            raise self.fail(message, token, help="give a longer expression a rule of its own")
+        frame.items, frame.is_atom = [], False
+        return item
+
+    # -- operators --------------------------------------------------------------------------------
+
+    def tilde(self, frame: OpenGroup, token: Token) -> None:
+        """Read `~ n`, `~ n..m`, or the `~` of a complement."""
+        if self.token.kind != "number":
+            frame.negations.append(token)
+            frame.is_atom = False
+            return
+        if not frame.is_atom:
+            raise self.fail("nothing before `~` to repeat", token, help="a count is `x ~ 2` or `x ~ 2..5`")
+        low = high = self.count()
+        length = len(f"{{{low}}}")
+        if self.token.kind == "..":
+            self.at += 1
+            high = self.count()
+            length += len(f",{high}")
+        self.repeat_counted(frame, low, high, token, length)
+
+    def bounds(self, frame: OpenGroup, token: Token) -> None:
+        """Read `{m}`, `{m,}`, `{,n}` or `{m,n}`."""
+        low = self.count() if self.token.kind == "number" else 0
+        high: int | None = low
+        length = len(f"{{{low}}}")
+        if self.token.kind == ",":
+            self.at += 1
+            high = self.count() if self.token.kind == "number" else None
+            length += len(f",{'' if high is None else high}")
+        self.take("}", "`}` after a count")
+        self.repeat_counted(frame, low, high, token, length)
+
+    def count(self) -> int:
+        """Read a count; 1 in place of one that is refused."""
+        token = self.take("number", "a whole number")
+        value: int = read_number(token.text.lstrip("+-"))
+        if token.text[0] == "-" and value:
+            self.problems.at(self.place(token), "G005", "a count is 0 or more")
+        if value > MAX_COUNT:
+            message = f"a repetition count is at most {MAX_COUNT:,}"
+            self.problems.at(self.place(token), "G005", message, "", "too large")
+            value = 1
+        return value
+
+    def repeat_counted(self, frame: OpenGroup, low: int, high: int | None, token: Token, length: int) -> None:
+        end = self.tokens[self.at - 1].end
+        if high is not None and high < low:
+            message = f"the repetition ends at {high} before it begins at {low}"
+            help = f"did you mean `~ {high}..{low}`?"
+            self.problems.at(self.span(token.start, end), "G005", message, help, "reversed bounds")
+            low, high = high, low
+        self.repeat(frame, low, high, end, length)
+
+    def repeat(self, frame: OpenGroup, low: int, high: int | None, end: int, length: int = 1) -> None:
+        item = frame.items[-1]
+        span = self.span(item.span.start, end)
+        frame.items[-1] = self.checked(tree.Repetition(item, low, high, span, item.depth + 1, length))
+        frame.is_atom = False
+
+    def alias(self, frame: OpenGroup) -> None:
+        """Read the name of an alternative, which changes no text."""
+        token = self.token
+        if token.kind != "name":
+            message = f"an alias is a name, not {_shown(token)}"
+            raise self.fail(message, token, help='for example `"+" -> add`')
+        self.at += 1
+        if is_terminal_name(token.text):
+            message = f"the alias `{token.text}` is written small"
+            self.problems.at(self.place(token), "G001", message, f"write `{token.text.lower()}`")
+        if self.token.kind not in ("line", "|", ")", "]"):
+            problem = "an alias stands at the end of an alternative"
+            raise self.fail(problem, token, help="put all parts before it")
+        frame.is_atom = False
+
+    # -- sequences and alternatives ---------------------------------------------------------------
+
+    def end_alternative(self, frame: OpenGroup, end: int) -> None:
+        if frame.negations:
+            last = self.tokens[self.at - 1]
+            raise self.fail("nothing stands behind `~`", last, help="a complement is `~X`")
+        node = self.sequence(frame.items, end)
+        if frame.operands:
+            operands = (*frame.operands, node)
+            start = operands[0].span.start
+            span = self.span(start, max(end, operands[0].span.end))
+            node = self.group("&", operands, span)
+        frame.alternatives.append(node)
+        frame.items, frame.operands, frame.is_atom = [], [], False
+
+    def finish(self, frame: OpenGroup, end: int) -> Node:
+        self.end_alternative(frame, end)
+        options = frame.alternatives
+        if len(options) == 1:
+            return options[0]
+        return self.group("|", options, self.span(frame.open.start, end))
+
+    def sequence(self, items: list[Node], end: int) -> Node:
+        if len(items) == 1:
+            return items[0]
+        if not items:
+            return Group(" ", (), self.span(end, end), 1)
+        return self.group(" ", items, self.span(items[0].span.start, items[-1].span.end))
+
+    def unbalanced(self, token: Token, frame: OpenGroup) -> SyntaxProblem:
+        if not frame.open.kind:
+            return self.fail(f"`{token.text}` closes nothing", token, label="no bracket is open")
+        problem = f"`{token.text}` does not close `{frame.open.kind}`"
+        return self.fail(problem, token, help=f"write `{_CLOSES[frame.open.kind]}`")
+
+
+def _words(text: str) -> list[str]:
+    """Return the words of a text, each with the blanks behind it as chunks of their own."""
+    found: list[str] = []
+    for character in text:
+        kind = character.isalnum() or character == "_"
+        if found and kind and (found[-1][-1].isalnum() or found[-1][-1] == "_"):
+            found[-1] += character
+        else:
+            found.append(character)
+    spend(len(text) // 4)
+    return found

@@ -7,6 +7,7 @@ in one way only and are put together of others by reference; the rest goes throu
 from __future__ import annotations
 
 import re
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Final, cast
 
@@ -24,26 +25,15 @@ from stackmask.grammar.languages.forms import (
     paths,
     repeated,
 )
-from stackmask.grammar.lark.modules import Entry, File
-from stackmask.grammar.lark.report import Notes
-from stackmask.grammar.lark.syntax import (
-    Group,
-    Leaf,
-    Name,
-    Negation,
-    Node,
-    Pattern,
-    Range,
-    Repetition,
-    Text,
-    walk_nodes,
-)
-from stackmask.grammar.regex.automaton import looks_before, restrictable, whole_strings
+from stackmask.grammar.lark.modules import Entry, File, Notes
+from stackmask.grammar.notation import tree as syntax
+from stackmask.grammar.notation.tree import Name, Node, names_in
+from stackmask.grammar.regex.automaton import Whole, looks_before, restrictable, whole_strings
 from stackmask.grammar.regex.compile import Flavor, read_tree
 from stackmask.grammar.regex.pattern import tree
 from stackmask.grammar.source.charclass import NON_ASCII_MASK, Ranges
 from stackmask.grammar.source.diagnostics import GrammarError
-from stackmask.grammar.source.work import spend
+from stackmask.grammar.source.work import remembering, spend
 
 MAX_PARTS: Final = 20_000  # of a terminal that is read as a whole, all others in it written out
 MAX_SHOWN: Final = 40  # characters of a terminal without a name
@@ -57,7 +47,7 @@ _FLAG_LENGTH: Final = len("(?i:)")
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
+class TerminalPart:
     """A part of a terminal.
 
     ``tree``: as a pattern, other terminals written out; ``size``: its parts then. ``expr``: with references to other
@@ -84,7 +74,7 @@ class Piece:
 _JOINED: Final = (
     "Lark joins the regex to its neighbours as it is, so that its `|` reaches over them; here it is a group"
 )
-NOTHING: Final = Piece(ir.EPSILON, ir.EPSILON, EMPTY, 1, 0, 0, 0, 0)
+NOTHING: Final = TerminalPart(ir.EPSILON, ir.EPSILON, EMPTY, 1, 0, 0, 0, 0)
 
 
 class Terminals:
@@ -93,8 +83,8 @@ class Terminals:
     def __init__(self, entries: dict[str, Entry], notes: Notes, flavor: Flavor) -> None:
         self.entries, self.notes, self.flavor = entries, notes, flavor
         self.lazy: dict[int, ir.Repeat] = {}
-        self.pieces: dict[str, Piece] = {}
-        self.patterns: dict[tuple[str, str], Piece] = {}
+        self.pieces: dict[str, TerminalPart] = {}
+        self.patterns: dict[tuple[str, str], TerminalPart] = {}
         self.finished: dict[tuple[str, str, str], Expr] = {}
         self.declared: dict[str, None] = {}  # of those in terminals, the ones without a definition
 
@@ -105,7 +95,7 @@ class Terminals:
         entry = self.entries[name]
         return self.finish(self.piece(name), entry.span, entry.bodies[0][1], name)
 
-    def piece(self, name: str) -> Piece:
+    def piece(self, name: str) -> TerminalPart:
         """Return what a terminal is made of, those first that it refers to; recursion is reported."""
         todo = [(name, False)]
         active: set[str] = set()
@@ -121,7 +111,7 @@ class Terminals:
             active.add(current)
             todo.append((current, True))
             for node, file in self.entries[current].bodies:
-                for use in _names(node):
+                for use in names_in(node):
                     spend(2)
                     other = file.full(use.name)
                     if other in active:
@@ -134,58 +124,47 @@ class Terminals:
         return self.pieces[name]
 
     def _recursion(self, use: Name, file: File) -> None:
-        file.problems.add(
-            "G018",
-            f"the terminal `{use.name}` leads back to itself",
-            use.span.start,
-            use.span.end,
-            label="recursion",
-            help=f"only rules are recursive: write it small, `{use.name.lower()}`",
-        )
+        message = f"the terminal `{use.name}` leads back to itself"
+        help = f"only rules are recursive: write it small, `{use.name.lower()}`"
+        file.problems.at(use.span, "G018", message, help, "recursion")
 
     # -- parts ------------------------------------------------------------------------------------
 
     # recursion is as deep as the syntax tree, which expressions.MAX_DEPTH limits
-    def build(self, node: Node, file: File) -> Piece:
+    def build(self, node: Node, file: File) -> TerminalPart:
         """Return what a node of a terminal means; what cannot stand in one is reported."""
         spend(8)
         match node:
-            case Text(value, flags):
+            case syntax.Text(value, flags):
                 return self.text(value, flags)
-            case Pattern():
+            case syntax.Pattern():
                 return self.pattern(node, file)
-            case Range(low, high, _, length):
+            case syntax.Range(low, high, _, length):
                 expr = char_class(((ord(low), ord(high)),))
-                return Piece(expr, expr, paths(expr, {}), 1, 1, 1, length, length)
+                return TerminalPart(expr, expr, paths(expr, {}), 1, 1, 1, length, length)
             case Name():
                 return self.name(node, file)
-            case Group(" ", items):
+            case syntax.Group(" ", items):
                 pieces = [self.build(item, file) for item in items]
                 if len(pieces) > 1 and any(piece.is_open for piece in pieces):
                     what = file.text[node.span.start : min(node.span.end, node.span.start + MAX_SHOWN)]
                     self.notes.add("relaxed", node.span, what, _JOINED)
                 return self.joined(pieces)
-            case Group("|", items):
+            case syntax.Group("|", items):
                 return self.alternatives([self.build(item, file) for item in items])
-            case Group(_, items):
-                return _of_set(
-                    Intersection(tuple(self.finish(self.build(i, file), i.span, file) for i in items))
-                )
-            case Negation(item):
+            case syntax.Group(_, items):
+                operands = [self.finish(self.build(item, file), item.span, file) for item in items]
+                return _of_set(Intersection(tuple(operands)))
+            case syntax.Prefix(_, item):
                 return _of_set(Complement(self.finish(self.build(item, file), item.span, file)))
-            case Repetition(item, least, most, _, length):
+            case syntax.Repetition(item, least, most, _, _, length):
                 return self.repetition(self.build(item, file), least, most, length)
-        what = node.what if isinstance(node, Leaf) else "a template"
-        file.problems.add(
-            "G018",
-            f"{what} cannot stand in a terminal",
-            node.span.start,
-            node.span.end,
-            help="a terminal is text; write a rule, whose name is small",
-        )
+        what = node.what if isinstance(node, syntax.Terminal) else "a template"
+        help = "a terminal is text; write a rule, whose name is small"
+        file.problems.at(node.span, "G018", f"{what} cannot stand in a terminal", help)
         return NOTHING
 
-    def text(self, value: str, flags: str) -> Piece:
+    def text(self, value: str, flags: str) -> TerminalPart:
         known = self.patterns.get((value, "i" if flags else "="))
         if known is not None:
             return known
@@ -195,51 +174,30 @@ class Terminals:
             expr = cast("Expr", found)
         else:
             expr = Literal(value.encode())
-        piece = Piece(
-            expr,
-            expr,
-            paths(expr, {}),
-            1 + len(value) if flags else 1,
-            len(value),
-            len(value),
-            len(value),
-            len(re.escape(value)) + _FLAG_LENGTH * len(flags),
-            len(flags),
-        )
+        width, added = len(value), len(flags)
+        written = len(re.escape(value)) + _FLAG_LENGTH * added
+        size = 1 + width if flags else 1
+        piece = TerminalPart(expr, expr, paths(expr, {}), size, width, width, width, written, added)
         self.patterns[value, "i" if flags else "="] = piece
         return piece
 
-    def pattern(self, node: Pattern, file: File) -> Piece:
+    def pattern(self, node: syntax.Pattern, file: File) -> TerminalPart:
         key = node.value, f"/{node.flags}"
         known = self.patterns.get(key)
         if known is None:
             known = self.patterns[key] = self._read(node, file)
         return known
 
-    def _read(self, node: Pattern, file: File) -> Piece:
+    def _read(self, node: syntax.Pattern, file: File) -> TerminalPart:
         flags = "".join(sorted(set(node.flags) - {"l"}))
-        start = node.span.start + 1
         if "l" in node.flags:
-            file.problems.add(
-                "G009",
-                "the flag `l` depends on the locale",
-                node.span.end - len(node.flags),
-                node.span.end,
-                help="leave it out",
-            )
+            place = Span(node.span.end - len(node.flags), node.span.end, node.span.source)
+            file.problems.at(place, "G009", "the flag `l` depends on the locale", "leave it out")
         try:
             found = read_tree(node.value, flavor=self.flavor, flags=flags)
         except GrammarError as error:
-            for problem in error.diagnostics:
-                place = problem.span or Span(0, len(node.value))
-                file.problems.add(
-                    problem.code,
-                    problem.message,
-                    start + place.start,
-                    start + place.end,
-                    label=problem.label,
-                    help=problem.help,
-                )
+            start = node.span.start + 1
+            file.problems.take(error, start, start + len(node.value))
             return NOTHING
         self.lazy.update(found.lazy)
         least, most = tree.widths(found.node)
@@ -248,34 +206,21 @@ class Terminals:
         expr = cast("Expr", found.node)
         length = len(_EVALUATED.sub(lambda match: "." if match[1] else match[0], node.value))
         added = len(set(node.flags))
-        return Piece(
-            found.node,
-            expr,
-            UNKNOWN if found.asserted else paths(found.node, self.lazy),
-            size,
-            min(least, MAX_WIDTH),
-            MAX_WIDTH if most is None else min(most, MAX_WIDTH),
-            length,
-            length + _FLAG_LENGTH * added,
-            added,
-            found.asserted,
-            is_open=not node.flags and _is_open(node.value),
-            follow=_forbidden(found.node),
-        )
+        low, high = min(least, MAX_WIDTH), MAX_WIDTH if most is None else min(most, MAX_WIDTH)
+        known = UNKNOWN if found.asserted else paths(found.node, self.lazy)
+        written = length + _FLAG_LENGTH * added
+        is_open, follow = not node.flags and _is_open(node.value), _forbidden(found.node)
+        part = TerminalPart(found.node, expr, known, size, low, high, length, written, added, found.asserted)
+        return replace(part, is_open=is_open, follow=follow)
 
-    def name(self, node: Name, file: File) -> Piece:
+    def name(self, node: Name, file: File) -> TerminalPart:
         full = file.full(node.name)
         entry = self.entries.get(full)
         if entry is None:
             return NOTHING  # which is reported where names are looked at
         if not entry.is_terminal:
-            file.problems.add(
-                "G018",
-                f"the rule `{node.name}` cannot stand in a terminal",
-                node.span.start,
-                node.span.end,
-                help=f"write the rule as a terminal, `{node.name.upper()}`, or this one as a rule",
-            )
+            help = f"write the rule as a terminal, `{node.name.upper()}`, or this one as a rule"
+            file.problems.at(node.span, "G018", f"the rule `{node.name}` cannot stand in a terminal", help)
             return NOTHING
         found = self.pieces.get(full)
         if not entry.bodies:
@@ -284,7 +229,7 @@ class Terminals:
             return NOTHING
         return replace(found, expr=RuleRef(full, span=node.span))
 
-    def joined(self, pieces: list[Piece]) -> Piece:
+    def joined(self, pieces: list[TerminalPart]) -> TerminalPart:
         """Return pieces that follow each other."""
         if len(pieces) == 1:
             return pieces[0]
@@ -297,21 +242,15 @@ class Terminals:
         if is_set and pieces[-1].follow:  # which goes with `&` and `~`, as it is no part of a pattern
             exprs[-1] = NotFollowedBy(_mask(pieces[-1].follow))
             asserted -= pieces[-1].asserted
-        return Piece(
-            tree.node_sequence(piece.tree for piece in pieces),
-            sequence(exprs),
-            in_sequence(piece.paths for piece in pieces),
-            1 + sum(piece.size for piece in pieces),
-            min(sum(piece.low for piece in pieces), MAX_WIDTH),
-            min(sum(piece.high for piece in pieces), MAX_WIDTH),
-            length,
-            length,
-            0,
-            asserted,
-            is_set,
+        low = min(sum(piece.low for piece in pieces), MAX_WIDTH)
+        high = min(sum(piece.high for piece in pieces), MAX_WIDTH)
+        size = 1 + sum(piece.size for piece in pieces)
+        node, known = tree.node_sequence(piece.tree for piece in pieces), in_sequence(p.paths for p in pieces)
+        return TerminalPart(
+            node, sequence(exprs), known, size, low, high, length, length, 0, asserted, is_set
         )
 
-    def alternatives(self, pieces: list[Piece]) -> Piece:
+    def alternatives(self, pieces: list[TerminalPart]) -> TerminalPart:
         """Return a choice, the widest piece first, as Lark has it."""
         if len(pieces) == 1:
             return pieces[0]
@@ -323,21 +262,13 @@ class Terminals:
         else:
             known = in_choice([piece.paths for piece in ordered])
         length = len("(?:)") - 1 + sum(1 + piece.written for piece in ordered)
-        return Piece(
-            tree.node_choice(piece.tree for piece in ordered),
-            choice([piece.expr for piece in ordered]),
-            known,
-            1 + sum(piece.size for piece in ordered),
-            min(piece.low for piece in ordered),
-            max(piece.high for piece in ordered),
-            length,
-            length,
-            0,
-            sum(piece.asserted for piece in ordered),
-            any(piece.is_set for piece in ordered),
-        )
+        low, high = min(piece.low for piece in ordered), max(piece.high for piece in ordered)
+        size = 1 + sum(piece.size for piece in ordered)
+        node, expr = tree.node_choice(p.tree for p in ordered), choice([p.expr for p in ordered])
+        asserted, is_set = sum(p.asserted for p in ordered), any(p.is_set for p in ordered)
+        return TerminalPart(node, expr, known, size, low, high, length, length, 0, asserted, is_set)
 
-    def repetition(self, piece: Piece, least: int, most: int | None, sign: int) -> Piece:
+    def repetition(self, piece: TerminalPart, least: int, most: int | None, sign: int) -> TerminalPart:
         """Return a repetition, whose sign has so many characters in Lark's regular expression."""
         length = len("(?:)") + piece.written + sign
         found: tree.Node
@@ -346,23 +277,15 @@ class Terminals:
         else:
             found = tree.node_repeat(piece.tree, least, most)
         high = MAX_WIDTH if most is None and piece.high else min(piece.high * (most or 0), MAX_WIDTH)
-        return Piece(
-            found,
-            repeat(piece.expr, least, most),
-            repeated(piece.paths, least, most, False),
-            1 + piece.size,
-            min(piece.low * least, MAX_WIDTH),
-            high,
-            length,
-            length + _FLAG_LENGTH * piece.flags,  # mutant: repeated-flags
-            piece.flags,
-            piece.asserted,
-            piece.is_set,
-        )
+        low = min(piece.low * least, MAX_WIDTH)
+        written = length + _FLAG_LENGTH * piece.flags  # mutant: repeated-flags
+        expr, known = repeat(piece.expr, least, most), repeated(piece.paths, least, most, False)
+        sizes = 1 + piece.size, low, high, length, written, piece.flags
+        return TerminalPart(found, expr, known, *sizes, piece.asserted, piece.is_set)
 
     # -- whole terminals --------------------------------------------------------------------------
 
-    def finish(self, piece: Piece, span: Span, file: File, name: str = "") -> Expr:
+    def finish(self, piece: TerminalPart, span: Span, file: File, name: str = "") -> Expr:
         """Return the strings that a pattern takes whole."""
         what = name or file.text[span.start : min(span.end, span.start + MAX_SHOWN)]
         if piece.paths.is_empty and not piece.asserted and piece.expr != ir.EPSILON:
@@ -375,29 +298,19 @@ class Terminals:
             return piece.expr
         return self._automaton(piece, span, file, what)
 
-    def _automaton(self, piece: Piece, span: Span, file: File, what: str) -> Expr:
+    def _automaton(self, piece: TerminalPart, span: Span, file: File, what: str) -> Expr:
         before = looks_before(piece.tree) if piece.asserted and piece.size <= MAX_PARTS else None
         if before is not None:
-            self._refuse(
-                file,
-                span,
-                f"{before.what} asks for what stands before the terminal",
-                "leave it out: a terminal is matched as a whole, where it begins",
-            )
-            return ir.EPSILON
-        try:
-            if piece.size > MAX_PARTS:
-                raise TooLarge
-            found = whole_strings(piece.tree, self.lazy)
-        except TooLarge:
-            if piece.asserted:
-                self._refuse(
-                    file,
-                    span,
-                    "look-around in a pattern of this size",
-                    "make the terminal smaller, or leave it out",
-                )
-                return ir.EPSILON
+            problem = f"{before.what} asks for what stands before the terminal"
+            help = "leave it out: a terminal is matched as a whole, where it begins"
+            return self._refuse(file, span, problem, help)
+        nodes = enumerate(tree.walk_nodes(piece.tree)) if piece.size <= MAX_PARTS else ()
+        lazy = frozenset([at for at, node in nodes if id(node) in self.lazy])
+        found = _whole_strings(piece.tree, lazy) if piece.size <= MAX_PARTS else None
+        if found is None and piece.asserted:
+            help = "make the terminal smaller, or leave it out"
+            return self._refuse(file, span, "look-around in a pattern of this size", help)
+        if found is None:
             reason = "too large to tell which of its strings `re` would take: all of them may come"
             self.notes.add("relaxed", span, what, reason)
             return piece.expr
@@ -407,20 +320,28 @@ class Terminals:
             )
             self.notes.add("narrowed", span, what, reason)
         if not found.parts:
-            self._refuse(
-                file,
-                span,
-                "the terminal matches nothing by itself: it asks for what follows",
-                "leave the look-ahead out",
-            )
-            return ir.EPSILON
+            problem = "the terminal matches nothing by itself: it asks for what follows"
+            return self._refuse(file, span, problem, "leave the look-ahead out")
         options: list[Expr] = []
         for expr, forbidden in found.parts:
             options.append(expr if not forbidden else sequence([expr, NotFollowedBy(_mask(forbidden))]))
         return options[0] if len(options) == 1 else Choice(tuple(options))
 
-    def _refuse(self, file: File, span: Span, problem: str, help: str) -> None:
-        file.problems.add("G009", problem, span.start, span.end, help=help)
+    def _refuse(self, file: File, span: Span, problem: str, help: str) -> Expr:
+        file.problems.at(span, "G009", problem, help)
+        return ir.EPSILON
+
+
+@remembering(128)
+def _whole_strings(root: tree.Node, lazy: frozenset[int]) -> Whole | None:
+    """Return the strings that a pattern takes whole; None if there are too many states. ``lazy``: by their places.
+
+    Many grammars have the same terminals, so these are remembered.
+    """
+    nodes = [node for at, node in enumerate(tree.walk_nodes(root)) if at in lazy]
+    with suppress(TooLarge):
+        return whole_strings(root, {id(node): node for node in nodes if isinstance(node, ir.Repeat)})
+    return None
 
 
 def _forbidden(node: tree.Node) -> Ranges:
@@ -445,7 +366,7 @@ def _is_open(pattern: str) -> bool:
     return False
 
 
-def _rank(piece: Piece) -> tuple[int, int, int]:
+def _rank(piece: TerminalPart) -> tuple[int, int, int]:
     return -piece.high, -piece.low, -piece.value  # mutant: widest-first
 
 
@@ -454,20 +375,12 @@ def _options(entry: Entry) -> list[tuple[Node, File]]:
     if not entry.bodies:
         return []
     (node, file), *added = entry.bodies
-    own = (
-        [(item, file) for item in node.items]
-        if isinstance(node, Group) and node.op == "|"
-        else [(node, file)]
-    )
-    return [*reversed(added), *own]  # mutant: extended-last
+    own = node.items if isinstance(node, syntax.Group) and node.op == "|" else (node,)
+    return [*reversed(added), *[(item, file) for item in own]]  # mutant: extended-last
 
 
-def _of_set(expr: Expr) -> Piece:
-    return Piece(expr, expr, UNKNOWN._replace(is_empty=False), 1, 0, MAX_WIDTH, 0, 0, is_set=True)
-
-
-def _names(node: Node) -> list[Name]:
-    return [part for part in walk_nodes(node) if isinstance(part, Name)]
+def _of_set(expr: Expr) -> TerminalPart:
+    return TerminalPart(expr, expr, UNKNOWN._replace(is_empty=False), 1, 0, MAX_WIDTH, 0, 0, is_set=True)
 
 
 def _mask(forbidden: Ranges) -> int:

@@ -193,7 +193,7 @@ def _too_large(span: Span | None) -> Diagnostic:
     )
 
 
-def _recursive_operands(operands: list[Expr], inner: dict[str, list[str]]) -> list[Diagnostic]:
+def _recursive_operands(operands: list[Expr], inner: dict[str, tuple[str, ...]]) -> list[Diagnostic]:
     recursive = {
         name
         for component in components(inner)
@@ -220,7 +220,7 @@ def _recursive_operands(operands: list[Expr], inner: dict[str, list[str]]) -> li
 
 
 def _irregular_operands(
-    operands: list[Expr], inner: dict[str, list[str]], ruleset: RuleSet
+    operands: list[Expr], inner: dict[str, tuple[str, ...]], ruleset: RuleSet
 ) -> list[Diagnostic]:
     def forbidden(expr: Expr) -> Iterator[Expr]:
         if facts(expr).kinds.isdisjoint(_FORBIDDEN):
@@ -247,7 +247,9 @@ def _irregular_operands(
     return problems
 
 
-def _reached_by(operands: list[Expr], inner: dict[str, list[str]]) -> Iterator[tuple[RuleRef, set[str]]]:
+def _reached_by(
+    operands: list[Expr], inner: dict[str, tuple[str, ...]]
+) -> Iterator[tuple[RuleRef, set[str]]]:
     """Yield each reference in the operands with all rules that it leads to."""
     cache: dict[str, set[str]] = {}
     for item in operands:

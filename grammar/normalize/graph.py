@@ -21,9 +21,9 @@ def references(expr: Expr) -> list[RuleRef]:
     return [e for e in walk(expr) if isinstance(e, RuleRef)]
 
 
-def reference_graph(ruleset: RuleSet) -> dict[str, list[str]]:
+def reference_graph(ruleset: RuleSet) -> dict[str, tuple[str, ...]]:
     """Return for each rule the names of the rules that it refers to, each once."""
-    return {name: list(facts(rule.body).names) for name, rule in ruleset.rules.items()}
+    return {name: facts(rule.body).names for name, rule in ruleset.rules.items()}
 
 
 def reachable(start: Iterable[str], graph: Mapping[str, Iterable[str]]) -> set[str]:
@@ -79,9 +79,10 @@ def solve(
             changed = False
             for name in reversed(component):
                 body = ruleset.rules[name].body
-                spend(1 + len(graph[name]))
+                names = graph[name]
+                spend(1 + len(names))
                 if remember:
-                    known = tuple([values[other] for other in graph[name]])
+                    known = tuple([values[other] for other in names])
                     value = remembered(evaluate, body, known, partial(evaluate, body, values))
                 else:
                     spend(facts(body).size)

@@ -52,7 +52,7 @@ class LeadingBehindRestriction(Exception):
         self.span = span
 
 
-class TooLarge(Exception):
+class SplitTooLarge(Exception):
     """What replaces a left-recursive rule would be larger than anyone can want."""
 
 
@@ -91,7 +91,7 @@ def alternatives(items: list[Expr]) -> Expr:
 def split(expr: Expr, names: Collection[str], ends: Mapping[str, Ends]) -> Split:
     """Split an expression by its leading calls to the rules ``names``.
 
-    Raises: LeadingInCapture, LeadingBehindRestriction, TooLarge.
+    Raises: LeadingInCapture, LeadingBehindRestriction, SplitTooLarge.
     Cost: linear, but a run of n nullable items in front gives n suffixes.
     """
     match expr:
@@ -108,7 +108,7 @@ def split(expr: Expr, names: Collection[str], ends: Mapping[str, Ends]) -> Split
             before = ALWAYS
             for i, item in enumerate(items):
                 if i * len(items) > MAX_SUFFIXES:
-                    raise TooLarge
+                    raise SplitTooLarge
                 if isinstance(item, Slot | KeyTest):
                     # what follows consumes something, so this is not nullable, and stays as it is
                     rest = sequence(items[i:])

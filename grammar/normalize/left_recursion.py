@@ -39,7 +39,7 @@ from stackmask.grammar.normalize.left_parts import (
     LeadingBehindRestriction,
     LeadingInCapture,
     Split,
-    TooLarge,
+    SplitTooLarge,
     nonempty_part,
     split,
     union,
@@ -95,7 +95,7 @@ def remove_left_recursion(ruleset: RuleSet) -> RuleSet:
                 problems.append(_refuse("G112", name, graph, "inside a capture or scope", ruleset))
             except LeadingBehindRestriction:
                 problems.append(_refuse("G113", name, graph, "behind a follow restriction", ruleset))
-            except TooLarge:
+            except SplitTooLarge:
                 problems.append(_too_large(cycle, ruleset))
         if len(splits) < len(cycle):
             continue
@@ -108,7 +108,7 @@ def remove_left_recursion(ruleset: RuleSet) -> RuleSet:
             made = _rewritten(cycle, splits, ends, called, bodies, tails, ruleset)
             tails |= {name for name in made if name not in ruleset.rules}
             bodies |= made
-        except TooLarge:
+        except SplitTooLarge:
             problems.append(_too_large(cycle, ruleset))
     if problems:
         raise GrammarError(problems, ruleset.sources)
@@ -192,7 +192,7 @@ def _rewrite_cycle(
         nonlocal size
         size += parts
         if size > MAX_WRITTEN:
-            raise TooLarge
+            raise SplitTooLarge
         spend(4 * parts)
 
     def tail(source: str, target: str) -> Expr:
@@ -249,7 +249,7 @@ def _empty_paths(
     """Return ``jumps[j][i]``: the ways to get from Aⱼ to Aᵢ through links that derive ε; no entry where there is none.
 
     Rules that reach each other unconditionally share one answer.
-    Raises: TooLarge.
+    Raises: SplitTooLarge.
     Cost: linear in the answer times the links from a rule; beyond ``MAX_WRITTEN`` it is not looked for.
     """
     direct: dict[str, dict[str, Ends]] = {name: {} for name in cycle}
@@ -277,11 +277,11 @@ def _unconditional_paths(cycle: list[str], direct: dict[str, dict[str, Ends]]) -
                     work += len(jumps[other])
                     spend(1 + len(jumps[other]) // 8)
                     if work > MAX_WRITTEN:
-                        raise TooLarge
+                        raise SplitTooLarge
                     reached.update(jumps[other])
         work += len(reached)
         if work > MAX_WRITTEN:
-            raise TooLarge
+            raise SplitTooLarge
         shared = dict.fromkeys(sorted(reached, key=place.__getitem__), ALWAYS)
         for name in component:
             jumps[name] = shared
@@ -303,7 +303,7 @@ def _conditional_paths(cycle: list[str], direct: dict[str, dict[str, Ends]]) -> 
                 work += 1 + len(found[j]) * len(link_ends) + len(extended) ** 2
                 spend(4)
                 if work > MAX_WRITTEN:
-                    raise TooLarge
+                    raise SplitTooLarge
                 if extended != before:
                     found[i] = extended
                     todo[i] = None
@@ -316,7 +316,7 @@ def _steps(
 ) -> dict[str, dict[str, Expr]]:
     """Return ``steps[j][k]``: what leads from Aⱼ to Aₖ by empty links and then one that is not empty.
 
-    Raises: TooLarge.
+    Raises: SplitTooLarge.
     """
     links: dict[str, list[tuple[str, Expr]]] = {name: [] for name in cycle}
     for k in cycle:
@@ -334,7 +334,7 @@ def _steps(
             added = sum(len(links[j]) for j in jumps[source])
             work += added
             if work > MAX_WRITTEN:
-                raise TooLarge
+                raise SplitTooLarge
             spend(2 * len(jumps[source]) + 4 * added)
             for j, link_ends in jumps[source].items():
                 before = ends_expression(link_ends)

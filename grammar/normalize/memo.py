@@ -13,7 +13,8 @@ from typing import Any, Final, NamedTuple, TypeVar
 
 from stackmask.grammar.ir import Expr, RuleRef, children
 from stackmask.grammar.ir.build import survey
-from stackmask.grammar.source.work import ENDLESS, Work, counted, current_work, spend, spend_units
+from stackmask.grammar.source.work import ENDLESS, Work, counted, spend, spend_units
+from stackmask.grammar.source.work_account import CURRENT
 
 MAX_NODES: Final = 400_000  # of all bodies that are remembered; then all are forgotten
 MAX_ANSWERS: Final = 100_000
@@ -102,13 +103,14 @@ def remembered(
     ``task`` names the question. ``held``: objects that ``depends_on`` knows by their ids, which must stay theirs.
     Work: what the answer took is charged whenever it is asked for, so that no outcome depends on what came before.
     """
-    work = current_work()
+    work: Work | None = CURRENT.get()
     if work is None:  # requests to come are charged
         with counted(Work(ENDLESS, ENDLESS, ENDLESS)):
             return remembered(task, body, depends_on, answer, held)
-    known = _answers.get((task, id(body)))
+    key = (task, id(body))
+    known = _answers.get(key)
     if known is None:
-        known = _answers[task, id(body)] = (body, {})
+        known = _answers[key] = (body, {})
     by_dependency = known[1]
     found = by_dependency.get(depends_on)
     if found is not None:

@@ -92,6 +92,8 @@ def _empty_operator(body: Expr) -> Span | None:
 def remove_unreachable(ruleset: RuleSet) -> RuleSet:
     """Return the rules that the start reaches."""
     seen = reachable([ruleset.start], reference_graph(ruleset))
+    if len(seen) == len(ruleset.rules):
+        return ruleset
     return with_bodies(ruleset, {name: rule.body for name, rule in ruleset.rules.items() if name in seen})
 
 

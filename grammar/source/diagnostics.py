@@ -137,6 +137,18 @@ class Collector:
         """Record a problem of the characters from ``start`` up to ``end``."""
         self.found.append(Diagnostic(code, message, Span(start, end, self.source), label, help))
 
+    def at(self, span: Span | None, code: str, message: str, help: str = "", label: str = "") -> None:
+        """Record a problem of a place."""
+        self.found.append(Diagnostic(code, message, span, label, help))
+
+    def take(self, error: GrammarError, start: int, end: int, prefix: str = "") -> None:
+        """Record the problems of a part that was read by itself, and begins and ends there."""
+        for found in error.diagnostics:
+            where = found.span or Span(0, end - start)
+            message = f"{prefix}{found.message}"
+            place = Span(start + where.start, start + where.end, self.source)
+            self.at(place, found.code, message, found.help, found.label)
+
 
 class GrammarError(StackmaskError):
     """A grammar that cannot be used; carries all diagnostics of the stage that refused it."""

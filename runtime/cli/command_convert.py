@@ -8,8 +8,8 @@ from pathlib import Path
 from stackmask.grammar.ebnf.layout import lay_out
 from stackmask.grammar.grammar import Grammar
 from stackmask.grammar.lark.convert import Converted, to_ebnf
-from stackmask.grammar.lark.dialects import is_lark
 from stackmask.grammar.lark.frontend import OnUnsupported
+from stackmask.grammar.notation.foreign import is_lark
 from stackmask.grammar.source.diagnostics import GrammarError
 from stackmask.grammar.source.files import read_text
 from stackmask.grammar.source.visible import visible

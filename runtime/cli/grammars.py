@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, Literal
 
-from stackmask.grammar.ebnf.dialects import LARK, foreign_dialect
 from stackmask.grammar.grammar import Grammar
+from stackmask.grammar.notation.foreign import LARK, foreign_dialect
 from stackmask.grammar.source.diagnostics import StackmaskError
 from stackmask.grammar.source.files import bundled_names, read_text
 from stackmask.grammar.source.similar import similar

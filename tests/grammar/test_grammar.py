@@ -117,15 +117,33 @@ def test_everything_has_its_place() -> None:
     assert span and text[span.start : span.end] == "x"
 
 
-@pytest.mark.parametrize("malformed", EXAMPLES, ids=lambda m: m.example)
-def test_malformed_examples_get_their_own_message(malformed: object) -> None:
-    example, message, help = malformed  # type: ignore[misc]
+@pytest.mark.parametrize(
+    ("message", "help", "example"),
+    [(message, help, example) for message, help, examples in EXAMPLES for example in examples],
+)
+def test_malformed_rules_get_their_own_message(message: str, help: str, example: str) -> None:
     with pytest.raises(GrammarError) as refused:
         Grammar.from_ebnf(example, None)
     found = next(d for d in refused.value.diagnostics if d.code == "G001")
     assert (found.message, found.help) in {
-        (message.format(found=piece), help.format(found=piece)) for piece in (*"*+?)-&,", "{2}", "the end")
+        (message.format(piece), help.format(piece)) for piece in (*"*+?)-&,", "{2}", "the end")
     }
+
+
+@pytest.mark.parametrize(
+    ("text", "problems"),
+    [
+        ('a ::= "x\nroot ::= a b', ["G002", "G003"]),
+        ('a = "x"\nroot ::= a | %foo\nb ::= [c', ["G001", "G012", "G002"]),
+        ("%lexical a,,b\nroot ::= (a\na ::= * b\nb ::= @push", ["G001", "G002", "G001", "G001"]),
+        ('root ::= "a" (* open\nb ::= c', ["G002"]),
+        ('root ::= "a" ;\nroot ::= %json {"a": }\nb ::= @top', ["G001", "G004", "G020"]),
+    ],
+)
+def test_a_broken_rule_hides_no_other(text: str, problems: list[str]) -> None:
+    with pytest.raises(GrammarError) as refused:
+        Grammar.from_ebnf(text)
+    assert [problem.code for problem in refused.value.diagnostics] == problems
 
 
 def test_huge_grammars_do_not_recurse() -> None:
@@ -179,8 +197,12 @@ def test_reading_takes_work_in_proportion(text: Callable[[int], str]) -> None:
     assert many < 2.5 * few + 1000  # the square would be four times as much
 
 
-def test_importing_loads_no_parser() -> None:
-    code = "import sys, stackmask.grammar.grammar; sys.exit('lark' in sys.modules)"
+def test_only_ebnf_loads_its_parser() -> None:
+    code = (
+        "import sys; from stackmask.grammar.grammar import Grammar as G; import stackmask.grammar.ebnf.modules; "
+        "G.bundled('json'); G.from_json_schema({}); G.from_lark('start: /a/ INT\\n%import common.INT'); "
+        "assert 'lark' not in sys.modules; G.from_ebnf('root ::= [a-z]+'); sys.exit('lark' not in sys.modules)"
+    )
     subprocess.run([sys.executable, "-c", code], check=True)
 
 

@@ -134,6 +134,14 @@ ROWS = (
         ("tests/grammar/test_goldens.py",),
     ),
     Mutant(
+        "skipped-nothing",
+        "grammar/notation",
+        "!= ir.EPSILON",
+        "== ir.EPSILON",
+        "What `%skip` and `%ignore` name may stand between terminals.",
+        ("tests/grammar/test_goldens.py",),
+    ),
+    Mutant(
         "widest-first",
         "grammar/lark",
         "-piece.high",
@@ -144,8 +152,8 @@ ROWS = (
     Mutant(
         "extended-last",
         "grammar/lark",
-        "*reversed(added), *own",
-        "*own, *added",
+        "*reversed(added), *[(item, file) for item in own]",
+        "*[(item, file) for item in own], *added",
         "Of alternatives of equal widths and lengths, those of `%extend` are tried first, as Lark has it.",
         ("tests/grammar/lark/test_order.py",),
     ),

@@ -48,6 +48,7 @@ ROOMS: tuple[str, ...] = (
     "grammar/json_schema/write/numbers",
     "grammar/regex",
     "grammar/compose",
+    "grammar/notation",
     "grammar/ebnf",
     "grammar/ready",
     "grammar/lark",

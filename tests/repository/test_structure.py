@@ -2,15 +2,35 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from itertools import chain
 
-from repository.structure import Class, cython_classes, cython_functions, python_classes, python_functions
+from repository.rooms import imported, module_of, sources
+from repository.structure import (
+    Class,
+    cython_classes,
+    cython_functions,
+    python_classes,
+    python_functions,
+    read,
+)
 
 MOST_LINES = 100  # a function
 DEEPEST = 2  # classes of this package in one line of descent
 
 # abstract classes of Python that share their name with a class of this package
 ABSTRACT = {"Sequence"}
+
+# modules in circles, and names of several classes, that are still to be mended
+CIRCLES = {
+    *(f"grammar/json_schema/write/{name}" for name in ("unique", "unique_structures")),
+    *(f"grammar/sql/scope/shared/{name}" for name in ("owed", "star_width", "state", "tables")),
+    *(f"grammar/tools/{name}" for name in ("custom", "tool")),
+}
+SHARED_NAMES = {
+    *("Dialect", "Fields", "Reading", "Scalars", "Spelling", "Table", "Target", "Value"),
+    *("_Automaton", "_Characters", "_Reader", "_Reading", "_Writer"),
+}
 
 
 def all_classes() -> list[Class]:
@@ -38,3 +58,27 @@ def test_inheritance_is_shallow() -> None:
 
     deep = [f"{found.path}: {found.name}" for found in classes if depth(found.name) > DEEPEST]
     assert deep == []
+
+
+def test_modules_of_the_grammars_import_each_other_in_no_circle() -> None:
+    modules = {
+        path: module_of(path) for path in sources() if path.startswith("grammar/") and path[-4:] != ".pyi"
+    }
+    graph: dict[str, set[str]] = {module: set() for module in modules.values()}
+    for path, module in modules.items():
+        graph[module] |= {used for used in imported(read(path)) if used in graph and used != module}
+    in_circles = set()
+    for module, used in graph.items():
+        seen, todo = set(used), list(used)
+        while todo:
+            more = graph[todo.pop()] - seen
+            seen |= more
+            todo += more
+        if module in seen:
+            in_circles.add(module)
+    assert in_circles <= CIRCLES
+
+
+def test_classes_of_the_grammars_have_names_of_their_own() -> None:
+    names = Counter(found.name for found in all_classes() if found.path.startswith("grammar/"))
+    assert {name for name, count in names.items() if count > 1} <= SHARED_NAMES

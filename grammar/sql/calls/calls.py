@@ -6,7 +6,6 @@ from collections.abc import Callable, Mapping
 from itertools import pairwise
 from typing import Final, TypeAlias
 
-from stackmask.grammar.ebnf.lower import SKIP_RULE
 from stackmask.grammar.ir import (
     EPSILON,
     NOTHING,
@@ -20,6 +19,7 @@ from stackmask.grammar.ir import (
     Sequence,
 )
 from stackmask.grammar.ir.build import rewrite
+from stackmask.grammar.notation.loading import SKIP_RULE
 from stackmask.grammar.sql.calls.functions import Arity, Functions
 
 SKIP: Final = RuleRef(SKIP_RULE)

@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from typing import Final, NamedTuple
 from typing import Literal as OneOf
 
-from stackmask.grammar.ebnf.lower import SKIP_RULE
 from stackmask.grammar.ir import (
     NOTHING,
     CharClass,
@@ -19,6 +18,7 @@ from stackmask.grammar.ir import (
     Sequence,
 )
 from stackmask.grammar.ir.build import rewrite
+from stackmask.grammar.notation.loading import SKIP_RULE
 from stackmask.grammar.sql.schema.errors import SQLError
 
 CHOICES: Final = {

@@ -11,8 +11,7 @@ import pytest
 from repository.tree import REPO
 
 from stackmask.grammar.ebnf import layout
-from stackmask.grammar.ebnf.layout import lay_out
-from stackmask.grammar.ebnf.written import read_statements
+from stackmask.grammar.ebnf.layout import lay_out, read_statements
 from stackmask.grammar.grammar import Grammar
 from stackmask.grammar.ir.dump import dump
 from stackmask.grammar.source.diagnostics import GrammarError
@@ -119,8 +118,6 @@ def scrambled(text: str, rng: random.Random) -> Iterator[str]:
                     "\t",
                 ]
             )
-            if piece.kind == "BODY" or (piece.kind == "_COMMA" and "%json" in text):
-                blank = " "
             yield blank + piece.text
             if piece.kind == "line":
                 yield "\n"

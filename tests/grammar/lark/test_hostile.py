@@ -95,3 +95,10 @@ def test_work_grows_with_the_text() -> None:
         return sm.Grammar.from_lark(text + f'r{count}: "d"').work
 
     assert work(2_000) <= 2.5 * work(1_000)
+
+
+def test_work_is_the_same_when_terminals_come_again() -> None:
+    text = 'start: "work" T ESCAPED_STRING\nT: /[ab]*?a(?!b)/ | /(b|ba)+?/\n%import common.ESCAPED_STRING\n'
+    first, again = (sm.Grammar.from_lark(text) for _ in range(2))
+    assert first.work == again.work > 0
+    assert first.dump() == again.dump()

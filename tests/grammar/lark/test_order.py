@@ -9,8 +9,7 @@ import pytest
 from oracle.random_lark import LarkJudge, all_texts
 
 from stackmask.grammar.grammar import Grammar
-from stackmask.grammar.lark.modules import Loader
-from stackmask.grammar.lark.report import Notes
+from stackmask.grammar.lark.modules import Loader, Notes
 from stackmask.grammar.lark.terminals import Terminals
 
 ATOMS = (

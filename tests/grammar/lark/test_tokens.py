@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from stackmask.grammar.lark.tokens import read_tokens
+from stackmask.grammar.lark.parser import read_tokens
 from stackmask.grammar.source.diagnostics import Collector
 
 

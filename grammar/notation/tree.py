@@ -1,0 +1,210 @@
+"""The syntax tree of one grammar file, EBNF or Lark: what is written, before names and imports are resolved."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Final, Literal, NamedTuple, TypeAlias
+
+from stackmask.grammar.ir import EPSILON, Expr, Span, immutable
+
+
+@immutable
+class Terminal:
+    """A terminal that is finished already. ``what``: its name in messages, where it is not plain text."""
+
+    expr: Expr
+    span: Span
+    depth: int = 1
+    what: str = ""
+
+
+@immutable
+class Name:
+    """A rule, a terminal, or a parameter of the template that it stands in."""
+
+    name: str
+    span: Span
+    depth: int = 1
+
+
+@immutable
+class Group:
+    """Elements in sequence (``op=" "``), alternatives (``"|"``) or operands of ``"&"``; ``"()"`` wraps one.
+
+    ``A - B`` is the ``&`` of A and ``!B``. A sequence of nothing is the empty string.
+    """
+
+    op: Literal[" ", "|", "&", "()"]
+    items: tuple[Node, ...]
+    span: Span
+    depth: int
+
+
+@immutable
+class Repetition:
+    """``a?``, ``a{2,5}``, ``[a]`` of Lark. ``length``: of its sign in a regular expression, such as ``{2,5}``."""
+
+    item: Node
+    min: int
+    max: int | None
+    span: Span
+    depth: int
+    length: int = 0
+
+
+@immutable
+class Prefix:
+    """``!x`` or ``~x`` (op ``"!"``), ``!>> x`` (``"!>>"``), ``@push(x)`` (``"push"``) or ``@scope(x)`` (``"scope"``)."""
+
+    op: str
+    item: Node
+    span: Span
+    depth: int
+
+
+@immutable
+class Text:
+    """``"text"`` and ``"text"i`` of Lark."""
+
+    value: str
+    flags: str
+    span: Span
+    depth: int = 1
+
+
+@immutable
+class Pattern:
+    """``/regex/flags`` of Lark; ``value`` as it is written, and begins one character after the span."""
+
+    value: str
+    flags: str
+    span: Span
+    depth: int = 1
+
+
+@immutable
+class Range:
+    """``"a".."z"``. ``length``: of the class of characters that Lark makes of it as it is written."""
+
+    low: str
+    high: str
+    span: Span
+    length: int
+    depth: int = 1
+
+
+@immutable
+class Use:
+    """``template{argument, …}``."""
+
+    name: str
+    arguments: tuple[Node, ...]
+    span: Span
+    depth: int
+
+
+Node: TypeAlias = Terminal | Name | Group | Repetition | Prefix | Text | Pattern | Range | Use
+
+MAX_DEPTH: Final = 100  # levels of groups, operators and quantifiers in one rule
+EMPTY: Final = Terminal(EPSILON, Span(-1, -1))  # an alternative with nothing in it has no place
+
+
+def walk_nodes(node: Node) -> Iterator[Node]:
+    """Yield a node and all its parts, in the order they are written."""
+    stack = [node]
+    while stack:
+        current = stack.pop()
+        yield current
+        kind = type(current)
+        if kind is Group:
+            stack.extend(reversed(current.items))  # type: ignore[union-attr]
+        elif kind is Repetition or kind is Prefix:
+            stack.append(current.item)  # type: ignore[union-attr]
+        elif kind is Use:
+            stack.extend(reversed(current.arguments))  # type: ignore[union-attr]
+
+
+def names_in(node: Node) -> list[Name]:
+    """Return the names in a node, in the order they are written."""
+    return [part for part in walk_nodes(node) if type(part) is Name]
+
+
+@immutable
+class RuleDefinition:
+    """A rule or terminal. ``how``: whether it is new, or takes the place of another one, or adds alternatives to it."""
+
+    name: str
+    body: Node
+    span: Span
+    parameters: tuple[Name, ...] = ()
+    priority: int | None = None
+    how: Literal["define", "override", "extend"] = "define"
+
+
+@immutable
+class Import:
+    """``%import target (name as local, …)``: the names there, and here. ``is_path``: relative to the file, else bundled."""
+
+    target: str
+    is_path: bool
+    items: tuple[tuple[Name, Name], ...]
+    span: Span
+
+
+class Dispatch(NamedTuple):
+    """The strings of a macro: free text up to triggers, or the chunks of a text (``triggers`` alone).
+
+    ``stops``: what may end the free text; ``may_end``: whether it may also end anywhere.
+    """
+
+    triggers: tuple[str, ...]
+    excludes: tuple[str, ...] = ()
+    stops: tuple[str, ...] = ()
+    may_end: bool = True
+
+
+class Part(NamedTuple):
+    """A part in another language, and its text: ``%json``, ``%sql``, ``%marker``, a grammar given by name, a macro."""
+
+    kind: str
+    text: str
+    span: Span
+    dispatch: Dispatch | None = None
+    start: int = 0  # of the text, where that is JSON
+
+
+@dataclass(slots=True)
+class Module:
+    """One parsed file. ``known`` holds every name that is defined, also where the definition is broken.
+
+    ``rules``: definitions by name, the first of each. ``skips``: what may stand between terminals. ``parts``: by the name
+    that a leaf refers to. ``looks``: look-ahead at the ends of rules, which changes no language. ``notes``: what has no
+    effect, with its place, and why.
+    """
+
+    source: int
+    definitions: list[RuleDefinition] = field(default_factory=list)
+    rules: dict[str, RuleDefinition] = field(default_factory=dict)
+    known: dict[str, Span] = field(default_factory=dict)
+    imports: list[Import] = field(default_factory=list)
+    skips: list[Node] = field(default_factory=list)
+    lexical: list[Name] = field(default_factory=list)
+    syntactic: list[Name] = field(default_factory=list)
+    declared: list[Name] = field(default_factory=list)
+    stack: tuple[bytes, ...] | None = None
+    stack_span: Span | None = None
+    looks: list[Node] = field(default_factory=list)
+    parts: dict[str, Part] = field(default_factory=dict)
+    notes: list[tuple[Span, str, str]] = field(default_factory=list)
+
+    def define(self, definition: RuleDefinition) -> None:
+        """Add a definition."""
+        self.definitions.append(definition)
+        self.rules.setdefault(definition.name, definition)
+        self.known.setdefault(definition.name, definition.span)
+
+    def nodes(self) -> Iterator[Node]:
+        """Yield all nodes of definitions, and of what is skipped."""
+        for body in (*(definition.body for definition in self.definitions), *self.skips):
+            yield from walk_nodes(body)
