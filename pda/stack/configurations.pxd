@@ -77,7 +77,7 @@ cdef class Closure:
     cdef uint64_t returns               # edges that returns were followed along so far
     cdef KeyMap tail_seen               # node << 32 | frame: edges already copied by a tail call
     cdef priority_queue[pair[int32_t, CallNodeId]] queue
-    cdef vector[int32_t] weights             # rule -> how many rules begin it, or 0: see `weight_of`
+    cdef vector[uint8_t] weights        # rule -> whether it is heavy; 0: not known
 
     cdef bint returns_again(self, Member m) except FAILED nogil
     cdef int return_from(self, Member m, GuardId guard) except ID_FAILED nogil
@@ -86,7 +86,9 @@ cdef class Closure:
     cdef int collect_caller(self, Member m, CallSite site) except ID_FAILED nogil
     cdef bint leaves_out(self, Member m, CallSite site) except FAILED nogil
     cdef bint is_heavy(self, RuleId rule) except FAILED nogil
-    cdef int32_t weight_of(self, RuleId rule) except FAILED nogil
+    cdef int first_rules(
+        self, RuleId rule, RuleId without, size_t most, vector[RuleId]& found
+    ) except FAILED nogil
     cdef CallNodeId node_of(self, CallSite site, SemId sem) except ID_FAILED nogil
     cdef int pass_test(self, Member m, CallSite site, TestId test) except ID_FAILED nogil
     cdef int returns_alive(self, Member m, CallSite site) except ID_FAILED nogil

@@ -92,6 +92,8 @@ cdef enum:
     FEW_OTHERS = 2      # ... unless nearly all of them begin one of its own first calls, too
     FEW_WAYS = 32       # ... from a frame with so few edges under it: they are made again over each real stack
     MOST_LEFT_OUT = 32  # calls of one configuration that are not entered
+    LIGHT = 1
+    HEAVY = 2
     LOWEST = -1         # lower than every rule: the term of a resolver calls no rule
 
 
@@ -297,54 +299,61 @@ cdef class Closure:
         return True
 
     cdef bint is_heavy(self, RuleId rule) except FAILED nogil:
-        """Return whether many rules can be called in first position of a rule.
+        """Return whether many rules can be called in first position of a rule. Remembered.
 
         A rule that only leads to such a rule is not heavy, as levels of operators: a walk ends at the last of
         the levels, and not at each.
         """
-        cdef TermId body = self.terms.rule_body[rule]
-        cdef SiteList calls
-        cdef int32_t weight = self.weight_of(rule), other, s
-        cdef const Call* call
-        if weight < MANY_RULES:
-            return False
-        calls = self.terms.site_lists[self.terms.terms[body].calls]
-        for s in range(calls.first, calls.first + calls.count):
-            call = &self.terms.call_table[self.terms.sites[s].call]
-            if call.kind != CALL_RULE or call.rule == rule:
-                continue
-            other = self.weight_of(call.rule)
-            if other >= MANY_RULES and weight - other <= FEW_OTHERS:
-                return False
-        return True
+        cdef vector[RuleId] found, others
+        cdef uint8_t weight
+        cdef size_t k
+        if <size_t>rule >= self.weights.size():
+            self.weights.resize(rule + 1, 0)
+        if not self.weights[rule]:
+            self.first_rules(rule, rule, MANY_RULES, found)
+            weight = HEAVY if found.size() == MANY_RULES else LIGHT
+            # what `rule` calls itself comes first
+            for k in range(1, min(<size_t>(FEW_OTHERS + 1), found.size()) if weight == HEAVY else 1):
+                self.first_rules(rule, found[k], FEW_OTHERS + 1, others)
+                if others.size() <= FEW_OTHERS:
+                    self.first_rules(found[k], found[k], MANY_RULES, others)
+                    if others.size() == MANY_RULES:
+                        weight = LIGHT
+                        break
+            self.weights[rule] = weight
+        return self.weights[rule] == HEAVY
 
-    cdef int32_t weight_of(self, RuleId rule) except FAILED nogil:
-        """Return how many rules can be called in first position of a rule, with the rule itself. Remembered."""
-        cdef vector[RuleId] found
+    cdef int first_rules(
+        self, RuleId rule, RuleId without, size_t most, vector[RuleId]& found
+    ) except FAILED nogil:
+        """List a rule and those that can be called in first position of it, at most so many.
+
+        ``without``: a rule that is not entered; the rule itself where each is.
+        """
         cdef SiteList calls
         cdef TermId body
         cdef const Call* call
         cdef size_t k = 0
         cdef int32_t s
-        if <size_t>rule < self.weights.size() and self.weights[rule]:
-            return self.weights[rule]
+        found.clear()
         found.push_back(rule)
         while k < found.size():
-            self.terms.meter.spend(4)
             body = self.terms.rule_body[found[k]]
             k += 1
             if not self.terms.terms[body].flags & F_CALL:
                 continue
             self.terms.find_sites(body)
             calls = self.terms.site_lists[self.terms.terms[body].calls]
+            self.terms.meter.spend(2 + calls.count)
             for s in range(calls.first, calls.first + calls.count):
                 call = &self.terms.call_table[self.terms.sites[s].call]
-                if call.kind == CALL_RULE and find(found.begin(), found.end(), call.rule) == found.end():
+                if call.kind != CALL_RULE or call.rule == without:
+                    continue
+                if find(found.begin(), found.end(), call.rule) == found.end():
                     found.push_back(call.rule)
-        if <size_t>rule >= self.weights.size():
-            self.weights.resize(rule + 1, 0)
-        self.weights[rule] = <int32_t>found.size()
-        return self.weights[rule]
+                    if found.size() == most:
+                        return 0
+        return 0
 
     cdef int add_link(self, CallNodeId node, Edge edge) except ID_FAILED nogil:
         """Enter one more caller into a node. Among many, it is entered once, but for collisions of hashes."""

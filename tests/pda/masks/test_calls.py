@@ -90,3 +90,11 @@ def test_wide_frames_take_no_more_than_their_edges() -> None:
         return "\n".join(rules)
 
     assert work_of_a_mask(grammar(16), b"!") < 48 * work_of_a_mask(grammar(4), b"!")
+
+
+def test_a_long_ladder_takes_work_by_its_length() -> None:
+    def grammar(count: int) -> str:
+        rules = "\n".join(f'r{n} ::= r{n + 1} | "x" r{n} "y" r{n}' for n in range(count))
+        return f'root ::= "q" r0 ";"\n{rules}\nr{count} ::= e0 | "b" r0 "c"'
+
+    assert work_of_a_mask(grammar(800), b"q") < 3 * work_of_a_mask(grammar(400), b"q")
