@@ -57,6 +57,14 @@ cdef struct Link:
     LinkId next
 
 
+cdef enum:
+    # whether many rules can be called in first position of a rule: see `Closure.weight_of`
+    UNWEIGHED = 0
+    LIGHT = 1
+    LEVEL = 2
+    HEAVY = 3
+
+
 cdef class Closure:
     # owner: ConfigSpace
     cdef TermStore terms
@@ -77,7 +85,8 @@ cdef class Closure:
     cdef uint64_t returns               # edges that returns were followed along so far
     cdef KeyMap tail_seen               # node << 32 | frame: edges already copied by a tail call
     cdef priority_queue[pair[int32_t, CallNodeId]] queue
-    cdef vector[uint8_t] weights        # rule -> whether it is heavy; 0: not known
+    cdef int32_t levels                 # calls of levels of operators that were entered so far
+    cdef vector[uint8_t] weights        # rule -> see `weight_of`; UNWEIGHED until then
 
     cdef bint returns_again(self, Member m) except FAILED nogil
     cdef int return_from(self, Member m, GuardId guard) except ID_FAILED nogil
@@ -85,7 +94,7 @@ cdef class Closure:
     cdef int call_from(self, Member m) except ID_FAILED nogil
     cdef int collect_caller(self, Member m, CallSite site) except ID_FAILED nogil
     cdef bint leaves_out(self, Member m, CallSite site) except FAILED nogil
-    cdef bint is_heavy(self, RuleId rule) except FAILED nogil
+    cdef uint8_t weight_of(self, RuleId rule) except? UNWEIGHED nogil
     cdef int first_rules(
         self, RuleId rule, RuleId without, size_t most, vector[RuleId]& found
     ) except FAILED nogil

@@ -89,11 +89,10 @@ cdef enum:
     FEW_RETURNS = 8     # returns of so many members are followed without asking whether they are known
     FEW_LINKS = 64      # so many callers are entered without asking whether they are known
     MANY_RULES = 8      # a rule that begins with a call of one of so many is not entered by walks
-    FEW_OTHERS = 2      # ... unless nearly all of them begin one of its own first calls, too
+    FEW_OTHERS = 2      # ... unless all but so many of them begin another such rule
     FEW_WAYS = 32       # ... from a frame with so few edges under it: they are made again over each real stack
     MOST_LEFT_OUT = 32  # calls of one configuration that are not entered
-    LIGHT = 1
-    HEAVY = 2
+    MOST_LEVELS = 64    # calls of levels of operators that one configuration enters
     LOWEST = -1         # lower than every rule: the term of a resolver calls no rule
 
 
@@ -122,7 +121,7 @@ cdef class Closure:
         map_init(&self.returned)
         map_init(&self.link_seen)
         map_init(&self.counted_starts)
-        self.returns = 0
+        self.returns = self.levels = 0
 
     def __dealloc__(self):
         map_free(&self.node_seen)
@@ -277,6 +276,7 @@ cdef class Closure:
         cdef const Call* call = &self.terms.call_table[site.call]
         cdef Callee callee
         cdef Pop pop
+        cdef uint8_t weight
         if call.kind != CALL_RULE or call.action != ACTION_NONE or site.guard != ANY_BYTE:
             return False
         if m.sem != SEM_SYMBOL or not self.graph.frames[m.frame].is_plain:
@@ -288,7 +288,11 @@ cdef class Closure:
         # where a rule may be empty, its caller skips it
         if self.terms.terms[callee.body].nu.possible() or self.terms.terms[callee.body].flags & F_KEYS:
             return False
-        if not self.is_heavy(call.rule):
+        weight = self.weight_of(call.rule)
+        if weight == LIGHT:
+            return False
+        if weight == LEVEL and self.levels < MOST_LEVELS:
+            self.levels += 1
             return False
         callee.continuation = site.continuation
         callee.frame = m.frame
@@ -298,18 +302,18 @@ cdef class Closure:
         self.draft.pops.push_back(pop)
         return True
 
-    cdef bint is_heavy(self, RuleId rule) except FAILED nogil:
-        """Return whether many rules can be called in first position of a rule. Remembered.
+    cdef uint8_t weight_of(self, RuleId rule) except? UNWEIGHED nogil:
+        """Return whether many rules can be called in first position of a rule: LIGHT, LEVEL or HEAVY. Remembered.
 
-        A rule that only leads to such a rule is not heavy, as levels of operators: a walk ends at the last of
-        the levels, and not at each.
+        A LEVEL only leads to another such rule, as levels of operators. A walk ends at the last one of a few
+        levels, and not at each.
         """
         cdef vector[RuleId] found, others
         cdef uint8_t weight
         cdef size_t k
         if <size_t>rule >= self.weights.size():
-            self.weights.resize(rule + 1, 0)
-        if not self.weights[rule]:
+            self.weights.resize(rule + 1, UNWEIGHED)
+        if self.weights[rule] == UNWEIGHED:
             self.first_rules(rule, rule, MANY_RULES, found)
             weight = HEAVY if found.size() == MANY_RULES else LIGHT
             # what `rule` calls itself comes first
@@ -318,10 +322,10 @@ cdef class Closure:
                 if others.size() <= FEW_OTHERS:
                     self.first_rules(found[k], found[k], MANY_RULES, others)
                     if others.size() == MANY_RULES:
-                        weight = LIGHT
+                        weight = LEVEL
                         break
             self.weights[rule] = weight
-        return self.weights[rule] == HEAVY
+        return self.weights[rule]
 
     cdef int first_rules(
         self, RuleId rule, RuleId without, size_t most, vector[RuleId]& found
@@ -560,6 +564,7 @@ cdef class Closure:
     cdef int begin(self) except ID_FAILED nogil:
         """Clear the scratch of the last closure."""
         self.draft.forget_ends()
+        self.levels = 0
         self.nodes.clear()
         self.links.clear()
         map_forget(&self.node_seen)
