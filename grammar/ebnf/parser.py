@@ -42,14 +42,16 @@ _TEXT: Final = (
     r"|(?P<broken>[\"'\[][^\n]*|/(?![/*])[^\n]*|\(\*[\s\S]*)"
 )
 _CUT: Final = re.compile(
-    rf"{_TEXT}|(?P<body>%(?:json|choice)(?![\w-]))|(?P<import>%import(?![\w-]))|(?P<name>{_NAME})|(?P<close>\))"
+    rf"{_TEXT}|(?P<body>%(?:json|choice)(?![\w-]))|(?P<import>%import(?![\w-]))|(?P<name>{_NAME})|(?P<close>\))|-+"
 )
 # what a piece of a broken file may begin with
 _SCAN: Final = re.compile(
     rf"{_TEXT}"
     rf"|(?P<begin>{_HEAD.pattern}|%(?!(?:json|choice|sql|regex|marker)(?![\w-]))[A-Za-z]+|{_FOREIGN_HEAD.pattern})"
-    r"|-*[A-Za-z0-9_][A-Za-z0-9_.-]*"
+    r"|-*[A-Za-z0-9_][A-Za-z0-9_.-]*|-+"
 )
+# a run of hyphens is taken as a whole: it would be read again from each of them otherwise
+_WORD: Final = re.compile(rf"(?P<name>{_NAME})|-+")
 _NEEDS_CUT: Final = re.compile(rf"%(?:json|choice)|(?:{'|'.join(NAMES)})\s*\(")
 _AFTER_NAME: Final = re.compile(_DEFINES)
 _OPENS: Final = re.compile(r"\s*\((?![*=])")
@@ -181,8 +183,7 @@ def _without_cut(
         elif kind == "body":
             value, begin, end = read_json(text, at, word, _JSON_EXAMPLE, found)
             if end is None:
-                following = _HEAD.search(text, begin)
-                end = following.start() if following else len(text)
+                end = _next_head(text, begin)
             cut[start] = JSONBody(value, text[begin:end], begin)
         elif kind == "name" and word in macros:
             opened = _OPENS.match(text, at)
@@ -200,6 +201,15 @@ def _without_cut(
         return _without_cut(text, problems, [name for name in macros if name not in defined])
     problems.found += found.found
     return "".join((*pieces, text[done:])), cut
+
+
+def _next_head(text: str, begin: int) -> int:
+    """Return where the next rule begins: its name; the end of the text if there is none. Cost: linear."""
+    for match in _WORD.finditer(text, begin):
+        spend(1)
+        if match["name"] and _AFTER_NAME.match(text, match.end()):
+            return match.start()
+    return len(text)
 
 
 def _parse_pieces(

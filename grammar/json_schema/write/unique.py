@@ -327,9 +327,13 @@ def enough_values(writer: ValueWriter, form: ArrayForm) -> bool:
     Places whose items have few values are matched to values (augmenting paths); others never run out.
     """
     few: list[list[Hashable]] = []
+    known: dict[State, dict[Hashable, ir.Expr] | None] = {}
     for index in range(form.low):
         state = form.prefix[index] if index < len(form.prefix) else form.rest
-        values = _values(writer, state)
+        if state not in known:
+            known[state] = _values(writer, state)
+        values = known[state]
+        spend(1 + len(values or ()))
         if values is None:
             if index >= len(form.prefix):
                 break
@@ -374,6 +378,7 @@ def with_singles(
     def goes_on(left: int, count: int, before: ir.Expr) -> list[ir.Expr]:
         if high is not None and count >= high:
             return []
+        spend(400 * (1 + left.bit_count()))
         moves = [(item, left)]
         moves += [(single, left & ~(1 << i)) for i, single in enumerate(singles) if left >> i & 1]
         found: list[ir.Expr] = []
@@ -432,6 +437,7 @@ def scalar_values(writer: ValueWriter, value: Value) -> dict[Hashable, ir.Expr] 
     words = few_words(writer, value.text)
     if numbers is None or words is None:
         return None
+    spend(500 * len(numbers))
     found.update((n, writer.style.numbers(finite([n]), value.whole)) for n in numbers)
     found.update((word, writer.style.word(word)) for word in words)
     return found if len(found) <= MAX_VALUES else None
