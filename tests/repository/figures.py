@@ -11,7 +11,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable
 from functools import cache
-from typing import Any
+from typing import Any, NamedTuple
 
 from repository.tree import REPO
 
@@ -93,6 +93,115 @@ def made(name: str) -> Callable[[Callable[[], list[str]]], Callable[[], list[str
     return enter
 
 
+def pairs(text: str) -> dict[str, str]:
+    """Return titles and keys that are written as ``title=key; …``."""
+    return dict(each.strip().rsplit("=", 1) for each in text.split(";"))
+
+
+class Grid(NamedTuple):
+    """A table in which each cell is one value of a result; ``path`` leads to it by the keys of its row and column."""
+
+    result: str
+    path: str
+    head: str
+    columns: str
+    rows: str
+    bold: bool = False
+    """Whether the least value of a row is bold."""
+
+    missing: int | None = None
+
+    def lines(self) -> list[str]:
+        columns = pairs(self.columns)
+        rows = []
+        for title, row in pairs(self.rows).items():
+            values: list[Any] = []
+            for column in columns.values():
+                value = result(self.result)
+                for key in self.path.format(row=row, column=column).split("/"):
+                    value = self.missing if value is None else value.get(key, self.missing)
+                values.append(value)
+            rows.append([title, *(best(values, figure) if self.bold else map(figure, values))])
+        return table(self.result, [self.head, *columns], rows)
+
+
+GRIDS = {
+    "json-grammar": Grid(
+        "json_grammar",
+        "engines/{column}/{row}",
+        "",
+        "`json.ebnf`=stackmask; `Grammar.json()`=builtin; llguidance=llguidance; XGrammar=xgrammar",
+        "compile, ms=compile_ms; first mask, µs=first_mask_us; mask at a first visit, mean µs=cold_mask_mean_us;"
+        "mask later, mean µs=mask_mean_us; mask later, worst µs=mask_max_us; `accept_token`, mean µs=accept_mean_us",
+        bold=True,
+    ),
+    "restarts": Grid(
+        "cold_start",
+        "starts/{column}/{row}/elapsed_ms",
+        "from `import stackmask` to",
+        "no folder, ms=cold; cache folder, ms=warm",
+        "the vocabulary=vocabulary; the compiler=compiler; the first mask of a tool's schema=first_mask",
+    ),
+    "tools": Grid(
+        "tools",
+        "first_mask_ms/{column}/{row}",
+        "to the first mask, ms",
+        "10 tools=10; 100 tools=100; 500 tools=500",
+        "new tools, as dicts=from_dicts; equal dicts again=again; the same `Tool` objects=prepared; XGrammar=xgrammar",
+    ),
+    "completion": Grid(
+        "completion",
+        "{row}/{column}",
+        "beyond the mask without a budget, µs",
+        "p50=p50_us; p90=p90_us; p99=p99_us",
+        "shortest completion, first time=completion cold; shortest completion, again=completion warm;"
+        "mask far from the end, first time=far cold; the same again=far warm;"
+        "mask 1 to 16 tokens above the need, first time=near cold; the same, again=near warm",
+    ),
+    "completion-sql": Grid(
+        "completion_sql",
+        "{row}/{column}",
+        "shortest end in a gold query, ms",
+        "places=places; p50=p50_ms; p90=p90_ms; p99=p99_ms; worst=worst_ms",
+        "SQLite=sqlite; PostgreSQL=postgres",
+    ),
+    "embedded": Grid(
+        "embedded_accuracy",
+        "{row}/{column}/right",
+        "questions: right answers",
+        "grammar of the schema=with_schema; `sql.ebnf`=with_grammar; no grammar=without_grammar",
+        "200 held out=held_out; 100 by hand, written before the model was seen=handwritten_first;"
+        "50 by hand, written after=handwritten_second; the 200, sampled at temperature 1.5=held_out_sampled",
+    ),
+    "museum": Grid(
+        "embedded_museum",
+        "{row}/{column}",
+        "60 questions about the museum",
+        "right=right; do not run=does_not_run",
+        "in the grammar of `stackmask sql`=stackmask_sql; in `sql.ebnf`=sql_ebnf; without a grammar=without_grammar",
+    ),
+    "fsm-index": Grid(
+        "fsm_index_sample",
+        "{row}/{column}",
+        "patterns that both build",
+        "p50=p50; p90=p90; p99=p99",
+        "stackmask, ms=stackmask/ms, built by both; outlines-core, ms=outlines-core/ms, built by both;"
+        "stackmask, KB=stackmask/KB, built by both; outlines-core, KB=outlines-core/KB, built by both",
+    ),
+    "json-profiles": Grid(
+        "json_profile",
+        "{column}/{row}",
+        "what `json.dumps` writes in five layouts",
+        '`"exact"`=exact; `"model"`=model',
+        "valid JSON accepted=valid accepted; valid JSON refused=valid refused;"
+        "valid JSON refused, with an integer that is a float (`1.0`)=valid refused, with a float that is an integer;"
+        "invalid JSON refused=invalid refused; invalid JSON accepted=invalid accepted",
+        missing=0,
+    ),
+}
+TABLES.update((name, grid.lines) for name, grid in GRIDS.items())
+
+
 @made("speed")
 def _speed() -> list[str]:
     engines = result("json_grammar")["engines"]
@@ -169,33 +278,6 @@ def _audit() -> list[str]:
 def _audit_outlines() -> list[str]:
     titles = {title: AUDIT[title] for title in list(AUDIT)[:2] + list(AUDIT)[4:6]}
     return _audited("audit_outlines", {"stackmask": "stackmask", "outlines-core": "outlines-core"}, titles)
-
-
-@made("json-grammar")
-def _json_grammar() -> list[str]:
-    rows = {
-        "compile, ms": "compile_ms",
-        "first mask, µs": "first_mask_us",
-        "mask at a first visit, mean µs": "cold_mask_mean_us",
-        "mask later, mean µs": "mask_mean_us",
-        "mask later, worst µs": "mask_max_us",
-        "`accept_token`, mean µs": "accept_mean_us",
-    }
-    engines = result("json_grammar")["engines"]
-    columns = {
-        "`json.ebnf`": "stackmask",
-        "`Grammar.json()`": "builtin",
-        "llguidance": "llguidance",
-        "XGrammar": "xgrammar",
-    }
-    return table(
-        "json_grammar",
-        ["", *columns],
-        (
-            [title, *best([engines[each][field] for each in columns.values()], figure)]
-            for title, field in rows.items()
-        ),
-    )
 
 
 @made("maskbench")
@@ -328,42 +410,45 @@ def _density() -> list[str]:
 
 @made("start")
 def _start() -> list[str]:
-    ways = {
-        "stackmask, from the tokenizer": "stackmask",
-        "stackmask, from its file": "load",
-        "llguidance": "llguidance",
-        "XGrammar": "xgrammar",
-    }
+    ways = pairs(
+        "stackmask, from the tokenizer=stackmask; stackmask, from its file=load; llguidance=llguidance; XGrammar=xgrammar"
+    )
     found = result("vocabulary")["tokenizers"]
-    return table(
-        "vocabulary",
-        ["vocabulary and compiler", *(f"{name}, {what}" for name in found for what in ("ms", "MB"))],
-        (
-            [
-                title,
-                *(figure(found[name][way][field]) for name in found for field in ("total_ms", "memory_mb")),
-            ]
-            for title, way in ways.items()
-        ),
+    heads = ["vocabulary and compiler", *(f"{name}, {unit}" for name in found for unit in ("ms", "MB"))]
+    fields = ("total_ms", "memory_mb")
+    rows = (
+        [title, *(figure(one[way][field]) for one in found.values() for field in fields)]
+        for title, way in ways.items()
     )
+    return table("vocabulary", heads, rows)
 
 
-@made("restarts")
-def _restarts() -> list[str]:
-    found = result("cold_start")["starts"]
-    rows = {
-        "the vocabulary": "vocabulary",
-        "the compiler": "compiler",
-        "the first mask of a tool's schema": "first_mask",
-    }
-    return table(
-        "cold_start",
-        ["from `import stackmask` to", "no folder, ms", "cache folder, ms"],
-        (
-            [title, *(figure(found[way][field]["elapsed_ms"]) for way in ("cold", "warm"))]
-            for title, field in rows.items()
-        ),
+@made("threads")
+def _threads() -> list[str]:
+    rows = []
+    for title, key in pairs(
+        "MaskBench schemas, masks of tens of µs=maskbench; masks of milliseconds=long"
+    ).items():
+        found = result("threads")[key]
+        gains = (figure(found["times as fast as one thread"][way]) for way in ("two", "processes"))
+        rows.append([title, *gains, f"{found['released']:.0%}"])
+    heads = [
+        "requests of one compiler, times as fast as one thread",
+        "two threads",
+        "two processes",
+        "work after the first 200 µs of a call",
+    ]
+    return table("threads", heads, rows)
+
+
+@made("steps")
+def _steps() -> list[str]:
+    ways = pairs("no backend=nothing; stackmask=stackmask; XGrammar=xgrammar; guidance=guidance")
+    steps = result("serving_steps")["steps"]
+    rows = (
+        [each["requests"], *(figure(each["milliseconds"][way]) for way in ways.values())] for each in steps
     )
+    return table("serving_steps", ["requests: ms of a step", *ways], rows)
 
 
 @made("ahead")
@@ -397,29 +482,6 @@ def _ahead() -> list[str]:
             "mean mask µs",
         ],
         rows,
-    )
-
-
-@made("threads")
-def _threads() -> list[str]:
-    found = result("threads")
-    rows = {"MaskBench schemas, masks of tens of µs": "maskbench", "masks of milliseconds": "long"}
-    return table(
-        "threads",
-        [
-            "requests of one compiler, times as fast as one thread",
-            "two threads",
-            "two processes",
-            "work after the first 200 µs of a call",
-        ],
-        (
-            [
-                title,
-                *(figure(found[key]["times as fast as one thread"][way]) for way in ("two", "processes")),
-                f"{found[key]['released']:.0%}",
-            ]
-            for title, key in rows.items()
-        ),
     )
 
 
@@ -499,60 +561,6 @@ def _jump_loops() -> list[str]:
     )
 
 
-@made("tools")
-def _tools() -> list[str]:
-    found = result("tools")["first_mask_ms"]
-    rows = {
-        "new tools, as dicts": "from_dicts",
-        "equal dicts again": "again",
-        "the same `Tool` objects": "prepared",
-        "XGrammar": "xgrammar",
-    }
-    return table(
-        "tools",
-        ["to the first mask, ms", *(f"{count} tools" for count in found)],
-        ([title, *(figure(found[count][key]) for count in found)] for title, key in rows.items()),
-    )
-
-
-@made("completion")
-def _completion() -> list[str]:
-    found = result("completion")
-    rows = {
-        "shortest completion, first time": "completion cold",
-        "shortest completion, again": "completion warm",
-        "mask far from the end, first time": "far cold",
-        "the same again": "far warm",
-        "mask 1 to 16 tokens above the need, first time": "near cold",
-        "the same, again": "near warm",
-    }
-    return table(
-        "completion",
-        ["beyond the mask without a budget, µs", "p50", "p90", "p99"],
-        (
-            [title, *(figure(found[key][f"{q}_us"]) for q in ("p50", "p90", "p99"))]
-            for title, key in rows.items()
-        ),
-    )
-
-
-@made("completion-sql")
-def _completion_sql() -> list[str]:
-    found = result("completion_sql")
-    return table(
-        "completion_sql",
-        ["shortest end in a gold query, ms", "places", "p50", "p90", "p99", "worst"],
-        (
-            [
-                title,
-                figure(found[key]["places"]),
-                *(figure(found[key][f"{q}_ms"]) for q in ("p50", "p90", "p99", "worst")),
-            ]
-            for title, key in (("SQLite", "sqlite"), ("PostgreSQL", "postgres"))
-        ),
-    )
-
-
 @made("budget-ends")
 def _budget_ends() -> list[str]:
     found = result("budgets")
@@ -572,48 +580,6 @@ def _budget_ends() -> list[str]:
         ),
     ]
     return table("budgets", ["models that never want to stop", "count"], rows)
-
-
-@made("embedded")
-def _embedded() -> list[str]:
-    rows = {
-        "200 held out": "held_out",
-        "100 by hand, written before the model was seen": "handwritten_first",
-        "50 by hand, written after": "handwritten_second",
-        "the 200, sampled at temperature 1.5": "held_out_sampled",
-    }
-    found = result("embedded_accuracy")
-    ways = {
-        "grammar of the schema": "with_schema",
-        "`sql.ebnf`": "with_grammar",
-        "no grammar": "without_grammar",
-    }
-    return table(
-        "embedded_accuracy",
-        ["questions: right answers", *ways],
-        (
-            [
-                title,
-                *(figure(found[key][way]["right"]) if way in found[key] else "–" for way in ways.values()),
-            ]
-            for title, key in rows.items()
-        ),
-    )
-
-
-@made("museum")
-def _museum() -> list[str]:
-    found = result("embedded_museum")
-    ways = {
-        "in the grammar of `stackmask sql`": "stackmask_sql",
-        "in `sql.ebnf`": "sql_ebnf",
-        "without a grammar": "without_grammar",
-    }
-    return table(
-        "embedded_museum",
-        ["60 questions about the museum", "right", "do not run"],
-        ([title, found[way]["right"], found[way]["does_not_run"]] for title, way in ways.items()),
-    )
 
 
 def _two_modes(field: str, write: Callable[[float | None], str], scale: float) -> list[str]:
@@ -642,24 +608,6 @@ def _two_modes(field: str, write: Callable[[float | None], str], scale: float) -
 TABLES["modes-compile"] = lambda: _two_modes("compile_ms", time, 1e-3)
 TABLES["modes-first"] = lambda: _two_modes("first_pass_mean_us", time, 1e-6)
 TABLES["modes-memory"] = lambda: _two_modes("memory_bytes", size, 1)
-
-
-@made("fsm-index")
-def _fsm_index() -> list[str]:
-    found = result("fsm_index_sample")
-    rows = [
-        (
-            f"{name}, {what}",
-            *(figure(found[name][f"{what}, built by both"][q]) for q in ("p50", "p90", "p99")),
-        )
-        for what in ("ms", "KB")
-        for name in ("stackmask", "outlines-core")
-    ]
-    return table(
-        "fsm_index_sample",
-        [f"{found['built by both']} patterns that both build, of {found['patterns']}", "p50", "p90", "p99"],
-        rows,
-    )
 
 
 @made("regex-masks")
@@ -697,26 +645,6 @@ def _json_verdicts() -> list[str]:
     ]
     return table(
         "json_schema_any", [f"{found['schemas']:,} schemas of MaskBench, keys in any order", ""], rows
-    )
-
-
-@made("json-profiles")
-def _json_profiles() -> list[str]:
-    found = result("json_profile")
-    rows = {
-        "valid JSON accepted": "valid accepted",
-        "valid JSON refused": "valid refused",
-        "valid JSON refused, with an integer that is a float (`1.0`)": "valid refused, with a float that is an integer",
-        "invalid JSON refused": "invalid refused",
-        "invalid JSON accepted": "invalid accepted",
-    }
-    return table(
-        "json_profile",
-        ["what `json.dumps` writes in five layouts", '`"exact"`', '`"model"`'],
-        (
-            [title, *(figure(found[way].get(key, 0)) for way in ("exact", "model"))]
-            for title, key in rows.items()
-        ),
     )
 
 
@@ -927,19 +855,6 @@ def _campaign(is_wanted: Callable[[str], bool]) -> list[str]:
 TABLES["campaign-serve"] = lambda: _campaign(lambda name: name == "serve")
 TABLES["campaign-sglang"] = lambda: _campaign(lambda name: name.startswith("SGLang"))
 TABLES["campaign-vllm"] = lambda: _campaign(lambda name: name != "serve" and not name.startswith("SGLang"))
-
-
-@made("steps")
-def _steps() -> list[str]:
-    ways = ("nothing", "stackmask", "xgrammar", "guidance")
-    return table(
-        "serving_steps",
-        ["requests: ms of a step", "no backend", *ways[1:]],
-        (
-            [each["requests"], *(figure(each["milliseconds"][way]) for way in ways)]
-            for each in result("serving_steps")["steps"]
-        ),
-    )
 
 
 ALLOWED = {"structure": "0.05%", "half": "50%", "text": "98%"}
