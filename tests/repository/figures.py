@@ -489,7 +489,7 @@ def _ahead() -> list[str]:
 def _limits() -> list[str]:
     rows = []
     for title, found in result("limits")["requests"].items():
-        for which, name in (("p50", "median"), ("most", "most")):
+        for which, name in (("p50", "median"), ("most", "largest")):
             rows.append(
                 [
                     f"{title}, {name} of {found['requests']}",
