@@ -63,12 +63,14 @@ def on_page_markdown(markdown: str, page: Any, config: Any, files: Files) -> str
 
 
 def _reference() -> dict[str, str]:
-    """Return the pages of names and errors, made in a process that imports the package."""
-    path = os.pathsep.join(filter(None, [str(REPO / "build" / "view"), os.environ.get("PYTHONPATH", "")]))
+    """Return the pages of names and errors, made in a process that imports the build in place, or else what is installed."""
+    env = dict(os.environ)
+    if any((REPO / "pda").rglob("*.so")) and (REPO / "build" / "view").is_dir():
+        env["PYTHONPATH"] = os.pathsep.join(
+            filter(None, [str(REPO / "build" / "view"), env.get("PYTHONPATH")])
+        )
     command = [sys.executable, str(REPO / "docs" / "site" / "reference.py")]
-    done = subprocess.run(
-        command, check=True, stdout=subprocess.PIPE, text=True, env={**os.environ, "PYTHONPATH": path}
-    )
+    done = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True, env=env)
     found: dict[str, str] = json.loads(done.stdout)
     return found
 
