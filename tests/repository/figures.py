@@ -643,7 +643,9 @@ def _by_dialect(part: str, write: Callable[[dict[str, Any]], str], heads: list[s
         title = re.sub(
             "^PostgreSQL's syntax", "syntax", each["set"].replace("SQLite rejects", "the database rejects")
         )
-        title = title.replace("PostgreSQL rejects", "the database rejects")
+        title = title.replace("PostgreSQL rejects", "the database rejects").replace(
+            "are no queries", "are not queries"
+        )
         cells.setdefault(title, {})[each["dialect"]] = write(each)
     rows = (
         [title, *(found.get(dialect, "–") for dialect in ("sqlite", "postgres"))]
@@ -833,7 +835,7 @@ def _campaign(is_wanted: Callable[[str], bool]) -> list[str]:
                 len(found["faults"]),
                 found["memory_mb_after_each_round"][-1],
             )
-            rows.append((name, *map(figure, figures)))
+            rows.append((name.replace("texts", "outputs"), *map(figure, figures)))
     return table(
         "serving_campaign",
         ["configuration", "requests", "valid", "cut at `max_tokens`", "at fault", "MB after the last round"],

@@ -116,6 +116,26 @@ def test_examples_of_a_page(page: str) -> None:
 FOLDERS = {path.partition("/")[0] for path in tracked_files() if "/" in path}
 
 
+# words that the pages had for the field's own: after, is not a, strings, the caller, requested, return whether, continue
+FOREIGN = re.compile(
+    r"\bbehind\b|\b(?:is|are) no\b(?! longer)|\btexts\b|\bnobody\b|\bwhoever\b|\basked for\b"
+    r"|\btells? whether\b|\bgo(?:es)? on\b",
+    re.IGNORECASE,
+)
+
+
+@pytest.mark.parametrize("page", FLOWING)
+def test_pages_use_the_words_of_the_field(page: str) -> None:
+    text = (REPO / page).read_text(encoding="utf-8")
+    prose = re.sub(
+        r"^```.*?^```$|`[^`\n]*`|\]\([^)]*\)|[Tt]here (?:is|are) no\b",
+        "",
+        text,
+        flags=re.MULTILINE | re.DOTALL,
+    )
+    assert FOREIGN.findall(prose) == []
+
+
 def code_of(page: str) -> list[str]:
     """Return the lines of shell blocks and indented blocks, and inline code."""
     text = (REPO / page).read_text(encoding="utf-8")
