@@ -26,7 +26,6 @@ from stackmask.grammar.json_schema.sets.string_sets import ALL, NONE, Texts, pla
 from stackmask.grammar.json_schema.text.strings import NARROWING as STRING_NARROWING
 from stackmask.grammar.json_schema.write.array_rules import ArrayWriter
 from stackmask.grammar.json_schema.write.contradictions import MAX_SCHEMAS, contradictions
-from stackmask.grammar.json_schema.write.indentation import BesideDepth, OfDepth, ResolverBesideDepth
 from stackmask.grammar.json_schema.write.numbers.decimals import ended
 from stackmask.grammar.json_schema.write.numbers.number_spellings import (
     NARROWING,
@@ -35,6 +34,7 @@ from stackmask.grammar.json_schema.write.numbers.number_spellings import (
 )
 from stackmask.grammar.json_schema.write.object_rules import ObjectWriter
 from stackmask.grammar.json_schema.write.style import Style
+from stackmask.grammar.json_schema.write.whitespace import BesideDepth, OfDepth, ResolverBesideDepth
 from stackmask.grammar.source.work import spend
 
 START: Final = "root"

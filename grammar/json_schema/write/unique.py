@@ -32,7 +32,6 @@ from stackmask.grammar.json_schema.sets.used_values import NONE_USED, UsedValues
 from stackmask.grammar.json_schema.sets.values import FALSE, NULL, TRUE, FarNumber, read_value
 from stackmask.grammar.json_schema.text.strings import lift, literal, string
 from stackmask.grammar.json_schema.write.array_expr import array_expr
-from stackmask.grammar.json_schema.write.indentation import OfDepth
 from stackmask.grammar.json_schema.write.interfaces import ValueWriter
 from stackmask.grammar.json_schema.write.numbers.decimals import ended
 from stackmask.grammar.json_schema.write.numbers.number_spellings import number_expr
@@ -47,6 +46,7 @@ from stackmask.grammar.json_schema.write.unique_frames import (
     forbidden,
     has_matching,
 )
+from stackmask.grammar.json_schema.write.whitespace import OfDepth
 from stackmask.grammar.source.work import spend
 
 MAX_VALUES: Final = 512  # values of items that are told apart by slots
