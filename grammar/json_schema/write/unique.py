@@ -21,32 +21,38 @@ from stackmask.grammar.json_schema.sets.key_languages import count_keys, hidden_
 from stackmask.grammar.json_schema.sets.numbers import (
     ALL_NUMBERS,
     INTEGERS,
-    MAX_EXPONENT,
-    NumberSet,
     UnsupportedNumber,
     at_least,
     finite,
 )
 from stackmask.grammar.json_schema.sets.string_sets import ALL, Texts, finite_words
-from stackmask.grammar.json_schema.sets.used_values import NONE_USED, UsedValues
-from stackmask.grammar.json_schema.sets.values import FALSE, NULL, TRUE, FarNumber, read_value
-from stackmask.grammar.json_schema.text.strings import lift, literal, string
+from stackmask.grammar.json_schema.sets.used_values import NONE_USED
+from stackmask.grammar.json_schema.sets.values import FALSE, NULL, TRUE
 from stackmask.grammar.json_schema.write.array_expr import array_expr
 from stackmask.grammar.json_schema.write.interfaces import ValueWriter
 from stackmask.grammar.json_schema.write.numbers.decimals import ended
 from stackmask.grammar.json_schema.write.numbers.number_spellings import number_expr
-from stackmask.grammar.json_schema.write.style import UNDECLARED, Style
+from stackmask.grammar.json_schema.write.style import UNDECLARED
 from stackmask.grammar.json_schema.write.unique_frames import (
-    ArrayFrame,
+    CONSTANTS,
     ArrayShape,
+    AtKey,
+    BeginIf,
+    Enter,
     Field,
     Gate,
-    ObjectFrame,
+    GateOf,
+    GateOfDepth,
+    MayBegin,
     ObjectShape,
-    forbidden,
+    ScalarsLeft,
+    begin_set,
     has_matching,
+    may_close,
+    may_go_on,
+    take,
+    take_left_over,
 )
-from stackmask.grammar.json_schema.write.whitespace import OfDepth
 from stackmask.grammar.source.work import spend
 
 MAX_VALUES: Final = 512  # values of items that are told apart by slots
@@ -56,11 +62,8 @@ MAX_SINGLE: Final = (
 MIN_VALUES: Final = 16  # that a field must have if it has no end of them and cannot be told apart by value
 MAX_MEMBERS: Final = 200  # of an object that is told apart by its members
 _CLOSE: Final = ir.Literal(b"]")
-_CONSTANTS: Final = ((NULL, b"null"), (TRUE, b"true"), (FALSE, b"false"))
 _FEW: Final = "items of which some beginnings have only a few values"
 
-# texts of a number that is left, after one with so many digits that it cannot be left out
-_SHORT: Final = ir.Repeat(ir.CharClass(((0x20, 0x7E),)), 1, MAX_EXPONENT)
 _PLAIN: Final = "integers are digits alone, and other numbers have no exponent"
 
 
@@ -88,159 +91,6 @@ def unique_array(writer: ValueWriter, form: ArrayForm) -> ir.Expr:
     return begun.expression(fields)
 
 
-# -- what is asked while a text is read ----------------------------------------------------------------------
-
-
-class Enter:
-    """The action of an opening bracket: the frame inside of it. ``alone``: what is around it does not count."""
-
-    __slots__ = ("alone", "shape")
-    never_forbids = True
-
-    def __init__(self, shape: ObjectShape | ArrayShape, alone: bool) -> None:
-        self.shape = shape
-        self.alone = alone
-
-    def __call__(self, state: Hashable, _: bytes) -> Hashable:
-        return self.shape.start(None if self.alone else state)
-
-
-class AtKey:
-    """The action of a key."""
-
-    __slots__ = ("index",)
-    never_forbids = True
-
-    def __init__(self, index: int) -> None:
-        self.index = index
-
-    def __call__(self, frame: Hashable, _: bytes) -> Hashable:
-        return frame.at(self.index) if isinstance(frame, ObjectFrame) else frame
-
-
-@ir.never_forbids
-def begin_set(_: Hashable, __: bytes) -> Hashable:
-    """Start an array of which nothing but the values that were used counts, and of which no field runs out."""
-    return NONE_USED
-
-
-def may_repeat(used: Hashable, begun: bytes) -> bool:
-    """Return whether the JSON text of a used value, in any spelling, may begin like this."""
-    if not isinstance(used, UsedValues):
-        return isinstance(used, ArrayFrame | ObjectFrame)  # else the capture is another action's
-    if not used or not begun:
-        return bool(used)
-    if begun[:1] == b'"':
-        return b"\\" in begun or used.may_hold_string(begun[1:])
-    if begun[:1] in b"[{":
-        return used.holds_structures
-    return True
-
-
-@ir.may_forbid_if(may_repeat)
-def take(frame: Hashable, text: bytes) -> Hashable | None:
-    """Return the frame after a value; None if it is forbidden. Cost: linear in the text."""
-    value = read_value(text)
-    if isinstance(frame, UsedValues):
-        return frame.adding(value)
-    assert isinstance(frame, ObjectFrame | ArrayFrame)
-    return None if value in forbidden(frame) else frame.after(value)
-
-
-@ir.never_forbids
-def take_left_over(frame: Hashable, text: bytes) -> Hashable | None:
-    """As ``take``, for values that were written without those that are forbidden."""
-    return take(frame, text)
-
-
-class GateOf:
-    """A resolver: an expression where a gate is open, else nothing."""
-
-    __slots__ = ("expr", "gate")
-
-    def __init__(self, expr: ir.Expr, gate: Gate) -> None:
-        self.expr = expr
-        self.gate = gate
-
-    def __call__(self, frame: Hashable) -> ir.Expr:
-        return self.expr if self.gate(frame) else ir.NOTHING
-
-
-class GateOfDepth(OfDepth):
-    """As ``GateOf``, for what a resolver says of the layout."""
-
-    __slots__ = ("gate", "resolver")
-
-    def __init__(self, resolver: Any, gate: Gate) -> None:
-        self.resolver = resolver
-        self.gate = gate
-
-    @property
-    def written(self) -> bytes:
-        """What diagrams show."""
-        found: bytes = self.resolver.written
-        return found
-
-    def __call__(self, state: Hashable) -> ir.Expr:
-        assert isinstance(state, tuple)
-        found: ir.Expr = self.resolver(state) if self.gate(state[1]) else ir.NOTHING
-        return found
-
-
-class Scalars:
-    """A resolver: the scalars that are not forbidden."""
-
-    __slots__ = ("few", "left_over")
-
-    def __init__(self, few: dict[Hashable, ir.Expr] | None, left_over: LeftOver) -> None:
-        self.few = few
-        self.left_over = left_over
-
-    def __call__(self, frame: Hashable) -> ir.Expr:
-        taken = forbidden(frame)
-        if self.few is None:
-            return self.left_over.without(taken)
-        left = tuple(expr for value, expr in self.few.items() if value not in taken)
-        return left[0] if len(left) == 1 else ir.Choice(left)
-
-
-class BeginIf:
-    """A gate: whether an array or object of a shape can be begun and ended."""
-
-    __slots__ = ("shape",)
-
-    def __init__(self, shape: ObjectShape | ArrayShape) -> None:
-        self.shape = shape
-
-    def __call__(self, outside: Hashable) -> bool:
-        frame = self.shape.start(outside)
-        return frame.may_close() or frame.may_go_on()
-
-
-class MayBegin:
-    """A gate: whether a member of an object, or an item at an index of an array, may come."""
-
-    __slots__ = ("index",)
-
-    def __init__(self, index: int) -> None:
-        self.index = index
-
-    def __call__(self, frame: Any) -> bool:
-        if isinstance(frame, ObjectFrame):
-            return frame.may_begin(self.index)
-        return bool(frame.may_be(self.index))
-
-
-def may_go_on(frame: Any) -> bool:
-    """Return whether a comma may come."""
-    return bool(frame.may_go_on())
-
-
-def may_close(frame: Any) -> bool:
-    """Return whether the closing bracket may come."""
-    return bool(frame.may_close())
-
-
 def gated(writer: ValueWriter, expr: ir.Expr, gate: Gate) -> ir.Expr:
     """Return an expression behind a gate; one that can be empty goes on to others, which are behind theirs."""
     if expr == ir.EPSILON:
@@ -255,67 +105,6 @@ def gated(writer: ValueWriter, expr: ir.Expr, gate: Gate) -> ir.Expr:
         case ir.Sequence(items) if not ir.is_pure(expr):
             return ir.Sequence((gated(writer, items[0], gate), *items[1:]))
     return writer.dynamic(GateOf(expr, gate))
-
-
-def is_near(number: Any) -> bool:
-    """Return whether a used number can be left out of a set of numbers."""
-    if isinstance(number, FarNumber):
-        return False
-    try:
-        finite([number])
-    except UnsupportedNumber:
-        return False
-    return True
-
-
-class LeftOver:
-    """The scalar values of a schema that were not used yet, in a style."""
-
-    __slots__ = ("body", "plain_numbers", "value")
-
-    def __init__(self, value: Value, style: Style) -> None:
-        self.value = value
-        self.plain_numbers = style.plain_numbers
-        text = value.text
-        self.body = None if text.is_empty() else lift(text.expr(), style.spelling)
-
-    def without(self, used: Any) -> ir.Expr:
-        """Return the expression of the values that are not used; ``used`` is asked and visited like a set.
-
-        Cost: linear in the number of used values.
-        """
-        value = self.value
-        options: list[ir.Expr] = [
-            ir.Literal(word) for bit, word in _CONSTANTS if value.mask & bit and ("", bit) not in used
-        ]
-        counted = [item for item in used if isinstance(item, FarNumber) or not isinstance(item, str | tuple)]
-        taken = [item for item in counted if is_near(item)]
-        numbers = value.number - finite(taken) if taken else value.number
-        if not numbers.is_empty():
-            spelled = self.spelled(numbers, taken)
-            # numbers too long to be left out of a set: no other one is as long
-            options.append(spelled if len(taken) == len(counted) else ir.Intersection((spelled, _SHORT)))
-        if self.body is not None:
-            words = tuple(literal(word) for word in sorted(item for item in used if isinstance(item, str)))
-            body = self.body
-            if words:
-                body = ir.Intersection(
-                    (body, ir.Complement(words[0] if len(words) == 1 else ir.Choice(words)))
-                )
-            options.append(string(body))
-        return options[0] if len(options) == 1 else ir.Choice(tuple(options))
-
-    def spelled(self, numbers: NumberSet, taken: list[Any]) -> ir.Expr:
-        """Return the spellings of numbers: those of the schema but for the ones ``taken``."""
-        zeros = not self.value.whole
-        try:
-            return number_expr(numbers, zero_fractions=zeros, plain=self.plain_numbers)
-        except (
-            UnsupportedNumber
-        ):  # with these left out it is too large for one expression: leave their texts out
-            texts = number_expr(finite(taken))
-            every = number_expr(self.value.number, zero_fractions=zeros, plain=self.plain_numbers)
-            return ir.Intersection((every, ir.Complement(texts)))
 
 
 # -- values -----------------------------------------------------------------------------------------------
@@ -431,7 +220,7 @@ def _values(writer: ValueWriter, state: State) -> dict[Hashable, ir.Expr] | None
 def scalar_values(writer: ValueWriter, value: Value) -> dict[Hashable, ir.Expr] | None:
     """Return the spellings of all scalars of a value by value, or None if they are more than 512."""
     found: dict[Hashable, ir.Expr] = {
-        ("", bit): ir.Literal(word) for bit, word in _CONSTANTS if value.mask & bit
+        ("", bit): ir.Literal(word) for bit, word in CONSTANTS if value.mask & bit
     }
     numbers = value.number.values(MAX_VALUES)
     words = few_words(writer, value.text)
@@ -486,7 +275,7 @@ def parts_of(writer: ValueWriter, state: State) -> Parts | None:
     else:
         mask, number, text, whole = NULL | TRUE | FALSE, ALL_NUMBERS, ALL, False
         structured, words = True, None
-    singles: dict[Hashable, ir.Expr] = {("", bit): ir.Literal(word) for bit, word in _CONSTANTS if mask & bit}
+    singles: dict[Hashable, ir.Expr] = {("", bit): ir.Literal(word) for bit, word in CONSTANTS if mask & bit}
     numbers: ir.Expr | None = None
     few = number.values(MAX_VALUES)
     if few is not None:
@@ -670,7 +459,7 @@ class Fields:
             raise self.refused(f"more than {MAX_VALUES} leading items")
         fields = [self.field(state) for state in prefix]
         field = None if others is None else self.field(others)
-        shape = ArrayShape(fields, field, form.low, high, bool(form.unique))
+        shape = ArrayShape(tuple(fields), field, form.low, high, bool(form.unique))
         states = [*prefix, *(() if others is None else (others,))]
         return BegunArray(shape, states, form, is_outer)
 
@@ -693,9 +482,9 @@ class Fields:
             for i, member in enumerate(members):
                 ranks[i] = i if member.declared else len(members)
         required = sum(1 << i for i, member in enumerate(members) if member.required)
-        names = [member.name for member in members]
-        fields = [self.field(member.state) for member in members]
-        shape = ObjectShape(names, fields, ranks, required, form.low, high)
+        names = tuple(member.name for member in members)
+        fields = tuple(self.field(member.state) for member in members)
+        shape = ObjectShape(names, fields, tuple(ranks), required, form.low, high)
         return BegunObject(shape, [member.state for member in members])
 
     def count(self) -> None:
@@ -764,7 +553,7 @@ class Fields:
         value = writer.algebra.value(state)
         few = self.scalars[state]
         if few or (few is None and value.has_scalars()):
-            resolver = Scalars(few, LeftOver(value, writer.style))
+            resolver = ScalarsLeft(few, value, writer.style.spelling, writer.style.plain_numbers)
             options.append(writer.capture(writer.dynamic(resolver), take_left_over))
         if not state:
             options.append(writer.capture(writer.structured(state), take))
