@@ -18,7 +18,7 @@ therefore commutes with `&` and `!`, and the lift of a complement is the complem
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from itertools import product
 from json.encoder import encode_basestring
@@ -167,17 +167,17 @@ def _lift_class(ranges: charclass.Ranges, spelling: str = ANY) -> ir.Expr:
             return ir.CharClass(unescaped)
         if spelling == PLAIN:
             return _lift_class(ranges)
-        return _choice([*([ir.CharClass(unescaped)] if unescaped else ()), _written_escapes(ranges)])
+        return choice([*([ir.CharClass(unescaped)] if unescaped else ()), _written_escapes(ranges)])
     numbers: list[ir.Expr] = []
     if basic := _part(ranges, 0, 0xFFFF):
         numbers.append(_digits(basic, _FOUR_DIGITS))
     if beyond := _part(ranges, 0x10000, ir.MAX_CODE_POINT):
         numbers.append(_sequence(_D, _digits(beyond, _PAIR)))
-    after: list[ir.Expr] = [_sequence(_U, _choice(numbers))]
+    after: list[ir.Expr] = [_sequence(_U, choice(numbers))]
     short = [ord(escape) for code, escape in SHORT_ESCAPES.items() if any(a <= code <= b for a, b in ranges)]
     if short:
         after.insert(0, ir.CharClass(charclass.normalize((code, code) for code in short)))
-    escaped = _sequence(_BACKSLASH, _choice(after))
+    escaped = _sequence(_BACKSLASH, choice(after))
     plain = _intersect(ranges, _UNESCAPED)
     return ir.Choice((ir.CharClass(plain), escaped)) if plain else escaped
 
@@ -196,7 +196,7 @@ def _written_escapes(ranges: charclass.Ranges) -> ir.Expr:
         if digits:
             last = ir.CharClass(charclass.normalize((c, c) for c in digits))
             after.append(ir.Sequence((ir.Literal(start.encode()), last)))
-    return ir.Sequence((_BACKSLASH, _choice(after)))
+    return ir.Sequence((_BACKSLASH, choice(after)))
 
 
 @lru_cache(_CACHED_CLASSES)
@@ -218,7 +218,7 @@ def _digits(ranges: charclass.Ranges, layout: tuple[str, ...]) -> ir.Expr:
     groups: dict[charclass.Ranges, list[str]] = {}
     for digit, rest in rests.items():
         groups.setdefault(tuple(rest), []).append(layout[0][digit])
-    return _choice(
+    return choice(
         [
             _sequence(_digit_class("".join(symbols)), _digits(rest, layout[1:]))
             for rest, symbols in groups.items()
@@ -253,7 +253,8 @@ def _intersect(a: charclass.Ranges, b: charclass.Ranges) -> charclass.Ranges:
     return tuple(found)
 
 
-def _choice(items: list[ir.Expr]) -> ir.Expr:
+def choice(items: Sequence[ir.Expr]) -> ir.Expr:
+    """Return any of the items."""
     return items[0] if len(items) == 1 else ir.Choice(tuple(items))
 
 

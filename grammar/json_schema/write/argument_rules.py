@@ -18,8 +18,7 @@ from stackmask.grammar.json_schema.sets.string_sets import ALL, Texts
 from stackmask.grammar.json_schema.sets.values import FALSE, NULL, TRUE
 from stackmask.grammar.json_schema.write import argument_styles as types
 from stackmask.grammar.json_schema.write.argument_styles import ArgumentStyle
-from stackmask.grammar.json_schema.write.lowering import Lowering
-from stackmask.grammar.json_schema.write.object_rules import ObjectWriter
+from stackmask.grammar.json_schema.write.lowering import Lowering, ObjectWriter
 from stackmask.grammar.json_schema.write.style import Brackets, ObjectStyle
 from stackmask.grammar.source import charclass
 from stackmask.grammar.source.work import spend
@@ -204,7 +203,7 @@ class ArgumentWriter(ObjectStyle):
         if value.mask & NULL:
             found.append((types.NULL, self.padded(ir.Literal(b"null"))))
         objects = [form for form in value.objects if lowering.objects.is_productive(form)]
-        arrays = [form for form in value.arrays if lowering.arrays.is_productive(form)]
+        arrays = [form for form in value.arrays if lowering.array_is_productive(form)]
         if objects and self.style.nested:
             found.append((types.OBJECT, self.nested_object(value.state)))
         elif objects:
@@ -213,7 +212,7 @@ class ArgumentWriter(ObjectStyle):
         if arrays and self.style.nested:
             found.append((types.ARRAY, choice([self.nested_array(form) for form in arrays])))
         elif arrays:
-            written = choice([lowering.arrays.expression(form) for form in arrays])
+            written = choice([lowering.array_expression(form) for form in arrays])
             found.append((types.ARRAY, self.padded(lowering.whitespace.around(written))))
         return found
 

@@ -17,8 +17,7 @@ from stackmask.grammar.json_schema.nodes.nodes import State
 from stackmask.grammar.json_schema.nodes.object_members import Member
 from stackmask.grammar.json_schema.sets.string_sets import ALL
 from stackmask.grammar.json_schema.sets.values import FALSE, NULL, TRUE
-from stackmask.grammar.json_schema.write.lowering import Lowering
-from stackmask.grammar.json_schema.write.object_rules import ObjectWriter
+from stackmask.grammar.json_schema.write.lowering import Lowering, ObjectWriter
 from stackmask.grammar.json_schema.write.style import Brackets, ObjectStyle, Words
 from stackmask.grammar.source import charclass
 

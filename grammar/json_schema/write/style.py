@@ -11,7 +11,7 @@ from stackmask.grammar.json_schema.nodes.object_members import Member, write_mem
 from stackmask.grammar.json_schema.sets.numbers import ALL_NUMBERS, INTEGERS, NumberSet
 from stackmask.grammar.json_schema.sets.string_sets import Texts, spelled, text_expr
 from stackmask.grammar.json_schema.sets.values import FALSE, NULL, TRUE
-from stackmask.grammar.json_schema.text.strings import ANY_BODIES, ANY_STRINGS
+from stackmask.grammar.json_schema.text.strings import ANY_BODIES, ANY_STRINGS, choice
 from stackmask.grammar.json_schema.write.numbers.number_spellings import number_expr
 from stackmask.grammar.json_schema.write.whitespace import Whitespace
 
@@ -76,7 +76,7 @@ class Brackets(NamedTuple):
 
     def keyed(self, options: list[ir.Expr], spec: ir.KeySpec) -> ir.Expr:
         """Return an object or array of parts of which account is kept: by slot or key, and by number."""
-        part = options[0] if len(options) == 1 else ir.Choice(tuple(options))
+        part = choice(options)
         more = ir.Repeat(ir.Sequence((MAY_GO_ON, self.item, part)), 0, None)
         some = ir.Sequence((self.open, part, more, self.may_end))
         return ir.Keyed(ir.Sequence((self.begin, ir.Choice((some, self.may_be_empty)))), spec)

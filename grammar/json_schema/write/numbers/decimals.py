@@ -12,6 +12,7 @@ from typing import Final, TypeAlias
 
 from stackmask.grammar import ir
 from stackmask.grammar.ir.build import rebuild
+from stackmask.grammar.json_schema.text.strings import choice
 
 MAX_RUN: Final = (
     20  # digits of a run that a model is to write: floats as Python prints them have so many decimals
@@ -46,11 +47,6 @@ def sequence(*items: ir.Expr) -> ir.Expr:
     if len(flat) == 1:
         return flat[0]
     return ir.Sequence(tuple(flat)) if flat else ir.EPSILON
-
-
-def choice(items: list[ir.Expr]) -> ir.Expr:
-    """Return any of the items."""
-    return items[0] if len(items) == 1 else ir.Choice(tuple(items))
 
 
 def ended(expr: ir.Expr, known: dict[int, ir.Expr] | None = None) -> ir.Expr:
