@@ -7,14 +7,16 @@ Keywords that modify one another (``items`` and ``prefixItems``) are read togeth
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
-from typing import Any, Final
+from functools import lru_cache, partial
+from typing import Any, Final, Protocol
 
-from stackmask.grammar.json_schema.algebra.patterns import format_texts, pattern_texts
-from stackmask.grammar.json_schema.algebra.scalar_values import name_scalars
+from stackmask.grammar import ir
 from stackmask.grammar.json_schema.document.drafts import DRAFTS, UNDECLARED, Draft
-from stackmask.grammar.json_schema.document.errors import SchemaError, UnsupportedSchemaError
-from stackmask.grammar.json_schema.nodes.interfaces import NodeReader
+from stackmask.grammar.json_schema.document.errors import SchemaError, UnsupportedSchemaError, Where
+from stackmask.grammar.json_schema.document.python_types import UNKNOWABLE, format_pattern
+from stackmask.grammar.json_schema.document.references import Resource
+from stackmask.grammar.json_schema.document.report import Report
+from stackmask.grammar.json_schema.nodes.literals import Literals
 from stackmask.grammar.json_schema.nodes.nodes import (
     CONTAINS,
     COUNT,
@@ -44,7 +46,8 @@ from stackmask.grammar.json_schema.sets.numbers import (
     finite,
     multiples_of,
 )
-from stackmask.grammar.json_schema.sets.string_sets import ALL, NONE, Texts
+from stackmask.grammar.json_schema.sets.scalars import Scalars
+from stackmask.grammar.json_schema.sets.string_sets import ALL, NONE, Texts, text_set
 from stackmask.grammar.json_schema.sets.values import (
     ARRAY,
     NUMBER,
@@ -56,8 +59,9 @@ from stackmask.grammar.json_schema.sets.values import (
     shown,
     type_of,
 )
+from stackmask.grammar.source.diagnostics import GrammarError
 from stackmask.grammar.source.similar import similar
-from stackmask.grammar.source.work import spend
+from stackmask.grammar.source.work import remembering, spend
 
 MAX_COUNT: Final = 1_000_000_000  # of items, characters, properties
 
@@ -75,6 +79,34 @@ _OTHER_TYPES: Final = {
     "text": "string",
     "tuple": "array",
 }
+
+
+class NodeReader(Protocol):
+    """What keywords ask of the algebra: it reads subschemas and references."""
+
+    formats: str
+    of_type: bool
+    report: Report
+    literals: Literals
+
+    def literal(self, schema: Any, parent: Node, where: Where) -> int:
+        """Return the literal of a subschema."""
+
+    def literal_in(self, schema: Any, resource: Resource, scope: tuple[Resource, ...], where: Where) -> int:
+        """Return the literal of a schema in a resource."""
+
+    def reference(self, ref: Any, node: Node, keyword: str) -> int:
+        """Return the literal that a reference leads to."""
+
+    def constant(self, value: Any, where: Where) -> int:
+        """Return the literal of exactly this value."""
+
+    def name_scalars(self, literal: int, where: Where) -> Scalars:
+        """Return the scalar values of a literal about names."""
+
+    def unsupported(self, where: Where, keyword: str, reason: str) -> None:
+        """Refuse a keyword, or note that it is relaxed."""
+
 
 Handler = Callable[[NodeReader, Node, dict[str, Any], Any], None]
 
@@ -444,7 +476,7 @@ def _additional_properties(reader: NodeReader, node: Node, schema: dict[str, Any
 
 def _property_names(reader: NodeReader, node: Node, schema: dict[str, Any], value: Any) -> None:
     literal = reader.literal(value, node, (node.where, "propertyNames"))
-    scalars = name_scalars(reader, literal, node.where)
+    scalars = reader.name_scalars(literal, node.where)
     texts = scalars.text
     node.loose = node.loose or scalars.loose
     if texts is ALL:
@@ -560,3 +592,99 @@ def read_keywords(reader: NodeReader, node: Node) -> None:
             except UnsupportedNumber as error:
                 reader.unsupported(node.where, keyword, str(error))
                 node.loose = True
+
+
+# -- `pattern` and `format` as sets of strings -----------------------------------------------------------
+
+# regular expressions and formats are imported where a schema has them: most have none, and a new process would wait
+
+_CACHED: Final = 2048
+_INVALID: Final = ("G007", "G008")  # bad character class, bad regex
+
+
+def pattern_texts(reader: NodeReader, pattern: Any, where: Where, keyword: str) -> Texts | None:
+    """Return the strings in which the pattern is found; None where that is relaxed, so that it is not known.
+
+    Raises: SchemaError if it is no regular expression; UnsupportedSchemaError if it is more than regular.
+    """
+    if not isinstance(pattern, str):
+        raise SchemaError(where, keyword, f"must be a string, not {shown(pattern)}")
+    found = _compiled(pattern)
+    if isinstance(found, Texts):
+        return found
+    kind, reason = found
+    if kind == "unsupported":
+        reader.unsupported(where, keyword, reason)
+        return None
+    raise SchemaError(where, keyword, f"no regular expression of ECMA-262: {reason}")
+
+
+@remembering(_CACHED)
+def _compiled(pattern: str) -> Texts | tuple[str, str]:
+    from stackmask.grammar.regex.compile import regex_expr
+
+    try:
+        expr = regex_expr(pattern, flavor="ecma", search=True)
+    except GrammarError as error:
+        invalid = any(diagnostic.code in _INVALID for diagnostic in error.diagnostics)
+        return "invalid" if invalid else "unsupported", error.diagnostics[0].message
+    except UnicodeEncodeError:
+        return "unsupported", "a lone surrogate is no character"
+    return ALL if expr == ir.ANY_TEXT else text_set(expr)
+
+
+def blank_expr(source: str) -> ir.Expr:
+    """Return a user's pattern of whitespace as an expression.
+
+    Raises: SchemaError if it is no regular expression, or allows more than JSON's blanks.
+    """
+    from stackmask.grammar.regex.compile import regex_expr
+
+    try:
+        expr = regex_expr(source, flavor="ecma", search=False)
+    except GrammarError as error:
+        raise SchemaError("", "whitespace", str(error)) from None
+    blanks = ir.Repeat(ir.CharClass(((0x09, 0x0A), (0x0D, 0x0D), (0x20, 0x20))), 0, None)
+    if not Texts(parts=(expr, ir.Complement(blanks))).is_empty():
+        raise SchemaError("", "whitespace", f"{source!r} matches more than blanks, tabs and line breaks")
+    return expr
+
+
+def format_texts(reader: NodeReader, name: str, node: Node) -> Texts:
+    """Return the strings of a format: all of them where it is an annotation, which the report then says."""
+    of_version = ALL
+    if reader.formats == "annotate":
+        node.content = None
+        reader.report.add("annotation", node.where, "format", f"`{name}` is not asserted, on request")
+        return ALL
+    if reader.of_type:
+        if name in UNKNOWABLE:
+            reader.unsupported(node.where, "format", f"`{name}`: {UNKNOWABLE[name]}")
+            node.loose = True
+            return ALL
+        pattern = format_pattern(name, node.schema)
+        if pattern is not None:
+            of_version = pattern_texts(reader, pattern, node.where, "format") or ALL
+            if not name.startswith("uuid"):
+                return of_version
+            name = "uuid"
+    from stackmask.grammar.json_schema.formats import FORMATS, NARROWINGS, PLAIN, formats_of
+
+    # a format that a later draft defines means the same in an earlier one, which leaves others open
+    known = formats_of(node.resource.draft.name)
+    make = known.get(name) or FORMATS.get(name)
+    if make is None:
+        node.content = None
+        reader.report.add("annotation", node.where, "format", f"`{name}` is no format of the specification")
+        return ALL
+    if name in PLAIN and reader.formats == "plain":
+        node.content = None  # the writer says it with the place
+    if name in NARROWINGS:
+        node.content = None
+        reader.report.add("narrowed", node.where, "format", f"`{name}`: {NARROWINGS[name]}")
+    return _once(make).meet(of_version)
+
+
+@lru_cache(_CACHED)
+def _once(make: Callable[[], ir.Expr]) -> Texts:
+    return Texts(parts=(make(),), nonempty=True)

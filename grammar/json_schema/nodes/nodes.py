@@ -16,6 +16,7 @@ Parts:             ``(ALL, literals)``  ``(SOME, literals)``  ``(ONE, literals)`
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any, Final
 
 from stackmask.grammar.json_schema.document.errors import Where
@@ -51,15 +52,13 @@ State = frozenset[int]
 """A conjunction of literals."""
 
 
+@dataclass(slots=True, eq=False)
 class KeySet:
     """A set of keys: these names and the members of these sets of strings, or all others."""
 
-    __slots__ = ("names", "negated", "sets")
-
-    def __init__(self, names: Mapping[str, object], sets: tuple[Texts, ...], negated: bool) -> None:
-        self.names = names
-        self.sets = sets
-        self.negated = negated
+    names: Mapping[str, object]
+    sets: tuple[Texts, ...]
+    negated: bool
 
     def has(self, name: str) -> bool:
         """Return whether the name is in the set."""

@@ -9,10 +9,9 @@ from typing import Final
 from stackmask.grammar import ir
 from stackmask.grammar.ir.build import choice, repeat, sequence
 from stackmask.grammar.json_schema.document.errors import UnsupportedSchemaError
-from stackmask.grammar.json_schema.nodes.forms import ArrayForm, KeyClass, ObjectForm
+from stackmask.grammar.json_schema.nodes.forms import ArrayForm, KeyClass, ObjectForm, Value
 from stackmask.grammar.json_schema.nodes.nodes import State
 from stackmask.grammar.json_schema.nodes.object_members import Member
-from stackmask.grammar.json_schema.nodes.state_values import Value
 from stackmask.grammar.json_schema.sets.numbers import ALL_NUMBERS, INTEGERS
 from stackmask.grammar.json_schema.sets.string_sets import ALL, Texts
 from stackmask.grammar.json_schema.sets.values import FALSE, NULL, TRUE

@@ -15,7 +15,7 @@ from stackmask.grammar.json_schema.document.errors import (
     UnsupportedSchemaError,
     Where,
 )
-from stackmask.grammar.json_schema.nodes.forms import ANY_KEYS, ArrayForm, KeyClass, ObjectForm
+from stackmask.grammar.json_schema.nodes.forms import ANY_KEYS, ArrayForm, KeyClass, ObjectForm, Value
 from stackmask.grammar.json_schema.nodes.leaf_cache import remember
 from stackmask.grammar.json_schema.nodes.nodes import PART_ALL, State
 from stackmask.grammar.json_schema.nodes.object_members import (
@@ -29,7 +29,6 @@ from stackmask.grammar.json_schema.nodes.object_members import (
     write_chain,
     write_item,
 )
-from stackmask.grammar.json_schema.nodes.state_values import Value
 from stackmask.grammar.json_schema.sets.key_languages import (
     LeftOverKeys,
     count_keys,

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Final
 
 from stackmask.grammar import ir
-from stackmask.grammar.json_schema.nodes.state_values import Value
+from stackmask.grammar.json_schema.nodes.forms import Value
 from stackmask.grammar.json_schema.sets.numbers import MAX_EXPONENT, NumberSet, UnsupportedNumber, finite
 from stackmask.grammar.json_schema.sets.used_values import NONE_USED, UsedValues
 from stackmask.grammar.json_schema.sets.values import FALSE, NULL, TRUE, FarNumber, read_value

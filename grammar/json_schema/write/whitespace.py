@@ -279,7 +279,7 @@ def _any(most: int) -> Whitespace:
 
 @remembering(64)
 def _pattern(source: str) -> Whitespace:
-    from stackmask.grammar.json_schema.algebra.patterns import blank_expr
+    from stackmask.grammar.json_schema.algebra.keywords import blank_expr
 
     return _everywhere(blank_expr(source), f"blanks as in {source!r}")
 
