@@ -442,7 +442,7 @@ class Lowering:
         try:
             if value.digits is not None:
                 return choice(_numbers_and_digits(value.number, value.digits, self.style.plain_numbers))
-            written = number_spelling(
+            expr, rules = number_spelling(
                 value.number,
                 f"number{self.counter + 1}",
                 zero_fractions=not value.whole,
@@ -451,10 +451,10 @@ class Lowering:
         except UnsupportedNumber as error:
             algebra.unsupported(algebra.where(value.state), "multipleOf", str(error))
             return self.style.any_number
-        if written.rules:
+        if rules:
             self.counter += 1
-            self.rules.update((name, ir.Rule(name, body)) for name, body in written.rules.items())
-        return written.expr
+            self.rules.update((name, ir.Rule(name, body)) for name, body in rules.items())
+        return expr
 
     # -- arrays ----------------------------------------------------------------------------------------
 
