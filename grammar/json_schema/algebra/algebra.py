@@ -26,7 +26,7 @@ from stackmask.grammar.json_schema.nodes.forms import (
     Counted,
     KeyClass,
     ObjectForm,
-    Value,
+    StateValue,
 )
 from stackmask.grammar.json_schema.nodes.literals import Literals
 from stackmask.grammar.json_schema.nodes.nodes import (
@@ -116,7 +116,7 @@ class Algebra:
         self.literals = Literals(self.nodes, root, report.repeated, formats, leaves)
         contents = Contents() if share and not of_type and not is_larger([schema, resources]) else None
         self.constants: dict[Any, int] = {}
-        self.values: dict[State, Value] = {}
+        self.values: dict[State, StateValue] = {}
         self.singles: dict[int, State] = {NOTHING: NO_STATE}
         self.complements: dict[int, tuple[Texts, Texts]] = {}
         self.known_clashes: dict[State, bool] = {}
@@ -368,7 +368,7 @@ class Algebra:
                     return NO_STATE
         return state
 
-    def value(self, state: State) -> Value:
+    def value(self, state: State) -> StateValue:
         """Return what a state means. Raises: UnsupportedSchemaError if that is too much."""
         found = self.values.get(state)
         if found is not None:
@@ -378,7 +378,7 @@ class Algebra:
             (literal,) = state
             node = self.nodes[abs(literal)]
             scalars = node.scalars if literal > 0 else None
-            found = self.values[state] = Value(state, scalars or literal_scalars(self, literal))
+            found = self.values[state] = StateValue(state, scalars or literal_scalars(self, literal))
             if literal > 0 and not (node.parts or node.unevaluated_items or node.unevaluated_properties):
                 # one conjunction, nearly always: what `expand` would say
                 if node.mask & ARRAY:
@@ -394,7 +394,7 @@ class Algebra:
                     "",
                     f"the schema needs more than {MAX_STATES} combinations of its parts",
                 )
-            found = self.values[state] = Value(state, state_scalars(self, state))
+            found = self.values[state] = StateValue(state, state_scalars(self, state))
         possible = ARRAY | OBJECT
         for literal in state:
             if literal > 0:

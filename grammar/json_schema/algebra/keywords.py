@@ -132,6 +132,22 @@ def _count(node: Node, keyword: str, value: Any) -> int:
     raise SchemaError(node.where, keyword, f"must be a natural number, not {shown(value)}")
 
 
+def _least(
+    reader: NodeReader, node: Node, schema: dict[str, Any], value: Any, keyword: str, atom: str
+) -> None:
+    _atoms(node, atom).append((atom, _count(node, keyword, value), None))
+
+
+def _greatest(
+    reader: NodeReader, node: Node, schema: dict[str, Any], value: Any, keyword: str, atom: str
+) -> None:
+    _atoms(node, atom).append((atom, 0, _most(reader, node, keyword, value)))
+
+
+def _atoms(node: Node, atom: str) -> list[Any]:
+    return node.arrays if atom == LENGTH else node.objects
+
+
 def _mapping(node: Node, keyword: str, value: Any) -> dict[str, Any]:
     if not isinstance(value, dict):
         raise SchemaError(node.where, keyword, f"must be an object, not {shown(value)}")
@@ -263,16 +279,8 @@ def _if(reader: NodeReader, node: Node, schema: dict[str, Any], value: Any) -> N
         node.parts.append((PART_IF, condition, *sides))
 
 
-def _ref(reader: NodeReader, node: Node, schema: dict[str, Any], value: Any) -> None:
-    node.parts.append((PART_ALL, (reader.reference(value, node, "$ref"),)))
-
-
-def _dynamic_ref(reader: NodeReader, node: Node, schema: dict[str, Any], value: Any) -> None:
-    node.parts.append((PART_ALL, (reader.reference(value, node, "$dynamicRef"),)))
-
-
-def _recursive_ref(reader: NodeReader, node: Node, schema: dict[str, Any], value: Any) -> None:
-    node.parts.append((PART_ALL, (reader.reference(value, node, "$recursiveRef"),)))
+def _reference(reader: NodeReader, node: Node, schema: dict[str, Any], value: Any, keyword: str) -> None:
+    node.parts.append((PART_ALL, (reader.reference(value, node, keyword),)))
 
 
 def _identifier(reader: NodeReader, node: Node, schema: dict[str, Any], value: Any, keyword: str) -> None:
@@ -293,15 +301,9 @@ def _bound(
     node.meet_number(at_least(number, exclusive=flag) if low else at_most(number, exclusive=flag))
 
 
-def _minimum(reader: NodeReader, node: Node, schema: dict[str, Any], value: Any) -> None:
-    _bound(reader, node, schema, value, "minimum", True)
-
-
-def _maximum(reader: NodeReader, node: Node, schema: dict[str, Any], value: Any) -> None:
-    _bound(reader, node, schema, value, "maximum", False)
-
-
-def _exclusive(node: Node, value: Any, keyword: str, low: bool) -> None:
+def _exclusive(
+    reader: NodeReader, node: Node, schema: dict[str, Any], value: Any, keyword: str, low: bool
+) -> None:
     draft = node.resource.draft
     if isinstance(value, bool) and (draft.exclusive_flags or draft is UNDECLARED):
         return  # read with `minimum` or `maximum`
@@ -309,14 +311,6 @@ def _exclusive(node: Node, value: Any, keyword: str, low: bool) -> None:
         raise SchemaError(node.where, keyword, f"must be true or false in draft 4, not {shown(value)}")
     number = exact(value, node.where, keyword)
     node.meet_number(at_least(number, exclusive=True) if low else at_most(number, exclusive=True))
-
-
-def _exclusive_minimum(reader: NodeReader, node: Node, schema: dict[str, Any], value: Any) -> None:
-    _exclusive(node, value, "exclusiveMinimum", True)
-
-
-def _exclusive_maximum(reader: NodeReader, node: Node, schema: dict[str, Any], value: Any) -> None:
-    _exclusive(node, value, "exclusiveMaximum", False)
 
 
 def _multiple_of(reader: NodeReader, node: Node, schema: dict[str, Any], value: Any) -> None:
@@ -329,17 +323,13 @@ def _multiple_of(reader: NodeReader, node: Node, schema: dict[str, Any], value: 
 # -- strings ---------------------------------------------------------------------------------------------
 
 
-def _meet_text(node: Node, texts: Texts) -> None:
-    node.text = node.text.meet(texts)
-
-
 def _min_length(reader: NodeReader, node: Node, schema: dict[str, Any], value: Any) -> None:
     if low := _count(node, "minLength", value):
-        _meet_text(node, Texts(None, low))
+        node.text = node.text.meet(Texts(None, low))
 
 
 def _max_length(reader: NodeReader, node: Node, schema: dict[str, Any], value: Any) -> None:
-    _meet_text(node, Texts(None, 0, _most(reader, node, "maxLength", value)))
+    node.text = node.text.meet(Texts(None, 0, _most(reader, node, "maxLength", value)))
 
 
 def _pattern(reader: NodeReader, node: Node, schema: dict[str, Any], value: Any) -> None:
@@ -349,13 +339,13 @@ def _pattern(reader: NodeReader, node: Node, schema: dict[str, Any], value: Any)
     if found is None:
         node.loose = True
     else:
-        _meet_text(node, found)
+        node.text = node.text.meet(found)
 
 
 def _format(reader: NodeReader, node: Node, schema: dict[str, Any], value: Any) -> None:
     if not isinstance(value, str):
         raise SchemaError(node.where, "format", f"must be a string, not {shown(value)}")
-    _meet_text(node, format_texts(reader, value, node))
+    node.text = node.text.meet(format_texts(reader, value, node))
 
 
 # -- arrays ----------------------------------------------------------------------------------------------
@@ -390,14 +380,6 @@ def _prefix(reader: NodeReader, node: Node, keyword: str, items: list[Any]) -> N
         literal = reader.literal(item, node, (place, i))
         if literal != EVERYTHING:
             node.arrays.append((ITEM, i, literal))
-
-
-def _min_items(reader: NodeReader, node: Node, schema: dict[str, Any], value: Any) -> None:
-    node.arrays.append((LENGTH, _count(node, "minItems", value), None))
-
-
-def _max_items(reader: NodeReader, node: Node, schema: dict[str, Any], value: Any) -> None:
-    node.arrays.append((LENGTH, 0, _most(reader, node, "maxItems", value)))
 
 
 def _unique_items(reader: NodeReader, node: Node, schema: dict[str, Any], value: Any) -> None:
@@ -494,14 +476,6 @@ def _required(reader: NodeReader, node: Node, schema: dict[str, Any], value: Any
         objects.append((REQUIRED, name))
 
 
-def _min_properties(reader: NodeReader, node: Node, schema: dict[str, Any], value: Any) -> None:
-    node.objects.append((COUNT, _count(node, "minProperties", value), None))
-
-
-def _max_properties(reader: NodeReader, node: Node, schema: dict[str, Any], value: Any) -> None:
-    node.objects.append((COUNT, 0, _most(reader, node, "maxProperties", value)))
-
-
 def _dependencies(reader: NodeReader, node: Node, schema: dict[str, Any], value: Any) -> None:
     place = (node.where, "dependencies")
     for name, item in _mapping(node, "dependencies", value).items():
@@ -537,15 +511,15 @@ _FUNCTIONS: Final[dict[str, Handler]] = {
     "oneOf": _one_of,
     "not": _not,
     "if": _if,
-    "$ref": _ref,
-    "$dynamicRef": _dynamic_ref,
-    "$recursiveRef": _recursive_ref,
+    "$ref": partial(_reference, keyword="$ref"),
+    "$dynamicRef": partial(_reference, keyword="$dynamicRef"),
+    "$recursiveRef": partial(_reference, keyword="$recursiveRef"),
     "$anchor": partial(_identifier, keyword="$anchor"),
     "$dynamicAnchor": partial(_identifier, keyword="$dynamicAnchor"),
-    "minimum": _minimum,
-    "maximum": _maximum,
-    "exclusiveMinimum": _exclusive_minimum,
-    "exclusiveMaximum": _exclusive_maximum,
+    "minimum": partial(_bound, keyword="minimum", low=True),
+    "maximum": partial(_bound, keyword="maximum", low=False),
+    "exclusiveMinimum": partial(_exclusive, keyword="exclusiveMinimum", low=True),
+    "exclusiveMaximum": partial(_exclusive, keyword="exclusiveMaximum", low=False),
     "multipleOf": _multiple_of,
     "minLength": _min_length,
     "maxLength": _max_length,
@@ -553,8 +527,8 @@ _FUNCTIONS: Final[dict[str, Handler]] = {
     "format": _format,
     "items": _items,
     "prefixItems": _prefix_items,
-    "minItems": _min_items,
-    "maxItems": _max_items,
+    "minItems": partial(_least, keyword="minItems", atom=LENGTH),
+    "maxItems": partial(_greatest, keyword="maxItems", atom=LENGTH),
     "uniqueItems": _unique_items,
     "contains": _contains,
     "unevaluatedItems": _unevaluated_items,
@@ -563,8 +537,8 @@ _FUNCTIONS: Final[dict[str, Handler]] = {
     "additionalProperties": _additional_properties,
     "propertyNames": _property_names,
     "required": _required,
-    "minProperties": _min_properties,
-    "maxProperties": _max_properties,
+    "minProperties": partial(_least, keyword="minProperties", atom=COUNT),
+    "maxProperties": partial(_greatest, keyword="maxProperties", atom=COUNT),
     "dependencies": _dependencies,
     "dependentRequired": _dependent_required,
     "dependentSchemas": _dependent_schemas,

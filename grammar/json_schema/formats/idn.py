@@ -150,7 +150,7 @@ def _common(item: ir.CharClass, other: ir.CharClass) -> ir.CharClass:
 
 
 @dataclass(frozen=True, slots=True)
-class _Characters:
+class _IdnCharacters:
     """The valid characters beyond ASCII, by what the rules ask of them."""
 
     marks: ir.CharClass  # may not begin a label
@@ -161,14 +161,14 @@ class _Characters:
 
 
 @cache
-def _characters(*, composed: bool = True) -> _Characters:
+def _characters(*, composed: bool = True) -> _IdnCharacters:
     ranges = valid_characters(composed=composed).ranges
     codes = [code for first, last in ranges for code in range(first, last + 1)]
     bidi: dict[str, list[int]] = {}
     for code in codes:
         bidi.setdefault(unicodedata.bidirectional(chr(code)), []).append(code)
     combining = [code for code in codes if unicodedata.combining(chr(code))]
-    return _Characters(
+    return _IdnCharacters(
         _runs(code for code in codes if unicodedata.category(chr(code)) in {"Mn", "Mc"}),
         _runs(combining),
         _runs(code for code in combining if unicodedata.combining(chr(code)) == 7),

@@ -70,7 +70,7 @@ class ObjectForm:
 SIMPLE: Final = NULL | TRUE | FALSE
 
 
-class Value:
+class StateValue:
     """What a state means: scalar values, and the forms of arrays and of objects."""
 
     __slots__ = ("arrays", "digits", "mask", "number", "objects", "state", "text", "whole")

@@ -9,7 +9,7 @@ from typing import Final
 from stackmask.grammar import ir
 from stackmask.grammar.ir.build import choice, repeat, sequence
 from stackmask.grammar.json_schema.document.errors import UnsupportedSchemaError
-from stackmask.grammar.json_schema.nodes.forms import ArrayForm, KeyClass, ObjectForm, Value
+from stackmask.grammar.json_schema.nodes.forms import ArrayForm, KeyClass, ObjectForm, StateValue
 from stackmask.grammar.json_schema.nodes.nodes import State
 from stackmask.grammar.json_schema.nodes.object_members import Member
 from stackmask.grammar.json_schema.sets.numbers import ALL_NUMBERS, INTEGERS
@@ -18,7 +18,7 @@ from stackmask.grammar.json_schema.sets.values import FALSE, NULL, TRUE
 from stackmask.grammar.json_schema.write import argument_styles as types
 from stackmask.grammar.json_schema.write.argument_styles import ArgumentStyle
 from stackmask.grammar.json_schema.write.lowering import Lowering, ObjectWriter
-from stackmask.grammar.json_schema.write.style import Brackets, ObjectStyle
+from stackmask.grammar.json_schema.write.style import Delimiters, ObjectStyle
 from stackmask.grammar.source import charclass
 from stackmask.grammar.source.work import spend
 
@@ -64,7 +64,7 @@ class ArgumentWriter(ObjectStyle):
         self.is_plain = is_plain
         self.blanks = blanks
         self.uncounted = "arguments between markers are not counted"
-        self.brackets = Brackets.of(ir.EPSILON, blanks, blanks, (blanks,), (blanks,))
+        self.brackets = Delimiters.of(ir.EPSILON, blanks, blanks, (blanks,), (blanks,))
         self.any_order = lowering.style.any_order
         self.items: dict[int, ir.Expr] = {}
         self.objects = ObjectWriter(lowering, self)
@@ -187,7 +187,7 @@ class ArgumentWriter(ObjectStyle):
             found.append((types.ARRAY, self.nested_array(ArrayForm([], anything, 0, None, [], None))))
         return found
 
-    def some_values(self, value: Value) -> list[tuple[str, ir.Expr]]:
+    def some_values(self, value: StateValue) -> list[tuple[str, ir.Expr]]:
         lowering = self.lowering
         found: list[tuple[str, ir.Expr]] = []
         if value.has_strings():
@@ -215,7 +215,7 @@ class ArgumentWriter(ObjectStyle):
             found.append((types.ARRAY, self.padded(lowering.whitespace.around(written))))
         return found
 
-    def numbers(self, value: Value) -> ir.Expr:
+    def numbers(self, value: StateValue) -> ir.Expr:
         """Return the spellings of the numbers of a value."""
         style = self.lowering.style
         is_any = value.digits is None and not style.plain_numbers

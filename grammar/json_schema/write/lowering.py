@@ -15,7 +15,7 @@ from stackmask.grammar.json_schema.document.errors import (
     UnsupportedSchemaError,
     Where,
 )
-from stackmask.grammar.json_schema.nodes.forms import ANY_KEYS, ArrayForm, KeyClass, ObjectForm, Value
+from stackmask.grammar.json_schema.nodes.forms import ANY_KEYS, ArrayForm, KeyClass, ObjectForm, StateValue
 from stackmask.grammar.json_schema.nodes.leaf_cache import remember
 from stackmask.grammar.json_schema.nodes.nodes import PART_ALL, State
 from stackmask.grammar.json_schema.nodes.object_members import (
@@ -64,7 +64,7 @@ from stackmask.grammar.json_schema.write.style import (
     JSON_WORDS,
     MAY_GO_ON,
     UNDECLARED,
-    Brackets,
+    Delimiters,
     ObjectStyle,
     Style,
 )
@@ -142,7 +142,7 @@ class Lowering:
         self.productive: dict[State, bool] = {}
         self.expressions: dict[State, ir.Expr] = {}
         self.rules: dict[str, ir.Rule] = {}
-        self.todo: list[tuple[str, Value]] = []
+        self.todo: list[tuple[str, StateValue]] = []
         self.uses_prelude = False
         self.counter = 0
         self.actions: dict[int, BesideDepth] = {}  # by the address of what they hold
@@ -207,7 +207,7 @@ class Lowering:
         algebra = self.algebra
         nodes = algebra.nodes
         productive = self.productive
-        unknown: list[tuple[State, Value]] = []  # that need values of others
+        unknown: list[tuple[State, StateValue]] = []  # that need values of others
         seen = {start}
         todo = [start]
         while todo:
@@ -367,7 +367,7 @@ class Lowering:
         self.rules[name] = ir.Rule(name, choice(self.containers(value)))
         return ir.RuleRef(name)
 
-    def forms(self, value: Value) -> list[ArrayForm | ObjectForm]:
+    def forms(self, value: StateValue) -> list[ArrayForm | ObjectForm]:
         """Return the arrays and objects of a value of which there are any."""
         arrays = [form for form in value.arrays if self.array_is_productive(form)]
         return [*arrays, *(form for form in value.objects if self.objects.is_productive(form))]
@@ -378,13 +378,13 @@ class Lowering:
             return self.whitespace.around(self.array_expression(form))
         return self.whitespace.around(self.objects.expression(form))
 
-    def body(self, value: Value) -> ir.Expr:
+    def body(self, value: StateValue) -> ir.Expr:
         """Return the body of the rule of a state."""
         if not value.mask and value.number is NO_NUMBERS and value.text is NONE:  # arrays and objects alone
             return choice(self.containers(value))
         return choice([*self.scalars(value), *self.containers(value)])
 
-    def containers(self, value: Value) -> list[ir.Expr]:
+    def containers(self, value: StateValue) -> list[ir.Expr]:
         """Return the expressions of the arrays and objects of a value."""
         objects = self.objects
         if (
@@ -400,7 +400,7 @@ class Lowering:
         found += [objects.expression(form) for form in value.objects if objects.is_productive(form)]
         return list(map(self.whitespace.around, found)) if self.whitespace.nested else found
 
-    def scalars(self, value: Value) -> list[ir.Expr]:
+    def scalars(self, value: StateValue) -> list[ir.Expr]:
         """Return the expressions of the scalar values."""
         style, number = self.style, value.number
         options: list[ir.Expr] = [word for bit, word in style.words if value.mask & bit] if value.mask else []
@@ -434,7 +434,7 @@ class Lowering:
             self.noted_numbers = True
             self.algebra.report.add("narrowed", where, "", f"numbers: {NARROWING}")
 
-    def numbers(self, value: Value) -> ir.Expr:
+    def numbers(self, value: StateValue) -> ir.Expr:
         """Return the spellings of the numbers of a value."""
         algebra = self.algebra
         if not value.whole:
@@ -674,7 +674,7 @@ def _numbers_and_digits(numbers: NumberSet, digits: NumberSet, plain: bool) -> l
 
 
 def array_expr(
-    brackets: Brackets, prefix: list[ir.Expr], rest: ir.Expr | None, low: int, high: int | None
+    brackets: Delimiters, prefix: list[ir.Expr], rest: ir.Expr | None, low: int, high: int | None
 ) -> ir.Expr:
     """Return an array of leading items, then ``rest`` repeated, ``low`` to ``high`` items in all."""
     if high == 0 or (not prefix and rest is None):
@@ -1166,7 +1166,7 @@ def unique_array(writer: Lowering, form: ArrayForm) -> ir.Expr:
         parts = parts_of(writer, form.rest)
         if parts is not None and parts.numbers is None and not parts.structured:
             return _slots(writer, form, parts.singles, parts.strings)
-    fields = Fields(writer, form)
+    fields = UnlikeItems(writer, form)
     begun = fields.array(form, is_outer=True)
     fields.finish()
     return begun.expression(fields)
@@ -1298,7 +1298,7 @@ def _values(writer: Lowering, state: State) -> dict[Hashable, ir.Expr] | None:
     return None if value.arrays or value.objects else scalar_values(writer, value)
 
 
-def scalar_values(writer: Lowering, value: Value) -> dict[Hashable, ir.Expr] | None:
+def scalar_values(writer: Lowering, value: StateValue) -> dict[Hashable, ir.Expr] | None:
     """Return the spellings of all scalars of a value by value, or None if they are more than 512."""
     found: dict[Hashable, ir.Expr] = {
         ("", bit): ir.Literal(word) for bit, word in CONSTANTS if value.mask & bit
@@ -1330,7 +1330,7 @@ def few_words(writer: Lowering, text: Texts) -> list[str] | None:
     return known[1]
 
 
-def count_values(writer: Lowering, value: Value) -> int:
+def count_values(writer: Lowering, value: StateValue) -> int:
     """Return how many scalars there are at least, 512 at most."""
     count = (value.mask & NULL) // NULL + (value.mask & TRUE) // TRUE + (value.mask & FALSE) // FALSE
     numbers = value.number.values(MAX_VALUES)
@@ -1404,7 +1404,7 @@ def endless_numbers(number: Any, plain_numbers: bool) -> tuple[ir.Expr | None, i
 # -- arrays and objects ---------------------------------------------------------------------------------
 
 
-class Fields:
+class UnlikeItems:
     """The fields of one array of unequal items: a rule for each state that a value in it has."""
 
     def __init__(self, writer: Lowering, form: ArrayForm) -> None:
@@ -1494,7 +1494,7 @@ class Fields:
             shapes.append(begun)
             children.update(begun.states)
 
-    def check_numbers(self, state: State, value: Value) -> None:
+    def check_numbers(self, state: State, value: StateValue) -> None:
         """Refuse now what could only be refused later."""
         plain = self.writer.style.plain_numbers
         try:
@@ -1710,7 +1710,7 @@ class BegunArray:
             level = longer
         return found
 
-    def expression(self, fields: Fields) -> ir.Expr:
+    def expression(self, fields: UnlikeItems) -> ir.Expr:
         """Return the array, as a scope."""
         shape, writer = self.shape, fields.writer
         ws, algebra = writer.whitespace, writer.algebra
@@ -1776,7 +1776,7 @@ class BegunObject:
             level = longer
         return {("object", frozenset(members)) for members in level}
 
-    def expression(self, fields: Fields) -> ir.Expr:
+    def expression(self, fields: UnlikeItems) -> ir.Expr:
         """Return the object, as a scope."""
         shape, writer = self.shape, fields.writer
         ws = writer.whitespace

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Final
 
 from stackmask.grammar import ir
-from stackmask.grammar.json_schema.nodes.forms import Value
+from stackmask.grammar.json_schema.nodes.forms import StateValue
 from stackmask.grammar.json_schema.sets.numbers import MAX_EXPONENT, NumberSet, UnsupportedNumber, finite
 from stackmask.grammar.json_schema.sets.used_values import NONE_USED, UsedValues
 from stackmask.grammar.json_schema.sets.values import FALSE, NULL, TRUE, FarNumber, read_value
@@ -537,7 +537,7 @@ class ScalarsLeft:
     __slots__ = ("body", "few", "plain_numbers", "value")
 
     def __init__(
-        self, few: dict[Hashable, ir.Expr] | None, value: Value, spelling: str, plain_numbers: bool
+        self, few: dict[Hashable, ir.Expr] | None, value: StateValue, spelling: str, plain_numbers: bool
     ) -> None:
         self.few = few
         self.value = value
