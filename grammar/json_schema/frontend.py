@@ -10,7 +10,7 @@ from typing import Any, Final, NamedTuple
 
 from stackmask.grammar.ir import Expr, RuleSet
 from stackmask.grammar.json_schema.algebra.algebra import Algebra
-from stackmask.grammar.json_schema.document.drafts import BY_NAME, Draft
+from stackmask.grammar.json_schema.document.drafts import BY_NAME, WITHOUT_EFFECT, Draft
 from stackmask.grammar.json_schema.document.errors import SchemaError, UnsupportedSchemaError
 from stackmask.grammar.json_schema.document.loading import is_type, load_schema
 from stackmask.grammar.json_schema.document.python_types import narrowings_of
@@ -159,6 +159,7 @@ def schema_rules(
     elif not of_type:
         report.source = loaded if isinstance(source, str | bytes | bytearray) else copied(loaded)
     else:
+        report.source = loaded
         for narrowing in narrowings_of(loaded):
             report.add("narrowed", "", "type", narrowing)
     if is_closed:
@@ -246,6 +247,7 @@ def read_schema(
             relax=options.relax,
             of_type=of_type,
         )
+        report.meant = algebra.registry.root.draft.keywords - WITHOUT_EFFECT
         try:
             return _written(algebra, style, write), report
         except SchemaError:

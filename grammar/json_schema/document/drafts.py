@@ -74,7 +74,7 @@ KEYWORDS: Final = {
 """All keywords by name. `dependencies` left the newer drafts but keeps its meaning there, as their metaschemas allow."""
 
 # keywords that say nothing of values by themselves
-_WITHOUT_EFFECT: Final = frozenset(("$defs", "definitions", "$anchor", "$dynamicAnchor"))
+WITHOUT_EFFECT: Final = frozenset(("$defs", "definitions", "$anchor", "$dynamicAnchor"))
 VOCABULARIES: Final = {
     vocabulary: frozenset(name for name, keyword in KEYWORDS.items() if keyword.vocabulary == vocabulary)
     for vocabulary in ("validation", "unevaluated", "applicator")
@@ -211,7 +211,7 @@ def says_only(schema: dict[str, Any], keyword: str, draft: Draft) -> bool:
     keywords = draft.keywords
     for key in schema:
         if key in keywords:
-            if key != keyword and key not in _WITHOUT_EFFECT:
+            if key != keyword and key not in WITHOUT_EFFECT:
                 return False
         elif key == draft.id_keyword and key != keyword:
             return False
