@@ -13,17 +13,19 @@ class Keyword(NamedTuple):
 
     ``holds``: where its value holds subschemas: it is one ("value"), a "list", a "map" of them, a list or one of them
     ("either"), or a map of some ("dependencies"). ``vocabulary``: without which a metaschema leaves it without effect.
+    ``read_with``: the keyword whose function, or whose subject, it belongs to, where it has no function of its own.
     """
 
     since: int
     holds: str = ""
     vocabulary: str = ""
     until: int = 2020
+    read_with: str = ""
 
 
 KEYWORDS: Final = {
     "$ref": Keyword(4),
-    "additionalItems": Keyword(4, "value", vocabulary="applicator", until=2019),
+    "additionalItems": Keyword(4, "value", vocabulary="applicator", until=2019, read_with="items"),
     "additionalProperties": Keyword(4, "value", vocabulary="applicator"),
     "allOf": Keyword(4, "list", vocabulary="applicator"),
     "anyOf": Keyword(4, "list", vocabulary="applicator"),
@@ -54,17 +56,17 @@ KEYWORDS: Final = {
     "const": Keyword(6, vocabulary="validation"),
     "contains": Keyword(6, "value", vocabulary="applicator"),
     "propertyNames": Keyword(6, "value", vocabulary="applicator"),
-    "else": Keyword(7, "value", vocabulary="applicator"),
+    "else": Keyword(7, "value", vocabulary="applicator", read_with="if"),
     "if": Keyword(7, "value", vocabulary="applicator"),
-    "then": Keyword(7, "value", vocabulary="applicator"),
+    "then": Keyword(7, "value", vocabulary="applicator", read_with="if"),
     "$anchor": Keyword(2019),
     "$defs": Keyword(2019, "map"),
-    "$recursiveAnchor": Keyword(2019, until=2019),
+    "$recursiveAnchor": Keyword(2019, until=2019, read_with="$recursiveRef"),
     "$recursiveRef": Keyword(2019, until=2019),
     "dependentRequired": Keyword(2019, vocabulary="validation"),
     "dependentSchemas": Keyword(2019, "map", vocabulary="applicator"),
-    "maxContains": Keyword(2019, vocabulary="validation"),
-    "minContains": Keyword(2019, vocabulary="validation"),
+    "maxContains": Keyword(2019, vocabulary="validation", read_with="contains"),
+    "minContains": Keyword(2019, vocabulary="validation", read_with="contains"),
     "unevaluatedItems": Keyword(2019, "value", vocabulary="unevaluated"),
     "unevaluatedProperties": Keyword(2019, "value", vocabulary="unevaluated"),
     "$dynamicAnchor": Keyword(2020),
