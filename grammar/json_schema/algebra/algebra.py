@@ -13,7 +13,7 @@ from itertools import product
 from typing import Any, Final
 
 from stackmask.grammar.json_schema.algebra.keywords import key_set, read_keywords, write_values
-from stackmask.grammar.json_schema.document.drafts import UNDECLARED, Draft, says_only
+from stackmask.grammar.json_schema.document.drafts import UNDECLARED, Draft
 from stackmask.grammar.json_schema.document.errors import SchemaError, UnsupportedSchemaError, Where, pointer
 from stackmask.grammar.json_schema.document.references import Registry, Resource
 from stackmask.grammar.json_schema.document.report import Report
@@ -113,7 +113,7 @@ class Algebra:
         self.report = report
         root = self.registry.root
         self.nodes: list[Node] = [_NOT_ANY, _ANY]
-        self.literals = Literals(self.nodes, root, report.repeated, formats, leaves)
+        self.literals = Literals(self.nodes, self.registry, report.repeated, formats, leaves)
         contents = Contents() if share and not of_type and not is_larger([schema, resources]) else None
         self.constants: dict[Any, int] = {}
         self.values: dict[State, StateValue] = {}
@@ -125,100 +125,43 @@ class Algebra:
         self.depth = self.nesting = 0  # nesting: of scalar values within one another
         # no part of an object with properties says the same as all of it: that is not worth asking
         self.literals.contents = None if isinstance(schema, dict) and "properties" in schema else contents
-        self.start = self.literal_in(schema, root, (), root.where)
+        self.start: int = self.literals.literal(schema, root, (), root.where)
         self.literals.contents = contents
 
     # -- nodes -------------------------------------------------------------------------------------------
 
     def literal(self, schema: Any, parent: Node, where: Where) -> int:
         """Return the literal of a subschema of ``parent``."""
-        found = self.literals.plain(schema, parent.resource, parent.scope, where)
-        return self.literal_in(schema, parent.resource, parent.scope, where) if found is None else found
-
-    def literal_in(self, schema: Any, resource: Resource, scope: tuple[Resource, ...], where: Where) -> int:
-        """Return the literal of a schema in a resource; plain references are followed.
-
-        Raises: SchemaError if it is no schema, or a reference leads nowhere or in a circle.
-        """
-        literals = self.literals
-        seen: set[int] | None = None  # schemas that only lead on
-        while True:
-            spend(2)
-            if schema is True:
-                return EVERYTHING
-            if schema is False:
-                return NOTHING
-            if not isinstance(schema, dict):
-                raise SchemaError(where, "", f"a schema is an object or a boolean, not {shown(schema)}")
-            if not schema:
-                return EVERYTHING
-            draft = resource.draft
-            if draft.id_keyword in schema:
-                identifier = schema[draft.id_keyword]
-                if not isinstance(identifier, str) and not (draft.ref_alone and "$ref" in schema):
-                    raise SchemaError(where, draft.id_keyword, f"must be a string, not {shown(identifier)}")
-                inner = self.registry.enter(schema, resource, where)
-                if inner is not resource:
-                    resource, scope = inner, self._entered(inner, scope)
-                    draft = resource.draft
-            found = literals.known(schema, resource, scope)
-            if found is not None:
-                return found
-            if "$ref" not in schema or not (draft.ref_alone or says_only(schema, "$ref", draft)):
-                only = schema.get("allOf")
-                if only and isinstance(only, list) and len(only) == 1 and says_only(schema, "allOf", draft):
-                    seen = _led_on(schema, seen, where)
-                    schema, where = only[0], ((where, "allOf"), 0)
-                    continue
-                return literals.number(schema, resource, scope, where)
-            seen = _led_on(schema, seen, where)
-            ref = schema["$ref"]
-            if not isinstance(ref, str):
-                raise SchemaError(where, "$ref", f"must be a string, not {shown(ref)}")
-            target = self.registry.resolve(ref, resource, where)
-            if target.resource is not resource:
-                scope = self._entered(target.resource, scope)
-            schema, resource, where = target.schema, target.resource, target.where
-
-    def _entered(self, resource: Resource, scope: tuple[Resource, ...]) -> tuple[Resource, ...]:
-        """Return the dynamic scope after a resource is entered.
-
-        Of all resources passed only the outermost one with each dynamic anchor matters.
-        """
-        registry = self.registry
-        if not scope and resource is not registry.root and registry.has_dynamic_anchors(registry.root):
-            scope = (registry.root,)
-        if resource in scope or not registry.has_dynamic_anchors(resource):
-            return scope
-        known = set().union(*(outer.dynamic for outer in scope))
-        if resource.dynamic <= known and not (
-            resource.recursive and not any(outer.recursive for outer in scope)
-        ):
-            return scope
-        return (*scope, resource)
+        found: int = self.literals.literal(schema, parent.resource, parent.scope, where)
+        return found
 
     def reference(self, ref: Any, node: Node, keyword: str) -> int:
         """Return the literal that a reference beside other keywords, or a dynamic one, leads to."""
         if not isinstance(ref, str):
             raise SchemaError(node.where, keyword, f"must be a string, not {shown(ref)}")
-        target = self.registry.resolve(ref, node.resource, node.where, keyword)
+        registry, literal = self.registry, self.literals.literal
+        found: int
+        target = registry.resolve(ref, node.resource, node.where, keyword)
         scope = node.scope
-        chain = scope or (self.registry.root,)
+        chain = scope or (registry.root,)
         if keyword == "$dynamicRef" and target.anchor:
             for resource in chain:
-                self.registry.scan(resource.document)
+                registry.scan(resource.document)
                 if target.anchor in resource.dynamic:
                     schema, where = resource.anchors[target.anchor]
-                    return self.literal_in(schema, resource, self._entered(resource, scope), where)
+                    found = literal(schema, resource, registry.scope_in(resource, scope), where)
+                    return found
         elif keyword == "$recursiveRef" and target.resource.recursive:
             for resource in chain:
                 if resource.recursive:
-                    return self.literal_in(
-                        resource.root, resource, self._entered(resource, scope), resource.where
+                    found = literal(
+                        resource.root, resource, registry.scope_in(resource, scope), resource.where
                     )
+                    return found
         if target.resource is not node.resource:
-            scope = self._entered(target.resource, scope)
-        return self.literal_in(target.schema, target.resource, scope, target.where)
+            scope = registry.scope_in(target.resource, scope)
+        found = literal(target.schema, target.resource, scope, target.where)
+        return found
 
     def constant(self, value: Any, where: Where) -> int:
         """Return the literal of exactly this value."""
@@ -506,16 +449,6 @@ def _read_constant(algebra: Algebra, node: Node, value: Any) -> None:
         node.arrays.append((LENGTH, len(value), len(value)))
         return
     write_values(algebra, node, "const", [value])
-
-
-def _led_on(schema: dict[str, Any], seen: set[int] | None, where: Where) -> set[int]:
-    """Note a schema that only leads to another one. Raises: SchemaError if it was met before."""
-    if seen is None:
-        return {id(schema)}
-    if id(schema) in seen:
-        raise SchemaError(where, "$ref", "the reference leads back to itself and never to a schema")
-    seen.add(id(schema))
-    return seen
 
 
 # -- arrays: leading items, the rest, and what must be counted ---------------------------------------------

@@ -14,7 +14,6 @@ from stackmask.grammar import ir
 from stackmask.grammar.json_schema.document.drafts import DRAFTS, UNDECLARED, Draft
 from stackmask.grammar.json_schema.document.errors import SchemaError, UnsupportedSchemaError, Where
 from stackmask.grammar.json_schema.document.python_types import UNKNOWABLE, format_pattern
-from stackmask.grammar.json_schema.document.references import Resource
 from stackmask.grammar.json_schema.document.report import Report
 from stackmask.grammar.json_schema.nodes.literals import Literals
 from stackmask.grammar.json_schema.nodes.nodes import (
@@ -91,9 +90,6 @@ class NodeReader(Protocol):
 
     def literal(self, schema: Any, parent: Node, where: Where) -> int:
         """Return the literal of a subschema."""
-
-    def literal_in(self, schema: Any, resource: Resource, scope: tuple[Resource, ...], where: Where) -> int:
-        """Return the literal of a schema in a resource."""
 
     def reference(self, ref: Any, node: Node, keyword: str) -> int:
         """Return the literal that a reference leads to."""
@@ -414,7 +410,7 @@ def _properties(reader: NodeReader, node: Node, schema: dict[str, Any], value: A
     if type(value) is not dict:
         value = dict(_mapping(node, "properties", value))
     spend(4 * len(value))
-    reader.literals.add_properties(node.objects, value, node.resource, node.scope, place, reader.literal_in)
+    reader.literals.add_properties(node.objects, value, node.resource, node.scope, place)
 
 
 def _pattern_properties(reader: NodeReader, node: Node, schema: dict[str, Any], value: Any) -> None:

@@ -185,6 +185,22 @@ class Registry:
         self.scan(resource.document)
         return bool(resource.dynamic) or resource.recursive
 
+    def scope_in(self, resource: Resource, scope: tuple[Resource, ...]) -> tuple[Resource, ...]:
+        """Return the dynamic scope after a resource is entered.
+
+        Of all resources passed only the outermost one with each dynamic anchor matters.
+        """
+        if not scope and resource is not self.root and self.has_dynamic_anchors(self.root):
+            scope = (self.root,)
+        if resource in scope or not self.has_dynamic_anchors(resource):
+            return scope
+        known = set().union(*(outer.dynamic for outer in scope))
+        if resource.dynamic <= known and not (
+            resource.recursive and not any(outer.recursive for outer in scope)
+        ):
+            return scope
+        return (*scope, resource)
+
     def resolve(self, ref: str, base: Resource, where: Where, keyword: str = "$ref") -> Referred:
         """Return what a reference in ``base`` leads to."""
         if ref == "#":
