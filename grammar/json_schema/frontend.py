@@ -213,7 +213,12 @@ def _checked_options(
         raise SchemaError(
             "", "extra_keys", "is for Python types; a schema says `additionalProperties: false`"
         )
-    given = {"formats": formats, "spelling": spelling, "numbers": numbers, "extra_keys": extra_keys}
+    given: dict[str, Any] = {
+        "formats": formats,
+        "spelling": spelling,
+        "numbers": numbers,
+        "extra_keys": extra_keys,
+    }
     chosen = PROFILES[profile]._replace(
         **{name: option for name, option in given.items() if option is not None}
     )

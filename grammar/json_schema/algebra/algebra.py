@@ -50,8 +50,13 @@ from stackmask.grammar.json_schema.nodes.nodes import (
     REST,
     SOME_KEY,
     UNIQUE,
+    Alternative,
+    ArrayAtom,
+    Atom,
     KeySet,
     Node,
+    ObjectAtom,
+    Part,
     State,
     in_place,
 )
@@ -454,26 +459,26 @@ def _read_constant(algebra: Algebra, node: Node, value: Any) -> None:
 # -- arrays: leading items, the rest, and what must be counted ---------------------------------------------
 
 
-def negate_array_atom(atom: tuple[Any, ...]) -> list[tuple[Any, ...]]:
+def negate_array_atom(atom: ArrayAtom) -> list[Alternative]:
     """Return the alternatives of "not this atom"."""
-    kind = atom[0]
-    if kind == ITEM:
+    if atom[0] == ITEM:
         return [((LENGTH, atom[1] + 1, None), (ITEM, atom[1], -atom[2]))]  # mutant: not-item
-    if kind == REST:
+    if atom[0] == REST:
         return [((CONTAINS, atom[1], -atom[2], 1, None),)]
-    if kind == UNIQUE:
+    if atom[0] == UNIQUE:
         return [((UNIQUE, not atom[1]),)]
-    low, high = atom[-2], atom[-1]
-    head = atom[:-2]
-    result: list[tuple[Any, ...]] = []
-    if low:
-        result.append(((*head, 0, low - 1),))
-    if high is not None:
-        result.append(((*head, high + 1, None),))
-    return result
+    if atom[0] == CONTAINS:
+        return [((CONTAINS, atom[1], atom[2], *bounds),) for bounds in _outside(atom[3], atom[4])]
+    return [((LENGTH, *bounds),) for bounds in _outside(atom[1], atom[2])]
 
 
-def array_forms(algebra: Algebra, atoms: tuple[tuple[Any, ...], ...]) -> list[ArrayForm]:
+def _outside(low: int, high: int | None) -> list[tuple[int, int | None]]:
+    """Return the bounds of all counts that are below one bound or above the other."""
+    below: list[tuple[int, int | None]] = [(0, low - 1)] if low else []
+    return below if high is None else [*below, (high + 1, None)]  # mutant: not-count
+
+
+def array_forms(algebra: Algebra, atoms: tuple[ArrayAtom, ...]) -> list[ArrayForm]:
     """Return the form of a conjunction of atoms, or none if it clashes."""
     if len(atoms) == 1 and atoms[0][0] == REST and not atoms[0][1]:  # nearly always: `items` alone
         rest = algebra.state((atoms[0][2],))
@@ -484,14 +489,13 @@ def array_forms(algebra: Algebra, atoms: tuple[tuple[Any, ...], ...]) -> list[Ar
     low, high = 0, None
     unique: bool | None = None
     for atom in atoms:
-        kind = atom[0]
-        if kind == ITEM:
+        if atom[0] == ITEM:
             items.setdefault(atom[1], []).append(atom[2])
-        elif kind == REST:
+        elif atom[0] == REST:
             rests.append((atom[1], atom[2]))
-        elif kind == CONTAINS:
+        elif atom[0] == CONTAINS:
             contains.append(atom[1:])
-        elif kind == UNIQUE:
+        elif atom[0] == UNIQUE:
             if unique is not None and unique != atom[1]:
                 return []
             unique = atom[1]
@@ -546,29 +550,22 @@ def array_forms(algebra: Algebra, atoms: tuple[tuple[Any, ...], ...]) -> list[Ar
 MAX_KEY_SETS: Final = 8  # patterns that may overlap in one object: their combinations are told apart
 
 
-def negate_object_atom(atom: tuple[Any, ...]) -> list[tuple[Any, ...]]:
+def negate_object_atom(atom: ObjectAtom) -> list[Alternative]:
     """Return the alternatives of "not this atom"."""
-    kind = atom[0]
-    if kind == PROPERTY:
+    if atom[0] == PROPERTY:
         if atom[2] == NOTHING:
             return [((REQUIRED, atom[1]),)]
         return [((REQUIRED, atom[1]), (PROPERTY, atom[1], -atom[2]))]
-    if kind == REQUIRED:
+    if atom[0] == REQUIRED:
         return [((PROPERTY, atom[1], NOTHING),)]
-    if kind == KEYS:
+    if atom[0] == KEYS:
         return [((SOME_KEY, atom[1], -atom[2]),)]
-    if kind == SOME_KEY:
+    if atom[0] == SOME_KEY:
         return [((KEYS, atom[1], -atom[2]),)]
-    low, high = atom[1], atom[2]
-    result: list[tuple[Any, ...]] = []
-    if low:
-        result.append(((COUNT, 0, low - 1),))
-    if high is not None:
-        result.append(((COUNT, high + 1, None),))  # mutant: not-count
-    return result
+    return [((COUNT, *bounds),) for bounds in _outside(atom[1], atom[2])]
 
 
-def object_forms(algebra: Algebra, atoms: tuple[tuple[Any, ...], ...]) -> list[ObjectForm]:
+def object_forms(algebra: Algebra, atoms: tuple[ObjectAtom, ...]) -> list[ObjectForm]:
     """Return the forms of a conjunction of atoms: none if it clashes, more than one where a key must be found.
 
     Raises: UnsupportedSchemaError if more than 8 patterns may overlap.
@@ -654,7 +651,7 @@ def _classes(
 
 def _found(
     algebra: Algebra,
-    atoms: tuple[tuple[Any, ...], ...],
+    atoms: tuple[ObjectAtom, ...],
     members: list[Member],
     classes: list[KeyClass],
     some: tuple[KeySet, int],
@@ -674,7 +671,7 @@ def _found(
         return result
     for member in members:
         if keys.has(member.name) and not algebra.clashes(algebra.state([*member.state, literal])):
-            added = ((REQUIRED, member.name), (PROPERTY, member.name, literal))
+            added: tuple[ObjectAtom, ...] = ((REQUIRED, member.name), (PROPERTY, member.name, literal))
             result.extend(object_forms(algebra, (*others, *added)))
     if room and any(
         keys.covers(entry.inside) and not algebra.clashes(algebra.state([*entry.state, literal]))
@@ -897,19 +894,18 @@ def literal_scalars(algebra: Algebra, literal: int) -> Scalars:
     return opposite
 
 
-def _part_scalars(algebra: Algebra, part: tuple[Any, ...]) -> Scalars:
-    kind = part[0]
-    if kind == PART_ALL:
+def _part_scalars(algebra: Algebra, part: Part) -> Scalars:
+    if part[0] == PART_ALL:
         result = ALL_SCALARS
         for literal in part[1]:
             result = result.meet(literal_scalars(algebra, literal))
         return result
-    if kind == PART_SOME:
+    if part[0] == PART_SOME:
         result = NO_SCALARS
         for literal in part[1]:
             result = result.join(literal_scalars(algebra, literal))
         return result
-    if kind == PART_ONE:
+    if part[0] == PART_ONE:
         none, one = ALL_SCALARS, NO_SCALARS
         for literal in part[1]:
             this = literal_scalars(algebra, literal)
@@ -917,7 +913,7 @@ def _part_scalars(algebra: Algebra, part: tuple[Any, ...]) -> Scalars:
             one = one.meet(other).join(none.meet(this))
             none = none.meet(other)  # mutant: one-of
         return one
-    if kind == PART_IF:
+    if part[0] == PART_IF:
         condition = literal_scalars(algebra, part[1])
         yes = condition.meet(literal_scalars(algebra, part[2]))
         return yes.join(condition.complement().meet(literal_scalars(algebra, part[3])))
@@ -958,7 +954,7 @@ class _Branch:
     def __init__(self) -> None:
         self.assumed: set[Any] = set()
         self.atoms: list[Any] = []
-        self.clauses: list[list[tuple[Any, ...]]] = []
+        self.clauses: list[list[Alternative]] = []
         self.present: dict[str, bool] = {}
         self.properties: dict[str, tuple[int, ...]] = {}
         self.keys: tuple[tuple[Any, ...], ...] = ()
@@ -985,7 +981,9 @@ class Expansion:
     def __init__(self, algebra: Algebra, kind: int) -> None:
         self.algebra = algebra
         self.kind = kind
-        self.negate = negate_object_atom if kind == OBJECT else negate_array_atom
+        self.negate: Callable[..., list[Alternative]] = (
+            negate_object_atom if kind == OBJECT else negate_array_atom
+        )
         self.forms: Callable[..., list[Any]] = object_forms if kind == OBJECT else array_forms
 
     def run(self, state: State) -> list[tuple[tuple[Any, ...], ...]]:
@@ -1052,16 +1050,16 @@ class Expansion:
                     return names[part[0]]
         return "allOf"
 
-    def next_clause(self, branch: _Branch) -> list[tuple[Any, ...]] | None:
+    def next_clause(self, branch: _Branch) -> list[Alternative] | None:
         """Take the shortest open disjunction, with only the alternatives that are still possible.
 
         Returns None if there is none left, and an empty list if one cannot be met.
         """
-        best: list[tuple[Any, ...]] | None = None
+        best: list[Alternative] | None = None
         kept = []
         for clause in branch.clauses:
             spend(1 + len(clause))
-            possible: list[tuple[Any, ...]] = []
+            possible: list[Alternative] = []
             met = False
             for alternative in clause:
                 verdict = self.verdict(branch, alternative)
@@ -1082,7 +1080,7 @@ class Expansion:
         branch.clauses = kept
         return best
 
-    def verdict(self, branch: _Branch, alternative: tuple[Any, ...]) -> int:
+    def verdict(self, branch: _Branch, alternative: Alternative) -> int:
         """Return 1 if the alternative holds already, -1 if it cannot, 0 if it may be chosen."""
         holds = True
         assumed, present = branch.assumed, branch.present
@@ -1155,15 +1153,14 @@ class Expansion:
                     branch.clauses.append(alternatives)
         return not branch.touched or self.check_touched(branch)
 
-    def add_atom(self, branch: _Branch, atom: tuple[Any, ...]) -> bool:
-        kind = atom[0]
-        if kind == REQUIRED:
+    def add_atom(self, branch: _Branch, atom: Atom) -> bool:
+        if atom[0] == REQUIRED:
             name = atom[1]
             if branch.present.get(name) is False:
                 return False
             branch.present[name] = True
             branch.touched[name] = None
-        elif kind == PROPERTY:
+        elif atom[0] == PROPERTY:
             name, literal = atom[1], atom[2]
             present = branch.present.get(name)
             if literal == NOTHING:
@@ -1173,7 +1170,7 @@ class Expansion:
             branch.properties[name] = (*branch.properties.get(name, ()), literal)
             if present:
                 branch.touched[name] = None
-        elif kind == KEYS:
+        elif atom[0] == KEYS:
             branch.keys = (*branch.keys, atom)
             branch.touched.update((name, None) for name, there in branch.present.items() if there)
         else:
@@ -1213,31 +1210,30 @@ class Expansion:
         todo.extend(reversed(follows))
         return True
 
-    def clauses(self, part: tuple[Any, ...]) -> list[list[tuple[Any, ...]]]:
+    def clauses(self, part: Part) -> list[list[Alternative]]:
         """Return what a part says of this type: disjunctions, all of which hold."""
-        kind = part[0]
         objects_only = self.kind == OBJECT
-        if kind == PART_ALL:
+        if part[0] == PART_ALL:
             return [[part[1]]]
-        if kind == PART_SOME:
+        if part[0] == PART_SOME:
             return [[(literal,) for literal in part[1]]]
-        if kind == PART_ONE:
+        if part[0] == PART_ONE:
             return [self.exactly_one(part[1])]
-        if kind == PART_IF:
+        if part[0] == PART_IF:
             return [[(part[1], part[2]), (-part[1], part[3])]]
-        if kind == PART_VALUES:
+        if part[0] == PART_VALUES:
             return [[(literal,) for literal in part[1] if self.algebra.node(literal).mask & self.kind]]
-        if kind == PART_NEEDS and objects_only:
-            needed = tuple((REQUIRED, name) for name in part[2])
+        if part[0] == PART_NEEDS and objects_only:
+            needed: Alternative = tuple((REQUIRED, name) for name in part[2])
             return [[((PROPERTY, part[1], NOTHING),), needed]]
-        if kind == PART_NEEDS_SCHEMA and objects_only:
+        if part[0] == PART_NEEDS_SCHEMA and objects_only:
             return [[((PROPERTY, part[1], NOTHING),), (part[2],)]]
         return []
 
-    def exactly_one(self, literals: tuple[int, ...]) -> list[tuple[Any, ...]]:
+    def exactly_one(self, literals: tuple[int, ...]) -> list[Alternative]:
         """Return one alternative per literal: it holds, and of the others none that could hold too."""
         possible = [x for x in literals if x < 0 or self.algebra.node(x).mask & self.kind]
-        alternatives: list[tuple[Any, ...]] = []
+        alternatives: list[Alternative] = []
         for i, literal in enumerate(possible):
             spend(2 * len(possible))
             others = tuple(
@@ -1289,12 +1285,12 @@ class Expansion:
             if atom[0] == PROPERTY and atom[1] in ours
         )
 
-    def negations(self, node: Node) -> list[tuple[Any, ...]]:
+    def negations(self, node: Node) -> list[Alternative]:
         """Return the alternatives of "not this node"."""
         kind = self.kind
         if node.loose:
             return [()]  # not known, so nothing follows
-        result: list[tuple[Any, ...]] = []
+        result: list[Alternative] = []
         for atom in node.objects if kind == OBJECT else node.arrays:
             result.extend(self.negate(atom))
         unevaluated = node.unevaluated_properties if kind == OBJECT else node.unevaluated_items
@@ -1304,35 +1300,34 @@ class Expansion:
             result.extend(self.negated_part(part))
         return list(dict.fromkeys(result))
 
-    def negated_part(self, part: tuple[Any, ...]) -> list[tuple[Any, ...]]:
-        kind = part[0]
+    def negated_part(self, part: Part) -> list[Alternative]:
         objects_only = self.kind == OBJECT
-        if kind == PART_ALL:
+        if part[0] == PART_ALL:
             return [(-literal,) for literal in part[1]]
-        if kind == PART_SOME:
+        if part[0] == PART_SOME:
             return [tuple(-literal for literal in part[1])]
-        if kind == PART_VALUES:
+        if part[0] == PART_VALUES:
             return [tuple(-x for x in part[1] if self.algebra.node(x).mask & self.kind)]
-        if kind == PART_ONE:
+        if part[0] == PART_ONE:
             literals = [x for x in part[1] if x < 0 or self.algebra.node(x).mask & self.kind]
-            result: list[tuple[Any, ...]] = [tuple(-literal for literal in literals)]
+            result: list[Alternative] = [tuple(-literal for literal in literals)]
             for i, a in enumerate(literals):
                 result.extend((a, b) for b in literals[i + 1 :] if not self.disjoint(a, b))
             return result
-        if kind == PART_IF:
+        if part[0] == PART_IF:
             return [(part[1], -part[2]), (-part[1], -part[3])]
-        if kind == PART_NEEDS and objects_only:
+        if part[0] == PART_NEEDS and objects_only:
             return [((REQUIRED, part[1]), (PROPERTY, name, NOTHING)) for name in part[2]]
-        if kind == PART_NEEDS_SCHEMA and objects_only:
+        if part[0] == PART_NEEDS_SCHEMA and objects_only:
             return [((REQUIRED, part[1]), -part[2])]
         return []
 
-    def evaluations(self, node: Node, unevaluated: int, negated: bool) -> list[tuple[Any, ...]]:
+    def evaluations(self, node: Node, unevaluated: int, negated: bool) -> list[Alternative]:
         """Return the alternatives of which subschemas hold, each with what is left for the unevaluated keyword."""
         algebra = self.algebra
         plain = algebra.without_unevaluated(node)
         algebra.check_cycles(algebra.nodes[plain])
-        result: list[tuple[Any, ...]] = []
+        result: list[Alternative] = []
         sign = -1 if negated else 1
         if self.kind == OBJECT:
             for assumptions, names, sets, everything in property_alternatives(algebra, node):
@@ -1356,7 +1351,7 @@ class Expansion:
         return result
 
 
-def _is_choice(alternative: tuple[Any, ...]) -> bool:
+def _is_choice(alternative: Alternative) -> bool:
     """Return whether an alternative says more than that one key is there, or is not."""
     atom = alternative[0]
     return (
@@ -1482,22 +1477,21 @@ def _cases(
         return alternatives(algebra, algebra.node(literal), True)
 
     for part in node.parts:
-        kind = part[0]
-        if kind == PART_ALL:
+        if part[0] == PART_ALL:
             for literal in part[1]:
                 cross(inside(literal))
-        elif kind in (PART_SOME, PART_ONE):
+        elif part[0] == PART_SOME or part[0] == PART_ONE:
             for literal in part[1]:
                 cases = inside(literal)
                 if any(map(looks, cases)):
                     cross([*assuming((literal,), cases), ((-literal,), *nothing[1:])])
-        elif kind == PART_IF:
+        elif part[0] == PART_IF:
             condition = part[1]
             yes = [join(a, b) for a, b in product(inside(condition), inside(part[2]))]
             no = inside(part[3])
             if any(map(looks, yes + no)):
                 cross([*assuming((condition,), yes), *assuming((-condition,), no)])
-        elif kind == PART_NEEDS_SCHEMA and keyword == "unevaluatedProperties":
+        elif part[0] == PART_NEEDS_SCHEMA and keyword == "unevaluatedProperties":
             cases = inside(part[2])
             if any(map(looks, cases)):
                 absent = (((PROPERTY, part[1], -1),), *nothing[1:])

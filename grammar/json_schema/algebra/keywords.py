@@ -272,7 +272,7 @@ def _if(reader: NodeReader, node: Node, schema: dict[str, Any], value: Any) -> N
         for side in ("then", "else")
     ]
     if sides != [EVERYTHING, EVERYTHING] or condition not in (EVERYTHING, NOTHING):
-        node.parts.append((PART_IF, condition, *sides))
+        node.parts.append((PART_IF, condition, sides[0], sides[1]))
 
 
 def _reference(reader: NodeReader, node: Node, schema: dict[str, Any], value: Any, keyword: str) -> None:
