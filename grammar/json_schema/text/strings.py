@@ -69,8 +69,6 @@ _FOUR_DIGITS: Final = (_HEX,) * 4
 _PAIR: Final = ("89ab", _HEX, _HEX, "", "cdef", _HEX, _HEX)
 
 _CACHED_CLASSES: Final = 4096
-_CACHED_TEXTS: Final = 16_384
-_SHORT_TEXT: Final = 64
 
 
 def string(body: ir.Expr) -> ir.Expr:
@@ -83,17 +81,18 @@ def string(body: ir.Expr) -> ir.Expr:
 def literal(value: str, spelling: str = ANY) -> ir.Expr:
     """Return the spellings of one text, without the quotes.
 
-    Raises: ValueError for a lone surrogate. Cost: about 0.3 µs a character once its spelling is known; short
-    texts are remembered.
+    Raises: ValueError for a lone surrogate. Cost: about 0.3 µs a character once its spelling is known.
     """
     if spelling != ANY:
         return ir.Literal(encode_basestring(value)[1:-1].encode()) if value else ir.EPSILON
-    return _TEXTS[value]
+    if len(value) > 1:
+        return _SPELLING.text(value)
+    return _CHARACTERS[value] if value else ir.EPSILON
 
 
 def literals(values: Iterable[str]) -> tuple[ir.Expr, ...]:
     """Return every spelling of each text, without the quotes. Raises: ValueError for a lone surrogate."""
-    return tuple(map(_TEXTS.__getitem__, values))
+    return tuple(map(literal, values))
 
 
 def word(value: str, spelling: str = ANY) -> ir.Expr:
@@ -103,24 +102,6 @@ def word(value: str, spelling: str = ANY) -> ir.Expr:
     if len(value) < 2:
         return string(literal(value))
     return _SPELLING.word(value)
-
-
-class _Texts(dict[str, ir.Expr]):
-    """The spellings of texts, made when they are first asked for; short ones are kept."""
-
-    def __missing__(self, value: str) -> ir.Expr:
-        found: ir.Expr
-        if len(value) > 1:
-            found = _SPELLING.text(value)
-        elif value:
-            found = _CHARACTERS[value]
-        else:
-            found = ir.EPSILON
-        if len(value) <= _SHORT_TEXT:
-            if len(self) >= _CACHED_TEXTS:
-                self.clear()
-            self[value] = found
-        return found
 
 
 class _Characters(dict[str, ir.Expr]):
@@ -135,7 +116,6 @@ class _Characters(dict[str, ir.Expr]):
 
 _CHARACTERS: Final = _Characters()
 _SPELLING: Final = Spelling(_CHARACTERS, QUOTE)
-_TEXTS: Final = _Texts()
 
 
 def _character(char: str) -> ir.Expr:
