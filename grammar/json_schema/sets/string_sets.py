@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import lru_cache
 from itertools import compress
 from typing import Final
 
@@ -218,18 +217,12 @@ class Texts:
         return self._empty
 
 
-@lru_cache(16_384)
-def spelled(text: str, spelling: str = ANY) -> ir.Expr:
-    """Return the spellings of one text, quotes included: the same expression for the same text."""
-    return word(text, spelling)
-
-
 def text_expr(texts: Texts, spelling: str = ANY) -> ir.Expr:
     """Return the spellings of the strings, quotes included."""
     if texts is ALL:
         return ANY_STRINGS[spelling]
     if texts.words is not None:
-        return choice([spelled(word, spelling) for word in texts.words])
+        return choice([word(text, spelling) for text in texts.words])
     found = texts.spelled.get(spelling)
     if found is None:
         found = texts.spelled[spelling] = string(lift(texts.expr(), spelling))

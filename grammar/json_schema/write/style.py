@@ -9,9 +9,9 @@ from stackmask.grammar.json_schema.nodes.forms import KeyClass, ObjectForm
 from stackmask.grammar.json_schema.nodes.nodes import State
 from stackmask.grammar.json_schema.nodes.object_members import Member, write_members, write_slots
 from stackmask.grammar.json_schema.sets.numbers import ALL_NUMBERS, INTEGERS, NumberSet
-from stackmask.grammar.json_schema.sets.string_sets import Texts, spelled, text_expr
+from stackmask.grammar.json_schema.sets.string_sets import Texts, text_expr
 from stackmask.grammar.json_schema.sets.values import FALSE, NULL, TRUE
-from stackmask.grammar.json_schema.text.strings import ANY_BODIES, ANY_STRINGS, choice
+from stackmask.grammar.json_schema.text.strings import ANY_BODIES, ANY_STRINGS, choice, word
 from stackmask.grammar.json_schema.write.numbers.number_spellings import number_expr
 from stackmask.grammar.json_schema.write.whitespace import Whitespace
 
@@ -179,7 +179,7 @@ class Style(ObjectStyle):
 
     def word(self, text: str) -> ir.Expr:
         """Return one string, with the quotes."""
-        return spelled(text, self.spelling)
+        return word(text, self.spelling)
 
     def text(self, texts: Texts) -> ir.Expr:
         """Return some strings, with the quotes."""
