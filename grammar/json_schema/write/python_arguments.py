@@ -17,9 +17,8 @@ from stackmask.grammar.json_schema.nodes.nodes import State
 from stackmask.grammar.json_schema.nodes.object_members import Member
 from stackmask.grammar.json_schema.sets.string_sets import ALL
 from stackmask.grammar.json_schema.sets.values import FALSE, NULL, TRUE
-from stackmask.grammar.json_schema.write.lowering import Lowering
-from stackmask.grammar.json_schema.write.object_rules import ObjectWriter
-from stackmask.grammar.json_schema.write.style import Brackets, ObjectStyle, Words
+from stackmask.grammar.json_schema.write.lowering import Lowering, ObjectWriter
+from stackmask.grammar.json_schema.write.style import Delimiters, ObjectStyle, Words
 from stackmask.grammar.source import charclass
 
 NARROWING: Final = (
@@ -44,7 +43,7 @@ class PythonWriter(ObjectStyle):
         self.lowering = lowering
         self.others_beside = False
         self.uncounted = "arguments of a call in Python are not counted"
-        self.brackets = Brackets.of(ir.EPSILON, ir.EPSILON, _COMMA, (), ())
+        self.brackets = Delimiters.of(ir.EPSILON, ir.EPSILON, _COMMA, (), ())
         self.items: dict[int, ir.Expr] = {}
         self.has_patterns = False  # a name may then have no way to be written
 

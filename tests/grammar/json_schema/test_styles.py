@@ -11,9 +11,9 @@ from stackmask.grammar.json_schema.frontend import schema_rules
 from stackmask.grammar.json_schema.nodes.forms import KeyClass, ObjectForm
 from stackmask.grammar.json_schema.nodes.nodes import State
 from stackmask.grammar.json_schema.nodes.object_members import Member
-from stackmask.grammar.json_schema.write.lowering import Lowering
-from stackmask.grammar.json_schema.write.object_rules import ObjectWriter
-from stackmask.grammar.json_schema.write.style import Brackets, ObjectStyle
+from stackmask.grammar.json_schema.text.strings import choice
+from stackmask.grammar.json_schema.write.lowering import Lowering, ObjectWriter
+from stackmask.grammar.json_schema.write.style import Delimiters, ObjectStyle
 
 NAME = ir.Repeat(ir.CharClass(((0x61, 0x7A),)), 1, None)
 
@@ -25,7 +25,7 @@ class Query(ObjectStyle):
         self.lowering = lowering
         self.items = {}
         self.any_order = lowering.style.any_order
-        self.brackets = Brackets.of(ir.Literal(b"?"), ir.EPSILON, ir.Literal(b"&"), (), ())
+        self.brackets = Delimiters.of(ir.Literal(b"?"), ir.EPSILON, ir.Literal(b"&"), (), ())
 
     def written(self, members: list[Member], _: object) -> list[ir.Expr]:
         return [self.member(ir.Literal(member.name.encode()), member.state) for member in members]
@@ -39,7 +39,7 @@ class Query(ObjectStyle):
 
 def write(lowering: Lowering) -> ir.RuleSet:
     objects = ObjectWriter(lowering, Query(lowering))
-    return lowering.finish(lowering.choice(list(map(objects.expression, lowering.begin_objects()))))
+    return lowering.finish(choice(list(map(objects.expression, lowering.begin_objects()))))
 
 
 SCHEMA = {
