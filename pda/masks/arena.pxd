@@ -266,6 +266,7 @@ cdef class MaskArena:
     cdef size_t nbytes(self) noexcept nogil
     cdef int free_rows(self) noexcept nogil
     cdef RowId new_row(self) except ID_FAILED nogil
+    cdef int give_back_row(self, RowId row) noexcept nogil
     cdef RowId row_of(self, vector[TokenId]& tokens) except ID_FAILED nogil
     cdef int keep_tokens(self, vector[TokenId]& tokens, RowId dense, Mask* mask) except FAILED nogil
     cdef MaskId add(self, const Mask& mask) except ID_FAILED nogil

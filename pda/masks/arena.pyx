@@ -8,6 +8,7 @@ together when they take more than their budget.
 """
 
 cimport cython
+from libc.string cimport memset
 
 from stackmask.pda.ids cimport FAILED, ID_FAILED, NO_ENTRY, NO_RUN, NodeId
 from stackmask.pda.masks.layers cimport layers_now
@@ -216,6 +217,15 @@ cdef class MaskArena:
         self.fresh += bytes
         self.fresh_rows -= 1
         return <int32_t>self.rows.size() - 1
+
+    cdef int give_back_row(self, RowId row) noexcept nogil:
+        """Take back a row that nothing refers to, if it was made last."""
+        if row != NO_ROW and row == <int32_t>self.rows.size() - 1:
+            memset(self.rows[row], 0, 4 * <size_t>self.width)
+            self.fresh = <char*>self.rows[row]
+            self.fresh_rows += 1
+            self.rows.pop_back()
+        return 0
 
     cdef RowId row_of(self, vector[TokenId]& tokens) except ID_FAILED nogil:
         """Make a row with these tokens, clear their list, and return the number of the row."""

@@ -1,5 +1,5 @@
 # The masks of configurations, put together from those of local states.
-from libc.stdint cimport int32_t, uint32_t, uint64_t
+from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
 from libcpp.vector cimport vector
 
 from stackmask.pda.context.semantic_states cimport Semantics
@@ -48,10 +48,16 @@ cdef class MaskEngine:
     cdef PlaceTrials places
     cdef uint64_t weighed                   # changes when the budget was looked at last
     cdef int32_t epoch                      # counts how often the masks were dropped
+    cdef public int64_t walk_units          # of work on walks for a mask, before all tokens are tried
     cdef readonly uint64_t fills
     cdef readonly uint64_t hits
     cdef readonly uint64_t simulations      # fills that tried tokens on the configuration
 
+    cdef bint is_tried(self, ConfigSpace family, ConfigId config, uint32_t* words) except FAILED nogil
+    cdef bint may_try(self, ConfigSpace family, ConfigId config) except FAILED nogil
+    cdef bint try_vocabulary(
+        self, ConfigSpace family, ConfigId config, uint32_t* words, int64_t units
+    ) except FAILED nogil
     cdef int fill_again(
         self, ConfigSpace family, ConfigId config, MaskRef mask, uint32_t* words
     ) except FAILED nogil

@@ -18,6 +18,7 @@ look-up. A configuration remembers its list, and later its finished mask (``mask
 cimport cython
 from libc.stdint cimport uint64_t
 
+from stackmask.pda.context.object_keys cimport KEYS_UNKNOWN
 from stackmask.pda.ids cimport FAILED, NO_PENDING, NO_ROW, UNBOUNDED, CodeId, FrameId, RunId
 from stackmask.pda.masks.arena cimport (
     MASK_NONE,
@@ -41,6 +42,7 @@ from stackmask.pda.masks.mask_cache cimport Operand
 from stackmask.pda.masks.run_tables cimport NOT_A_CODE, Span
 from stackmask.pda.memory.bitmask_ops cimport copy_words
 from stackmask.pda.memory.byte_sets cimport count_bits
+from stackmask.pda.memory.work_meter cimport ENDLESS
 from stackmask.pda.stack.configuration_table cimport BOTTOM, Edge, Member
 
 from itertools import pairwise
@@ -49,6 +51,10 @@ from itertools import pairwise
 cdef enum:
     FEW_LISTS = 16       # so many new lists of operands count as one change: a list is small
     WEIGHED = 32         # walks after which the bytes of the parts are counted again
+    WALK_UNITS = 30_000     # of work on walks for a mask, at first, before all tokens are tried
+    MOST_TRIED = 80_000     # ... with so much work
+    SAVING = 8              # what a trial takes beyond that of walks, walks may save in part: others share them
+    IN_VAIN = 4             # after a trial in vain, walks may take so many times more
 
 
 @cython.final
@@ -119,7 +125,7 @@ cdef class MaskEngine:
         self.literals = LiteralMasks(c, self.arena)
         self.walker = TrieWalk(c, self.arena, constrained, acceptance)
         self.local = LocalMasks(c, self.arena, slices, splitter, self.partition, self.literals, self.walker)
-        self.trials = TokenTrials(c)
+        self.trials = TokenTrials(c, SubtreeAcceptance(c, self.partition))
         self.keys_used = UndeclaredKeys(c, self.arena, self.trials)
         self.assembler = MaskAssembler(
             c,
@@ -156,6 +162,7 @@ cdef class MaskEngine:
         self.slices = slices
         self.epoch = 1
         self.weighed = self.fills = self.hits = self.simulations = 0
+        self.walk_units = WALK_UNITS
 
     @property
     def space(self):
@@ -196,7 +203,10 @@ cdef class MaskEngine:
         mask = mask_of(family.configs[config], self.epoch)
         if mask.kind != MASK_NONE:
             return self.fill_again(family, config, mask, words)
-        self.assembler.collect(family, config)
+        if self.is_tried(family, config, words):
+            self.cache.keep(words, likely_base, &mask)
+            remember(&family.configs[config], mask, self.epoch)
+            return 0
         self.join(words, &mask, &likely_base)
         if self.trials.is_needed():  # mutant: no-trials
             self.try_undecided(family, config, words)
@@ -204,6 +214,58 @@ cdef class MaskEngine:
             self.cache.keep(words, likely_base, &mask)
         remember(&family.configs[config], mask, self.epoch)
         return 0
+
+    cdef bint is_tried(self, ConfigSpace family, ConfigId config, uint32_t* words) except FAILED nogil:
+        """Collect the operands of a mask, or write it by trying all tokens, whichever takes less work.
+
+        Return whether it was written. Walks come first, since all configurations share them. When they have taken
+        ``walk_units`` of work, all tokens are tried. Where that was in vain, or took more, walks may take more from
+        then on: so trials end in grammars in which they do not pay.
+        """
+        cdef int64_t before
+        cdef bint is_whole
+        if not self.may_try(family, config):
+            self.assembler.collect(family, config, ENDLESS)
+            return False
+        if not self.context.layers.walks:
+            return self.try_vocabulary(family, config, words, ENDLESS)
+        if self.assembler.collect(family, config, self.walk_units):
+            return False
+        before = self.context.terms.meter.units()
+        is_whole = self.try_vocabulary(family, config, words, MOST_TRIED)
+        if not is_whole:
+            self.walk_units = min(IN_VAIN * self.walk_units, ENDLESS // IN_VAIN)
+            self.assembler.collect(family, config, ENDLESS)
+        elif self.context.terms.meter.units() - before > self.walk_units:
+            self.walk_units += MOST_TRIED // SAVING
+        return is_whole
+
+    cdef bint may_try(self, ConfigSpace family, ConfigId config) except FAILED nogil:
+        """Return whether all tokens may be tried on a configuration.
+
+        Not so where trials would keep each string that may be a name or a key: see `TokenTrials.try_subtree` too.
+        """
+        cdef int32_t i
+        if family.stand_in(config) != config or family.configs[config].capturing:
+            return False
+        for i in range(family.configs[config].first, family.configs[config].first + family.configs[config].count):
+            if self.context.semantics.keys_at(family.members[i].sem) > KEYS_UNKNOWN:
+                return False
+        return True
+
+    cdef bint try_vocabulary(
+        self, ConfigSpace family, ConfigId config, uint32_t* words, int64_t units
+    ) except FAILED nogil:
+        """Write the mask of a configuration by trying all tokens on it. Return False if ``units`` are too few."""
+        copy_words(words, NULL, self.width)
+        self.trials.begin()
+        self.trials.set_limit(units)
+        self.trials.try_special_tokens(family, config, words)
+        self.trials.try_subtree(family, config, 0, words)
+        cdef bint is_whole = not self.trials.is_over
+        self.trials.set_limit(ENDLESS)
+        self.simulations += is_whole
+        return is_whole
 
     cdef int fill_again(
         self, ConfigSpace family, ConfigId config, MaskRef mask, uint32_t* words
@@ -377,7 +439,7 @@ cpdef dict explain_mask(MaskEngine engine, ConfigSpace family, ConfigId config):
     cdef uint64_t walks = engine.walker.walks, nodes = engine.walker.visited_nodes
     cdef uint64_t spelled = engine.literals.spelled_masks
     cdef size_t i
-    engine.assembler.collect(family, config)
+    engine.assembler.collect(family, config, ENDLESS)
     cdef list operands = [describe(engine, engine.assembler.found.sure[i], True)
                           for i in range(engine.assembler.found.sure.size())]
     for i in range(engine.assembler.found.unsure.size()):

@@ -2,8 +2,8 @@
 
 
 cdef struct Layers:
+    bint walks              # masks come from walks of local states, else from trials of all tokens, where these may
     bint runs               # runs of one character class come from tables
-    bint constrained        # ... also where a pattern or a list of strings constrains them
     bint subtrees           # walks classify whole subtrees of the trie
     bint accepted           # walks leave out tokens and subtrees that an alternative X* allows
     bint counts             # tokens too short to reach a bound of a count are decided without the count

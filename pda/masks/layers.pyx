@@ -16,8 +16,8 @@ from contextlib import contextmanager
 cdef Layers NOW
 
 LAYERS = (
+    "walks",
     "runs",
-    "constrained",
     "subtrees",
     "accepted",
     "counts",

@@ -46,6 +46,7 @@ cdef class LocalMasks(MaskPart):
     cdef MaskId make(
         self, WalkQuery query, vector[PlaceId]& places, vector[Include]& includes
     ) except ID_FAILED nogil
+    cdef int remember(self, KeyMap* masks, uint64_t key, MaskId mask) except FAILED nogil
     cdef MaskId keep(
         self,
         const WalkQuery& query,

@@ -49,6 +49,10 @@ from stackmask.pda.terms.term_table cimport ANY_BYTE, EMPTY, F_CALL, F_KEYS, F_T
 from stackmask.pda.vocabulary.suffix_tries cimport place_at
 
 
+cdef enum:
+    NODE_UNITS = 4      # that a new run table, and what follows its runs, cost for each node that it scans
+
+
 cdef WalkQuery walk_query(ConfigId start, SuffixesId group, bint with_tokens, bint strict) noexcept nogil:
     cdef WalkQuery query
     query.start = start
@@ -110,9 +114,22 @@ cdef class LocalMasks(MaskPart):
         """Walk some places and return the mask. ``includes``: masks that it includes besides."""
         cdef WalkResult found
         cdef uint64_t before = self.walker.visited_nodes
+        cdef MaskId made
+        if self.walker.is_over:
+            return NO_TOKENS
         self.walker.walk(query, places, found)
+        if self.walker.is_over:
+            return NO_TOKENS
         found.visited = <int32_t>(self.walker.visited_nodes - before)
-        return self.keep(query, places, found, includes)
+        made = self.keep(query, places, found, includes)
+        # the masks of what follows runs are made there
+        return NO_TOKENS if self.walker.is_over else made
+
+    cdef int remember(self, KeyMap* masks, uint64_t key, MaskId mask) except FAILED nogil:
+        """Remember a mask, if it is whole."""
+        if not self.walker.is_over:
+            masks.put(key, mask)
+        return 0
 
     cdef MaskId keep(
         self,
@@ -232,7 +249,7 @@ cdef class LocalMasks(MaskPart):
             query = walk_query(walk.start, NO_SUFFIXES, walk.with_tokens, strict)
             query.must_group = True
             found = self.make(query, places, nothing_else)
-            self.grouped_index.put(key, found)
+            self.remember(&self.grouped_index, key, found)
         return found
 
     # -- runs of one character class -------------------------------------------------------------------
@@ -247,9 +264,12 @@ cdef class LocalMasks(MaskPart):
         """
         cdef RunMember member = self.splitter.run_members[deferred.member]
         cdef Include included
-        cdef RunId run = self.runs.run_of(member.code, deferred.place)
+        cdef RunId run
         cdef int32_t high = member.high
         cdef bint returns = not self.space.configs[member.continuation].count
+        if self.walker.is_spent(NODE_UNITS * self.runs.scanned(member.code, deferred.place)):
+            return 0
+        run = self.runs.run_of(member.code, deferred.place)
         if strict and returns and high <= self.runs.runs[run].most_needed:
             high -= 1
             readers.push_back(deferred.place)
@@ -274,15 +294,25 @@ cdef class LocalMasks(MaskPart):
         cdef vector[Include] nothing_else
         cdef WalkQuery query
         cdef uint64_t words[4]
+        cdef uint64_t first[4]
+        cdef int32_t k
         if found != NO_VALUE:
             return found
         self.splitter.first_of(member.continuation, words)
-        self.runs.append_suffixes(run, words, places)
+        for k in range(4):
+            # what follows runs may be much, and is merged by its first byte
+            first[0] = first[1] = first[2] = first[3] = 0
+            while words[k]:
+                first[k] = words[k] & (~words[k] + 1)
+                words[k] ^= first[k]
+                if self.walker.is_spent():
+                    return NO_TOKENS
+                self.runs.append_suffixes(run, first, places)
         query = walk_query(
             member.continuation, self.arena.intern_group(ANY_BYTE, SEM_SYMBOL, run, nowhere), False, strict
         )
         found = self.make(query, places, nothing_else)
-        self.after_run_index.put(key, found)
+        self.remember(&self.after_run_index, key, found)
         return found
 
     # -- masks, remembered -----------------------------------------------------------------------------
@@ -342,7 +372,7 @@ cdef class LocalMasks(MaskPart):
         )
         whole.push_back(self.partition_of(state, sem, strict, query.start, includes))
         found = self.make(query, whole, includes)
-        self.state_masks.put(key, found)
+        self.remember(&self.state_masks, key, found)
         return found
 
     cdef PlaceId partition_of(
@@ -385,7 +415,7 @@ cdef class LocalMasks(MaskPart):
             whole.push_back(place_at(node, 0))
             query = walk_query(self.space.raw(state, BOTTOM, SEM_SYMBOL), NO_SUFFIXES, False, strict)
             found = self.make(query, whole, nothing_else)
-            self.subtree_masks.put(key, found)
+            self.remember(&self.subtree_masks, key, found)
         return found
 
     cdef MaskId child_of_prefix(self, SuffixesId group, Prefix prefix, bint strict) except ID_FAILED nogil:
@@ -440,7 +470,7 @@ cdef class LocalMasks(MaskPart):
                     self.splitter.first_of(start, first)
                 self.runs.append_suffixes(g.run, first, places)
             found = self.make(query, places, nothing_else)
-        self.children.put(key, found)
+        self.remember(&self.children, key, found)
         return found
 
     cdef int append_alive_places(

@@ -95,7 +95,7 @@ cdef class MaskAssembler(MaskPart):
     cdef int enter(self, ConfigSpace family, SuffixesId group, Edge edge, Visit at) except ID_FAILED nogil
     cdef int visit_after_return(self, MaskId mask, FrameId frame, Visit at) except ID_FAILED nogil
     cdef int visit_member(self, ConfigSpace family, Member m, KeysId keys) except ID_FAILED nogil
-    cdef int collect(self, ConfigSpace family, ConfigId config) except ID_FAILED nogil
+    cdef bint collect(self, ConfigSpace family, ConfigId config, int64_t most_units) except ID_FAILED nogil
     cdef int collect_under(self, ConfigSpace family, ConfigId config, NodeId above) except ID_FAILED nogil
 
 

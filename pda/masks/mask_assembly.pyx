@@ -49,6 +49,7 @@ from stackmask.pda.masks.arena cimport (
     leads_nowhere,
 )
 from stackmask.pda.masks.mask_cache cimport Operand, PendingCall
+from stackmask.pda.memory.work_meter cimport ENDLESS
 from stackmask.pda.masks.prefixes cimport (
     NO_WHITESPACE,
     Alternative,
@@ -709,11 +710,19 @@ cdef class MaskAssembler(MaskPart):
             self.visit(at.mask, m.frame, EPS, NO_FILTER, keys)
         return 0
 
-    cdef int collect(self, ConfigSpace family, ConfigId config) except ID_FAILED nogil:
-        """Find the operands of a configuration's mask, and what must be tried on the configuration itself."""
+    cdef bint collect(self, ConfigSpace family, ConfigId config, int64_t most_units) except ID_FAILED nogil:
+        """Find the operands of a configuration's mask, and what must be tried on the configuration itself.
+
+        Return False if that takes more work than ``most_units``: then the operands are not all.
+        """
+        cdef bint is_whole
         self.trials.begin()
         self.keys_used.begin()
-        return self.collect_under(family, config, 0)
+        self.local.walker.set_limit(most_units)
+        self.collect_under(family, config, 0)
+        is_whole = not self.local.walker.is_over
+        self.local.walker.set_limit(ENDLESS)
+        return is_whole
 
     cdef int collect_under(self, ConfigSpace family, ConfigId config, NodeId above) except ID_FAILED nogil:
         """Find the operands of what a configuration allows in the subtree of a node of the vocabulary.
@@ -759,6 +768,7 @@ cdef class MaskAssembler(MaskPart):
                 (k >= roots and self.work.visits.size() > most)
                 or self.work.calls.size() > most
                 or self.entered > limit
+                or self.local.walker.is_spent()
             ):
                 # in highly ambiguous grammars the paths through the stack, and so the masks per path, grow
                 # exponentially; configurations join the paths, so this stays polynomial

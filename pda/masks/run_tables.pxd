@@ -124,6 +124,8 @@ cdef class Runs:
 
     cdef CodeId code_of(self, TermId item) except ID_FAILED nogil
     cdef bint is_made(self, CodeId code) noexcept nogil
+    cdef int32_t scanned(self, CodeId code, PlaceId place) noexcept nogil
+    cdef int32_t count_mixed(self, CharacterGroups grouped, CodeId code) noexcept nogil
     cdef RunId run_of(self, CodeId code, PlaceId place) except ID_FAILED nogil
     cdef bint take_groups(self, CharacterGroups grouped, Run* run) except FAILED nogil
     cdef int find_exits(self, RunId run) except FAILED nogil

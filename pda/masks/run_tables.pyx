@@ -30,6 +30,7 @@ cdef enum:
     MAX_CODE_STATES = 64    # a character needs a few states; longer items are no characters
     LARGE = 4096            # nodes; a larger subtree is not merged, but walked where it is
     MOST_MIXED = 4096       # tokens of groups that are partly in X; for more, a pass over the trie is made
+    MERGE_UNITS = 4         # of work to merge a place or a node
 
 
 @cython.final
@@ -113,6 +114,25 @@ cdef class Runs:
     cdef bint is_made(self, CodeId code) noexcept nogil:
         """Return whether the run table of the whole vocabulary exists."""
         return self.run_index.get(<uint64_t>code << 32) != NO_VALUE
+
+    cdef int32_t scanned(self, CodeId code, PlaceId place) noexcept nogil:
+        """Return the number of nodes that a run table must scan; 0 if it is remembered, or made from groups."""
+        if self.run_index.get((<uint64_t>code << 32) | <uint64_t>place) != NO_VALUE:
+            return 0
+        if place == 0 and self.count_mixed(self.tries.trie.character_groups, code) <= MOST_MIXED:
+            return 0
+        return self.tries.size_of(place)
+
+    cdef int32_t count_mixed(self, CharacterGroups grouped, CodeId code) noexcept nogil:
+        """Return the number of tokens of the groups that are partly runs of a class."""
+        cdef GroupId g
+        cdef int32_t count = 0
+        for g in range(<int32_t>grouped.sorts_of.size()):
+            if grouped.sorts_of[g] & ~self.codes[code].sorts.inside and may_be_run(
+                self.codes[code].sorts, grouped.sorts_of[g]
+            ):
+                count += grouped.first[g + 1] - grouped.first[g]
+        return count
 
     cdef RunId run_of(self, CodeId code, PlaceId place) except ID_FAILED nogil:
         """Return the run table of the tokens strictly under a place. Remembered.
@@ -402,7 +422,9 @@ cdef class Runs:
             h += 1
         entry.first = <int32_t>self.merged_places.size()
         entry.count = <int32_t>places.size()
+        self.terms.meter.spend(MERGE_UNITS * places.size())
         entry.place = self.tries.merge(places)
+        self.terms.meter.spend(MERGE_UNITS * self.tries.size_of(entry.place))
         self.merged_places.append(places.begin(), places.end())
         self.merge_index.put(h, <int32_t>self.merged.size())
         self.merged.push_back(entry)

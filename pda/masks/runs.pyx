@@ -1002,8 +1002,6 @@ cdef class ConstrainedRuns(MaskPart):
             deferred.push_back(deferred_run)
         if continuation == DEAD:
             return continuation
-        if not self.context.layers.constrained:
-            return continuation
         if self.exclude_strings(continuation, place, deferred):
             return DEAD
         if not self.defer_by_first_byte(continuation, place, deferred, left):
@@ -1030,7 +1028,7 @@ cdef class ConstrainedRuns(MaskPart):
         t = self.terms.terms[self.space.members[c.first].state]
         if t.kind == K_SEQ:
             t = self.terms.terms[t.seq.first]
-        if t.kind == K_AND and self.context.layers.constrained:
+        if t.kind == K_AND:
             return self.exclude_strings(config, place, deferred)
         if t.kind != K_REP or not trie_of(place):
             return False

@@ -16,6 +16,7 @@ from stackmask.pda.ids cimport (
 from stackmask.pda.masks.arena cimport MaskArena, MaskPart
 from stackmask.pda.masks.runs cimport RunSplitter, Slices
 from stackmask.pda.memory.hash_tables cimport KeyMap
+from stackmask.pda.stack.configurations cimport ConfigSpace
 from stackmask.pda.terms.term_table cimport Term
 from stackmask.pda.vocabulary.token_trie cimport CharacterGroups, Trie
 
@@ -76,7 +77,9 @@ cdef class TokenPartition(MaskPart):
     cdef FilterId short_filter(self, int32_t bytes) except ID_FAILED nogil
     cdef PlaceId long_place(self, int32_t bytes) except ID_FAILED nogil
     cdef RunId allowed_run_table(self, TermId state) except ID_FAILED nogil
-    cdef int allowed_runs(self, TermId state, FrameId frame, AllowedRuns* found) except FAILED nogil
+    cdef int allowed_runs(
+        self, ConfigSpace space, TermId state, FrameId frame, AllowedRuns* found
+    ) except FAILED nogil
     cdef int find_allowed_runs(self, TermId state, bint alternatives, AllowedRuns* found) except FAILED nogil
     cdef int use_runs(self, Term loop, AllowedRuns* found) except FAILED nogil
     cdef PlaceId other_tokens_place(self, RunId run) except ID_FAILED nogil

@@ -393,7 +393,7 @@ cdef class TokenPartition(MaskPart):
         """Return a run table whose runs are all allowed in a state, with any stack; or NO_RUN."""
         cdef AllowedRuns found
         cdef RunId run
-        self.allowed_runs(state, BOTTOM, &found)
+        self.allowed_runs(self.space, state, BOTTOM, &found)
         if found.bytes < MANY_BYTES or self.splitter.queries(found.code) < PAYS_OFF:
             return NO_RUN
         run = self.runs.run_of(found.code, 0)
@@ -404,7 +404,9 @@ cdef class TokenPartition(MaskPart):
             return NO_RUN
         return run
 
-    cdef int allowed_runs(self, TermId state, FrameId frame, AllowedRuns* found) except FAILED nogil:
+    cdef int allowed_runs(
+        self, ConfigSpace space, TermId state, FrameId frame, AllowedRuns* found
+    ) except FAILED nogil:
         """Find X{0,high} such that a state allows all its runs, whatever the stack under the frame is.
 
         More of X may follow the runs. This is so if the state, or an alternative of it, begins with X* or
@@ -418,9 +420,9 @@ cdef class TokenPartition(MaskPart):
             self.find_allowed_runs(state, True, found)
         elif t.kind == K_ALT:
             for k in range(t.operands.count):
-                if self.space.member_ends(self.terms.kids[t.operands.first + k], frame) & 1:
+                if space.member_ends(self.terms.kids[t.operands.first + k], frame) & 1:
                     self.find_allowed_runs(self.terms.kids[t.operands.first + k], False, found)
-        elif self.space.member_ends(state, frame) & 1:
+        elif space.member_ends(state, frame) & 1:
             self.find_allowed_runs(state, False, found)
         return 0
 

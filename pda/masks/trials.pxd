@@ -1,5 +1,5 @@
 # Tokens that are tried on a real configuration.
-from libc.stdint cimport int32_t, uint32_t, uint64_t, uint8_t
+from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t, uint8_t
 from libcpp.vector cimport vector
 
 from stackmask.pda.context.object_keys cimport UsedKeys
@@ -17,6 +17,7 @@ from stackmask.pda.ids cimport (
     TokenId,
 )
 from stackmask.pda.masks.arena cimport MaskArena, MaskPart
+from stackmask.pda.masks.trie_walk cimport SubtreeAcceptance
 from stackmask.pda.memory.hash_tables cimport KeyMap
 from stackmask.pda.stack.configurations cimport ConfigSpace
 from stackmask.pda.vocabulary.suffix_tries cimport Nodes
@@ -27,6 +28,7 @@ from stackmask.pda.vocabulary.token_trie cimport Trie
 cdef class TokenTrials(MaskPart):
     cdef Trie trie
     cdef TokenBytes vocabulary
+    cdef SubtreeAcceptance acceptance
     # scratch of one fill
     cdef vector[PlaceId] places_to_try        # nodes of the vocabulary whose subtrees are to be tried
     cdef vector[TokenId] tokens_to_try             # single tokens
@@ -36,10 +38,15 @@ cdef class TokenTrials(MaskPart):
     cdef vector[TokenId] tokens_left        # tokens that one did not decide
     cdef vector[NodeId] node_of             # token -> its node, made when first needed
     cdef vector[ConfigId] stack             # depth -> configuration
+    cdef vector[int32_t] next_kid           # depth -> the next child; `last_kid`: the end of the children
+    cdef vector[int32_t] last_kid
+    cdef int64_t most_units             # trials of subtrees end where the meter shows more; see `set_limit`
+    cdef bint is_over                   # some trial ended so
     cdef readonly uint64_t simulations
     cdef readonly uint64_t tried        # tokens that were tried one by one
 
     cdef size_t nbytes_of_vocabulary(self) noexcept nogil
+    cdef int set_limit(self, int64_t units) noexcept nogil
     cdef int begin(self) noexcept nogil
     cdef bint is_needed(self) noexcept nogil
     cdef int note_place(self, PlaceId place) except ID_FAILED nogil

@@ -9,11 +9,13 @@ from libcpp.algorithm cimport sort, unique
 from stackmask.pda.context.callables cimport NEEDS_STATE
 from stackmask.pda.context.object_keys cimport KEYS_UNKNOWN
 from stackmask.pda.context.semantic_states cimport NO_KEYS, UNOPENED_KEYS, KeyText, is_plain
-from stackmask.pda.ids cimport FAILED, ID_FAILED, NO_NODE, NO_RUN, NodeId, TokenClassId, TokenId
+from stackmask.pda.ids cimport FAILED, ID_FAILED, NO_NODE, NO_RUN, NO_SUMMARY, NodeId, TokenClassId, TokenId
 from stackmask.pda.masks.arena cimport Group, MaskContext, MaskPart
 from stackmask.pda.masks.run_tables cimport Span
+from stackmask.pda.masks.trie_walk cimport DESCEND, SubtreeAcceptance, allow, next_alive
 from stackmask.pda.memory.hash_tables cimport NO_VALUE
-from stackmask.pda.stack.configuration_table cimport DEAD
+from stackmask.pda.memory.work_meter cimport ENDLESS
+from stackmask.pda.stack.configuration_table cimport DEAD, UNKNOWN
 from stackmask.pda.terms.term_table cimport token_symbol
 from stackmask.pda.vocabulary.suffix_tries cimport (
     INCLUSIVE,
@@ -38,16 +40,30 @@ cdef enum:
     FEW_TRIED = 256     # with more tokens than this, a table of their nodes is made
 
 
+cdef inline bint has_token(const uint32_t* words, TokenId token) noexcept nogil:
+    return (words[token >> 5] >> (token & 31)) & 1
+
+
 @cython.final
 cdef class TokenTrials(MaskPart):
     """What one fill must try on its configuration, and how it is tried."""
 
-    def __cinit__(self, MaskContext context not None):
+    def __cinit__(self, MaskContext context not None, SubtreeAcceptance acceptance not None):
         self.trie = context.trie
+        self.acceptance = acceptance
         self.vocabulary = self.trie.character_groups.token_bytes
         self.simulations = 0
         self.tried = 0
         self.stack.resize(self.trie.max_depth + 2, 0)
+        self.next_kid.resize(self.trie.max_depth + 2, 0)
+        self.last_kid.resize(self.trie.max_depth + 2, 0)
+        self.set_limit(ENDLESS)
+
+    cdef int set_limit(self, int64_t units) noexcept nogil:
+        """End `try_subtree` after so much work from now on. Then ``is_over`` is true."""
+        self.most_units = ENDLESS if units == ENDLESS else self.terms.meter.units() + units
+        self.is_over = False
+        return 0
 
     cdef size_t nbytes_of_vocabulary(self) noexcept nogil:
         """Return the bytes of the table of nodes, which holds for all masks and is kept."""
@@ -93,7 +109,7 @@ cdef class TokenTrials(MaskPart):
             self.trie.token_first[node if inclusive else node + 1], self.trie.token_first[self.trie.end[node]]
         ):
             token = self.trie.tokens[t]
-            if not (words[token >> 5] >> (token & 31)) & 1:
+            if not has_token(words, token):
                 return False
         return True
 
@@ -146,7 +162,7 @@ cdef class TokenTrials(MaskPart):
                     self.node_of[self.trie.tokens[t]] = node
         for k in range(self.tokens_to_try.size()):
             token = self.tokens_to_try[k]
-            if not (words[token >> 5] >> (token & 31)) & 1:
+            if not has_token(words, token):
                 nodes.push_back(self.spelled_at(token) if self.node_of.empty() else self.node_of[token])
         # in the order of the trie, so that a common beginning of tokens is stepped once
         sort(nodes.begin(), nodes.end())
@@ -182,32 +198,66 @@ cdef class TokenTrials(MaskPart):
     cdef int try_subtree(
         self, ConfigSpace family, ConfigId config, NodeId node, uint32_t* words
     ) except ID_FAILED nogil:
-        """Add the tokens under a node that may follow ``config``, the configuration at the node."""
-        cdef NodeId i = node + 1
-        cdef ConfigId c
-        cdef int32_t k, t, last
-        cdef NodeId stop = self.trie.end[node]
-        self.stack[self.trie.depth[node]] = config
-        t = self.trie.token_first[i] if i < stop else 0
-        while i < stop:
+        """Add the tokens under a node that may follow ``config``, the configuration at the node.
+
+        Subtrees that a member accepts as a whole are taken so. Where ``is_over`` is true after it, some tokens
+        may be missing.
+        """
+        cdef Nodes n = self.context.tries.nodes(0)
+        cdef ConfigId above = config, c
+        cdef NodeId i, next
+        cdef int32_t t = n.token_first[node + 1], last
+        cdef int32_t k = n.kid_first[node], kid_end = n.kid_first[node + 1], depth = 0
+        cdef uint64_t visited = 0
+        self.acceptance.use(family)
+        while True:
+            if k == kid_end:
+                if not depth:
+                    return self.terms.meter.spend(visited & 0xFF)
+                depth -= 1
+                above = self.stack[depth]
+                k = self.next_kid[depth]
+                kid_end = self.last_kid[depth]
+                continue
+            k = next_alive(family, above, n, k, kid_end, &c)
+            if k == kid_end:
+                continue
+            i = n.kid_node[k]
+            k += 1
             # tokens that are allowed already need no trial
-            if t < self.trie.token_first[i]:
-                t = self.trie.token_first[i]
-            last = self.trie.token_first[self.trie.end[i]]
-            while t < last and (words[self.trie.tokens[t] >> 5] >> (self.trie.tokens[t] & 31)) & 1:
+            t = max(t, n.token_first[i])
+            last = n.token_first[n.end[i]]
+            while t < last and has_token(words, n.tokens[t]):
                 t += 1
             if t >= last:
-                i = self.trie.end[i]
                 continue
-            c = self.step(family, self.stack[self.trie.depth[i] - 1], self.trie.byte[i])
-            if c == DEAD:
-                i = self.trie.end[i]
+            visited += 1
+            if not visited & 0xFF:
+                self.terms.meter.spend(0x100)
+            if c == UNKNOWN or family.configs[c].reads:
+                c = self.step(family, above, n.byte[i])
+                if c == DEAD:
+                    continue
+            if self.terms.meter.units() > self.most_units or (
+                self.most_units != ENDLESS and family.configs[c].capturing
+            ):
+                # each string that is captured would be kept
+                self.is_over = True
+                return 0
+            next = i + 1
+            if self.context.layers.subtrees and n.end[i] > next and self.trie.summary_of[i] != NO_SUMMARY:
+                if self.acceptance.classify(c, self.trie.summary_of[i], n.end[i] - i) != DESCEND:
+                    next = n.end[i]
+            allow(words, n.tokens, n.token_first[i], n.token_first[next])
+            if next == n.end[i]:
                 continue
-            self.stack[self.trie.depth[i]] = c
-            for k in range(self.trie.token_first[i], self.trie.token_first[i + 1]):
-                words[self.trie.tokens[k] >> 5] |= <uint32_t>1 << (self.trie.tokens[k] & 31)
-            i += 1
-        return 0
+            self.stack[depth] = above
+            self.next_kid[depth] = k
+            self.last_kid[depth] = kid_end
+            depth += 1
+            above = c
+            k = n.kid_first[i]
+            kid_end = n.kid_first[i + 1]
 
     cdef int try_special_tokens(self, ConfigSpace family, ConfigId config, uint32_t* words) except ID_FAILED nogil:
         """Add the special tokens that may follow."""

@@ -125,6 +125,7 @@ cdef class SubtreeAcceptance(MaskPart):
     cdef vector[int32_t] levels         # ... after how many characters
     cdef int32_t steps_left
 
+    cdef int use(self, ConfigSpace space) except FAILED nogil
     cdef int classify(self, ConfigId config, SummaryId summary, int32_t nodes) except FAILED nogil
     cdef KnownCharacters* known_of(self, ConfigId config) noexcept nogil
     cdef int begin(self, ConfigId config) except FAILED nogil
@@ -233,10 +234,14 @@ cdef class TrieWalk(MaskPart):
     cdef vector[int32_t] last_kid
     cdef vector[PlaceId] jobs       # places still to walk; `job_configs`: from which configurations
     cdef vector[ConfigId] job_configs
+    cdef int64_t most_units         # walks end where the meter shows more; see `set_limit`
+    cdef bint is_over               # some walk ended so
     cdef readonly uint64_t walks
     cdef readonly uint64_t visited_nodes
     cdef readonly uint64_t taken    # subtrees of the vocabulary that were classified as a whole
 
+    cdef int set_limit(self, int64_t units) noexcept nogil
+    cdef bint is_spent(self, int64_t units=*) noexcept nogil
     cdef int walk(self, const WalkQuery& query, vector[PlaceId]& places, WalkResult& out) except FAILED nogil
     cdef int walk_place(
         self, const WalkQuery& query, PlaceId place, ConfigId c, WalkState* s, WalkResult& out

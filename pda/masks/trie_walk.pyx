@@ -39,6 +39,7 @@ from stackmask.pda.masks.arena cimport SPARSE, MaskContext, MaskPart
 from stackmask.pda.masks.run_tables cimport NOT_A_CODE, Code
 from stackmask.pda.masks.token_partition cimport NO_END, AllowedRuns
 from stackmask.pda.memory.byte_sets cimport count_bits, lowest_bit
+from stackmask.pda.memory.work_meter cimport ENDLESS
 from stackmask.pda.stack.configuration_table cimport (
     DEAD,
     NEVER_A_ROW,
@@ -113,6 +114,15 @@ cdef class SubtreeAcceptance(MaskPart):
         self.known.clear()
         return MaskPart.drop(self)
 
+    cdef int use(self, ConfigSpace space) except FAILED nogil:
+        """Answer for the configurations of another space from now on. What is known of others is forgotten."""
+        with gil:
+            self.space = space
+        self.known_at.clear()
+        self.queries.clear()
+        self.known.clear()
+        return 0
+
     cdef size_t nbytes(self) noexcept nogil:
         """Return the bytes held here."""
         return 5 * self.known_at.size() + sizeof(KnownCharacters) * self.known.size()
@@ -170,14 +180,15 @@ cdef class SubtreeAcceptance(MaskPart):
             self.known_at.resize(self.space.configs.size())
             self.queries.resize(self.space.configs.size())
         memset(&known, 0, sizeof(KnownCharacters))
-        known.is_searchable = self.are_alike(config, config)
+        # new configurations of families may be large
+        known.is_searchable = self.space.table.is_walk and self.are_alike(config, config)
         for i in range(self.space.configs[config].count if self.context.layers.accepted else 0):
             m = self.space.members[self.space.configs[config].first + i]
             if self.context.semantics.keeps_bytes(m.sem) or self.space.configs[config].capturing:
                 continue
             if self.space.frames[m.frame].keys_forbid or self.space.frames[m.frame].action_forbids:
                 continue
-            self.partition.allowed_runs(m.state, m.frame, &found)
+            self.partition.allowed_runs(self.space, m.state, m.frame, &found)
             if found.code == NOT_A_CODE:
                 continue
             code = self.runs.codes[found.code]
@@ -577,9 +588,23 @@ cdef class TrieWalk(MaskPart):
         self.walks = 0
         self.visited_nodes = 0
         self.taken = 0
+        self.set_limit(ENDLESS)
+
+    cdef int set_limit(self, int64_t units) noexcept nogil:
+        """End the walks after so much work from now on. Then ``is_over`` is true, and they make nothing."""
+        self.most_units = ENDLESS if units == ENDLESS else self.terms.meter.units() + units
+        self.is_over = False
+        return 0
+
+    cdef bint is_spent(self, int64_t units=0) noexcept nogil:
+        """Return whether less work than this is left of the limit. Walks are over then."""
+        self.is_over = self.is_over or self.terms.meter.units() + units > self.most_units
+        return self.is_over
 
     cdef int walk(self, const WalkQuery& query, vector[PlaceId]& places, WalkResult& out) except FAILED nogil:
         """Walk the subtrees at some places. Put the result into ``out``, which must be new.
+
+        Where ``is_over`` is true after it, the result is not whole.
 
         Returns of the start itself, before any byte, are not noted: see ``LocalMasks.keep_groups``.
         """
@@ -602,9 +627,11 @@ cdef class TrieWalk(MaskPart):
             for r in range(places.size()):
                 self.acceptance.note_readers(places[r], self.space.configs[query.start].reads, out.readers)
             r = 0
-            while r < self.jobs.size():
+            while r < self.jobs.size() and not (r and self.is_spent()):
                 self.walk_place(query, self.jobs[r], self.job_configs[r], &s, out)
                 r += 1
+            if self.is_over:
+                return self.arena.give_back_row(out.dense)
         if query.with_tokens:
             self.emit_special_tokens(query, out)
         for r in range(out.groups.size()):
@@ -661,8 +688,10 @@ cdef class TrieWalk(MaskPart):
                     out.readers.push_back(place_at(i, s.in_suffix_trie | INCLUSIVE))
                 continue
             visited += 1
-            if not visited & 0xFFF:
-                self.terms.meter.spend(0x1000)
+            if not visited & 0xFF:
+                self.terms.meter.spend(0x100)
+                if self.is_spent():
+                    break
             if c != s.unconditional and is_unconditional(&self.space.configs[c]):
                 s.unconditional = c
             verdict = DESCEND
@@ -692,7 +721,7 @@ cdef class TrieWalk(MaskPart):
             k = nodes.kid_first[i]
             kid_end = nodes.kid_first[i + 1]
         self.visited_nodes += visited
-        return self.terms.meter.spend(visited & 0xFFF)
+        return self.terms.meter.spend(visited & 0xFF)
 
     cdef int classify(self, ConfigId c, SummaryId summary, int32_t nodes, WalkState* s) except FAILED nogil:
         """Classify a subtree for a configuration by the subtree's summary: see ``SubtreeAcceptance``."""

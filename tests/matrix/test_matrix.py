@@ -17,8 +17,8 @@ GROUPS = 12
 
 # layer → (a case that it serves, a count that tells); "mask_bytes" where it changes what is kept alone
 USED = {
+    "walks": ("regex: .*[ab]1.*", "simulations"),
     "runs": ("regex: ([ab1]+\\s+){0,30}[ab]+", "visited_nodes"),
-    "constrained": ("schema: recursion, order any", "visited_nodes"),
     "subtrees": ("regex: .*[ab]1.*", "visited_nodes"),
     "accepted": ("regex: .*[ab]1.* anywhere", "visited_nodes"),
     "counts": ("regex: ([ab1]+\\s+){0,30}[ab]+", "shortened_walks"),
