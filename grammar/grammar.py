@@ -433,7 +433,7 @@ class Grammar(metaclass=Suggesting):
         Raises: SQLError for arguments that mean nothing.
         Cost: some 0.1 to 0.3 s for a dialect's first grammar, which is made ready.
         """
-        from stackmask.grammar.sql.calls.spelling import Spelling
+        from stackmask.grammar.sql.calls.spelling import QuerySpelling
         from stackmask.grammar.sql.frontend import query_rules
 
         def read() -> Grammar:
@@ -448,7 +448,7 @@ class Grammar(metaclass=Suggesting):
                 functions=functions,
                 read_only=read_only,
                 max_limit=max_limit,
-                spelling=Spelling(profile, allow_comments, blanks, keywords, double_quotes),
+                spelling=QuerySpelling(profile, allow_comments, blanks, keywords, double_quotes),
             )
             return cls(written, normalized=ready)
 

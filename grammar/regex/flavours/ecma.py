@@ -12,7 +12,7 @@ from functools import cache
 from typing import ClassVar, Final, final
 
 from stackmask.grammar.languages import classes
-from stackmask.grammar.regex.flavours.brackets import Brackets
+from stackmask.grammar.regex.flavours.brackets import BracketReader
 from stackmask.grammar.regex.pattern.reader import HEX, Flavour, Frame, I, M, Reader, S, U
 from stackmask.grammar.regex.pattern.tree import (
     END,
@@ -286,8 +286,8 @@ class EcmaFlavour(Flavour):
 
     def read_class(self, start: int, flags: int) -> tuple[Ranges, int]:
         if self.sets:
-            return Brackets(self.reader, flags, ("&&", "--")).read(start)
-        return Brackets(self.reader, flags, set_in_range=not self.strict).read(start)
+            return BracketReader(self.reader, flags, ("&&", "--")).read(start)
+        return BracketReader(self.reader, flags, set_in_range=not self.strict).read(start)
 
 
 def ecma_reader(text: str, flags: int, as_bytes: bool) -> Reader:
