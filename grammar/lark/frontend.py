@@ -315,7 +315,7 @@ def load_lark(
     enter("reading the grammar")
     loader = Loader()
     loader.load(text, name, base)
-    uses = loader.check_names(given)
+    loader.check_names(given)
     first = _choose_start(loader, start)
     loader.sources.stop_on_problems(foreign_to_lark if loader.root.problems.found else None)
     notes = Notes()
@@ -331,7 +331,7 @@ def load_lark(
     loader.sources.stop_on_problems(None)
     texts, parts = loader.sources.texts, loader.parts
     parts.update((f"%grammar.{one}", Part("grammar", one, loader.entries[first].span)) for one in given)
-    report = notes.report(texts, loader.unused_names(first, uses))
+    report = notes.report(texts)
     return LoadedLark(Loaded(RuleSet(made.rules, begin, (), tuple(texts)), parts), report, made, first)
 
 
