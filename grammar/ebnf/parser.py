@@ -17,6 +17,7 @@ from stackmask.grammar.ebnf.builder import Builder, JSONBody
 from stackmask.grammar.ebnf.macros import NAMES, MacroCall, read_call
 from stackmask.grammar.ebnf.malformed import Messages, report_character, report_token
 from stackmask.grammar.ir import Span
+from stackmask.grammar.notation.layout import Syntax
 from stackmask.grammar.notation.reading import read_json, without_surrogates
 from stackmask.grammar.notation.tree import Module
 from stackmask.grammar.source.diagnostics import Collector
@@ -56,6 +57,20 @@ _NEEDS_CUT: Final = re.compile(rf"%(?:json|choice)|(?:{'|'.join(NAMES)})\s*\(")
 _AFTER_NAME: Final = re.compile(_DEFINES)
 _OPENS: Final = re.compile(r"\s*\((?![*=])")
 _NOT_BLANK: Final = re.compile(r"[^\n]")
+_KINDS: Final = {
+    kind: how
+    for how, kinds in {
+        "head": "HEAD",
+        "directive": "_IMPORT _SKIP _LEXICAL _SYNTACTIC _STACK",
+        "suffix": "STAR PLUS QUESTION BOUNDS _COMMA",
+        "prefix": "NOT CALL",
+        "open": "LPAR LOOK",
+        "close": "RPAR",
+        "bar": "_BAR",
+        "operator": "AND MINUS FOLLOW PART_REGEX PART_MARKER",
+    }.items()
+    for kind in kinds.split()
+}
 
 
 class _Parser:
@@ -126,7 +141,7 @@ def parse_module(text: str, source: int, problems: Collector) -> Module:
 
 
 def read_tokens(text: str, problems: Collector) -> list[tuple[str, str, int, int]]:
-    """Return the kinds of the tokens in a file, as ``ebnf.lark`` names them, with their texts and where these begin and end.
+    """Return the tokens of a file but for ``::=``: how each is laid out, its text, and where it begins and ends.
 
     JSON belongs to its directive, and the arguments of a macro to its name. There are none if something is wrong, which is
     reported.
@@ -146,8 +161,12 @@ def read_tokens(text: str, problems: Collector) -> list[tuple[str, str, int, int
             elif value is not None:
                 end = value.span.end
                 written = uncut[start:end]
-            tokens.append((token.type, written, start, end))
+            if token.type != "_DEFINES":
+                tokens.append((_KINDS.get(token.type, "word"), written, start, end))
     return tokens
+
+
+SYNTAX: Final = Syntax(read_tokens, COMMENT, " ::=", True)
 
 
 def comments(text: str) -> Iterator[tuple[int, str]]:

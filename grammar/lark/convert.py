@@ -13,14 +13,14 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from stackmask.grammar import ir
-from stackmask.grammar.ebnf.layout import WIDTH, lay_out
-from stackmask.grammar.ebnf.parser import parse_module
+from stackmask.grammar.ebnf.parser import SYNTAX, parse_module
 from stackmask.grammar.ir import CharClass, Expr, Literal, RuleRef, Sequence
 from stackmask.grammar.ir.build import choice, is_nothing, repeat
 from stackmask.grammar.ir.dump import dump_expr
 from stackmask.grammar.lark.frontend import BodyScope, LarkRules, LoadedLark, OnUnsupported, load_lark
 from stackmask.grammar.lark.modules import File
 from stackmask.grammar.lark.parser import COMMENT, read_tokens
+from stackmask.grammar.notation.layout import WIDTH, lay_out
 from stackmask.grammar.notation.tree import Group, Name, Node, Pattern, RuleDefinition, Terminal, Text
 from stackmask.grammar.source.charclass import Ranges, negate, normalize
 from stackmask.grammar.source.diagnostics import Collector, line_and_column
@@ -58,7 +58,7 @@ def to_ebnf(
     rules = partial(_Rules, is_whole)
     made = load_lark(text, name=name, base=base, start=start, on_unsupported=on_unsupported, rules=rules)
     writer = _EbnfWriter(made)
-    found = lay_out(writer.text(), name=name)
+    found = lay_out(writer.text(), SYNTAX, name=name)
     notes = [str(note) for note in made.report.notes]
     for one in writer.left_out:
         line, column = line_and_column(text, one.span.start)

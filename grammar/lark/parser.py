@@ -12,6 +12,7 @@ from typing import Any, Final, Literal, NamedTuple
 
 from stackmask.grammar.ir import MAX_CODE_POINT, SURROGATES, RuleRef, Span, TokenTerminal
 from stackmask.grammar.notation import tree
+from stackmask.grammar.notation.layout import Syntax
 from stackmask.grammar.notation.reading import TreeMaker, read_ids, read_json, without_surrogates
 from stackmask.grammar.notation.tree import Group, Module, Name, Node, Use
 from stackmask.grammar.regex.pattern.reader import MAX_COUNT, read_number
@@ -229,6 +230,7 @@ class _LarkParser(TreeMaker):
         self.last = len(tokens) - 1
         self.at = 0
         self.module = module
+        self.beginnings: list[int] = []  # of statements
 
     def run(self) -> Module:
         last = self.last
@@ -237,6 +239,7 @@ class _LarkParser(TreeMaker):
                 self.at += 1
                 continue
             before = self.at
+            self.beginnings.append(before)
             try:
                 self.statement(self.token)
             except SyntaxProblem:
@@ -794,3 +797,65 @@ def _words(text: str) -> list[str]:
             found.append(character)
     spend(len(text) // 4)
     return found
+
+
+# -- layout ---------------------------------------------------------------------------------------------------
+
+_LAID_OUT: Final = {
+    **dict.fromkeys(("*", "+", "?", ","), "suffix"),
+    **dict.fromkeys((")", "]", "}"), "close"),
+    **dict.fromkeys(("..", "."), "joint"),
+    **dict.fromkeys(("->", "&"), "operator"),
+    "(": "open",
+    "[": "open",
+    "{": "call",
+    "|": "bar",
+}
+
+
+def _layout_tokens(text: str, problems: Collector) -> list[tuple[str, str, int, int]]:
+    """Return the tokens of a text but for `:`: how each is laid out, its text, and where it begins and ends.
+
+    What stands before `:` is one.
+    """
+    parser = _LarkParser(text, Module(problems.source), problems)
+    parser.run()
+    if problems.found:
+        return []
+    tokens = parser.tokens[: parser.last + 1]
+    found: list[tuple[str, str, int, int]] = []
+    for begin, end in zip(parser.beginnings, [*parser.beginnings[1:], len(tokens)], strict=True):
+        body = begin + 1
+        if tokens[begin].kind != "body" and tokens[begin].text not in ("%ignore", "%import", "%declare"):
+            while tokens[body].kind not in (":", "::"):
+                body += 1
+            head = "".join(
+                f"{token.text} " if token.kind in ("directive", ",") else token.text
+                for token in tokens[begin:body]
+            )
+            found.append(("head", head, tokens[begin].start, tokens[body].end))
+            body += 1
+        elif tokens[begin].kind == "directive":
+            found.append(("directive", *tokens[begin][1:4]))
+        else:
+            found.append(("directive", *_written(tokens[begin])[1:]))
+        for at in range(body, end):
+            kind, written, first, past = _written(tokens[at])
+            if kind == "line":
+                continue
+            if kind == "~":
+                how = "operator" if tokens[at + 1].kind == "number" else "prefix"
+            elif kind == "." and at == begin + 1:  # of a path
+                how = "prefix"
+            else:
+                how = _LAID_OUT.get(kind, "word")
+            found.append((how, written, first, past))
+    return found
+
+
+def _written(token: Token) -> tuple[str, str, int, int]:
+    written = f"{token.value[0]} {token.text}" if token.kind == "body" else token.text
+    return token.kind, written, token.start, token.end
+
+
+SYNTAX: Final = Syntax(_layout_tokens, COMMENT, ":", False)
