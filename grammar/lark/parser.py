@@ -568,7 +568,8 @@ class _LarkParser(TreeMaker):
         if kind == "special":
             return tree.Terminal(TokenTerminal((text,), (), False, span), span, 1, "a special token")
         if kind == "ids":
-            return self.ids(token)
+            ids = read_ids(text[2:-2].strip(), span, self.problems)
+            return tree.Terminal(ids, span, 1, "a special token")
         if kind == "given":
             expr = RuleRef(f"%grammar.{text[1:]}", span=span)
             return tree.Terminal(expr, span, 1, "a grammar given by name")
@@ -628,19 +629,6 @@ class _LarkParser(TreeMaker):
             self.problems.at(span, "G007", "the range is reversed", f"write `{last.text}..{first.text}`")
         length = len(f"[{first.text[1:-1]}-{last.text[1:-1]}]")
         return tree.Range(min(low, high), max(low, high), span, length)
-
-    def ids(self, token: Token) -> Node:
-        span = self.place(token)
-        written = token.text[2:-2].strip()
-        ranges: list[tuple[int, int]] = []
-        for piece, low, high in read_ids(written.removeprefix("^")):
-            if low < 0 or high < 0:
-                help = "for example `<[5]>`, `<[5-9,12]>` or `<[^5]>`"
-                self.problems.at(span, "G017", f"`{piece:.40}` is no token id", help)
-            else:
-                ranges.append((min(low, high), max(low, high)))
-        tokens = TokenTerminal((), tuple(sorted(ranges)), written.startswith("^"), span)
-        return tree.Terminal(tokens, span, 1, "a special token")
 
     def push(self, frame: OpenGroup, node: Node) -> None:
         """Add an item, with the `~` before it."""
