@@ -207,14 +207,14 @@ class Grammar(metaclass=Suggesting):
         name: str = "<grammar>",
         base: str | os.PathLike[str] | None = None,
         grammars: Mapping[str, Grammar] | None = None,
-        flavor: Literal["python", "rust"] = "python",
+        flavor: Literal["python", "rust", "xgrammar"] = "python",
         on_unsupported: Literal["error", "relax"] = "error",
         limits: Limits | None = None,
     ) -> Grammar:
         """Read a Lark grammar, as a language without a lexer (``docs/lark.md``); ``report`` says what has no effect.
 
         Arguments as in ``from_ebnf``; ``grammars`` are used as ``@name``. ``flavor``: of its regular expressions, "python" as
-        Lark or "rust" as llguidance. ``on_unsupported``: "relax" lets nothing stand where a terminal is declared only.
+        Lark, "rust" as llguidance, or "xgrammar", which also lets nothing that is ignored stand first. ``on_unsupported``: "relax" lets nothing stand where a terminal is declared only.
         Raises: GrammarError with all problems of the text, each with its place. Cost: about 1 ms a kilobyte.
         """
         from stackmask.grammar.directives.frontend import Directives, given_parts, rules_of

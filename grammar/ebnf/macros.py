@@ -150,8 +150,11 @@ def _regex(arguments: Arguments, _: Module) -> Node:
         arguments.wrong("`Regex` takes one pattern", None, 'for example `Regex("[0-9]{5}")`')
         return Terminal(EPSILON, span)
     pattern = arguments.text(arguments.positional[0])
+    flags = "s"
+    if pattern.startswith("(?i)"):  # as XGrammar prints it, for letters of ASCII
+        pattern, flags = pattern[4:], "sia"
     try:
-        expr = regex_expr(pattern, flags="s")
+        expr = regex_expr(pattern, flags=flags)
     except GrammarError as error:
         place = arguments.positional[0].span
         for found in error.diagnostics:

@@ -77,11 +77,10 @@ class _Rules(LarkRules):
         super().__init__(*arguments)
         self.is_whole = is_whole
         self.skips: list[Expr] = []
-        self.compound: dict[Expr, str] = {}
         self.written: dict[Expr, str] = {}  # in the words of the author
         self.words: dict[Expr, str] = {}
 
-    def run(self, start: str) -> str:
+    def run(self, start: str, skips_first: bool = True) -> str:
         """Lower the start rule, and all that the first file defines."""
         root = self.loader.root
         self.reference(start)

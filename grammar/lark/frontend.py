@@ -13,19 +13,20 @@ from typing import Final, Literal, NamedTuple
 
 from stackmask.grammar import ir
 from stackmask.grammar.ir import EPSILON, Expr, Rule, RuleRef, RuleSet, Span
+from stackmask.grammar.ir.build import rewrite, sequence
+from stackmask.grammar.lark.lexemes import ATOMS, Lexeme, Preference, TooManyVariants
 from stackmask.grammar.lark.modules import Entry, File, LarkReport, Loader, Notes
-from stackmask.grammar.lark.terminals import Terminals
+from stackmask.grammar.lark.terminals import Flavor, TerminalPart, Terminals
 from stackmask.grammar.notation import tree
 from stackmask.grammar.notation.foreign import foreign_to_lark
 from stackmask.grammar.notation.loading import SKIP_RULE, START_RULE, Loaded, skip_rule
 from stackmask.grammar.notation.tree import Name, Node, Part, Use, names_in
-from stackmask.grammar.regex.compile import Flavor
 from stackmask.grammar.source.options import ArgumentError
 from stackmask.grammar.source.similar import similar
 from stackmask.grammar.source.work import enter, spend
 
 DEFAULT_START: Final = "start"
-FLAVORS: Final = ("python", "rust")
+FLAVORS: Final = ("python", "rust", "xgrammar")
 OnUnsupported = Literal["error", "relax"]
 MAX_INSTANCES: Final = 20_000  # templates with their arguments
 MAX_SHOWN: Final = 60  # characters of the name of one
@@ -60,8 +61,11 @@ class LarkRules:
         self.used: set[str] = set()
         self.skip: Expr | None = None
         self.is_full = False
+        self.lexemes: dict[str, Lexeme] = {}
+        self.compound: dict[Expr, str] = {}  # terminals that are kept as one
+        self.keeps = any(entry.is_lazy for entry in self.entries.values())
 
-    def run(self, start: str) -> str:
+    def run(self, start: str, skips_first: bool = True) -> str:
         """Lower all that the start rule needs, and return the name of the rule to begin with."""
         ignored = self.loader.root.module.skips
         if ignored:
@@ -76,9 +80,33 @@ class LarkRules:
         self.finish()
         if self.skip is None:
             return start
-        items = (self.skip, first) if not self.entries[start].is_terminal else (self.skip, first, self.skip)
-        self.rules[START_RULE] = Rule(START_RULE, ir.Sequence(items))
+        before, after = [self.skip] * skips_first, [self.skip] * self.entries[start].is_one
+        if not (before or after):
+            return start
+        self.rules[START_RULE] = Rule(START_RULE, sequence([*before, first, *after]))
         return START_RULE
+
+    def prefer_lazy(self, start: str) -> None:
+        """Leave out of terminals what belongs to lazy rules that may begin at the same place."""
+        if not self.lexemes:
+            return
+        for expr, name in self.compound.items():
+            self.rules[name] = Rule(name, expr)
+        atoms = {name for name, entry in self.entries.items() if entry.is_one and name in self.rules}
+        atoms.update(self.compound.values(), {SKIP_RULE} & self.rules.keys())
+        preference = Preference(self.rules, atoms, SKIP_RULE, self.lexemes)
+        for name in self.lexemes:
+            self.rules[name] = Rule(name, preference.body(name), self.rules[name].span)
+        if not self.keeps:
+            return
+        try:
+            self.rules = preference.run(start)
+            for span in preference.narrowed:
+                reason = "a lazy rule takes its text also where it could not begin, after what stands before"
+                self.notes.add("narrowed", span, "lazy", reason)
+        except TooManyVariants:
+            message = "too many rules for what `lazy`, `suffix` and `stop` leave out of the others"
+            self.loader.root.problems.at(None, "G018", message, "give fewer rules these attributes")
 
     def finish(self) -> None:
         """Lower what was referred to."""
@@ -101,12 +129,43 @@ class LarkRules:
                 self.declared(entry)
             elif entry.is_terminal:
                 self.terminal_rules(name)
+            elif entry.is_one:
+                self.lexeme(name, entry)
             else:
                 self.pending.append((name, entry, {}))
             if entry.priority is not None:
                 reason = "a priority chooses among readings of a text, and changes no text"
                 self.notes.add("annotation", entry.span, f"{name}.{entry.priority}", reason)
         return RuleRef(name, span=span)
+
+    def lexeme(self, name: str, entry: Entry) -> None:
+        """Make a rule that is one terminal."""
+        terminals, attributes, file = self.terminals, entry.attributes, entry.bodies[0][1]
+        if entry.parameters:
+            file.problems.at(
+                entry.span, "G018", "a template has no attributes", "give them to a rule of its own"
+            )
+        whole = terminals.alternatives([self.piece(node, own) for node, own in entry.bodies])
+        end = attributes.get("suffix") or attributes.get("stop")
+        if end is not None and isinstance(end.value, tree.Text | tree.Pattern | tree.Range | Name):
+            whole = terminals.joined([whole, self.piece(end.value, file)])
+        strings = whole.expr if entry.is_lazy else terminals.finish(whole, entry.span, file, name)
+        if entry.is_lazy and whole.asserted:
+            message = f"look-around in the lazy rule `{name}`"
+            file.problems.at(entry.span, "G009", message, "leave it out: the rule ends as soon as it can")
+        limit = attributes.get("max_tokens")
+        most = limit.value if limit is not None and isinstance(limit.value, int) else None
+        self.lexemes[name] = Lexeme(strings, entry.is_lazy, most)
+        self.rules[name] = Rule(name, strings, entry.span)
+
+    def piece(self, node: Node, file: File) -> TerminalPart:
+        """Return what a node of a terminal means, whose names have rules then."""
+        for use in names_in(node):
+            full = file.full(use.name)
+            if full in self.entries and self.entries[full].is_terminal:
+                self.terminals.piece(full)
+                self.reference(full)
+        return self.terminals.build(node, file)
 
     def terminal_rules(self, name: str) -> None:
         """Make the rules of a terminal and of those that it refers to."""
@@ -120,7 +179,7 @@ class LarkRules:
             self.rules[current] = Rule(current, self.terminals.body(current), entry.span)
             for node in _references(self.rules[current].body):
                 spend(2)
-                if node not in self.rules:
+                if node not in self.rules and node in self.entries:
                     todo.append(node)
 
     def declared(self, entry: Entry) -> None:
@@ -163,6 +222,8 @@ class LarkRules:
         return self.followed(self.terminal(node, scope))
 
     def followed(self, terminal: Expr) -> list[Expr]:
+        if self.keeps and not isinstance(terminal, ATOMS):
+            terminal = RuleRef(self.compound.setdefault(terminal, f"%terminal.{len(self.compound)}"))
         if self.skip is None:
             return [terminal]
         if isinstance(terminal, ir.Sequence):
@@ -177,7 +238,7 @@ class LarkRules:
             self.without_arguments(node, entry, scope)
             return [EPSILON]
         found = self.reference(full, node.span)
-        return self.followed(found) if entry.is_terminal and entry.bodies else [found]
+        return self.followed(found) if entry.is_one and entry.bodies else [found]
 
     def without_arguments(self, node: Name | Use, entry: Entry, scope: BodyScope) -> None:
         message = f"the template `{node.name}` is used without its arguments"
@@ -191,7 +252,7 @@ class LarkRules:
         if full not in self.entries:  # an instance of a template
             return [RuleRef(full, span=span)]
         found = self.reference(full, span)
-        return self.followed(found) if self.entries[full].is_terminal else [found]
+        return self.followed(found) if self.entries[full].is_one else [found]
 
     def terminal(self, node: Node, scope: BodyScope) -> Expr:
         """Return the expression of a terminal that stands in a rule."""
@@ -201,19 +262,13 @@ class LarkRules:
             if (known := self.terminals.finished.get(key)) is not None:
                 return known
         file = scope.file
-        names = names_in(node)
         if isinstance(node, tree.Group | tree.Prefix | tree.Repetition):
-            inner = next((name for name in names if name.name in scope.bound), None)
+            inner = next((name for name in names_in(node) if name.name in scope.bound), None)
             if inner is not None:
                 message = f"the parameter `{inner.name}` cannot stand under `&` or `~`"
                 file.problems.at(inner.span, "G018", message, "write it as a terminal")
                 return EPSILON
-        for name in names:
-            full = file.full(name.name)
-            if full in self.entries and self.entries[full].is_terminal:
-                self.terminals.piece(full)
-                self.reference(full)
-        made = self.terminals.finish(self.terminals.build(node, file), node.span, file)
+        made = self.terminals.finish(self.piece(node, file), node.span, file)
         if key is not None:
             self.terminals.finished[key] = made
         return made
@@ -305,7 +360,8 @@ def load_lark(
 
     ``base``: the folder that ``%import .file`` is relative to. ``start``: None means ``start`` if there is such a rule,
     else the first one. ``flavor``: whose regular expressions. ``on_unsupported``: "relax" takes what is declared only for
-    nothing. ``given``: names of grammars that `@name` may use. ``rules``: makes the rules.
+    nothing. ``given``: names of grammars that `@name` may use.
+    ``rules``: makes the rules.
     Raises: GrammarError with the problems of all files at once.
     """
     if on_unsupported not in ("error", "relax"):
@@ -315,24 +371,77 @@ def load_lark(
     enter("reading the grammar")
     loader = Loader()
     loader.load(text, name, base)
-    loader.check_names(given)
-    first = _choose_start(loader, start)
-    loader.sources.stop_on_problems(foreign_to_lark if loader.root.problems.found else None)
     notes = Notes()
-    for file in loader.files:
-        for span, what, reason in file.module.notes:
-            notes.add("annotation", span, what, reason)
-    terminals = Terminals(loader.entries, notes, flavor)
-    made = rules(loader, terminals, notes, on_unsupported == "relax")
-    begin = made.run(first)
-    for full, entry in loader.entries.items():  # what is wrong in terminals that nothing leads to
-        if full not in made.used and entry.is_terminal and entry.bodies and entry.bodies[0][1] is loader.root:
-            terminals.piece(full)
-    loader.sources.stop_on_problems(None)
-    texts, parts = loader.sources.texts, loader.parts
+    reader = _Reader(flavor, on_unsupported == "relax", given, notes, rules)
+    made, begin, first = reader.read(loader, start)
+    parts = {name: part for file in reader.files for name, part in file.module.parts.items()}
+    texts = loader.sources.texts
     parts.update((f"%grammar.{one}", Part("grammar", one, loader.entries[first].span)) for one in given)
-    report = notes.report(texts)
-    return LoadedLark(Loaded(RuleSet(made.rules, begin, (), tuple(texts)), parts), report, made, first)
+    return LoadedLark(
+        Loaded(RuleSet(made.rules, begin, (), tuple(texts)), parts), notes.report(texts), made, first
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Reader:
+    """How a text is read, and the grammars in it; the arguments are those of ``load_lark``."""
+
+    flavor: Flavor
+    relax: bool
+    given: Collection[str]
+    notes: Notes
+    rules: Callable[[Loader, Terminals, Notes, bool], LarkRules]
+    files: list[File] = field(default_factory=list)
+
+    def read(self, loader: Loader, start: str | None) -> tuple[LarkRules, str, str]:
+        """Return the rules of what was loaded, the one that they begin with, and the one that is asked for."""
+        loader.check_names(self.given)
+        first = _choose_start(loader, start)
+        loader.sources.stop_on_problems(foreign_to_lark if loader.root.problems.found else None)
+        self.files.extend(loader.files)
+        for file in loader.files:
+            for span, what, reason in file.module.notes:
+                self.notes.add("annotation", span, what, reason)
+        terminals = Terminals(loader.entries, self.notes, self.flavor)
+        made = self.rules(loader, terminals, self.notes, self.relax)
+        begin = made.run(
+            first, loader.root.module.options.get("allow_initial_skip", self.flavor != "xgrammar")
+        )
+        made.prefer_lazy(begin)
+        for full, entry in loader.entries.items():  # what is wrong in terminals that nothing leads to
+            if (
+                full not in made.used
+                and entry.is_terminal
+                and entry.bodies
+                and entry.bodies[0][1] is loader.root
+            ):
+                terminals.piece(full)
+        loader.sources.stop_on_problems(None)
+        self.add_nested(loader, made)
+        return made, begin, first
+
+    def add_nested(self, loader: Loader, made: LarkRules) -> None:
+        """Add the rules of grammars in the text, under names of their own."""
+        used = {
+            name for rule in made.rules.values() for name in _references(rule.body) if name[:6] == "%lark."
+        }
+        for file in loader.files:
+            for name in file.module.nested.keys() & used:
+                inner = Loader(loader.sources)
+                inner.load_module(
+                    File(file.module.nested[name], file.text, file.folder, file.problems, path=file.path)
+                )
+                rules, begin, _ = self.read(inner, DEFAULT_START)
+                names = {own: f"{name}.{own}" for own in rules.rules}
+
+                def leaf(expr: Expr, names: dict[str, str] = names) -> Expr:
+                    if isinstance(expr, RuleRef) and expr.name in names:
+                        return RuleRef(names[expr.name], span=expr.span)
+                    return expr
+
+                for own, rule in rules.rules.items():
+                    made.rules[names[own]] = Rule(names[own], rewrite(rule.body, leaf), rule.span)
+                made.rules[name] = Rule(name, RuleRef(names[begin]))
 
 
 def _choose_start(loader: Loader, start: str | None) -> str:

@@ -82,13 +82,24 @@ class Entry:
     span: Span
     bodies: list[tuple[Node, File]]
     priority: int | None = None
+    attributes: Mapping[str, tree.Attribute] = field(default_factory=dict)
+
+    @property
+    def is_one(self) -> bool:
+        """Whether it is one terminal, in which nothing is ignored."""
+        return self.is_terminal or bool(self.attributes)
+
+    @property
+    def is_lazy(self) -> bool:
+        """Whether it ends as soon as it can."""
+        return bool(self.attributes.keys() & {"lazy", "suffix", "stop"})
 
 
 class Loader:
     """The files of a grammar, and what they define."""
 
-    def __init__(self) -> None:
-        self.sources = SourceFiles(_parsed_module, "Lark", "Grammar.from_lark")
+    def __init__(self, sources: SourceFiles | None = None) -> None:
+        self.sources = sources or SourceFiles(_parsed_module, "Lark", "Grammar.from_lark")
         self.files: list[File] = []
         self.entries: dict[str, Entry] = {}
 
@@ -104,7 +115,11 @@ class Loader:
     def load(self, text: str, name: str, folder: Path | None) -> None:
         """Read a text and all it imports. Problems are in the files."""
         module, problems = self.sources.parsed(text, name, None)
-        self.files.append(File(module, text, folder, problems))
+        self.load_module(File(module, text, folder, problems))
+
+    def load_module(self, root: File) -> None:
+        """Read all that a file imports, and what it and they define."""
+        self.files.append(root)
         for file in self.files:  # grows while files are added
             groups: dict[tuple[bool, str], list[Import]] = {}
             for one in file.module.imports:
@@ -234,7 +249,9 @@ class Loader:
             spend(2)
             if parameter.name in parameters[:at]:
                 problems.at(parameter.span, "G004", f"the parameter `{parameter.name}` is there twice")
-        self.entries[name] = Entry(name, is_terminal, parameters, span, [body], definition.priority)
+        self.entries[name] = Entry(
+            name, is_terminal, parameters, span, [body], definition.priority, definition.attributes
+        )
 
     def _declare(self, file: File, declared: Name) -> None:
         name = file.full(declared.name)
@@ -281,6 +298,9 @@ class Loader:
             seen.add(name)
             for node, file in entry.bodies:
                 self._visit(node, file, entry.parameters, todo, given)
+                for value, _ in entry.attributes.values():
+                    if value is not None and not isinstance(value, int):
+                        self._visit(value, file, (), todo, given)
 
     def _is_own(self, entry: Entry) -> bool:
         return any(file is self.root for _, file in entry.bodies)

@@ -38,7 +38,9 @@ _TOKEN: Final = re.compile(
     r"|(?P<sign>->|\.\.|::|[.:,|()\[\]{}*+?!~&=]))"
 )
 COMMENT: Final = re.compile(r"(?://|#)[^\n]*")
-_BODIES: Final = frozenset({"%json", "%regex", "%llguidance"})  # JSON follows them
+_OPTIONS: Final = ("%llguidance", "%grammar_options")
+_BODIES: Final = frozenset({"%json", "%regex", *_OPTIONS})  # JSON follows them
+MAX_NESTED: Final = 20  # grammars in each other
 _SINGLE: Final = re.compile(r"'[^'\n]*('?)")
 _NO_BLANK: Final = re.compile(r"[^ \t\r\f\v\ufeff]")
 _CLOSES: Final = {"(": ")", "[": "]", "{": "}"}
@@ -52,10 +54,18 @@ _PLAIN: Final = {"n": "\n", "t": "\t", "r": "\r", "f": "\f", "\\": "\\", '"': '"
 DIRECTIVES: Final = ("%ignore", "%import", "%declare", "%override", "%extend")
 _DIRECTIVE_CURES: Final = {
     "%skip": "`%ignore X` is what may stand between terminals",
-    "%lark": "put its rules into the same text",
     "%token": "a terminal is `NAME: …`",
     "%start": "the start rule is `start`, or named: Grammar.from_lark(text, start=…)",
 }
+# of rules: what makes a rule one terminal, and what has no effect on its texts, and why
+ATTRIBUTES: Final = ("lazy", "suffix", "stop", "max_tokens", "capture", "stop_capture", "temperature")
+IGNORED_ATTRIBUTES: Final = {
+    "capture": "nothing is captured: parse the text afterwards",
+    "stop_capture": "nothing is captured: parse the text afterwards",
+    "temperature": "it is set where tokens are drawn",
+}
+ANY_TOKEN: Final = TokenTerminal((), (), True)
+_LABEL: Final = re.compile(r"[\w-]+")
 # what is no token, and what is no item, by the character or sign
 _CHARACTER_CURES: Final = {
     ";": "a rule ends at the end of its line; leave it out",
@@ -82,7 +92,8 @@ def parse_module(text: str, source: int, problems: Collector) -> Module:
 
     Cost: linear, about 4 µs a token.
     """
-    return _LarkParser(without_surrogates(text, problems), Module(source), problems).run()
+    text = without_surrogates(text, problems)
+    return _LarkParser(text, read_tokens(text, problems), Module(source), problems).run()
 
 
 # -- tokens ---------------------------------------------------------------------------------------------------
@@ -223,13 +234,14 @@ def _shown(token: Token) -> str:
 
 
 class _LarkParser(TreeMaker):
-    def __init__(self, text: str, module: Module, problems: Collector) -> None:
+    def __init__(
+        self, text: str, tokens: list[Token], module: Module, problems: Collector, depth: int = 0
+    ) -> None:
         super().__init__(text, problems)
-        tokens = read_tokens(text, problems)
         self.tokens = [*tokens, tokens[-1]]  # after the last token comes the last one again
         self.last = len(tokens) - 1
         self.at = 0
-        self.module = module
+        self.module, self.depth = module, depth
         self.beginnings: list[int] = []  # of statements
 
     def run(self) -> Module:
@@ -330,15 +342,49 @@ class _LarkParser(TreeMaker):
         """Read one statement, with the end of its line."""
         if token.kind == "directive":
             self.directive(token)
-        elif token.kind == "body" and token.value[0] == "%llguidance":
+        elif token.kind == "body" and token.value[0] in _OPTIONS:
             self.at += 1
-            note = self.place(token), "%llguidance", "options of llguidance have no effect"
-            self.module.notes.append(note)
+            self.options(*token.value[:2], self.place(token))
         else:
             self.definition("define")
         if self.token.kind != "line":
             raise self.unexpected(self.token)
         self.at += 1
+
+    def options(self, directive: str, value: Any, span: Span) -> None:
+        """Read the options of llguidance, of which one changes texts."""
+        if not isinstance(value, dict):
+            if value is not None:  # else it was no JSON, which is reported
+                help = f"for example `{directive} {{}}`"
+                self.problems.at(span, "G020", f"`{directive}` takes an object", help)
+            return
+        skip = value.pop("allow_initial_skip", None)
+        if isinstance(skip, bool):
+            self.module.options["allow_initial_skip"] = skip
+        elif skip is not None:
+            self.problems.at(span, "G020", "`allow_initial_skip` is true or false")
+        if value or skip is None:
+            self.module.notes.append((span, directive, "options of llguidance have no effect"))
+
+    def nested(self, directive: Token) -> Node:
+        """Read `%lark {…}`, a grammar with names of its own."""
+        opened = self.take("{", "`{` after `%lark`", 'for example `%lark { start: "a" }`')
+        begin, open_ = self.at, 1
+        while open_ and self.at < self.last:
+            spend(1)
+            open_ += {"{": 1, "}": -1}.get(self.token.kind, 0)
+            self.at += 1
+        if open_:
+            raise self.never_closed("{", opened)
+        close = self.tokens[self.at - 1]
+        span = self.span(directive.start, close.end)
+        name = f"%lark.{span.source}.{span.start}"
+        if self.depth >= MAX_NESTED:
+            raise self.fail(f"more than {MAX_NESTED} grammars in each other", directive, code="G015")
+        tokens = [*self.tokens[begin : self.at - 1], Token("line", "\n", close.start, close.start)]
+        inner = _LarkParser(self.text, tokens, Module(span.source), self.problems, self.depth + 1)
+        self.module.nested[name] = inner.run()
+        return tree.Terminal(RuleRef(name, span=span), span, 1, "`%lark`")
 
     def directive(self, token: Token) -> None:
         self.at += 1
@@ -441,13 +487,13 @@ class _LarkParser(TreeMaker):
             self.at += 1
             token = self.take("number", "a number after `.`", "a priority is `NAME.2: …`")
             priority = int(token.text[:12])
-        if self.token.kind == "[":
-            self.attributes()
+        attributes = self.attributes(name) if self.token.kind == "[" else {}
         if self.token.kind == "::":
             help = "a template is `name{x}: …`, a count `x ~ 2..5`"
             raise self.fail("rules that count, of llguidance, are not supported", self.token, help=help)
         self.take(":", f"`:` after `{name.name}`", "a rule is `name: …`")
-        return tree.RuleDefinition(name.name, self.expression(), name.span, tuple(parameters), priority, how)
+        body = self.expression()
+        return tree.RuleDefinition(name.name, body, name.span, tuple(parameters), priority, how, attributes)
 
     def check_name(self, name: Name, modifiers: str, begin: Token) -> None:
         """Report a name that is neither of a rule nor of a terminal."""
@@ -460,26 +506,79 @@ class _LarkParser(TreeMaker):
             message = f"`{modifiers}` stands before rules, not terminals"
             self.problems.at(self.place(begin), "G001", message, "leave it out")
 
-    def attributes(self) -> None:
-        """Read the attributes of llguidance, such as `[capture]`."""
+    def attributes(self, name: Name) -> dict[str, tree.Attribute]:
+        """Read the attributes of llguidance, such as `[capture, suffix="."]`; return those that change texts."""
         opened = self.token
-        self.at += 1
-        is_name = True
-        while self.token.kind not in ("]", "line"):
-            token = self.token
+        found: dict[str, tree.Attribute] = {}
+        while self.token.kind in ("[", ","):
             self.at += 1
-            if token.kind == "name" and is_name:
-                if token.text == "capture":
-                    note = self.place(token), token.text, "nothing is captured: parse the text afterwards"
-                    self.module.notes.append(note)
-                else:
-                    message = f"the attribute `{token.text}` is not supported"
-                    help = 'text up to an end is `/(?s:.*?)/ "END"`; tokens are counted by max_new_tokens'
-                    self.problems.at(self.place(token), "G018", message, help)
-            is_name = token.kind == ","
+            token = self.take("name", "an attribute", f"there are {', '.join(ATTRIBUTES)}")
+            word, place, value = token.text, self.place(token), None
+            if self.token.kind == "=":
+                self.at += 1
+                value = self.take_value(word)
+            if word in found:
+                self.problems.at(place, "G018", f"`{word}` is given twice", "leave one out", "again")
+            elif word not in ATTRIBUTES:
+                close = similar(word, ATTRIBUTES)
+                help = f"did you mean `{close}`?" if close else f"there are {', '.join(ATTRIBUTES)}"
+                self.problems.at(place, "G018", f"the attribute `{word}` is not supported", help)
+            else:
+                found[word] = tree.Attribute(value, place)
         if self.token.kind != "]":
             raise self.never_closed("[", opened)
         self.at += 1
+        self.check_attributes(name, found)
+        for word, reason in IGNORED_ATTRIBUTES.items():
+            if word in found:
+                self.module.notes.append((found.pop(word).span, word, reason))
+        return found
+
+    def take_value(self, attribute: str) -> Node | int | None:
+        """Read the value of an attribute."""
+        self.at += 1
+        token = self.tokens[self.at - 1]
+        if token.kind in ("string", "regex", "name"):
+            return self.atom(token)
+        if token.kind != "number":
+            raise self.fail(
+                f"expected the value of `{attribute}`, found {_shown(token)}", token, label="here"
+            )
+        if self.token.kind == ".":  # of a temperature
+            self.at += 1
+            self.take("number", "the digits after the point")
+            return 0
+        return read_number(token.text) if token.text.isdigit() else -1
+
+    def check_attributes(self, name: Name, found: dict[str, tree.Attribute]) -> None:
+        """Report attributes whose values mean nothing, or that do not go together."""
+        for word, (value, span) in found.items():
+            problem, help = "", ""
+            if is_terminal_name(name.name):
+                problem, help = (
+                    "a terminal has no attributes",
+                    f"write a rule, `{name.name.lower()}[…]: {name.name}`",
+                )
+            elif word in ("suffix", "stop"):
+                help = f'for example `{word}="<end>"`, `{word}=/[.!?]/` or `{word}=NAME`'
+                is_name = isinstance(value, Name)
+                if value is None or isinstance(value, int) or (is_name and not is_terminal_name(value.name)):
+                    problem = f"`{word}` is a string, a regex or the name of a terminal"
+                elif isinstance(value, Group):
+                    problem = f"the end that `{word}` gives is empty, so that nothing comes before it"
+                elif word == "stop" and "suffix" in found:
+                    problem = "`stop` and `suffix` are two ends of one rule"
+            elif word == "max_tokens":
+                is_count = isinstance(value, int) and 0 <= value <= MAX_COUNT
+                problem = "" if is_count else "`max_tokens` is a whole number"
+            elif word == "stop_capture" and not found.keys() & {"suffix", "stop"}:
+                problem = "`stop_capture` needs `stop` or `suffix`"
+            elif word in ("capture", "stop_capture") and not (value is None or _is_label(value)):
+                problem = f"`{word}` is a name in quotes, of letters, digits, `_` and `-`"
+            elif word == "lazy" and value is not None:
+                problem, help = "`lazy` has no value", "leave it out"
+            if problem:
+                self.problems.at(span, "G018", problem, help)
 
     # -- expressions ------------------------------------------------------------------------------
 
@@ -503,6 +602,8 @@ class _LarkParser(TreeMaker):
                 frame.is_atom = True
             elif kind in _ITEMS:
                 self.push(frame, self.atom(token))
+            elif kind == "directive" and token.text == "%lark":
+                self.push(frame, self.nested(token))
             elif kind in ("(", "["):
                 frames.append(OpenGroup(token))
             elif kind in (")", "]", "}"):
@@ -568,7 +669,9 @@ class _LarkParser(TreeMaker):
         if kind == "special":
             return tree.Terminal(TokenTerminal((text,), (), False, span), span, 1, "a special token")
         if kind == "ids":
-            ids = read_ids(text[2:-2].strip(), span, self.problems)
+            written = text[2:-2].strip()
+            # `*` is any token: all but none
+            ids = read_ids(written, span, self.problems) if written != "*" else ANY_TOKEN
             return tree.Terminal(ids, span, 1, "a special token")
         if kind == "given":
             expr = RuleRef(f"%grammar.{text[1:]}", span=span)
@@ -578,8 +681,8 @@ class _LarkParser(TreeMaker):
     def part(self, token: Token, span: Span) -> Node:
         """Return what stands for `%json` and `%regex`."""
         directive, value, start = token.value
-        if directive == "%llguidance":
-            raise self.fail("`%llguidance` begins a line of its own", token)
+        if directive in _OPTIONS:
+            raise self.fail(f"`{directive}` begins a line of its own", token)
         name = f"{directive}.{span.source}.{span.start}"
         part = tree.Part("json", token.text, span, start=start)
         if directive == "%regex":
@@ -774,6 +877,10 @@ class _LarkParser(TreeMaker):
         return self.fail(problem, token, help=f"write `{_CLOSES[frame.open.kind]}`")
 
 
+def _is_label(value: Node | int) -> bool:
+    return isinstance(value, tree.Text) and _LABEL.fullmatch(value.value) is not None
+
+
 def _words(text: str) -> list[str]:
     """Return the words of a text, each with the blanks behind it as chunks of their own."""
     found: list[str] = []
@@ -806,7 +913,7 @@ def _layout_tokens(text: str, problems: Collector) -> list[tuple[str, str, int, 
 
     What stands before `:` is one.
     """
-    parser = _LarkParser(text, Module(problems.source), problems)
+    parser = _LarkParser(text, read_tokens(text, problems), Module(problems.source), problems)
     parser.run()
     if problems.found:
         return []

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Final, Literal, NamedTuple, TypeAlias
 
@@ -130,6 +130,13 @@ def names_in(node: Node) -> list[Name]:
     return [part for part in walk_nodes(node) if type(part) is Name]
 
 
+class Attribute(NamedTuple):
+    """What llguidance has in brackets after the name of a rule. ``value``: a terminal, or a number."""
+
+    value: Node | int | None
+    span: Span
+
+
 @immutable
 class RuleDefinition:
     """A rule or terminal. ``how``: whether it is new, or takes the place of another one, or adds alternatives to it."""
@@ -140,6 +147,7 @@ class RuleDefinition:
     parameters: tuple[Name, ...] = ()
     priority: int | None = None
     how: Literal["define", "override", "extend"] = "define"
+    attributes: Mapping[str, Attribute] = field(default_factory=dict)
 
 
 @immutable
@@ -179,7 +187,7 @@ class Module:
     """One parsed file. ``known`` holds every name that is defined, also where the definition is broken.
 
     ``rules``: definitions by name, the first of each. ``skips``: what may stand between terminals. ``parts``: by the name
-    that a leaf refers to. ``looks``: look-ahead at the ends of rules, which changes no language. ``notes``: what has no
+    that a leaf refers to. ``nested``: whole grammars in its text, by such names. ``options``: of llguidance. ``looks``: look-ahead at the ends of rules, which changes no language. ``notes``: what has no
     effect, with its place, and why.
     """
 
@@ -196,6 +204,8 @@ class Module:
     stack_span: Span | None = None
     looks: list[Node] = field(default_factory=list)
     parts: dict[str, Part] = field(default_factory=dict)
+    nested: dict[str, Module] = field(default_factory=dict)
+    options: dict[str, bool] = field(default_factory=dict)
     notes: list[tuple[Span, str, str]] = field(default_factory=list)
 
     def define(self, definition: RuleDefinition) -> None:
