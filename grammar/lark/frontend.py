@@ -369,7 +369,7 @@ def load_lark(
     if flavor not in FLAVORS:
         raise ArgumentError(f"no regex flavour `{flavor!s:.60}`; there are: {', '.join(FLAVORS)}")
     enter("reading the grammar")
-    loader = Loader()
+    loader = Loader(as_json=flavor != "python")
     loader.load(text, name, base)
     notes = Notes()
     reader = _Reader(flavor, on_unsupported == "relax", given, notes, rules)

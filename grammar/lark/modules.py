@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import Final, Literal
 
@@ -98,8 +98,9 @@ class Entry:
 class Loader:
     """The files of a grammar, and what they define."""
 
-    def __init__(self, sources: SourceFiles | None = None) -> None:
-        self.sources = sources or SourceFiles(_parsed_module, "Lark", "Grammar.from_lark")
+    def __init__(self, sources: SourceFiles | None = None, as_json: bool = False) -> None:
+        parse = partial(_parsed_module, as_json=as_json)
+        self.sources = sources or SourceFiles(parse, "Lark", "Grammar.from_lark")
         self.files: list[File] = []
         self.entries: dict[str, Entry] = {}
 
@@ -376,11 +377,11 @@ def _check_arguments(file: File, part: Name | Use, entry: Entry) -> None:
     file.problems.at(part.span, "G018", message, help)
 
 
-def _parsed_module(text: str, source: int, problems: Collector) -> tree.Module:
+def _parsed_module(text: str, source: int, problems: Collector, as_json: bool) -> tree.Module:
     for name, known in LIBRARY.items():
         if text is known:
             return _parsed_library(name, source)
-    return parse_module(text, source, problems)
+    return parse_module(text, source, problems, as_json)
 
 
 @lru_cache(8)
