@@ -13,10 +13,12 @@ from typing import Final, Literal, NamedTuple
 
 from stackmask.grammar import ir
 from stackmask.grammar.ir import EPSILON, Expr, Rule, RuleRef, RuleSet, Span
-from stackmask.grammar.ir.build import rewrite, sequence
+from stackmask.grammar.ir.build import choice, derives, rewrite, sequence
+from stackmask.grammar.lark.counters import changed, holds
 from stackmask.grammar.lark.lexemes import ATOMS, Lexeme, Preference, TooManyVariants
 from stackmask.grammar.lark.modules import Entry, File, LarkReport, Loader, Notes
 from stackmask.grammar.lark.terminals import Flavor, TerminalPart, Terminals
+from stackmask.grammar.normalize.graph import solve
 from stackmask.grammar.notation import tree
 from stackmask.grammar.notation.foreign import foreign_to_lark
 from stackmask.grammar.notation.loading import SKIP_RULE, START_RULE, Loaded, skip_rule
@@ -47,6 +49,7 @@ class BodyScope:
 
     file: File
     bound: Mapping[str, Bound] = field(default_factory=dict)
+    number: int = 0  # of a rule that counts
 
 
 class LarkRules:
@@ -57,7 +60,7 @@ class LarkRules:
         self.entries = loader.entries
         self.rules: dict[str, Rule] = {}
         self.instances: dict[tuple[str, tuple[Bound | tuple[str, ...], ...]], str] = {}
-        self.pending: list[tuple[str, Entry, Mapping[str, Bound]]] = []
+        self.pending: list[tuple[str, Entry, Mapping[str, Bound], int]] = []
         self.used: set[str] = set()
         self.skip: Expr | None = None
         self.is_full = False
@@ -111,12 +114,29 @@ class LarkRules:
     def finish(self) -> None:
         """Lower what was referred to."""
         while self.pending:
-            name, entry, bound = self.pending.pop()
-            options = [self.expr(node, BodyScope(file, bound)) for node, file in entry.bodies]
+            name, entry, bound, number = self.pending.pop()
+            options = [self.expr(node, BodyScope(file, bound, number)) for node, file in entry.bodies]
             body = options[0] if len(options) == 1 else ir.Choice(tuple(options))
             self.rules[name] = Rule(name, body, entry.span)
         for name in self.terminals.declared:
             self.reference(name)
+        self.drop_dead_ends()
+
+    def drop_dead_ends(self) -> None:
+        """Leave out uses of rules that count with numbers that they derive no text with."""
+        counted = {name for (full, _), name in self.instances.items() if self.entries[full].counts}
+        if not counted:
+            return
+        parts = {name for rule in self.rules.values() for name in _references(rule.body)} - self.rules.keys()
+        whole = self.rules | {name: Rule(name, EPSILON) for name in parts}
+        found = solve(RuleSet(whole, next(iter(counted)), (), ()), False, derives, remember=False)
+        dead = {name for name in counted if not found[name]}
+
+        def leaf(expr: Expr) -> Expr:
+            return ir.NOTHING if isinstance(expr, RuleRef) and expr.name in dead else expr
+
+        rules = [rule for rule in self.rules.values() if rule.name not in dead]
+        self.rules = {rule.name: Rule(rule.name, rewrite(rule.body, leaf), rule.span) for rule in rules}
 
     # -- names ------------------------------------------------------------------------------------
 
@@ -132,7 +152,7 @@ class LarkRules:
             elif entry.is_one:
                 self.lexeme(name, entry)
             else:
-                self.pending.append((name, entry, {}))
+                self.pending.append((name, entry, {}, 0))
             if entry.priority is not None:
                 reason = "a priority chooses among readings of a text, and changes no text"
                 self.notes.add("annotation", entry.span, f"{name}.{entry.priority}", reason)
@@ -141,10 +161,6 @@ class LarkRules:
     def lexeme(self, name: str, entry: Entry) -> None:
         """Make a rule that is one terminal."""
         terminals, attributes, file = self.terminals, entry.attributes, entry.bodies[0][1]
-        if entry.parameters:
-            file.problems.at(
-                entry.span, "G018", "a template has no attributes", "give them to a rule of its own"
-            )
         whole = terminals.alternatives([self.piece(node, own) for node, own in entry.bodies])
         end = attributes.get("suffix") or attributes.get("stop")
         if end is not None and isinstance(end.value, tree.Text | tree.Pattern | tree.Range | Name):
@@ -212,11 +228,16 @@ class LarkRules:
         if isinstance(node, tree.Group) and node.op == " ":
             return [part for item in node.items for part in self.parts(item, scope)] or [EPSILON]
         if isinstance(node, tree.Group) and node.op == "|":
-            return [ir.Choice(tuple([self.expr(item, scope) for item in node.items]), node.span)]
+            options = [self.expr(item, scope) for item in node.items]
+            return [choice(options) if ir.NOTHING in options else ir.Choice(tuple(options), node.span)]
         if isinstance(node, tree.Repetition):
             return [ir.Repeat(self.expr(node.item, scope), node.min, node.max, node.span)]
         if isinstance(node, Use):
             return [self.instance(node, node.name, node.arguments, scope)]
+        if isinstance(node, tree.Counted):
+            return [self.counted(node, scope)]
+        if isinstance(node, tree.Guarded):
+            return self.parts(node.item, scope) if holds(node.condition, scope.number) else [ir.NOTHING]
         if isinstance(node, tree.Terminal):
             return self.followed(node.expr)
         return self.followed(self.terminal(node, scope))
@@ -293,10 +314,27 @@ class LarkRules:
                 self.too_many(node, scope)
                 return EPSILON
             made = self.instances[key] = self.instance_name(full, values)
-            self.pending.append((made, entry, dict(zip(entry.parameters, values, strict=True))))
+            self.pending.append((made, entry, dict(zip(entry.parameters, values, strict=True)), 0))
             if full not in self.used:
                 self.used.add(full)
         return RuleRef(made, span=node.span)
+
+    def counted(self, node: tree.Counted, scope: BodyScope) -> Expr:
+        """Return a reference to a rule with a number, which is lowered some time."""
+        full = scope.file.full(node.name)
+        entry = self.entries.get(full)
+        if entry is None or not entry.counts:  # which is reported
+            return EPSILON
+        number = changed(node.value, scope.number)
+        key = full, (("number", str(number)),)
+        if key not in self.instances:
+            if len(self.instances) >= MAX_INSTANCES:
+                self.too_many(node, scope)
+                return EPSILON
+            self.instances[key] = f"{full}::{number}"
+            self.used.add(full)
+            self.pending.append((self.instances[key], entry, {}, number))
+        return RuleRef(self.instances[key], span=node.span)
 
     def instance_name(self, full: str, values: tuple[Bound, ...]) -> str:
         name = f"{full}{{{', '.join(value.key[-1] for value in values)}}}"
@@ -323,12 +361,12 @@ class LarkRules:
                 return Bound(("range", f'"{low}".."{high}"'), argument, scope.file)
         raise TypeError(f"not an argument: {argument!r}")  # the parser takes no others
 
-    def too_many(self, node: Use, scope: BodyScope) -> None:
+    def too_many(self, node: Use | tree.Counted, scope: BodyScope) -> None:
         if self.is_full:
             return
         self.is_full = True
-        message = f"more than {MAX_INSTANCES:,} templates with arguments"
-        help = "arguments that grow with each use never come to an end"
+        message = f"more than {MAX_INSTANCES:,} rules of templates, or of rules that count"
+        help = "arguments that grow with each use never come to an end, and bits make many numbers"
         scope.file.problems.at(node.span, "G018", message, help)
 
 
@@ -452,12 +490,16 @@ def _choose_start(loader: Loader, start: str | None) -> str:
         start = DEFAULT_START if DEFAULT_START in entries else first
     found = entries.get(start)
     problems = loader.root.problems
-    if found is not None and found.bodies and not found.parameters:
+    if found is not None and found.bodies and not found.parameters and not found.counts:
         return start
     if not entries and not problems.found:
         problems.add("G016", "there are no rules", 0, 1, help='a rule looks like `start: "text"`')
     elif entries and (found is not None or start not in loader.root.module.known):
-        own = [entry.name for entry in entries.values() if not entry.is_terminal and not entry.parameters]
+        own = [
+            entry.name
+            for entry in entries.values()
+            if not (entry.is_terminal or entry.parameters or entry.counts)
+        ]
         close = similar(start, own)
         cure = f'pass start="{close or own[0]}"' if close or own else "write one"
         others = f"there are {', '.join(own[:10]) or 'none'}: {cure}"

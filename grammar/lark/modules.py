@@ -83,6 +83,7 @@ class Entry:
     bodies: list[tuple[Node, File]]
     priority: int | None = None
     attributes: Mapping[str, tree.Attribute] = field(default_factory=dict)
+    counts: bool = False
 
     @property
     def is_one(self) -> bool:
@@ -251,7 +252,14 @@ class Loader:
             if parameter.name in parameters[:at]:
                 problems.at(parameter.span, "G004", f"the parameter `{parameter.name}` is there twice")
         self.entries[name] = Entry(
-            name, is_terminal, parameters, span, [body], definition.priority, definition.attributes
+            name,
+            is_terminal,
+            parameters,
+            span,
+            [body],
+            definition.priority,
+            definition.attributes,
+            definition.counts,
         )
 
     def _declare(self, file: File, declared: Name) -> None:
@@ -319,16 +327,28 @@ class Loader:
             if isinstance(part, tree.Terminal):
                 if isinstance(part.expr, RuleRef) and part.expr.name.startswith(GIVEN):
                     _check_given(file, part, part.expr.name.removeprefix(GIVEN), given)
-            elif isinstance(part, Name | Use) and part.name not in parameters:
+            elif isinstance(part, Name | Use | tree.Counted) and part.name not in parameters:
                 full = file.full(part.name)
                 todo[full] = None
                 entry = self.entries.get(full)
                 if entry is None:
                     self._undefined(file, part)
+                elif isinstance(part, tree.Counted) != entry.counts:
+                    message = f"`{part.name}` is no rule that counts"
+                    if entry.counts:
+                        message = f"`{part.name}` counts, and is used without a number"
+                    help = (
+                        "leave out `::` and what follows it"
+                        if not entry.counts
+                        else f"write `{part.name}::0`"
+                    )
+                    file.problems.at(part.span, "G018", message, help)
+                elif isinstance(part, tree.Counted):
+                    pass
                 elif isinstance(part, Use) or entry.parameters:
                     _check_arguments(file, part, entry)
 
-    def _undefined(self, file: File, part: Name | Use) -> None:
+    def _undefined(self, file: File, part: Name | Use | tree.Counted) -> None:
         name, span = part.name, part.span
         if name in file.module.known or name in file.wanted:
             return  # what is wrong with its definition or its import is reported

@@ -7,10 +7,12 @@ broken is reported once, and reading goes on where the next one begins.
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal, NamedTuple
 
 from stackmask.grammar.ir import MAX_CODE_POINT, SURROGATES, RuleRef, Span, TokenTerminal
+from stackmask.grammar.lark.counters import BITS, CONDITIONS, VALUES, WHOLE, Argument, Call, Range
 from stackmask.grammar.notation import tree
 from stackmask.grammar.notation.layout import Syntax
 from stackmask.grammar.notation.reading import TreeMaker, read_ids, read_json, without_surrogates
@@ -30,6 +32,7 @@ _TOKEN: Final = re.compile(
     r"|(?P<string>\"(?:[^\"\\\n]|\\.)*\"i?)"
     r"|(?P<regex>/(?!/)(?:[^/\\\n]|\\.)+/[imslux]*)"
     r"|(?P<spaced>/(?!/)(?:[^/\\]|\\[\s\S])+/(?=[imslu]*x)[imslux]*)"
+    r"|(?P<hex>0x[0-9A-Fa-f]+)"
     r"|(?P<number>[+-]?[0-9]+)"
     rf"|(?P<directive>%{NAME})"
     rf"|(?P<given>@{NAME})"
@@ -40,6 +43,7 @@ _TOKEN: Final = re.compile(
 COMMENT: Final = re.compile(r"(?://|#)[^\n]*")
 _OPTIONS: Final = ("%llguidance", "%grammar_options")
 _BODIES: Final = frozenset({"%json", "%regex", *_OPTIONS})  # JSON follows them
+MAX_DIGITS: Final = 25  # of a number that counts
 MAX_NESTED: Final = 20  # grammars in each other
 _SINGLE: Final = re.compile(r"'[^'\n]*('?)")
 _NO_BLANK: Final = re.compile(r"[^ \t\r\f\v\ufeff]")
@@ -328,7 +332,7 @@ class _LarkParser(TreeMaker):
             spend(1)
             if index > last:
                 return False
-        return tokens[index].kind in (":", "::")
+        return tokens[index].kind == ":" or (tokens[index].kind == "::" and tokens[index + 1].text == "_")
 
     def unexpected(self, token: Token) -> SyntaxProblem:
         """Report a token that cannot stand where it does."""
@@ -500,12 +504,23 @@ class _LarkParser(TreeMaker):
             token = self.take("number", "a number after `.`", "a priority is `NAME.2: …`")
             priority = int(token.text[:12])
         attributes = self.attributes(name) if self.token.kind == "[" else {}
-        if self.token.kind == "::":
-            help = "a template is `name{x}: …`, a count `x ~ 2..5`"
-            raise self.fail("rules that count, of llguidance, are not supported", self.token, help=help)
+        counts = self.token.kind == "::"
+        if counts:
+            self.at += 1
+            if self.take("name", "`_` after `::`").text != "_":
+                raise self.fail(
+                    "a rule that counts is defined with `_`",
+                    self.tokens[self.at - 1],
+                    help=f"`{name.name}::_: …`",
+                )
         self.take(":", f"`:` after `{name.name}`", "a rule is `name: …`")
+        if bool(attributes) + bool(parameters) + counts > 1:
+            message = "attributes, parameters and `::_` do not go together"
+            self.problems.at(name.span, "G018", message, "write two rules, one of which refers to the other")
         body = self.expression()
-        return tree.RuleDefinition(name.name, body, name.span, tuple(parameters), priority, how, attributes)
+        return tree.RuleDefinition(
+            name.name, body, name.span, tuple(parameters), priority, how, attributes, counts
+        )
 
     def check_name(self, name: Name, modifiers: str, begin: Token) -> None:
         """Report a name that is neither of a rule nor of a terminal."""
@@ -564,7 +579,7 @@ class _LarkParser(TreeMaker):
 
     def check_attributes(self, name: Name, found: dict[str, tree.Attribute]) -> None:
         """Report attributes whose values mean nothing, or that do not go together."""
-        for word, (value, span) in found.items():
+        for word, (value, span) in [*found.items()]:
             problem, help = "", ""
             if is_terminal_name(name.name):
                 problem, help = (
@@ -591,6 +606,7 @@ class _LarkParser(TreeMaker):
                 problem, help = "`lazy` has no value", "leave it out"
             if problem:
                 self.problems.at(span, "G018", problem, help)
+                del found[word]
 
     # -- expressions ------------------------------------------------------------------------------
 
@@ -616,6 +632,15 @@ class _LarkParser(TreeMaker):
                 self.push(frame, self.atom(token))
             elif kind == "directive" and token.text == "%lark":
                 self.push(frame, self.nested(token))
+            elif kind == "directive" and token.text == "%if":
+                self.guard(frame, token)
+            elif kind == "::" and frame.is_atom and isinstance(name := frame.items[-1], Name):
+                value = WHOLE if self.token.text == "_" else self.called(VALUES, "v")
+                self.at += value is WHOLE
+                value = Call("_") if value is WHOLE else value
+                frame.items[-1] = tree.Counted(
+                    name.name, value, self.span(name.span.start, self.tokens[self.at - 1].end)
+                )
             elif kind in ("(", "["):
                 frames.append(OpenGroup(token))
             elif kind in (")", "]", "}"):
@@ -784,6 +809,58 @@ class _LarkParser(TreeMaker):
             raise self.fail(message, token, help="give a longer expression a rule of its own")
         frame.items, frame.is_atom = [], False
         return item
+
+    # -- rules that count -------------------------------------------------------------------------
+
+    def guard(self, frame: OpenGroup, directive: Token) -> None:
+        """Read `%if` and its condition, at the end of an alternative."""
+        condition = self.called(CONDITIONS, "c")
+        if self.token.kind not in ("line", "|", ")", "]", "->"):
+            raise self.fail(
+                "`%if` stands at the end of an alternative", directive, help="put all parts before it"
+            )
+        item = self.sequence(frame.items, directive.start)
+        span = self.span(item.span.start, self.tokens[self.at - 1].end)
+        frame.items = [self.checked(tree.Guarded(item, condition, span, item.depth + 1))]
+        frame.is_atom = False
+
+    def called(self, known: Mapping[str, str], kind: str, depth: int = 0) -> Argument:
+        """Read an argument of this kind: "v" a number or a function, "b" a bit, "r" a range of bits, "c" a condition."""
+        token = self.token
+        self.at += 1
+        if token.kind in ("hex", "number") and kind in "vb":
+            digits = token.text[:MAX_DIGITS]  # more than any number has
+            number = int(digits, 16 if token.kind == "hex" else 10)
+            if 0 <= number < (BITS if kind == "b" else 1 << BITS):
+                return number
+            limit = f"{BITS - 1}" if kind == "b" else "2⁶⁴ - 1"
+            raise self.fail(f"`{token.text:.40}` is not a whole number up to {limit}", token)
+        if kind == "r" and token.text == "_":
+            return WHOLE
+        if kind == "r" and token.kind == "[":
+            low = self.called({}, "b")
+            self.take(":", "`:` in a range of bits", "for example `[0:3]`")
+            high = self.called({}, "v")
+            self.take("]", "`]` after a range of bits")
+            if isinstance(low, int) and isinstance(high, int) and low < high <= BITS:
+                return Range(low, high)
+            raise self.fail(f"a range of bits ends after its beginning, at {BITS} at most", token)
+        if token.kind != "name" or token.text not in known or kind in "br":
+            what = {"b": "the number of a bit", "r": "a range of bits"}.get(
+                kind
+            ) or f"one of {', '.join(known) or 'a number'}"
+            raise self.fail(f"expected {what}, found {_shown(token)}", token, label="here")
+        if depth > MAX_NESTED:
+            raise self.fail("conditions are nested too deeply", token, code="G015")
+        arguments: list[Argument] = []
+        if known[token.text] or self.token.kind == "(":
+            for wanted, sign in zip(known[token.text], "(,", strict=False):
+                self.take(sign, f"`{sign}` and the arguments of `{token.text}`")
+                arguments.append(self.called(known if wanted == "c" else {}, wanted, depth + 1))
+            if not known[token.text]:
+                self.take("(", "`(`")
+            self.take(")", f"`)` after the arguments of `{token.text}`")
+        return Call(token.text, tuple(arguments))
 
     # -- operators --------------------------------------------------------------------------------
 

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import Any, Final, Literal
 
 from stackmask.grammar.ir import EPSILON, Span, TokenTerminal
-from stackmask.grammar.notation.tree import MAX_DEPTH, Group, Node, Prefix, Repetition, Terminal, Use
+from stackmask.grammar.notation.tree import MAX_DEPTH, Group, Guarded, Node, Prefix, Repetition, Terminal, Use
 from stackmask.grammar.regex.pattern.reader import MAX_COUNT, read_number
 from stackmask.grammar.source.diagnostics import Collector
 from stackmask.grammar.source.work import spend
@@ -32,7 +32,7 @@ class TreeMaker:
     def group(self, op: Literal[" ", "|", "&"], items: Sequence[Node], span: Span) -> Node:
         return self.checked(Group(op, tuple(items), span, 1 + max([item.depth for item in items])))
 
-    def checked(self, node: Group | Repetition | Prefix | Use) -> Node:
+    def checked(self, node: Group | Repetition | Prefix | Use | Guarded) -> Node:
         """Return the node, or something empty if too much is nested in it, which is reported once a rule."""
         if node.depth <= MAX_DEPTH:
             return node

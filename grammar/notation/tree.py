@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Final, Literal, NamedTuple, TypeAlias
+from typing import Any, Final, Literal, NamedTuple, TypeAlias
 
 from stackmask.grammar.ir import EPSILON, Expr, Span, immutable
 
@@ -104,7 +104,29 @@ class Use:
     depth: int
 
 
-Node: TypeAlias = Terminal | Name | Group | Repetition | Prefix | Text | Pattern | Range | Use
+@immutable
+class Counted:
+    """``rule::value`` of llguidance: a rule that counts. ``value``: the number, or what it becomes."""
+
+    name: str
+    value: Any
+    span: Span
+    depth: int = 1
+
+
+@immutable
+class Guarded:
+    """An alternative with ``%if``: it is there where the condition holds of the number of its rule."""
+
+    item: Node
+    condition: Any
+    span: Span
+    depth: int
+
+
+Node: TypeAlias = (
+    Counted | Guarded | Terminal | Name | Group | Repetition | Prefix | Text | Pattern | Range | Use
+)
 
 MAX_DEPTH: Final = 100  # levels of groups, operators and quantifiers in one rule
 EMPTY: Final = Terminal(EPSILON, Span(-1, -1))  # an alternative with nothing in it has no place
@@ -119,7 +141,7 @@ def walk_nodes(node: Node) -> Iterator[Node]:
         kind = type(current)
         if kind is Group:
             stack.extend(reversed(current.items))  # type: ignore[union-attr]
-        elif kind is Repetition or kind is Prefix:
+        elif kind is Repetition or kind is Prefix or kind is Guarded:
             stack.append(current.item)  # type: ignore[union-attr]
         elif kind is Use:
             stack.extend(reversed(current.arguments))  # type: ignore[union-attr]
@@ -148,6 +170,7 @@ class RuleDefinition:
     priority: int | None = None
     how: Literal["define", "override", "extend"] = "define"
     attributes: Mapping[str, Attribute] = field(default_factory=dict)
+    counts: bool = False
 
 
 @immutable

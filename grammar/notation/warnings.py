@@ -90,7 +90,7 @@ def _unused(module: Module, rules: RuleSet) -> Iterator[Diagnostic]:
 
 
 def _uses(node: Node) -> set[str]:
-    return {part.name for part in tree.walk_nodes(node) if isinstance(part, Name | Use)}
+    return {part.name for part in tree.walk_nodes(node) if isinstance(part, Name | Use | tree.Counted)}
 
 
 def _hexadecimal(comments: Iterable[tuple[int, str]]) -> Iterator[Diagnostic]:
@@ -269,6 +269,10 @@ def _shape(node: Node) -> Hashable:
             return (type(node), value, flags)
         case tree.Range(low, high):
             return (low, high)
+        case tree.Counted(name, value):
+            return ("::", name, value)
+        case tree.Guarded(item, condition):
+            return ("%if", condition, _shape(item))
         case Use(name, arguments):
             return ("call", name, *map(_shape, arguments))
     raise TypeError(f"not a node: {node!r}")
