@@ -434,8 +434,9 @@ class _Reader:
     def read(self, loader: Loader, start: str | None) -> tuple[LarkRules, str, str]:
         """Return the rules of what was loaded, the one that they begin with, and the one that is asked for."""
         loader.check_names(self.given)
+        is_broken = bool(loader.root.problems.found)  # else it is Lark, whatever it is asked to begin with
         first = _choose_start(loader, start)
-        loader.sources.stop_on_problems(foreign_to_lark if loader.root.problems.found else None)
+        loader.sources.stop_on_problems(foreign_to_lark if is_broken or not loader.entries else None)
         self.files.extend(loader.files)
         for file in loader.files:
             for span, what, reason in file.module.notes:
