@@ -232,7 +232,7 @@ class Builder(TreeMaker):
         kind = "flag" if token in ("true", "false") else "number" if _NUMBER.fullmatch(token) else "name"
         return MacroValue(kind, str(token), span)
 
-    def tuple(self, children: list[Any]) -> MacroValue:
+    def together(self, children: list[Any]) -> MacroValue:
         opened, *items, closed = children
         span = self.span(self._place(opened).start, self._place(closed).end)
         return MacroValue("tuple", "", span, items=tuple(items))

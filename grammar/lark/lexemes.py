@@ -33,14 +33,8 @@ from stackmask.grammar.source.work import spend
 SOME_TEXT: Final = Repeat(ANY_CHAR, 1, None)
 MAX_VARIANTS: Final = 10_000  # of rules, for the lazy ones that may begin where they do
 NO_NAMES: Final[frozenset[str]] = frozenset()
-ATOMS: Final = (
-    ir.Literal,
-    ir.CharClass,
-    RuleRef,
-    ir.TokenTerminal,
-    Intersection,
-    Complement,
-)  # kept as they are
+# what is kept as it is; special tokens are no text
+ATOMS: Final = (ir.Literal, ir.CharClass, RuleRef, Intersection, Complement, ir.TokenTerminal)
 
 
 class Lexeme(NamedTuple):
@@ -201,7 +195,7 @@ class Preference:
             return RuleRef(self.lexeme(expr.name, here - {expr.name}), span=expr.span)
         if isinstance(expr, RuleRef) and expr.name not in self.atoms:
             return expr  # a part in another language
-        return self.without(expr, here, ANY_TEXT) if isinstance(expr, ATOMS) else expr
+        return self.without(expr, here, ANY_TEXT) if isinstance(expr, ATOMS[:-1]) else expr
 
     def rest(self, items: tuple[Expr, ...], here: frozenset[str], after: frozenset[str]) -> Expr:
         """Return the rest of a sequence as it is at a place."""
@@ -261,7 +255,7 @@ class Preference:
         )
         if most is None:
             return found
-        limited = [Capture(Intersection((SOME_TEXT, found)), TokenLimit(most))] if most else []
+        limited: list[Expr] = [Capture(Intersection((SOME_TEXT, found)), TokenLimit(most))] if most else []
         options = [EPSILON, *limited] if self.may_be_empty(found) else limited
         return choice(options) if options else ir.NOTHING
 

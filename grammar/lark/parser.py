@@ -358,7 +358,7 @@ class _LarkParser(TreeMaker):
             self.directive(token)
         elif token.kind == "body" and token.value[0] in _OPTIONS:
             self.at += 1
-            self.options(*token.value[:2], self.place(token))
+            self.options(token.value[0], token.value[1], self.place(token))
         else:
             self.definition("define")
         if self.token.kind != "line":
@@ -588,8 +588,8 @@ class _LarkParser(TreeMaker):
                 )
             elif word in ("suffix", "stop"):
                 help = f'for example `{word}="<end>"`, `{word}=/[.!?]/` or `{word}=NAME`'
-                is_name = isinstance(value, Name)
-                if value is None or isinstance(value, int) or (is_name and not is_terminal_name(value.name)):
+                is_rule = isinstance(value, Name) and not is_terminal_name(value.name)
+                if value is None or isinstance(value, int) or is_rule:
                     problem = f"`{word}` is a string, a regex or the name of a terminal"
                 elif isinstance(value, Group):
                     problem = f"the end that `{word}` gives is empty, so that nothing comes before it"

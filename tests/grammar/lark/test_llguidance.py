@@ -98,6 +98,21 @@ def test_at_most_so_many_tokens() -> None:
     assert matcher.is_accepting()
 
 
+def test_lazy_rules_beside_special_tokens() -> None:
+    text = 'start: (f | g)* t\nt: T\nf_hd[lazy]: T "b"\nf: f_hd "a"\ng: T <|g|> "a"\nT: /[abc]*/\n'
+    vocabulary = sm.Vocabulary([b"a", b"b", b"c", None, None], stop_ids=[4], special_names={"<|g|>": 3})
+    compiled = sm.Compiler(vocabulary).compile(sm.Grammar.from_lark(text))
+
+    def takes(*tokens: int) -> bool:
+        matcher = compiled.matcher()
+        return all(map(matcher.accept_token, tokens)) and matcher.is_accepting()
+
+    assert takes(0, 2, 3, 0, 1, 0)
+    assert takes(3, 0)
+    assert not takes(1, 3, 0)
+    assert not takes(3, 1)
+
+
 def test_what_has_no_effect_is_reported() -> None:
     text = 'start[capture="all"]: a b\na[temperature=0.7, capture]: "a"\nb[suffix=".", stop_capture="end"]: /b*/\n'
     report = sm.Grammar.from_lark(text).report
