@@ -15,6 +15,7 @@ from stackmask.grammar import ir
 from stackmask.grammar.ir import EPSILON, Expr, Rule, RuleRef, RuleSet, Span
 from stackmask.grammar.ir.build import choice, derives, rewrite, sequence
 from stackmask.grammar.lark.counters import changed, holds
+from stackmask.grammar.lark.indentation import NAMES, NEWLINES, Indentation, Unmatched
 from stackmask.grammar.lark.lexemes import ATOMS, Lexeme, Preference, TooManyVariants
 from stackmask.grammar.lark.modules import Entry, File, LarkReport, Loader, Notes
 from stackmask.grammar.lark.terminals import Flavor, TerminalPart, Terminals
@@ -30,6 +31,7 @@ from stackmask.grammar.source.work import enter, spend
 DEFAULT_START: Final = "start"
 FLAVORS: Final = ("python", "rust", "xgrammar")
 OnUnsupported = Literal["error", "relax"]
+LINES_RULE: Final = "%lines"  # begins a grammar with blocks
 MAX_INSTANCES: Final = 20_000  # templates with their arguments
 MAX_SHOWN: Final = 60  # characters of the name of one
 
@@ -66,7 +68,8 @@ class LarkRules:
         self.is_full = False
         self.lexemes: dict[str, Lexeme] = {}
         self.compound: dict[Expr, str] = {}  # terminals that are kept as one
-        self.keeps = any(entry.is_lazy for entry in self.entries.values())
+        self.layout = next((names for names in NAMES if self.is_layout(names)), None)
+        self.keeps = self.layout is not None or any(entry.is_lazy for entry in self.entries.values())
 
     def run(self, start: str, skips_first: bool = True) -> str:
         """Lower all that the start rule needs, and return the name of the rule to begin with."""
@@ -89,14 +92,49 @@ class LarkRules:
         self.rules[START_RULE] = Rule(START_RULE, sequence([*before, first, *after]))
         return START_RULE
 
+    def is_layout(self, names: tuple[str, str]) -> bool:
+        """Return whether these terminals are declared only, so that they mean the indentation of lines."""
+        found = [self.entries.get(name) for name in names]
+        return all(entry is not None and not entry.bodies for entry in found) and self.newline is not None
+
+    @property
+    def newline(self) -> str | None:
+        """The terminal of line breaks, by its name."""
+        return next((name for name in NEWLINES if (own := self.entries.get(name)) and own.bodies), None)
+
+    def atoms(self) -> set[str]:
+        """Return the rules that are one terminal each, that of what is ignored among them."""
+        for expr, name in self.compound.items():
+            self.rules[name] = Rule(name, expr)
+        atoms = {name for name, entry in self.entries.items() if entry.is_one and name in self.rules}
+        return atoms | {*self.compound.values(), *({SKIP_RULE} & self.rules.keys())}
+
+    def indent(self, start: str) -> str:
+        """Read the blanks at the beginnings of lines, where a grammar has blocks; return the rule to begin with."""
+        if self.layout is None or self.newline is None or not {*self.layout} & self.rules.keys():
+            return start
+        place = self.entries[self.layout[0]].span
+        writer = Indentation(self.rules, self.atoms(), SKIP_RULE, self.newline, self.layout)
+        try:
+            made = writer.run(start, LINES_RULE)
+            self.rules = without_dead_ends(made, made.keys() - self.rules.keys())
+        except Unmatched:
+            message = (
+                f"`{self.layout[0]}` and `{self.layout[1]}` stand in one sequence, with what is between them"
+            )
+            self.loader.sources.problems[place.source].at(
+                place, "G018", message, "for example `_NEWLINE _INDENT stmt+ _DEDENT`"
+            )
+            return start
+        reason = "the lines of a block begin with the same blanks and tabs, and none end the text"
+        self.notes.add("narrowed", place, "%declare " + " ".join(self.layout), reason)
+        return LINES_RULE
+
     def prefer_lazy(self, start: str) -> None:
         """Leave out of terminals what belongs to lazy rules that may begin at the same place."""
         if not self.lexemes:
             return
-        for expr, name in self.compound.items():
-            self.rules[name] = Rule(name, expr)
-        atoms = {name for name, entry in self.entries.items() if entry.is_one and name in self.rules}
-        atoms.update(self.compound.values(), {SKIP_RULE} & self.rules.keys())
+        atoms = self.atoms()
         preference = Preference(self.rules, atoms, SKIP_RULE, self.lexemes)
         for name in self.lexemes:
             self.rules[name] = Rule(name, preference.body(name), self.rules[name].span)
@@ -120,23 +158,8 @@ class LarkRules:
             self.rules[name] = Rule(name, body, entry.span)
         for name in self.terminals.declared:
             self.reference(name)
-        self.drop_dead_ends()
-
-    def drop_dead_ends(self) -> None:
-        """Leave out uses of rules that count with numbers that they derive no text with."""
         counted = {name for (full, _), name in self.instances.items() if self.entries[full].counts}
-        if not counted:
-            return
-        parts = {name for rule in self.rules.values() for name in _references(rule.body)} - self.rules.keys()
-        whole = self.rules | {name: Rule(name, EPSILON) for name in parts}
-        found = solve(RuleSet(whole, next(iter(counted)), (), ()), False, derives, remember=False)
-        dead = {name for name in counted if not found[name]}
-
-        def leaf(expr: Expr) -> Expr:
-            return ir.NOTHING if isinstance(expr, RuleRef) and expr.name in dead else expr
-
-        rules = [rule for rule in self.rules.values() if rule.name not in dead]
-        self.rules = {rule.name: Rule(rule.name, rewrite(rule.body, leaf), rule.span) for rule in rules}
+        self.rules = without_dead_ends(self.rules, counted)
 
     # -- names ------------------------------------------------------------------------------------
 
@@ -201,6 +224,8 @@ class LarkRules:
     def declared(self, entry: Entry) -> None:
         """Report a terminal that is declared only, or take it for nothing."""
         self.rules[entry.name] = Rule(entry.name, EPSILON, entry.span)
+        if self.layout is not None and entry.name in self.layout:
+            return
         if self.relax:
             reason = "code that runs with Lark's lexer makes it; here nothing stands there"
             self.notes.add("relaxed", entry.span, f"%declare {entry.name}", reason)
@@ -370,6 +395,22 @@ class LarkRules:
         scope.file.problems.at(node.span, "G018", message, help)
 
 
+def without_dead_ends(rules: dict[str, Rule], names: Collection[str]) -> dict[str, Rule]:
+    """Return rules without those of these names that derive no text, and without what leads to them."""
+    if not names:
+        return rules
+    parts = {name for rule in rules.values() for name in _references(rule.body)} - rules.keys()
+    whole = rules | {name: Rule(name, EPSILON) for name in parts}
+    found = solve(RuleSet(whole, next(iter(names)), (), ()), False, derives, remember=False)
+    dead = {name for name in names if not found[name]}
+
+    def leaf(expr: Expr) -> Expr:
+        return ir.NOTHING if isinstance(expr, RuleRef) and expr.name in dead else expr
+
+    kept = [rule for rule in rules.values() if rule.name not in dead]
+    return {rule.name: Rule(rule.name, rewrite(rule.body, leaf), rule.span) for rule in kept}
+
+
 def _references(expr: Expr) -> list[str]:
     from stackmask.grammar.ir import walk
 
@@ -447,6 +488,7 @@ class _Reader:
             first, loader.root.module.options.get("allow_initial_skip", self.flavor != "xgrammar")
         )
         made.prefer_lazy(begin)
+        begin = made.indent(begin)
         for full, entry in loader.entries.items():  # what is wrong in terminals that nothing leads to
             if (
                 full not in made.used

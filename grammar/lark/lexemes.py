@@ -23,11 +23,14 @@ from stackmask.grammar.ir import (
     Repeat,
     Rule,
     RuleRef,
+    RuleSet,
     Sequence,
     Span,
     TokenLimit,
+    walk,
 )
 from stackmask.grammar.ir.build import choice, repeat, sequence
+from stackmask.grammar.normalize.graph import solve
 from stackmask.grammar.source.work import spend
 
 SOME_TEXT: Final = Repeat(ANY_CHAR, 1, None)
@@ -68,7 +71,7 @@ class Preference:
     ) -> None:
         self.rules, self.atoms, self.skip, self.lexemes = rules, atoms, skip, lexemes
         self.empty: dict[str, bool] = {}  # of atoms: whether they may be
-        self.facts: dict[str, Facts] = {}
+        self.facts: Mapping[str, Facts] = {}
         self.made: dict[str, Rule] = {}
         self.variants: dict[tuple[str, frozenset[str], frozenset[str]], str] = {}
         self.todo: list[tuple[str, frozenset[str], frozenset[str]]] = []
@@ -77,14 +80,11 @@ class Preference:
 
     def run(self, start: str) -> dict[str, Rule]:
         """Return the rules, the start rule under its own name. Raises: TooManyVariants."""
-        changed = True
-        while changed:
-            changed = False
-            for name, rule in self.rules.items():
-                if name not in self.atoms:
-                    found = self.of(rule.body)
-                    changed = changed or found != self.facts.get(name)
-                    self.facts[name] = found
+        parts = {
+            part.name for rule in self.rules.values() for part in walk(rule.body) if isinstance(part, RuleRef)
+        }
+        whole = self.rules | {name: Rule(name, SOME_TEXT) for name in parts - self.rules.keys()}
+        self.facts = solve(RuleSet(whole, start, (), ()), Facts(), self.evaluated, remember=False)
         self.made = {name: rule for name, rule in self.rules.items() if name in self.atoms}
         self.variant(start, self.of(RuleRef(start)).first, NO_NAMES)
         while self.todo:
@@ -114,6 +114,11 @@ class Preference:
                     self.empty[name] = self.may_be_empty(own.strings if own else self.rules[name].body)
                 return self.empty[name]
         return isinstance(expr, ir.NotFollowedBy)
+
+    def evaluated(self, expr: Expr, facts: Mapping[str, Facts]) -> Facts:
+        """Return the facts of an expression, given those of the rules."""
+        self.facts = facts
+        return self.of(expr)
 
     # recursion is as deep as the syntax tree, whose depth is limited
     def of(self, expr: Expr) -> Facts:
@@ -203,7 +208,7 @@ class Preference:
         name = self.rests.setdefault(rest, f"%rest.{len(self.rests)}")
         if name not in self.rules:
             self.rules[name] = Rule(name, rest)
-            self.facts[name] = self.of(rest)
+            self.facts = {**self.facts, name: self.of(rest)}
         return RuleRef(self.variant(name, here, after))
 
     def repeated(self, expr: Repeat, here: frozenset[str], after: frozenset[str]) -> Expr:
