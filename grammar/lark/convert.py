@@ -96,6 +96,7 @@ class _Rules(LarkRules):
     def __init__(self, is_whole: bool, *arguments: Any) -> None:
         super().__init__(*arguments)
         self.is_whole = is_whole
+        self.layout = None  # which is not converted: such terminals are declared only
         self.skips: list[Expr] = []
         self.written: dict[Expr, str] = {}  # in the words of the author
         self.words: dict[Expr, str] = {}

@@ -82,8 +82,7 @@ class Indentation:
         lines = RuleRef(self.newline)
         skipped = [RuleRef(self.skip)] if self.skip in self.rules else []
         self.made[_IN_BRACKETS] = Rule(_IN_BRACKETS, Repeat(choice([*skipped, lines]), 0, None))
-        whole = RuleRef(start)
-        options = [self.written(whole, 0, state, Place()) for state in (0, 1)]
+        options = [self.written(RuleRef(start), 0, state, Place()) for state in (0, 1)]
         self.made[begin] = Rule(begin, choice([option for option in options if not _is_nothing(option)]))
         while self.todo:
             name, body, before, after, place = self.todo.pop()
