@@ -12,7 +12,7 @@ BITS: Final = 64
 MASK: Final = (1 << BITS) - 1
 
 
-class Range(NamedTuple):
+class BitRange(NamedTuple):
     """The bits from ``low`` up to ``high``, `[low:high]`; `_` are all."""
 
     low: int
@@ -26,15 +26,15 @@ class Range(NamedTuple):
         return (1 << (self.high - self.low)) - 1
 
 
-class Call(NamedTuple):
+class NumberCall(NamedTuple):
     """A function with its arguments: what a number becomes, or what is asked about it."""
 
     name: str
     arguments: tuple[Argument, ...] = ()
 
 
-Argument: TypeAlias = int | Range | Call
-WHOLE: Final = Range(0, BITS)
+Argument: TypeAlias = int | BitRange | NumberCall
+WHOLE: Final = BitRange(0, BITS)
 _COMPARED: Final[dict[str, Callable[[int, int], bool]]] = {
     "eq": int.__eq__,
     "ne": int.__ne__,
@@ -59,43 +59,43 @@ CONDITIONS: Final = {
 }
 
 
-def changed(value: int | Call, number: int) -> int:
+def changed(value: int | NumberCall, number: int) -> int:
     """Return the number that a rule is used with, in a rule that has ``number``."""
     if isinstance(value, int):
         return value
     match value:
-        case Call("set_bit", (int(bit),)):
+        case NumberCall("set_bit", (int(bit),)):
             return number | 1 << bit
-        case Call("clear_bit", (int(bit),)):
+        case NumberCall("clear_bit", (int(bit),)):
             return number & ~(1 << bit)
-        case Call("bit_and", (int(other),)):
+        case NumberCall("bit_and", (int(other),)):
             return number & other
-        case Call("bit_or", (int(other),)):
+        case NumberCall("bit_or", (int(other),)):
             return number | other
-        case Call("incr", (Range() as bits,)):  # which stays at its ends
+        case NumberCall("incr", (BitRange() as bits,)):  # which stays at its ends
             return number + (bits.of(number) != bits.ones) * (1 << bits.low)
-        case Call("decr", (Range() as bits,)):
+        case NumberCall("decr", (BitRange() as bits,)):
             return number - (bits.of(number) != 0) * (1 << bits.low)
     return number
 
 
 # conditions nest as deep as they are written, which the parser limits
-def holds(condition: Call, number: int) -> bool:
+def holds(condition: NumberCall, number: int) -> bool:
     """Return whether a condition holds of a number."""
     match condition:
-        case Call("and", (Call() as one, Call() as other)):
+        case NumberCall("and", (NumberCall() as one, NumberCall() as other)):
             return holds(one, number) and holds(other, number)
-        case Call("or", (Call() as one, Call() as other)):
+        case NumberCall("or", (NumberCall() as one, NumberCall() as other)):
             return holds(one, number) or holds(other, number)
-        case Call("not", (Call() as one,)):
+        case NumberCall("not", (NumberCall() as one,)):
             return not holds(one, number)
-        case Call("bit_clear" | "bit_set" as name, (int(bit),)):
+        case NumberCall("bit_clear" | "bit_set" as name, (int(bit),)):
             return (number >> bit & 1) == (name == "bit_set")
-        case Call("is_ones", (Range() as bits,)):
+        case NumberCall("is_ones", (BitRange() as bits,)):
             return bits.of(number) == bits.ones
-        case Call("is_zeros", (Range() as bits,)):
+        case NumberCall("is_zeros", (BitRange() as bits,)):
             return bits.of(number) == 0
-        case Call(name, (Range() as bits, int(wanted))):
+        case NumberCall(name, (BitRange() as bits, int(wanted))):
             found = bits.of(number)
             return _COMPARED[name[-2:]](found.bit_count() if name.startswith("bit_count_") else found, wanted)
     return True

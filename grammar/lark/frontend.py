@@ -259,7 +259,7 @@ class LarkRules:
             return [ir.Repeat(self.expr(node.item, scope), node.min, node.max, node.span)]
         if isinstance(node, Use):
             return [self.instance(node, node.name, node.arguments, scope)]
-        if isinstance(node, tree.Counted):
+        if isinstance(node, tree.CountedUse):
             return [self.counted(node, scope)]
         if isinstance(node, tree.Guarded):
             return self.parts(node.item, scope) if holds(node.condition, scope.number) else [ir.NOTHING]
@@ -344,7 +344,7 @@ class LarkRules:
                 self.used.add(full)
         return RuleRef(made, span=node.span)
 
-    def counted(self, node: tree.Counted, scope: BodyScope) -> Expr:
+    def counted(self, node: tree.CountedUse, scope: BodyScope) -> Expr:
         """Return a reference to a rule with a number, which is lowered some time."""
         full = scope.file.full(node.name)
         entry = self.entries.get(full)
@@ -386,7 +386,7 @@ class LarkRules:
                 return Bound(("range", f'"{low}".."{high}"'), argument, scope.file)
         raise TypeError(f"not an argument: {argument!r}")  # the parser takes no others
 
-    def too_many(self, node: Use | tree.Counted, scope: BodyScope) -> None:
+    def too_many(self, node: Use | tree.CountedUse, scope: BodyScope) -> None:
         if self.is_full:
             return
         self.is_full = True
@@ -451,7 +451,7 @@ def load_lark(
     loader = Loader(as_json=flavor != "python")
     loader.load(text, name, base)
     notes = Notes()
-    reader = _Reader(flavor, on_unsupported == "relax", given, notes, rules)
+    reader = _LarkReader(flavor, on_unsupported == "relax", given, notes, rules)
     made, begin, first = reader.read(loader, start)
     parts = {name: part for file in reader.files for name, part in file.module.parts.items()}
     texts = loader.sources.texts
@@ -462,7 +462,7 @@ def load_lark(
 
 
 @dataclass(frozen=True, slots=True)
-class _Reader:
+class _LarkReader:
     """How a text is read, and the grammars in it; the arguments are those of ``load_lark``."""
 
     flavor: Flavor

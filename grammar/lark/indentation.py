@@ -45,7 +45,7 @@ _ENDS_A_LINE: Final = Sequence((ANY_TEXT, Literal(b"\n")))
 _IN_BRACKETS: Final = "%skip.brackets"
 
 
-class Place(NamedTuple):
+class LinePlace(NamedTuple):
     """Where an expression stands: whether in a block, and whether in brackets, where newlines mean nothing."""
 
     in_block: bool = False
@@ -68,7 +68,7 @@ class Indentation:
         self.known: dict[tuple[int, int], tuple[int, Expr]] = {}
         self.made: dict[str, Rule] = {}
         self.variants: dict[tuple[object, ...], str] = {}
-        self.todo: list[tuple[str, Expr, int, int, Place]] = []
+        self.todo: list[tuple[str, Expr, int, int, LinePlace]] = []
 
     def run(self, start: str, begin: str) -> dict[str, Rule]:
         """Return the rules, which begin with ``begin``. Raises: Unmatched."""
@@ -82,7 +82,7 @@ class Indentation:
         lines = RuleRef(self.newline)
         skipped = [RuleRef(self.skip)] if self.skip in self.rules else []
         self.made[_IN_BRACKETS] = Rule(_IN_BRACKETS, Repeat(choice([*skipped, lines]), 0, None))
-        options = [self.written(RuleRef(start), 0, state, Place()) for state in (0, 1)]
+        options = [self.written(RuleRef(start), 0, state, LinePlace()) for state in (0, 1)]
         self.made[begin] = Rule(begin, choice([option for option in options if not _is_nothing(option)]))
         while self.todo:
             name, body, before, after, place = self.todo.pop()
@@ -130,7 +130,7 @@ class Indentation:
         """Return the states that an expression may end in which begins in any of these."""
         return (self.ends_of(expr, 0) if states & 1 else 0) | (self.ends_of(expr, 1) if states & 2 else 0)
 
-    def written(self, expr: Expr, before: int, after: int, place: Place) -> Expr:
+    def written(self, expr: Expr, before: int, after: int, place: LinePlace) -> Expr:
         """Return the texts of an expression that begin and end in these states."""
         spend(4)
         if not self.ends_of(expr, before) >> after & 1:
@@ -156,11 +156,11 @@ class Indentation:
             )
         return sequence([self.level(place), expr]) if before else expr
 
-    def level(self, place: Place) -> Expr:
+    def level(self, place: LinePlace) -> Expr:
         """Return the blanks of a line in the block that is open."""
         return Dynamic("top") if place.in_block else EPSILON
 
-    def items(self, items: tuple[Expr, ...], before: int, after: int, place: Place) -> Expr:
+    def items(self, items: tuple[Expr, ...], before: int, after: int, place: LinePlace) -> Expr:
         if not items:
             return EPSILON
         first, rest = items[0], items[1:]
@@ -208,7 +208,7 @@ class Indentation:
             expr = self.rules[expr.name].body
         return expr.data if isinstance(expr, Literal) else b""
 
-    def repeated(self, expr: Repeat, before: int, after: int, place: Place) -> Expr:
+    def repeated(self, expr: Repeat, before: int, after: int, place: LinePlace) -> Expr:
         item, low, high = expr.item, expr.min, expr.max
         if self.ends_of(item, 0) == 1 and before == 0:
             return Repeat(self.written(item, 0, 0, place), low, high, expr.span)
@@ -224,7 +224,7 @@ class Indentation:
         return choice(options)
 
     def variant(
-        self, key: tuple[object, ...], name: str, body: Expr, before: int, after: int, place: Place
+        self, key: tuple[object, ...], name: str, body: Expr, before: int, after: int, place: LinePlace
     ) -> Expr:
         """Return a reference to a rule as it is at a place, which is written some time."""
         if key not in self.variants:

@@ -48,7 +48,7 @@ class Lexeme(NamedTuple):
     max_tokens: int | None
 
 
-class Facts(NamedTuple):
+class LazyFacts(NamedTuple):
     """Of an expression: whether it may be empty, which lazy rules may begin where it begins, and which where it may end."""
 
     nullable: bool = False
@@ -71,7 +71,7 @@ class Preference:
     ) -> None:
         self.rules, self.atoms, self.skip, self.lexemes = rules, atoms, skip, lexemes
         self.empty: dict[str, bool] = {}  # of atoms: whether they may be
-        self.facts: Mapping[str, Facts] = {}
+        self.facts: Mapping[str, LazyFacts] = {}
         self.made: dict[str, Rule] = {}
         self.variants: dict[tuple[str, frozenset[str], frozenset[str]], str] = {}
         self.todo: list[tuple[str, frozenset[str], frozenset[str]]] = []
@@ -84,7 +84,7 @@ class Preference:
             part.name for rule in self.rules.values() for part in walk(rule.body) if isinstance(part, RuleRef)
         }
         whole = self.rules | {name: Rule(name, SOME_TEXT) for name in parts - self.rules.keys()}
-        self.facts = solve(RuleSet(whole, start, (), ()), Facts(), self.evaluated, remember=False)
+        self.facts = solve(RuleSet(whole, start, (), ()), LazyFacts(), self.evaluated, remember=False)
         self.made = {name: rule for name, rule in self.rules.items() if name in self.atoms}
         self.variant(start, self.of(RuleRef(start)).first, NO_NAMES)
         while self.todo:
@@ -115,13 +115,13 @@ class Preference:
                 return self.empty[name]
         return isinstance(expr, ir.NotFollowedBy)
 
-    def evaluated(self, expr: Expr, facts: Mapping[str, Facts]) -> Facts:
+    def evaluated(self, expr: Expr, facts: Mapping[str, LazyFacts]) -> LazyFacts:
         """Return the facts of an expression, given those of the rules."""
         self.facts = facts
         return self.of(expr)
 
     # recursion is as deep as the syntax tree, whose depth is limited
-    def of(self, expr: Expr) -> Facts:
+    def of(self, expr: Expr) -> LazyFacts:
         """Return the facts of an expression."""
         spend(2)
         if isinstance(expr, Sequence):
@@ -132,21 +132,23 @@ class Preference:
                     first |= found.first
                 going_on = found.going_on | (going_on | found.first if found.nullable else NO_NAMES)
                 nullable = nullable and found.nullable
-            return Facts(nullable, first, going_on)
+            return LazyFacts(nullable, first, going_on)
         if isinstance(expr, Choice):
             parts = [self.of(item) for item in expr.items]
             first = NO_NAMES.union(*(part.first for part in parts))
-            return Facts(any(p.nullable for p in parts), first, NO_NAMES.union(*(p.going_on for p in parts)))
+            return LazyFacts(
+                any(p.nullable for p in parts), first, NO_NAMES.union(*(p.going_on for p in parts))
+            )
         if isinstance(expr, Repeat):
             inner = self.of(expr.item)
             if expr.max == 0:
-                return Facts(True)
+                return LazyFacts(True)
             again = inner.first if expr.max != 1 else NO_NAMES
-            return Facts(inner.nullable or expr.min == 0, inner.first, inner.going_on | again)
+            return LazyFacts(inner.nullable or expr.min == 0, inner.first, inner.going_on | again)
         if isinstance(expr, RuleRef) and expr.name == self.skip:
-            return Facts(True)
+            return LazyFacts(True)
         if isinstance(expr, RuleRef) and expr.name in self.rules and expr.name not in self.atoms:
-            return self.facts.get(expr.name, Facts())
+            return self.facts.get(expr.name, LazyFacts())
         nullable = self.may_be_empty(expr)
         if (
             isinstance(expr, RuleRef)
@@ -154,8 +156,8 @@ class Preference:
             and (own := self.lexemes.get(expr.name))
             and own.is_lazy
         ):
-            return Facts(False, frozenset({expr.name}))
-        return Facts(nullable)
+            return LazyFacts(False, frozenset({expr.name}))
+        return LazyFacts(nullable)
 
     def written(self, expr: Expr, here: frozenset[str], after: frozenset[str]) -> Expr:
         """Return an expression as it is at a place.

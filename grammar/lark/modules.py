@@ -327,13 +327,13 @@ class Loader:
             if isinstance(part, tree.Terminal):
                 if isinstance(part.expr, RuleRef) and part.expr.name.startswith(GIVEN):
                     _check_given(file, part, part.expr.name.removeprefix(GIVEN), given)
-            elif isinstance(part, Name | Use | tree.Counted) and part.name not in parameters:
+            elif isinstance(part, Name | Use | tree.CountedUse) and part.name not in parameters:
                 full = file.full(part.name)
                 todo[full] = None
                 entry = self.entries.get(full)
                 if entry is None:
                     self._undefined(file, part)
-                elif isinstance(part, tree.Counted) != entry.counts:
+                elif isinstance(part, tree.CountedUse) != entry.counts:
                     message = f"`{part.name}` is no rule that counts"
                     if entry.counts:
                         message = f"`{part.name}` counts, and is used without a number"
@@ -343,12 +343,12 @@ class Loader:
                         else f"write `{part.name}::0`"
                     )
                     file.problems.at(part.span, "G018", message, help)
-                elif isinstance(part, tree.Counted):
+                elif isinstance(part, tree.CountedUse):
                     pass
                 elif isinstance(part, Use) or entry.parameters:
                     _check_arguments(file, part, entry)
 
-    def _undefined(self, file: File, part: Name | Use | tree.Counted) -> None:
+    def _undefined(self, file: File, part: Name | Use | tree.CountedUse) -> None:
         name, span = part.name, part.span
         if name in file.module.known or name in file.wanted:
             return  # what is wrong with its definition or its import is reported

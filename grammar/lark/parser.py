@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final, Literal, NamedTuple
 
 from stackmask.grammar.ir import MAX_CODE_POINT, SURROGATES, RuleRef, Span, TokenTerminal
-from stackmask.grammar.lark.counters import BITS, CONDITIONS, VALUES, WHOLE, Argument, Call, Range
+from stackmask.grammar.lark.counters import BITS, CONDITIONS, VALUES, WHOLE, Argument, BitRange, NumberCall
 from stackmask.grammar.notation import tree
 from stackmask.grammar.notation.layout import Syntax
 from stackmask.grammar.notation.reading import TreeMaker, read_ids, read_json, without_surrogates
@@ -637,8 +637,8 @@ class _LarkParser(TreeMaker):
             elif kind == "::" and frame.is_atom and isinstance(name := frame.items[-1], Name):
                 value = WHOLE if self.token.text == "_" else self.called(VALUES, "v")
                 self.at += value is WHOLE
-                value = Call("_") if value is WHOLE else value
-                frame.items[-1] = tree.Counted(
+                value = NumberCall("_") if value is WHOLE else value
+                frame.items[-1] = tree.CountedUse(
                     name.name, value, self.span(name.span.start, self.tokens[self.at - 1].end)
                 )
             elif kind in ("(", "["):
@@ -843,7 +843,7 @@ class _LarkParser(TreeMaker):
             high = self.called({}, "v")
             self.take("]", "`]` after a range of bits")
             if isinstance(low, int) and isinstance(high, int) and low < high <= BITS:
-                return Range(low, high)
+                return BitRange(low, high)
             raise self.fail(f"a range of bits ends after its beginning, at {BITS} at most", token)
         if token.kind != "name" or token.text not in known or kind in "br":
             what = {"b": "the number of a bit", "r": "a range of bits"}.get(
@@ -860,7 +860,7 @@ class _LarkParser(TreeMaker):
             if not known[token.text]:
                 self.take("(", "`(`")
             self.take(")", f"`)` after the arguments of `{token.text}`")
-        return Call(token.text, tuple(arguments))
+        return NumberCall(token.text, tuple(arguments))
 
     # -- operators --------------------------------------------------------------------------------
 

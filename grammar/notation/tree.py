@@ -105,7 +105,7 @@ class Use:
 
 
 @immutable
-class Counted:
+class CountedUse:
     """``rule::value`` of llguidance: a rule that counts. ``value``: the number, or what it becomes."""
 
     name: str
@@ -125,7 +125,7 @@ class Guarded:
 
 
 Node: TypeAlias = (
-    Counted | Guarded | Terminal | Name | Group | Repetition | Prefix | Text | Pattern | Range | Use
+    CountedUse | Guarded | Terminal | Name | Group | Repetition | Prefix | Text | Pattern | Range | Use
 )
 
 MAX_DEPTH: Final = 100  # levels of groups, operators and quantifiers in one rule

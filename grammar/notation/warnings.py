@@ -90,7 +90,7 @@ def _unused(module: Module, rules: RuleSet) -> Iterator[Diagnostic]:
 
 
 def _uses(node: Node) -> set[str]:
-    return {part.name for part in tree.walk_nodes(node) if isinstance(part, Name | Use | tree.Counted)}
+    return {part.name for part in tree.walk_nodes(node) if isinstance(part, Name | Use | tree.CountedUse)}
 
 
 def _hexadecimal(comments: Iterable[tuple[int, str]]) -> Iterator[Diagnostic]:
@@ -269,7 +269,7 @@ def _shape(node: Node) -> Hashable:
             return (type(node), value, flags)
         case tree.Range(low, high):
             return (low, high)
-        case tree.Counted(name, value):
+        case tree.CountedUse(name, value):
             return ("::", name, value)
         case tree.Guarded(item, condition):
             return ("%if", condition, _shape(item))

@@ -64,7 +64,7 @@ def test_files(name: str) -> None:
     wrong = [text for text, accept in texts if grammar.accepts(text) != accept]
     if report.narrowed:  # the labels are of Lark without its indenter, so Python judges
         assert [text for text in wrong if not is_python(text)] == [t for t in wrong if "[ifor" in t]
-        assert all(grammar.accepts(text) for text, _ in texts if is_python(text))
+        assert all(grammar.accepts(text) for text, _ in texts if text.endswith("\n") and is_python(text))
         return
     if not wrong:
         return
