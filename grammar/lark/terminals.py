@@ -201,12 +201,12 @@ class Terminals:
         if "l" in node.flags:
             place = Span(node.span.end - len(node.flags), node.span.end, node.span.source)
             file.problems.at(place, "G009", "the flag `l` depends on the locale", "leave it out")
-        written = node.value
+        pattern = node.value
         if self.flavor == "ecma":  # where `u` changes nothing
             flags = flags.replace("u", "").replace("i", self.case)
-            written = _PYTHON_NAME.sub("(?<", written)
+            pattern = _PYTHON_NAME.sub("(?<", pattern)
         try:
-            found = read_tree(written, flavor=self.flavor, flags=flags)
+            found = read_tree(pattern, flavor=self.flavor, flags=flags)
         except GrammarError as error:
             start = node.span.start + 1
             file.problems.take(error, start, start + len(node.value))

@@ -234,11 +234,13 @@ def _characters(node: Node) -> tuple[charclass.Ranges, float, float] | None:
             return ranges, low, float("inf") if high is None else high
         case tree.Range(low, high):
             return ((ord(low), ord(high)),), 1, 1
-        case Terminal(Literal()) | tree.Text(flags=""):
-            value = node.value if isinstance(node, tree.Text) else node.expr.data.decode(errors="replace")
-            return tuple((ord(c), ord(c)) for c in sorted(set(value))), len(value), len(value)
+        case Terminal(Literal(data)):
+            value = data.decode(errors="replace")
+        case tree.Text(value, ""):
+            pass
         case _:
             return None
+    return tuple((ord(c), ord(c)) for c in sorted(set(value))), len(value), len(value)
 
 
 def _covers(one: Node, other: Node) -> bool:
