@@ -454,6 +454,8 @@ def load_lark(
     reader = _LarkReader(flavor, on_unsupported == "relax", given, notes, rules)
     made, begin, first = reader.read(loader, start)
     parts = {name: part for file in reader.files for name, part in file.module.parts.items()}
+    if flavor == "xgrammar":  # to which 1.0 is no integer
+        parts = {name: part._replace(numbers="plain") for name, part in parts.items()}
     texts = loader.sources.texts
     parts.update((f"%grammar.{one}", Part("grammar", one, loader.entries[first].span)) for one in given)
     return LoadedLark(

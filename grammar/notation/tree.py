@@ -203,6 +203,7 @@ class Part(NamedTuple):
     span: Span
     dispatch: Dispatch | None = None
     start: int = 0  # of the text, where that is JSON
+    numbers: str | None = None  # of a JSON Schema: how they are written, as the option of this name
 
 
 @dataclass(slots=True)

@@ -11,8 +11,8 @@ from datapack import datapack, needs_datapack
 
 from stackmask.runtime.compat.xgrammar.grammar import Grammar
 
-# texts that XGrammar's parser takes otherwise: what its dispatch may leave out, and `1.0` as an integer
-OTHERWISE = {"standalone_lazy_rule", "inline_json_schemas[integer]", "ebnf_lazy_committed_shortest"}
+# texts that XGrammar's parser takes otherwise: what its dispatch may leave out, and attributes in EBNF
+OTHERWISE = {"standalone_lazy_rule", "ebnf_lazy_committed_shortest"}
 # what XGrammar refuses, and is read here, or refused when the vocabulary is known
 READ_HERE = {
     "intersection",
@@ -75,4 +75,4 @@ def test_recorded_verdicts() -> None:
                 wrong.append((test, text))
     known = [test for test, _ in wrong if any(name in test for name in OTHERWISE | READ_HERE)]
     assert [one for one in wrong if one[0] not in known] == []
-    assert right >= 0.97 * (right + len(wrong))
+    assert right >= 0.98 * (right + len(wrong))
