@@ -15,7 +15,7 @@ from stackmask.grammar.ir import Rule, RuleSet
 from stackmask.grammar.ir.dump import dump, summary
 from stackmask.grammar.outputs import Output, OutputError, choices_of, letters_of, output_of_schema, reader_of
 from stackmask.grammar.ready import Ready, find_ready
-from stackmask.grammar.source.diagnostics import Diagnostic, Warnings
+from stackmask.grammar.source.diagnostics import Collector, Diagnostic, Warnings
 from stackmask.grammar.source.files import find_bundled, read_text
 from stackmask.grammar.source.gc_pause import without_collection
 from stackmask.grammar.source.options import (
@@ -60,7 +60,7 @@ class Grammar(metaclass=Suggesting):
     _normalized: RuleSet | None = None
     _marked: ByNames[Grammar] | None = None
     _warnings: Warnings | None = None  # None until asked
-    _is_ebnf = False
+    _notation: Literal["ebnf", "lark"] | None = None  # of its first source
     _regex: tuple[str, str, str] | None = None  # pattern, flavour and flags
     _free_text: Mapping[str, Any] | None = None
     if not TYPE_CHECKING:
@@ -118,7 +118,7 @@ class Grammar(metaclass=Suggesting):
         """
         if self._warnings is None:
             with counted(_account(self.limits or Limits())):
-                self._warnings = find_warnings(self.rules, self._is_ebnf, self._regex, self.report)
+                self._warnings = find_warnings(self.rules, self._notation, self._regex, self.report)
         return self._warnings
 
     def normalize(self, limits: Limits | None = None, cancel: Event | None = None) -> RuleSet:
@@ -192,7 +192,7 @@ class Grammar(metaclass=Suggesting):
             check_text("the grammar", text)
             found = Directives(text, name=name, base=folder, start=start, given=given)
             grammar = _of_parts(found, parts.values())
-            grammar._is_ebnf = True
+            grammar._notation = "ebnf"
             return grammar
 
         return cls._read(limits, read)
@@ -207,14 +207,14 @@ class Grammar(metaclass=Suggesting):
         name: str = "<grammar>",
         base: str | os.PathLike[str] | None = None,
         grammars: Mapping[str, Grammar] | None = None,
-        flavor: Literal["python", "rust"] = "python",
+        flavor: Literal["python", "rust", "xgrammar"] = "python",
         on_unsupported: Literal["error", "relax"] = "error",
         limits: Limits | None = None,
     ) -> Grammar:
         """Read a Lark grammar, as a language without a lexer (``docs/lark.md``); ``report`` says what has no effect.
 
         Arguments as in ``from_ebnf``; ``grammars`` are used as ``@name``. ``flavor``: of its regular expressions, "python" as
-        Lark or "rust" as llguidance. ``on_unsupported``: "relax" lets nothing stand where a terminal is declared only.
+        Lark, "rust" as llguidance, or "xgrammar", which also lets nothing that is ignored stand first. ``on_unsupported``: "relax" lets nothing stand where a terminal is declared only.
         Raises: GrammarError with all problems of the text, each with its place. Cost: about 1 ms a kilobyte.
         """
         from stackmask.grammar.directives.frontend import Directives, given_parts, rules_of
@@ -231,6 +231,7 @@ class Grammar(metaclass=Suggesting):
             loaded, report, *_ = load_lark(text, name=name, base=folder, start=start, **options)
             grammar = _of_parts(Directives.of(loaded, given), parts.values())
             grammar.report = report
+            grammar._notation = "lark"
             return grammar
 
         return cls._read(limits, read)
@@ -349,7 +350,7 @@ class Grammar(metaclass=Suggesting):
         def read() -> Grammar:
             grammar = cls(ready.normalized())
             grammar._normalized, grammar._rules, grammar._ready = grammar._rules, None, ready
-            grammar._is_ebnf = True
+            grammar._notation = "ebnf"
             return grammar
 
         return cls._read(None, read)
@@ -433,7 +434,7 @@ class Grammar(metaclass=Suggesting):
         Raises: SQLError for arguments that mean nothing.
         Cost: some 0.1 to 0.3 s for a dialect's first grammar, which is made ready.
         """
-        from stackmask.grammar.sql.calls.spelling import Spelling
+        from stackmask.grammar.sql.calls.spelling import QuerySpelling
         from stackmask.grammar.sql.frontend import query_rules
 
         def read() -> Grammar:
@@ -448,7 +449,7 @@ class Grammar(metaclass=Suggesting):
                 functions=functions,
                 read_only=read_only,
                 max_limit=max_limit,
-                spelling=Spelling(profile, allow_comments, blanks, keywords, double_quotes),
+                spelling=QuerySpelling(profile, allow_comments, blanks, keywords, double_quotes),
             )
             return cls(written, normalized=ready)
 
@@ -628,18 +629,27 @@ def _account(limits: Limits, spent: int = 0, cancel: Event | None = None) -> Wor
 
 
 def find_warnings(
-    rules: RuleSet, is_ebnf: bool, regex: tuple[str, str, str] | None, report: Report | LarkReport | None
+    rules: RuleSet,
+    notation: str | None,
+    regex: tuple[str, str, str] | None,
+    report: Report | LarkReport | None,
 ) -> Warnings:
     """Return what is allowed in a grammar and looks like a mistake.
 
-    ``is_ebnf``: its first source is EBNF. ``regex``: the pattern that it was made of, its flavour and its flags.
+    ``notation``: of its first source, "ebnf" or "lark". ``regex``: the pattern that it was made of, its flavour and its flags.
     Cost: reading the text once more.
     """
     found: list[Diagnostic] = []
-    if is_ebnf:
-        from stackmask.grammar.ebnf.warnings import grammar_warnings
+    if notation is not None:
+        from stackmask.grammar.ebnf import parser as ebnf
+        from stackmask.grammar.lark import parser as lark
+        from stackmask.grammar.notation.warnings import grammar_warnings
 
-        found += grammar_warnings(rules)
+        text = rules.sources[0].text
+        if notation == "ebnf":
+            found += grammar_warnings(rules, ebnf.parse_module(text, 0, Collector()), ebnf.comments(text))
+        else:
+            found += grammar_warnings(rules, lark.parse_module(text, 0, Collector()))
     if regex is not None:  # mutant: regex-warnings
         from stackmask.grammar.regex.warnings import regex_warnings
 
@@ -651,7 +661,6 @@ def find_warnings(
             )
             for note in getattr(report, "unknown", ())
         ]
-    found += getattr(report, "warnings", ())  # of Lark
     warnings = Warnings(found)
     warnings.sources = rules.sources
     return warnings

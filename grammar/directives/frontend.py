@@ -154,7 +154,7 @@ class Directives:
             return _bundled_sql() if given is None else named(SQL, lambda: given(names))
         found = self._schemas.get(key)
         if found is None:
-            found = self._schemas[key] = schema_rules(part.text)[0]
+            found = self._schemas[key] = schema_rules(part.text, numbers=part.numbers)[0]
         return found
 
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, Final, Literal, NamedTuple
 
 from stackmask.grammar import ir
-from stackmask.grammar.ebnf.macros import MacroCall, macro_node
+from stackmask.grammar.ebnf.macros import MacroCall, MacroValue, macro_node
 from stackmask.grammar.ir import EPSILON, CharClass, Choice, Expr, RuleRef, Span, TokenTerminal
 from stackmask.grammar.notation import tree
 from stackmask.grammar.notation.reading import TreeMaker, read_ids
@@ -22,6 +22,7 @@ from stackmask.grammar.source.work import spend
 
 # XGrammar prints `{2, -1}` for `{2,}`
 _BOUNDS: Final = re.compile(r"\{\s*([0-9]*)\s*(,?)\s*([0-9]*|(?<=[0-9],\s)-1|(?<=[0-9],)-1)\s*\}")
+_NUMBER: Final = re.compile("-?[0-9]+")
 _QUANTIFIERS: Final[dict[str, tuple[int, int | None]]] = {"*": (0, None), "+": (1, None), "?": (0, 1)}
 
 
@@ -33,7 +34,14 @@ class JSONBody(NamedTuple):
     start: int
 
 
-Cut = Mapping[int, JSONBody | MacroCall]
+class Cut(NamedTuple):
+    """JSON by the offset of its directive, and the names of macros that are those of rules in this file."""
+
+    bodies: Mapping[int, JSONBody]
+    rules: Collection[str]
+
+
+NOTHING_CUT: Final = Cut({}, frozenset())
 
 
 class Builder(TreeMaker):
@@ -43,9 +51,11 @@ class Builder(TreeMaker):
     """
 
     def __init__(self) -> None:
-        self.begin("", 0, Module(0), Collector(), {})
+        self.begin("", 0, Module(0), Collector())
 
-    def begin(self, text: str, offset: int, module: Module, problems: Collector, cut: Cut) -> None:
+    def begin(
+        self, text: str, offset: int, module: Module, problems: Collector, cut: Cut = NOTHING_CUT
+    ) -> None:
         """Prepare for parsing the piece of ``text`` that starts at ``offset``; ``cut``: what was cut out of it."""
         super().__init__(text, problems)
         self.offset, self.module, self.cut = offset, module, cut
@@ -196,9 +206,36 @@ class Builder(TreeMaker):
     # -- terminals --------------------------------------------------------------------------------
 
     def name(self, children: list[Any]) -> Node:
-        name = self._name(children[0])
-        call = self.cut.get(name.span.start)
-        return macro_node(call, self.module, self.problems) if isinstance(call, MacroCall) else name
+        return self._name(children[0])
+
+    def macro_name(self, token: Any) -> Any:
+        """Return the token of a macro, or of a name where a rule has that name; the lexer calls it."""
+        return token.update(type="NAME") if token in self.cut.rules else token
+
+    def macro(self, children: list[Any]) -> Node:
+        name, _, *values, closed = children
+        span = self.span(self._place(name).start, self._place(closed).end)
+        return macro_node(MacroCall(str(name), values, span), self.module, self.problems)
+
+    def named(self, children: list[Any]) -> MacroValue:
+        name, _, value = children
+        found: MacroValue = value._replace(name=str(name), named_at=self._place(name).start)
+        return found
+
+    def argument(self, children: list[Any]) -> MacroValue:
+        token, span = children[0], self._place(children[0])
+        if token.type == "STRING":
+            value, ignores_case = self._string(token)
+            if ignores_case:
+                self.problems.add("G020", "an argument cannot ignore case", span.end - 1, span.end)
+            return MacroValue("string", value, span)
+        kind = "flag" if token in ("true", "false") else "number" if _NUMBER.fullmatch(token) else "name"
+        return MacroValue(kind, str(token), span)
+
+    def together(self, children: list[Any]) -> MacroValue:
+        opened, *items, closed = children
+        span = self.span(self._place(opened).start, self._place(closed).end)
+        return MacroValue("tuple", "", span, items=tuple(items))
 
     def _name(self, token: Any) -> Name:
         return Name(str(token), self._place(token))
@@ -247,25 +284,14 @@ class Builder(TreeMaker):
     def token(self, children: list[Any]) -> Node:
         name, span = str(children[0]), self._place(children[0])
         if name.startswith("<["):
-            return tree.Terminal(self._token_ids(name[2:-2], span), span)
+            return tree.Terminal(read_ids(name[2:-2], span, self.problems), span)
         if name.startswith('<"'):
             name = read_literal(self.text, span.start + 2, span.end - 2, self.problems)
         return tree.Terminal(TokenTerminal((name,), (), False, span), span)
 
-    def _token_ids(self, written: str, span: Span) -> TokenTerminal:
-        ranges: list[tuple[int, int]] = []
-        for piece, low, high in read_ids(written.removeprefix("^")):
-            if 0 <= low <= high:
-                ranges.append((low, high))
-                continue
-            message = f"`{piece}` is not a token id or a range of ids" if piece else "a token id is missing"
-            self.problems.at(span, "G017", message, "for example `<[5]>` or `<[1-5,9]>`")
-        return TokenTerminal((), tuple(ranges), written.startswith("^"), span)
-
     def part(self, children: list[Any]) -> Node:
         directive, span = str(children[0])[1:], self._place(children[-1])
-        body = self.cut.get(span.start)
-        value, text, start = body if isinstance(body, JSONBody) else (None, "", span.start)
+        value, text, start = self.cut.bodies.get(span.start) or (None, "", span.start)
         if directive == "choice":
             return self._choice(value, start, span)
         if directive == "regex":

@@ -5,7 +5,6 @@ Their arguments are no expressions: strings, numbers, truth values, names, and t
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from typing import Final, Literal, NamedTuple
 
@@ -15,8 +14,7 @@ from stackmask.grammar.notation.tree import Dispatch, Group, Module, Name, Node,
 from stackmask.grammar.regex.compile import regex_expr
 from stackmask.grammar.regex.pattern.reader import MAX_COUNT, read_number
 from stackmask.grammar.source import charclass
-from stackmask.grammar.source.diagnostics import Collector, Diagnostic, GrammarError
-from stackmask.grammar.source.escapes import read_literal
+from stackmask.grammar.source.diagnostics import Collector, GrammarError
 from stackmask.grammar.source.similar import similar
 from stackmask.grammar.source.work import spend
 
@@ -28,14 +26,6 @@ NAMED: Final = {
     "TokenTagDispatch": ("loop_after_dispatch", "excludes"),
 }
 _JSON_PLAIN: Final = Repeat(CharClass(charclass.negate(((0, 0x1F), (0x22, 0x22), (0x5C, 0x5C)))), 0, None)
-_ITEM: Final = re.compile(
-    r"(?:\s|#[^\n]*(?:\n|\Z))*(?:"
-    r"(?P<string>\"[^\"\\\n]*(?:\\.[^\"\\\n]*)*\"|'[^'\\\n]*(?:\\.[^'\\\n]*)*')"
-    r"|(?P<number>-?[0-9]+(?![\w.]))"
-    r"|(?P<name>-*[A-Za-z0-9_](?:[A-Za-z0-9_-]|\.(?=[A-Za-z0-9_-]))*)"
-    r"|(?P<sign>[(),=]))"
-)
-_OTHER: Final = re.compile(r"\s*([^\s,()]{1,40})")
 
 
 class MacroValue(NamedTuple):
@@ -50,104 +40,11 @@ class MacroValue(NamedTuple):
 
 
 class MacroCall(NamedTuple):
-    """A macro with its arguments, and what is wrong with how they are written."""
+    """A macro with its arguments."""
 
     name: str
     values: list[MacroValue]
     span: Span
-    problems: list[Diagnostic]
-
-
-def read_call(name: str, text: str, start: int, inside: int, source: int) -> MacroCall | None:
-    """Return a call whose arguments begin at ``inside``; None if its parenthesis is never closed."""
-    problems = Collector(source)
-    values, end = _read_arguments(text, inside, name, problems)
-    if not text.startswith(")", end - 1):
-        return None
-    return MacroCall(name, values, Span(start, end, source), problems.found)
-
-
-def _read_arguments(text: str, at: int, macro: str, problems: Collector) -> tuple[list[MacroValue], int]:
-    """Read arguments up to the parenthesis that closes them; return them and the offset after that.
-
-    What is wrong is reported once; reading goes on at the closing parenthesis.
-    Cost: linear.
-    """
-    source = problems.source
-    values: list[MacroValue] = []
-    named = ""  # the name before `=`
-    named_at = at
-    tuple_start = -1  # of the tuple that is open
-    items: list[MacroValue] = []
-    wants_value = True
-    while match := _ITEM.match(text, at):
-        spend(4)
-        kind = str(match.lastgroup)
-        written = match[kind]
-        span = Span(match.start(kind), match.end(kind), source)
-        at = match.end()
-        value: MacroValue | None = None
-        if kind == "sign" and written == ")" and tuple_start < 0:
-            if (wants_value and values) or named:
-                _report("a value is missing", span, problems)
-            return values, at
-        if kind == "sign" and written == ")":
-            value = MacroValue("tuple", "", Span(tuple_start, span.end, source), items=tuple(items))
-            tuple_start, items, wants_value = -1, [], True
-        elif kind == "sign" and written == "(" and wants_value and tuple_start < 0:
-            tuple_start, items = span.start, []
-            continue
-        elif kind == "sign" and written == "," and not wants_value:
-            wants_value = True
-            continue
-        elif kind == "sign" or not wants_value:
-            shown = f"`{written:.{MAX_SHOWN}}`"
-            problem = f"unexpected {shown} in the arguments of `{macro}`"
-            if written == "(" and tuple_start >= 0:
-                problem = "a tuple within a tuple"
-            _report(problem, span, problems)
-            return values, _closing(text, at, 1 + (tuple_start >= 0) + (written == "("))
-        elif kind == "name":
-            follows = _ITEM.match(text, at) if tuple_start < 0 and not named else None
-            if follows and follows["sign"] == "=":
-                named, named_at, at = written, span.start, follows.end()
-                continue
-            value = MacroValue("flag" if written in ("true", "false") else "name", written, span)
-        elif kind == "string":
-            found = read_literal(text, span.start + 1, span.end - 1, problems)
-            value = MacroValue("string", found, span)
-        else:
-            value = MacroValue("number", written, span)
-        wants_value = False
-        if tuple_start >= 0:
-            items.append(value)
-            continue
-        values.append(value._replace(name=named, named_at=named_at))
-        named = ""
-    other = _OTHER.match(text, at)
-    start = other.start(1) if other else at
-    end = other.end(1) if other else min(at + 1, len(text))
-    _report(f"`{text[start:end]}` cannot be an argument of `{macro}`", Span(start, end, source), problems)
-    return values, _closing(text, at, 1 + (tuple_start >= 0))
-
-
-def _report(problem: str, span: Span, problems: Collector) -> None:
-    if not problems.found:
-        help = 'arguments are "texts", numbers, `true`, `false`, names of rules, and tuples of these'
-        problems.add("G020", problem, span.start, span.end, label="here", help=help)
-
-
-def _closing(text: str, at: int, opened: int) -> int:
-    """Return the offset after the parenthesis that closes so many; that of the end where there is none."""
-    # a string may lack its end, or each quote would be looked for again
-    sign = re.compile(r"\"[^\"\\\n]*(?:\\.[^\"\\\n]*)*\"?|#[^\n]*|[()]|::=")
-    while opened and (match := sign.search(text, at)):
-        spend(1)
-        if match[0] == "::=":
-            break
-        opened += (match[0] == "(") - (match[0] == ")")
-        at = match.end()
-    return at
 
 
 class Arguments:
@@ -218,8 +115,6 @@ class Arguments:
 
 def macro_node(call: MacroCall, module: Module, problems: Collector) -> Node:
     """Return what a call means; what is wrong with it is reported."""
-    if call.problems:  # reported where they were found
-        return Terminal(EPSILON, call.span)
     make: dict[str, Callable[[Arguments, Module], Node]] = {
         "Token": _token,
         "ExcludeToken": _token,
@@ -255,8 +150,11 @@ def _regex(arguments: Arguments, _: Module) -> Node:
         arguments.wrong("`Regex` takes one pattern", None, 'for example `Regex("[0-9]{5}")`')
         return Terminal(EPSILON, span)
     pattern = arguments.text(arguments.positional[0])
+    flags = "s"
+    if pattern.startswith("(?i)"):  # as XGrammar prints it, for letters of ASCII
+        pattern, flags = pattern[4:], "sia"
     try:
-        expr = regex_expr(pattern, flags="s")
+        expr = regex_expr(pattern, flags=flags)
     except GrammarError as error:
         place = arguments.positional[0].span
         for found in error.diagnostics:

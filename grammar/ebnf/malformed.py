@@ -64,6 +64,7 @@ EXAMPLES: Final[tuple[tuple[str, str, tuple[str, ...]], ...]] = (
             *[f"a ::= b (= c) {more}" for more in ("d", '"d"', "[d]", "(d)", "(= d)", "| d")],
         ),
     ),
+    ("unexpected `=`", "rules are defined with `::=`", ("a ::= b = c", "a ::= = c")),
     ("unexpected `::=`", _A_RULE, ("a ::= ::= b",)),
     ("a rule without a name", _A_RULE, ("::= b",)),
     (_NO_DEFINES, _A_RULE, ("a", "a (")),
@@ -100,7 +101,9 @@ EXAMPLES: Final[tuple[tuple[str, str, tuple[str, ...]], ...]] = (
     ("expected a text in quotes", '`%stack "\\n"`', ("%stack", "%stack a")),
 )
 # tokens that mean the same mistake wherever they are not expected
-_ALIKE: Final = frozenset({"STAR", "PLUS", "QUESTION", "BOUNDS", "AND", "MINUS", "RPAR", "_COMMA", "LOOK"})
+_ALIKE: Final = frozenset(
+    {"STAR", "PLUS", "QUESTION", "BOUNDS", "AND", "MINUS", "RPAR", "_COMMA", "LOOK", "EQUALS"}
+)
 _WORDS: Final = {
     "HEAD": "a rule",
     "NAME": "a name",
@@ -116,6 +119,7 @@ _DIRECTIVES: Final = ("%import", "%skip", "%lexical", "%syntactic", "%stack")
 _PARTS: Final = ("%json", "%choice", "%regex", "%sql", "%marker")
 _KNOWN: Final = {"%": ("directive", _DIRECTIVES + _PARTS), "@": ("construct", ("@push", "@scope", "@top"))}
 _ELSEWHERE: Final = {"%ignore": "%skip", "%whitespace": "%skip", "%declare": "%lexical"}
+_ARGUMENTS: Final = {"RPAR": "a value is missing", "LPAR": "a tuple within a tuple"}  # of macros
 _OTHER_DEFINES: Final = re.compile(r"[ \t]*(:=|:|=|->|<-)")
 _WORD: Final = re.compile(r"[%@]?[\w-]+")
 _ESCAPE: Final = re.compile(r"\\(?:[pP]\{\w*\}|\w)")
@@ -179,6 +183,13 @@ def report_token(
         problems.add("G002", message, start - 1, end, label="opened here", help="add a `*)`")
         return
     label = "unexpected end" if at_end else "unexpected"
+    values = error.state.value_stack
+    macro = next((value for value in reversed(values) if getattr(value, "type", None) == "MACRO"), None)
+    if macro is not None and not at_end:
+        help = 'arguments are "texts", numbers, `true`, `false`, names of rules, and tuples of these'
+        message = _ARGUMENTS.get(token.type, f"`{found:.40}` cannot be an argument of `{macro}`")
+        problems.add("G020", message, start, end, label="here", help=help)
+        return
     known = messages.of(error)
     if known:
         message, help = (part.format(found) for part in known)
@@ -187,7 +198,6 @@ def report_token(
             help = f"write `{found} ::=` for `{found}{other[1]}`"
         problems.add("G001", message, start, end, label=label, help=help)
         return
-    values = error.state.value_stack
     opened = next((value for value in reversed(values) if getattr(value, "type", None) == "LPAR"), None)
     expected = set(error.expected)
     if at_end and opened is not None and "RPAR" in expected:

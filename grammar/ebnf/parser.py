@@ -7,16 +7,17 @@ once more, rule by rule.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
 from typing import Final
 
-from stackmask.grammar.ebnf.builder import Builder, JSONBody
-from stackmask.grammar.ebnf.macros import NAMES, MacroCall, read_call
+from stackmask.grammar.ebnf.builder import NOTHING_CUT, Builder, Cut, JSONBody
+from stackmask.grammar.ebnf.macros import NAMES
 from stackmask.grammar.ebnf.malformed import Messages, report_character, report_token
 from stackmask.grammar.ir import Span
+from stackmask.grammar.notation.layout import Syntax
 from stackmask.grammar.notation.reading import read_json, without_surrogates
 from stackmask.grammar.notation.tree import Module
 from stackmask.grammar.source.diagnostics import Collector
@@ -52,10 +53,24 @@ _SCAN: Final = re.compile(
 )
 # a run of hyphens is taken as a whole: it would be read again from each of them otherwise
 _WORD: Final = re.compile(rf"(?P<name>{_NAME})|-+")
-_NEEDS_CUT: Final = re.compile(rf"%(?:json|choice)|(?:{'|'.join(NAMES)})\s*\(")
+_NEEDS_CUT: Final = re.compile(rf"%(?:json|choice)|(?:{'|'.join(NAMES)})(?![\w-])")
 _AFTER_NAME: Final = re.compile(_DEFINES)
-_OPENS: Final = re.compile(r"\s*\((?![*=])")
 _NOT_BLANK: Final = re.compile(r"[^\n]")
+_KINDS: Final = {
+    kind: how
+    for how, kinds in {
+        "head": "HEAD",
+        "directive": "_IMPORT _SKIP _LEXICAL _SYNTACTIC _STACK",
+        "joint": "EQUALS",
+        "suffix": "STAR PLUS QUESTION BOUNDS _COMMA",
+        "prefix": "NOT CALL MACRO",
+        "open": "LPAR LOOK",
+        "close": "RPAR",
+        "bar": "_BAR",
+        "operator": "AND MINUS FOLLOW PART_REGEX PART_MARKER",
+    }.items()
+    for kind in kinds.split()
+}
 
 
 class _Parser:
@@ -71,6 +86,7 @@ class _Parser:
             lexer="basic",  # that of each state would need a scanner of its own
             transformer=self.builder,  # any object with a method per rule
             maybe_placeholders=False,
+            lexer_callbacks={"MACRO": self.builder.macro_name},
         )
 
     @cached_property
@@ -81,7 +97,7 @@ class _Parser:
     @uncounted
     def _find_messages(self) -> Messages:
         def parse(example: str) -> None:
-            self.builder.begin(example, 0, Module(0), Collector(), {})
+            self.builder.begin(example, 0, Module(0), Collector())
             self.lark.parse(example)
 
         return Messages(parse)
@@ -101,7 +117,7 @@ def _lent_parser() -> Iterator[_Parser]:
     try:
         yield parser
     finally:
-        parser.builder.begin("", 0, Module(0), Collector(), {})  # which lets go of the text
+        parser.builder.begin("", 0, Module(0), Collector())  # which lets go of the text
         _idle.append(parser)
 
 
@@ -126,28 +142,28 @@ def parse_module(text: str, source: int, problems: Collector) -> Module:
 
 
 def read_tokens(text: str, problems: Collector) -> list[tuple[str, str, int, int]]:
-    """Return the kinds of the tokens in a file, as ``ebnf.lark`` names them, with their texts and where these begin and end.
+    """Return the tokens of a file but for ``::=``: how each is laid out, its text, and where it begins and ends.
 
-    JSON belongs to its directive, and the arguments of a macro to its name. There are none if something is wrong, which is
-    reported.
+    JSON belongs to its directive. There are none if something is wrong, which is reported.
     Cost: that of parsing it, and some microseconds a token.
     """
     parse_module(text, problems.source, problems)
     if problems.found:
         return []
-    uncut, (text, cut) = text, _without_cut(text, problems)
+    text, cut = _without_cut(text, problems)
     tokens = []
     with _lent_parser() as parser:
+        parser.builder.begin(text, 0, Module(0), problems, cut)
         for token in parser.lark.lex(text):
             start, end, written = token.start_pos or 0, token.end_pos or 0, str(token)
-            value = cut.get(start)
-            if isinstance(value, JSONBody):
+            if (value := cut.bodies.get(start)) is not None:
                 written, end = f"{written} {value.text}", value.start + len(value.text)
-            elif value is not None:
-                end = value.span.end
-                written = uncut[start:end]
-            tokens.append((token.type, written, start, end))
+            if token.type != "_DEFINES":
+                tokens.append((_KINDS.get(token.type, "word"), written, start, end))
     return tokens
+
+
+SYNTAX: Final = Syntax(read_tokens, COMMENT, " ::=", True)
 
 
 def comments(text: str) -> Iterator[tuple[int, str]]:
@@ -157,19 +173,15 @@ def comments(text: str) -> Iterator[tuple[int, str]]:
             yield match.start(), match["comment"]
 
 
-def _without_cut(
-    text: str, problems: Collector, macros: Collection[str] = NAMES
-) -> tuple[str, dict[int, JSONBody | MacroCall]]:
-    """Return a text with blanks for JSON and for the arguments of macros, and these by the offsets of what they belong to.
+def _without_cut(text: str, problems: Collector) -> tuple[str, Cut]:
+    """Return a text with blanks for JSON, whose end no regular expression can say, and what was cut out of it.
 
-    No regular expression says where they end. A file that defines or imports a rule of a macro's name means that rule.
-    Cost: linear.
+    A file that defines or imports a rule of a macro's name means that rule. Cost: linear.
     """
-    cut: dict[int, JSONBody | MacroCall] = {}
     if not _NEEDS_CUT.search(text):
-        return text, cut
-    found = Collector(problems.source)
-    defined: set[str] = set()
+        return text, NOTHING_CUT
+    bodies: dict[int, JSONBody] = {}
+    rules: set[str] = set()
     pieces: list[str] = []
     is_import = False
     done = at = 0
@@ -177,30 +189,18 @@ def _without_cut(
         spend(2)
         start, at = match.span()
         kind, word = match.lastgroup, match[0]
-        end = None
         if kind in ("import", "close"):
             is_import = kind == "import"
         elif kind == "body":
-            value, begin, end = read_json(text, at, word, _JSON_EXAMPLE, found)
+            value, begin, end = read_json(text, at, word, _JSON_EXAMPLE, problems)
             if end is None:
                 end = _next_head(text, begin)
-            cut[start] = JSONBody(value, text[begin:end], begin)
-        elif kind == "name" and word in macros:
-            opened = _OPENS.match(text, at)
-            if is_import or _AFTER_NAME.match(text, at):
-                defined.add(word)
-                continue
-            call = read_call(word, text, start, opened.end(), problems.source) if opened else None
-            if call is not None and not _AFTER_NAME.match(text, call.span.end):
-                cut[start], end = call, call.span.end
-                found.found += call.problems
-        if end is not None:
+            bodies[start] = JSONBody(value, text[begin:end], begin)
             pieces += [text[done:at], _NOT_BLANK.sub(" ", text[at:end])]
             done = at = end
-    if any(isinstance(value, MacroCall) and value.name in defined for value in cut.values()):
-        return _without_cut(text, problems, [name for name in macros if name not in defined])
-    problems.found += found.found
-    return "".join((*pieces, text[done:])), cut
+        elif kind == "name" and word in NAMES and (is_import or _AFTER_NAME.match(text, at)):
+            rules.add(word)
+    return "".join((*pieces, text[done:])), Cut(bodies, rules)
 
 
 def _next_head(text: str, begin: int) -> int:
@@ -212,9 +212,7 @@ def _next_head(text: str, begin: int) -> int:
     return len(text)
 
 
-def _parse_pieces(
-    text: str, module: Module, problems: Collector, cut: dict[int, JSONBody | MacroCall], parser: _Parser
-) -> None:
+def _parse_pieces(text: str, module: Module, problems: Collector, cut: Cut, parser: _Parser) -> None:
     """Parse each rule by itself, so that one that is broken hides no other."""
     from lark.exceptions import UnexpectedCharacters, UnexpectedToken
 

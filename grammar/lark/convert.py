@@ -13,14 +13,14 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from stackmask.grammar import ir
-from stackmask.grammar.ebnf.layout import WIDTH, lay_out
-from stackmask.grammar.ebnf.parser import parse_module
-from stackmask.grammar.ir import CharClass, Expr, Literal, RuleRef, Sequence
+from stackmask.grammar.ebnf.parser import SYNTAX, parse_module
+from stackmask.grammar.ir import CharClass, Expr, Literal, RuleRef, Sequence, Span
 from stackmask.grammar.ir.build import choice, is_nothing, repeat
 from stackmask.grammar.ir.dump import dump_expr
 from stackmask.grammar.lark.frontend import BodyScope, LarkRules, LoadedLark, OnUnsupported, load_lark
 from stackmask.grammar.lark.modules import File
 from stackmask.grammar.lark.parser import COMMENT, read_tokens
+from stackmask.grammar.notation.layout import WIDTH, lay_out
 from stackmask.grammar.notation.tree import Group, Name, Node, Pattern, RuleDefinition, Terminal, Text
 from stackmask.grammar.source.charclass import Ranges, negate, normalize
 from stackmask.grammar.source.diagnostics import Collector, line_and_column
@@ -57,14 +57,34 @@ def to_ebnf(
     """
     rules = partial(_Rules, is_whole)
     made = load_lark(text, name=name, base=base, start=start, on_unsupported=on_unsupported, rules=rules)
+    _refuse(made)
     writer = _EbnfWriter(made)
-    found = lay_out(writer.text(), name=name)
+    found = lay_out(writer.text(), SYNTAX, name=name)
     notes = [str(note) for note in made.report.notes]
     for one in writer.left_out:
         line, column = line_and_column(text, one.span.start)
         reason = "nothing leads to it, or it is written out where it is used"
         notes.append(f"left out: {name}:{line}:{column}: `{one.name}`: {reason}")
     return Converted(found, tuple(notes))
+
+
+def _refuse(made: LoadedLark) -> None:
+    """Report what has no words in EBNF. Raises: GrammarError."""
+    sources, entries = made.made.loader.sources, made.made.entries
+    spans = [entry.span for entry in entries.values() if entry.attributes and entry.name in made.made.used]
+    for name in (name for file in made.made.loader.files for name in file.module.nested):
+        _, source, start = name.split(".")
+        spans.append(Span(int(start), int(start) + len("%lark"), int(source)))
+    for span in spans:
+        message = "`[lazy]`, ends and limits, and `%lark`, are not written in EBNF"
+        sources.problems[span.source].at(span, "G018", message, "keep this grammar as Lark")
+    root = made.made.loader.root
+    if root.module.skips and root.module.options.get("allow_initial_skip") is False:
+        span = root.module.skips[0].span
+        root.problems.at(
+            span, "G018", "in EBNF what is skipped may stand first, too", "keep this grammar as Lark"
+        )
+    sources.stop_on_problems(None)
 
 
 class _Rules(LarkRules):
@@ -76,17 +96,23 @@ class _Rules(LarkRules):
     def __init__(self, is_whole: bool, *arguments: Any) -> None:
         super().__init__(*arguments)
         self.is_whole = is_whole
+        self.layout = None  # which is not converted: such terminals are declared only
         self.skips: list[Expr] = []
-        self.compound: dict[Expr, str] = {}
         self.written: dict[Expr, str] = {}  # in the words of the author
         self.words: dict[Expr, str] = {}
 
-    def run(self, start: str) -> str:
+    def run(self, start: str, skips_first: bool = True) -> str:
         """Lower the start rule, and all that the first file defines."""
         root = self.loader.root
         self.reference(start)
         for name, entry in self.entries.items():
-            if self.is_whole and entry.bodies and entry.bodies[0][1] is root and not entry.parameters:
+            if (
+                self.is_whole
+                and entry.bodies
+                and entry.bodies[0][1] is root
+                and not entry.parameters
+                and not entry.counts
+            ):
                 self.reference(name)
         for node in root.module.skips:
             own = self.reference(root.full(node.name)) if isinstance(node, Name) else None

@@ -13,20 +13,25 @@ from typing import Final, Literal, NamedTuple
 
 from stackmask.grammar import ir
 from stackmask.grammar.ir import EPSILON, Expr, Rule, RuleRef, RuleSet, Span
+from stackmask.grammar.ir.build import choice, derives, rewrite, sequence
+from stackmask.grammar.lark.counters import changed, holds
+from stackmask.grammar.lark.indentation import NAMES, NEWLINES, Indentation, Unmatched
+from stackmask.grammar.lark.lexemes import ATOMS, Lexeme, Preference, TooManyVariants
 from stackmask.grammar.lark.modules import Entry, File, LarkReport, Loader, Notes
-from stackmask.grammar.lark.terminals import Terminals
+from stackmask.grammar.lark.terminals import Flavor, TerminalPart, Terminals
+from stackmask.grammar.normalize.graph import solve
 from stackmask.grammar.notation import tree
 from stackmask.grammar.notation.foreign import foreign_to_lark
 from stackmask.grammar.notation.loading import SKIP_RULE, START_RULE, Loaded, skip_rule
 from stackmask.grammar.notation.tree import Name, Node, Part, Use, names_in
-from stackmask.grammar.regex.compile import Flavor
 from stackmask.grammar.source.options import ArgumentError
 from stackmask.grammar.source.similar import similar
 from stackmask.grammar.source.work import enter, spend
 
 DEFAULT_START: Final = "start"
-FLAVORS: Final = ("python", "rust")
+FLAVORS: Final = ("python", "rust", "xgrammar")
 OnUnsupported = Literal["error", "relax"]
+LINES_RULE: Final = "%lines"  # begins a grammar with blocks
 MAX_INSTANCES: Final = 20_000  # templates with their arguments
 MAX_SHOWN: Final = 60  # characters of the name of one
 
@@ -46,6 +51,7 @@ class BodyScope:
 
     file: File
     bound: Mapping[str, Bound] = field(default_factory=dict)
+    number: int = 0  # of a rule that counts
 
 
 class LarkRules:
@@ -56,12 +62,16 @@ class LarkRules:
         self.entries = loader.entries
         self.rules: dict[str, Rule] = {}
         self.instances: dict[tuple[str, tuple[Bound | tuple[str, ...], ...]], str] = {}
-        self.pending: list[tuple[str, Entry, Mapping[str, Bound]]] = []
+        self.pending: list[tuple[str, Entry, Mapping[str, Bound], int]] = []
         self.used: set[str] = set()
         self.skip: Expr | None = None
         self.is_full = False
+        self.lexemes: dict[str, Lexeme] = {}
+        self.compound: dict[Expr, str] = {}  # terminals that are kept as one
+        self.layout = next((names for names in NAMES if self.is_layout(names)), None)
+        self.keeps = self.layout is not None or any(entry.is_lazy for entry in self.entries.values())
 
-    def run(self, start: str) -> str:
+    def run(self, start: str, skips_first: bool = True) -> str:
         """Lower all that the start rule needs, and return the name of the rule to begin with."""
         ignored = self.loader.root.module.skips
         if ignored:
@@ -76,19 +86,80 @@ class LarkRules:
         self.finish()
         if self.skip is None:
             return start
-        items = (self.skip, first) if not self.entries[start].is_terminal else (self.skip, first, self.skip)
-        self.rules[START_RULE] = Rule(START_RULE, ir.Sequence(items))
+        before, after = [self.skip] * skips_first, [self.skip] * self.entries[start].is_one
+        if not (before or after):
+            return start
+        self.rules[START_RULE] = Rule(START_RULE, sequence([*before, first, *after]))
         return START_RULE
+
+    def is_layout(self, names: tuple[str, str]) -> bool:
+        """Return whether these terminals are declared only, so that they mean the indentation of lines."""
+        found = [self.entries.get(name) for name in names]
+        return all(entry is not None and not entry.bodies for entry in found) and self.newline is not None
+
+    @property
+    def newline(self) -> str | None:
+        """The terminal of line breaks, by its name."""
+        return next((name for name in NEWLINES if (own := self.entries.get(name)) and own.bodies), None)
+
+    def atoms(self) -> set[str]:
+        """Return the rules that are one terminal each, that of what is ignored among them."""
+        for expr, name in self.compound.items():
+            self.rules[name] = Rule(name, expr)
+        atoms = {name for name, entry in self.entries.items() if entry.is_one and name in self.rules}
+        return atoms | {*self.compound.values(), *({SKIP_RULE} & self.rules.keys())}
+
+    def indent(self, start: str) -> str:
+        """Read the blanks at the beginnings of lines, where a grammar has blocks; return the rule to begin with."""
+        if self.layout is None or self.newline is None or not {*self.layout} & self.rules.keys():
+            return start
+        place = self.entries[self.layout[0]].span
+        writer = Indentation(self.rules, self.atoms(), SKIP_RULE, self.newline, self.layout)
+        try:
+            made = writer.run(start, LINES_RULE)
+            self.rules = without_dead_ends(made, made.keys() - self.rules.keys())
+        except Unmatched:
+            message = (
+                f"`{self.layout[0]}` and `{self.layout[1]}` stand in one sequence, with what is between them"
+            )
+            self.loader.sources.problems[place.source].at(
+                place, "G018", message, "for example `_NEWLINE _INDENT stmt+ _DEDENT`"
+            )
+            return start
+        reason = "the lines of a block begin with the same blanks and tabs, and none end the text"
+        self.notes.add("narrowed", place, "%declare " + " ".join(self.layout), reason)
+        return LINES_RULE
+
+    def prefer_lazy(self, start: str) -> None:
+        """Leave out of terminals what belongs to lazy rules that may begin at the same place."""
+        if not self.lexemes:
+            return
+        atoms = self.atoms()
+        preference = Preference(self.rules, atoms, SKIP_RULE, self.lexemes)
+        for name in self.lexemes:
+            self.rules[name] = Rule(name, preference.body(name), self.rules[name].span)
+        if not self.keeps:
+            return
+        try:
+            self.rules = preference.run(start)
+            for span in preference.narrowed:
+                reason = "a lazy rule takes its text also where it could not begin, after what stands before"
+                self.notes.add("narrowed", span, "lazy", reason)
+        except TooManyVariants:
+            message = "too many rules for what `lazy`, `suffix` and `stop` leave out of the others"
+            self.loader.root.problems.at(None, "G018", message, "give fewer rules these attributes")
 
     def finish(self) -> None:
         """Lower what was referred to."""
         while self.pending:
-            name, entry, bound = self.pending.pop()
-            options = [self.expr(node, BodyScope(file, bound)) for node, file in entry.bodies]
+            name, entry, bound, number = self.pending.pop()
+            options = [self.expr(node, BodyScope(file, bound, number)) for node, file in entry.bodies]
             body = options[0] if len(options) == 1 else ir.Choice(tuple(options))
             self.rules[name] = Rule(name, body, entry.span)
         for name in self.terminals.declared:
             self.reference(name)
+        counted = {name for (full, _), name in self.instances.items() if self.entries[full].counts}
+        self.rules = without_dead_ends(self.rules, counted)
 
     # -- names ------------------------------------------------------------------------------------
 
@@ -101,12 +172,39 @@ class LarkRules:
                 self.declared(entry)
             elif entry.is_terminal:
                 self.terminal_rules(name)
+            elif entry.is_one:
+                self.lexeme(name, entry)
             else:
-                self.pending.append((name, entry, {}))
+                self.pending.append((name, entry, {}, 0))
             if entry.priority is not None:
                 reason = "a priority chooses among readings of a text, and changes no text"
                 self.notes.add("annotation", entry.span, f"{name}.{entry.priority}", reason)
         return RuleRef(name, span=span)
+
+    def lexeme(self, name: str, entry: Entry) -> None:
+        """Make a rule that is one terminal."""
+        terminals, attributes, file = self.terminals, entry.attributes, entry.bodies[0][1]
+        whole = terminals.alternatives([self.piece(node, own) for node, own in entry.bodies])
+        end = attributes.get("suffix") or attributes.get("stop")
+        if end is not None and isinstance(end.value, tree.Text | tree.Pattern | tree.Range | Name):
+            whole = terminals.joined([whole, self.piece(end.value, file)])
+        strings = whole.expr if entry.is_lazy else terminals.finish(whole, entry.span, file, name)
+        if entry.is_lazy and whole.asserted:
+            message = f"look-around in the lazy rule `{name}`"
+            file.problems.at(entry.span, "G009", message, "leave it out: the rule ends as soon as it can")
+        limit = attributes.get("max_tokens")
+        most = limit.value if limit is not None and isinstance(limit.value, int) else None
+        self.lexemes[name] = Lexeme(strings, entry.is_lazy, most)
+        self.rules[name] = Rule(name, strings, entry.span)
+
+    def piece(self, node: Node, file: File) -> TerminalPart:
+        """Return what a node of a terminal means, whose names have rules then."""
+        for use in names_in(node):
+            full = file.full(use.name)
+            if full in self.entries and self.entries[full].is_terminal:
+                self.terminals.piece(full)
+                self.reference(full)
+        return self.terminals.build(node, file)
 
     def terminal_rules(self, name: str) -> None:
         """Make the rules of a terminal and of those that it refers to."""
@@ -120,12 +218,14 @@ class LarkRules:
             self.rules[current] = Rule(current, self.terminals.body(current), entry.span)
             for node in _references(self.rules[current].body):
                 spend(2)
-                if node not in self.rules:
+                if node not in self.rules and node in self.entries:
                     todo.append(node)
 
     def declared(self, entry: Entry) -> None:
         """Report a terminal that is declared only, or take it for nothing."""
         self.rules[entry.name] = Rule(entry.name, EPSILON, entry.span)
+        if self.layout is not None and entry.name in self.layout:
+            return
         if self.relax:
             reason = "code that runs with Lark's lexer makes it; here nothing stands there"
             self.notes.add("relaxed", entry.span, f"%declare {entry.name}", reason)
@@ -153,16 +253,23 @@ class LarkRules:
         if isinstance(node, tree.Group) and node.op == " ":
             return [part for item in node.items for part in self.parts(item, scope)] or [EPSILON]
         if isinstance(node, tree.Group) and node.op == "|":
-            return [ir.Choice(tuple([self.expr(item, scope) for item in node.items]), node.span)]
+            options = [self.expr(item, scope) for item in node.items]
+            return [choice(options) if ir.NOTHING in options else ir.Choice(tuple(options), node.span)]
         if isinstance(node, tree.Repetition):
             return [ir.Repeat(self.expr(node.item, scope), node.min, node.max, node.span)]
         if isinstance(node, Use):
             return [self.instance(node, node.name, node.arguments, scope)]
+        if isinstance(node, tree.CountedUse):
+            return [self.counted(node, scope)]
+        if isinstance(node, tree.Guarded):
+            return self.parts(node.item, scope) if holds(node.condition, scope.number) else [ir.NOTHING]
         if isinstance(node, tree.Terminal):
             return self.followed(node.expr)
         return self.followed(self.terminal(node, scope))
 
     def followed(self, terminal: Expr) -> list[Expr]:
+        if self.keeps and not isinstance(terminal, ATOMS):
+            terminal = RuleRef(self.compound.setdefault(terminal, f"%terminal.{len(self.compound)}"))
         if self.skip is None:
             return [terminal]
         if isinstance(terminal, ir.Sequence):
@@ -177,7 +284,7 @@ class LarkRules:
             self.without_arguments(node, entry, scope)
             return [EPSILON]
         found = self.reference(full, node.span)
-        return self.followed(found) if entry.is_terminal and entry.bodies else [found]
+        return self.followed(found) if entry.is_one and entry.bodies else [found]
 
     def without_arguments(self, node: Name | Use, entry: Entry, scope: BodyScope) -> None:
         message = f"the template `{node.name}` is used without its arguments"
@@ -191,7 +298,7 @@ class LarkRules:
         if full not in self.entries:  # an instance of a template
             return [RuleRef(full, span=span)]
         found = self.reference(full, span)
-        return self.followed(found) if self.entries[full].is_terminal else [found]
+        return self.followed(found) if self.entries[full].is_one else [found]
 
     def terminal(self, node: Node, scope: BodyScope) -> Expr:
         """Return the expression of a terminal that stands in a rule."""
@@ -201,19 +308,13 @@ class LarkRules:
             if (known := self.terminals.finished.get(key)) is not None:
                 return known
         file = scope.file
-        names = names_in(node)
         if isinstance(node, tree.Group | tree.Prefix | tree.Repetition):
-            inner = next((name for name in names if name.name in scope.bound), None)
+            inner = next((name for name in names_in(node) if name.name in scope.bound), None)
             if inner is not None:
                 message = f"the parameter `{inner.name}` cannot stand under `&` or `~`"
                 file.problems.at(inner.span, "G018", message, "write it as a terminal")
                 return EPSILON
-        for name in names:
-            full = file.full(name.name)
-            if full in self.entries and self.entries[full].is_terminal:
-                self.terminals.piece(full)
-                self.reference(full)
-        made = self.terminals.finish(self.terminals.build(node, file), node.span, file)
+        made = self.terminals.finish(self.piece(node, file), node.span, file)
         if key is not None:
             self.terminals.finished[key] = made
         return made
@@ -238,10 +339,27 @@ class LarkRules:
                 self.too_many(node, scope)
                 return EPSILON
             made = self.instances[key] = self.instance_name(full, values)
-            self.pending.append((made, entry, dict(zip(entry.parameters, values, strict=True))))
+            self.pending.append((made, entry, dict(zip(entry.parameters, values, strict=True)), 0))
             if full not in self.used:
                 self.used.add(full)
         return RuleRef(made, span=node.span)
+
+    def counted(self, node: tree.CountedUse, scope: BodyScope) -> Expr:
+        """Return a reference to a rule with a number, which is lowered some time."""
+        full = scope.file.full(node.name)
+        entry = self.entries.get(full)
+        if entry is None or not entry.counts:  # which is reported
+            return EPSILON
+        number = changed(node.value, scope.number)
+        key = full, (("number", str(number)),)
+        if key not in self.instances:
+            if len(self.instances) >= MAX_INSTANCES:
+                self.too_many(node, scope)
+                return EPSILON
+            self.instances[key] = f"{full}::{number}"
+            self.used.add(full)
+            self.pending.append((self.instances[key], entry, {}, number))
+        return RuleRef(self.instances[key], span=node.span)
 
     def instance_name(self, full: str, values: tuple[Bound, ...]) -> str:
         name = f"{full}{{{', '.join(value.key[-1] for value in values)}}}"
@@ -268,13 +386,29 @@ class LarkRules:
                 return Bound(("range", f'"{low}".."{high}"'), argument, scope.file)
         raise TypeError(f"not an argument: {argument!r}")  # the parser takes no others
 
-    def too_many(self, node: Use, scope: BodyScope) -> None:
+    def too_many(self, node: Use | tree.CountedUse, scope: BodyScope) -> None:
         if self.is_full:
             return
         self.is_full = True
-        message = f"more than {MAX_INSTANCES:,} templates with arguments"
-        help = "arguments that grow with each use never come to an end"
+        message = f"more than {MAX_INSTANCES:,} rules of templates, or of rules that count"
+        help = "arguments that grow with each use never come to an end, and bits make many numbers"
         scope.file.problems.at(node.span, "G018", message, help)
+
+
+def without_dead_ends(rules: dict[str, Rule], names: Collection[str]) -> dict[str, Rule]:
+    """Return rules without those of these names that derive no text, and without what leads to them."""
+    if not names:
+        return rules
+    parts = {name for rule in rules.values() for name in _references(rule.body)} - rules.keys()
+    whole = rules | {name: Rule(name, EPSILON) for name in parts}
+    found = solve(RuleSet(whole, next(iter(names)), (), ()), False, derives, remember=False)
+    dead = {name for name in names if not found[name]}
+
+    def leaf(expr: Expr) -> Expr:
+        return ir.NOTHING if isinstance(expr, RuleRef) and expr.name in dead else expr
+
+    kept = [rule for rule in rules.values() if rule.name not in dead]
+    return {rule.name: Rule(rule.name, rewrite(rule.body, leaf), rule.span) for rule in kept}
 
 
 def _references(expr: Expr) -> list[str]:
@@ -305,7 +439,8 @@ def load_lark(
 
     ``base``: the folder that ``%import .file`` is relative to. ``start``: None means ``start`` if there is such a rule,
     else the first one. ``flavor``: whose regular expressions. ``on_unsupported``: "relax" takes what is declared only for
-    nothing. ``given``: names of grammars that `@name` may use. ``rules``: makes the rules.
+    nothing. ``given``: names of grammars that `@name` may use.
+    ``rules``: makes the rules.
     Raises: GrammarError with the problems of all files at once.
     """
     if on_unsupported not in ("error", "relax"):
@@ -313,26 +448,83 @@ def load_lark(
     if flavor not in FLAVORS:
         raise ArgumentError(f"no regex flavour `{flavor!s:.60}`; there are: {', '.join(FLAVORS)}")
     enter("reading the grammar")
-    loader = Loader()
+    loader = Loader(as_json=flavor != "python")
     loader.load(text, name, base)
-    uses = loader.check_names(given)
-    first = _choose_start(loader, start)
-    loader.sources.stop_on_problems(foreign_to_lark if loader.root.problems.found else None)
     notes = Notes()
-    for file in loader.files:
-        for span, what, reason in file.module.notes:
-            notes.add("annotation", span, what, reason)
-    terminals = Terminals(loader.entries, notes, flavor)
-    made = rules(loader, terminals, notes, on_unsupported == "relax")
-    begin = made.run(first)
-    for full, entry in loader.entries.items():  # what is wrong in terminals that nothing leads to
-        if full not in made.used and entry.is_terminal and entry.bodies and entry.bodies[0][1] is loader.root:
-            terminals.piece(full)
-    loader.sources.stop_on_problems(None)
-    texts, parts = loader.sources.texts, loader.parts
+    reader = _LarkReader(flavor, on_unsupported == "relax", given, notes, rules)
+    made, begin, first = reader.read(loader, start)
+    parts = {name: part for file in reader.files for name, part in file.module.parts.items()}
+    if flavor == "xgrammar":  # to which 1.0 is no integer
+        parts = {name: part._replace(numbers="plain") for name, part in parts.items()}
+    texts = loader.sources.texts
     parts.update((f"%grammar.{one}", Part("grammar", one, loader.entries[first].span)) for one in given)
-    report = notes.report(texts, loader.unused_names(first, uses))
-    return LoadedLark(Loaded(RuleSet(made.rules, begin, (), tuple(texts)), parts), report, made, first)
+    return LoadedLark(
+        Loaded(RuleSet(made.rules, begin, (), tuple(texts)), parts), notes.report(texts), made, first
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _LarkReader:
+    """How a text is read, and the grammars in it; the arguments are those of ``load_lark``."""
+
+    flavor: Flavor
+    relax: bool
+    given: Collection[str]
+    notes: Notes
+    rules: Callable[[Loader, Terminals, Notes, bool], LarkRules]
+    files: list[File] = field(default_factory=list)
+
+    def read(self, loader: Loader, start: str | None) -> tuple[LarkRules, str, str]:
+        """Return the rules of what was loaded, the one that they begin with, and the one that is asked for."""
+        loader.check_names(self.given)
+        is_broken = bool(loader.root.problems.found)  # else it is Lark, whatever it is asked to begin with
+        first = _choose_start(loader, start)
+        loader.sources.stop_on_problems(foreign_to_lark if is_broken or not loader.entries else None)
+        self.files.extend(loader.files)
+        for file in loader.files:
+            for span, what, reason in file.module.notes:
+                self.notes.add("annotation", span, what, reason)
+        terminals = Terminals(loader.entries, self.notes, self.flavor)
+        made = self.rules(loader, terminals, self.notes, self.relax)
+        begin = made.run(
+            first, loader.root.module.options.get("allow_initial_skip", self.flavor != "xgrammar")
+        )
+        made.prefer_lazy(begin)
+        begin = made.indent(begin)
+        for full, entry in loader.entries.items():  # what is wrong in terminals that nothing leads to
+            if (
+                full not in made.used
+                and entry.is_terminal
+                and entry.bodies
+                and entry.bodies[0][1] is loader.root
+            ):
+                terminals.piece(full)
+        loader.sources.stop_on_problems(None)
+        self.add_nested(loader, made)
+        return made, begin, first
+
+    def add_nested(self, loader: Loader, made: LarkRules) -> None:
+        """Add the rules of grammars in the text, under names of their own."""
+        used = {
+            name for rule in made.rules.values() for name in _references(rule.body) if name[:6] == "%lark."
+        }
+        for file in loader.files:
+            for name in file.module.nested.keys() & used:
+                inner = Loader(loader.sources)
+                inner.load_module(
+                    File(file.module.nested[name], file.text, file.folder, file.problems, path=file.path)
+                )
+                rules, begin, _ = self.read(inner, DEFAULT_START)
+                names = {own: f"{name}.{own}" for own in rules.rules}
+
+                def leaf(expr: Expr, names: dict[str, str] = names) -> Expr:
+                    if isinstance(expr, RuleRef) and expr.name in names:
+                        return RuleRef(names[expr.name], span=expr.span)
+                    return expr
+
+                for own, rule in rules.rules.items():
+                    made.rules[names[own]] = Rule(names[own], rewrite(rule.body, leaf), rule.span)
+                made.rules[name] = Rule(name, RuleRef(names[begin]))
 
 
 def _choose_start(loader: Loader, start: str | None) -> str:
@@ -343,12 +535,16 @@ def _choose_start(loader: Loader, start: str | None) -> str:
         start = DEFAULT_START if DEFAULT_START in entries else first
     found = entries.get(start)
     problems = loader.root.problems
-    if found is not None and found.bodies and not found.parameters:
+    if found is not None and found.bodies and not found.parameters and not found.counts:
         return start
     if not entries and not problems.found:
         problems.add("G016", "there are no rules", 0, 1, help='a rule looks like `start: "text"`')
     elif entries and (found is not None or start not in loader.root.module.known):
-        own = [entry.name for entry in entries.values() if not entry.is_terminal and not entry.parameters]
+        own = [
+            entry.name
+            for entry in entries.values()
+            if not (entry.is_terminal or entry.parameters or entry.counts)
+        ]
         close = similar(start, own)
         cure = f'pass start="{close or own[0]}"' if close or own else "write one"
         others = f"there are {', '.join(own[:10]) or 'none'}: {cure}"

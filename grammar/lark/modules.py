@@ -9,16 +9,16 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
-from typing import Final, Literal, TypeAlias
+from typing import Final, Literal
 
 from stackmask.grammar.ir import RuleRef, SourceText, Span
 from stackmask.grammar.lark.parser import is_terminal_name, parse_module
 from stackmask.grammar.notation import tree
-from stackmask.grammar.notation.loading import SourceFiles, reached, unused
+from stackmask.grammar.notation.loading import SourceFiles
 from stackmask.grammar.notation.tree import Import, Name, Node, Use
-from stackmask.grammar.source.diagnostics import Collector, Diagnostic, line_and_column
+from stackmask.grammar.source.diagnostics import Collector, line_and_column
 from stackmask.grammar.source.similar import similar
 from stackmask.grammar.source.work import spend, uncounted
 
@@ -26,10 +26,8 @@ SUFFIX: Final = ".lark"
 MAX_FILES: Final = 200  # imports, those of imported files included
 MAX_NOTES: Final = 1_000
 Kind = Literal["narrowed", "annotation", "relaxed"]
-IGNORED: Final = "%ignore"  # in place of a name, for what `%ignore` uses
 GIVEN: Final = "%grammar."  # before the names of grammars given by name
 _CLASS: Final = re.compile(r"[A-Za-z0-9]-[A-Za-z0-9]")
-Uses: TypeAlias = dict[str, dict[str, None]]  # the names that each rule and terminal uses
 
 
 @dataclass(slots=True, eq=False)
@@ -84,13 +82,26 @@ class Entry:
     span: Span
     bodies: list[tuple[Node, File]]
     priority: int | None = None
+    attributes: Mapping[str, tree.Attribute] = field(default_factory=dict)
+    counts: bool = False
+
+    @property
+    def is_one(self) -> bool:
+        """Whether it is one terminal, in which nothing is ignored."""
+        return self.is_terminal or bool(self.attributes)
+
+    @property
+    def is_lazy(self) -> bool:
+        """Whether it ends as soon as it can."""
+        return bool(self.attributes.keys() & {"lazy", "suffix", "stop"})
 
 
 class Loader:
     """The files of a grammar, and what they define."""
 
-    def __init__(self) -> None:
-        self.sources = SourceFiles(_parsed_module, "Lark", "Grammar.from_lark")
+    def __init__(self, sources: SourceFiles | None = None, as_json: bool = False) -> None:
+        parse = partial(_parsed_module, as_json=as_json)
+        self.sources = sources or SourceFiles(parse, "Lark", "Grammar.from_lark")
         self.files: list[File] = []
         self.entries: dict[str, Entry] = {}
 
@@ -106,7 +117,11 @@ class Loader:
     def load(self, text: str, name: str, folder: Path | None) -> None:
         """Read a text and all it imports. Problems are in the files."""
         module, problems = self.sources.parsed(text, name, None)
-        self.files.append(File(module, text, folder, problems))
+        self.load_module(File(module, text, folder, problems))
+
+    def load_module(self, root: File) -> None:
+        """Read all that a file imports, and what it and they define."""
+        self.files.append(root)
         for file in self.files:  # grows while files are added
             groups: dict[tuple[bool, str], list[Import]] = {}
             for one in file.module.imports:
@@ -236,7 +251,16 @@ class Loader:
             spend(2)
             if parameter.name in parameters[:at]:
                 problems.at(parameter.span, "G004", f"the parameter `{parameter.name}` is there twice")
-        self.entries[name] = Entry(name, is_terminal, parameters, span, [body], definition.priority)
+        self.entries[name] = Entry(
+            name,
+            is_terminal,
+            parameters,
+            span,
+            [body],
+            definition.priority,
+            definition.attributes,
+            definition.counts,
+        )
 
     def _declare(self, file: File, declared: Name) -> None:
         name = file.full(declared.name)
@@ -265,25 +289,27 @@ class Loader:
 
     # -- names ------------------------------------------------------------------------------------
 
-    def check_names(self, given: Collection[str]) -> Uses:
+    def check_names(self, given: Collection[str]) -> None:
         """Report what is undefined or used with other arguments than it has. ``given``: what `@name` may name.
 
-        Everything in the first file is looked at, and of imported files what that leads to.
-        Returns: what each of these uses. Cost: linear.
+        Everything in the first file is looked at, and of imported files what that leads to. Cost: linear.
         """
-        uses: Uses = {IGNORED: {}}
+        todo: dict[str, None] = {}
         for node in self.root.module.skips:
-            self._visit(node, self.root, (), uses[IGNORED], given)
-        todo = [*uses[IGNORED], *(entry.name for entry in self.entries.values() if self._is_own(entry))]
+            self._visit(node, self.root, (), todo, given)
+        todo.update((entry.name, None) for entry in self.entries.values() if self._is_own(entry))
+        seen: set[str] = set()
         while todo:
-            entry = self.entries.get(name := todo.pop())
-            if entry is None or name in uses:
+            name, _ = todo.popitem()
+            entry = self.entries.get(name)
+            if entry is None or name in seen:
                 continue
-            used = uses[name] = {}
+            seen.add(name)
             for node, file in entry.bodies:
-                self._visit(node, file, entry.parameters, used, given)
-            todo += used
-        return uses
+                self._visit(node, file, entry.parameters, todo, given)
+                for value, _ in entry.attributes.values():
+                    if value is not None and not isinstance(value, int):
+                        self._visit(value, file, (), todo, given)
 
     def _is_own(self, entry: Entry) -> bool:
         return any(file is self.root for _, file in entry.bodies)
@@ -293,7 +319,7 @@ class Loader:
         node: Node,
         file: File,
         parameters: tuple[str, ...],
-        used: dict[str, None],
+        todo: dict[str, None],
         given: Collection[str],
     ) -> None:
         for part in tree.walk_nodes(node):
@@ -301,22 +327,28 @@ class Loader:
             if isinstance(part, tree.Terminal):
                 if isinstance(part.expr, RuleRef) and part.expr.name.startswith(GIVEN):
                     _check_given(file, part, part.expr.name.removeprefix(GIVEN), given)
-            elif isinstance(part, Name | Use) and part.name not in parameters:
+            elif isinstance(part, Name | Use | tree.CountedUse) and part.name not in parameters:
                 full = file.full(part.name)
-                used[full] = None
+                todo[full] = None
                 entry = self.entries.get(full)
                 if entry is None:
                     self._undefined(file, part)
+                elif isinstance(part, tree.CountedUse) != entry.counts:
+                    message = f"`{part.name}` is no rule that counts"
+                    if entry.counts:
+                        message = f"`{part.name}` counts, and is used without a number"
+                    help = (
+                        "leave out `::` and what follows it"
+                        if not entry.counts
+                        else f"write `{part.name}::0`"
+                    )
+                    file.problems.at(part.span, "G018", message, help)
+                elif isinstance(part, tree.CountedUse):
+                    pass
                 elif isinstance(part, Use) or entry.parameters:
                     _check_arguments(file, part, entry)
 
-    def unused_names(self, start: str, uses: Uses) -> list[Diagnostic]:
-        """Return warnings about what the first file defines and the start rule does not lead to. Cost: linear."""
-        seen = reached((start, IGNORED), lambda name: uses.get(name, ()))
-        left = [entry for entry in self.entries.values() if entry.name not in seen and self._is_own(entry)]
-        return [unused("terminal" if e.is_terminal else "rule", e.name, start, e.span) for e in left]
-
-    def _undefined(self, file: File, part: Name | Use) -> None:
+    def _undefined(self, file: File, part: Name | Use | tree.CountedUse) -> None:
         name, span = part.name, part.span
         if name in file.module.known or name in file.wanted:
             return  # what is wrong with its definition or its import is reported
@@ -365,11 +397,11 @@ def _check_arguments(file: File, part: Name | Use, entry: Entry) -> None:
     file.problems.at(part.span, "G018", message, help)
 
 
-def _parsed_module(text: str, source: int, problems: Collector) -> tree.Module:
+def _parsed_module(text: str, source: int, problems: Collector, as_json: bool) -> tree.Module:
     for name, known in LIBRARY.items():
         if text is known:
             return _parsed_library(name, source)
-    return parse_module(text, source, problems)
+    return parse_module(text, source, problems, as_json)
 
 
 @lru_cache(8)
@@ -396,14 +428,13 @@ class LarkReport:
     """How the grammar differs from what was written.
 
     ``narrowed``: texts that Lark accepts and the grammar leaves out. ``relaxed``: texts that it has and Lark does not.
-    ``annotations``: what has no effect on which texts there are, such as priorities. ``warnings``: what is not used.
+    ``annotations``: what has no effect on which texts there are, such as priorities.
     """
 
-    __slots__ = ("notes", "warnings")
+    __slots__ = ("notes",)
 
-    def __init__(self, notes: Iterable[LarkNote] = (), warnings: Iterable[Diagnostic] = ()) -> None:
+    def __init__(self, notes: Iterable[LarkNote] = ()) -> None:
         self.notes = list(dict.fromkeys(notes))[:MAX_NOTES]
-        self.warnings = tuple(warnings)
 
     @property
     def narrowed(self) -> list[LarkNote]:
@@ -434,14 +465,14 @@ class Notes:
         if len(self.found) < MAX_NOTES:
             self.found.append((kind, span, what, reason))
 
-    def report(self, sources: list[SourceText], warnings: Iterable[Diagnostic] = ()) -> LarkReport:
+    def report(self, sources: list[SourceText]) -> LarkReport:
         """Return the report, in the order of the places. Cost: linear in the texts, for each note."""
         lines = []
         for kind, span, what, reason in sorted(self.found, key=lambda note: (note[1].source, note[1].start)):
             source = sources[span.source]
             line, column = line_and_column(source.text, span.start)
             lines.append(LarkNote(kind, f"{source.name}:{line}:{column}", what, reason))
-        return LarkReport(lines, warnings)
+        return LarkReport(lines)
 
 
 # the terminals that Lark comes with, after what its documentation says of them

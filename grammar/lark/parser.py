@@ -7,11 +7,14 @@ broken is reported once, and reading goes on where the next one begins.
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal, NamedTuple
 
 from stackmask.grammar.ir import MAX_CODE_POINT, SURROGATES, RuleRef, Span, TokenTerminal
+from stackmask.grammar.lark.counters import BITS, CONDITIONS, VALUES, WHOLE, Argument, BitRange, NumberCall
 from stackmask.grammar.notation import tree
+from stackmask.grammar.notation.layout import Syntax
 from stackmask.grammar.notation.reading import TreeMaker, read_ids, read_json, without_surrogates
 from stackmask.grammar.notation.tree import Group, Module, Name, Node, Use
 from stackmask.grammar.regex.pattern.reader import MAX_COUNT, read_number
@@ -29,6 +32,7 @@ _TOKEN: Final = re.compile(
     r"|(?P<string>\"(?:[^\"\\\n]|\\.)*\"i?)"
     r"|(?P<regex>/(?!/)(?:[^/\\\n]|\\.)+/[imslux]*)"
     r"|(?P<spaced>/(?!/)(?:[^/\\]|\\[\s\S])+/(?=[imslu]*x)[imslux]*)"
+    r"|(?P<hex>0x[0-9A-Fa-f]+)"
     r"|(?P<number>[+-]?[0-9]+)"
     rf"|(?P<directive>%{NAME})"
     rf"|(?P<given>@{NAME})"
@@ -37,7 +41,10 @@ _TOKEN: Final = re.compile(
     r"|(?P<sign>->|\.\.|::|[.:,|()\[\]{}*+?!~&=]))"
 )
 COMMENT: Final = re.compile(r"(?://|#)[^\n]*")
-_BODIES: Final = frozenset({"%json", "%regex", "%llguidance"})  # JSON follows them
+_OPTIONS: Final = ("%llguidance", "%grammar_options")
+_BODIES: Final = frozenset({"%json", "%regex", *_OPTIONS})  # JSON follows them
+MAX_DIGITS: Final = 25  # of a number that counts
+MAX_NESTED: Final = 20  # grammars in each other
 _SINGLE: Final = re.compile(r"'[^'\n]*('?)")
 _NO_BLANK: Final = re.compile(r"[^ \t\r\f\v\ufeff]")
 _CLOSES: Final = {"(": ")", "[": "]", "{": "}"}
@@ -47,14 +54,23 @@ _CHUNKS: Final = ("substring_chunks", "substring_words", "substring_chars")
 _ESCAPE: Final = re.compile(
     r"\\(?:([ntrf\\\"])|x([0-9A-Fa-f]{0,2})|u([0-9A-Fa-f]{0,4})|U([0-9A-Fa-f]{0,8})|)"
 )
-_PLAIN: Final = {"n": "\n", "t": "\t", "r": "\r", "f": "\f", "\\": "\\", '"': '"'}
+_JSON_ESCAPE: Final = re.compile(_ESCAPE.pattern.replace("[ntrf", "[ntrfb/"))  # of llguidance
+_PLAIN: Final = {"b": "\b", "/": "/", "n": "\n", "t": "\t", "r": "\r", "f": "\f", "\\": "\\", '"': '"'}
 DIRECTIVES: Final = ("%ignore", "%import", "%declare", "%override", "%extend")
 _DIRECTIVE_CURES: Final = {
     "%skip": "`%ignore X` is what may stand between terminals",
-    "%lark": "put its rules into the same text",
     "%token": "a terminal is `NAME: …`",
     "%start": "the start rule is `start`, or named: Grammar.from_lark(text, start=…)",
 }
+# of rules: what makes a rule one terminal, and what has no effect on its texts, and why
+ATTRIBUTES: Final = ("lazy", "suffix", "stop", "max_tokens", "capture", "stop_capture", "temperature")
+IGNORED_ATTRIBUTES: Final = {
+    "capture": "nothing is captured: parse the text afterwards",
+    "stop_capture": "nothing is captured: parse the text afterwards",
+    "temperature": "it is set where tokens are drawn",
+}
+ANY_TOKEN: Final = TokenTerminal((), (), True)
+_LABEL: Final = re.compile(r"[\w-]+")
 # what is no token, and what is no item, by the character or sign
 _CHARACTER_CURES: Final = {
     ";": "a rule ends at the end of its line; leave it out",
@@ -76,12 +92,13 @@ def is_terminal_name(name: str) -> bool:
     return name.lstrip("_")[:1].isupper()
 
 
-def parse_module(text: str, source: int, problems: Collector) -> Module:
-    """Parse a file; what is wrong is reported, and the statements around it kept.
+def parse_module(text: str, source: int, problems: Collector, as_json: bool = False) -> Module:
+    """Parse a file; what is wrong is reported, and the statements around it kept. ``as_json``: strings have JSON's escapes.
 
     Cost: linear, about 4 µs a token.
     """
-    return _LarkParser(without_surrogates(text, problems), Module(source), problems).run()
+    text = without_surrogates(text, problems)
+    return _LarkParser(text, read_tokens(text, problems), Module(source), problems, as_json=as_json).run()
 
 
 # -- tokens ---------------------------------------------------------------------------------------------------
@@ -184,7 +201,9 @@ def _line_end(text: str, at: int) -> int:
     return end if end >= 0 else len(text)
 
 
-def _read_string(text: str, start: int, end: int, problems: Collector) -> tuple[str, list[int]]:
+def _read_string(
+    text: str, start: int, end: int, problems: Collector, as_json: bool
+) -> tuple[str, list[int]]:
     r"""Return what the inside of a string means, and the offsets of backslashes that begin no escape.
 
     The escapes are ``\n \t \r \f \\ \" \xHH \uHHHH \UHHHHHHHH``; any other backslash stands for itself.
@@ -213,7 +232,7 @@ def _read_string(text: str, start: int, end: int, problems: Collector) -> tuple[
         plain.append(place)
         return "\\"
 
-    return _ESCAPE.sub(meaning, written), plain
+    return (_JSON_ESCAPE if as_json else _ESCAPE).sub(meaning, written), plain
 
 
 def _shown(token: Token) -> str:
@@ -222,13 +241,22 @@ def _shown(token: Token) -> str:
 
 
 class _LarkParser(TreeMaker):
-    def __init__(self, text: str, module: Module, problems: Collector) -> None:
+    def __init__(
+        self,
+        text: str,
+        tokens: list[Token],
+        module: Module,
+        problems: Collector,
+        depth: int = 0,
+        *,
+        as_json: bool = False,
+    ) -> None:
         super().__init__(text, problems)
-        tokens = read_tokens(text, problems)
         self.tokens = [*tokens, tokens[-1]]  # after the last token comes the last one again
         self.last = len(tokens) - 1
         self.at = 0
-        self.module = module
+        self.module, self.depth, self.as_json = module, depth, as_json
+        self.beginnings: list[int] = []  # of statements
 
     def run(self) -> Module:
         last = self.last
@@ -237,6 +265,7 @@ class _LarkParser(TreeMaker):
                 self.at += 1
                 continue
             before = self.at
+            self.beginnings.append(before)
             try:
                 self.statement(self.token)
             except SyntaxProblem:
@@ -303,7 +332,7 @@ class _LarkParser(TreeMaker):
             spend(1)
             if index > last:
                 return False
-        return tokens[index].kind in (":", "::")
+        return tokens[index].kind == ":" or (tokens[index].kind == "::" and tokens[index + 1].text == "_")
 
     def unexpected(self, token: Token) -> SyntaxProblem:
         """Report a token that cannot stand where it does."""
@@ -327,15 +356,51 @@ class _LarkParser(TreeMaker):
         """Read one statement, with the end of its line."""
         if token.kind == "directive":
             self.directive(token)
-        elif token.kind == "body" and token.value[0] == "%llguidance":
+        elif token.kind == "body" and token.value[0] in _OPTIONS:
             self.at += 1
-            note = self.place(token), "%llguidance", "options of llguidance have no effect"
-            self.module.notes.append(note)
+            self.options(token.value[0], token.value[1], self.place(token))
         else:
             self.definition("define")
         if self.token.kind != "line":
             raise self.unexpected(self.token)
         self.at += 1
+
+    def options(self, directive: str, value: Any, span: Span) -> None:
+        """Read the options of llguidance, of which one changes texts."""
+        if not isinstance(value, dict):
+            if value is not None:  # else it was no JSON, which is reported
+                help = f"for example `{directive} {{}}`"
+                self.problems.at(span, "G020", f"`{directive}` takes an object", help)
+            return
+        skip = value.pop("allow_initial_skip", None)
+        if isinstance(skip, bool):
+            self.module.options["allow_initial_skip"] = skip
+        elif skip is not None:
+            self.problems.at(span, "G020", "`allow_initial_skip` is true or false")
+        if value or skip is None:
+            self.module.notes.append((span, directive, "options of llguidance have no effect"))
+
+    def nested(self, directive: Token) -> Node:
+        """Read `%lark {…}`, a grammar with names of its own."""
+        opened = self.take("{", "`{` after `%lark`", 'for example `%lark { start: "a" }`')
+        begin, open_ = self.at, 1
+        while open_ and self.at < self.last:
+            spend(1)
+            open_ += {"{": 1, "}": -1}.get(self.token.kind, 0)
+            self.at += 1
+        if open_:
+            raise self.never_closed("{", opened)
+        close = self.tokens[self.at - 1]
+        span = self.span(directive.start, close.end)
+        name = f"%lark.{span.source}.{span.start}"
+        if self.depth >= MAX_NESTED:
+            raise self.fail(f"more than {MAX_NESTED} grammars in each other", directive, code="G015")
+        tokens = [*self.tokens[begin : self.at - 1], Token("line", "\n", close.start, close.start)]
+        inner = _LarkParser(
+            self.text, tokens, Module(span.source), self.problems, self.depth + 1, as_json=self.as_json
+        )
+        self.module.nested[name] = inner.run()
+        return tree.Terminal(RuleRef(name, span=span), span, 1, "`%lark`")
 
     def directive(self, token: Token) -> None:
         self.at += 1
@@ -438,13 +503,24 @@ class _LarkParser(TreeMaker):
             self.at += 1
             token = self.take("number", "a number after `.`", "a priority is `NAME.2: …`")
             priority = int(token.text[:12])
-        if self.token.kind == "[":
-            self.attributes()
-        if self.token.kind == "::":
-            help = "a template is `name{x}: …`, a count `x ~ 2..5`"
-            raise self.fail("rules that count, of llguidance, are not supported", self.token, help=help)
+        attributes = self.attributes(name) if self.token.kind == "[" else {}
+        counts = self.token.kind == "::"
+        if counts:
+            self.at += 1
+            if self.take("name", "`_` after `::`").text != "_":
+                raise self.fail(
+                    "a rule that counts is defined with `_`",
+                    self.tokens[self.at - 1],
+                    help=f"`{name.name}::_: …`",
+                )
         self.take(":", f"`:` after `{name.name}`", "a rule is `name: …`")
-        return tree.RuleDefinition(name.name, self.expression(), name.span, tuple(parameters), priority, how)
+        if bool(attributes) + bool(parameters) + counts > 1:
+            message = "attributes, parameters and `::_` do not go together"
+            self.problems.at(name.span, "G018", message, "write two rules, one of which refers to the other")
+        body = self.expression()
+        return tree.RuleDefinition(
+            name.name, body, name.span, tuple(parameters), priority, how, attributes, counts
+        )
 
     def check_name(self, name: Name, modifiers: str, begin: Token) -> None:
         """Report a name that is neither of a rule nor of a terminal."""
@@ -457,26 +533,80 @@ class _LarkParser(TreeMaker):
             message = f"`{modifiers}` stands before rules, not terminals"
             self.problems.at(self.place(begin), "G001", message, "leave it out")
 
-    def attributes(self) -> None:
-        """Read the attributes of llguidance, such as `[capture]`."""
+    def attributes(self, name: Name) -> dict[str, tree.Attribute]:
+        """Read the attributes of llguidance, such as `[capture, suffix="."]`; return those that change texts."""
         opened = self.token
-        self.at += 1
-        is_name = True
-        while self.token.kind not in ("]", "line"):
-            token = self.token
+        found: dict[str, tree.Attribute] = {}
+        while self.token.kind in ("[", ","):
             self.at += 1
-            if token.kind == "name" and is_name:
-                if token.text == "capture":
-                    note = self.place(token), token.text, "nothing is captured: parse the text afterwards"
-                    self.module.notes.append(note)
-                else:
-                    message = f"the attribute `{token.text}` is not supported"
-                    help = 'text up to an end is `/(?s:.*?)/ "END"`; tokens are counted by max_new_tokens'
-                    self.problems.at(self.place(token), "G018", message, help)
-            is_name = token.kind == ","
+            token = self.take("name", "an attribute", f"there are {', '.join(ATTRIBUTES)}")
+            word, place, value = token.text, self.place(token), None
+            if self.token.kind == "=":
+                self.at += 1
+                value = self.take_value(word)
+            if word in found:
+                self.problems.at(place, "G018", f"`{word}` is given twice", "leave one out", "again")
+            elif word not in ATTRIBUTES:
+                close = similar(word, ATTRIBUTES)
+                help = f"did you mean `{close}`?" if close else f"there are {', '.join(ATTRIBUTES)}"
+                self.problems.at(place, "G018", f"the attribute `{word}` is not supported", help)
+            else:
+                found[word] = tree.Attribute(value, place)
         if self.token.kind != "]":
             raise self.never_closed("[", opened)
         self.at += 1
+        self.check_attributes(name, found)
+        for word, reason in IGNORED_ATTRIBUTES.items():
+            if word in found:
+                self.module.notes.append((found.pop(word).span, word, reason))
+        return found
+
+    def take_value(self, attribute: str) -> Node | int | None:
+        """Read the value of an attribute."""
+        self.at += 1
+        token = self.tokens[self.at - 1]
+        if token.kind in ("string", "regex", "name"):
+            return self.atom(token)
+        if token.kind != "number":
+            raise self.fail(
+                f"expected the value of `{attribute}`, found {_shown(token)}", token, label="here"
+            )
+        if self.token.kind == ".":  # of a temperature
+            self.at += 1
+            self.take("number", "the digits after the point")
+            return 0
+        return read_number(token.text) if token.text.isdigit() else -1
+
+    def check_attributes(self, name: Name, found: dict[str, tree.Attribute]) -> None:
+        """Report attributes whose values mean nothing, or that do not go together."""
+        for word, (value, span) in [*found.items()]:
+            problem, help = "", ""
+            if is_terminal_name(name.name):
+                problem, help = (
+                    "a terminal has no attributes",
+                    f"write a rule, `{name.name.lower()}[…]: {name.name}`",
+                )
+            elif word in ("suffix", "stop"):
+                help = f'for example `{word}="<end>"`, `{word}=/[.!?]/` or `{word}=NAME`'
+                is_rule = isinstance(value, Name) and not is_terminal_name(value.name)
+                if value is None or isinstance(value, int) or is_rule:
+                    problem = f"`{word}` is a string, a regex or the name of a terminal"
+                elif isinstance(value, Group):
+                    problem = f"the end that `{word}` gives is empty, so that nothing comes before it"
+                elif word == "stop" and "suffix" in found:
+                    problem = "`stop` and `suffix` are two ends of one rule"
+            elif word == "max_tokens":
+                is_count = isinstance(value, int) and 0 <= value <= MAX_COUNT
+                problem = "" if is_count else "`max_tokens` is a whole number"
+            elif word == "stop_capture" and not found.keys() & {"suffix", "stop"}:
+                problem = "`stop_capture` needs `stop` or `suffix`"
+            elif word in ("capture", "stop_capture") and not (value is None or _is_label(value)):
+                problem = f"`{word}` is a name in quotes, of letters, digits, `_` and `-`"
+            elif word == "lazy" and value is not None:
+                problem, help = "`lazy` has no value", "leave it out"
+            if problem:
+                self.problems.at(span, "G018", problem, help)
+                del found[word]
 
     # -- expressions ------------------------------------------------------------------------------
 
@@ -500,6 +630,17 @@ class _LarkParser(TreeMaker):
                 frame.is_atom = True
             elif kind in _ITEMS:
                 self.push(frame, self.atom(token))
+            elif kind == "directive" and token.text == "%lark":
+                self.push(frame, self.nested(token))
+            elif kind == "directive" and token.text == "%if":
+                self.guard(frame, token)
+            elif kind == "::" and frame.is_atom and isinstance(name := frame.items[-1], Name):
+                value = WHOLE if self.token.text == "_" else self.called(VALUES, "v")
+                self.at += value is WHOLE
+                value = NumberCall("_") if value is WHOLE else value
+                frame.items[-1] = tree.CountedUse(
+                    name.name, value, self.span(name.span.start, self.tokens[self.at - 1].end)
+                )
             elif kind in ("(", "["):
                 frames.append(OpenGroup(token))
             elif kind in (")", "]", "}"):
@@ -565,7 +706,10 @@ class _LarkParser(TreeMaker):
         if kind == "special":
             return tree.Terminal(TokenTerminal((text,), (), False, span), span, 1, "a special token")
         if kind == "ids":
-            return self.ids(token)
+            written = text[2:-2].strip()
+            # `*` is any token: all but none
+            ids = read_ids(written, span, self.problems) if written != "*" else ANY_TOKEN
+            return tree.Terminal(ids, span, 1, "a special token")
         if kind == "given":
             expr = RuleRef(f"%grammar.{text[1:]}", span=span)
             return tree.Terminal(expr, span, 1, "a grammar given by name")
@@ -574,8 +718,8 @@ class _LarkParser(TreeMaker):
     def part(self, token: Token, span: Span) -> Node:
         """Return what stands for `%json` and `%regex`."""
         directive, value, start = token.value
-        if directive == "%llguidance":
-            raise self.fail("`%llguidance` begins a line of its own", token)
+        if directive in _OPTIONS:
+            raise self.fail(f"`{directive}` begins a line of its own", token)
         name = f"{directive}.{span.source}.{span.start}"
         part = tree.Part("json", token.text, span, start=start)
         if directive == "%regex":
@@ -603,7 +747,9 @@ class _LarkParser(TreeMaker):
             self.at += 1
             return self.range(token, self.take("string", "a string after `..`", 'a range is `"a".."z"`'))
         flags = "i" if token.text[-1] == "i" else ""
-        value, plain = _read_string(self.text, token.start + 1, token.end - 1 - len(flags), self.problems)
+        value, plain = _read_string(
+            self.text, token.start + 1, token.end - 1 - len(flags), self.problems, self.as_json
+        )
         span = self.place(token)
         for place in plain[:1]:
             reason = "a backslash and this character, as in Lark, which has no such escape"
@@ -614,7 +760,9 @@ class _LarkParser(TreeMaker):
     def range(self, first: Token, last: Token) -> Node:
         span = self.span(first.start, last.end)
         low, high = (
-            _read_string(self.text, token.start + 1, token.start + token.text.rindex('"'), self.problems)[0]
+            _read_string(
+                self.text, token.start + 1, token.start + token.text.rindex('"'), self.problems, self.as_json
+            )[0]
             for token in (first, last)
         )
         if len(low) != 1 or len(high) != 1 or "i" in (first.text[-1], last.text[-1]):
@@ -625,19 +773,6 @@ class _LarkParser(TreeMaker):
             self.problems.at(span, "G007", "the range is reversed", f"write `{last.text}..{first.text}`")
         length = len(f"[{first.text[1:-1]}-{last.text[1:-1]}]")
         return tree.Range(min(low, high), max(low, high), span, length)
-
-    def ids(self, token: Token) -> Node:
-        span = self.place(token)
-        written = token.text[2:-2].strip()
-        ranges: list[tuple[int, int]] = []
-        for piece, low, high in read_ids(written.removeprefix("^")):
-            if low < 0 or high < 0:
-                help = "for example `<[5]>`, `<[5-9,12]>` or `<[^5]>`"
-                self.problems.at(span, "G017", f"`{piece:.40}` is no token id", help)
-            else:
-                ranges.append((min(low, high), max(low, high)))
-        tokens = TokenTerminal((), tuple(sorted(ranges)), written.startswith("^"), span)
-        return tree.Terminal(tokens, span, 1, "a special token")
 
     def push(self, frame: OpenGroup, node: Node) -> None:
         """Add an item, with the `~` before it."""
@@ -674,6 +809,58 @@ class _LarkParser(TreeMaker):
             raise self.fail(message, token, help="give a longer expression a rule of its own")
         frame.items, frame.is_atom = [], False
         return item
+
+    # -- rules that count -------------------------------------------------------------------------
+
+    def guard(self, frame: OpenGroup, directive: Token) -> None:
+        """Read `%if` and its condition, at the end of an alternative."""
+        condition = self.called(CONDITIONS, "c")
+        if self.token.kind not in ("line", "|", ")", "]", "->"):
+            raise self.fail(
+                "`%if` stands at the end of an alternative", directive, help="put all parts before it"
+            )
+        item = self.sequence(frame.items, directive.start)
+        span = self.span(item.span.start, self.tokens[self.at - 1].end)
+        frame.items = [self.checked(tree.Guarded(item, condition, span, item.depth + 1))]
+        frame.is_atom = False
+
+    def called(self, known: Mapping[str, str], kind: str, depth: int = 0) -> Argument:
+        """Read an argument of this kind: "v" a number or a function, "b" a bit, "r" a range of bits, "c" a condition."""
+        token = self.token
+        self.at += 1
+        if token.kind in ("hex", "number") and kind in "vb":
+            digits = token.text[:MAX_DIGITS]  # more than any number has
+            number = int(digits, 16 if token.kind == "hex" else 10)
+            if 0 <= number < (BITS if kind == "b" else 1 << BITS):
+                return number
+            limit = f"{BITS - 1}" if kind == "b" else "2⁶⁴ - 1"
+            raise self.fail(f"`{token.text:.40}` is not a whole number up to {limit}", token)
+        if kind == "r" and token.text == "_":
+            return WHOLE
+        if kind == "r" and token.kind == "[":
+            low = self.called({}, "b")
+            self.take(":", "`:` in a range of bits", "for example `[0:3]`")
+            high = self.called({}, "v")
+            self.take("]", "`]` after a range of bits")
+            if isinstance(low, int) and isinstance(high, int) and low < high <= BITS:
+                return BitRange(low, high)
+            raise self.fail(f"a range of bits ends after its beginning, at {BITS} at most", token)
+        if token.kind != "name" or token.text not in known or kind in "br":
+            what = {"b": "the number of a bit", "r": "a range of bits"}.get(
+                kind
+            ) or f"one of {', '.join(known) or 'a number'}"
+            raise self.fail(f"expected {what}, found {_shown(token)}", token, label="here")
+        if depth > MAX_NESTED:
+            raise self.fail("conditions are nested too deeply", token, code="G015")
+        arguments: list[Argument] = []
+        if known[token.text] or self.token.kind == "(":
+            for wanted, sign in zip(known[token.text], "(,", strict=False):
+                self.take(sign, f"`{sign}` and the arguments of `{token.text}`")
+                arguments.append(self.called(known if wanted == "c" else {}, wanted, depth + 1))
+            if not known[token.text]:
+                self.take("(", "`(`")
+            self.take(")", f"`)` after the arguments of `{token.text}`")
+        return NumberCall(token.text, tuple(arguments))
 
     # -- operators --------------------------------------------------------------------------------
 
@@ -783,6 +970,10 @@ class _LarkParser(TreeMaker):
         return self.fail(problem, token, help=f"write `{_CLOSES[frame.open.kind]}`")
 
 
+def _is_label(value: Node | int) -> bool:
+    return isinstance(value, tree.Text) and _LABEL.fullmatch(value.value) is not None
+
+
 def _words(text: str) -> list[str]:
     """Return the words of a text, each with the blanks behind it as chunks of their own."""
     found: list[str] = []
@@ -794,3 +985,65 @@ def _words(text: str) -> list[str]:
             found.append(character)
     spend(len(text) // 4)
     return found
+
+
+# -- layout ---------------------------------------------------------------------------------------------------
+
+_LAID_OUT: Final = {
+    **dict.fromkeys(("*", "+", "?", ","), "suffix"),
+    **dict.fromkeys((")", "]", "}"), "close"),
+    **dict.fromkeys(("..", "."), "joint"),
+    **dict.fromkeys(("->", "&"), "operator"),
+    "(": "open",
+    "[": "open",
+    "{": "call",
+    "|": "bar",
+}
+
+
+def _layout_tokens(text: str, problems: Collector) -> list[tuple[str, str, int, int]]:
+    """Return the tokens of a text but for `:`: how each is laid out, its text, and where it begins and ends.
+
+    What stands before `:` is one.
+    """
+    parser = _LarkParser(text, read_tokens(text, problems), Module(problems.source), problems)
+    parser.run()
+    if problems.found:
+        return []
+    tokens = parser.tokens[: parser.last + 1]
+    found: list[tuple[str, str, int, int]] = []
+    for begin, end in zip(parser.beginnings, [*parser.beginnings[1:], len(tokens)], strict=True):
+        body = begin + 1
+        if tokens[begin].kind != "body" and tokens[begin].text not in ("%ignore", "%import", "%declare"):
+            while tokens[body].kind not in (":", "::"):
+                body += 1
+            head = "".join(
+                f"{token.text} " if token.kind in ("directive", ",") else token.text
+                for token in tokens[begin:body]
+            )
+            found.append(("head", head, tokens[begin].start, tokens[body].end))
+            body += 1
+        elif tokens[begin].kind == "directive":
+            found.append(("directive", *tokens[begin][1:4]))
+        else:
+            found.append(("directive", *_written(tokens[begin])[1:]))
+        for at in range(body, end):
+            kind, written, first, past = _written(tokens[at])
+            if kind == "line":
+                continue
+            if kind == "~":
+                how = "operator" if tokens[at + 1].kind == "number" else "prefix"
+            elif kind == "." and at == begin + 1:  # of a path
+                how = "prefix"
+            else:
+                how = _LAID_OUT.get(kind, "word")
+            found.append((how, written, first, past))
+    return found
+
+
+def _written(token: Token) -> tuple[str, str, int, int]:
+    written = f"{token.value[0]} {token.text}" if token.kind == "body" else token.text
+    return token.kind, written, token.start, token.end
+
+
+SYNTAX: Final = Syntax(_layout_tokens, COMMENT, ":", False)

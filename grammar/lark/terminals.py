@@ -9,7 +9,8 @@ from __future__ import annotations
 import re
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from typing import Final, cast
+from typing import Final, TypeAlias, cast
+from typing import Literal as OneOf
 
 from stackmask.grammar import ir
 from stackmask.grammar.ir import Choice, Complement, Expr, Intersection, Literal, NotFollowedBy, RuleRef, Span
@@ -29,12 +30,14 @@ from stackmask.grammar.lark.modules import Entry, File, Notes
 from stackmask.grammar.notation import tree as syntax
 from stackmask.grammar.notation.tree import Name, Node, names_in
 from stackmask.grammar.regex.automaton import Whole, looks_before, restrictable, whole_strings
-from stackmask.grammar.regex.compile import Flavor, read_tree
+from stackmask.grammar.regex.compile import Flavor as RegexFlavor
+from stackmask.grammar.regex.compile import read_tree
 from stackmask.grammar.regex.pattern import tree
 from stackmask.grammar.source.charclass import NON_ASCII_MASK, Ranges
 from stackmask.grammar.source.diagnostics import GrammarError
 from stackmask.grammar.source.work import remembering, spend
 
+Flavor: TypeAlias = OneOf["python", "rust", "xgrammar"]  # whose reading of regexes
 MAX_PARTS: Final = 20_000  # of a terminal that is read as a whole, all others in it written out
 MAX_SHOWN: Final = 40  # characters of a terminal without a name
 MAX_WIDTH: Final = 1 << 64  # as in Python's re
@@ -43,6 +46,7 @@ _EVALUATED: Final = re.compile(
     r"""\\(?:([nfrt"]|x[0-9A-Fa-f]{2}|u[0-9A-Fa-f]{4}|U[0-9A-Fa-f]{8})|.)""", re.DOTALL
 )
 _PARTS: Final = re.compile(r"\\.|\[\^?\]?(?:\\.|[^\]\\])*\]|[()|]", re.DOTALL)
+_PYTHON_NAME: Final = re.compile(r"(?<!\\)\(\?P<")
 _FLAG_LENGTH: Final = len("(?i:)")
 
 
@@ -81,7 +85,9 @@ class Terminals:
     """The terminals of a grammar."""
 
     def __init__(self, entries: dict[str, Entry], notes: Notes, flavor: Flavor) -> None:
-        self.entries, self.notes, self.flavor = entries, notes, flavor
+        self.entries, self.notes = entries, notes
+        self.flavor: RegexFlavor = "ecma" if flavor == "xgrammar" else flavor
+        self.case = "ia" if flavor == "xgrammar" else "i"  # the flags of text that ignores case
         self.lazy: dict[int, ir.Repeat] = {}
         self.pieces: dict[str, TerminalPart] = {}
         self.patterns: dict[tuple[str, str], TerminalPart] = {}
@@ -155,6 +161,8 @@ class Terminals:
             case syntax.Group(_, items):
                 operands = [self.finish(self.build(item, file), item.span, file) for item in items]
                 return _of_set(Intersection(tuple(operands)))
+            case syntax.Terminal(RuleRef(name) as expr) if name.startswith("%regex."):
+                return _of_set(expr)
             case syntax.Prefix(_, item):
                 return _of_set(Complement(self.finish(self.build(item, file), item.span, file)))
             case syntax.Repetition(item, least, most, _, _, length):
@@ -170,7 +178,7 @@ class Terminals:
             return known
         spend(len(value) // 4)
         if flags:
-            found = read_tree(re.escape(value), flags="i").node
+            found = read_tree(re.escape(value), flags=self.case).node
             expr = cast("Expr", found)
         else:
             expr = Literal(value.encode())
@@ -193,8 +201,12 @@ class Terminals:
         if "l" in node.flags:
             place = Span(node.span.end - len(node.flags), node.span.end, node.span.source)
             file.problems.at(place, "G009", "the flag `l` depends on the locale", "leave it out")
+        pattern = node.value
+        if self.flavor == "ecma":  # where `u` changes nothing
+            flags = flags.replace("u", "").replace("i", self.case)
+            pattern = _PYTHON_NAME.sub("(?<", pattern)
         try:
-            found = read_tree(node.value, flavor=self.flavor, flags=flags)
+            found = read_tree(pattern, flavor=self.flavor, flags=flags)
         except GrammarError as error:
             start = node.span.start + 1
             file.problems.take(error, start, start + len(node.value))

@@ -103,25 +103,6 @@ class SourceFiles:
             raise GrammarError(list(dict.fromkeys(found)), self.texts)
 
 
-def reached(start: Iterable[str], uses: Callable[[str], Iterable[str]]) -> set[str]:
-    """Return the names that some names lead to, and these. Cost: linear."""
-    seen = set(start)
-    todo = list(seen)
-    while todo:
-        found = [name for name in uses(todo.pop()) if name not in seen]
-        spend(2 + len(found))
-        seen.update(found)
-        todo += found
-    return seen
-
-
-def unused(kind: str, name: str, start: str, span: Span) -> Diagnostic:
-    """Return the warning about a rule or terminal that the start rule does not lead to."""
-    help = "use it, remove it, or begin with it: start=…" if kind == "rule" else "use it, or remove it"
-    label = f"`{start}` does not lead here"
-    return Diagnostic("G201", f"{kind} `{name}` is not used", span, label, help, "warning")
-
-
 def skip_rule(
     name: str, skipped: Iterable[Expr], body_of: Callable[[str], Expr | None], span: Span | None = None
 ) -> Rule:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any, Final, Literal
 
-from stackmask.grammar.ir import EPSILON, Span
-from stackmask.grammar.notation.tree import MAX_DEPTH, Group, Node, Prefix, Repetition, Terminal, Use
+from stackmask.grammar.ir import EPSILON, Span, TokenTerminal
+from stackmask.grammar.notation.tree import MAX_DEPTH, Group, Guarded, Node, Prefix, Repetition, Terminal, Use
 from stackmask.grammar.regex.pattern.reader import MAX_COUNT, read_number
 from stackmask.grammar.source.diagnostics import Collector
 from stackmask.grammar.source.work import spend
@@ -32,7 +32,7 @@ class TreeMaker:
     def group(self, op: Literal[" ", "|", "&"], items: Sequence[Node], span: Span) -> Node:
         return self.checked(Group(op, tuple(items), span, 1 + max([item.depth for item in items])))
 
-    def checked(self, node: Group | Repetition | Prefix | Use) -> Node:
+    def checked(self, node: Group | Repetition | Prefix | Use | Guarded) -> Node:
         """Return the node, or something empty if too much is nested in it, which is reported once a rule."""
         if node.depth <= MAX_DEPTH:
             return node
@@ -74,11 +74,18 @@ def read_json(
     return value, start, end
 
 
-def read_ids(written: str) -> Iterator[tuple[str, int, int]]:
-    """Yield the ranges of ids that commas separate, each as it is written; -1 for what is none."""
-    for piece in written.split(","):
+def read_ids(written: str, span: Span, problems: Collector) -> TokenTerminal:
+    """Return the tokens of ids and ranges that commas separate, or with `^` before them all others."""
+    ranges: list[tuple[int, int]] = []
+    for piece in written.removeprefix("^").split(","):
         spend(2)
         match = _ID_RANGE.fullmatch(piece)
         low = read_number(match[1]) if match else -1
         high = read_number(match[2]) if match and match[2] else low
-        yield piece.strip(), low, high if high <= MAX_COUNT else -1
+        if 0 <= low <= high <= MAX_COUNT:
+            ranges.append((low, high))
+            continue
+        what = f"`{piece.strip():.40}` is not a token id or a range of ids"
+        message = what if piece.strip() else "a token id is missing"
+        problems.at(span, "G017", message, "for example `<[5]>`, `<[1-5,9]>` or `<[^5]>`")
+    return TokenTerminal((), tuple(ranges), written.startswith("^"), span)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Final, Literal, NamedTuple, TypeAlias
+from typing import Any, Final, Literal, NamedTuple, TypeAlias
 
 from stackmask.grammar.ir import EPSILON, Expr, Span, immutable
 
@@ -104,7 +104,29 @@ class Use:
     depth: int
 
 
-Node: TypeAlias = Terminal | Name | Group | Repetition | Prefix | Text | Pattern | Range | Use
+@immutable
+class CountedUse:
+    """``rule::value`` of llguidance: a rule that counts. ``value``: the number, or what it becomes."""
+
+    name: str
+    value: Any
+    span: Span
+    depth: int = 1
+
+
+@immutable
+class Guarded:
+    """An alternative with ``%if``: it is there where the condition holds of the number of its rule."""
+
+    item: Node
+    condition: Any
+    span: Span
+    depth: int
+
+
+Node: TypeAlias = (
+    CountedUse | Guarded | Terminal | Name | Group | Repetition | Prefix | Text | Pattern | Range | Use
+)
 
 MAX_DEPTH: Final = 100  # levels of groups, operators and quantifiers in one rule
 EMPTY: Final = Terminal(EPSILON, Span(-1, -1))  # an alternative with nothing in it has no place
@@ -119,7 +141,7 @@ def walk_nodes(node: Node) -> Iterator[Node]:
         kind = type(current)
         if kind is Group:
             stack.extend(reversed(current.items))  # type: ignore[union-attr]
-        elif kind is Repetition or kind is Prefix:
+        elif kind is Repetition or kind is Prefix or kind is Guarded:
             stack.append(current.item)  # type: ignore[union-attr]
         elif kind is Use:
             stack.extend(reversed(current.arguments))  # type: ignore[union-attr]
@@ -128,6 +150,13 @@ def walk_nodes(node: Node) -> Iterator[Node]:
 def names_in(node: Node) -> list[Name]:
     """Return the names in a node, in the order they are written."""
     return [part for part in walk_nodes(node) if type(part) is Name]
+
+
+class Attribute(NamedTuple):
+    """What llguidance has in brackets after the name of a rule. ``value``: a terminal, or a number."""
+
+    value: Node | int | None
+    span: Span
 
 
 @immutable
@@ -140,6 +169,8 @@ class RuleDefinition:
     parameters: tuple[Name, ...] = ()
     priority: int | None = None
     how: Literal["define", "override", "extend"] = "define"
+    attributes: Mapping[str, Attribute] = field(default_factory=dict)
+    counts: bool = False
 
 
 @immutable
@@ -172,6 +203,7 @@ class Part(NamedTuple):
     span: Span
     dispatch: Dispatch | None = None
     start: int = 0  # of the text, where that is JSON
+    numbers: str | None = None  # of a JSON Schema: how they are written, as the option of this name
 
 
 @dataclass(slots=True)
@@ -179,7 +211,7 @@ class Module:
     """One parsed file. ``known`` holds every name that is defined, also where the definition is broken.
 
     ``rules``: definitions by name, the first of each. ``skips``: what may stand between terminals. ``parts``: by the name
-    that a leaf refers to. ``looks``: look-ahead at the ends of rules, which changes no language. ``notes``: what has no
+    that a leaf refers to. ``nested``: whole grammars in its text, by such names. ``options``: of llguidance. ``looks``: look-ahead at the ends of rules, which changes no language. ``notes``: what has no
     effect, with its place, and why.
     """
 
@@ -196,6 +228,8 @@ class Module:
     stack_span: Span | None = None
     looks: list[Node] = field(default_factory=list)
     parts: dict[str, Part] = field(default_factory=dict)
+    nested: dict[str, Module] = field(default_factory=dict)
+    options: dict[str, bool] = field(default_factory=dict)
     notes: list[tuple[Span, str, str]] = field(default_factory=list)
 
     def define(self, definition: RuleDefinition) -> None:

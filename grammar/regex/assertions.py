@@ -58,7 +58,7 @@ Parts: TypeAlias = tuple[int, ...]  # kind of character → which part of all ki
 State: TypeAlias = tuple[int, int, int]  # a place, and the parts of the last and the next character
 
 
-class Asked(NamedTuple):
+class AskedLook(NamedTuple):
     """A lookaround as an edge: the strings up to the end, or from the beginning, that are asked for, by the character beside it."""
 
     strings: Callable[[Kinds], ir.Expr]
@@ -85,7 +85,7 @@ class Counted(NamedTuple):
     some: Edge | Look | None
 
 
-Label: TypeAlias = "ir.Expr | Edge | Look | Asked | Unless"  # a look: an edge that does not hold
+Label: TypeAlias = "ir.Expr | Edge | Look | AskedLook | Unless"  # a look: an edge that does not hold
 
 
 def compile_assertions(root: Node, search: bool, as_bytes: bool, any_text: ir.Expr) -> ir.Expr:
@@ -105,7 +105,7 @@ def compile_assertions(root: Node, search: bool, as_bytes: bool, any_text: ir.Ex
             continue
         plain = straight(branch, search, count, any_text)
         if plain is None:
-            pattern = Pattern(branch, as_bytes, any_text)
+            pattern = AssertedPattern(branch, as_bytes, any_text)
             try:
                 plain = apart(pattern, search)
             except TooEntangled as error:
@@ -125,7 +125,7 @@ def compile_assertions(root: Node, search: bool, as_bytes: bool, any_text: ir.Ex
     return choice(result for result in results if not is_nothing(result))
 
 
-def apart(pattern: Pattern, search: bool) -> ir.Expr:
+def apart(pattern: AssertedPattern, search: bool) -> ir.Expr:
     """Return the whole texts that a pattern matches. Raises: TooEntangled."""
     text = pattern.any_text
     try:
@@ -186,7 +186,7 @@ def met(one: tuple[int, ...], other: tuple[int, ...]) -> Parts:
 
 
 @final
-class Pattern:
+class AssertedPattern:
     """A pattern with looks at one character as edges, and what the graphs of its parts share."""
 
     def __init__(self, root: Node, as_bytes: bool, any_text: ir.Expr) -> None:
@@ -317,7 +317,7 @@ class Pattern:
 class Places:
     """A sequence of nodes as a graph, from the place FIRST to the place LAST."""
 
-    def __init__(self, pattern: Pattern, items: Iterable[Node]) -> None:
+    def __init__(self, pattern: AssertedPattern, items: Iterable[Node]) -> None:
         self.pattern = pattern
         self.count = 2
         self.edges: list[tuple[int, Label, int]] = []
@@ -412,13 +412,13 @@ class Places:
             self.counted.append(Counted(between, first, len(self.edges), least, most, some))
         self.add(item, between, end)
 
-    def asked(self, look: Look) -> Asked:
+    def asked(self, look: Look) -> AskedLook:
         """Return a lookaround as an edge."""
         pattern = self.pattern
         text = pattern.any_text
         graph = Places(pattern, (look.body, text) if look.ahead else (text, look.body))
         for _, label, _ in graph.edges:
-            if isinstance(label, Asked) and label.look.ahead != look.ahead:
+            if isinstance(label, AskedLook) and label.look.ahead != look.ahead:
                 raise TooEntangled(label.look)  # it sees more than this look
         known: dict[Kinds, ir.Expr] = {}
 
@@ -429,7 +429,9 @@ class Places:
                 found = known[kinds] = graph.solve(kinds, edge) if look.ahead else graph.solve(edge, kinds)
             return found
 
-        return Asked(strings, look, look.negative, graph.lefts[FIRST] if look.ahead else graph.rights[LAST])
+        return AskedLook(
+            strings, look, look.negative, graph.lefts[FIRST] if look.ahead else graph.rights[LAST]
+        )
 
     def run(self, node: ir.Repeat, start: int, end: int) -> bool:
         """Add a loop over one character with lookaheads in every round, and return whether it is one.
@@ -454,7 +456,7 @@ class Places:
                 bad = ir.Intersection((concat([one, text]), bad))
             bad = concat([repeat(one, 0 if before else 1, None), bad])
             after = self.place()
-            self.edge(start, Asked(always(bad), each.look, True, each.beside), after)
+            self.edge(start, AskedLook(always(bad), each.look, True, each.beside), after)
             start = after
         after = self.place()
         self.edge(start, ir.Repeat(one, node.min, node.max), after)
@@ -474,7 +476,7 @@ class Places:
             if isinstance(label, Edge | Look):
                 left = lefts.parts(kinds for kinds, _ in self.pattern.asks(label))
                 right = rights.parts(kinds for _, kinds in self.pattern.asks(label))
-            elif isinstance(label, Asked):
+            elif isinstance(label, AskedLook):
                 left, right = (label.beside, right) if label.look.ahead else (left, label.beside)
             elif isinstance(label, Unless):
                 right = rights.parts([label.kinds])
@@ -497,11 +499,13 @@ class Places:
         ``left``: the last characters before them, ``right``: the next ones after them; the edges of the text if not given.
         Raises: TooEntangled, TooLarge, CannotSplit.
         """
-        return States(self, left or {self.pattern.lefts.edge}, right or {self.pattern.rights.edge}).solve()
+        return PlaceStates(
+            self, left or {self.pattern.lefts.edge}, right or {self.pattern.rights.edge}
+        ).solve()
 
 
 @final
-class States:
+class PlaceStates:
     """The states of a graph, and what leads from one to another."""
 
     def __init__(self, places: Places, left: Iterable[int], right: Iterable[int]) -> None:
@@ -544,7 +548,7 @@ class States:
                 holds = any(left <= a and kinds <= b for a, b in self.pattern.asks(label))
                 if holds == isinstance(label, Edge):
                     yield (end, stay, part), ir.EPSILON
-        elif isinstance(label, Asked):
+        elif isinstance(label, AskedLook):
             for part in kept:
                 beside = left if label.look.ahead else self.right_parts[end][part]
                 yield (end, stay, part), label._replace(strings=always(label.strings(beside)))
@@ -597,9 +601,9 @@ class States:
         for state in self.ends & alive:
             self.graph[state, -1, end] = ir.EPSILON
         # lookarounds lead from an end of their own to a beginning of their own
-        looks: list[tuple[Asked, int, int]] = []
+        looks: list[tuple[AskedLook, int, int]] = []
         for (a, number, b), label in list(self.graph.items()):
-            if isinstance(label, Asked):
+            if isinstance(label, AskedLook):
                 looks.append((label, self.new(), self.new()))
                 del self.graph[a, number, b]
                 self.graph[a, number, looks[-1][1]] = self.graph[looks[-1][2], number, b] = ir.EPSILON
@@ -620,7 +624,7 @@ class States:
         after = {state: self.new() for state in begins}
         rounds: dict[tuple[int, int, int], Label] = {}
         for (a, number, b), label in inner.items():
-            if isinstance(label, Asked):
+            if isinstance(label, AskedLook):
                 raise TooEntangled(label.look)
             rounds[a, number, after.get(b, b)] = label
         graph = eliminated(rounds, {*begins, *after.values()})
@@ -673,7 +677,12 @@ class Looked:
     """Lookarounds between expressions: a lookahead meets all that follows it, a lookbehind all that precedes it."""
 
     def __init__(
-        self, pattern: Pattern, graph: Graph, start: int, end: int, looks: list[tuple[Asked, int, int]]
+        self,
+        pattern: AssertedPattern,
+        graph: Graph,
+        start: int,
+        end: int,
+        looks: list[tuple[AskedLook, int, int]],
     ) -> None:
         if len(looks) > MAX_LOOKS:
             raise TooEntangled(looks[0][0].look)
@@ -719,7 +728,7 @@ class Looked:
             known = self.done[state] = self.looked(precedes, look)
         return known
 
-    def looked(self, expr: ir.Expr, asked: Asked) -> ir.Expr:
+    def looked(self, expr: ir.Expr, asked: AskedLook) -> ir.Expr:
         """Return the strings of an expression that a lookaround allows."""
         strings = asked.strings(frozenset())
         if is_nothing(strings):
@@ -731,7 +740,7 @@ class Looked:
         return ir.Intersection((*(expr.items if isinstance(expr, ir.Intersection) else (expr,)), strings))
 
 
-def complemented(pattern: Pattern, strings: ir.Expr, look: Look) -> ir.Expr:
+def complemented(pattern: AssertedPattern, strings: ir.Expr, look: Look) -> ir.Expr:
     """Return all other texts. Raises: TooEntangled."""
     if pattern.any_text != ir.ANY_TEXT:  # `!` is about text
         raise TooEntangled(look)

@@ -13,7 +13,7 @@ from stackmask.grammar.source.files import bundled_path
 from stackmask.grammar.source.work import enter, uncounted
 from stackmask.grammar.sql.calls.calls import WORD_END, call_rules, numbers_up_to, seq, without_empty
 from stackmask.grammar.sql.calls.functions import Functions, chosen_functions, names_pattern, safe_functions
-from stackmask.grammar.sql.calls.spelling import Spelling
+from stackmask.grammar.sql.calls.spelling import QuerySpelling
 from stackmask.grammar.sql.schema.errors import SQLError
 from stackmask.grammar.sql.schema.read import read_schema
 from stackmask.grammar.sql.scope.relations import read_catalog
@@ -30,7 +30,7 @@ def sql_rules(
     functions: Iterable[str] | str | None,
     read_only: bool,
     max_limit: int | None,
-    spelling: Spelling,
+    spelling: QuerySpelling,
 ) -> RuleSet:
     """Return the rules of ``Grammar.from_sql``; its docstring says what the arguments mean.
 
@@ -64,7 +64,7 @@ def scoped_sql_rules(
     escape: str | None,
     new_names: bool,
     without_from: bool,
-    spelling: Spelling,
+    spelling: QuerySpelling,
 ) -> tuple[RuleSet, RuleSet]:
     """Return the rules of ``Grammar.from_sql`` over a schema: as written, and as the automaton needs them.
 
@@ -100,7 +100,7 @@ def query_rules(
     escape: str | None,
     new_names: bool,
     without_from: bool,
-    spelling: Spelling,
+    spelling: QuerySpelling,
     **options: Any,
 ) -> tuple[RuleSet, RuleSet | None]:
     """Return the rules of ``Grammar.from_sql``: as written, and as the automaton needs them where these are known.

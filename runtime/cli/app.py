@@ -253,7 +253,8 @@ def fmt(
     files: Annotated[
         list[Path],
         typer.Argument(
-            help="Grammar files in EBNF (- reads standard input and writes standard output).", metavar="FILE…"
+            help="Grammar files in EBNF or Lark (- reads standard input and writes standard output).",
+            metavar="FILE…",
         ),
     ],
     check: Annotated[bool, typer.Option("--check", help="Only list the files that would change.")] = False,

@@ -5,11 +5,12 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from stackmask.grammar.ebnf.layout import lay_out
+from stackmask.grammar.ebnf.parser import SYNTAX
 from stackmask.grammar.grammar import Grammar
 from stackmask.grammar.lark.convert import Converted, to_ebnf
 from stackmask.grammar.lark.frontend import OnUnsupported
 from stackmask.grammar.notation.foreign import is_lark
+from stackmask.grammar.notation.layout import lay_out
 from stackmask.grammar.source.diagnostics import GrammarError
 from stackmask.grammar.source.files import read_text
 from stackmask.grammar.source.visible import visible
@@ -54,7 +55,7 @@ def run_convert(file: Path, start: str | None, made: Path | None, *, relax: bool
         )
     else:
         _ = Grammar.from_ebnf(text, None, name=name, base=base).normalized
-        found = lay_out(text, name=name)
+        found = lay_out(text, SYNTAX, name=name)
     if made is None:
         sys.stdout.write(visible(found) if sys.stdout.isatty() else found)
     else:

@@ -7,7 +7,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
-from stackmask.grammar.ebnf.layout import lay_out
+from stackmask.grammar.ebnf.parser import SYNTAX as EBNF
+from stackmask.grammar.lark.parser import SYNTAX as LARK
+from stackmask.grammar.notation.foreign import is_lark
+from stackmask.grammar.notation.layout import lay_out
 from stackmask.grammar.source.diagnostics import render
 from stackmask.grammar.source.files import read_text
 from stackmask.grammar.source.visible import visible
@@ -16,7 +19,7 @@ from stackmask.runtime.cli.console import messages, output, show
 from stackmask.runtime.cli.grammars import load_grammar
 
 SAME, DIFFERS = 0, 1
-GRAMMARS: Final = (".ebnf", ".gbnf", ".bnf", ".txt", "")
+GRAMMARS: Final = (".ebnf", ".gbnf", ".bnf", ".lark", ".txt", "")
 
 
 def run_fmt(files: Sequence[Path], *, check: bool, width: int) -> int:
@@ -26,19 +29,17 @@ def run_fmt(files: Sequence[Path], *, check: bool, width: int) -> int:
     """
     changed: list[tuple[Path, str]] = []
     for file in files:
-        if str(file) == "-":
-            text = sys.stdin.read()
-            made = lay_out(text, width=width, name="<stdin>")
-            if not check:
-                shown = visible if sys.stdout.isatty() else str
-                sys.stdout.write(shown(made))
-        else:
-            if file.suffix.lower() not in GRAMMARS:
-                raise OutputFileError(
-                    f"{file} is no grammar: fmt takes files in EBNF, such as .ebnf and .gbnf"
-                )
-            text = read_text(file)
-            made = lay_out(text, width=width, name=str(file))
+        is_input = str(file) == "-"
+        if not is_input and file.suffix.lower() not in GRAMMARS:
+            raise OutputFileError(
+                f"{file} is no grammar: fmt takes files in EBNF and Lark, such as .ebnf and .lark"
+            )
+        text, name = (sys.stdin.read(), "<stdin>") if is_input else (read_text(file), str(file))
+        syntax = LARK if file.suffix.lower() == ".lark" or is_lark(text) else EBNF
+        made = lay_out(text, syntax, width=width, name=name)
+        if is_input and not check:
+            shown = visible if sys.stdout.isatty() else str
+            sys.stdout.write(shown(made))
         if made != text:
             changed.append((file, made))
     for file, made in changed:

@@ -35,7 +35,7 @@ POSIX: Final[dict[str, Ranges]] = {
 DOUBLED: Final = frozenset(c + c for c in "&!#$%*+,.:;<=>?@^`~")
 
 
-class Brackets:
+class BracketReader:
     """Reads ``[…]``, with classes inside where there are operators between them, each operand a union.
 
     ``lead``: a `]` in first place stands for itself. ``set_in_range``: a hyphen beside a set stands for itself.

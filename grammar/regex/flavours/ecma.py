@@ -12,7 +12,7 @@ from functools import cache
 from typing import ClassVar, Final, final
 
 from stackmask.grammar.languages import classes
-from stackmask.grammar.regex.flavours.brackets import Brackets
+from stackmask.grammar.regex.flavours.brackets import BracketReader
 from stackmask.grammar.regex.pattern.reader import HEX, Flavour, Frame, I, M, Reader, S, U
 from stackmask.grammar.regex.pattern.tree import (
     END,
@@ -29,7 +29,8 @@ from stackmask.grammar.source import charclass
 from stackmask.grammar.source.charclass import Ranges
 
 V: Final = 64  # the flag v: set operations in classes
-FLAGS: Final = {"i": I, "m": M, "s": S, "u": U, "v": U | V, "d": 0, "g": 0}
+A: Final = 128  # the flag a: letters of ASCII alone ignore case, as in XGrammar
+FLAGS: Final = {"a": A, "i": I, "m": M, "s": S, "u": U, "v": U | V, "d": 0, "g": 0}
 # WhiteSpace and LineTerminator
 _WHITE: Final = (0x20, 0xA0, 0x1680, 0x2028, 0x2029, 0x202F, 0x205F, 0x3000, 0xFEFF)
 SPACE: Final = charclass.normalize([(0x09, 0x0D), (0x2000, 0x200A), *((code, code) for code in _WHITE)])
@@ -71,7 +72,7 @@ class EcmaFlavour(Flavour):
         self.count: int | None = None  # of groups, counted where a back-reference is
 
     def folding(self, flags: int) -> str:
-        return ASCII if self.reader.as_bytes else SIMPLE if flags & U else UPPER
+        return ASCII if self.reader.as_bytes or flags & A else SIMPLE if flags & U else UPPER
 
     def dot(self, flags: int) -> Ranges:
         return charclass.ANY if flags & S else DOT
@@ -286,8 +287,8 @@ class EcmaFlavour(Flavour):
 
     def read_class(self, start: int, flags: int) -> tuple[Ranges, int]:
         if self.sets:
-            return Brackets(self.reader, flags, ("&&", "--")).read(start)
-        return Brackets(self.reader, flags, set_in_range=not self.strict).read(start)
+            return BracketReader(self.reader, flags, ("&&", "--")).read(start)
+        return BracketReader(self.reader, flags, set_in_range=not self.strict).read(start)
 
 
 def ecma_reader(text: str, flags: int, as_bytes: bool) -> Reader:

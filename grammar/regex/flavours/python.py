@@ -10,7 +10,7 @@ from typing import ClassVar, Final, final
 from stackmask.grammar import ir
 from stackmask.grammar.languages import classes
 from stackmask.grammar.regex.flavours.atomic import NotAtomic, atomic
-from stackmask.grammar.regex.flavours.brackets import Brackets
+from stackmask.grammar.regex.flavours.brackets import BracketReader
 from stackmask.grammar.regex.pattern.reader import (
     NOT_NEWLINE,
     Flavour,
@@ -223,7 +223,7 @@ class PythonFlavour(Flavour):
         return unicode_space() if flags & U else charclass.SPACE
 
     def read_class(self, start: int, flags: int) -> tuple[Ranges, int]:
-        return Brackets(self.reader, flags, lead=True).read(start)
+        return BracketReader(self.reader, flags, lead=True).read(start)
 
 
 def python_reader(text: str, flags: int, as_bytes: bool) -> Reader:

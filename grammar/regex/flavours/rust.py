@@ -14,7 +14,7 @@ from stackmask.grammar import ir
 from stackmask.grammar.languages import classes
 from stackmask.grammar.languages.classes import byte_class, char_class
 from stackmask.grammar.languages.ends import with_invalid
-from stackmask.grammar.regex.flavours.brackets import Brackets
+from stackmask.grammar.regex.flavours.brackets import BracketReader
 from stackmask.grammar.regex.pattern.reader import (
     NOT_NEWLINE,
     Flavour,
@@ -260,7 +260,7 @@ class RustFlavour(Flavour):
         return (classes.complement(ranges) if text[start + 1] == "P" else ranges), after
 
     def read_class(self, start: int, flags: int) -> tuple[Ranges, int]:
-        return Brackets(self.reader, flags, ("&&", "--", "~~"), lead=True, rust=True).read(start)
+        return BracketReader(self.reader, flags, ("&&", "--", "~~"), lead=True, rust=True).read(start)
 
 
 def rust_reader(text: str, flags: int, as_bytes: bool) -> Reader:

@@ -29,7 +29,7 @@ CHOICES: Final = {
 }
 
 
-class Spelling(NamedTuple):
+class QuerySpelling(NamedTuple):
     """How queries are spelled; ``profile`` gives what the others leave open.
 
     ``keywords``: "upper" for capitals alone. ``blanks``: "single" for one space at most. ``double_quotes``: over a schema of
@@ -42,7 +42,7 @@ class Spelling(NamedTuple):
     keywords: OneOf["any", "upper"] | None = None
     double_quotes: OneOf["names", "strings"] = "names"
 
-    def checked(self, dialect: str) -> Spelling:
+    def checked(self, dialect: str) -> QuerySpelling:
         """Return it with what the profile gives. Raises: SQLError for what means nothing."""
         for name, allowed in CHOICES.items():
             value = getattr(self, name)

@@ -9,13 +9,12 @@ from stackmask.grammar.sql.scope.actions import Action, forbids, place, sets, te
 from stackmask.grammar.sql.scope.expression_shapes import Use
 from stackmask.grammar.sql.scope.lookup import NAMED_BY_ALIAS, identity, leave_needs, said_aliases
 from stackmask.grammar.sql.scope.relations import Relation
-from stackmask.grammar.sql.scope.state import ANY, Item, Join, Needs, Query, Source, of_last
+from stackmask.grammar.sql.scope.state import ANY, Item, Join, Needs, Query, Source, of_last, own_cte
 from stackmask.grammar.sql.scope.tables import (
     common_columns,
     is_named,
     must_use,
     named_tables,
-    own_cte,
     star_room,
 )
 

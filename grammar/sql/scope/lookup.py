@@ -19,14 +19,15 @@ from stackmask.grammar.sql.scope.state import (
     Query,
     Source,
     counts_of,
+    listed_relations,
     of_last,
+    own_cte,
     replace_at,
     scopes,
     tables_seen,
     usable_once,
     visible,
 )
-from stackmask.grammar.sql.scope.tables import listed_relations, own_cte
 
 IMPLICIT: Final = frozenset({"rowid", "oid", "_rowid_"})
 NAMED_BY_ALIAS: Final = "()"  # the name of what a function gives whose column is called as its table

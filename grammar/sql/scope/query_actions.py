@@ -26,8 +26,8 @@ from stackmask.grammar.sql.scope.state import (
     Definition,
     Item,
     Query,
-    Reading,
     Source,
+    TableReading,
     cte_shadow,
     decided,
 )
@@ -89,7 +89,7 @@ def open_derived(query: Query, _text: bytes) -> Query | None:
     if query.has_star():
         banned |= query.banned
     kind = "lateral" if query.phase == "lateral" else "derived"
-    return inner(query, kind, star_room(query))._replace(banned=banned, reading=Reading(owes))
+    return inner(query, kind, star_room(query))._replace(banned=banned, reading=TableReading(owes))
 
 
 @place("OPERAND_OPEN")
@@ -100,7 +100,7 @@ def open_operand(query: Query, _text: bytes) -> Query | None:
         return None
     part = query.new_part()._replace(with_recursive=query.with_recursive, parts=query.parts + 1)
     return inner(part, "operand", query.expect)._replace(
-        banned=query.banned, reading=Reading(query.reading.owes)
+        banned=query.banned, reading=TableReading(query.reading.owes)
     )
 
 

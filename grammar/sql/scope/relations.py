@@ -119,7 +119,7 @@ def _never(_name: str) -> bool:
     return False
 
 
-class Dialect(NamedTuple):
+class DialectRules(NamedTuple):
     """What a dialect has of its own, for scopes.
 
     ``read``: the name that a text spells. ``result``: what a query gives. ``labels``: expressions after FROM may name
@@ -139,8 +139,10 @@ class Dialect(NamedTuple):
 DIALECTS: Final = {
     dialect.name: dialect
     for dialect in (
-        Dialect("sqlite", read_name, Relation.of_query, True, True, False, frozenset({"group", "order"})),
-        Dialect(
+        DialectRules(
+            "sqlite", read_name, Relation.of_query, True, True, False, frozenset({"group", "order"})
+        ),
+        DialectRules(
             "postgres", read_postgres_name, Relation.of_columns, False, False, True, frozenset({"group"})
         ),
     )

@@ -25,14 +25,14 @@ from stackmask.grammar.ready import written_rules
 from stackmask.grammar.source.work import spend, uncounted
 from stackmask.grammar.sql.calls.calls import WORD_END, numbers_up_to, seq, without_empty
 from stackmask.grammar.sql.calls.functions import Arity, Functions, names_pattern
-from stackmask.grammar.sql.calls.spelling import Spelling
+from stackmask.grammar.sql.calls.spelling import QuerySpelling
 from stackmask.grammar.sql.scope import clause_actions, from_actions, query_actions  # noqa: F401  their places
 from stackmask.grammar.sql.scope.actions import PLACES
 from stackmask.grammar.sql.scope.functions import postgres_calls, sqlite_calls
 from stackmask.grammar.sql.scope.names import Words, caseless, written_out
 from stackmask.grammar.sql.scope.relations import Catalog
 from stackmask.grammar.sql.scope.resolvers import resolvers
-from stackmask.grammar.sql.scope.state import Query, Reading
+from stackmask.grammar.sql.scope.state import Query, TableReading
 
 FREE: Final = "FREE_"  # dynamic rules with this prefix are another way to write the rule behind it
 FOLDER: Final = Path(__file__).parent
@@ -51,7 +51,7 @@ def scoped_rules(
     max_limit: int | None,
     escape: str | None,
     without_from: bool,
-    spelling: Spelling,
+    spelling: QuerySpelling,
 ) -> tuple[RuleSet, RuleSet]:
     """Return the rules as written and as the automaton needs them.
 
@@ -64,7 +64,7 @@ def scoped_rules(
     spend(2_000 + 100 * names + (4 * len(escape) if escape else 0))
     written, ready = _shared(catalog.dialect.name, listed, max_limit, escape, spelling)
     catalog.is_keyword = partial(_is_keyword, catalog.dialect.name)
-    start = Query(catalog, None, "root", reading=Reading(not without_from))
+    start = Query(catalog, None, "root", reading=TableReading(not without_from))
     return replace(written, initial=start), replace(ready, initial=start)
 
 
@@ -75,7 +75,7 @@ def _shared(
     listed: Listed,
     max_limit: int | None,
     escape: str | None,
-    spelling: Spelling,
+    spelling: QuerySpelling,
 ) -> tuple[RuleSet, RuleSet]:
     base = _rules(name, max_limit is not None)
     bodies: dict[str, Expr] = {rule: body.body for rule, body in base.rules.items()}

@@ -2,31 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Final
 
 from stackmask.grammar.sql.scope.relations import Relation
-from stackmask.grammar.sql.scope.state import MAX_DEPTH, Query, counts_of, decided, of_last, usable_of
+from stackmask.grammar.sql.scope.state import (
+    MAX_DEPTH,
+    Query,
+    counts_of,
+    listed_relations,
+    own_cte,
+    usable_of,
+)
 
 MOST_COLUMNS: Final = 2  # of a function in FROM
-
-
-def own_cte(query: Query) -> Relation | None:
-    """Return the CTE being defined, where FROM may read it: once, in the last part, after UNION."""
-    up = query.up
-    if not query.may_recurse or query.recursive or query.aggregates or query.windows or up is None:
-        return None
-    assert up.defined.name is not None and query.head is not None
-    columns = up.defined.columns or [item.name for item in decided(query.head)]
-    return query.catalog.result(up.defined.name, columns)
-
-
-@of_last
-def listed_relations(scope: Query) -> Mapping[str, Relation]:
-    """Return what FROM, which is still to come, may read from."""
-    relations = scope.visible_relations()
-    own = own_cte(scope)
-    return relations if own is None else {**relations, own.name: own}
 
 
 def must_read_next(query: Query) -> bool:

@@ -246,7 +246,7 @@ def _of_regex(recipe: Recipe) -> NativeGrammar:
 
 
 def _of_lark(recipe: Recipe) -> NativeGrammar:
-    return NativeGrammar.from_lark(recipe["text"])
+    return NativeGrammar.from_lark(recipe["text"], flavor="xgrammar")
 
 
 def _of_tag(recipe: Recipe) -> NativeGrammar:

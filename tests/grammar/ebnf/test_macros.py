@@ -170,6 +170,8 @@ def test_look_ahead_changes_nothing() -> None:
         ("root ::= Token(1,)", 17, "a value is missing"),
         ("root ::= Token([a])", 15, "`[a]` cannot be an argument of `Token`"),
         ('root ::= Token("a" | "b")', 19, "`|` cannot be an argument of `Token`"),
+        ('root ::= Substring("a"i)', 22, "an argument cannot ignore case"),
+        ("root ::= Token(5", 14, "`(` is not closed"),
         ("root ::= Regex(a)", 15, "`Regex`: a text in quotes is needed"),
         ('root ::= Regex("a(")', 15, "in `Regex`: unclosed group"),
         ('root ::= Regex("a", json=true)', 20, "`Regex` has no argument `json`"),

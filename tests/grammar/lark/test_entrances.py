@@ -127,5 +127,3 @@ def test_commands(tmp_path: Path) -> None:
     assert all(line.startswith("a") for line in done.output.split())
     assert runner.invoke(app, ["check", str(file), "--text", "a7"]).exit_code == 0
     assert runner.invoke(app, ["check", str(file), "--text", "b"]).exit_code == 1
-    done = runner.invoke(app, ["fmt", str(file)])
-    assert (done.exit_code, "fmt takes files in EBNF" in done.output) == (2, True)

@@ -10,7 +10,7 @@ from oracle import random_regexes as randoms
 from stackmask import Grammar
 from stackmask.grammar.ir import ANY_TEXT, Expr, Rule, RuleSet
 from stackmask.grammar.languages.classes import TooLarge
-from stackmask.grammar.regex.assertions import Pattern, apart
+from stackmask.grammar.regex.assertions import AssertedPattern, apart
 from stackmask.grammar.regex.automaton import automaton_expr
 from stackmask.grammar.regex.flavours.ecma import ecma_reader
 from stackmask.grammar.regex.pattern.tree import Edge, Look, TooEntangled, walk_nodes
@@ -32,7 +32,7 @@ def test_apart_and_as_an_automaton() -> None:
         if reader.problems.found or not any(isinstance(node, Edge | Look) for node in walk_nodes(tree)):
             continue
         try:
-            found = apart(Pattern(tree, False, ANY_TEXT), search)
+            found = apart(AssertedPattern(tree, False, ANY_TEXT), search)
         except TooEntangled:
             entangled += 1
             continue

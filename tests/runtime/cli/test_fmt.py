@@ -43,3 +43,11 @@ def test_no_file_is_changed_if_one_has_errors(tmp_path: Path) -> None:
     assert run(tmp_path / "none.ebnf")[0] == 2
     status, shown = run(tmp_path / "x.json")
     assert (status, "is no grammar" in shown) == (2, True)
+
+
+def test_lark_by_its_name_or_its_look(tmp_path: Path) -> None:
+    file = tmp_path / "a.lark"
+    file.write_text('start:"a"', encoding="utf-8")
+    assert run(file)[0] == 0
+    assert file.read_text(encoding="utf-8") == 'start: "a"\n'
+    assert run("-", text='start:"a"b\nb:"b"') == (0, 'start: "a" b\nb: "b"\n')

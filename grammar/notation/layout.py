@@ -1,17 +1,17 @@
 """``stackmask fmt``: the layout of a grammar text. Tokens and comments stay as they are; blanks and line breaks are made anew.
 
 A rule stands on one line, or begins a line at each alternative where its author had one. Longer lines are broken between
-alternatives, or else between elements. The ``::=`` of neighbouring rules stand under each other, and so do the
+alternatives, or else, in EBNF, between elements. The ``::=`` of neighbouring rules stand under each other, and so do the
 comments at the ends of neighbouring lines. A text that was laid out stays as it is.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Final, NamedTuple
 
-from stackmask.grammar.ebnf.parser import COMMENT, read_tokens
 from stackmask.grammar.ir import SourceText
 from stackmask.grammar.source.diagnostics import Collector, GrammarError, StackmaskError
 from stackmask.grammar.source.work import spend
@@ -21,12 +21,23 @@ MAX_NAME: Final = 24  # longer names stand out of line
 MAX_CODE: Final = 80  # comments at the ends of longer lines stand out of line
 INDENT: Final = 4
 MAX_DEPTH: Final = 30  # parentheses that are shown by blanks; the lines of deeper ones would be mostly blank
-_DIRECTIVES: Final = frozenset({"_IMPORT", "_SKIP", "_LEXICAL", "_SYNTACTIC", "_STACK"})
-_ATTACHED: Final = frozenset(
-    {"STAR", "PLUS", "QUESTION", "BOUNDS", "RPAR", "_COMMA"}
-)  # to what is before them
-_BEGINNING: Final = frozenset({"_BAR", "AND", "MINUS", "FOLLOW", "PART_REGEX", "PART_MARKER"})
-_ATTACHING: Final = frozenset({"LPAR", "LOOK", "NOT", "CALL"})  # what is after them
+# the kinds of tokens; "head" and "directive" begin a statement, and "word" is any other
+_ATTACHED: Final = frozenset({"suffix", "close", "call", "joint"})  # to what is before them
+_ATTACHING: Final = frozenset({"prefix", "open", "call", "joint"})  # what is after them
+_OPENING: Final = frozenset({"open", "call"})
+_BEGINNING: Final = frozenset({"bar", "operator"})  # a line
+
+
+class Syntax(NamedTuple):
+    """How a notation is read. ``tokens``: kind, text, and where it begins and ends; none if something is wrong.
+
+    ``defines``: what stands after the name of a rule. ``is_free``: whether a line may end anywhere in a rule.
+    """
+
+    tokens: Callable[[str, Collector], list[tuple[str, str, int, int]]]
+    comment: re.Pattern[str]
+    defines: str
+    is_free: bool
 
 
 class LayoutError(StackmaskError):
@@ -64,38 +75,40 @@ class Statement:
     pieces: list[Piece] = field(default_factory=list)
 
 
-def read_statements(text: str, name: str = "<grammar>") -> list[Statement]:
+def read_statements(text: str, syntax: Syntax, name: str = "<grammar>") -> list[Statement]:
     """Read a text into its statements. Raises: GrammarError with all that is wrong with its syntax. Cost: linear."""
     problems = Collector(0)
-    tokens = read_tokens(text, problems)
+    tokens = syntax.tokens(text, problems)
     if problems.found:
         raise GrammarError(problems.found, [SourceText(name, text)])
-    return _statements(list(_pieces(text, tokens)))
+    return _statements(list(_pieces(text, tokens, syntax.comment)))
 
 
-def _pieces(text: str, tokens: list[tuple[str, str, int, int]]) -> Iterator[Piece]:
+def _pieces(text: str, tokens: list[tuple[str, str, int, int]], comment: re.Pattern[str]) -> Iterator[Piece]:
     """Yield tokens and comments, with the line breaks before each."""
     done = depth = 0
     for kind, written, start, end in tokens:
-        between, breaks = _comments(text, done, start, depth)
+        between, breaks = _comments(text, done, start, depth, comment)
         yield from between
-        depth -= kind == "RPAR"
+        depth -= kind == "close"
         yield Piece(kind, written, breaks, depth)
-        depth += kind in ("LPAR", "LOOK")
+        depth += kind in _OPENING
         done = end
         spend(4)
-    yield from _comments(text, done, len(text), 0)[0]
+    yield from _comments(text, done, len(text), 0, comment)[0]
 
 
-def _comments(text: str, start: int, end: int, depth: int) -> tuple[list[Piece], int]:
+def _comments(
+    text: str, start: int, end: int, depth: int, comment: re.Pattern[str]
+) -> tuple[list[Piece], int]:
     """Return the comments between two tokens, and the line breaks after the last of them."""
     found = []
     done = start
-    for match in COMMENT.finditer(text, start, end):
+    for match in comment.finditer(text, start, end):
         breaks = text.count("\n", done, match.start())
         kind = "block" if match[0].startswith("(*") else "line"
-        comment = "\n".join(line.rstrip() for line in match[0].split("\n"))
-        found.append(Piece(kind, comment, breaks, depth))
+        written = "\n".join(line.rstrip() for line in match[0].split("\n"))
+        found.append(Piece(kind, written, breaks, depth))
         done = match.end()
     return found, text.count("\n", done, end)
 
@@ -105,9 +118,7 @@ def _statements(pieces: list[Piece]) -> list[Statement]:
     goes_on = _goes_on(pieces)
     for at, piece in enumerate(pieces):
         if _is_head(piece):
-            found.append(Statement(piece.text, piece.kind == "HEAD", piece.breaks))
-        elif piece.kind == "_DEFINES":
-            pass
+            found.append(Statement(piece.text, piece.kind == "head", piece.breaks))
         elif piece.is_comment and (not found or _stands_alone(piece, goes_on[at], found[-1])):
             found.append(Statement("", False, piece.breaks, [piece]))
         else:
@@ -116,7 +127,7 @@ def _statements(pieces: list[Piece]) -> list[Statement]:
 
 
 def _is_head(piece: Piece) -> bool:
-    return piece.kind == "HEAD" or piece.kind in _DIRECTIVES
+    return piece.kind in ("head", "directive")
 
 
 def _goes_on(pieces: list[Piece]) -> list[bool]:
@@ -137,12 +148,12 @@ def _stands_alone(comment: Piece, goes_on: bool, before: Statement) -> bool:
     return not before.head or not goes_on
 
 
-def lay_out(text: str, *, width: int = WIDTH, name: str = "<grammar>") -> str:
+def lay_out(text: str, syntax: Syntax, *, width: int = WIDTH, name: str = "<grammar>") -> str:
     """Return a grammar text in the usual layout. Its tokens and comments are the same, so it means the same.
 
     Raises: GrammarError with all that is wrong with its syntax. Cost: that of reading it, twice.
     """
-    statements = read_statements(text, name)
+    statements = read_statements(text, syntax, name)
     lines: list[tuple[str, str]] = []  # code, and the comment at its end
     column = 0
     for at, statement in enumerate(statements):
@@ -151,15 +162,14 @@ def lay_out(text: str, *, width: int = WIDTH, name: str = "<grammar>") -> str:
         if not statement.head:
             lines += [(line, "") for line in _joined(statement.pieces).split("\n")]
             continue
+        if statement.is_rule and syntax.is_free and not _is_neighbour(statements, at):
+            column = _column(statements, at)
+        prefix = statement.head
         if statement.is_rule:
-            if not _is_neighbour(statements, at):
-                column = _column(statements, at)
-            prefix = f"{statement.head.ljust(column)} ::="
-        else:
-            prefix = statement.head
-        lines += _statement_lines(prefix, statement.pieces, width)
+            prefix = prefix.ljust(column) + syntax.defines
+        lines += _statement_lines(prefix, statement.pieces, width, syntax.is_free)
     made = "".join(f"{line}\n" for line in _with_comments(lines))
-    if _content(read_statements(made, name)) != _content(statements):
+    if _content(read_statements(made, syntax, name)) != _content(statements):
         raise LayoutError(f"{name} would change: please report it, with the text")
     return made
 
@@ -192,7 +202,7 @@ def _column(statements: list[Statement], at: int) -> int:
     return widest
 
 
-def _statement_lines(prefix: str, pieces: list[Piece], width: int) -> list[tuple[str, str]]:
+def _statement_lines(prefix: str, pieces: list[Piece], width: int, is_free: bool) -> list[tuple[str, str]]:
     """Return the lines of a rule or a directive."""
     column = min(len(prefix), MAX_NAME + INDENT) + 1
     lines: list[tuple[str, str]] = []
@@ -200,7 +210,7 @@ def _statement_lines(prefix: str, pieces: list[Piece], width: int) -> list[tuple
     for run in _runs(pieces):
         own = run[0].kind == "line" and not first
         comment = run.pop().text if run and run[-1].kind == "line" and not own else ""
-        *codes, last = _filled(run, column, width, first) or [first]
+        *codes, last = _filled(run, column, width, first, is_free) or [first]
         lines += [*((code, "") for code in codes), (last, comment)]
         first = ""
     return lines or [(prefix, "")]
@@ -212,7 +222,7 @@ def _runs(pieces: list[Piece]) -> list[list[Piece]]:
     runs: list[list[Piece]] = []
     ends = True  # whether a line ends before the next piece
     for piece in pieces:
-        begins = piece.is_comment or (piece.kind == "_BAR" and piece.depth == 0)
+        begins = piece.is_comment or (piece.kind == "bar" and piece.depth == 0)
         own_line = bool(runs) and begins and (piece.breaks > 0 or ends)
         if ends or own_line:
             runs.append([])
@@ -221,7 +231,7 @@ def _runs(pieces: list[Piece]) -> list[list[Piece]]:
     return runs
 
 
-def _filled(run: list[Piece], column: int, width: int, first: str) -> list[str]:
+def _filled(run: list[Piece], column: int, width: int, first: str, is_free: bool) -> list[str]:
     """Return pieces as lines no longer than ``width`` where there is a place to break them; ``first``: what is there already."""
     lines: list[str] = []
     start = 0
@@ -233,13 +243,13 @@ def _filled(run: list[Piece], column: int, width: int, first: str) -> list[str]:
             after = end > start and _blank_between(run[end - 1], run[end])
             blank = int(after or (end == start == 0 and bool(first)))
             begins, _, rest = run[end].text.partition("\n")
-            may_break = may_break or (end > start and _is_place(run, end))
+            may_break = may_break or (end > start and _is_place(run, end, is_free))
             if may_break and used + blank + len(begins) > width:
                 break
             used = used + blank + len(begins) if not rest else len(rest.rpartition("\n")[2])
             end += 1
         if end < len(run):
-            end = _best_break(run, start, end)
+            end = _best_break(run, start, end, is_free)
         body = _joined(run[start:end])
         joint = " " if start == 0 and first else ""
         lines.append(f"{indent}{joint}{body}")
@@ -247,16 +257,18 @@ def _filled(run: list[Piece], column: int, width: int, first: str) -> list[str]:
     return lines
 
 
-def _is_place(run: list[Piece], at: int) -> bool:
+def _is_place(run: list[Piece], at: int, is_free: bool) -> bool:
     """Return whether a line may begin with a piece: after a blank, not with a comment, and not after an operator, which begins one itself."""
     before, piece = run[at - 1], run[at]
+    if not is_free and piece.kind != "bar":
+        return False
     return _blank_between(before, piece) and not piece.is_comment and before.kind not in _BEGINNING
 
 
-def _best_break(run: list[Piece], start: int, end: int) -> int:
+def _best_break(run: list[Piece], start: int, end: int, is_free: bool) -> int:
     """Return where to break before ``end``: at an alternative, or else at an element, as far out as there is one."""
-    places = [at for at in range(start + 1, end + 1) if _is_place(run, at)]
-    bars = [at for at in places if run[at].kind == "_BAR"]
+    places = [at for at in range(start + 1, end + 1) if _is_place(run, at, is_free)]
+    bars = [at for at in places if run[at].kind == "bar"]
     outer = [at for at in bars if run[at].depth == 0]
     if outer:
         return outer[-1]
@@ -267,7 +279,7 @@ def _best_break(run: list[Piece], start: int, end: int) -> int:
 
 
 def _indent(piece: Piece, column: int) -> int:
-    if piece.kind == "_BAR" and piece.depth == 0:
+    if piece.kind == "bar" and piece.depth == 0:
         return column - 2
     return column + 2 * min(piece.depth, MAX_DEPTH)
 

@@ -6,16 +6,21 @@ import random
 import re
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
+from datapack import datapack
 from repository.tree import REPO
 
-from stackmask.grammar.ebnf import layout
-from stackmask.grammar.ebnf.layout import lay_out, read_statements
+from stackmask.grammar.ebnf.parser import SYNTAX as EBNF
 from stackmask.grammar.grammar import Grammar
 from stackmask.grammar.ir.dump import dump
+from stackmask.grammar.lark.parser import SYNTAX as LARK
+from stackmask.grammar.notation import layout
+from stackmask.grammar.notation.layout import Statement, Syntax
 from stackmask.grammar.source.diagnostics import GrammarError
 
+LARK_FILES = sorted(((datapack() or Path("/nowhere")) / "grammars").glob("*/*.lark"))
 BUNDLED = sorted((REPO / "grammars").glob("*.ebnf"))
 PAGE = (REPO / "docs" / "grammar.md").read_text(encoding="utf-8")
 EXAMPLES = re.findall(r"^```ebnf\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
@@ -62,6 +67,14 @@ CASES = {
 }
 
 
+def lay_out(text: str, syntax: Syntax = EBNF, **options: Any) -> str:
+    return layout.lay_out(text, syntax, **options)
+
+
+def read_statements(text: str, syntax: Syntax = EBNF) -> list[Statement]:
+    return layout.read_statements(text, syntax)
+
+
 @pytest.mark.parametrize("case", CASES.values(), ids=CASES)
 def test_layout(case: tuple[str, str]) -> None:
     written, wanted = case
@@ -82,8 +95,8 @@ def test_long_rules_are_broken_between_alternatives() -> None:
     assert lay_out("root ::= " + "a" * 200, width=80) == "root ::= " + "a" * 200 + "\n"
 
 
-def comments(text: str) -> list[str]:
-    return [piece.text for each in read_statements(text) for piece in each.pieces if piece.is_comment]
+def comments(text: str, syntax: Syntax = EBNF) -> list[str]:
+    return [piece.text for each in read_statements(text, syntax) for piece in each.pieces if piece.is_comment]
 
 
 @pytest.mark.parametrize("file", BUNDLED, ids=lambda file: file.stem)
@@ -159,10 +172,10 @@ def test_many_parentheses_take_linear_time(monkeypatch: pytest.MonkeyPatch) -> N
     asked = 0
     original = layout._is_place
 
-    def counted(run: list[layout.Piece], at: int) -> bool:
+    def counted(run: list[layout.Piece], at: int, is_free: bool) -> bool:
         nonlocal asked
         asked += 1
-        return original(run, at)
+        return original(run, at, is_free)
 
     monkeypatch.setattr(layout, "_is_place", counted)
     text = "root ::= " + "(" * 3_000 + '"a"' + ")" * 3_000
@@ -174,3 +187,61 @@ def test_deep_rules_are_not_mostly_blank() -> None:
     made = lay_out("root ::= " + '("a" "bcdefgh" | ' * 90 + '"c"' + ")" * 90)
     assert max(len(line) - len(line.lstrip()) for line in made.split("\n")) < 90
     assert lay_out(made) == made
+
+
+# -- Lark -----------------------------------------------------------------------------------------------------
+
+LARK_CASES = {
+    "rules and terminals": (
+        'start :pair( ","  pair )* // c\n?pair.2 : NAME"="value->of\n  |  "x" ~2..5 "y"~3\nNAME:/[a-z]+/i&~ ("a"| "b")',
+        'start: pair ("," pair)*  // c\n?pair.2: NAME "=" value -> of\n       | "x" ~ 2..5 "y" ~ 3\nNAME: /[a-z]+/i & ~("a" | "b")\n',
+    ),
+    "templates and ranges": (
+        '_l{ x ,y }: x( y x)*\nstart:_l { item , "," }[ "z" ]\nitem : "a" .. "f" | "x" {2, 5}  a?\na:"a"',
+        '_l{x, y}: x (y x)*\nstart: _l{item, ","} ["z"]\nitem: "a".."f" | "x"{2, 5} a?\na: "a"\n',
+    ),
+    "directives": (
+        "%import   common  . INT->NUMBER\n%import .other(A,\n  B)\n%ignore/ +/\n%declare A   B\n%extend  X : A\n%llguidance  {}",
+        "%import common.INT -> NUMBER\n%import .other (A, B)\n%ignore / +/\n%declare A B\n%extend X: A\n%llguidance {}\n",
+    ),
+    "parts": (
+        'start:%json{"type":\n "integer"}|<|a|><[ 5 ]>@g',
+        'start: %json {"type":\n "integer"} | <|a|> <[ 5 ]> @g\n',
+    ),
+    "comments": (
+        '# one\n\n\nstart : ( "a" // two\n "b" )\n\n  # three\n  | "c" # four\n# five\n\nx:"x"',
+        '# one\n\nstart: ("a"  // two\n         "b")\n       # three\n     | "c"  # four\n# five\n\nx: "x"\n',
+    ),
+    "lines that go on": ('start: \\\n "a" \\\n "b"\n', 'start: "a" "b"\n'),
+    "a regex with lines": ("start: /a  # x\n  b/x   C\nC:/c/", "start: /a  # x\n  b/x C\nC: /c/\n"),
+}
+
+
+@pytest.mark.parametrize("case", LARK_CASES.values(), ids=LARK_CASES)
+def test_layout_of_lark(case: tuple[str, str]) -> None:
+    written, wanted = case
+    assert lay_out(written, LARK) == wanted
+    assert lay_out(wanted, LARK) == wanted
+
+
+@pytest.mark.parametrize("file", LARK_FILES, ids=lambda file: f"{file.parent.name}-{file.stem}")
+@pytest.mark.parametrize("width", [60, 110])
+def test_lark_files_mean_the_same(file: Path, width: int) -> None:
+    text = file.read_text(encoding="utf-8")
+    made = lay_out(text, LARK, width=width)
+    assert lay_out(made, LARK, width=width) == made
+    assert comments(made, LARK) == comments(text, LARK)
+    read = [Grammar.from_lark(each, None, base=file.parent, on_unsupported="relax") for each in (text, made)]
+    assert dump(read[0].rules) == dump(read[1].rules)
+
+
+def test_long_rules_of_lark_are_broken_where_lark_allows_it() -> None:
+    words = " ".join(f'"word{n}"' for n in range(20))
+    made = lay_out(f"start: ({words} | {words}) {words} | {words}", LARK, width=80)
+    assert made.count("\n") == 3
+    assert all(line.lstrip().startswith("|") for line in made.splitlines()[1:])
+
+
+def test_wrong_texts_of_lark_are_refused_with_their_places() -> None:
+    with pytest.raises(GrammarError, match=r"--> x\.lark:1:8"):
+        lay_out("start: (", LARK, name="x.lark")

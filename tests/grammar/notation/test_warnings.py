@@ -61,3 +61,31 @@ def test_the_work_is_bounded() -> None:
     grammar.limits = Limits(max_work=1000)
     with pytest.raises(StackmaskError, match="max_work"):
         assert grammar.warnings
+
+
+LARK = [
+    ('start: "a" | b | "a"\nb: "b"\n', ["1:18 the alternative is hidden by `\"a\"`"]),
+    ('start: A | "m"\nA: "a".."z" | "m"\n', ['2:15 the alternative is hidden by `"a".."z"`']),
+    ('start: _l{b} | /x/i | _l{b} | /x/\n_l{x}: x b*\nb: "b"\n', ["1:23 the alternative is hidden by `_l{b}`"]),
+    ('start: <|b|> | <b>\nb: "b"\n', ["1:16 `<b>` is a special token, not the rule `b`", "2:1 rule `b` is not used"]),
+    ('start: "a" x\nx: "b"\ny{z}: z\nC: "c"\n', ["3:1 rule `y` is not used", "4:1 terminal `C` is not used"]),
+    ("start: NUMBER\n%import common.NUMBER\n%extend NUMBER: \"x\" | \"x\"i\n", []),
+    ('%ignore " "\nSTART: "a"\nstart: START\n', []),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("text", "wanted"), LARK)
+def test_of_lark(text: str, wanted: list[str]) -> None:
+    found = Grammar.from_lark(text).warnings
+    places = []
+    for warning in found:
+        assert warning.span is not None
+        before = text[: warning.span.start]
+        places.append(
+            f"{before.count(chr(10)) + 1}:{len(before.rpartition(chr(10))[2]) + 1} {warning.message}"
+        )
+    assert places == wanted
+
+
+def test_a_terminal_of_lark_to_begin_with() -> None:
+    assert not Grammar.from_lark('%ignore " "\nA: B\nB: "b"\n', "A").warnings

@@ -6,17 +6,16 @@ They are found when somebody asks (``Grammar.warnings``): the text is parsed onc
 from __future__ import annotations
 
 import re
-from collections.abc import Hashable, Iterator
+from collections.abc import Hashable, Iterable, Iterator
 from itertools import islice
 from typing import Final
 
-from stackmask.grammar.ebnf.parser import comments, parse_module
 from stackmask.grammar.ir import EPSILON, CharClass, Literal, RuleRef, RuleSet, Sequence, Span, TokenTerminal
 from stackmask.grammar.notation import tree
-from stackmask.grammar.notation.loading import START_RULE, reached, unused
-from stackmask.grammar.notation.tree import Group, Module, Name, Node, Terminal
+from stackmask.grammar.notation.loading import SKIP_RULE, START_RULE
+from stackmask.grammar.notation.tree import Group, Module, Name, Node, Terminal, Use
 from stackmask.grammar.source import charclass
-from stackmask.grammar.source.diagnostics import Collector, Diagnostic
+from stackmask.grammar.source.diagnostics import Diagnostic
 from stackmask.grammar.source.work import spend
 
 MAX_WARNINGS: Final = 200
@@ -29,16 +28,18 @@ _DEDENT = re.compile(r"(?i)[_-]*(?:de|out|un)[_-]?(?:in)?dent[_-]*")
 _HEXADECIMAL = re.compile(r"#x[0-9A-Fa-f]{1,6}(?![\w])")
 
 
-def grammar_warnings(rules: RuleSet) -> list[Diagnostic]:
+def grammar_warnings(
+    rules: RuleSet, module: Module, comments: Iterable[tuple[int, str]] | None = None
+) -> list[Diagnostic]:
     """Return the warnings of the first file of a grammar, by their places, ``MAX_WARNINGS`` at most.
 
-    Cost: parsing the file once more.
+    ``module``: its tree. ``comments``: those of EBNF that begin with `#`, with their offsets; None for Lark.
     """
     text = rules.sources[0].text
-    module = parse_module(text, 0, Collector())
-    found: list[Diagnostic] = []
-    for check in (_unused, _hexadecimal, _indentation):
-        found += islice(check(module, rules, text), MAX_WARNINGS)
+    found = [*islice(_unused(module, rules), MAX_WARNINGS)]
+    if comments is not None:
+        found += islice(_hexadecimal(comments), MAX_WARNINGS)
+        found += islice(_indentation(module), MAX_WARNINGS)
     for node in module.nodes():
         spend(8)
         found += islice(_of_node(node, module, text), MAX_WARNINGS)
@@ -55,22 +56,45 @@ def _warning(code: str, message: str, span: Span, label: str = "", help: str = "
 # -- the whole file ------------------------------------------------------------------------------------------
 
 
-def _unused(module: Module, rules: RuleSet, text: str) -> Iterator[Diagnostic]:
+def _unused(module: Module, rules: RuleSet) -> Iterator[Diagnostic]:
+    """Warn of what the start rule does not lead to."""
     start = rules.start
     if start == START_RULE:
         body = rules.rules[start].body
         assert isinstance(body, Sequence)
-        start = next(item.name for item in reversed(body.items) if isinstance(item, RuleRef))
-    skipped = [name.name for skip in module.skips for name in tree.names_in(skip)]
-    uses = {name: [use.name for use in tree.names_in(one.body)] for name, one in module.rules.items()}
-    seen = reached([start, *skipped], lambda name: uses.get(name, ()))
-    for name, definition in module.rules.items():
-        if name not in seen:
-            yield unused("rule", name, start, definition.span)
+        names = [item.name for item in body.items if isinstance(item, RuleRef)]
+        start = next(name for name in names if not name.endswith(SKIP_RULE))
+    uses: dict[str, set[str]] = {"": {start}}
+    for skip in module.skips:
+        uses[""] |= _uses(skip)
+    for one in module.definitions:
+        name = one.name if one.how == "define" else ""  # what changes an imported rule is used there
+        uses.setdefault(name, set()).update(
+            _uses(one.body) - {parameter.name for parameter in one.parameters}
+        )
+    seen, todo = {""}, [""]
+    while todo:
+        found = uses.get(todo.pop(), set()) - seen
+        spend(2 + len(found))
+        seen |= found
+        todo += found
+    for name, one in module.rules.items():
+        if name not in seen and one.how == "define":
+            kind = "terminal" if name.lstrip("_")[:1].isupper() else "rule"
+            help = "use it, or remove it"
+            if kind == "rule" and not one.parameters:
+                help = "use it, remove it, or begin with it: start=…"
+            yield _warning(
+                "G201", f"{kind} `{name}` is not used", one.span, f"`{start}` does not lead here", help
+            )
 
 
-def _hexadecimal(module: Module, rules: RuleSet, text: str) -> Iterator[Diagnostic]:
-    for start, comment in comments(text):
+def _uses(node: Node) -> set[str]:
+    return {part.name for part in tree.walk_nodes(node) if isinstance(part, Name | Use | tree.CountedUse)}
+
+
+def _hexadecimal(comments: Iterable[tuple[int, str]]) -> Iterator[Diagnostic]:
+    for start, comment in comments:
         match = _HEXADECIMAL.match(comment)
         if match:
             yield _hexadecimal_warning(Span(start, start + match.end(), 0), match[0], "a comment begins here")
@@ -84,7 +108,7 @@ def _hexadecimal_warning(span: Span, written: str, label: str) -> Diagnostic:
     return _warning("G208", f"`{written}` is no character", span, label, help)
 
 
-def _indentation(module: Module, rules: RuleSet, text: str) -> Iterator[Diagnostic]:
+def _indentation(module: Module) -> Iterator[Diagnostic]:
     """Warn of a rule for the end of a block where nothing knows how deep a line stands."""
     found = [one for one in module.definitions if _DEDENT.fullmatch(one.name)]
     if found and not any(isinstance(node, tree.Prefix) and node.op == "push" for node in module.nodes()):
@@ -208,11 +232,15 @@ def _characters(node: Node) -> tuple[charclass.Ranges, float, float] | None:
             return ranges, 1, 1
         case tree.Repetition(Terminal(CharClass(ranges)), low, high):
             return ranges, low, float("inf") if high is None else high
+        case tree.Range(low, high):
+            return ((ord(low), ord(high)),), 1, 1
         case Terminal(Literal(data)):
             value = data.decode(errors="replace")
-            return tuple((ord(c), ord(c)) for c in sorted(set(value))), len(value), len(value)
+        case tree.Text(value, ""):
+            pass
         case _:
             return None
+    return tuple((ord(c), ord(c)) for c in sorted(set(value))), len(value), len(value)
 
 
 def _covers(one: Node, other: Node) -> bool:
@@ -239,7 +267,17 @@ def _shape(node: Node) -> Hashable:
             return ("{}", low, high, _shape(item))
         case tree.Prefix(op, item):
             return (op, _shape(item))
-    raise TypeError(f"not of EBNF: {node!r}")
+        case tree.Text(value, flags) | tree.Pattern(value, flags):
+            return (type(node), value, flags)
+        case tree.Range(low, high):
+            return (low, high)
+        case tree.CountedUse(name, value):
+            return ("::", name, value)
+        case tree.Guarded(item, condition):
+            return ("%if", condition, _shape(item))
+        case Use(name, arguments):
+            return ("call", name, *map(_shape, arguments))
+    raise TypeError(f"not a node: {node!r}")
 
 
 def _dots(node: Group, text: str) -> Iterator[Diagnostic]:

@@ -1,0 +1,274 @@
+"""Rules that are one terminal and end as soon as they can: `[lazy]`, `[suffix=…]` and `[stop=…]` of llguidance.
+
+Such a rule has the strings of its terminal that no shorter one of them begins. Where several terminals may begin, text that a
+lazy one can end at is its: the strings of the others that one of its strings begins are left out there. So `tool* TEXT` with
+`tool: head …` and `head[lazy]: TEXT "<tool>"` is free text up to the first `<tool>`, with whatever must follow it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final, NamedTuple
+
+from stackmask.grammar import ir
+from stackmask.grammar.ir import (
+    ANY_CHAR,
+    ANY_TEXT,
+    EPSILON,
+    Capture,
+    Choice,
+    Complement,
+    Expr,
+    Intersection,
+    Repeat,
+    Rule,
+    RuleRef,
+    RuleSet,
+    Sequence,
+    Span,
+    TokenLimit,
+    walk,
+)
+from stackmask.grammar.ir.build import choice, repeat, sequence
+from stackmask.grammar.normalize.graph import solve
+from stackmask.grammar.source.work import spend
+
+SOME_TEXT: Final = Repeat(ANY_CHAR, 1, None)
+MAX_VARIANTS: Final = 10_000  # of rules, for the lazy ones that may begin where they do
+NO_NAMES: Final[frozenset[str]] = frozenset()
+# what is kept as it is; special tokens are no text
+ATOMS: Final = (ir.Literal, ir.CharClass, RuleRef, Intersection, Complement, ir.TokenTerminal)
+
+
+class Lexeme(NamedTuple):
+    """A rule that is one terminal: its strings, whether it ends as soon as it can, and how many tokens it takes at most."""
+
+    strings: Expr
+    is_lazy: bool
+    max_tokens: int | None
+
+
+class LazyFacts(NamedTuple):
+    """Of an expression: whether it may be empty, which lazy rules may begin where it begins, and which where it may end."""
+
+    nullable: bool = False
+    first: frozenset[str] = NO_NAMES
+    going_on: frozenset[str] = NO_NAMES
+
+
+class TooManyVariants(Exception):
+    """Rules that would be written too often."""
+
+
+class Preference:
+    """Leaves out of all terminals what belongs to lazy rules.
+
+    ``rules``: of the grammar. ``atoms``: those of terminals, and the name of what is ignored.
+    """
+
+    def __init__(
+        self, rules: dict[str, Rule], atoms: set[str], skip: str, lexemes: Mapping[str, Lexeme]
+    ) -> None:
+        self.rules, self.atoms, self.skip, self.lexemes = rules, atoms, skip, lexemes
+        self.empty: dict[str, bool] = {}  # of atoms: whether they may be
+        self.facts: Mapping[str, LazyFacts] = {}
+        self.made: dict[str, Rule] = {}
+        self.variants: dict[tuple[str, frozenset[str], frozenset[str]], str] = {}
+        self.todo: list[tuple[str, frozenset[str], frozenset[str]]] = []
+        self.rests: dict[Expr, str] = {}  # of sequences, that are written as rules
+        self.narrowed: list[Span] = []
+
+    def run(self, start: str) -> dict[str, Rule]:
+        """Return the rules, the start rule under its own name. Raises: TooManyVariants."""
+        parts = {
+            part.name for rule in self.rules.values() for part in walk(rule.body) if isinstance(part, RuleRef)
+        }
+        whole = self.rules | {name: Rule(name, SOME_TEXT) for name in parts - self.rules.keys()}
+        self.facts = solve(RuleSet(whole, start, (), ()), LazyFacts(), self.evaluated, remember=False)
+        self.made = {name: rule for name, rule in self.rules.items() if name in self.atoms}
+        self.variant(start, self.of(RuleRef(start)).first, NO_NAMES)
+        while self.todo:
+            name, here, after = self.todo.pop()
+            made = self.variants[name, here, after]
+            rule = self.rules[name]
+            self.made[made] = Rule(made, self.written(rule.body, here, after), rule.span)
+        return self.made
+
+    def may_be_empty(self, expr: Expr) -> bool:
+        """Return whether a terminal has the empty string."""
+        spend(1)
+        match expr:
+            case ir.Literal(data):
+                return not data
+            case Sequence(items) | Intersection(items):
+                return all(map(self.may_be_empty, items))
+            case Choice(items):
+                return any(map(self.may_be_empty, items))
+            case Repeat(item, low):
+                return low == 0 or self.may_be_empty(item)
+            case Complement(item):
+                return not self.may_be_empty(item)
+            case RuleRef(name) if name in self.atoms:
+                if name not in self.empty:
+                    own = self.lexemes.get(name)
+                    self.empty[name] = self.may_be_empty(own.strings if own else self.rules[name].body)
+                return self.empty[name]
+        return isinstance(expr, ir.NotFollowedBy)
+
+    def evaluated(self, expr: Expr, facts: Mapping[str, LazyFacts]) -> LazyFacts:
+        """Return the facts of an expression, given those of the rules."""
+        self.facts = facts
+        return self.of(expr)
+
+    # recursion is as deep as the syntax tree, whose depth is limited
+    def of(self, expr: Expr) -> LazyFacts:
+        """Return the facts of an expression."""
+        spend(2)
+        if isinstance(expr, Sequence):
+            nullable, first, going_on = True, NO_NAMES, NO_NAMES
+            for item in expr.items:
+                found = self.of(item)
+                if nullable:
+                    first |= found.first
+                going_on = found.going_on | (going_on | found.first if found.nullable else NO_NAMES)
+                nullable = nullable and found.nullable
+            return LazyFacts(nullable, first, going_on)
+        if isinstance(expr, Choice):
+            parts = [self.of(item) for item in expr.items]
+            first = NO_NAMES.union(*(part.first for part in parts))
+            return LazyFacts(
+                any(p.nullable for p in parts), first, NO_NAMES.union(*(p.going_on for p in parts))
+            )
+        if isinstance(expr, Repeat):
+            inner = self.of(expr.item)
+            if expr.max == 0:
+                return LazyFacts(True)
+            again = inner.first if expr.max != 1 else NO_NAMES
+            return LazyFacts(inner.nullable or expr.min == 0, inner.first, inner.going_on | again)
+        if isinstance(expr, RuleRef) and expr.name == self.skip:
+            return LazyFacts(True)
+        if isinstance(expr, RuleRef) and expr.name in self.rules and expr.name not in self.atoms:
+            return self.facts.get(expr.name, LazyFacts())
+        nullable = self.may_be_empty(expr)
+        if (
+            isinstance(expr, RuleRef)
+            and not nullable
+            and (own := self.lexemes.get(expr.name))
+            and own.is_lazy
+        ):
+            return LazyFacts(False, frozenset({expr.name}))
+        return LazyFacts(nullable)
+
+    def written(self, expr: Expr, here: frozenset[str], after: frozenset[str]) -> Expr:
+        """Return an expression as it is at a place.
+
+        ``here``: the lazy rules that may begin where it begins. ``after``: those that may begin where it ends.
+        """
+        spend(4)
+        if isinstance(expr, Sequence):
+            items: list[Expr] = []
+            parts = [self.of(item) for item in expr.items]
+            follow = [after]
+            for part in reversed(parts[1:]):
+                follow.append(part.first | (follow[-1] if part.nullable else NO_NAMES))
+            for at, (item, part, then) in enumerate(zip(expr.items, parts, reversed(follow), strict=True)):
+                if isinstance(item, RuleRef) and item.name == self.skip:
+                    items.append(item)  # after which the same may begin
+                    continue
+                taken = part.going_on | then
+                if part.nullable and not here <= taken and at + 1 < len(parts):
+                    if isinstance(item, Repeat) and not self.of(item.item).nullable:
+                        rest = expr.items[at + 1 :]
+                        some = self.written(Repeat(item.item, 1, item.max, item.span), here, then)
+                        options = [
+                            self.rest(rest, here | then, after),
+                            sequence([some, self.rest(rest, taken, after)]),
+                        ]
+                        return sequence([*items, choice(options)])
+                    if expr.span is not None:
+                        self.narrowed.append(expr.span)
+                items.append(self.written(item, here, then))
+                here = taken | (here if part.nullable else NO_NAMES)
+            return Sequence(tuple(items), expr.span)
+        if isinstance(expr, Choice):
+            return Choice(tuple([self.written(item, here, after) for item in expr.items]), expr.span)
+        if isinstance(expr, Repeat):
+            return self.repeated(expr, here, after)
+        if isinstance(expr, RuleRef) and expr.name in self.rules and expr.name not in self.atoms:
+            return RuleRef(self.variant(expr.name, here, after), span=expr.span)
+        if isinstance(expr, RuleRef) and expr.name == self.skip:
+            return expr
+        if isinstance(expr, RuleRef) and expr.name in self.lexemes:
+            return RuleRef(self.lexeme(expr.name, here - {expr.name}), span=expr.span)
+        if isinstance(expr, RuleRef) and expr.name not in self.atoms:
+            return expr  # a part in another language
+        return self.without(expr, here, ANY_TEXT) if isinstance(expr, ATOMS[:-1]) else expr
+
+    def rest(self, items: tuple[Expr, ...], here: frozenset[str], after: frozenset[str]) -> Expr:
+        """Return the rest of a sequence as it is at a place."""
+        rest = sequence(items)
+        name = self.rests.setdefault(rest, f"%rest.{len(self.rests)}")
+        if name not in self.rules:
+            self.rules[name] = Rule(name, rest)
+            self.facts = {**self.facts, name: self.of(rest)}
+        return RuleRef(self.variant(name, here, after))
+
+    def repeated(self, expr: Repeat, here: frozenset[str], after: frozenset[str]) -> Expr:
+        item, low, high = expr.item, expr.min, expr.max
+        part = self.of(item)
+        again = part.first if high != 1 else NO_NAMES
+        within = part.going_on | again | (here if part.nullable else NO_NAMES)
+        first = self.written(item, here, again | (after if low <= 1 else NO_NAMES))
+        if high is not None and high <= 1:
+            return Repeat(first, low, high, expr.span)
+        inner = self.written(item, within, again)
+        last = self.written(item, within, again | after)
+        rest = self.written(item, within | after, again | after)
+        if first == rest and (low <= 1 or first == inner == last):
+            return Repeat(first, low, high, expr.span)
+        some = [first] if low <= 1 else [first, repeat(inner, low - 2, low - 2), last]
+        whole = sequence([*some, repeat(rest, 0, None if high is None else high - max(low, 1))])
+        return Repeat(whole, 0, 1, expr.span) if low == 0 else whole
+
+    def variant(self, name: str, here: frozenset[str], after: frozenset[str]) -> str:
+        """Return the name of a rule as it is at a place, which is written some time."""
+        key = name, here, after
+        if key not in self.variants:
+            self.variants[key] = self.free(name)
+            self.todo.append(key)
+        return self.variants[key]
+
+    def free(self, name: str) -> str:
+        if len(self.variants) > MAX_VARIANTS:
+            raise TooManyVariants
+        taken = {name} & self.made.keys() or name in self.variants.values()
+        return f"{name}.{len(self.variants)}" if taken else name
+
+    def lexeme(self, name: str, others: frozenset[str]) -> str:
+        """Return the name of a lexeme without the strings that belong to others."""
+        key = name, others, NO_NAMES
+        if key not in self.variants:
+            made = self.variants[key] = self.free(name) if others else name
+            self.made[made] = Rule(made, self.body(name, others), self.rules[name].span)
+        return self.variants[key]
+
+    def body(self, name: str, others: frozenset[str] = NO_NAMES) -> Expr:
+        """Return the body of a lexeme without the strings that belong to others."""
+        strings, is_lazy, most = self.lexemes[name]
+        found = (
+            self.without(strings, others | {name}, SOME_TEXT)
+            if is_lazy
+            else self.without(strings, others, ANY_TEXT)
+        )
+        if most is None:
+            return found
+        limited: list[Expr] = [Capture(Intersection((SOME_TEXT, found)), TokenLimit(most))] if most else []
+        options = [EPSILON, *limited] if self.may_be_empty(found) else limited
+        return choice(options) if options else ir.NOTHING
+
+    def without(self, strings: Expr, others: frozenset[str], rest: Expr) -> Expr:
+        """Return strings but for those that begin with one of the others, and go on with ``rest``."""
+        if not others:
+            return strings
+        begun = choice([self.lexemes[name].strings for name in sorted(others)])
+        return Intersection((strings, Complement(Sequence((begun, rest)))))

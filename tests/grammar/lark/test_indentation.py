@@ -1,0 +1,122 @@
+"""`%declare _INDENT _DEDENT`: blocks by their indentation, as Lark's own indenter makes them."""
+
+from __future__ import annotations
+
+import random
+from typing import ClassVar
+
+import lark
+import pytest
+from lark.indenter import Indenter
+
+import stackmask as sm
+
+# where the lexer of Lark has nothing to choose, so that both have the same texts
+TEXT = r"""
+start: (_NEWLINE | stmt)*
+stmt: simple | "?" NAME ":" suite [ "!" ":" suite ]
+simple: NAME "=" expr (";" expr)* [";"] _NEWLINE
+suite: simple | _NEWLINE _INDENT stmt+ _DEDENT
+expr: NAME | LPAR [expr ("," expr)*] ")"
+NAME: /[a-z]+/
+LPAR: "("
+_NEWLINE: ( /\r?\n[\t ]*/ | /#[^\n]*/ )+
+%ignore /[\t ]+/
+%declare _INDENT _DEDENT
+"""
+GOOD = [
+    "a = b\n",
+    "?a:\n  b = c\n",
+    "?a:\n  b = c\n  ?d:\n      e = f\n  g = h\ni = j\n",
+    "?a: b = c\n!: d = e; f;\n",
+    "a = (b,\n   c)\nd = e\n",
+    "?a:\n  b = (c,\nd)\n  e = f\n!:\n f = g\n",
+    "\n\n# x\na = b # y\n\n  \nc = d\n",
+    "?a:\n\tb = c\n\n\td = e\n",
+    "?a:\n  # c\n  b = c\n# x\n  d = e\n",
+    "?a:\n  ?b:\n    c = d\ne = f\n",
+    "?a:\n  ?b:\n   ?c:\n      d = e\n   f = g\n",
+]
+PIECES = (
+    "a",
+    "b",
+    "=",
+    ":",
+    "?",
+    "(",
+    ")",
+    ",",
+    ";",
+    "\n",
+    "\n  ",
+    "\n    ",
+    "\n ",
+    "  ",
+    "# c\n",
+    "\n\n",
+    "!:",
+)
+
+
+class Blocks(Indenter):
+    NL_type = "_NEWLINE"
+    OPEN_PAREN_types: ClassVar[list[str]] = ["LPAR"]
+    CLOSE_PAREN_types: ClassVar[list[str]] = ["RPAR"]
+    INDENT_type = "_INDENT"
+    DEDENT_type = "_DEDENT"
+    tab_len = 8
+
+
+@pytest.fixture(scope="module")
+def grammar() -> sm.Grammar:
+    return sm.Grammar.from_lark(TEXT)
+
+
+def test_texts_as_lark_reads_them(grammar: sm.Grammar) -> None:
+    parser = lark.Lark(TEXT, parser="lalr", postlex=Blocks())
+
+    def judge(text: str) -> bool:
+        try:
+            parser.parse(text)
+        except lark.exceptions.LarkError:
+            return False
+        return True
+
+    rng = random.Random(3)
+    verdicts = {text: judge(text) for text in GOOD}
+    while len(verdicts) < 1_500:
+        letters = list(rng.choice(GOOD))
+        for _ in range(rng.randint(1, 3)):
+            at = rng.randrange(len(letters) + 1)
+            letters[at : at + rng.randint(0, 1)] = [rng.choice(PIECES)] * rng.randint(0, 1)
+        text = "".join(letters)
+        if not text.endswith((" ", "\t")):  # which may not end a text here
+            verdicts[text] = judge(text)
+    assert all(verdicts[text] for text in GOOD)
+    assert sum(verdicts.values()) > 200
+    for text, is_in in verdicts.items():
+        assert grammar.accepts(text) == is_in, text
+
+
+def test_the_report_says_what_differs(grammar: sm.Grammar) -> None:
+    assert [note.what for note in grammar.report.narrowed] == ["%declare _INDENT _DEDENT"]
+
+
+def test_masks_hold_the_blanks_of_the_block(grammar: sm.Grammar) -> None:
+    vocabulary = sm.Vocabulary([*(bytes([byte]) for byte in range(256)), None], stop_ids=[256])
+    matcher = sm.Compiler(vocabulary).compile(grammar).matcher()
+    assert matcher.accept_string("?a:\n  b = c\n")
+    assert not matcher.accept_string(" b")  # less than the block, and not the level before
+    assert matcher.accept_string("  ")
+    assert matcher.accept_string("b = c\n")
+
+
+def test_an_indent_without_its_dedent_is_refused() -> None:
+    text = TEXT.replace("_NEWLINE _INDENT stmt+ _DEDENT", "_NEWLINE _INDENT rest").replace("NAME:", "rest: stmt+ _DEDENT\nNAME:", 1)  # fmt: skip
+    with pytest.raises(sm.GrammarError, match="`_INDENT` and `_DEDENT` stand in one sequence"):
+        sm.Grammar.from_lark(text)
+
+
+def test_without_newlines_they_are_declared_only() -> None:
+    with pytest.raises(sm.GrammarError, match="is declared, not defined"):
+        sm.Grammar.from_lark('start: _INDENT "a" _DEDENT\n%declare _INDENT _DEDENT\n')
