@@ -113,7 +113,7 @@ cdef class MaskEngine:
         cdef Slices slices
         cdef RunSplitter splitter
         cdef ConstrainedRuns constrained
-        cdef SubtreeAcceptance acceptance
+        cdef SubtreeAcceptance acceptance, tried
         self.context = c
         self.width = c.width
         self.arena = MaskArena(c)
@@ -125,7 +125,8 @@ cdef class MaskEngine:
         self.literals = LiteralMasks(c, self.arena)
         self.walker = TrieWalk(c, self.arena, constrained, acceptance)
         self.local = LocalMasks(c, self.arena, slices, splitter, self.partition, self.literals, self.walker)
-        self.trials = TokenTrials(c, SubtreeAcceptance(c, self.partition))
+        tried = SubtreeAcceptance(c, self.partition)
+        self.trials = TokenTrials(c, tried)
         self.keys_used = UndeclaredKeys(c, self.arena, self.trials)
         self.assembler = MaskAssembler(
             c,
@@ -152,6 +153,7 @@ cdef class MaskEngine:
                 self.literals,
                 self.walker,
                 self.local,
+                tried,
                 self.trials,
                 self.keys_used,
                 self.assembler,

@@ -38,6 +38,7 @@ from stackmask.pda.vocabulary.suffix_tries cimport (
 
 cdef enum:
     FEW_TRIED = 256     # with more tokens than this, a table of their nodes is made
+    LARGE = 4096        # nodes: in a larger subtree, what configurations accept is worth finding
 
 
 cdef inline bint has_token(const uint32_t* words, TokenId token) noexcept nogil:
@@ -209,7 +210,9 @@ cdef class TokenTrials(MaskPart):
         cdef int32_t t = n.token_first[node + 1], last
         cdef int32_t k = n.kid_first[node], kid_end = n.kid_first[node + 1], depth = 0
         cdef uint64_t visited = 0
-        self.acceptance.use(family)
+        cdef bint subtrees = self.context.layers.subtrees and n.end[node] - node > LARGE
+        if subtrees:
+            self.acceptance.use(family)
         while True:
             if k == kid_end:
                 if not depth:
@@ -245,7 +248,7 @@ cdef class TokenTrials(MaskPart):
                 self.is_over = True
                 return 0
             next = i + 1
-            if self.context.layers.subtrees and n.end[i] > next and self.trie.summary_of[i] != NO_SUMMARY:
+            if subtrees and n.end[i] > next and self.trie.summary_of[i] != NO_SUMMARY:
                 if self.acceptance.classify(c, self.trie.summary_of[i], n.end[i] - i) != DESCEND:
                     next = n.end[i]
             allow(words, n.tokens, n.token_first[i], n.token_first[next])

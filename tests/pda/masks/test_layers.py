@@ -34,7 +34,7 @@ def test_an_error_switches_back() -> None:
     with pytest.raises(KeyError), layers.without("literals"):
         raise KeyError
     with (
-        pytest.raises(ValueError, match="there is no layer 'nonsense'; the layers are runs, "),
+        pytest.raises(ValueError, match="there is no layer 'nonsense'; the layers are walks, "),
         layers.without("literals", "nonsense"),
     ):
         pass
