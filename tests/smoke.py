@@ -61,9 +61,14 @@ def grammars() -> list[sm.Grammar]:
 def vocabulary_of_pairs() -> sm.Vocabulary:
     """Return all bytes, all pairs of printable ASCII characters, some words, and a stop token."""
     printable = [bytes([byte]) for byte in range(32, 127)]
-    words = [word.encode() for word in ("true", '": "', "SELECT ", " FROM ", "orders", "total", "name", "αβ", "red")]
+    words = [
+        word.encode()
+        for word in ("true", '": "', "SELECT ", " FROM ", "orders", "total", "name", "αβ", "red")
+    ]
     pairs = [first + second for first in printable for second in printable]
-    return sm.Vocabulary([bytes([b]) for b in range(256)] + pairs + words + [None], stop_ids=[256 + len(pairs + words)])
+    return sm.Vocabulary(
+        [bytes([b]) for b in range(256)] + pairs + words + [None], stop_ids=[256 + len(pairs + words)]
+    )
 
 
 def digest_of_masks(count: int) -> str:

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import contextlib
 import io
 import re
 import subprocess
 import sys
+import tempfile
 import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 
 from elftools.elf.elffile import ELFFile
-from macholib.mach_o import LC_BUILD_VERSION, LC_LOAD_DYLIB, LC_VERSION_MIN_MACOSX, get_cpu_subtype  # noqa: F401
+from macholib.mach_o import LC_BUILD_VERSION, LC_LOAD_DYLIB
 from macholib.MachO import MachO
 from macholib.SymbolTable import SymbolTable
 from targets import Target
@@ -51,7 +51,9 @@ def problems_of(wheel: Path, target: Target, python: str, libraries: Path) -> li
             [sys.executable, "-m", "auditwheel", "show", wheel], capture_output=True, text=True, check=False
         )
         if f'"{target.tag}"' not in shown.stdout:
-            found.append(f"auditwheel does not find it to be {target.tag}: {(shown.stdout + shown.stderr).strip()}")
+            found.append(
+                f"auditwheel does not find it to be {target.tag}: {(shown.stdout + shown.stderr).strip()}"
+            )
     return found
 
 
@@ -67,15 +69,13 @@ def elf(data: bytes, target: Target) -> tuple[list[str], set[str], set[str]]:
     symbols = list(file.get_section_by_name(".dynsym").iter_symbols())
     given = {symbol.name for symbol in symbols if symbol["st_shndx"] != "SHN_UNDEF"}
     foreign = {name for name in given if not name.startswith("PyInit_")}
-    problems += [f"exports {len(foreign)} other names, {sorted(foreign)[0]} among them"] if foreign else []
+    problems += [f"exports {len(foreign)} other names, {min(foreign)} among them"] if foreign else []
     asked = {symbol.name for symbol in symbols if symbol["st_shndx"] == "SHN_UNDEF"}
     return problems, {name for name in asked if PYTHON.fullmatch(name)}, given
 
 
 def mach_o(data: bytes, target: Target) -> tuple[list[str], set[str], set[str]]:
     """Return the same of a Mach-O file, and which macOS it asks for."""
-    import tempfile
-
     with tempfile.NamedTemporaryFile(suffix=".so") as file:
         file.write(data)
         file.flush()
@@ -91,8 +91,7 @@ def mach_o(data: bytes, target: Target) -> tuple[list[str], set[str], set[str]]:
                     problems.append(f"needs {name}")
             if load.cmd == LC_BUILD_VERSION and int(command.minos) >> 16 > 11:
                 problems.append(f"asks for macOS {int(command.minos) >> 16}")
-        with contextlib.closing(io.BytesIO(data)):
-            table = SymbolTable(image)
+        table = SymbolTable(image)
         asked = {name.decode().removeprefix("_") for _, name in table.undefsyms}
         given = {name.decode().removeprefix("_") for _, name in table.extdefsyms}
     return problems, {name for name in asked if PYTHON.fullmatch(name)}, given

@@ -8,7 +8,6 @@ copy of the tree, apart for each target and version.
 from __future__ import annotations
 
 import argparse
-import glob
 import importlib.metadata
 import importlib.util
 import json
@@ -19,7 +18,7 @@ import shutil
 import subprocess
 import sys
 import time
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 
 from targets import TARGETS, Target, write_headers
@@ -30,7 +29,7 @@ KEPT = TREE.parent  # build/wheels
 VERSIONS = ("3.10", "3.11", "3.12", "3.13", "3.14", "3.13t", "3.14t")
 TOOLS = ("ziglang", "auditwheel", "elftools", "macholib")
 # where version managers put interpreters, beside those of PATH
-ELSEWHERE = ("~/.pyenv/versions/*/bin/python3", "~/.local/share/uv/python/*/bin/python3")
+ELSEWHERE = (".pyenv/versions/*/bin/python3", ".local/share/uv/python/*/bin/python3")
 ABOUT = (
     "import sys, sysconfig; print(sysconfig.get_python_version() + sys.abiflags, sys.implementation.name,"
     " sysconfig.get_path('include'), sysconfig.get_config_var('LIBDIR'), sys.maxsize > 2**32)"
@@ -52,8 +51,6 @@ class Made:
     """A finished wheel, and what is known of it."""
 
     wheel: str
-    target: str
-    python: str
     size: int  # bytes
     seconds: float
     trials: list[Trial]
@@ -66,7 +63,7 @@ def interpreters(wanted: list[str] | None) -> list[Interpreter]:
         SystemExit: if one that is wanted is not there.
     """
     candidates = [shutil.which(f"python{version}") for version in VERSIONS]
-    candidates += [path for pattern in ELSEWHERE for path in sorted(glob.glob(os.path.expanduser(pattern)))]
+    candidates += [str(path) for pattern in ELSEWHERE for path in sorted(Path.home().glob(pattern))]
     found: dict[str, Interpreter] = {}
     for path in filter(None, [*candidates, sys.executable]):
         done = subprocess.run([path, "-c", ABOUT], capture_output=True, text=True, check=False)
@@ -119,7 +116,7 @@ def kept_by_zig() -> dict[str, str]:
     return {"ZIG_GLOBAL_CACHE_DIR": kept, "ZIG_LOCAL_CACHE_DIR": kept} | dict(os.environ)
 
 
-def exported(target: Target) -> Path:
+def exported() -> Path:
     """Return a file that tells the linker to export the module's entry alone.
 
     The C++ library is in each extension: one that exported its ``operator new`` would get that of another library.
@@ -129,19 +126,28 @@ def exported(target: Target) -> Path:
     return path
 
 
+def wrapper(zig: str, language: str, target: Target) -> str:
+    """Return a program that is a compiler of a language for a target: setuptools wants it to be one word."""
+    path = KEPT / "bin" / f"{language}-{target.name}-{importlib.metadata.version('ziglang')}"
+    path.parent.mkdir(exist_ok=True)
+    path.write_text(f'#!/bin/sh\nexec {zig} {language} -target {target.zig} "$@"\n')
+    path.chmod(0o755)
+    return shlex.quote(str(path))
+
+
 def compiler(zig: str, target: Target, headers: Path) -> dict[str, str]:
     """Return the variables that tell setuptools how to compile and link for a target."""
-    there = f"-target {target.zig}"
     if target.is_mac:
         link = "-shared -Wl,-undefined,dynamic_lookup -Wl,-s"
     else:
-        link = f"-shared -Wl,--version-script={shlex.quote(str(exported(target)))} -Wl,--gc-sections"
+        link = f"-shared -Wl,--version-script={shlex.quote(str(exported()))} -Wl,--gc-sections"
     first = f"-I{shlex.quote(str(headers))}"  # before the headers of the interpreter that is running
+    c, cpp = wrapper(zig, "cc", target), wrapper(zig, "c++", target)
     return {
-        "CC": f"{zig} cc {there} {first}",
-        "CXX": f"{zig} c++ {there} {first}",
-        "LDSHARED": f"{zig} cc {there} {link}",
-        "LDCXXSHARED": f"{zig} c++ {there} {link}",
+        "CC": f"{c} {first}",
+        "CXX": f"{cpp} {first}",
+        "LDSHARED": f"{c} {link}",
+        "LDCXXSHARED": f"{cpp} {link}",
     }
 
 
@@ -162,7 +168,9 @@ def make(interpreter: Interpreter, target: Target, zig: str, jobs: int, out: Pat
     headers = headers_for(interpreter, python, target, zig)
     name = f"cp{interpreter.python.replace('.', '')}-{target.name}"
     base, log = KEPT / "tree-of" / name, KEPT / f"{name}.log"
-    shutil.rmtree(base, ignore_errors=True)  # what a change has removed must not be packed; extensions are kept elsewhere
+    shutil.rmtree(
+        base, ignore_errors=True
+    )  # what a change has removed must not be packed; extensions are kept elsewhere
     variables = {
         **kept_by_zig(),
         **compiler(zig, target, headers),
@@ -190,15 +198,23 @@ def table(wheels: list[Made]) -> str:
     for made in wheels:
         tried = "; ".join(trial.text for trial in made.trials)
         rows.append((made.wheel, f"{made.size / 1e6:.1f}", f"{made.seconds:.0f} s", tried))
-    return "\n".join("| " + " | ".join(row) + " |" for row in (rows[0], ("---", "--:", "--:", "---"), *rows[1:]))
+    return "\n".join(
+        "| " + " | ".join(row) + " |" for row in (rows[0], ("---", "--:", "--:", "---"), *rows[1:])
+    )
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="./dev wheels", description=__doc__)
     parser.add_argument("targets", nargs="*", metavar="TARGET", help=f"{', '.join(TARGETS)} (all)")
-    parser.add_argument("--python", action="append", metavar="X.Y", help="a version of Python (all that are here)")
-    parser.add_argument("--quick", action="store_true", help="not optimised: for trials of this tool, not for users")
-    parser.add_argument("--jobs", type=int, default=len(os.sched_getaffinity(0)), help="processes (all cores)")
+    parser.add_argument(
+        "--python", action="append", metavar="X.Y", help="a version of Python (all that are here)"
+    )
+    parser.add_argument(
+        "--quick", action="store_true", help="not optimised: for trials of this tool, not for users"
+    )
+    parser.add_argument(
+        "--jobs", type=int, default=len(os.sched_getaffinity(0)), help="processes (all cores)"
+    )
     parser.add_argument("--out", type=Path, required=True, help=argparse.SUPPRESS)
     arguments = parser.parse_args()
     unknown = [name for name in arguments.targets if name not in TARGETS]
@@ -213,6 +229,7 @@ def main() -> int:
     zig = shlex.quote(str(Path(ziglang.__file__).with_name("zig")))
     if arguments.quick:
         os.environ["STACKMASK_QUICK"] = "1"
+        arguments.out /= "quick"
     done, failed = [], False
     for target in (TARGETS[name] for name in arguments.targets or TARGETS):
         for interpreter in interpreters(arguments.python):
@@ -228,13 +245,12 @@ def main() -> int:
             trials = try_wheel(wheel, target, interpreter.python, interpreter.path, KEPT)
             print(*(f"  {trial.text}" for trial in trials), sep="\n", flush=True)
             failed = failed or any(trial.failed for trial in trials)
-            done.append(Made(wheel.name, target.name, interpreter.python, wheel.stat().st_size, seconds, trials))
+            done.append(Made(wheel.name, wheel.stat().st_size, seconds, trials))
     print(table(done))
     digests = {trial.digest for made in done for trial in made.trials if trial.digest}
     if len(digests) > 1:
         print(f"the masks are not the same everywhere: {', '.join(sorted(digests))}", file=sys.stderr)
         failed = True
-    (arguments.out / "wheels.json").write_text(json.dumps([asdict(made) for made in done], indent=1) + "\n")
     return int(failed)
 
 

@@ -130,7 +130,9 @@ def probe(config: str) -> str:
     if "ALIGNOF_MAX_ALIGN_T" in config:
         checks.append('_Static_assert(ALIGNOF_MAX_ALIGN_T == _Alignof(max_align_t), "ALIGNOF_MAX_ALIGN_T");')
     headers = ("pthread.h", "stddef.h", "stdint.h", "sys/types.h", "time.h", "wchar.h")
-    return "".join(f"{line}\n" for line in ('#include "pyconfig.h"', *(f"#include <{h}>" for h in headers), *checks))
+    return "".join(
+        f"{line}\n" for line in ('#include "pyconfig.h"', *(f"#include <{h}>" for h in headers), *checks)
+    )
 
 
 def write_headers(include: Path, numpy_include: Path, target: Target, folder: Path) -> None:

@@ -69,7 +69,7 @@ def emulated(wheel: Path, target: Target, python: str, kept: Path) -> Trial:
     """Run under qemu, with what Debian has for the processor."""
     qemu = shutil.which(f"qemu-{target.machine}-static") or shutil.which(f"qemu-{target.machine}")
     if qemu is None:
-        return Trial(f"not run: qemu-user is not here (apt-get install qemu-user-static)")
+        return Trial("not run: qemu-user is not here (apt-get install qemu-user-static)")
     if python not in SUITES:
         return Trial(f"not run: Debian has no Python {python}")
     root = debian_root(SUITES[python], DEBIAN[target.machine], python, kept)
@@ -79,21 +79,35 @@ def emulated(wheel: Path, target: Target, python: str, kept: Path) -> Trial:
     packages = kept / f"packages-{python}-{target.machine}"
     shutil.rmtree(packages, ignore_errors=True)
     # what an installer there would take; it refuses what does not fit
-    fits = [f"--platform=manylinux_2_{minor}_{target.machine}" for minor in range(int(libc.split(".")[1]), 16, -1)]
+    fits = [
+        f"--platform=manylinux_2_{minor}_{target.machine}" for minor in range(int(libc.split(".")[1]), 16, -1)
+    ]
     install = [sys.executable, "-m", "pip", "install", "-q", "--target", packages, "--only-binary", ":all:"]
-    install += [*fits, f"--python-version={python}", "--implementation=cp", f"--abi=cp{python.replace('.', '')}", wheel]
+    install += [
+        *fits,
+        f"--python-version={python}",
+        "--implementation=cp",
+        f"--abi=cp{python.replace('.', '')}",
+        wheel,
+    ]
     done = subprocess.run(install, capture_output=True, text=True, check=False)
     if done.returncode:
         return Trial(f"pip refuses it: {done.stderr.strip()}", failed=True)
     command = [qemu, "-L", str(root), str(root / "usr" / "bin" / f"python{python}")]
-    environment = {"PYTHONPATH": str(packages), "PYTHONHOME": str(root / "usr"), "PYTHONDONTWRITEBYTECODE": "1"}
+    environment = {
+        "PYTHONPATH": str(packages),
+        "PYTHONHOME": str(root / "usr"),
+        "PYTHONDONTWRITEBYTECODE": "1",
+    }
     return smoke(command, f"run under qemu, beside glibc {libc}", environment)
 
 
 def smoke(command: list[str | Path], where: str, environment: dict[str, str]) -> Trial:
     """Run ``tests/smoke.py`` where no compiler can be found."""
     empty = {"PATH": os.devnull, "CC": "none", "CXX": "none", "OPENBLAS_NUM_THREADS": "1"}
-    done = subprocess.run([*command, SMOKE], env=empty | environment, capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [*command, SMOKE], env=empty | environment, capture_output=True, text=True, check=False
+    )
     said = re.search(r"(\d+) extensions load, masks are right; digest of [\d,]+ masks: (\w+)", done.stdout)
     if done.returncode or said is None:
         return Trial(f"{where}: FAILED: {(done.stdout + done.stderr).strip()[-2000:]}", failed=True)
@@ -129,8 +143,12 @@ def debian_root(suite: str, architecture: str, python: str, kept: Path) -> Path 
         return None
     for name in wanted:  # one at a time: an unknown name would stop the others
         subprocess.run(
-            ["apt-get", "-qq", *apt, "download", name], cwd=state / "debs", check=False, stderr=subprocess.DEVNULL
+            ["apt-get", "-qq", *apt, "download", name],
+            cwd=state / "debs",
+            check=False,
+            stderr=subprocess.DEVNULL,
         )
+    root.mkdir(parents=True, exist_ok=True)
     for package in sorted((state / "debs").glob("*.deb")):
         subprocess.run(["dpkg-deb", "-x", package, root], check=True)
     for name in ("lib", "lib64"):  # newer suites have them as links, which their packages do not bring

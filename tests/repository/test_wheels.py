@@ -50,7 +50,9 @@ def test_other_systems_have_another_configuration(targets: Any) -> None:
     mac = defined(targets.pyconfig(INCLUDE, targets.TARGETS["macos-arm64"]))
     assert not {"_GNU_SOURCE", "_POSIX_C_SOURCE", "_XOPEN_SOURCE", "HAVE_GCC_ASM_FOR_X64"} & mac.keys()
     assert mac["SIZEOF_LONG_DOUBLE"] == "__SIZEOF_LONG_DOUBLE__"
-    assert "HAVE_GCC_ASM_FOR_X87" not in defined(targets.pyconfig(INCLUDE, targets.TARGETS["musllinux-aarch64"]))
+    assert "HAVE_GCC_ASM_FOR_X87" not in defined(
+        targets.pyconfig(INCLUDE, targets.TARGETS["musllinux-aarch64"])
+    )
 
 
 @needs_headers
@@ -60,7 +62,9 @@ def test_a_wrong_size_does_not_compile(targets: Any, tmp_path: Path, wrong: str 
     config = targets.pyconfig(INCLUDE, targets.TARGETS["manylinux-x86_64"])
     (tmp_path / "pyconfig.h").write_text(re.sub(rf"(define {wrong}) .*", r"\1 3", config))
     (tmp_path / "probe.c").write_text(targets.probe(config))
-    done = subprocess.run(["cc", "-fsyntax-only", "probe.c"], cwd=tmp_path, capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        ["cc", "-fsyntax-only", "probe.c"], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
     assert (done.returncode == 0) == (wrong is None), done.stderr
     assert wrong is None or wrong in done.stderr
 
@@ -122,7 +126,10 @@ def test_mistakes_are_one_line() -> None:
     assert unknown.returncode == 2
     assert "no target beos-ppc: choose from manylinux-x86_64, manylinux-aarch64," in unknown.stderr
     bare = run(sys.executable, "-S", "wheels/make.py", "--out", "dist", PYTHONPATH="")
-    assert bare.stderr == "./dev wheels needs ziglang, auditwheel, elftools, macholib: pip install ziglang auditwheel delocate\n"
+    assert (
+        bare.stderr
+        == "./dev wheels needs ziglang, auditwheel, elftools, macholib: pip install ziglang auditwheel delocate\n"
+    )
     assert run("./dev", "notes", "v99").stderr == "CHANGELOG.md has no section '## 99'\n"
 
 
@@ -156,7 +163,9 @@ def test_two_archives_of_one_tree_are_the_same_bytes(tmp_path: Path) -> None:
     assert made[0] == made[1]
     (wheel,) = (tmp_path / "one" / "dist").glob("*.whl")
     with zipfile.ZipFile(wheel) as archive:
-        (bill,) = [name for name in archive.namelist() if name.endswith(".dist-info/sboms/stackmask.cdx.json")]
+        (bill,) = [
+            name for name in archive.namelist() if name.endswith(".dist-info/sboms/stackmask.cdx.json")
+        ]
         assert b"pkg:npm/%40codemirror/view@" in archive.read(bill)
 
 
