@@ -92,6 +92,8 @@ def environment(interpreter: Interpreter) -> Path:
         shutil.rmtree(folder, ignore_errors=True)
         subprocess.run([interpreter.path, "-m", "venv", folder], check=True)
         subprocess.run([python, "-m", "pip", "install", "-q", *requires], check=True)
+        for path in folder.rglob("*.pxd"):  # or Cython would translate anew for each version of Python
+            os.utime(path, (0, 0))
         stamp.write_text(repr(requires))
     return python
 
@@ -244,7 +246,10 @@ def main() -> int:
                 continue
             trials = try_wheel(wheel, target, interpreter.python, interpreter.path, KEPT)
             print(*(f"  {trial.text}" for trial in trials), sep="\n", flush=True)
-            failed = failed or any(trial.failed for trial in trials)
+            if any(trial.failed for trial in trials):
+                wheel.unlink()  # nothing is left that installs and does not work
+                failed = True
+                continue
             done.append(Made(wheel.name, wheel.stat().st_size, seconds, trials))
     print(table(done))
     digests = {trial.digest for made in done for trial in made.trials if trial.digest}

@@ -121,6 +121,15 @@ def test_processors_that_do_not_fit_are_refused_by_name(system: str, message: st
     assert done.stderr.strip().splitlines()[-1] == f"setup.py: {message}"
 
 
+def test_a_missing_compiler_is_one_line() -> None:
+    done = run(sys.executable, "setup.py", "-q", "build_ext", CC="no-such-cc", CXX="no-such-cc")
+    assert done.returncode == 1
+    assert done.stderr.strip().splitlines()[-1] == (
+        "setup.py: there is no no-such-cc: stackmask needs a compiler of C++17;"
+        " install one (on Debian: apt-get install g++) or take a wheel"
+    )
+
+
 def test_mistakes_are_one_line() -> None:
     unknown = run(sys.executable, "wheels/make.py", "--out", "dist", "beos-ppc")
     assert unknown.returncode == 2
