@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from elftools.elf.elffile import ELFFile
-from macholib.mach_o import LC_BUILD_VERSION, LC_LOAD_DYLIB
+from macholib.mach_o import LC_BUILD_VERSION, LC_ID_DYLIB, LC_LOAD_DYLIB
 from macholib.MachO import MachO
 from macholib.SymbolTable import SymbolTable
 from targets import Target
@@ -89,6 +89,8 @@ def mach_o(data: bytes, target: Target) -> tuple[list[str], set[str], set[str]]:
                 name = text.rstrip(b"\0").decode()
                 if name not in MAC_LIBRARIES:
                     problems.append(f"needs {name}")
+            if load.cmd == LC_ID_DYLIB and text.startswith(b"/"):
+                problems.append("names the folder where it was made")
             if load.cmd == LC_BUILD_VERSION and int(command.minos) >> 16 > 11:
                 problems.append(f"asks for macOS {int(command.minos) >> 16}")
         table = SymbolTable(image)

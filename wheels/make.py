@@ -140,7 +140,8 @@ def wrapper(zig: str, language: str, target: Target) -> str:
 def compiler(zig: str, target: Target, headers: Path) -> dict[str, str]:
     """Return the variables that tell setuptools how to compile and link for a target."""
     if target.is_mac:
-        link = "-shared -Wl,-undefined,dynamic_lookup -Wl,-s"
+        # without a name of its own it would have the path where it was made
+        link = "-shared -Wl,-undefined,dynamic_lookup -Wl,-install_name,@loader_path/extension -Wl,-s"
     else:
         link = f"-shared -Wl,--version-script={shlex.quote(str(exported()))} -Wl,--gc-sections"
     first = f"-I{shlex.quote(str(headers))}"  # before the headers of the interpreter that is running
