@@ -92,10 +92,28 @@ def environment(interpreter: Interpreter) -> Path:
         shutil.rmtree(folder, ignore_errors=True)
         subprocess.run([interpreter.path, "-m", "venv", folder], check=True)
         subprocess.run([python, "-m", "pip", "install", "-q", *requires], check=True)
-        for path in folder.rglob("*.pxd"):  # or Cython would translate anew for each version of Python
-            os.utime(path, (0, 0))
         stamp.write_text(repr(requires))
     return python
+
+
+def tree_for(interpreter: Interpreter) -> Path:
+    """Return a copy of the tree for a version of Python, where what was made of it is kept.
+
+    What Cython makes is for one version of NumPy, and the newest one differs between versions of Python.
+    """
+    folder = KEPT / f"tree-{interpreter.python}"
+    folder.mkdir(exist_ok=True)
+    for path in folder.iterdir():
+        if path.is_dir() and path.name != "build":
+            shutil.rmtree(path)
+        elif path.is_file():
+            path.unlink()
+
+    def built(parent: str, names: list[str]) -> list[str]:
+        return ["build"] if Path(parent) == TREE and "build" in names else []
+
+    shutil.copytree(TREE, folder, ignore=built, dirs_exist_ok=True)
+    return folder
 
 
 def headers_for(interpreter: Interpreter, python: Path, target: Target, zig: str) -> Path:
@@ -186,7 +204,14 @@ def make(interpreter: Interpreter, target: Target, zig: str, jobs: int, out: Pat
     command = [python, "setup.py", "build", "--build-base", base, "-j", str(jobs), "bdist_wheel"]
     command += ["--plat-name", target.tag, "--bdist-dir", base / "wheel", "--dist-dir", base / "dist"]
     with log.open("w") as written:
-        done = subprocess.run(command, env=variables, stdout=written, stderr=subprocess.STDOUT, check=False)
+        done = subprocess.run(
+            command,
+            cwd=tree_for(interpreter),
+            env=variables,
+            stdout=written,
+            stderr=subprocess.STDOUT,
+            check=False,
+        )
     if done.returncode:
         lines = log.read_text(errors="replace").splitlines()
         raise SystemExit("\n".join([*lines[-20:], f"no wheel for {name}: {log} has all that was said"]))
