@@ -44,6 +44,8 @@ OTHER_MEANINGS = {
     ("context/object_keys.pxd", "slots"): "a number of slots",
     ("masks/trie_walk.pxd", "next_kid"): "a place in the list of children",
     ("masks/trie_walk.pxd", "last_kid"): "a place in the list of children",
+    ("masks/trials.pxd", "next_kid"): "a place in the list of children",
+    ("masks/trials.pxd", "last_kid"): "a place in the list of children",
 }
 
 BARE = re.compile(r"\bint32_t(?:\[\d+\])?[\]&*]* +[&*]*(\w+)(?!\w*\()")
