@@ -225,7 +225,7 @@ cdef class MaskEngine:
         then on: so trials end in grammars in which they do not pay.
         """
         cdef int64_t before
-        cdef bint is_whole
+        cdef bint is_written
         if not self.may_try(family, config):
             self.assembler.collect(family, config, ENDLESS)
             return False
@@ -234,13 +234,13 @@ cdef class MaskEngine:
         if self.assembler.collect(family, config, self.walk_units):
             return False
         before = self.context.terms.meter.units()
-        is_whole = self.try_vocabulary(family, config, words, MOST_TRIED)
-        if not is_whole:
+        is_written = self.try_vocabulary(family, config, words, MOST_TRIED)
+        if not is_written:
             self.walk_units = min(IN_VAIN * self.walk_units, ENDLESS // IN_VAIN)
             self.assembler.collect(family, config, ENDLESS)
         elif self.context.terms.meter.units() - before > self.walk_units:
             self.walk_units += MOST_TRIED // SAVING
-        return is_whole
+        return is_written
 
     cdef bint may_try(self, ConfigSpace family, ConfigId config) except FAILED nogil:
         """Return whether all tokens may be tried on a configuration.
@@ -264,10 +264,10 @@ cdef class MaskEngine:
         self.trials.set_limit(units)
         self.trials.try_special_tokens(family, config, words)
         self.trials.try_subtree(family, config, 0, words)
-        cdef bint is_whole = not self.trials.is_over
+        cdef bint is_written = not self.trials.is_over
         self.trials.set_limit(ENDLESS)
-        self.simulations += is_whole
-        return is_whole
+        self.simulations += is_written
+        return is_written
 
     cdef int fill_again(
         self, ConfigSpace family, ConfigId config, MaskRef mask, uint32_t* words

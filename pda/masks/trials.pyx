@@ -76,7 +76,8 @@ cdef class TokenTrials(MaskPart):
         self.tokens_to_try.clear()
         self.tokens_left.clear()
         self.tries_special_tokens = self.tries_everything = False
-        return 0
+        # an error may have ended the last fill within its limit
+        return self.set_limit(ENDLESS)
 
     cdef bint is_needed(self) noexcept nogil:
         """Return whether there is something to try on the real configuration."""

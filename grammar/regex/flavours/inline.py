@@ -151,7 +151,7 @@ def parse_regex(text: str, start: int, end: int, flags: str, problems: Collector
         span = Span(place.start + start, place.end + start, problems.source)
         problems.found.append(replace(problem, span=span))
     place = Span(start, end, problems.source)
-    return at_place(rewrite(tree, lambda leaf: at_place(leaf, place)), place)  # type: ignore[arg-type]
+    return at_place(rewrite(tree, lambda leaf: at_place(leaf, place)), place)
 
 
 def at_place(expr: Expr, place: Span) -> Expr:
