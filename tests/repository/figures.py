@@ -353,7 +353,6 @@ def _layers() -> list[str]:
     loads = {title: name for title, name in loads.items() if name in found}
     kept = [
         "runs",
-        "constrained",
         "subtrees",
         "accepted",
         "prefixes",
