@@ -9,8 +9,8 @@ from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
-from stackmask.grammar.compose.free_text import any_of, any_overlap, text
-from stackmask.grammar.compose.merge import Markers, Merger, named
+from stackmask.grammar.turns.parts.free_text import any_of, any_overlap, text
+from stackmask.grammar.turns.parts.merge import Markers, Merger, named
 from stackmask.grammar.ebnf.modules import load_rules, load_with_parts
 from stackmask.grammar.ir import (
     ANY_CHAR,

@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable
 from typing import Final, Literal, NamedTuple
 
-from stackmask.grammar.compose.free_text import any_overlap
+from stackmask.grammar.turns.parts.free_text import any_overlap
 from stackmask.grammar.ir import EPSILON, CharClass, Intersection, Repeat, RuleRef, Span, TokenTerminal
 from stackmask.grammar.notation.tree import Dispatch, Group, Module, Name, Node, Part, Repetition, Terminal
 from stackmask.grammar.regex.compile import regex_expr

@@ -346,11 +346,11 @@ ROWS = (
     ),
     Mutant(
         "own-name",
-        "grammar/compose",
+        "grammar/turns/parts",
         "prefix + SEPARATOR",
         '""',
         "Rules of the same name in two parts are two rules.",
-        ("tests/grammar/compose/test_composition.py::test_union_and_concatenation",),
+        ("tests/grammar/turns/parts/test_composition.py::test_union_and_concatenation",),
     ),
     Mutant(
         "old-engine",
@@ -362,19 +362,19 @@ ROWS = (
     ),
     Mutant(
         "late-trigger",
-        "grammar/structural",
+        "grammar/turns/formats",
         "[*excludes, *triggers]",
         "excludes",
         "Text after the last tag holds no trigger.",
-        ("tests/grammar/structural/test_structural_tags.py::test_triggers",),
+        ("tests/grammar/turns/formats/test_structural_tags.py::test_triggers",),
     ),
     Mutant(
         "held-back",
-        "grammar/tools",
+        "grammar/turns",
         "text.endswith(marker[:size])",
         "False",
         "Text that may be the beginning of a marker is held back while a turn arrives.",
-        ("tests/grammar/tools/test_turns.py::test_all_that_the_grammar_takes_is_read_back",),
+        ("tests/grammar/turns/test_turns.py::test_all_that_the_grammar_takes_is_read_back",),
     ),
     Mutant(
         "schema-name",
@@ -454,7 +454,7 @@ ROWS = (
         "is not None",
         "is None",
         "Free text in a tag ends with the first of its ends.",
-        ("tests/grammar/compose/test_composition.py",),
+        ("tests/grammar/turns/parts/test_composition.py",),
     ),
     Mutant(
         "marker-part",

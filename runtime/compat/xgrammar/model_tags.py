@@ -8,9 +8,9 @@ from typing import Any, Final, Literal, TypeAlias
 from pydantic import BaseModel, TypeAdapter
 
 from stackmask.grammar.source.options import ArgumentError
-from stackmask.grammar.tools.styles import NAME, NUMBER, PYTHON, TEXT, ToolStyle, style_names, style_of
+from stackmask.grammar.turns.styles import NAME, NUMBER, PYTHON, TEXT, ToolStyle, style_names, style_of
 from stackmask.runtime.compat.xgrammar.errors import XGrammarError, runtime_errors
-from stackmask.runtime.compat.xgrammar.structural_tag import StructuralTag
+from stackmask.runtime.compat.xgrammar.turns.formats_tag import StructuralTag
 
 # -- Tools and choices of tools in the shapes of OpenAI's chat interface, as pydantic models -------------
 

@@ -16,7 +16,7 @@ pytest.importorskip("pydantic")
 import stackmask as sm
 import stackmask.compat.xgrammar as xgr
 from stackmask.compat.xgrammar import openai_tool_call_schema as shapes
-from stackmask.grammar.tools.styles import STYLES
+from stackmask.grammar.turns.styles import STYLES
 
 FIND = {"type": "function", "function": {"name": "search", "parameters": SEARCH["input_schema"]}}
 BROWSE = {"type": "web_search", "name": "browser.search", "parameters": {"type": "object"}}

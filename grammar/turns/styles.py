@@ -8,7 +8,7 @@ from typing import Any, Final, NamedTuple
 
 from stackmask.grammar.json_schema.write.argument_styles import ARGUMENT_STYLES
 from stackmask.grammar.source.similar import similar
-from stackmask.grammar.tools.errors import ToolError
+from stackmask.grammar.turns.errors import ToolError
 
 NAME: Final = "{name}"
 NUMBER: Final = "{id}"

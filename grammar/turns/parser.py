@@ -19,10 +19,10 @@ from stackmask.grammar.outputs import R
 from stackmask.grammar.source.options import ArgumentError
 from stackmask.grammar.source.similar import similar
 from stackmask.grammar.source.work import input_limit, spend
-from stackmask.grammar.tools.arguments import ArgumentSchema, may_begin, may_go_on, read_arguments
-from stackmask.grammar.tools.errors import ToolError, TurnError
-from stackmask.grammar.tools.styles import NAME, NUMBER, TEXT, ToolStyle, style_of
-from stackmask.grammar.tools.tool import Tool
+from stackmask.grammar.turns.arguments import ArgumentSchema, may_begin, may_go_on, read_arguments
+from stackmask.grammar.turns.errors import ToolError, TurnError
+from stackmask.grammar.turns.styles import NAME, NUMBER, TEXT, ToolStyle, style_of
+from stackmask.grammar.turns.tool import Tool
 
 _BLANKS: Final = " \n\t\r"
 _SIGNS: Final = re.compile(r'["\\\\{}\[\]]')

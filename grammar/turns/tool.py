@@ -11,7 +11,7 @@ from keyword import iskeyword
 from math import isinf
 from typing import Any, Final, TypeAlias, get_type_hints
 
-from stackmask.grammar.compose.merge import Markers
+from stackmask.grammar.turns.parts.merge import Markers
 from stackmask.grammar.grammar import Grammar
 from stackmask.grammar.ir import RuleSet
 from stackmask.grammar.json_schema.document.declared_keys import close_objects
@@ -23,9 +23,9 @@ from stackmask.grammar.json_schema.frontend import python_rules, schema_rules, t
 from stackmask.grammar.normalize import normalize
 from stackmask.grammar.source.diagnostics import GrammarError, StackmaskError, line_and_column
 from stackmask.grammar.source.similar import similar
-from stackmask.grammar.structural.frontend import ANY_BLANKS, Kept, argument_rules
-from stackmask.grammar.tools.errors import ToolError
-from stackmask.grammar.tools.styles import PYTHON, TEXT
+from stackmask.grammar.turns.formats.frontend import ANY_BLANKS, Kept, argument_rules
+from stackmask.grammar.turns.errors import ToolError
+from stackmask.grammar.turns.styles import PYTHON, TEXT
 
 NAME: Final = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.\-/]{0,127}")
 ANY_ARGUMENTS: Final[dict[str, Any]] = {"type": "object"}

@@ -7,8 +7,8 @@ from bisect import bisect_right
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple, TypeAlias
 
-from stackmask.grammar.compose.free_text import SOME_TEXT, any_overlap, counted_until, text, text_until
-from stackmask.grammar.compose.merge import Markers, Merged, Merger, Place, named
+from stackmask.grammar.turns.parts.free_text import SOME_TEXT, any_overlap, counted_until, text, text_until
+from stackmask.grammar.turns.parts.merge import Markers, Merged, Merger, Place, named
 from stackmask.grammar.directives.frontend import ebnf_rules
 from stackmask.grammar.ir import EPSILON, Expr, Intersection, Rule, RuleSet, SourceText, TokenTerminal
 from stackmask.grammar.ir.build import choice, repeat, sequence
@@ -21,7 +21,7 @@ from stackmask.grammar.normalize import normalize
 from stackmask.grammar.regex.compile import SOURCE_NAME, regex_expr
 from stackmask.grammar.source.diagnostics import StackmaskError
 from stackmask.grammar.source.work import check_size, check_text, enter, input_limit, spend
-from stackmask.grammar.structural.fields import (
+from stackmask.grammar.turns.formats.fields import (
     FORMATS,
     PROGRAMMED,
     Fields,

@@ -6,8 +6,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias, final
 
-from stackmask.grammar.tools.parser import Call, Delta, ParsedTurn, TurnParser
-from stackmask.grammar.tools.styles import ToolStyle
+from stackmask.grammar.turns.parser import Call, Delta, ParsedTurn, TurnParser
+from stackmask.grammar.turns.styles import ToolStyle
 
 
 @final

@@ -14,8 +14,8 @@ from stackmask.grammar.json_schema.sets.string_sets import Texts, TextsTooLarge
 from stackmask.grammar.json_schema.write.argument_styles import ARGUMENT_STYLES, STRING, ArgumentStyle
 from stackmask.grammar.regex.compile import regex_expr
 from stackmask.grammar.source.diagnostics import GrammarError, StackmaskError
-from stackmask.grammar.tools.errors import TurnError
-from stackmask.grammar.tools.styles import PYTHON
+from stackmask.grammar.turns.errors import TurnError
+from stackmask.grammar.turns.styles import PYTHON
 
 _BLANKS: Final = re.compile(r"[ \n\t\r]*")
 _NAME: Final = r"([^<>/][^<>]*?|)"

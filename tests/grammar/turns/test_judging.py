@@ -9,7 +9,7 @@ import pytest
 from turn_cases import RENDERED, SEARCH, WEATHER
 
 from stackmask import tools
-from stackmask.grammar.tools.styles import STYLES
+from stackmask.grammar.turns.styles import STYLES
 
 EACH = pytest.mark.parametrize("style", STYLES)
 

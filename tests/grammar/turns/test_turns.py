@@ -13,7 +13,7 @@ from turn_cases import RENDERED, SEARCH, WEATHER
 
 import stackmask as sm
 from stackmask import tools
-from stackmask.grammar.tools.styles import STYLES
+from stackmask.grammar.turns.styles import STYLES
 
 CHOICES: list[Any] = ["auto", "none", "required", {"type": "function", "function": {"name": "search"}}]
 ANSWER = {
