@@ -6,8 +6,6 @@ from collections.abc import Iterable, Mapping
 from functools import partial
 from typing import Any, Final
 
-from stackmask.grammar.turns.parts.free_text import text
-from stackmask.grammar.turns.parts.merge import Markers, Merged
 from stackmask.grammar.grammar import Grammar
 from stackmask.grammar.ir import ANY_TEXT, Complement, Intersection, Literal, Rule, RuleSet, Sequence
 from stackmask.grammar.json_schema.document.report import Report
@@ -18,9 +16,11 @@ from stackmask.grammar.normalize import normalize
 from stackmask.grammar.source.diagnostics import StackmaskError
 from stackmask.grammar.source.gc_pause import without_collection
 from stackmask.grammar.source.similar import similar
-from stackmask.grammar.turns.formats.frontend import ANY_BLANKS, Calls, format_rules
 from stackmask.grammar.turns.errors import ToolError
+from stackmask.grammar.turns.formats.frontend import ANY_BLANKS, Calls, format_rules
 from stackmask.grammar.turns.parser import read_tools
+from stackmask.grammar.turns.parts.free_text import text
+from stackmask.grammar.turns.parts.merge import Markers, Merged
 from stackmask.grammar.turns.styles import NAME, NUMBER, PYTHON, TEXT, ToolStyle, is_built_in, style_of
 from stackmask.grammar.turns.tool import Tool, named_error, rules_key
 

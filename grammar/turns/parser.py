@@ -192,7 +192,7 @@ class TurnParser:
     def __init__(self, style: str | ToolStyle, tools: Iterable[Any] = (), *, opened: bool = False) -> None:
         self.style = style_of(style)
         self.tools = {tool.name: tool for tool in read_tools(tools)}
-        self.schemas = {name: ArgumentSchema(tool.schema) for name, tool in self.tools.items()}
+        self.schemas = {name: tool.argument_schema for name, tool in self.tools.items()}
         self._said: dict[str, list[str]] = {"reasoning": [], "content": []}
         self._calls: list[Call] = []
         self._text = ""  # that is not read yet, after some that is

@@ -7,8 +7,6 @@ from bisect import bisect_right
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple, TypeAlias
 
-from stackmask.grammar.turns.parts.free_text import SOME_TEXT, any_overlap, counted_until, text, text_until
-from stackmask.grammar.turns.parts.merge import Markers, Merged, Merger, Place, named
 from stackmask.grammar.directives.frontend import ebnf_rules
 from stackmask.grammar.ir import EPSILON, Expr, Intersection, Rule, RuleSet, SourceText, TokenTerminal
 from stackmask.grammar.ir.build import choice, repeat, sequence
@@ -29,6 +27,8 @@ from stackmask.grammar.turns.formats.fields import (
     as_plain,
     kind_of,
 )
+from stackmask.grammar.turns.parts.free_text import SOME_TEXT, any_overlap, counted_until, text, text_until
+from stackmask.grammar.turns.parts.merge import Markers, Merged, Merger, Place, named
 
 ANY_BLANKS = {"pattern": r"[ \n\t\r]*"}
 
