@@ -19,7 +19,7 @@ MODULES = (
     "stackmask.tools",
     "stackmask.fsm",
     "stackmask.compat.xgrammar",
-    "stackmask.compat.xgrammar.turns.formats_tag",
+    "stackmask.compat.xgrammar.structural_tag",
     "stackmask.compat.xgrammar.exception",
     "stackmask.compat.xgrammar.contrib.hf",
     "stackmask.compat.xgrammar.openai_tool_call_schema",

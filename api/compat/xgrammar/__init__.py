@@ -42,7 +42,7 @@ if TYPE_CHECKING:
         testing,
     )
     from stackmask.compat.xgrammar.contrib import hf
-    from stackmask.compat.xgrammar.turns.formats_tag import StructuralTag, StructuralTagItem
+    from stackmask.compat.xgrammar.structural_tag import StructuralTag, StructuralTagItem
     from stackmask.runtime.compat.xgrammar.model_tags import (
         get_model_structural_tag,
         normalize_tool_choice,

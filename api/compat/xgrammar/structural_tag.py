@@ -1,6 +1,6 @@
 """Structural tags as pydantic models."""
 
-from stackmask.runtime.compat.xgrammar.turns.formats_tag import (
+from stackmask.runtime.compat.xgrammar.structural_tag import (
     AnyTextFormat,
     AnyTokensFormat,
     ConstStringFormat,

@@ -10,7 +10,7 @@ from pydantic import BaseModel, TypeAdapter
 from stackmask.grammar.source.options import ArgumentError
 from stackmask.grammar.turns.styles import NAME, NUMBER, PYTHON, TEXT, ToolStyle, style_names, style_of
 from stackmask.runtime.compat.xgrammar.errors import XGrammarError, runtime_errors
-from stackmask.runtime.compat.xgrammar.turns.formats_tag import StructuralTag
+from stackmask.runtime.compat.xgrammar.structural_tag import StructuralTag
 
 # -- Tools and choices of tools in the shapes of OpenAI's chat interface, as pydantic models -------------
 
@@ -213,17 +213,20 @@ def normalize_tool_choice(
 ) -> tuple[list[FunctionToolParam], list[BuiltinToolParam], SimplifiedToolChoice]:
     """Return the functions and the builtin tools that may be called, and "auto", "required" or "forced" (one tool).
 
+    Dicts may have the fields of a function beside its ``type``, as OpenAI's interface of responses has them.
     Raises: ValueError for what is no tool or no choice, and for tools that are not there.
     """
     if not isinstance(tools, list | None):
         raise XGrammarError(f"tools is {type(tools).__name__}, must be a list")
-    read = [
-        tool if isinstance(tool, FunctionToolParam | BuiltinToolParam) else _TOOL.validate_python(tool)
-        for tool in tools or ()
-    ]
+    read = [_tool(tool) for tool in tools or ()]
     functions = [tool for tool in read if isinstance(tool, FunctionToolParam)]
     builtins = [tool for tool in read if isinstance(tool, BuiltinToolParam)]
-    choice = _CHOICE.validate_python("auto" if tool_choice is None else tool_choice)
+    given: Any = _nested(_nested(tool_choice, "function"), "allowed_tools")
+    if isinstance(given, dict) and isinstance(allowed := given.get("allowed_tools"), dict):
+        listed = allowed.get("tools")
+        inner = [_nested(each, "function") for each in listed] if isinstance(listed, list) else listed
+        given = {**given, "allowed_tools": {**allowed, "tools": inner}}
+    choice = _CHOICE.validate_python("auto" if given is None else given)
     simple: SimplifiedToolChoice = "forced"
     if choice == "none":
         return [], [], "auto"
@@ -248,6 +251,21 @@ def normalize_tool_choice(
     if simple == "forced" and count != 1:
         raise XGrammarError(f"tool_choice is of one tool, and {count} fit it")
     return functions, builtins, simple
+
+
+def _tool(source: Any) -> ToolParam:
+    if isinstance(source, FunctionToolParam | BuiltinToolParam):
+        return source
+    source = _nested(source, "function")
+    is_function = isinstance(source, dict) and source.get("type") == "function"
+    return FunctionToolParam.model_validate(source) if is_function else _TOOL.validate_python(source)
+
+
+def _nested(source: Any, kind: str) -> Any:
+    """Return a dict of this type with its other fields in one of the type's name."""
+    if not isinstance(source, dict) or source.get("type") != kind or kind in source or len(source) == 1:
+        return source
+    return {"type": kind, kind: {key: value for key, value in source.items() if key != "type"}}
 
 
 def _chosen(
