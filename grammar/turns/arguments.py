@@ -18,7 +18,7 @@ from stackmask.grammar.json_schema.sets.string_sets import Texts, TextsTooLarge
 from stackmask.grammar.json_schema.write.argument_styles import ARGUMENT_STYLES, STRING, ArgumentStyle
 from stackmask.grammar.regex.compile import regex_expr
 from stackmask.grammar.source.diagnostics import GrammarError, StackmaskError
-from stackmask.grammar.source.similar import similar
+from stackmask.grammar.source.similar import advice
 from stackmask.grammar.turns.errors import TurnError
 from stackmask.grammar.turns.styles import PYTHON
 
@@ -33,12 +33,7 @@ _NUMBER_CUT: Final = re.compile(r"(?:^|[^0-9.eE+-])-?[0-9]+(?:\.|(?:\.[0-9]+)?[e
 _ESCAPE_CUT: Final = re.compile("u[0-9a-fA-F]{0,4}")
 MAX_DIGITS: Final = 500  # before the end, that are looked at
 _FIELDS: Final = re.compile(r"(\{[a-z]+\})")
-_FIELD: Final = {
-    "{name}": re.compile('[^<>"]+'),
-    "{id}": re.compile("[0-9]+"),
-    "{type}": re.compile("[a-z]+"),
-    "{blanks}": _BLANKS,
-}
+_FIELD: Final = {"{id}": "[0-9]+", "{type}": "[a-z]+", "{blanks}": r"[ \n\t\r]*"}
 
 
 def skip_blanks(text: str, at: int) -> int:
@@ -50,14 +45,8 @@ def skip_blanks(text: str, at: int) -> int:
 @lru_cache(256)
 def marker_pattern(marker: str, name: str = _NAME) -> re.Pattern[str]:
     """Return what matches a marker; groups: ``name``, ``id``, ``type``. ``name``: the pattern of names in it."""
-    pieces = []
-    for piece in _FIELDS.split(marker):
-        field = _FIELD.get(piece)
-        if field is None or piece == "{blanks}":
-            pieces.append(field.pattern if field else re.escape(piece))
-        else:
-            pieces.append(f"(?P<{piece[1:-1]}>{name if piece == '{name}' else field.pattern})")
-    return re.compile("".join(pieces))
+    fields = {field: f"(?P<{field[1:-1]}>{pattern})" for field, pattern in {**_FIELD, "{name}": name}.items()}
+    return re.compile("".join(fields.get(piece) or re.escape(piece) for piece in _FIELDS.split(marker)))
 
 
 def read_json(text: str, at: int) -> tuple[Any, int]:
@@ -82,19 +71,19 @@ def _is_cut(text: str, error: json.JSONDecodeError) -> bool:
     return error.pos == len(text) or _NUMBER_CUT.search(text, error.pos - MAX_DIGITS) is not None
 
 
-def may_begin(marker: str, text: str, at: int, name: re.Pattern[str] = _FIELD["{name}"]) -> bool:
+def may_begin(marker: str, text: str, at: int, name: str = '[^<>"]+') -> bool:
     """Return whether what follows a place in a text is a beginning of a marker, to the end of the text or of the marker.
 
-    ``name``: what ``{name}`` stands for in the marker.
+    ``name``: the pattern of names in the marker.
     """
     for piece in _FIELDS.split(marker):
-        field = name if piece == "{name}" else _FIELD.get(piece)
-        if field is None:
+        pattern = name if piece == "{name}" else _FIELD.get(piece)
+        if pattern is None:
             if not text.startswith(piece, at):
                 return piece.startswith(text[at : at + len(piece)]) and at + len(piece) > len(text)
             at += len(piece)
         else:
-            match = field.match(text, at)
+            match = re.compile(pattern).match(text, at)
             if match is None:
                 return at == len(text)
             at = match.end()
@@ -495,11 +484,9 @@ class ArgumentSchema:
                 continue
             if name in declared:
                 return f"`{name:.60}` is {_short(value)}, and its schema is {declared[name]!r:.120}"
-            close = similar(name, declared)
             if "patternProperties" in schema:
                 return f"the schema does not allow `{name:.60}` with {_short(value)}"
-            help = f"did you mean `{close}`?" if close else f"there are {', '.join(declared) or 'none'}"
-            return f"no argument `{name:.60}`; {help}"
+            return f"no argument `{name:.60}`; {advice(name, declared)}"
         return f"the schema does not allow these arguments together: {_short(arguments)}"
 
 

@@ -8,7 +8,6 @@ import re
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from functools import lru_cache
 from random import SystemRandom
 from string import ascii_letters, digits
 from threading import Lock
@@ -17,9 +16,16 @@ from typing import Any, Final, Generic, Literal
 from stackmask.grammar.json_schema.document.schema_size import is_plain_json
 from stackmask.grammar.outputs import R
 from stackmask.grammar.source.options import ArgumentError
-from stackmask.grammar.source.similar import similar
+from stackmask.grammar.source.similar import advice
 from stackmask.grammar.source.work import input_limit, spend
-from stackmask.grammar.turns.arguments import ArgumentSchema, may_begin, may_go_on, read_arguments
+from stackmask.grammar.turns.arguments import (
+    ArgumentSchema,
+    marker_pattern,
+    may_begin,
+    may_go_on,
+    read_arguments,
+    skip_blanks,
+)
 from stackmask.grammar.turns.errors import ToolError, TurnError
 from stackmask.grammar.turns.styles import NAME, NUMBER, TEXT, ToolStyle, style_of
 from stackmask.grammar.turns.tool import Tool
@@ -28,7 +34,7 @@ _BLANKS: Final = " \n\t\r"
 _SIGNS: Final = re.compile(r'["\\\\{}\[\]]')
 _REASONING_KEYS: Final = ("reasoning_content", "thinking")  # as chat templates call it
 _ID_CHARS: Final = ascii_letters + digits
-_CALLED: Final = re.compile(r"[A-Za-z0-9_.\-/]+")
+_CALLED: Final = r"[A-Za-z0-9_.\-/]+"
 _choices: Final = SystemRandom().choices  # which no seed repeats: ids differ in one conversation
 KEPT: Final = 4096  # characters that were read and may still be held
 ANYTHING: Final = ArgumentSchema(True)  # of a tool that is not known
@@ -40,11 +46,7 @@ def _new_id() -> str:
 
 @dataclass(frozen=True, slots=True)
 class Call(Generic[R]):
-    """A call of a tool: its ``name``, and its ``arguments`` as values.
-
-    Its function returns an R. ``number``: what the style counts calls by, if it does. ``written``: the arguments as the model has written them. ``tool``: the tool that is called, if the parser knows it.
-    ``id``: what the result of the call names it by, in the next request.
-    """
+    """A call of a tool, whose function returns an R."""
 
     name: str
     """The name of the tool."""
@@ -83,10 +85,7 @@ class Call(Generic[R]):
 
 @dataclass(frozen=True, slots=True)
 class Delta:
-    """A piece of a turn as it arrives: more ``text`` of the reasoning or the content, or a whole ``call``.
-
-    ``kind`` says which of the three.
-    """
+    """A piece of a turn as it arrives: more text of the reasoning or the content, or a whole call."""
 
     kind: Literal["reasoning", "content", "call"]
     """What this is a piece of."""
@@ -100,7 +99,7 @@ class Delta:
 
 @dataclass(slots=True)
 class ParsedTurn:
-    """A turn as it was read: the text of its ``reasoning``, of its ``content``, and its ``calls`` in order."""
+    """A turn as it was read."""
 
     reasoning: str = ""
     """The text of the reasoning, without its markers; empty if there is none."""
@@ -138,7 +137,7 @@ def _call_message(call: Call, as_json: bool) -> dict[str, Any]:
     return {"id": call.id, "type": "function", "function": {"name": call.name, "arguments": arguments}}
 
 
-class Brackets:
+class JsonEnd:
     """Finds where a JSON object or array ends, while its text arrives. Cost: linear in the text, however it is cut."""
 
     def __init__(self) -> None:
@@ -201,7 +200,7 @@ class TurnParser:
         self._state = "reasoning" if opened else "begin"
         self._open_end = ""  # of a block of content
         self._tried = 0  # how long the text was when a call was not at its end
-        self._brackets = Brackets()
+        self._brackets = JsonEnd()
         # a call: its name, where its arguments begin, its end, its id
         self._open: tuple[str, int, str, str] | None = None
         self._new_id = _new_id()  # of the next call, if it has no other
@@ -247,16 +246,7 @@ class TurnParser:
 
     def _advance(self, found: list[Delta], final: bool) -> bool:
         """Read on; return whether the state changed, so that more may be read."""
-        step = {
-            "begin": self._begin,
-            "reasoning": self._reasoning,
-            "plain": self._plain,
-            "between": self._between,
-            "content": self._content,
-            "section": self._section,
-            "call": self._call,
-            "after": self._after_call,
-        }[self._state]
+        step: Callable[[list[Delta], bool], bool] = getattr(self, f"_{self._state}")
         return step(found, final)
 
     def _go(self, state: str, length: int = 0) -> bool:
@@ -296,7 +286,7 @@ class TurnParser:
         """Read a turn that is calls, if it begins so, or else text; blanks may come before calls."""
         text, begin = self._text, self.style.begin
         if not self._calls and not self._said["content"]:
-            start = self._at + _leading_blanks(text, self._at)
+            start = skip_blanks(text, self._at)
             if text.startswith(begin, start):
                 if not self.style.section[0]:
                     return self._go("call", start - self._at)
@@ -362,11 +352,10 @@ class TurnParser:
         raise TurnError(self._at, f"no block begins with {text[self._at : self._at + 40]!r}", is_cut)
 
     def _section(self, found: list[Delta], final: bool) -> bool:
-        self._at += _leading_blanks(self._text, self._at)
+        self._at = skip_blanks(self._text, self._at)
         comma = self.style.between.strip(_BLANKS)
         if comma and self._text.startswith(comma, self._at):
-            self._at += len(comma)
-            self._at += _leading_blanks(self._text, self._at)
+            self._at = skip_blanks(self._text, self._at + len(comma))
         end = self.style.section[1]
         rest = self._ahead(end)
         if rest == end:
@@ -396,7 +385,7 @@ class TurnParser:
                 if final:
                     raise
                 return False
-            number = match.groupdict().get("number") or ""
+            number = match.groupdict().get("id") or ""
             written = text[match.end() : after]
             name = match["name"]
             place = self._dropped + self._at
@@ -406,7 +395,7 @@ class TurnParser:
             found.append(Delta("call", call=call))
             self._calls.append(call)
             self._tried = 0
-            self._brackets = Brackets()
+            self._brackets = JsonEnd()
             self._at = stop
             return self._go("section" if style.section[0] else "after")
         may_open = _may_open(style, text, self._at)
@@ -429,7 +418,7 @@ class TurnParser:
     def _id(self, match: re.Match[str]) -> str:
         """Return the id of a call that begins so."""
         form = self.style.call_id
-        number = match["number"] if NUMBER in form else ""
+        number = match["id"] if NUMBER in form else ""
         return form.replace(NAME, match["name"]).replace(NUMBER, number) or self._new_id
 
     def arguments_from(self, start: int) -> tuple[str, str, str] | None:
@@ -455,13 +444,13 @@ class TurnParser:
             stop = self._brackets.closed(text, at)
             if stop < 0:
                 return False
-            stop += _leading_blanks(text, stop)
+            stop = skip_blanks(text, stop)
             return text.startswith(end, stop) or not end.startswith(text[stop:])
         found = text.find(end, max(at, self._tried - len(end) + 1)) >= 0
         self._tried = len(text)
         return found
 
-    def _after_call(self, found: list[Delta], final: bool) -> bool:
+    def _after(self, found: list[Delta], final: bool) -> bool:
         """Leave out what stands between two calls: it is no content. That may be a line break, or nothing."""
         if self._free == "between":
             return self._go(self._free)
@@ -499,22 +488,15 @@ def parse(
     turn = parser.turn
     for call in turn.calls if check and parser.tools else ():
         if call.tool is None:
-            close = similar(call.name, parser.tools)
-            help = f"did you mean `{close}`?" if close else f"there are {', '.join(parser.tools)}"
-            raise TurnError(call.offset, f"no tool `{call.name:.60}`; {help}")
+            raise TurnError(call.offset, f"no tool `{call.name:.60}`; {advice(call.name, parser.tools)}")
         if problem := call.tool.refusal(call.arguments):
             raise TurnError(call.offset, f"the call of `{call.name}`: {problem}")
     return turn
 
 
-@lru_cache(256)
-def _openings(style: ToolStyle) -> tuple[re.Pattern[str], ...]:
+def _openings(style: ToolStyle) -> list[re.Pattern[str]]:
     """Return what matches the beginning of a call, for each of its spellings."""
-    found = []
-    for begin, _ in style.calls:
-        pattern = re.escape(begin).replace(re.escape(NAME), f"(?P<name>{_CALLED.pattern})")
-        found.append(re.compile(pattern.replace(re.escape(NUMBER), "(?P<number>[0-9]+)")))
-    return tuple(found)
+    return [marker_pattern(begin, _CALLED) for begin, _ in style.calls]
 
 
 def _may_open(style: ToolStyle, text: str, at: int) -> bool:
@@ -532,19 +514,12 @@ def _held_back(text: str, marker: str, at: int) -> int:
 
 def _closed(text: str, at: int, end: str, style: str) -> int:
     """Return where the end of a call stops: blanks may come before it. ``style``: of the arguments."""
-    places = range(at, at + 1 + _leading_blanks(text, at))
+    places = range(at, skip_blanks(text, at) + 1)
     for place in places:
         if text.startswith(end, place):
             return place + len(end)
     is_cut = may_go_on(text, at, style) or any(end.startswith(text[place:]) for place in places)
     raise TurnError(at, f"`{end}` is needed", is_cut)
-
-
-def _leading_blanks(text: str, at: int) -> int:
-    count = 0
-    while at + count < len(text) and text[at + count] in _BLANKS:
-        count += 1
-    return count
 
 
 # --------------------------------------------------------------------------------------------------------

@@ -20,7 +20,7 @@ from stackmask.grammar.json_schema.document.typed_dicts import readable_type
 from stackmask.grammar.json_schema.frontend import python_rules, schema_rules, tool_rules
 from stackmask.grammar.normalize import normalize
 from stackmask.grammar.source.diagnostics import GrammarError, StackmaskError, line_and_column
-from stackmask.grammar.source.similar import similar
+from stackmask.grammar.source.similar import advice, similar
 from stackmask.grammar.turns.arguments import ANY_ARGUMENTS, ArgumentSchema
 from stackmask.grammar.turns.errors import ToolError
 from stackmask.grammar.turns.formats.frontend import ANY_BLANKS, Kept, argument_rules
@@ -50,12 +50,6 @@ class Tool:
     """A tool that a model may call. What was read of its schema is kept, so that later grammars cost less.
 
     A field that is set is read anew. A dict of ``parameters`` that is changed in place is not: set it, or make another tool.
-
-    ``parameters``: the JSON Schema of the arguments, which are an object; None allows any. ``strict=False``: any object
-    is allowed too, and the report of the grammar says so. ``function``: what ``run`` calls, where one was given.
-    ``grammar``: of the only argument, which is text, in styles whose arguments are "text"; ``input`` is its name.
-    ``has_pattern``: whether the schema says of that text what the grammar says, so that JSON will do too.
-    ``is_text``: whether the only argument is any text, as of a custom tool without a format.
     """
 
     name: str
@@ -68,22 +62,22 @@ class Tool:
     """The JSON Schema of its arguments; None allows any object."""
 
     strict: bool | None
-    """Whether arguments must fit the schema; False allows any object too, None is what the style does."""
+    """Whether arguments must fit the schema; False allows any object too, as the report says, None is what the style does."""
 
     function: Callable[..., Any] | None
     """What ``run`` calls; None if the tool is no function."""
 
     grammar: Grammar | None
-    """The grammar of its only argument, where that is text; else None."""
+    """The grammar of its only argument, where that is text in styles with such arguments; else None."""
 
     input: str
     """The name of that argument."""
 
     is_text: bool
-    """Whether its only argument is any text."""
+    """Whether its only argument is any text, as of a custom tool without a format."""
 
     has_pattern: bool
-    """Whether its schema says of that text what its grammar says."""
+    """Whether its schema says of that text what its grammar says, so that JSON will do too."""
 
     kept_calls: Kept
     """What grammars have kept of its calls, so that later ones cost less."""
@@ -463,10 +457,8 @@ def check_keys(given: Mapping[str, Any], known: Sequence[str], place: str, what:
     """Refuse keys that mean nothing. Raises: ToolError, with what there is."""
     for key in given:
         if key not in known:
-            close = similar(str(key), known)
-            help = f"did you mean `{close}`?" if close else f"there are {', '.join(known)}"
             name = str(key)[:60]
-            raise ToolError(f"{place}/{name}", f"{what} has no `{name}`; {help}")
+            raise ToolError(f"{place}/{name}", f"{what} has no `{name}`; {advice(str(key), known)}")
 
 
 def _of_input(schema: dict[str, Any]) -> dict[str, Any]:

@@ -28,7 +28,6 @@ SHARED_NAMES = {
         "Asked",
         "Brackets",
         "Dialect",
-        "Fields",
         "Pattern",
         "Reading",
         "Scalars",
