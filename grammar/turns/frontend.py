@@ -32,7 +32,7 @@ from stackmask.grammar.turns.styles import (
     is_built_in,
     style_of,
 )
-from stackmask.grammar.turns.tool import Tool, named_error, rules_key
+from stackmask.grammar.turns.tool import Tool, named_error
 
 
 def grammar(
@@ -131,64 +131,41 @@ class Turn:
         if self.mode == "one" or not parallel:
             self.most_calls = 1
         self.ends_with_calls = self.style.ends_with_calls or profile == "model"
-        for tool in self.allowed:
-            if tool.strict is False:
-                reason = "not strict: any object is allowed as arguments"
-                place = ("", "tools"), self.names[tool.name]
-                self.report.add("relaxed", place, "strict", reason)
-            elif tool.strict and profile == "model" and tool.is_closed:
-                place = ("", "tools"), self.names[tool.name]
-                self.report.add("narrowed", place, "strict", "objects have no members but the declared ones")
-        if profile == "model" and self.style.arguments == "json" and self.allowed:
-            self.report.add(
-                "narrowed",
-                "",
-                "arguments",
-                "JSON is written in the model profile, without keys that types ignore",
-            )
-        if self.style.arguments == PYTHON and self.allowed:
-            self.report.add("narrowed", "", "arguments", PYTHON_NARROWING)
-        if profile == "model" and self.allowed:
-            self._note_profile()
+        self._note_narrowings()
         self.answer = self._answer(response_format)
 
-    def _note_profile(self) -> None:
-        """Let the report say what the model profile leaves out of calls, and of arguments between markers."""
-        if self.style.arguments in ARGUMENT_STYLES:
-            reason = "values are written in the model profile, without keys that types ignore"
-            self.report.add("narrowed", "", "arguments", reason)
+    def _note_narrowings(self) -> None:
+        """Let the report say what calls leave out, and what they allow beside the schemas."""
+        is_model, arguments = self.profile == "model", self.style.arguments
+        for tool in self.allowed:
+            place = ("", "tools"), self.names[tool.name]
+            if tool.strict is False:
+                self.report.add("relaxed", place, "strict", "not strict: any object is allowed as arguments")
+            elif tool.strict and is_model and tool.is_closed:
+                self.report.add("narrowed", place, "strict", "objects have no members but the declared ones")
         at_most = "one" if self.most_calls == 1 else f"at most {self.most_calls}"
-        self.report.add(
-            "narrowed", "", "calls", f"{at_most}, with no text between them or after the last one"
-        )
+        written = "JSON is" if arguments == "json" else "values are"
+        in_profile = f"{written} written in the model profile, without keys that types ignore"
+        for is_so, keyword, reason in (
+            (is_model and (arguments == "json" or arguments in ARGUMENT_STYLES), "arguments", in_profile),
+            (arguments == PYTHON, "arguments", PYTHON_NARROWING),
+            (is_model, "calls", f"{at_most}, with no text between them or after the last one"),
+        ):
+            if is_so and self.allowed:
+                self.report.add("narrowed", "", keyword, reason)
 
     def rules(self, special_names: frozenset[str]) -> Merged:
         """Return the rules of the turn for a vocabulary. Raises: ToolError, SchemaError, GrammarError."""
         with without_collection():  # all that is made is kept, and none of it leads back to itself
-            if self.style.arguments != "json":  # which `check` has read, as it does not depend on markers
-                self._read_tools(Markers(special_names))
-            form = self._framed() if self.style.content[0] else self._marked()
-            return format_rules(form, special_names)
+            return format_rules(self._framed() if self.style.content[0] else self._marked(), special_names)
 
     def check(self) -> bool:
         """Read the tools, and return whether nothing but their parameters could be wrong. Raises: ToolError, SchemaError."""
-        self._read_tools(Markers(frozenset()))
-        return (
-            self.answer is None
-            and is_built_in(self.style)
-            and all(tool.grammar is None for tool in self.allowed)
-        )
-
-    def _read_tools(self, markers: Markers) -> None:
-        arguments = self.style.arguments
-        known = rules_key(arguments, markers, profile=self.profile, blanks=self.style.blanks)
         for tool in self.allowed:
-            if tool.has_rules(known) or (tool.is_text and arguments == TEXT):
-                continue
-            try:
-                self._arguments(tool, markers)
-            except StackmaskError as error:
-                raise named_error(error, f"/tools/{self.names[tool.name]}", tool.name) from None
+            if not (tool.is_text and self.style.arguments == TEXT):
+                self._arguments(tool, Markers())
+        has_grammars = any(tool.grammar is not None for tool in self.allowed)
+        return self.answer is None and is_built_in(self.style) and not has_grammars
 
     # -- options -------------------------------------------------------------------------------------
 
@@ -280,9 +257,12 @@ class Turn:
         return found
 
     def _arguments(self, tool: Tool, markers: Markers) -> RuleSet:
-        """Return the rules of the arguments of a tool."""
+        """Return the rules of the arguments of a tool. Raises: SchemaError, with the place of the tool."""
         style = self.style
-        return tool.rules(style.arguments, markers, profile=self.profile, blanks=style.blanks)
+        try:
+            return tool.rules(style.arguments, markers, profile=self.profile, blanks=style.blanks)
+        except StackmaskError as error:
+            raise named_error(error, f"/tools/{self.names[tool.name]}", tool.name) from None
 
     def _calls(self) -> Format:
         """Return one call, or several in their section."""

@@ -17,13 +17,12 @@ from stackmask.grammar.json_schema.document.errors import SchemaError
 from stackmask.grammar.json_schema.document.loading import load_schema
 from stackmask.grammar.json_schema.document.python_types import type_schema
 from stackmask.grammar.json_schema.document.typed_dicts import readable_type
-from stackmask.grammar.json_schema.frontend import python_rules, schema_rules, tool_rules
-from stackmask.grammar.normalize import normalize
+from stackmask.grammar.json_schema.frontend import argument_rules, python_rules, tool_rules
 from stackmask.grammar.source.diagnostics import GrammarError, StackmaskError, line_and_column
 from stackmask.grammar.source.similar import advice, similar
 from stackmask.grammar.turns.arguments import ANY_ARGUMENTS, ArgumentSchema
 from stackmask.grammar.turns.errors import ToolError
-from stackmask.grammar.turns.formats.frontend import ANY_BLANKS, Kept, argument_rules
+from stackmask.grammar.turns.formats.frontend import ANY_BLANKS, Kept, ready
 from stackmask.grammar.turns.parts.merge import Markers
 from stackmask.grammar.turns.styles import PYTHON, TEXT
 
@@ -41,7 +40,7 @@ _OTHERS: Final = (
 )
 _SEEN: Final = frozenset((*_KEYS, *_OTHERS))  # others are looked at for a misspelt key, which takes longer
 PRIMITIVES: Final = frozenset({"null", "boolean", "integer", "number", "string", "array"})
-RulesKey: TypeAlias = tuple[str, str | frozenset[str], str, str]
+RulesKey: TypeAlias = tuple[str, str | frozenset[str], str]
 _DECIDING: Final = frozenset({"name", "parameters", "strict", "function", "grammar", "input", "is_text"})
 _KNOWN: Final = 16  # rule sets that a tool keeps: one for each style and vocabulary
 
@@ -249,49 +248,32 @@ class Tool:
             raise SchemaError("", "type", f"arguments are an object, and the schema allows {types}s only")
         return schema  # what is wrong with it is said when it is read
 
-    def has_rules(self, key: RulesKey) -> bool:
-        """Return whether the rules of arguments are made already. ``key``: what ``rules_key`` returns for them."""
-        return key in self._rules
-
     def rules(
-        self,
-        style: str,
-        markers: Markers,
-        whitespace: Any = None,
-        *,
-        profile: str = "exact",
-        blanks: str = ANY_BLANKS["pattern"],
+        self, style: str, markers: Markers, *, profile: str = "exact", blanks: str = ANY_BLANKS["pattern"]
     ) -> RuleSet:
         """Return the rules of the arguments in a style. ``profile``: of JSON in them; ``blanks``: in exact JSON.
 
-        Raises: SchemaError and its subclasses, about the schema.
+        Raises: SchemaError and its subclasses, about the schema; ToolError for a tool that has no calls in the style.
         """
-        key = rules_key(style, markers, whitespace, profile=profile, blanks=blanks)
-        found = self._rules.get(key)
         if style == TEXT:
-            return self._rules_of_text(markers)
+            if self.grammar is None:
+                raise ToolError("", "arguments are text in this style: the tool needs a `grammar`")
+            return self.grammar.for_vocabulary(markers.names).normalize()
+        key = style, blanks if style == "json" else markers.names, profile
+        found = self._rules.get(key)
         if found is None:
-            spaces = ANY_BLANKS if whitespace is None else whitespace
-            if style == "json" and whitespace is None:
-                model = profile == "model"
-                schema = self._closed_schema() if model else self.schema
-                found = tool_rules(schema, profile, "" if model else blanks)
-            elif style == "json" and profile == "model":
-                found = schema_rules(self._closed_schema(), whitespace=whitespace, profile=profile)[0]
+            is_model = profile == "model"
+            schema = self._closed_schema() if is_model or style == PYTHON else self.schema
+            if style == "json":
+                found = tool_rules(schema, profile, blanks)
             elif style == PYTHON:
-                found = self._rules_of_python()
-            elif style == "json":
-                found = schema_rules(self.schema, spelling="plain", whitespace=spaces)[0]
+                if not self.name.isidentifier() or iskeyword(self.name):
+                    problem = f"`{self.name}` is no name of a function in Python, as this style needs"
+                    raise ToolError("", problem)
+                found = ready(*python_rules(schema))
             else:
-                model = profile == "model"
-                found = argument_rules(
-                    self._closed_schema() if model else self.schema,
-                    style=style,
-                    spell=markers.expr,
-                    whitespace=None if model else spaces,
-                    plain=True,
-                    profile=profile,
-                )
+                options = {"style": style, "whitespace": None if is_model else ANY_BLANKS, "profile": profile}
+                found = ready(*argument_rules(schema, spell=markers.expr, plain=True, **options))
             if len(self._rules) >= _KNOWN:
                 self._rules.clear()
             self._rules[key] = found
@@ -319,23 +301,6 @@ class Tool:
                 schema = None  # too deep, or no JSON: it is refused where it is read
             self._closed = schema if close_objects(schema, unmarked=True) else self.schema
         return self._closed
-
-    def _rules_of_python(self) -> RuleSet:
-        if not self.name.isidentifier() or iskeyword(self.name):
-            raise ToolError("", f"`{self.name}` is no name of a function in Python, as this style needs")
-        rules, is_ready = python_rules(self._closed_schema())
-        return rules if is_ready else normalize(rules)
-
-    def _rules_of_text(self, markers: Markers) -> RuleSet:
-        if self.grammar is None:
-            raise ToolError("", "arguments are text in this style: the tool needs a `grammar`")
-        return self.grammar.for_vocabulary(markers.names).normalize()
-
-
-def rules_key(style: str, markers: Markers, whitespace: Any = None, *, profile: str, blanks: str) -> RulesKey:
-    """Return what the rules of a tool's arguments depend on beside the tool."""
-    given = "" if whitespace is None else repr(whitespace)
-    return style, blanks if style == "json" else markers.names, given, profile
 
 
 def _parameters_of(function: Callable[..., Any], *, mark_objects: bool = False) -> dict[str, Any]:

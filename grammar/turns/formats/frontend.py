@@ -13,8 +13,7 @@ from stackmask.grammar.ir.build import choice, repeat, sequence
 from stackmask.grammar.json_schema.document.errors import SchemaError
 from stackmask.grammar.json_schema.document.loading import load_schema
 from stackmask.grammar.json_schema.document.schema_size import written_bytes
-from stackmask.grammar.json_schema.frontend import argument_rules as rules_and_form
-from stackmask.grammar.json_schema.frontend import schema_rules
+from stackmask.grammar.json_schema.frontend import argument_rules, schema_rules
 from stackmask.grammar.normalize import normalize
 from stackmask.grammar.regex.compile import SOURCE_NAME, regex_expr
 from stackmask.grammar.source.diagnostics import StackmaskError
@@ -115,9 +114,8 @@ def _format_of(tag: Any) -> tuple[Any, str]:
     return tag["format"], "/format"
 
 
-def argument_rules(schema: Any, **options: Any) -> RuleSet:
-    """Return the rules of arguments between markers, in normal form. Raises: SchemaError and its subclasses."""
-    rules, is_ready = rules_and_form(schema, **options)
+def ready(rules: RuleSet, is_ready: bool) -> RuleSet:
+    """Return rules in normal form. ``is_ready``: whether they are in it."""
     return rules if is_ready else normalize(rules)
 
 
@@ -140,7 +138,9 @@ def _schema(fields: FormatFields, markers: Markers) -> RuleSet:
                 fields, "json_schema", lambda: schema_rules(schema, spelling="plain", **options)[0]
             )
     return _of_part(
-        fields, "json_schema", lambda: argument_rules(schema, style=style, spell=markers.expr, **options)
+        fields,
+        "json_schema",
+        lambda: ready(*argument_rules(schema, style=style, spell=markers.expr, **options)),
     )
 
 
