@@ -272,7 +272,8 @@ class Tool:
                     raise ToolError("", problem)
                 found = ready(*python_rules(schema))
             else:
-                options = {"style": style, "whitespace": None if is_model else ANY_BLANKS, "profile": profile}
+                spaces = None if is_model else ANY_BLANKS
+                options: dict[str, Any] = {"style": style, "whitespace": spaces, "profile": profile}
                 found = ready(*argument_rules(schema, spell=markers.expr, plain=True, **options))
             if len(self._rules) >= _KNOWN:
                 self._rules.clear()

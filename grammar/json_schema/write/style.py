@@ -119,7 +119,12 @@ class ObjectStyle(Protocol):
         return [whole(self.parted(self.word(member.name), member.state)) for member in members]
 
     def slotted(self, members: list[Member], writer: Any) -> list[ir.Expr]:
-        """Return members, each with its slot, where the style compares keys."""
+        """Return members, each with its slot after its name."""
+        ways = [self.parted(self.word(member.name), member.state) for member in members]
+        return [
+            choice([sequence((way.name, ir.Slot(i), way.value, way.close)) for way in found])
+            for i, found in enumerate(ways)
+        ]
 
     def other(self, form: ObjectForm, entry: KeyClass, state: State, objects: Any) -> ir.Expr:
         """Return a member without a declared name; ``objects``: the writer of objects."""
