@@ -32,10 +32,10 @@ from stackmask.grammar.source.work import Event, Work, check_text, counted, ente
 from stackmask.pda.limits import DEFAULT_LIMITS, Limits, check_limits
 
 if TYPE_CHECKING:
-    from stackmask.grammar.turns.parts.merge import ByNames, Merged
     from stackmask.grammar.directives.frontend import Directives
     from stackmask.grammar.json_schema.document.report import Report
     from stackmask.grammar.lark.modules import LarkReport
+    from stackmask.grammar.turns.parts.merge import ByNames, Merged
 
 
 class Grammar(metaclass=Suggesting):

@@ -12,12 +12,12 @@ import pytest
 
 import stackmask as sm
 from stackmask import tools
-from stackmask.grammar.turns.parts.merge import Merged
 from stackmask.grammar.ir import RuleSet
 from stackmask.grammar.ir.parts import PartedRules
 from stackmask.grammar.turns import frontend, parser
 from stackmask.grammar.turns.frontend import Turn
 from stackmask.grammar.turns.parser import KnownTools
+from stackmask.grammar.turns.parts.merge import Merged
 
 MARKERS = ("<tool_call>", "</tool_call>", "<think>", "</think>")
 BYTES = [bytes([b]) for b in range(256)]
