@@ -90,7 +90,7 @@ def test_what_is_no_literal(text: str) -> None:
 @pytest.mark.parametrize("high", [2, 3, None])
 def test_arguments_are_counted(low: int, high: int | None) -> None:
     schema = {"type": "object", "minProperties": low} | ({} if high is None else {"maxProperties": high})
-    named = schema | {"properties": dict.fromkeys("abc", {"type": "null"}), "additionalProperties": False}
+    named = schema | {"properties": {name: {"type": "null"} for name in "abc"}, "additionalProperties": False}
     for parameters, names in ((schema, ["b", "a", "ab", "c"]), (named, ["a", "b", "c"])):
         tool = tools.Tool("f", parameters)
         grammar = tools.grammar("pythonic", [tool], tool_choice="required", reasoning="off")
