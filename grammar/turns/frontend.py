@@ -19,7 +19,6 @@ from stackmask.grammar.source.similar import advice, similar
 from stackmask.grammar.turns.errors import ToolError
 from stackmask.grammar.turns.formats.fields import Format, any_of, const, optional, sequence_of, tag
 from stackmask.grammar.turns.formats.frontend import ANY_BLANKS, Calls, format_rules
-from stackmask.grammar.turns.parser import read_tools
 from stackmask.grammar.turns.parts.free_text import text
 from stackmask.grammar.turns.parts.merge import Markers, Merged
 from stackmask.grammar.turns.styles import (
@@ -32,7 +31,7 @@ from stackmask.grammar.turns.styles import (
     is_built_in,
     style_of,
 )
-from stackmask.grammar.turns.tool import Tool, named_error
+from stackmask.grammar.turns.tool import Tool, named_error, read_tools
 
 
 def grammar(

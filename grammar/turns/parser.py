@@ -3,21 +3,16 @@
 from __future__ import annotations
 
 import json
-import marshal
 import re
-from collections import OrderedDict
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from random import SystemRandom
 from string import ascii_letters, digits
-from threading import Lock
-from typing import Any, Final, Generic, Literal
+from typing import Any, Final, Generic, Literal, TypeAlias, final
 
-from stackmask.grammar.json_schema.document.schema_size import is_plain_json
 from stackmask.grammar.outputs import R
 from stackmask.grammar.source.options import ArgumentError
 from stackmask.grammar.source.similar import advice
-from stackmask.grammar.source.work import input_limit, spend
 from stackmask.grammar.turns.arguments import (
     ArgumentSchema,
     marker_pattern,
@@ -28,7 +23,7 @@ from stackmask.grammar.turns.arguments import (
 )
 from stackmask.grammar.turns.errors import ToolError, TurnError
 from stackmask.grammar.turns.styles import NAME, NUMBER, TEXT, ToolStyle, style_of
-from stackmask.grammar.turns.tool import Tool
+from stackmask.grammar.turns.tool import Tool, read_tools
 
 _BLANKS: Final = " \n\t\r"
 _SIGNS: Final = re.compile(r'["\\\\{}\[\]]')
@@ -523,77 +518,126 @@ def _closed(text: str, at: int, end: str, style: str) -> int:
 
 
 # --------------------------------------------------------------------------------------------------------
-# Tools that came before as dicts: servers are given the same ones with every request of a conversation
+# A turn as events, while its text arrives: what chat interfaces show, and what a tool loop waits for
 # --------------------------------------------------------------------------------------------------------
 
-MAX_TOOLS: Final = 2048  # that are remembered, those met longest ago are forgotten first
-MAX_BYTES: Final = (
-    2_000_000  # of their dicts in all; of one, a fiftieth. The rules of a tool take about 30 times as much
-)
-LONGEST_ESCAPE: Final = 6  # bytes that JSON may need for one of a dict, as for a control character
-PLAIN_FORMAT: Final = 0  # of `marshal`: equal values give equal bytes, and no others do
+
+@final
+@dataclass(frozen=True, slots=True)
+class ReasoningDelta:
+    """More of the reasoning."""
+
+    text: str
+    """What has come since the last one; never empty."""
 
 
-class KnownTools:
-    """The tools met last, by what their dicts say. Safe to share between threads.
+@final
+@dataclass(frozen=True, slots=True)
+class TextDelta:
+    """More of the answer."""
 
-    A tool keeps what was read of it, so that a dict that comes again costs a look-up. It is made of a copy of the
-    dict, and so knows nothing of later changes.
+    text: str
+    """What has come since the last one; never empty."""
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class CallStarted:
+    """The name of a call is known; ``index`` counts the calls of the turn from 0."""
+
+    index: int
+    """The number of the call in its turn, from 0."""
+
+    name: str
+    """The name of the tool."""
+
+    id: str = field(default="", compare=False)
+    """``Call.id`` of the call."""
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class ArgumentsDelta:
+    """More of the arguments of a call, as the model writes them."""
+
+    index: int
+    """The number of the call in its turn, from 0."""
+
+    text: str
+    """What has come since the last one, as the model writes it; never empty."""
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class CallFinished:
+    """A call is whole, with its arguments as values."""
+
+    index: int
+    """The number of the call in its turn, from 0."""
+
+    call: Call
+    """The call, with its arguments as values."""
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Value:
+    """The answer is whole; its value, where it has a type."""
+
+    value: Any
+    """An object of the type, or plain Python values; None if the answer has no type."""
+
+
+Event: TypeAlias = ReasoningDelta | TextDelta | CallStarted | ArgumentsDelta | CallFinished | Value
+
+
+class EventReader:
+    """Reads one turn of a style as events; the arguments are those of ``TurnParser``.
+
+    The deltas of a kind, put together, are all of it: reasoning, text, the arguments of each call (``Call.written``).
+    Cost: as ``TurnParser``.
     """
 
-    def __init__(self) -> None:
-        self._lock = Lock()
-        self._tools: OrderedDict[bytes, Tool] = OrderedDict()
-        self._bytes = 0
+    def __init__(self, style: str | ToolStyle, tools: Iterable[Any] = (), *, opened: bool = False) -> None:
+        self._parser = TurnParser(style, tools, opened=opened)
+        self._index = 0
+        self._started = False
+        self._given = 0  # characters of the arguments of the open call
 
-    def of(self, source: dict[str, Any], make: Callable[[Any], Tool]) -> Tool:
-        """Return the tool of a dict; ``make`` reads one that did not come before. Raises: as that."""
-        longest = min(MAX_BYTES // 50, input_limit() // LONGEST_ESCAPE)
-        # `marshal` would take all else that has a buffer, such as numbers of NumPy, for bytes
-        if not is_plain_json(source, longest):
-            return make(source)
-        try:
-            key = marshal.dumps(source, PLAIN_FORMAT)
-        except ValueError:  # it nests too deeply
-            return make(source)
-        if len(key) > longest:
-            return make(source)  # to be looked at as a whole
-        with self._lock:
-            found = self._tools.get(key)
-            if found is not None:
-                self._tools.move_to_end(key)
-                return found
-        copy = marshal.loads(key)
-        found = make(copy)
-        with self._lock:
-            if key not in self._tools:
-                self._tools[key] = found
-                self._bytes += len(key)
-            while len(self._tools) > MAX_TOOLS or self._bytes > MAX_BYTES:
-                self._bytes -= len(self._tools.popitem(last=False)[0])
+    @property
+    def turn(self) -> ParsedTurn:
+        """What was read so far."""
+        return self._parser.turn
+
+    def feed(self, text: str) -> list[Event]:
+        """Return what is new, now that this text has come. Raises: TurnError if it is no turn of the style."""
+        return self._events(self._parser.feed(text))
+
+    def close(self) -> list[Event]:
+        """Return what was held back, at the end of the text. Raises: TurnError if the turn is not at an end."""
+        return self._events(self._parser.close())
+
+    def _events(self, deltas: list[Delta]) -> list[Event]:
+        found: list[Event] = []
+        for delta in deltas:
+            if delta.call is not None:
+                self._progress(delta.call.name, delta.call.id, delta.call.written[self._given :], found)
+                found.append(CallFinished(self._index, delta.call))
+                self._index += 1
+                self._started, self._given = False, 0
+            else:
+                found.append(
+                    ReasoningDelta(delta.text) if delta.kind == "reasoning" else TextDelta(delta.text)
+                )
+        unfinished = self._parser.arguments_from(self._given)
+        if unfinished is not None:
+            self._progress(*unfinished, found)
         return found
 
-
-KNOWN_TOOLS: Final = KnownTools()
-
-
-def read_tools(sources: Iterable[Any]) -> list[Tool]:
-    """Return tools from what ``Tool.of`` reads. Raises: ToolError, for names that come twice too."""
-    if isinstance(sources, str | bytes | Mapping) or not isinstance(sources, Iterable):
-        raise ToolError("/tools", f"a list of tools is needed, not {type(sources).__name__}")
-    found: list[Tool] = []
-    names: dict[str, int] = {}
-    for index, source in enumerate(sources):
-        spend(10)
-        try:
-            if type(source) is Tool:
-                tool = source
-            else:
-                tool = KNOWN_TOOLS.of(source, Tool.of) if type(source) is dict else Tool.of(source)
-        except ToolError as error:
-            raise ToolError(f"/tools/{index}{error.pointer}", str(error).partition(": ")[2]) from None
-        first = names.setdefault(tool.name, index)
-        if first != index:
-            raise ToolError(f"/tools/{index}", f"`{tool.name}` is the name of /tools/{first} already")
-        found.append(tool)
-    return found
+    def _progress(self, name: str, call_id: str, text: str, found: list[Event]) -> None:
+        if not self._started:
+            self._started = True
+            found.append(CallStarted(self._index, name, call_id))
+        if text:
+            self._given += len(text)
+            found.append(ArgumentsDelta(self._index, text))
