@@ -361,6 +361,14 @@ ROWS = (
         ("tests/runtime/strings/test_samples.py::test_the_engine_that_was_provided_last_answers",),
     ),
     Mutant(
+        "used-names",
+        "grammar/json_schema/write",
+        "bool(taken)",
+        "False",
+        "Of arguments that are counted, no two have one name.",
+        ("tests/grammar/json_schema/test_arguments.py::test_arguments_are_counted",),
+    ),
+    Mutant(
         "late-trigger",
         "grammar/turns/formats",
         "[*excludes, *triggers]",

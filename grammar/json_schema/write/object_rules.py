@@ -297,7 +297,7 @@ class ObjectWriter:
                 if not is_counted:
                     options.append(goes_on(style.parted(names, entry.state), None, taken))
                     continue
-                name = self.next_name(names, bool(taken))
+                name = self.next_name(names, bool(taken))  # mutant: used-names
                 slot = len(members) + taken if taken < most else None
                 after = min(taken + 1, most)
                 options.append(goes_on(style.parted(name, entry.state, self.last_name), slot, after))
