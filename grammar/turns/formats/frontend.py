@@ -519,12 +519,14 @@ class FormatLowering:
 
 
 def _taken(begin: str, triggers: Sequence[str], markers: Markers) -> int:
-    """Return how many characters of what begins a tag a trigger takes; -1 if it begins with none.
+    """Return how many characters of what begins a tag a trigger takes; -1 if it begins with none. An empty one takes none.
 
     ``triggers``: in ascending order, of which none begins another one, so that only the last one before can begin this.
     """
     trigger = triggers[max(0, bisect_right(triggers, begin) - 1)]
-    return markers.begin_with(begin, trigger) if begin.startswith(trigger) else -1
+    if not begin.startswith(trigger):
+        return -1
+    return markers.begin_with(begin, trigger) if trigger else 0
 
 
 def _no_trigger(begin: str, triggers: list[str]) -> str:
