@@ -469,7 +469,7 @@ def test_calls_alone_begin_with_their_special_token() -> None:
     texts = [bytes([byte]) for byte in range(256)]
     vocabulary = sm.Vocabulary([*texts, None, None], stop_ids=[257], special_names={"<call>": 256})
     style = tools.ToolStyle((("<call>{name} ", ""),), trigger="<call>")
-    made = tools.grammar(style, [WEATHER], tool_choice="required", reasoning="off", parallel=False)
+    made = tools.grammar(style, [WEATHER], tool_choice="get_weather", reasoning="off")
     matcher = sm.Compiler(vocabulary).compile(made).matcher()
     allowed = [token for token in range(258) if matcher.fork().accept_token(token)]
     assert allowed == [256]
