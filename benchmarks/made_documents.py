@@ -136,10 +136,61 @@ def optional_properties(count: int) -> tuple[dict[str, Any], str]:
         name = f"{NAMES[n % len(NAMES)]}_{n}"
         kind = ("string", "integer", "boolean")[n % 3]
         properties[name] = {"type": kind}
-        if n % (count // 100) == 0 or n == count - 1:
+        if n % max(1, count // 100) == 0 or n == count - 1:
             document[name] = {"string": WORDS[n % len(WORDS)], "integer": n, "boolean": True}[kind]
     schema = {"type": "object", "properties": properties, "additionalProperties": False}
     return schema, json.dumps(document, ensure_ascii=False)
+
+
+def resources(kinds: int, parts: int) -> tuple[dict[str, Any], str]:
+    """Return a schema of the size and shape of FHIR's: ``kinds`` resources over ``parts`` data types; and a document."""
+    rng = random.Random(7)
+    patterns = ("^[A-Za-z0-9\\-\\.]{1,64}$", "^-?[0-9]+$", "^[^\\s]+(\\s[^\\s]+)*$")
+
+    def members(owner: int, least: int, most: int) -> dict[str, Any]:
+        found: dict[str, Any] = {}
+        for n in range(rng.randint(least, most)):
+            kind = rng.randrange(5)
+            reference = {"$ref": f"#/definitions/Part{rng.randrange(parts)}"}
+            about = {"description": sentence(rng, 24)}
+            value = (
+                {"type": "string", "pattern": patterns[n % 3], **about},
+                {**reference, **about},
+                {"type": "array", "items": reference, **about},
+                {"enum": [f"{word}-{n}" for word in rng.sample(NAMES, 4)], **about},
+                {"type": "boolean", **about},
+            )[kind]
+            # eight names that all have, then names of its own
+            found[f"{NAMES[n]}" if n < 8 else f"{rng.choice(NAMES)}{owner}_{n}"] = value
+        return found
+
+    definitions: dict[str, Any] = {}
+    for n in range(parts):
+        definitions[f"Part{n}"] = {
+            "type": "object",
+            "properties": members(-n, 8, 20),
+            "additionalProperties": False,
+        }
+    for n in range(kinds):
+        properties = {"resourceType": {"const": f"Kind{n}"}, **members(n, 20, 50)}
+        definitions[f"Kind{n}"] = {
+            "type": "object",
+            "properties": properties,
+            "required": ["resourceType"],
+            "additionalProperties": False,
+        }
+    document: dict[str, Any] = {"resourceType": f"Kind{kinds - 1}"}
+    for name, value in definitions[f"Kind{kinds - 1}"]["properties"].items():
+        if "enum" in value:
+            document[name] = value["enum"][1]
+        elif value.get("type") == "boolean":
+            document[name] = True
+        elif value.get("type") == "array":
+            document[name] = [{}, {}]
+        elif "$ref" in value:
+            document[name] = {}
+    one_of = [{"$ref": f"#/definitions/Kind{n}"} for n in range(kinds)]
+    return {"oneOf": one_of, "definitions": definitions}, json.dumps(document, ensure_ascii=False)
 
 
 def enum_values(count: int) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""Run the comparison of ``stackmask compare`` on the languages of docs/pda-vs-fsm.md, and draw its pictures.
+"""Run the comparison of ``stackmask compare`` on the languages of docs/fsm.md, and draw pictures.
 
     python benchmarks/pda_vs_fsm.py --data PATH_TO_DATA_PACK
 
@@ -27,7 +27,7 @@ from stackmask.runtime.comparison.subject import Subject, read_subject
 from stackmask.runtime.comparison.tokenizer import load_tokenizer
 
 MEMORY = 512 << 20
-IMAGES = Path(__file__).resolve().parent.parent / "docs" / "images"
+IMAGES = Path(__file__).resolve().parent.parent / "build" / "images"
 
 PHONE = r"\(\d{3}\) \d{3}-\d{4}"
 DATE_TIME = (
@@ -187,7 +187,7 @@ def main() -> None:
         sys.exit("the masks of the two modes differ")
     from PIL import Image  # matplotlib brings it
 
-    IMAGES.mkdir(exist_ok=True)
+    IMAGES.mkdir(parents=True, exist_ok=True)
     for name, document in documents.items():
         file = IMAGES / f"pda-vs-fsm-{name.replace(' ', '-')}.png"
         draw(document, file)

@@ -27,7 +27,7 @@ from stackmask.pda.ids cimport (
 from stackmask.pda.masks.arena cimport is_whole
 from stackmask.pda.masks.engine cimport MaskEngine
 from stackmask.pda.masks.mask_cache cimport Worklist
-from stackmask.pda.memory.hash_tables cimport NO_VALUE, KeyMap, map_free, map_get, map_init, map_put
+from stackmask.pda.memory.hash_tables cimport NO_VALUE, KeyMap
 from stackmask.pda.stack.configuration_table cimport (
     BOTTOM,
     BOTTOM_CONTINUATION,
@@ -124,7 +124,6 @@ cdef class Reachable:
     def __cinit__(
         self, TermStore terms not None, Semantics semantics not None, TermId start, SemId start_state
     ):
-        map_init(&self.seen)
         self.terms = terms
         self.semantics = semantics
         self.family = ConfigSpace(terms, semantics, False, is_summary=True)
@@ -140,9 +139,6 @@ cdef class Reachable:
         self.work = self.edges = 0
         self.entered = self.finished = 0
         self.add(start, BOTTOM, start_state)
-
-    def __dealloc__(self):
-        map_free(&self.seen)
 
     cdef bint search(self, int steps) except FAILED:
         """Visit some more members. Return whether all have been visited; then the frames have edges."""
@@ -187,8 +183,8 @@ cdef class Reachable:
         if self.terms.terms[state].flags & F_KEYS and self.semantics.lives(sem, state) != 1:
             return 0
         key = (<uint64_t>state << 32) | <uint64_t>self.place_of(frame, sem)
-        if map_get(&self.seen, key) == NO_VALUE:
-            map_put(&self.seen, key, 1)
+        if self.seen.get(key) == NO_VALUE:
+            self.seen.put(key, 1)
             m.state = state
             m.frame = frame
             m.sem = sem

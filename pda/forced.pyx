@@ -4,7 +4,7 @@
 cimport cython
 
 from stackmask.pda.ids cimport NO_NODE, NO_TOKEN, MapId
-from stackmask.pda.memory.hash_tables cimport NO_VALUE, map_clear, map_free, map_get, map_init, map_put
+from stackmask.pda.memory.hash_tables cimport NO_VALUE
 from stackmask.pda.stack.configuration_table cimport DEAD, has_row
 from stackmask.pda.terms.term_table cimport EMPTY, F_TOKEN, is_byte, token_class_of, token_symbol
 
@@ -168,10 +168,6 @@ cdef class ForcedRuns(Crossings):
                 self.class_token.resize(<size_t>number + 1, NO_TOKEN)
             if len(ids) == 1:
                 self.class_token[number] = ids[0]
-        map_init(&self.place_of)
-
-    def __dealloc__(self):
-        map_free(&self.place_of)
 
     cdef ConfigId follow(self, ConfigId config, uint8_t byte) except ID_FAILED nogil:
         return self.family.step(config, byte)
@@ -243,7 +239,7 @@ cdef class ForcedRuns(Crossings):
 
     cdef ForcedPlaceId find(self, ConfigId config) except ID_FAILED nogil:
         """Return the place of a configuration: its run and its offset there."""
-        cdef ForcedPlaceId known = map_get(&self.place_of, config)
+        cdef ForcedPlaceId known = self.place_of.get(config)
         cdef ConfigId here = config, next = DEAD
         cdef ForcedRunId number
         cdef SymbolId symbol = 0
@@ -259,14 +255,14 @@ cdef class ForcedRuns(Crossings):
             self.runs.clear()
             self.data.clear()
             self.configs.clear()
-            map_clear(&self.place_of)
+            self.place_of.clear()
         first = self.data.size()
         run.first = first
         run.kind = RUN_BRANCH
         run.token = NO_TOKEN
         run.after = DEAD
         while True:
-            joined = map_get(&self.place_of, here)
+            joined = self.place_of.get(here)
             if joined != NO_VALUE:
                 break
             if self.family.configs[here].accepting:
@@ -308,11 +304,11 @@ cdef class ForcedRuns(Crossings):
         self.runs.push_back(run)
         for place.offset in range(run.length + 1):
             here = run.end if place.offset == run.length else self.configs[first + place.offset]
-            if map_get(&self.place_of, here) != NO_VALUE:
+            if self.place_of.get(here) != NO_VALUE:
                 break
-            map_put(&self.place_of, here, <int32_t>self.places.size())
+            self.place_of.put(here, <int32_t>self.places.size())
             self.places.push_back(place)
-        return map_get(&self.place_of, config)
+        return self.place_of.get(config)
 
     cdef bint inside_character(self, ConfigId config) except FAILED nogil:
         """Return whether the next byte may continue a character."""

@@ -1,9 +1,13 @@
-"""What the site adds to the pages: files from outside of docs/, the API reference, and cells of tables with a bar."""
+"""What the site adds to the pages: the reference, files from outside of docs/, and cells of tables with a bar."""
 
 from __future__ import annotations
 
+import json
+import os
 import posixpath
 import re
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +30,7 @@ LARGEST = 100_000  # bytes of a file that is shown
 
 
 def on_files(files: Files, config: Any) -> Files:
-    """Add a page for each file or folder outside of docs/ that a page links to, and for those that these link to."""
+    """Add the pages of reference, and one for each file or folder outside of docs/ that a page links to."""
     waiting = [Path(file.abs_src_path) for file in files.documentation_pages()]
     while waiting:
         place = waiting.pop()
@@ -39,6 +43,8 @@ def on_files(files: Files, config: Any) -> Files:
                 hidden = InclusionLevel.NOT_IN_NAV
                 files.append(File.generated(config, made, content=_content(target), inclusion=hidden))
                 waiting.append(target)
+    for uri, text in _reference().items():
+        files.append(File.generated(config, uri, content=text))
     return files
 
 
@@ -54,6 +60,19 @@ def on_page_markdown(markdown: str, page: Any, config: Any, files: Files) -> str
         parts[i] = re.sub(r"`([^`\n]*&#124;[^`\n]*)`", _code, parts[i])
         parts[i] = API_TABLE.sub(_with_reference, parts[i])
     return "".join(parts)
+
+
+def _reference() -> dict[str, str]:
+    """Return the pages of names and errors, made in a process that imports the build in place, or else what is installed."""
+    env = dict(os.environ)
+    if any((REPO / "pda").rglob("*.so")) and (REPO / "build" / "view").is_dir():
+        env["PYTHONPATH"] = os.pathsep.join(
+            filter(None, [str(REPO / "build" / "view"), env.get("PYTHONPATH")])
+        )
+    command = [sys.executable, str(REPO / "docs" / "site" / "reference.py")]
+    done = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True, env=env)
+    found: dict[str, str] = json.loads(done.stdout)
+    return found
 
 
 def _target(place: Path, link: str) -> Path | None:

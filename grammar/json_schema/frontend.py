@@ -2,28 +2,22 @@
 
 from __future__ import annotations
 
+import marshal
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import lru_cache
+from threading import Lock
 from typing import Any, Final, NamedTuple
 
 from stackmask.grammar.ir import Expr, RuleSet
-from stackmask.grammar.json_schema.document.drafts import BY_NAME, Draft
-from stackmask.grammar.json_schema.document.errors import (
-    SchemaError,
-    UnsupportedSchemaError,
-)
+from stackmask.grammar.json_schema.algebra.algebra import Algebra
+from stackmask.grammar.json_schema.document.drafts import BY_NAME, WITHOUT_EFFECT, Draft
+from stackmask.grammar.json_schema.document.errors import SchemaError, UnsupportedSchemaError
 from stackmask.grammar.json_schema.document.loading import is_type, load_schema
 from stackmask.grammar.json_schema.document.python_types import narrowings_of
 from stackmask.grammar.json_schema.document.report import Copied, Report, copied
-from stackmask.grammar.json_schema.document.schema_size import written_bytes
-from stackmask.grammar.json_schema.reading import (
-    MAX_KNOWN_BYTES,
-    Asked,
-    key_of,
-    read_schema,
-    recall,
-    remember,
-)
+from stackmask.grammar.json_schema.document.schema_size import has_own_parts, written_bytes
+from stackmask.grammar.json_schema.sets.numbers import UnsupportedNumber
+from stackmask.grammar.json_schema.sets.string_sets import TextsTooLarge
 from stackmask.grammar.json_schema.text.strings import ANY, ANY_CHARS
 from stackmask.grammar.json_schema.write.lowering import Lowering
 from stackmask.grammar.json_schema.write.numbers.number_spellings import PLAIN_NARROWING
@@ -37,25 +31,36 @@ from stackmask.grammar.source.work import (
     current_work,
     enter,
     input_limit,
+    spend_units,
 )
+
+MAX_KNOWN: Final = 256  # schemas that are remembered as a whole
+MAX_KNOWN_BYTES: Final = 4096  # of one
+MAX_KNOWN_PARTS: Final = 2000
+# a unit of work makes one to five bytes of rules, about half of which other grammars share: 4 to 20 MB
+MAX_KNOWN_UNITS: Final = 8_000_000  # of all that are remembered
+MAX_KNOWN_UNITS_EACH: Final = 500_000
 
 PREPARED_CLASSES = (ANY_CHARS[ANY],)  # nearly every grammar has JSON strings
 
 
-class Profile(NamedTuple):
-    """What the options are that nobody gave."""
+class Options(NamedTuple):
+    """The options of a schema that are words, checked. ``draft``: where the schema does not say."""
 
     formats: str
     whitespace: str
     spelling: str
     numbers: str
     extra_keys: str
+    relax: bool = False
+    draft: Draft | None = None
 
 
 PROFILES: Final = {
-    "exact": Profile("assert", "any", "any", "any", "any"),
-    "model": Profile("plain", "single", "dumps", "plain", "none"),
+    "exact": Options("assert", "any", "any", "any", "any"),
+    "model": Options("plain", "single", "dumps", "plain", "none"),
 }
+"""What the options are that the caller did not give."""
 
 OPTIONS: Final = (
     ("formats", ("assert", "plain", "annotate")),
@@ -111,26 +116,30 @@ def schema_rules(
             pair for pair in zip(NAMES, given, strict=True) if not isinstance(pair[1], str | None)
         )
         raise SchemaError("", name, f"{option!r:.60} is no string") from None
-    spelling, numbers, relax, formats = chosen.spelling, chosen.numbers, chosen.relax, chosen.formats
+    spelling, numbers, formats = chosen.spelling, chosen.numbers, chosen.formats
     if resources is not None and not isinstance(resources, Mapping):
         raise SchemaError("", "resources", f"a dict of schemas by URI, not {type(resources).__name__}")
     blanks = Whitespace.of(chosen.whitespace if whitespace is None else whitespace)
     style = Style.of(blanks, spelling, numbers == "plain", property_order == "any", words)
-    asked = Asked(style, chosen.draft, formats)
     is_closed = False
     key = None
     try:
         enter("reading the schema")
         with without_collection():  # all that is made on the way is gone at the end
             closing = of_type and chosen.extra_keys == "none"
-            loaded = _loaded(source, closing)
+            if isinstance(source, str | bytes | bytearray):
+                check_text("the JSON Schema", source)
+            loaded = load_schema(source, mark_objects=closing)
             if dialect is None and not (resources or of_type) and write is Lowering.run:
-                key = key_of(loaded, (draft, formats, relax), style)
+                key = key_of(loaded, (draft, formats, chosen.relax), style)
             if loaded is source or resources:
-                _check_size(loaded, resources, key is not None)
-            found = None if key is None else recall(key)
-            if found is not None:
-                return found
+                most = input_limit()
+                if key is None or most < MOST_WRITTEN:  # a schema with a key is small
+                    check_size("the JSON Schema", written_bytes([loaded, resources], most))
+            known = None if key is None else _KNOWN.by_key.get(key)
+            if known is not None:
+                spend_units(known.units)  # its work is charged again
+                return known.rules, known.report.copy()
             if closing:
                 from stackmask.grammar.json_schema.document.declared_keys import close_objects
 
@@ -139,10 +148,10 @@ def schema_rules(
                 from stackmask.grammar.json_schema.document.dialects import read_dialect
 
                 loaded, meant = read_dialect(dialect, loaded)
-                asked = asked._replace(draft=meant)
+                chosen = chosen._replace(draft=meant)
             work = current_work()
             before = 0 if work is None else work.done
-            rules, report = read_schema(loaded, asked, resources, relax, of_type, write)
+            rules, report = read_schema(loaded, style, chosen, resources, of_type, write)
     except RecursionError:
         raise UnsupportedSchemaError("", "", TOO_DEEP) from None
     if key is not None:
@@ -150,12 +159,13 @@ def schema_rules(
     elif not of_type:
         report.source = loaded if isinstance(source, str | bytes | bytearray) else copied(loaded)
     else:
+        report.source = loaded
         for narrowing in narrowings_of(loaded):
             report.add("narrowed", "", "type", narrowing)
     if is_closed:
         report.add("narrowed", "", "", EXTRA_KEYS)
     options = {
-        "draft": asked.draft and asked.draft.name,
+        "draft": chosen.draft and chosen.draft.name,
         "resources": resources,
         "formats": formats,
         "whitespace": whitespace,
@@ -170,20 +180,8 @@ def schema_rules(
     }
     report.options = Given(rules, source if of_type else None, blanks, options).notes
     if key is not None and work is not None:
-        remember(key, style, rules, report, work.done - before)
+        _KNOWN.add(key, Known(style, rules, report.copy(), work.done - before))
     return rules, report
-
-
-class _Options(NamedTuple):
-    """The options of a schema, checked, and those of the profile where nobody gave any."""
-
-    formats: str
-    whitespace: str
-    spelling: str
-    numbers: str
-    extra_keys: str
-    relax: bool
-    draft: Draft | None
 
 
 @lru_cache(64)  # most requests of a process have the same
@@ -198,31 +196,148 @@ def _checked_options(
     spelling: str | None,
     numbers: str | None,
     extra_keys: str | None,
-) -> _Options:
+) -> Options:
     """Check the options of a schema, and fill in those of the profile. Raises: SchemaError if one is not what it may be."""
     if draft is not None and draft not in BY_NAME:
         raise SchemaError("", "draft", f"{draft!r} is none of 4, 6, 7, 2019-09, 2020-12")
     if profile not in PROFILES:
         raise SchemaError("", "profile", f"{profile!r:.60} is none of {', '.join(PROFILES)}")
     if dialect is not None:
-        check_dialect(dialect, draft)
+        from stackmask.grammar.json_schema.document.dialects import DIALECTS
+
+        if dialect not in DIALECTS:
+            raise SchemaError("", "dialect", f"{dialect!r:.60} is none of {', '.join(DIALECTS)}")
+        if draft is not None:
+            raise SchemaError("", "draft", f"the dialect {dialect} is of a draft already; leave `draft` out")
     if extra_keys == "none" and not of_type:
         raise SchemaError(
             "", "extra_keys", "is for Python types; a schema says `additionalProperties: false`"
         )
-    usual = PROFILES[profile]
-    formats = usual.formats if formats is None else formats
-    spelling = usual.spelling if spelling is None else spelling
-    numbers = usual.numbers if numbers is None else numbers
-    extra_keys = usual.extra_keys if extra_keys is None else extra_keys
-    given = (formats, property_order, on_unsupported, spelling, numbers, extra_keys)
-    for (name, known), option in zip(OPTIONS, given, strict=True):
+    given: dict[str, Any] = {
+        "formats": formats,
+        "spelling": spelling,
+        "numbers": numbers,
+        "extra_keys": extra_keys,
+    }
+    chosen = PROFILES[profile]._replace(
+        **{name: option for name, option in given.items() if option is not None}
+    )
+    words = (chosen.formats, property_order, on_unsupported, *chosen[2:5])
+    for (name, known), option in zip(OPTIONS, words, strict=True):
         if option not in known:
             raise SchemaError("", name, f"{option!r} is none of {', '.join(known)}")
     meant = None if draft is None else BY_NAME[draft]  # mutant: own-draft
-    return _Options(
-        formats, usual.whitespace, spelling, numbers, extra_keys, on_unsupported == "relax", meant
-    )
+    return chosen._replace(relax=on_unsupported == "relax", draft=meant)
+
+
+def read_schema(
+    schema: Any,
+    style: Style,
+    options: Options = PROFILES["exact"],
+    resources: Any = None,
+    of_type: bool = False,
+    write: Callable[[Lowering], RuleSet] = Lowering.run,
+) -> tuple[RuleSet, Report]:
+    """Return the rules and the report of a schema as Python values. Raises: SchemaError and its subclasses."""
+    for share in (True, False):
+        report = Report()
+        algebra = Algebra(
+            schema,
+            report=report,
+            share=share,
+            draft=options.draft,
+            resources=resources,
+            formats=options.formats,
+            leaves=style.leaves,
+            relax=options.relax,
+            of_type=of_type,
+        )
+        report.meant = algebra.registry.root.draft.keywords - WITHOUT_EFFECT
+        try:
+            return _written(algebra, style, write), report
+        except SchemaError:
+            if not algebra.literals.repeats:
+                raise
+            # a part that was worked out once for several places has the place of the first: say the right one
+    raise AssertionError("without sharing nothing repeats")
+
+
+def _written(algebra: Algebra, style: Style, write: Callable[[Lowering], RuleSet]) -> RuleSet:
+    """Return the rules. Raises: SchemaError and its subclasses."""
+    lowering = Lowering(algebra, style)
+    root = algebra.registry.root.where
+    try:
+        return write(lowering)
+    except UnicodeEncodeError as error:
+        text = error.object.encode(errors="backslashreplace").decode()
+        raise UnsupportedSchemaError(root, "", f"a lone surrogate is no character: {text:.80}") from None
+    except UnsupportedNumber as error:
+        raise UnsupportedSchemaError(root, "multipleOf", str(error)) from None
+    except TextsTooLarge as error:
+        raise UnsupportedSchemaError(root, "pattern", str(error)) from None
+    finally:
+        lowering.forget()
+
+
+# -- schemas that come again -----------------------------------------------------------------------------
+
+
+class Known(NamedTuple):
+    """A schema that was read: its style, which has an address of its own so, its rules, its report, and its work."""
+
+    style: Style
+    rules: RuleSet
+    report: Report
+    units: int
+
+
+class KnownSchemas:
+    """Schemas that were read, by what they say: up to a number of them, and to the work that all of them took.
+
+    The oldest ones are forgotten for new ones. Threads may share it.
+    """
+
+    __slots__ = ("_lock", "by_key", "units")
+
+    def __init__(self) -> None:
+        self.by_key: dict[tuple[Any, ...], Known] = {}
+        self._lock = Lock()
+        self.units = 0
+
+    def add(self, key: tuple[Any, ...], known: Known) -> None:
+        """Remember a schema, unless it took too much work."""
+        if known.units > MAX_KNOWN_UNITS_EACH:
+            return
+        by_key = self.by_key
+        with self._lock:
+            old = by_key.pop(key, None)
+            self.units += known.units - (0 if old is None else old.units)
+            while by_key and (len(by_key) >= MAX_KNOWN or self.units > MAX_KNOWN_UNITS):
+                self.units -= by_key.pop(next(iter(by_key))).units
+            by_key[key] = known
+
+
+_KNOWN: Final = KnownSchemas()
+
+
+def key_of(schema: Any, options: tuple[Any, ...], style: Style) -> tuple[Any, ...] | None:
+    """Return what a schema says and what else its grammar depends on; None for one not worth remembering.
+
+    A large one is not, nor one that holds what is no plain JSON. Nor is one in which an object stands twice: the report names the places of equal parts, but that one only once.
+    """
+    if type(schema) is dict:
+        if not has_own_parts(schema, MAX_KNOWN_PARTS, MAX_KNOWN_BYTES):
+            return None
+    elif type(schema) is not bool:
+        return None
+    try:
+        said = marshal.dumps(schema, 2)
+    except ValueError:  # it has a value that JSON does not have
+        return None
+    return (said, options, id(style)) if len(said) <= MAX_KNOWN_BYTES else None
+
+
+# -- what options leave out ------------------------------------------------------------------------------
 
 
 class Given(NamedTuple):
@@ -259,14 +374,7 @@ class Given(NamedTuple):
         return dict(rules.rules) != dict(self.rules.rules)
 
 
-def check_dialect(dialect: str, draft: str | None) -> None:
-    """Raise: SchemaError if there is no such dialect, or a draft is named beside it."""
-    from stackmask.grammar.json_schema.document.dialects import DIALECTS
-
-    if dialect not in DIALECTS:
-        raise SchemaError("", "dialect", f"{dialect!r:.60} is none of {', '.join(DIALECTS)}")
-    if draft is not None:
-        raise SchemaError("", "draft", f"the dialect {dialect} is of a draft already; leave `draft` out")
+# -- arguments of tools ----------------------------------------------------------------------------------
 
 
 def tool_rules(source: Any, profile: str, blanks: str = "") -> RuleSet:
@@ -347,24 +455,6 @@ def python_rules(source: Any) -> tuple[RuleSet, bool]:
         source, whitespace=blanks, spelling="dumps", numbers="plain", write=write, words=PYTHON_WORDS
     )
     return rules, not writers[-1].has_patterns
-
-
-def _loaded(source: Any, mark_objects: bool) -> Any:
-    """Return the schema as Python values. Raises: SchemaError; BudgetError if a text is too long."""
-    if isinstance(source, str | bytes | bytearray):
-        check_text("the JSON Schema", source)
-    return load_schema(source, mark_objects=mark_objects)
-
-
-def _check_size(schema: Any, resources: Any, has_key: bool) -> None:
-    """Refuse Python values that are larger than an input may be.
-
-    ``has_key``: the schema has a key to be remembered by, so it is small.
-    Raises: BudgetError.
-    """
-    most = input_limit()
-    if not has_key or most < MOST_WRITTEN:
-        check_size("the JSON Schema", written_bytes([schema, resources], most))
 
 
 def schema_of_kind(kind: Any) -> Any:

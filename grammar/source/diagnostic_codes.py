@@ -2,7 +2,7 @@
 
 Codes never change their meaning. G0xx belong to the text of a grammar (syntax and names), G1xx to what the
 rules mean together, G2xx are warnings: what is allowed and looks like a mistake. Each code has a case under
-``tests/grammar/source`` and a line in ``docs/grammar.md``.
+``tests/grammar/source``.
 """
 
 from __future__ import annotations

@@ -97,7 +97,7 @@ class Diagnostic:
     """One problem of a grammar, and where it is."""
 
     code: str
-    """Stable: ``G003`` means the same in all versions (``docs/grammar.md`` lists them)."""
+    """Stable: ``G003`` means the same in all versions (``grammar/source/diagnostic_codes.py`` lists them)."""
 
     message: str
     """What is wrong, in one line."""

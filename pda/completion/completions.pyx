@@ -20,7 +20,7 @@ from stackmask.pda.context.semantic_states cimport owed_at
 from stackmask.pda.ids cimport ACTION_KEYED, NO_SUMMARY, NO_TEST, NO_TOKEN, SemId
 from stackmask.pda.memory.byte_sets cimport has_bit
 from stackmask.pda.memory.checked_vectors cimport refill
-from stackmask.pda.memory.hash_tables cimport NO_VALUE, map_free, map_get, map_init, map_put, map_reset, mix
+from stackmask.pda.memory.hash_tables cimport NO_VALUE, mix
 from stackmask.pda.stack.configuration_table cimport BOTTOM_CONTINUATION, DEAD, Edge
 from stackmask.pda.terms.term_table cimport (
     CALL_RESOLVER,
@@ -115,12 +115,6 @@ cdef class TermCosts:
     def __cinit__(self, TermStore terms not None):
         self.terms = terms
         self.drafting = False
-        map_init(&self.place)
-        map_init(&self.rule_place)
-
-    def __dealloc__(self):
-        map_free(&self.place)
-        map_free(&self.rule_place)
 
     cdef size_t nbytes(self) noexcept nogil:
         """Return about how many bytes the results take."""
@@ -200,8 +194,8 @@ cdef class TermCosts:
         cdef TermId body
         cdef bint changed = True
         cdef Cost now
-        map_reset(&self.place)
-        map_reset(&self.rule_place)
+        self.place.reset()
+        self.rule_place.reset()
         self.order.clear()
         self.open_rules.clear()
         self.rule_found.clear()
@@ -250,38 +244,32 @@ cdef class TermCosts:
         cdef Call call
         cdef int32_t k
         cdef bint resolves = False
-        map_init(&seen)
-        map_init(&listed)
-        try:
-            todo.push_back(t)
-            while not todo.empty():
-                t = todo.back()
-                todo.pop_back()
-                if map_get(&seen, t) != NO_VALUE:
-                    continue
-                map_put(&seen, t, 1)
-                self.terms.meter.spend(4)
-                u = self.terms.terms[t]
-                if u.kind == K_SEQ:
-                    todo.push_back(u.seq.rest)
-                    todo.push_back(u.seq.first)
-                elif u.kind == K_ALT:
-                    for k in range(u.operands.count):
-                        todo.push_back(self.terms.kids[u.operands.first + k])
-                elif u.kind == K_REP:
-                    todo.push_back(u.rep.item)
-                elif u.kind == K_CALL:
-                    call = self.terms.call_table[u.call.id]
-                    if call.kind == CALL_RESOLVER:
-                        resolves = True
-                    if call.kind == CALL_RULE:
-                        todo.push_back(self.terms.rule_body[call.rule])
-                        if call.action == ACTION_KEYED and map_get(&listed, u.call.id) == NO_VALUE:
-                            map_put(&listed, u.call.id, 1)
-                            objects.push_back(u.call.id)
-        finally:
-            map_free(&seen)
-            map_free(&listed)
+        todo.push_back(t)
+        while not todo.empty():
+            t = todo.back()
+            todo.pop_back()
+            if seen.get(t) != NO_VALUE:
+                continue
+            seen.put(t, 1)
+            self.terms.meter.spend(4)
+            u = self.terms.terms[t]
+            if u.kind == K_SEQ:
+                todo.push_back(u.seq.rest)
+                todo.push_back(u.seq.first)
+            elif u.kind == K_ALT:
+                for k in range(u.operands.count):
+                    todo.push_back(self.terms.kids[u.operands.first + k])
+            elif u.kind == K_REP:
+                todo.push_back(u.rep.item)
+            elif u.kind == K_CALL:
+                call = self.terms.call_table[u.call.id]
+                if call.kind == CALL_RESOLVER:
+                    resolves = True
+                if call.kind == CALL_RULE:
+                    todo.push_back(self.terms.rule_body[call.rule])
+                    if call.action == ACTION_KEYED and listed.get(u.call.id) == NO_VALUE:
+                        listed.put(u.call.id, 1)
+                        objects.push_back(u.call.id)
         return resolves
 
     cdef int collect(self, TermId t) except FAILED nogil:
@@ -294,8 +282,8 @@ cdef class TermCosts:
             self.stack.pop_back()
             t = <TermId><int32_t>(top >> 1)
             if top & DONE:
-                if map_get(&self.place, t) == NO_VALUE:
-                    map_put(&self.place, t, <int32_t>self.order.size())
+                if self.place.get(t) == NO_VALUE:
+                    self.place.put(t, <int32_t>self.order.size())
                     self.order.push_back(t)
                 continue
             self.terms.meter.spend(4)
@@ -307,7 +295,7 @@ cdef class TermCosts:
         """Queue a term whose cost is not known."""
         if <size_t>t < self.of_term.size() and self.of_term[t].least:
             return 0
-        if map_get(&self.place, t) == NO_VALUE:
+        if self.place.get(t) == NO_VALUE:
             self.stack.push_back(<uint64_t>t << 1)
         return 0
 
@@ -329,9 +317,9 @@ cdef class TermCosts:
             if call.kind == CALL_RULE:
                 if <size_t>call.rule < self.of_rule.size() and self.of_rule[call.rule].least:
                     return 0
-                if map_get(&self.rule_place, call.rule) != NO_VALUE:
+                if self.rule_place.get(call.rule) != NO_VALUE:
                     return 0
-                map_put(&self.rule_place, call.rule, <int32_t>self.open_rules.size())
+                self.rule_place.put(call.rule, <int32_t>self.open_rules.size())
                 self.open_rules.push_back(call.rule)
                 self.rule_found.push_back(cost(NO_END, NO_END))
                 self.push(self.terms.rule_body[call.rule])
@@ -342,7 +330,7 @@ cdef class TermCosts:
         cdef int32_t at
         if <size_t>t < self.of_term.size() and self.of_term[t].least:
             return self.of_term[t]
-        at = map_get(&self.place, t)
+        at = self.place.get(t)
         return cost(NO_END, NO_END) if at == NO_VALUE else self.found[at]
 
     cdef Cost composed(self, TermId t) except * nogil:
@@ -397,7 +385,7 @@ cdef class TermCosts:
             return cost(0, NO_END)
         if call.kind == CALL_RESOLVER:
             return cost(1, 1)
-        at = map_get(&self.rule_place, call.rule)
+        at = self.rule_place.get(call.rule)
         found = self.of_rule[call.rule] if at == NO_VALUE else self.rule_found[at]
         if u.call.nonempty:
             found.least = found.least_filled
@@ -423,33 +411,29 @@ cdef class TermCosts:
         cdef int32_t k, depth = 0, best = NO_END, visited = 0
         cdef MapId map
         cdef TermId d
-        map_init(&seen)
-        try:
-            level.push_back(t)
-            while not level.empty() and depth + 1 < best:
-                depth += 1
-                next_level.clear()
-                for i in range(level.size()):
-                    map = self.terms.classes_of(level[i])
-                    self.terms.meter.spend(4 * self.terms.classes.maps[map].count)
-                    for k in range(self.terms.classes.maps[map].count):
-                        d = self.terms.step(level[i], self.terms.classes.maps[map].byte_of[k])
-                        if d == EMPTY or map_get(&seen, d) != NO_VALUE:
-                            continue
-                        map_put(&seen, d, 1)
-                        if self.terms.terms[d].nu.possible():
-                            best = min(best, depth)
-                        elif <size_t>d < self.of_term.size() and self.of_term[d].least:
-                            best = min(best, joined(depth, self.of_term[d].least - 1))
-                        next_level.push_back(d)
-                        visited += 1
-                level.swap(next_level)
-                if visited > MOST_SEARCHED:
-                    # a bound from below
-                    best = min(best, depth)
-                    break
-        finally:
-            map_free(&seen)
+        level.push_back(t)
+        while not level.empty() and depth + 1 < best:
+            depth += 1
+            next_level.clear()
+            for i in range(level.size()):
+                map = self.terms.classes_of(level[i])
+                self.terms.meter.spend(4 * self.terms.classes.maps[map].count)
+                for k in range(self.terms.classes.maps[map].count):
+                    d = self.terms.step(level[i], self.terms.classes.maps[map].byte_of[k])
+                    if d == EMPTY or seen.get(d) != NO_VALUE:
+                        continue
+                    seen.put(d, 1)
+                    if self.terms.terms[d].nu.possible():
+                        best = min(best, depth)
+                    elif <size_t>d < self.of_term.size() and self.of_term[d].least:
+                        best = min(best, joined(depth, self.of_term[d].least - 1))
+                    next_level.push_back(d)
+                    visited += 1
+            level.swap(next_level)
+            if visited > MOST_SEARCHED:
+                # a bound from below
+                best = min(best, depth)
+                break
         out[0] = best
         return 0
 
@@ -475,7 +459,7 @@ cdef int32_t with_owed(int32_t left, Owed owed) noexcept nogil:
 cdef Missing* missing_of(Estimates estimates, TermId more, KeysId keys) except NULL nogil:
     """Return the record of a key state before further keys: use it before the next one is asked for."""
     cdef uint64_t key = (<uint64_t>more << 32) | <uint64_t>keys
-    cdef int32_t at = map_get(&estimates.missing_index, key)
+    cdef int32_t at = estimates.missing_index.get(key)
     cdef Missing nothing
     if at == NO_VALUE:
         at = <int32_t>estimates.missing_found.size()
@@ -483,7 +467,7 @@ cdef Missing* missing_of(Estimates estimates, TermId more, KeysId keys) except N
         nothing.all = UNKNOWN
         # in this order: memory may run out between the two
         estimates.missing_found.push_back(nothing)
-        map_put(&estimates.missing_index, key, at)
+        estimates.missing_index.put(key, at)
     return &estimates.missing_found[at]
 
 
@@ -497,18 +481,14 @@ cdef class KeyRepetitions:
 
     def __cinit__(self, TermStore terms not None):
         self.terms = terms
-        map_init(&self.index)
-
-    def __dealloc__(self):
-        map_free(&self.index)
 
     cdef size_t nbytes(self) noexcept nogil:
         """Return about how many bytes are held."""
-        return 12 * self.index.mask
+        return self.index.nbytes()
 
     cdef TermId of_state(self, TermId state) except ID_FAILED nogil:
         """Return the repetition of further keys in a state of an object; EMPTY if there is none."""
-        cdef int32_t found = map_get(&self.index, <uint64_t>state), k, parts = 0
+        cdef int32_t found = self.index.get(<uint64_t>state), k, parts = 0
         cdef TermId here
         cdef Term u
         cdef Call call
@@ -539,7 +519,7 @@ cdef class KeyRepetitions:
                 if is_part(call):
                     self.queue.push_back(self.terms.rule_body[call.rule])
         self.terms.meter.spend(PART_WORK * parts)
-        map_put(&self.index, <uint64_t>state, found)
+        self.index.put(<uint64_t>state, found)
         return <TermId>found
 
 
@@ -554,23 +534,11 @@ cdef class Estimates:
         self.costs = costs
         self.repetitions = KeyRepetitions(self.terms)
         self.relaxed = self.prepared = False
-        map_init(&self.missing_index)
-        map_init(&self.frame_index)
-        map_init(&self.keyed_index)
-        map_init(&self.representatives)
-
-    def __dealloc__(self):
-        map_free(&self.missing_index)
-        map_free(&self.frame_index)
-        map_free(&self.keyed_index)
-        map_free(&self.representatives)
 
     cdef size_t nbytes(self) noexcept nogil:
         """Return about how many bytes the results take."""
-        cdef size_t held = self.frame_index.mask + self.keyed_index.mask + self.representatives.mask
-        held += self.missing_index.mask
-        held *= 16
-        held += self.repetitions.nbytes()
+        cdef size_t held = self.frame_index.nbytes() + self.keyed_index.nbytes() + self.representatives.nbytes()
+        held += self.missing_index.nbytes() + self.repetitions.nbytes()
         held += 4 * self.frame_found.capacity() + sizeof(Missing) * self.missing_found.capacity()
         return held + (sizeof(Tested) + 1) * self.keyed_found.capacity()
 
@@ -636,12 +604,12 @@ cdef class Estimates:
 
     cdef int forget(self) except FAILED nogil:
         """Forget all estimates: costs have changed."""
-        map_reset(&self.keyed_index)
-        map_reset(&self.frame_index)
+        self.keyed_index.reset()
+        self.frame_index.reset()
         self.keyed_found.clear()
         self.keyed_stage.clear()
         self.frame_found.clear()
-        map_reset(&self.missing_index)
+        self.missing_index.reset()
         self.missing_found.clear()
         return 0
 
@@ -698,7 +666,7 @@ cdef class Estimates:
     cdef int32_t of_frame(self, FrameId frame, KeysId keys) except FAILED nogil:
         """Return the fewest bytes from the return to a frame to the end. Cost: a look-up once it is known."""
         cdef uint64_t key = self.frame_key(frame, keys), above
-        cdef int32_t at = map_get(&self.frame_index, key), e, best, first
+        cdef int32_t at = self.frame_index.get(key), e, best, first
         cdef KeysId after
         cdef bint ready
         if at != NO_VALUE:
@@ -718,7 +686,7 @@ cdef class Estimates:
                     continue
                 after = self.keys_after(e, keys)
                 above = self.frame_key(self.family.edges[e].parent, after)
-                at = map_get(&self.frame_index, above)
+                at = self.frame_index.get(above)
                 if at == NO_VALUE:
                     # parents are older than the frames that name them, so there is no circle
                     self.frame_stack.push_back(above)
@@ -730,9 +698,9 @@ cdef class Estimates:
                     )
             if ready:
                 self.frame_stack.pop_back()
-                map_put(&self.frame_index, self.frame_key(frame, keys), <int32_t>self.frame_found.size())
+                self.frame_index.put(self.frame_key(frame, keys), <int32_t>self.frame_found.size())
                 self.frame_found.push_back(best)
-        return self.frame_found[map_get(&self.frame_index, key)]
+        return self.frame_found[self.frame_index.get(key)]
 
     # -- keys of objects -----------------------------------------------------------------------------
 
@@ -787,9 +755,9 @@ cdef class Estimates:
         what |= <uint64_t>self.semantics.keys.holds(keys, first) << 2
         what |= <uint64_t>self.semantics.keys.holds(keys, TEST_CONTINUE) << 1
         what |= <uint64_t>self.semantics.keys.holds(keys, TEST_CLOSE)
-        found = map_get(&self.representatives, what)
+        found = self.representatives.get(what)
         if found == NO_VALUE:
-            map_put(&self.representatives, what, keys)
+            self.representatives.put(what, keys)
             found = keys
         return found
 
@@ -860,7 +828,7 @@ cdef class Estimates:
             while not self.term_stack.empty():
                 here = <TermId><int32_t>self.term_stack.back()
                 self.terms.meter.spend(8)
-                at = map_get(&self.keyed_index, self.term_key(here, keys))
+                at = self.keyed_index.get(self.term_key(here, keys))
                 if self.keyed_stage[at] != KNOWN:
                     self.keyed_stage[at] = BEGUN
                     if not self.ready(here, keys, out):
@@ -893,10 +861,10 @@ cdef class Estimates:
             return True
         out.untested = out.tested = NO_END
         self.terms.meter.spend(PART_WORK)
-        at = map_get(&self.keyed_index, key)
+        at = self.keyed_index.get(key)
         if at == NO_VALUE:
             self.terms.meter.hold(PART_BYTES)
-            map_put(&self.keyed_index, key, <int32_t>self.keyed_found.size())
+            self.keyed_index.put(key, <int32_t>self.keyed_found.size())
             self.keyed_found.push_back(out[0])
             self.keyed_stage.push_back(QUEUED)
         elif self.keyed_stage[at] != QUEUED:
@@ -1037,23 +1005,15 @@ cdef class TextSearch:
         self.family = estimates.family
         self.terms = estimates.terms
         self.estimates = estimates
-        map_init(&self.known)
-        map_init(&self.seen)
-        map_init(&self.alike)
-
-    def __dealloc__(self):
-        map_free(&self.known)
-        map_free(&self.seen)
-        map_free(&self.alike)
 
     cdef size_t nbytes(self) noexcept nogil:
         """Return about how many bytes are held."""
-        cdef size_t held = sizeof(Reached) * self.reached.capacity() + 12 * (self.known.mask + self.seen.mask)
+        cdef size_t held = sizeof(Reached) * self.reached.capacity() + self.known.nbytes() + self.seen.nbytes()
         return held + sizeof(Proposal) * self.proposals.capacity()
 
     cdef int note_known(self, ConfigId config, int32_t length) except FAILED nogil:
         """Remember that a configuration has an end of so many symbols: searches may stop there."""
-        map_put(&self.known, config, length)
+        self.known.put(config, length)
         return 0
 
     cdef ConfigId find(
@@ -1106,12 +1066,12 @@ cdef class TextSearch:
         self.steps = steps
         self.reached.clear()
         self.proposals.clear()
-        map_reset(&self.seen)
-        map_reset(&self.alike)
+        self.seen.reset()
+        self.alike.reset()
         self.owes = self.hinted = False
         self.end_index = -1
         self.queue.swap(nothing)  # to take out one by one would take longer than to put in
-        map_put(&self.seen, config, 1)
+        self.seen.put(config, 1)
         self.visit(config, -1, 0, 0)
         while not self.queue.empty() and steps[0] > 0 and more > 0:
             if self.hinted and self.end_index >= 0:
@@ -1124,9 +1084,9 @@ cdef class TextSearch:
             self.terms.meter.spend(STEP_WORK)
             next = self.family.step(self.reached[index].config, now.symbol)
             steps[0] -= 1
-            if next <= DEAD or map_get(&self.seen, next) != NO_VALUE:
+            if next <= DEAD or self.seen.get(next) != NO_VALUE:
                 continue
-            map_put(&self.seen, next, 1)
+            self.seen.put(next, 1)
             if self.leaves_out and self.is_alike(next):
                 continue
             self.visit(next, index, now.symbol, self.reached[index].length + 1)
@@ -1141,9 +1101,9 @@ cdef class TextSearch:
         cdef int32_t i, first = self.family.configs[config].first, count
         for i in range(first, first + self.family.configs[config].count):
             h = mix(h, <uint32_t>self.family.members[i].state)
-        count = map_get(&self.alike, h)
+        count = self.alike.get(h)
         count = 1 if count == NO_VALUE else count + 1
-        map_put(&self.alike, h, count)
+        self.alike.put(h, count)
         return count
 
     cdef int visit(self, ConfigId config, int32_t before, SymbolId symbol, int32_t length) except FAILED nogil:
@@ -1158,7 +1118,7 @@ cdef class TextSearch:
         self.idle = joined(self.estimates.of_config(config), 1) if self.weight == IN_DEPTH else -1
         if self.family.configs[config].accepting:
             return self.propose(<int32_t>self.reached.size() - 1, <SymbolId>ENDS, 0)
-        known = map_get(&self.known, config)
+        known = self.known.get(config)
         if known != NO_VALUE:
             if self.hastily:
                 left = self.estimates.of_config(config)
@@ -1354,8 +1314,6 @@ cdef class Completions:
         self.estimates = Estimates(family, semantics, costs)
         self.search = TextSearch(self.estimates)
         self.resolves = self.search.far_off = costs.survey(start, self.estimates.objects)
-        map_init(&self.index)
-        map_init(&self.met)
         for listed, number in token_classes.items():
             ids.clear()
             for token in sorted(listed):
@@ -1364,17 +1322,13 @@ cdef class Completions:
             special.tokens = ids
             self.classes.push_back(special)
 
-    def __dealloc__(self):
-        map_free(&self.index)
-        map_free(&self.met)
-
     def belongs_to(self, ConfigSpace family):
         """Return whether the completions are those of this family."""
         return self.family is family
 
     cdef size_t nbytes(self) noexcept nogil:
         """Return about how many bytes are held."""
-        cdef size_t held = sizeof(Completion) * self.found.size() + 12 * (self.index.mask + self.met.mask)
+        cdef size_t held = sizeof(Completion) * self.found.size() + self.index.nbytes() + self.met.nbytes()
         return held + self.estimates.nbytes() + self.search.nbytes()
 
     # -- results -----------------------------------------------------------------------------------
@@ -1416,7 +1370,7 @@ cdef class Completions:
         cdef Completion nothing
         cdef int32_t at
         if not self.family.configs[config].accepting:
-            at = map_get(&self.index, config)
+            at = self.index.get(config)
             if at != NO_VALUE:
                 return self.found[at]
         nothing.fewest = 0 if self.family.configs[config].accepting else NOT_FOUND
@@ -1428,9 +1382,9 @@ cdef class Completions:
 
     cdef int enter(self, ConfigId config, Completion found) except FAILED nogil:
         """Note the end of a configuration."""
-        cdef int32_t at = map_get(&self.index, config)
+        cdef int32_t at = self.index.get(config)
         if at == NO_VALUE:
-            map_put(&self.index, config, <int32_t>self.found.size())
+            self.index.put(config, <int32_t>self.found.size())
             self.found.push_back(found)
         else:
             self.found[at] = found
@@ -1703,28 +1657,24 @@ cdef class Completions:
         cdef Successor found
         cdef KeyMap listed
         cdef int32_t at
-        map_init(&listed)
-        try:
-            for c in range(self.classes.size()):
-                next = self.family.step(config, token_symbol(self.classes[c].number))
-                if next <= DEAD:
+        for c in range(self.classes.size()):
+            next = self.family.step(config, token_symbol(self.classes[c].number))
+            if next <= DEAD:
+                continue
+            if not listed.count:
+                for i in range(before):
+                    listed.put(self.successors[i].token, <int32_t>i)
+            self.terms.meter.spend(4 * self.classes[c].tokens.size())
+            for i in range(self.classes[c].tokens.size()):
+                found.token = self.classes[c].tokens[i]
+                found.next = next
+                found.by_shape = False
+                at = listed.get(found.token)
+                if at != NO_VALUE:
+                    self.successors[at].next = self.family.union_of(self.successors[at].next, next)
                     continue
-                if not listed.count:
-                    for i in range(before):
-                        map_put(&listed, self.successors[i].token, <int32_t>i)
-                self.terms.meter.spend(4 * self.classes[c].tokens.size())
-                for i in range(self.classes[c].tokens.size()):
-                    found.token = self.classes[c].tokens[i]
-                    found.next = next
-                    found.by_shape = False
-                    at = map_get(&listed, found.token)
-                    if at != NO_VALUE:
-                        self.successors[at].next = self.family.union_of(self.successors[at].next, next)
-                        continue
-                    map_put(&listed, found.token, <int32_t>self.successors.size())
-                    self.successors.push_back(found)
-        finally:
-            map_free(&listed)
+                listed.put(found.token, <int32_t>self.successors.size())
+                self.successors.push_back(found)
         return 0
 
     cdef int end_tokens(self) except FAILED nogil:
@@ -1755,8 +1705,8 @@ cdef class Completions:
         if bound <= 1 or left < NO_END and bound <= (left + longest - 1) // longest:
             return 0
         self.ways.clear()
-        map_reset(&self.met)
-        map_put(&self.met, config, 1)
+        self.met.reset()
+        self.met.put(config, 1)
         way.config = config
         way.before = -1
         way.token = NO_TOKEN
@@ -1770,9 +1720,9 @@ cdef class Completions:
                 complete = self.collect(self.ways[i].config, &effort, price) and spent(self.terms) < last_unit
                 for k in range(self.successors.size()):
                     step = self.successors[k]
-                    if map_get(&self.met, step.next) != NO_VALUE:
+                    if self.met.get(step.next) != NO_VALUE:
                         continue
-                    map_put(&self.met, step.next, 1)
+                    self.met.put(step.next, 1)
                     left = self.known(step.next).fewest
                     if depth + left < bound:
                         bound = depth + left
@@ -1857,18 +1807,14 @@ cdef class CaptureShapes:
     def __cinit__(self, ConfigSpace family not None, Semantics semantics not None):
         self.family = family
         self.semantics = semantics
-        map_init(&self.index)
-
-    def __dealloc__(self):
-        map_free(&self.index)
 
     cdef size_t nbytes(self) noexcept nogil:
         """Return about how many bytes are held."""
-        return 4 * self.steps.capacity() + sizeof(Shape) * self.shapes.capacity() + 12 * (self.index.mask + 1)
+        return 4 * self.steps.capacity() + sizeof(Shape) * self.shapes.capacity() + self.index.nbytes()
 
     cdef int forget(self) except FAILED nogil:
         """Forget all shapes."""
-        map_reset(&self.index)
+        self.index.reset()
         self.shapes.clear()
         self.steps.clear()
         return 0
@@ -1897,7 +1843,7 @@ cdef class CaptureShapes:
     cdef int32_t shape_of(self, ConfigId config) except ID_FAILED nogil:
         """Return the shape of a configuration, a new one if it has none."""
         cdef uint64_t h = self.hash_of(config)
-        cdef int32_t i, first, found = map_get(&self.index, h)
+        cdef int32_t i, first, found = self.index.get(h)
         cdef Shape shape
         if found == NO_VALUE:
             found = <int32_t>self.shapes.size()
@@ -1912,7 +1858,7 @@ cdef class CaptureShapes:
             i = self.family.terms.classes.maps[shape.map].count
             self.steps.resize(self.steps.size() + i, NOT_STEPPED)
             self.shapes.push_back(shape)
-            map_put(&self.index, h, found)
+            self.index.put(h, found)
         return found
 
     cdef int32_t after(self, int32_t shape, uint8_t byte, int32_t* steps) except ID_FAILED nogil:
@@ -1936,19 +1882,11 @@ cdef class TokenPlaces:
         self.family = family
         self.trie = trie
         self.shapes = CaptureShapes(family, semantics)
-        map_init(&self.advance_index)
-        map_init(&self.met)
-        map_init(&self.kept)
-
-    def __dealloc__(self):
-        map_free(&self.advance_index)
-        map_free(&self.met)
-        map_free(&self.kept)
 
     cdef size_t nbytes(self) noexcept nogil:
         """Return about how many bytes are held."""
-        cdef size_t slots = self.advance_index.mask + self.met.mask + self.kept.mask + 3
-        cdef size_t held = self.shapes.nbytes() + 12 * slots
+        cdef size_t held = self.shapes.nbytes() + self.advance_index.nbytes() + self.met.nbytes()
+        held += self.kept.nbytes()
         return held + sizeof(Advance) * self.advances.capacity() + sizeof(InnerPlace) * self.inside.capacity()
 
     cdef bint is_full(self) noexcept nogil:
@@ -1962,7 +1900,7 @@ cdef class TokenPlaces:
     cdef int forget(self) except FAILED nogil:
         """Forget all shapes, and where characters lead."""
         self.shapes.forget()
-        map_reset(&self.advance_index)
+        self.advance_index.reset()
         self.advances.clear()
         self.inside.clear()
         return 0
@@ -1989,7 +1927,7 @@ cdef class TokenPlaces:
     cdef int32_t advance_at(self, PlaceVisit at, int32_t* steps) except FAILED nogil:
         """Return the index of where most characters lead from a place; found at the first time."""
         cdef uint64_t key = place_key(at)
-        cdef int32_t found = map_get(&self.advance_index, key), byte, most = 0
+        cdef int32_t found = self.advance_index.get(key), byte, most = 0
         cdef PlaceVisit[0x80] after
         cdef int32_t[0x80] count
         cdef int32_t first
@@ -2018,7 +1956,7 @@ cdef class TokenPlaces:
                 advance.ascii[byte >> 6] |= <uint64_t>1 << (byte & 63)
         found = <int32_t>self.advances.size()
         self.advances.push_back(advance)
-        map_put(&self.advance_index, key, found)
+        self.advance_index.put(key, found)
         return found
 
     cdef bint leads_there(
@@ -2129,10 +2067,10 @@ cdef class TokenPlaces:
     cdef int add_place(self, PlaceVisit at, vector[Successor]& out) except FAILED nogil:
         """List a place, if it is not listed yet."""
         cdef Successor found
-        if place_key(at) == self.last_key or map_get(&self.met, place_key(at)) != NO_VALUE:
+        if place_key(at) == self.last_key or self.met.get(place_key(at)) != NO_VALUE:
             return 0
         self.last_key = place_key(at)
-        map_put(&self.met, self.last_key, 1)
+        self.met.put(self.last_key, 1)
         found.token = NO_TOKEN
         found.next = at.config
         found.by_shape = at.shape != NO_SHAPE
@@ -2148,7 +2086,7 @@ cdef class TokenPlaces:
             if self.chain[i].config <= DEAD:
                 continue
             self.add_place(self.chain[i], out)
-            index = map_get(&self.advance_index, place_key(self.chain[i])) if longer else NO_VALUE
+            index = self.advance_index.get(place_key(self.chain[i])) if longer else NO_VALUE
             if index != NO_VALUE and self.advances[index].walk != self.walk:
                 self.advances[index].walk = self.walk
                 inner = self.advances[index].inside
@@ -2189,7 +2127,7 @@ cdef class TokenPlaces:
         cdef int32_t kid
         cdef bint complete = True
         out.clear()
-        map_reset(&self.met)
+        self.met.reset()
         self.last_key = ~<uint64_t>0
         self.walk += 1
         self.begin_walk(config)
@@ -2219,12 +2157,12 @@ cdef class TokenPlaces:
 
     cdef int rate(self, ConfigId config, bint by_shape, bint keep) except FAILED nogil:
         """Say whether tokens that lead to a place are kept."""
-        map_put(&self.kept, fork_key(config, by_shape), 1 if keep else 0)
+        self.kept.put(fork_key(config, by_shape), 1 if keep else 0)
         return 0
 
     cdef bint keeps(self, ConfigId config, bint by_shape, bint others) noexcept nogil:
         """Return whether tokens that lead to a place are kept; ``others``: by a shape that was not rated."""
-        cdef int32_t found = map_get(&self.kept, fork_key(config, by_shape))
+        cdef int32_t found = self.kept.get(fork_key(config, by_shape))
         return found == 1 or (found == NO_VALUE and by_shape and others)
 
     cdef bint keeps_token(self, PlaceVisit at, bint others) except FAILED nogil:
@@ -2351,24 +2289,16 @@ cdef class BudgetMasks:
         self.completions = completions
         self.width = width
         self.places = TokenPlaces(completions.family, completions.estimates.semantics, completions.trie)
-        map_init(&self.fork_of)
-        map_init(&self.row_of)
-        map_init(&self.group_of)
-
-    def __dealloc__(self):
-        map_free(&self.fork_of)
-        map_free(&self.row_of)
-        map_free(&self.group_of)
 
     cdef size_t nbytes(self) noexcept nogil:
         """Return about how many bytes are held."""
         cdef size_t held = 4 * (self.rows.size() + self.tokens.size()) + self.places.nbytes()
         held += sizeof(Successors) * self.groups.size() + sizeof(Fork) * self.forks.capacity()
-        return held + 12 * (self.fork_of.mask + self.row_of.mask + self.group_of.mask + 3)
+        return held + self.fork_of.nbytes() + self.row_of.nbytes() + self.group_of.nbytes()
 
     cdef int forget(self) except FAILED nogil:
         """Forget the successors of all configurations."""
-        map_reset(&self.fork_of)
+        self.fork_of.reset()
         self.places.forget()
         self.forks.clear()
         self.groups.clear()
@@ -2397,7 +2327,7 @@ cdef class BudgetMasks:
             or self.places.is_full()
         ):
             self.forget()
-        at = map_get(&self.fork_of, self.key_of(config))
+        at = self.fork_of.get(self.key_of(config))
         if at != NO_VALUE:
             return at
         complete = self.places.list_places(config, self.completions.successors, &steps)
@@ -2419,7 +2349,7 @@ cdef class BudgetMasks:
 
         Call it after ``TokenPlaces.mark_tokens``, which finds where they enter.
         """
-        cdef int32_t at = map_get(&self.fork_of, NEAR | <uint64_t>config)
+        cdef int32_t at = self.fork_of.get(NEAR | <uint64_t>config)
         cdef int64_t effort = self.completions.trie.nodes + MORE_VISITS
         cdef size_t e
         cdef Visit entry
@@ -2448,7 +2378,7 @@ cdef class BudgetMasks:
         fork.measured = fork.searched = False
         fork.first = <int32_t>self.groups.size()
         self.completions.terms.meter.spend(1 + self.completions.successors.size() // 4)
-        map_reset(&self.group_of)
+        self.group_of.reset()
         self.chosen.clear()
         group.next = DEAD
         group.by_shape = False
@@ -2457,10 +2387,10 @@ cdef class BudgetMasks:
             if found.next != group.next or found.by_shape != group.by_shape:
                 group.next = found.next
                 group.by_shape = found.by_shape
-                g = map_get(&self.group_of, (<uint64_t>group.next << 1) | group.by_shape)
+                g = self.group_of.get((<uint64_t>group.next << 1) | group.by_shape)
                 if g == NO_VALUE:
                     g = <int32_t>self.groups.size()
-                    map_put(&self.group_of, (<uint64_t>group.next << 1) | group.by_shape, g)
+                    self.group_of.put((<uint64_t>group.next << 1) | group.by_shape, g)
                     group.first = group.count = 0
                     self.groups.push_back(group)
             self.groups[g].count += 1
@@ -2479,7 +2409,7 @@ cdef class BudgetMasks:
             self.groups[g].count += 1
         self.tokens.append(self.placed.begin(), self.placed.end())
         at = <int32_t>self.forks.size()
-        map_put(&self.fork_of, key, at)
+        self.fork_of.put(key, at)
         self.forks.push_back(fork)
         return at
 
@@ -2508,14 +2438,14 @@ cdef class BudgetMasks:
 
     cdef bint spares_all(self, ConfigId config, int32_t room) except FAILED nogil:
         """Return whether every token leaves enough, if ``room`` tokens may follow it. Cost: a look-up."""
-        cdef int32_t at = map_get(&self.fork_of, self.key_of(config))
+        cdef int32_t at = self.fork_of.get(self.key_of(config))
         if at == NO_VALUE or not self.forks[at].measured or self.forks[at].most > room:
             return False
         return self.leaves_enough(self.forks[at], config, room)
 
     cdef bint restore(self, ConfigId config, int32_t room, uint32_t* words) noexcept nogil:
         """Write a row that was kept. Return False if there is none."""
-        cdef int32_t at = map_get(&self.row_of, (<uint64_t>config << 32) | <uint64_t>room)
+        cdef int32_t at = self.row_of.get((<uint64_t>config << 32) | <uint64_t>room)
         if at == NO_VALUE:
             return False
         memcpy(words, &self.rows[<size_t>at * self.width], 4 * <size_t>self.width)
@@ -2524,10 +2454,10 @@ cdef class BudgetMasks:
     cdef int keep_row(self, ConfigId config, int32_t room, const uint32_t* words) except FAILED nogil:
         """Keep a row that was cut."""
         if 4 * self.rows.size() > MOST_ROW_BYTES:
-            map_reset(&self.row_of)
+            self.row_of.reset()
             self.rows.clear()
-        map_put(
-            &self.row_of, (<uint64_t>config << 32) | <uint64_t>room, <int32_t>(self.rows.size() // self.width)
+        self.row_of.put(
+            (<uint64_t>config << 32) | <uint64_t>room, <int32_t>(self.rows.size() // self.width)
         )
         self.rows.append(words, words + self.width)
         return 0
@@ -2559,7 +2489,7 @@ cdef class BudgetMasks:
         """Say of each place of a fork whether it leaves enough."""
         cdef int32_t g, needed
         cdef bint keep
-        map_reset(&self.places.kept)
+        self.places.kept.reset()
         for g in range(fork.first, fork.first + fork.count):
             needed = self.completions.known(self.groups[g].next).fewest
             if self.groups[g].by_shape:

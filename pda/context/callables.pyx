@@ -10,7 +10,7 @@ from libc.stdint cimport uint32_t, uint64_t
 from libcpp.algorithm cimport reverse
 
 from stackmask.pda.ids cimport NO_PARENT, NO_TEXT, UNBOUNDED
-from stackmask.pda.memory.hash_tables cimport NO_VALUE, map_clear, map_free, map_get, map_init, map_put
+from stackmask.pda.memory.hash_tables cimport NO_VALUE
 from stackmask.pda.memory.work_meter cimport Pause
 
 from stackmask.grammar import ir
@@ -34,12 +34,8 @@ cdef class SemanticValues:
     """
 
     def __cinit__(self):
-        map_init(&self.links)
         self.objects = []
         self.index = {}
-
-    def __dealloc__(self):
-        map_free(&self.links)
 
     cdef ValueId add(
         self, object value, int32_t kind, ValueId parent, TextId text, bint symbolic
@@ -71,15 +67,15 @@ cdef class SemanticValues:
     cdef ValueId link(self, ValueId parent, TextId text) except ID_FAILED nogil:
         """Return the stack of strings with one more string on it."""
         cdef uint64_t key = (<uint64_t>parent << 32) | <uint64_t>text
-        cdef ValueId found = map_get(&self.links, key)
+        cdef ValueId found = self.links.get(key)
         if found == NO_VALUE:
             found = self.add(None, VALUE_LINK, parent, text, self.symbolic[parent])
-            map_put(&self.links, key, found)
+            self.links.put(key, found)
         return found
 
     cdef size_t nbytes(self) noexcept nogil:
         """Return about how many bytes the values take; those of Python's objects are guessed."""
-        return 12 * self.links.mask + 22 * self.kind.size() + VALUE_BYTES * self.indexed
+        return self.links.nbytes() + 22 * self.kind.size() + VALUE_BYTES * self.indexed
 
 
 # ------------------------------------------------------------------------------------------------
@@ -95,7 +91,6 @@ cdef class CaptureTexts:
     """
 
     def __cinit__(self):
-        map_init(&self.index)
         for _i in range(FIRST_TEXT):
             # 0 is the empty string; then the stand-ins of walks
             self.parent.push_back(NO_PARENT)
@@ -108,11 +103,6 @@ cdef class CaptureTexts:
         self.left.push_back(0)
         self.bounded = {}
         self.tellers = []
-        map_init(&self.teller)
-
-    def __dealloc__(self):
-        map_free(&self.index)
-        map_free(&self.teller)
 
     cdef TextId bounded_text(self, object most) except ID_FAILED:
         """Return the empty text of captures that keep so many bytes, or all if ``most`` is None."""
@@ -132,7 +122,7 @@ cdef class CaptureTexts:
     cdef TextId longer(self, TextId text, uint8_t byte) except ID_FAILED nogil:
         # strings share their prefixes, so a long capture costs its length, not the square of it
         cdef uint64_t key = (<uint64_t>text << 8) | byte
-        cdef TextId found = map_get(&self.index, key)
+        cdef TextId found = self.index.get(key)
         cdef int32_t left, teller
         if found == NO_VALUE:
             found = <int32_t>self.parent.size()
@@ -143,13 +133,13 @@ cdef class CaptureTexts:
                 left = max(left - 1, 0)
             self.left.push_back(left)
             if self.teller.count:
-                teller = map_get(&self.teller, text)
+                teller = self.teller.get(text)
                 if teller != NO_VALUE:
                     if self.is_alike(found, teller):
                         found = ALIKE_TEXT
                     else:
-                        map_put(&self.teller, found, teller)
-            map_put(&self.index, key, found)
+                        self.teller.put(found, teller)
+            self.index.put(key, found)
         return found
 
     cdef int is_alike(self, TextId text, int32_t teller) except FAILED with gil:
@@ -172,7 +162,7 @@ cdef class CaptureTexts:
 
     cdef size_t nbytes(self) noexcept nogil:
         """Return about how many bytes the strings take."""
-        return 12 * (self.index.mask + self.teller.mask) + 9 * self.parent.size() + 4 * self.value.size()
+        return self.index.nbytes() + self.teller.nbytes() + 9 * self.parent.size() + 4 * self.value.size()
 
 
 cdef enum:
@@ -196,13 +186,6 @@ cdef class Callables:
         SemanticValues values not None,
         resolve_term,
     ):
-        map_init(&self.resolved)
-        map_init(&self.pairs)
-        map_init(&self.ended)
-        map_init(&self.known_sure)
-        map_init(&self.owed_index)
-        map_init(&self.stand_ins)
-        map_init(&self.first_alike)
         self.terms = terms
         self.texts = texts
         self.values = values
@@ -214,15 +197,6 @@ cdef class Callables:
         self.parts = {}
         self.owed_places = {}
 
-    def __dealloc__(self):
-        map_free(&self.resolved)
-        map_free(&self.pairs)
-        map_free(&self.ended)
-        map_free(&self.known_sure)
-        map_free(&self.owed_index)
-        map_free(&self.stand_ins)
-        map_free(&self.first_alike)
-
     def add_action(self, action):
         """Return the number of an action: ``"push"``, ``"key"`` or a callable."""
         kind = ACT_PUSH if action == "push" else ACT_KEY if action == "key" else ACT_CALL
@@ -232,7 +206,7 @@ cdef class Callables:
         if number == <int32_t>self.kinds.size():
             if kind == ACT_CALL:
                 # it may forbid what the actions before it did not
-                map_clear(&self.known_sure)
+                self.known_sure.clear()
             self.kinds.push_back(kind)
             self.first_texts.push_back(self.texts.bounded_text(getattr(action, "reads_at_most", None)))
             test = getattr(action, "tells_apart", None)
@@ -266,16 +240,16 @@ cdef class Callables:
     ) except ID_FAILED nogil:
         """Return the value after a callable, FORBIDDEN or NEEDS_STATE. It is asked once for a value and a text."""
         cdef uint64_t key = (<uint64_t>value << 32) | <uint64_t>text_id  # mutant: pair-key
-        cdef int32_t pair = map_get(&self.pairs, key), found
+        cdef int32_t pair = self.pairs.get(key), found
         if pair == NO_VALUE:
             pair = <int32_t>self.pairs.count
-            map_put(&self.pairs, key, pair)
+            self.pairs.put(key, pair)
         key = (<uint64_t>pair << 32) | <uint64_t>action
-        found = map_get(&self.ended, key)
+        found = self.ended.get(key)
         if found != NO_VALUE:
             return found
         found = self.ask(value, text, text_id, action)
-        map_put(&self.ended, key, found)
+        self.ended.put(key, found)
         return found
 
     cdef ValueId ask(
@@ -312,11 +286,11 @@ cdef class Callables:
     cdef TermId resolve(self, ValueId value, ResolverId resolver) except ID_FAILED nogil:
         """Return the term that a dynamic rule means where this is the value, or NEEDS_STATE."""
         cdef uint64_t key = (<uint64_t>resolver << 32) | <uint64_t>value
-        cdef TermId term = map_get(&self.resolved, key)
+        cdef TermId term = self.resolved.get(key)
         if term == NO_VALUE:
             term = self.ask_resolver(value, resolver)
             if term != NEEDS_STATE:
-                map_put(&self.resolved, key, term)
+                self.resolved.put(key, term)
         return term
 
     cdef TermId ask_resolver(self, ValueId value, ResolverId resolver) except ID_FAILED with gil:
@@ -373,11 +347,11 @@ cdef class Callables:
     cdef TextId first_told(self, ValueId value, int32_t test, int32_t most) except ID_FAILED nogil:
         """Return the empty text of the captures of a stand-in whose actions tell texts apart by one test."""
         cdef uint64_t key = (<uint64_t>value << 32) | <uint64_t>test
-        cdef TextId found = map_get(&self.first_alike, key)
+        cdef TextId found = self.first_alike.get(key)
         if found == NO_VALUE:
             with gil:
                 found = self.first_by_part(value, test, most)
-            map_put(&self.first_alike, key, found)
+            self.first_alike.put(key, found)
         return found
 
     cdef TextId first_by_part(self, ValueId value, int32_t test, int32_t most) except ID_FAILED:
@@ -391,7 +365,7 @@ cdef class Callables:
         key = most, tells, part
         if key not in self.texts.bounded:
             text = self.texts.new_text(most)
-            map_put(&self.texts.teller, text, <int32_t>len(self.texts.tellers))
+            self.texts.teller.put(text, <int32_t>len(self.texts.tellers))
             self.texts.tellers.append((tells, part))
             self.texts.bounded[key] = text
         return self.texts.bounded[key]
@@ -404,7 +378,7 @@ cdef class Callables:
 
     cdef ValueId stand_in(self, ValueId value) except ID_FAILED nogil:
         """Return the value that is asked about many texts in place of another; most are asked themselves."""
-        cdef ValueId found = map_get(&self.stand_ins, value)
+        cdef ValueId found = self.stand_ins.get(value)
         if found == NO_VALUE:
             found = value
             with gil:
@@ -412,7 +386,7 @@ cdef class Callables:
                 question = getattr(type(known), "__stand_in__", None)
                 if question is not None:
                     found = self.values.value_of(question(known))
-            map_put(&self.stand_ins, value, found)
+            self.stand_ins.put(value, found)
         return found
 
     cdef int is_sure(self, ValueId value, TextId text) except FAILED nogil:
@@ -420,10 +394,10 @@ cdef class Callables:
         cdef int32_t k
         cdef uint64_t key
         key = (<uint64_t>value << 32) | <uint64_t>text
-        k = map_get(&self.known_sure, key)
+        k = self.known_sure.get(key)
         if k == NO_VALUE:
             k = self.ask_all(value, text)
-            map_put(&self.known_sure, key, k)
+            self.known_sure.put(key, k)
         return k
 
     cdef int ask_all(self, ValueId value, TextId text) except FAILED with gil:
@@ -444,13 +418,13 @@ cdef class Callables:
     cdef int owed(self, ValueId value, TextId text, Owed* out) except FAILED nogil:
         """Give what a value says that is still needed, where an open capture has read a text, or NO_TEXT."""
         cdef uint64_t key = (<uint64_t>value << 32) | <uint32_t>text
-        cdef int32_t at = map_get(&self.owed_index, key)
+        cdef int32_t at = self.owed_index.get(key)
         if at != NO_VALUE:
             out[0] = self.owed_found[at]
             return 0
         self.ask_owed(value, text, out)
         self.owed_found.push_back(out[0])
-        map_put(&self.owed_index, key, <int32_t>self.owed_found.size() - 1)
+        self.owed_index.put(key, <int32_t>self.owed_found.size() - 1)
         return 0
 
     cdef int ask_owed(self, ValueId value, TextId text, Owed* out) except FAILED with gil:
@@ -500,7 +474,7 @@ cdef class Callables:
 
     cdef size_t nbytes(self) noexcept nogil:
         """Return about how many bytes the kept answers take."""
-        cdef size_t entries = self.resolved.mask + self.pairs.mask + self.ended.mask
-        entries += self.known_sure.mask + self.owed_index.mask + self.stand_ins.mask + self.first_alike.mask
-        cdef size_t held = 12 * entries + PART_BYTES * self.parts_kept
+        cdef size_t held = self.resolved.nbytes() + self.pairs.nbytes() + self.ended.nbytes()
+        held += self.known_sure.nbytes() + self.owed_index.nbytes() + self.stand_ins.nbytes()
+        held += self.first_alike.nbytes() + PART_BYTES * self.parts_kept
         return held + sizeof(Owed) * self.owed_found.capacity() + self.owed_text.capacity()

@@ -19,7 +19,7 @@ cimport cython
 from stackmask.pda.ids cimport NO_RULE, NO_SPEC, UNBOUNDED
 from stackmask.pda.memory.byte_sets cimport has_bit, list_bits, range_word
 from stackmask.pda.memory.checked_vectors cimport copy_list, refill
-from stackmask.pda.memory.hash_tables cimport Probe, ids_free, ids_init, ids_next, ids_probe, ids_put, mix
+from stackmask.pda.memory.hash_tables cimport Probe, mix
 from stackmask.pda.terms.term_table cimport (
     CALL_RULE,
     CALL_TEST,
@@ -355,34 +355,30 @@ cdef class TextSets:
 
     def __cinit__(self):
         cdef TextNode empty
-        ids_init(&self.index)
         empty.prefix = empty.bit = 0
         empty.low = empty.high = NO_TREE
         self.nodes.push_back(empty)
-
-    def __dealloc__(self):
-        ids_free(&self.index)
 
     cdef TextNodeId node(
         self, uint32_t prefix, uint32_t bit, TextNodeId low, TextNodeId high
     ) except ID_FAILED nogil:
         cdef uint64_t h = mix(mix(mix(mix(53, prefix), bit), <uint32_t>low), <uint32_t>high)
-        cdef Probe probe = ids_probe(&self.index, h)
-        cdef TextNodeId id = ids_next(&self.index, &probe)
+        cdef Probe probe = self.index.probe(h)
+        cdef TextNodeId id = self.index.next(probe)
         cdef TextNode* other
         cdef TextNode node
         while id >= 0:
             other = &self.nodes[id]
             if other.prefix == prefix and other.bit == bit and other.low == low and other.high == high:
                 return id
-            id = ids_next(&self.index, &probe)
+            id = self.index.next(probe)
         node.prefix = prefix
         node.bit = bit
         node.low = low
         node.high = high
         id = <int32_t>self.nodes.size()
         self.nodes.push_back(node)
-        ids_put(&self.index, &probe, id)
+        self.index.put(probe, id)
         return id
 
     cdef bint has(self, TextNodeId node, uint32_t text) noexcept nogil:
@@ -450,7 +446,7 @@ cdef class TextSets:
 
     cdef size_t nbytes(self) noexcept nogil:
         """Return about how many bytes the sets take."""
-        return sizeof(TextNode) * self.nodes.size() + 8 * self.index.mask
+        return sizeof(TextNode) * self.nodes.size() + self.index.nbytes()
 
 
 # ------------------------------------------------------------------------------------------------
@@ -552,7 +548,6 @@ cdef class KeyStates:
 
     def __cinit__(self, TermStore terms, uint64_t max_states=2_000_000):
         cdef KeyState none
-        ids_init(&self.state_index)
         self.key_sets = TextSets()
         self.needs = KeyNeeds(terms)
         self.max_states = max_states
@@ -562,9 +557,6 @@ cdef class KeyStates:
         self.states.push_back(none)
         self.states.push_back(none)
         self.numbers = {}
-
-    def __dealloc__(self):
-        ids_free(&self.state_index)
 
     def add_spec(self, spec):
         """Return the number of a spec, which can be satisfied (see ``KeySpec``)."""
@@ -686,8 +678,8 @@ cdef class KeyStates:
         h = mix(h, <uint32_t>k.count)
         for i in range(n):
             h = mix(h, self.scratch[i])
-        cdef Probe probe = ids_probe(&self.state_index, h)
-        id = ids_next(&self.state_index, &probe)
+        cdef Probe probe = self.state_index.probe(h)
+        id = self.state_index.next(probe)
         while id >= 0:
             other = &self.states[id]
             if (
@@ -702,7 +694,7 @@ cdef class KeyStates:
                     i += 1
                 if i == n:
                     return id
-            id = ids_next(&self.state_index, &probe)
+            id = self.state_index.next(probe)
         if not self.needs.terms.meter.may_add_state(self.states.size() >= self.max_states):
             raise BudgetError("max_semantic_states", self.max_states, "semantic states (object keys)")
         self.needs.terms.meter.hold(STATE_BYTES + 16 * n)
@@ -713,7 +705,7 @@ cdef class KeyStates:
         self.find_holding(&k)
         id = <int32_t>self.states.size()
         self.states.push_back(k)
-        ids_put(&self.state_index, &probe, id)
+        self.state_index.put(probe, id)
         return id
 
     cdef int find_holding(self, KeyState* k) except FAILED nogil:
@@ -779,5 +771,5 @@ cdef class KeyStates:
     cdef size_t nbytes(self) noexcept nogil:
         """Return about how many bytes the key states take."""
         cdef size_t held = sizeof(Spec) * self.specs.size() + sizeof(KeyState) * self.states.size()
-        held += 8 * (self.words.size() + self.state_index.mask) + 4 * self.view_of.size()
+        held += 8 * self.words.size() + self.state_index.nbytes() + 4 * self.view_of.size()
         return held + self.key_sets.nbytes() + self.needs.nbytes()

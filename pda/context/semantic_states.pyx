@@ -45,7 +45,7 @@ from stackmask.pda.context.object_keys cimport (
     slot_of,
 )
 from stackmask.pda.ids cimport NO_PARENT, NO_SEM, NO_TEXT, UNBOUNDED
-from stackmask.pda.memory.hash_tables cimport Probe, ids_free, ids_init, ids_next, ids_probe, ids_put, mix
+from stackmask.pda.memory.hash_tables cimport Probe, mix
 from stackmask.pda.text cimport json_unescape
 
 from stackmask.pda.errors import BudgetError
@@ -98,7 +98,6 @@ cdef class Semantics:
     def __cinit__(
         self, resolve_term, KeyStates keys not None, uint64_t max_states=2_000_000, key_syntax=None
     ):
-        ids_init(&self.sem_index)
         self.keys = keys
         self.key_text = key_text(key_syntax)
         self.texts = CaptureTexts()
@@ -109,9 +108,6 @@ cdef class Semantics:
         self.intern(NO_SEM, self.values.add(None, VALUE_SYMBOL, NO_PARENT, 0, True), KEYS_UNKNOWN, 0)
         self.intern(NO_SEM, self.values.add(None, VALUE_SYMBOL, NO_PARENT, 0, True), KEYS_UNKNOWN, 0)
         self.values.unsure[self.values.unsure.size() - 1] = True
-
-    def __dealloc__(self):
-        ids_free(&self.sem_index)
 
     def add_action(self, action):
         """Return the number of an action: ``"push"``, ``"key"`` or a callable."""
@@ -131,7 +127,7 @@ cdef class Semantics:
     def nbytes_held(self):
         """Return about how many bytes the states take; those of Python's values are guessed."""
         self.keys.needs.terms.meter.settle()
-        cdef size_t held = sizeof(Sem) * self.sems.size() + 8 * self.sem_index.mask
+        cdef size_t held = sizeof(Sem) * self.sems.size() + self.sem_index.nbytes()
         held += self.texts.nbytes() + self.values.nbytes() + self.callables.nbytes()
         return held + self.keys.nbytes()
 
@@ -152,8 +148,8 @@ cdef class Semantics:
         cdef Sem* other
         cdef uint64_t h = mix(mix(mix(43, <uint32_t>parent), <uint32_t>value), <uint32_t>keys)
         h = mix(h, <uint32_t>text)
-        cdef Probe probe = ids_probe(&self.sem_index, h)
-        cdef SemId id = ids_next(&self.sem_index, &probe)
+        cdef Probe probe = self.sem_index.probe(h)
+        cdef SemId id = self.sem_index.next(probe)
         while id >= 0:
             other = &self.sems[id]
             if (
@@ -163,7 +159,7 @@ cdef class Semantics:
                 and other.text == text
             ):
                 return id
-            id = ids_next(&self.sem_index, &probe)
+            id = self.sem_index.next(probe)
         if not self.keys.needs.terms.meter.may_add_state(self.sems.size() >= self.max_states):
             raise BudgetError("max_semantic_states", self.max_states, "semantic states (captures and stacks)")
         self.keys.needs.terms.meter.hold(SEM_BYTES)
@@ -173,7 +169,7 @@ cdef class Semantics:
         sem.text = text
         id = <int32_t>self.sems.size()
         self.sems.push_back(sem)
-        ids_put(&self.sem_index, &probe, id)
+        self.sem_index.put(probe, id)
         return id
 
     cdef SemId root(self, SemId sem) noexcept nogil:

@@ -12,17 +12,7 @@ cimport cython
 from stackmask.pda.ids cimport FAILED, ID_FAILED, NO_ENTRY, NO_RUN, NodeId
 from stackmask.pda.masks.layers cimport layers_now
 from stackmask.pda.memory.growing_array cimport give_back, zeroed
-from stackmask.pda.memory.hash_tables cimport (
-    Probe,
-    ids_clear,
-    ids_free,
-    ids_init,
-    ids_nbytes,
-    ids_next,
-    ids_probe,
-    ids_put,
-    mix,
-)
+from stackmask.pda.memory.hash_tables cimport Probe, mix
 from stackmask.pda.vocabulary.suffix_tries cimport INCLUSIVE, Nodes, is_inclusive, node_at, place_at, trie_of
 
 
@@ -142,13 +132,11 @@ cdef class MaskArena:
         self.context = context
         self.width = context.width
         self.tries = context.tries
-        ids_init(&self.group_index)
         self.drops = 0
         self.masks.push_back(nothing())
 
     def __dealloc__(self):
         self.free_rows()
-        ids_free(&self.group_index)
 
     cdef int free_rows(self) noexcept nogil:
         """Give back the memory of all rows."""
@@ -177,7 +165,7 @@ cdef class MaskArena:
         self.group_first.clear()
         self.byte_first.clear()
         self.byte_places.clear()
-        ids_clear(&self.group_index)
+        self.group_index.reset()
         with gil:
             self.tries = self.context.tries
         self.masks.push_back(nothing())
@@ -193,7 +181,7 @@ cdef class MaskArena:
         held += 4 * (self.readers.size() + 2 * self.mask_groups.size() + self.key_starts.size())
         held += sizeof(Include) * self.includes.size() + sizeof(Group) * self.groups.size()
         held += sizeof(Pending) * self.pendings.size() + 8 * self.group_first.size()
-        return held + ids_nbytes(&self.group_index)
+        return held + self.group_index.nbytes()
 
     cdef RowId new_row(self) except ID_FAILED nogil:
         """Make a row of zeros. Rows never move, so growing never copies them.
@@ -275,8 +263,8 @@ cdef class MaskArena:
             sort_unique(places)
         for k in range(places.size()):
             h = mix(h, <uint32_t>places[k])
-        cdef Probe probe = ids_probe(&self.group_index, h)
-        id = ids_next(&self.group_index, &probe)
+        cdef Probe probe = self.group_index.probe(h)
+        id = self.group_index.next(probe)
         while id >= 0:
             group = self.groups[id]
             if (
@@ -290,7 +278,7 @@ cdef class MaskArena:
                     k += 1
                 if k == places.size():
                     return id
-            id = ids_next(&self.group_index, &probe)
+            id = self.group_index.next(probe)
         group.guard = guard
         group.sem = sem
         group.run = run
@@ -302,7 +290,7 @@ cdef class MaskArena:
             self.places.push_back(places[k])
         id = <int32_t>self.groups.size()
         self.groups.push_back(group)
-        ids_put(&self.group_index, &probe, id)
+        self.group_index.put(probe, id)
         return id
 
     cdef SuffixesId regrouped(self, SuffixesId group, GuardId guard, SemId sem) except ID_FAILED nogil:

@@ -43,15 +43,7 @@ from stackmask.pda.masks.arena cimport (
 from stackmask.pda.masks.prefixes cimport as_literal
 from stackmask.pda.masks.token_partition cimport Uncounted
 from stackmask.pda.masks.trie_walk cimport UngroupedWalk, WalkQuery
-from stackmask.pda.memory.hash_tables cimport (
-    NO_VALUE,
-    map_free,
-    map_get,
-    map_init,
-    map_nbytes,
-    map_put,
-    map_reset,
-)
+from stackmask.pda.memory.hash_tables cimport NO_VALUE
 from stackmask.pda.stack.configuration_table cimport BOTTOM, DEAD, READS_STATE
 from stackmask.pda.terms.term_table cimport ANY_BYTE, EMPTY, F_CALL, F_KEYS, F_TOKEN
 from stackmask.pda.vocabulary.suffix_tries cimport place_at
@@ -87,41 +79,27 @@ cdef class LocalMasks(MaskPart):
         self.partition = partition
         self.literals = literals
         self.walker = walker
-        map_init(&self.state_masks)
-        map_init(&self.subtree_masks)
-        map_init(&self.entry_index)
-        map_init(&self.children)
-        map_init(&self.after_run_index)
-        map_init(&self.grouped_index)
         self.entries = 0
         self.shortened = 0
-
-    def __dealloc__(self):
-        map_free(&self.state_masks)
-        map_free(&self.subtree_masks)
-        map_free(&self.entry_index)
-        map_free(&self.children)
-        map_free(&self.after_run_index)
-        map_free(&self.grouped_index)
 
     cdef int drop(self) except FAILED nogil:
         """Forget all masks."""
         self.entries = 0
-        map_reset(&self.state_masks)
-        map_reset(&self.subtree_masks)
-        map_reset(&self.entry_index)
-        map_reset(&self.children)
-        map_reset(&self.after_run_index)
-        map_reset(&self.grouped_index)
+        self.state_masks.reset()
+        self.subtree_masks.reset()
+        self.entry_index.reset()
+        self.children.reset()
+        self.after_run_index.reset()
+        self.grouped_index.reset()
         self.ungrouped.clear()
         self.walked_places.clear()
         return MaskPart.drop(self)
 
     cdef size_t nbytes(self) noexcept nogil:
         """Return the bytes held here."""
-        cdef size_t held = map_nbytes(&self.state_masks) + map_nbytes(&self.subtree_masks)
-        held += map_nbytes(&self.entry_index) + map_nbytes(&self.children) + map_nbytes(&self.after_run_index)
-        held += map_nbytes(&self.grouped_index) + sizeof(UngroupedWalk) * self.ungrouped.size()
+        cdef size_t held = self.state_masks.nbytes() + self.subtree_masks.nbytes()
+        held += self.entry_index.nbytes() + self.children.nbytes() + self.after_run_index.nbytes()
+        held += self.grouped_index.nbytes() + sizeof(UngroupedWalk) * self.ungrouped.size()
         return held + 4 * self.walked_places.size()
 
     # -- a new mask ------------------------------------------------------------------------------------
@@ -241,7 +219,7 @@ cdef class LocalMasks(MaskPart):
     cdef MaskId with_groups(self, RepeatId number, bint strict) except ID_FAILED nogil:
         """Return the mask of an ungrouped walk with its groups of suffixes."""
         cdef uint64_t key = (<uint64_t>number << 1) | <uint64_t>strict
-        cdef MaskId found = map_get(&self.grouped_index, key)
+        cdef MaskId found = self.grouped_index.get(key)
         cdef vector[PlaceId] places
         cdef vector[Include] nothing_else
         cdef UngroupedWalk walk
@@ -254,7 +232,7 @@ cdef class LocalMasks(MaskPart):
             query = walk_query(walk.start, NO_SUFFIXES, walk.with_tokens, strict)
             query.must_group = True
             found = self.make(query, places, nothing_else)
-            map_put(&self.grouped_index, key, found)
+            self.grouped_index.put(key, found)
         return found
 
     # -- runs of one character class -------------------------------------------------------------------
@@ -291,7 +269,7 @@ cdef class LocalMasks(MaskPart):
     cdef MaskId after_run(self, RunId run, RunMember member, bint strict) except ID_FAILED nogil:
         """Return the mask of what follows the runs of a run table, over the suffixes after these runs."""
         cdef uint64_t key = (((<uint64_t>run << 31) | <uint64_t>member.continuation) << 1) | <uint64_t>strict
-        cdef MaskId found = map_get(&self.after_run_index, key)
+        cdef MaskId found = self.after_run_index.get(key)
         cdef vector[PlaceId] places, nowhere
         cdef vector[Include] nothing_else
         cdef WalkQuery query
@@ -304,7 +282,7 @@ cdef class LocalMasks(MaskPart):
             member.continuation, self.arena.intern_group(ANY_BYTE, SEM_SYMBOL, run, nowhere), False, strict
         )
         found = self.make(query, places, nothing_else)
-        map_put(&self.after_run_index, key, found)
+        self.after_run_index.put(key, found)
         return found
 
     # -- masks, remembered -----------------------------------------------------------------------------
@@ -353,7 +331,7 @@ cdef class LocalMasks(MaskPart):
     cdef MaskId of_keyed_state(self, TermId state, SemId sem, bint strict) except ID_FAILED nogil:
         """Return the mask of a local state in an object. ``sem``: its keys, as far as walks know them."""
         cdef uint64_t key = (<uint64_t>sem << 32) | (<uint64_t>state << 1) | <uint64_t>strict
-        cdef MaskId found = map_get(&self.state_masks, key)
+        cdef MaskId found = self.state_masks.get(key)
         cdef vector[PlaceId] whole
         cdef vector[Include] includes
         cdef WalkQuery query
@@ -364,7 +342,7 @@ cdef class LocalMasks(MaskPart):
         )
         whole.push_back(self.partition_of(state, sem, strict, query.start, includes))
         found = self.make(query, whole, includes)
-        map_put(&self.state_masks, key, found)
+        self.state_masks.put(key, found)
         return found
 
     cdef PlaceId partition_of(
@@ -399,7 +377,7 @@ cdef class LocalMasks(MaskPart):
     cdef MaskId of_state_under(self, TermId state, NodeId node, bint strict) except ID_FAILED nogil:
         """Return the mask of a local state, outside of objects, for the tokens of one subtree only."""
         cdef uint64_t key = (<uint64_t>state << 32) | (<uint64_t>node << 1) | <uint64_t>strict
-        cdef MaskId found = map_get(&self.subtree_masks, key)
+        cdef MaskId found = self.subtree_masks.get(key)
         cdef vector[PlaceId] whole
         cdef vector[Include] nothing_else
         cdef WalkQuery query
@@ -407,7 +385,7 @@ cdef class LocalMasks(MaskPart):
             whole.push_back(place_at(node, 0))
             query = walk_query(self.space.raw(state, BOTTOM, SEM_SYMBOL), NO_SUFFIXES, False, strict)
             found = self.make(query, whole, nothing_else)
-            map_put(&self.subtree_masks, key, found)
+            self.subtree_masks.put(key, found)
         return found
 
     cdef MaskId child_of_prefix(self, SuffixesId group, Prefix prefix, bint strict) except ID_FAILED nogil:
@@ -433,16 +411,16 @@ cdef class LocalMasks(MaskPart):
         cdef MaskId found
         cdef uint64_t first[4]
         # nearly always nothing is known about the semantic state
-        entry = self.arena.groups[group].entry if sem == SEM_SYMBOL else map_get(&self.entry_index, key)
+        entry = self.arena.groups[group].entry if sem == SEM_SYMBOL else self.entry_index.get(key)
         if entry == NO_ENTRY or entry == NO_VALUE:
             entry = self.entries
             self.entries += 1
             if sem == SEM_SYMBOL:
                 self.arena.groups[group].entry = entry
             else:
-                map_put(&self.entry_index, key, entry)
+                self.entry_index.put(key, entry)
         key = (<uint64_t>entry << 33) | (<uint64_t>continuation << 1) | <uint64_t>strict  # mutant: child-key
-        found = map_get(&self.children, key)
+        found = self.children.get(key)
         if found != NO_VALUE:
             return found
         g = self.arena.groups[group]
@@ -462,7 +440,7 @@ cdef class LocalMasks(MaskPart):
                     self.splitter.first_of(start, first)
                 self.runs.append_suffixes(g.run, first, places)
             found = self.make(query, places, nothing_else)
-        map_put(&self.children, key, found)
+        self.children.put(key, found)
         return found
 
     cdef int append_alive_places(

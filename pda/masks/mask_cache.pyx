@@ -31,25 +31,7 @@ from stackmask.pda.masks.arena cimport (
 )
 from stackmask.pda.masks.runs cimport Filter
 from stackmask.pda.memory.bitmask_ops cimport BLOCK, copy_words, differences, hash_words, or_words
-from stackmask.pda.memory.hash_tables cimport (
-    NO_VALUE,
-    Probe,
-    ids_clear,
-    ids_free,
-    ids_init,
-    ids_nbytes,
-    ids_next,
-    ids_probe,
-    ids_put,
-    map_clear,
-    map_free,
-    map_get,
-    map_init,
-    map_nbytes,
-    map_put,
-    map_reset,
-    mix,
-)
+from stackmask.pda.memory.hash_tables cimport NO_VALUE, Probe, mix
 
 
 # ------------------------------------------------------------------------------------------------
@@ -87,11 +69,7 @@ cdef class Worklist:
     """A list of distinct visits, in the order in which they were added."""
 
     def __cinit__(self):
-        map_init(&self.index)
         self.indexed = False
-
-    def __dealloc__(self):
-        map_free(&self.index)
 
     cdef int clear(self) noexcept nogil:
         """Forget all visits."""
@@ -107,11 +85,12 @@ cdef class Worklist:
         vector[PendingCall]().swap(self.calls)
         vector[vector[Edge]]().swap(self.callers)
         self.indexed = False
-        return map_reset(&self.index)
+        self.index.reset()
+        return 0
 
     cdef size_t nbytes(self) noexcept nogil:
         """Return the bytes held."""
-        cdef size_t held = sizeof(Visit) * self.visits.size() + map_nbytes(&self.index)
+        cdef size_t held = sizeof(Visit) * self.visits.size() + self.index.nbytes()
         cdef size_t n
         for n in range(self.callers.size()):
             held += sizeof(Edge) * self.callers[n].capacity()
@@ -139,21 +118,21 @@ cdef class Worklist:
         if not self.indexed:
             # the index still holds an earlier list
             self.indexed = True
-            map_clear(&self.index)
+            self.index.clear()
             for i in range(n):
                 h = visit_hash(self.visits[i])
-                while map_get(&self.index, h) != NO_VALUE:
+                while self.index.get(h) != NO_VALUE:
                     h += 1
-                map_put(&self.index, h, <int32_t>i)
+                self.index.put(h, <int32_t>i)
         h = visit_hash(v)
         while True:
-            at = map_get(&self.index, h)
+            at = self.index.get(h)
             if at == NO_VALUE:
                 break
             if same_visit(v, self.visits[at]):
                 return True
             h += 1
-        map_put(&self.index, h, <int32_t>n)
+        self.index.put(h, <int32_t>n)
         return False
 
 
@@ -206,15 +185,7 @@ cdef class MaskCache(MaskPart):
         self.layers = context.layers
         self.arena = arena
         self.slices = slices
-        ids_init(&self.list_index)
-        ids_init(&self.patched_index)
-        ids_init(&self.row_index)
         self.joins = 0
-
-    def __dealloc__(self):
-        ids_free(&self.list_index)
-        ids_free(&self.patched_index)
-        ids_free(&self.row_index)
 
     cdef int drop(self) except FAILED nogil:
         """Forget all finished masks, since the rows are dropped."""
@@ -222,9 +193,9 @@ cdef class MaskCache(MaskPart):
         self.list_operands.clear()
         self.patches.clear()
         self.patched.clear()
-        ids_clear(&self.list_index)
-        ids_clear(&self.patched_index)
-        ids_clear(&self.row_index)
+        self.list_index.reset()
+        self.patched_index.reset()
+        self.row_index.reset()
         return MaskPart.drop(self)
 
     cdef size_t nbytes(self) noexcept nogil:
@@ -232,9 +203,9 @@ cdef class MaskCache(MaskPart):
         cdef size_t held = sizeof(Operand) * self.list_operands.size()
         held += sizeof(OperandList) * self.lists.size()
         held += sizeof(Patch) * self.patches.size() + sizeof(Patched) * self.patched.size()
-        held += ids_nbytes(&self.list_index)
-        held += ids_nbytes(&self.patched_index)
-        held += ids_nbytes(&self.row_index)
+        held += self.list_index.nbytes()
+        held += self.patched_index.nbytes()
+        held += self.row_index.nbytes()
         return held
 
     cdef int apply(self, const Operand& operand, uint32_t* words) noexcept nogil:
@@ -337,8 +308,8 @@ cdef class MaskCache(MaskPart):
             operand = &operands[i]
             h = mix(h, (<uint64_t><uint32_t>operand.mask << 32) | <uint64_t>operand.filter)
             h = mix(h, <uint32_t>operand.pending)
-        probe = ids_probe(&self.list_index, h)
-        id = ids_next(&self.list_index, &probe)
+        probe = self.list_index.probe(h)
+        id = self.list_index.next(probe)
         while id >= 0:
             found = &self.lists[id]
             if found.count == <int32_t>n:
@@ -351,7 +322,7 @@ cdef class MaskCache(MaskPart):
                     i += 1
                 if i == n:
                     return id
-            id = ids_next(&self.list_index, &probe)
+            id = self.list_index.next(probe)
         entry.first = <int32_t>self.list_operands.size()
         entry.count = <int32_t>n
         entry.mask = mask_ref(MASK_NONE, 0)
@@ -359,7 +330,7 @@ cdef class MaskCache(MaskPart):
         self.list_operands.append(operands.begin(), operands.end())
         id = <int32_t>self.lists.size()
         self.lists.push_back(entry)
-        ids_put(&self.list_index, &probe, id)
+        self.list_index.put(probe, id)
         return id
 
     cdef int operands_of(self, OperandsId number, vector[Operand]& operands) except FAILED nogil:
@@ -463,15 +434,15 @@ cdef class MaskCache(MaskPart):
         """Return the number of the row with these words."""
         cdef size_t size = 4 * <size_t>self.width
         cdef uint64_t h = hash_words(words, self.width)
-        cdef Probe probe = ids_probe(&self.row_index, h)
-        cdef RowId row = ids_next(&self.row_index, &probe)
+        cdef Probe probe = self.row_index.probe(h)
+        cdef RowId row = self.row_index.next(probe)
         while row >= 0:
             if not memcmp(self.arena.rows[row], words, size):
                 return row
-            row = ids_next(&self.row_index, &probe)
+            row = self.row_index.next(probe)
         row = self.arena.new_row()
         copy_words(self.arena.rows[row], words, self.width)
-        ids_put(&self.row_index, &probe, row)
+        self.row_index.put(probe, row)
         return row
 
     cdef PatchedId intern_patched(self, RowId base) except ID_FAILED nogil:
@@ -482,22 +453,22 @@ cdef class MaskCache(MaskPart):
         cdef uint64_t h = mix(71, <uint32_t>base)
         if n:
             h = mix(h, hash_words(<const uint32_t*>&self.changes[0], 2 * n))
-        cdef Probe probe = ids_probe(&self.patched_index, h)
-        id = ids_next(&self.patched_index, &probe)
+        cdef Probe probe = self.patched_index.probe(h)
+        id = self.patched_index.next(probe)
         while id >= 0:
             entry = self.patched[id]
             if entry.base == base and entry.count == <int32_t>n and (
                 not n or not memcmp(&self.patches[entry.first], &self.changes[0], n * sizeof(Patch))
             ):
                 return id
-            id = ids_next(&self.patched_index, &probe)
+            id = self.patched_index.next(probe)
         entry.base = base
         entry.first = <int32_t>self.patches.size()
         entry.count = <int32_t>n
         self.patches.append(self.changes.begin(), self.changes.end())
         id = <int32_t>self.patched.size()
         self.patched.push_back(entry)
-        ids_put(&self.patched_index, &probe, id)
+        self.patched_index.put(probe, id)
         return id
 
     cdef int operand_rows(self, OperandsId number, vector[RowId]& out) except FAILED nogil:

@@ -21,23 +21,7 @@ from stackmask.pda.ids cimport (
 from stackmask.pda.masks.arena cimport NO_TOKENS, Group, Mask, MaskContext, MaskGroup, MaskPart, is_nothing, nothing
 from stackmask.pda.memory.byte_sets cimport count_bits, lowest_bit
 from stackmask.pda.memory.checked_vectors cimport copy_items, refill
-from stackmask.pda.memory.hash_tables cimport (
-    NO_VALUE,
-    Probe,
-    ids_free,
-    ids_init,
-    ids_nbytes,
-    ids_next,
-    ids_probe,
-    ids_put,
-    map_free,
-    map_get,
-    map_init,
-    map_nbytes,
-    map_put,
-    map_reset,
-    mix,
-)
+from stackmask.pda.memory.hash_tables cimport NO_VALUE, Probe, mix
 from stackmask.pda.terms.term_store cimport TermStore
 from stackmask.pda.terms.term_table cimport (
     ANY_BYTE,
@@ -334,14 +318,10 @@ cdef class LiteralTable:
 
     def __cinit__(self, TermStore terms not None):
         self.terms = terms
-        ids_init(&self.index)
-
-    def __dealloc__(self):
-        ids_free(&self.index)
 
     cdef size_t nbytes(self) noexcept nogil:
         """Return the bytes held here."""
-        return sizeof(Literal) * self.literals.size() + 4 * self.items.size() + ids_nbytes(&self.index)
+        return sizeof(Literal) * self.literals.size() + 4 * self.items.size() + self.index.nbytes()
 
     cdef LiteralId number_of(self, const vector[TermId]& path) except ID_FAILED nogil:
         """Return the number of the literal with these items, at least one. Cost: linear in the items."""
@@ -353,8 +333,8 @@ cdef class LiteralTable:
         cdef uint64_t h = 83
         for k in range(n):
             h = mix(h, <uint32_t>path[k])
-        probe = ids_probe(&self.index, h)
-        id = ids_next(&self.index, &probe)
+        probe = self.index.probe(h)
+        id = self.index.next(probe)
         while id >= 0:
             other = &self.literals[id]
             if other.count == <int32_t>n:
@@ -363,7 +343,7 @@ cdef class LiteralTable:
                     k += 1
                 if k == n:
                     return id
-            id = ids_next(&self.index, &probe)
+            id = self.index.next(probe)
         literal.first = <int32_t>self.items.size()
         literal.count = <int32_t>n
         literal.term = NO_TERM
@@ -374,7 +354,7 @@ cdef class LiteralTable:
             self.items.push_back(path[k])
         id = <int32_t>self.literals.size()
         self.literals.push_back(literal)
-        ids_put(&self.index, &probe, id)
+        self.index.put(probe, id)
         return id
 
     cdef TermId term_of(self, Prefix prefix) except ID_FAILED nogil:
@@ -445,15 +425,11 @@ cdef class PrefixSplitter:
         self.semantics = semantics
         self.keys = semantics.keys
         self.literals = literals
-        map_init(&self.split_index)
-
-    def __dealloc__(self):
-        map_free(&self.split_index)
 
     cdef size_t nbytes(self) noexcept nogil:
         """Return the bytes held here. They belong to terms, so a drop of masks keeps them."""
         cdef size_t held = sizeof(Split) * self.splits.size() + sizeof(Alternative) * self.alternatives.size()
-        return held + self.cost.literal_of.size() + map_nbytes(&self.split_index)
+        return held + self.cost.literal_of.size() + self.split_index.nbytes()
 
     cdef int leave_whole(self, SplitId number) noexcept nogil:
         """Do not split this state any more."""
@@ -463,12 +439,12 @@ cdef class PrefixSplitter:
     cdef SplitId split(self, TermId state) except ID_FAILED nogil:
         """Return the index in ``splits`` for a state. Remembered."""
         cdef Split found
-        cdef SplitId at = map_get(&self.split_index, <uint32_t>state)
+        cdef SplitId at = self.split_index.get(<uint32_t>state)
         if at == NO_VALUE:
             self.find(state, &found)
             at = <int32_t>self.splits.size()
             self.splits.push_back(found)
-            map_put(&self.split_index, <uint32_t>state, at)
+            self.split_index.put(<uint32_t>state, at)
         return at
 
     cdef int find(self, TermId state, Split* found) except FAILED nogil:
@@ -888,22 +864,18 @@ cdef class LiteralMasks(MaskPart):
 
     def __cinit__(self, MaskContext context not None, MaskArena arena not None):
         self.arena = arena
-        map_init(&self.group_masks)
         self.table = LiteralTable(self.terms)
         self.spelled_masks = 0
-
-    def __dealloc__(self):
-        map_free(&self.group_masks)
 
     cdef int drop(self) except FAILED nogil:
         """Forget all masks."""
         self.table.forget_masks()
-        map_reset(&self.group_masks)
+        self.group_masks.reset()
         return MaskPart.drop(self)
 
     cdef size_t nbytes(self) noexcept nogil:
         """Return the bytes held here."""
-        cdef size_t held = map_nbytes(&self.group_masks)
+        cdef size_t held = self.group_masks.nbytes()
         return held
 
     cdef MaskId of_vocabulary(self, LiteralId literal) except ID_FAILED nogil:
@@ -919,7 +891,7 @@ cdef class LiteralMasks(MaskPart):
     cdef MaskId of_group(self, SuffixesId group, LiteralId literal) except ID_FAILED nogil:
         """Return the mask of a literal for the suffixes of a group, after which no guard is pending."""
         cdef uint64_t key = (<uint64_t>group << 32) | <uint64_t>literal  # mutant: literal-key
-        cdef MaskId found = map_get(&self.group_masks, key)
+        cdef MaskId found = self.group_masks.get(key)
         cdef vector[PlaceId] places
         cdef int32_t i
         cdef Group g
@@ -933,7 +905,7 @@ cdef class LiteralMasks(MaskPart):
         if g.run != NO_RUN:
             self.runs.append_suffixes(g.run, w.begins, places)
         found = self.spell(literal, places)
-        map_put(&self.group_masks, key, found)
+        self.group_masks.put(key, found)
         return found
 
     cdef MaskId spell(self, LiteralId literal, vector[PlaceId]& places) except ID_FAILED nogil:

@@ -19,16 +19,7 @@ from libcpp.algorithm cimport sort
 
 from stackmask.pda.ids cimport FAILED, ID_FAILED, NO_RUN, NO_SUMMARY, SummaryId
 from stackmask.pda.memory.byte_sets cimport lowest_bit
-from stackmask.pda.memory.hash_tables cimport (
-    NO_VALUE,
-    ids_nbytes,
-    map_free,
-    map_get,
-    map_init,
-    map_nbytes,
-    map_put,
-    mix,
-)
+from stackmask.pda.memory.hash_tables cimport NO_VALUE, mix
 from stackmask.pda.terms.term_table cimport EMPTY, EPS, F_BOOL, F_IMPURE, ClassMap
 from stackmask.pda.text cimport UTF8_STATES, utf8_steps
 from stackmask.pda.vocabulary.suffix_tries cimport INCLUSIVE, Nodes, node_at, place_at, trie_of
@@ -49,22 +40,10 @@ cdef class Runs:
         self.terms = terms
         self.tries = tries
         self.scanned_run = NO_RUN
-        map_init(&self.code_index)
-        map_init(&self.run_index)
-        map_init(&self.suffix_index)
-        map_init(&self.exit_index)
-        map_init(&self.merge_index)
-
-    def __dealloc__(self):
-        map_free(&self.code_index)
-        map_free(&self.run_index)
-        map_free(&self.suffix_index)
-        map_free(&self.exit_index)
-        map_free(&self.merge_index)
 
     cdef CodeId code_of(self, TermId item) except ID_FAILED nogil:
         """Return the number of the automaton of an item, NOT_A_CODE if it is no prefix code. Remembered."""
-        cdef CodeId found = map_get(&self.code_index, item)
+        cdef CodeId found = self.code_index.get(item)
         cdef vector[TermId] states
         cdef Code code
         cdef size_t head = 0, k
@@ -76,7 +55,7 @@ cdef class Runs:
         cdef int16_t* row
         if found != NO_VALUE:
             return found
-        map_put(&self.code_index, item, NOT_A_CODE)
+        self.code_index.put(item, NOT_A_CODE)
         if self.terms.terms[item].flags & (F_BOOL | F_IMPURE) or self.terms.terms[item].nu.possible():
             return NOT_A_CODE
         states.push_back(item)
@@ -128,12 +107,12 @@ cdef class Runs:
         )
         self.codes.push_back(code)
         found = <int32_t>self.codes.size() - 1
-        map_put(&self.code_index, item, found)
+        self.code_index.put(item, found)
         return found
 
     cdef bint is_made(self, CodeId code) noexcept nogil:
         """Return whether the run table of the whole vocabulary exists."""
-        return map_get(&self.run_index, <uint64_t>code << 32) != NO_VALUE
+        return self.run_index.get(<uint64_t>code << 32) != NO_VALUE
 
     cdef RunId run_of(self, CodeId code, PlaceId place) except ID_FAILED nogil:
         """Return the run table of the tokens strictly under a place. Remembered.
@@ -143,7 +122,7 @@ cdef class Runs:
         taken whole.
         """
         cdef uint64_t key = (<uint64_t>code << 32) | <uint64_t>place
-        cdef RunId found = map_get(&self.run_index, key)
+        cdef RunId found = self.run_index.get(key)
         cdef Run run
         cdef int32_t i
         if found != NO_VALUE:
@@ -163,7 +142,7 @@ cdef class Runs:
             for i in range(<int32_t>self.found_needed.size()):
                 self.runs[found].most_needed = max(self.runs[found].most_needed, self.found_needed[i])
             self.find_exits(found)
-        map_put(&self.run_index, key, found)
+        self.run_index.put(key, found)
         return found
 
     cdef bint take_groups(self, CharacterGroups grouped, Run* run) except FAILED nogil:
@@ -249,7 +228,7 @@ cdef class Runs:
         # for a table of few tokens, a pass over the trie is faster than looking at so many nodes
         nodes = grouped.node_first[byte + 1] - grouped.node_first[byte]
         if not has_exits(r[0]) and not grouped.is_frequent(byte) and nodes <= r.token_count:
-            known = map_get(&self.exit_index, key)
+            known = self.exit_index.get(key)
             if known != NO_VALUE:
                 found[0] = self.exits_of_byte[known]
                 return 0
@@ -257,7 +236,7 @@ cdef class Runs:
             for middle in range(grouped.node_first[byte], grouped.node_first[byte + 1]):
                 self.climb(run, grouped.nodes[middle])
             found.count = <int32_t>self.exits.size() - found.first
-            map_put(&self.exit_index, key, <int32_t>self.exits_of_byte.size())
+            self.exit_index.put(key, <int32_t>self.exits_of_byte.size())
             self.exits_of_byte.push_back(found[0])
             return 0
         self.find_exits(run)
@@ -374,7 +353,7 @@ cdef class Runs:
     cdef int suffixes_of(self, RunId run, uint8_t byte, Span* found) except FAILED nogil:
         """Find the suffixes after runs that begin with a byte, in ``suffix_places``. Remembered."""
         cdef uint64_t key = (<uint64_t>run << 8) | <uint64_t>byte
-        cdef int32_t known = map_get(&self.suffix_index, key)
+        cdef int32_t known = self.suffix_index.get(key)
         cdef vector[PlaceId] large, small
         cdef Span at
         cdef PlaceId merged
@@ -396,7 +375,7 @@ cdef class Runs:
         found.count = <int32_t>(large.size() + small.size())
         self.suffix_places.append(large.begin(), large.end())
         self.suffix_places.append(small.begin(), small.end())
-        map_put(&self.suffix_index, key, <int32_t>self.suffix_lists.size())
+        self.suffix_index.put(key, <int32_t>self.suffix_lists.size())
         self.suffix_lists.push_back(found[0])
         return 0
 
@@ -412,7 +391,7 @@ cdef class Runs:
         for k in range(places.size()):
             h = mix(h, <uint64_t>places[k])
         while True:
-            known = map_get(&self.merge_index, h)
+            known = self.merge_index.get(h)
             if known == NO_VALUE:
                 break
             entry = self.merged[known]
@@ -425,7 +404,7 @@ cdef class Runs:
         entry.count = <int32_t>places.size()
         entry.place = self.tries.merge(places)
         self.merged_places.append(places.begin(), places.end())
-        map_put(&self.merge_index, h, <int32_t>self.merged.size())
+        self.merge_index.put(h, <int32_t>self.merged.size())
         self.merged.push_back(entry)
         return entry.place
 
@@ -456,9 +435,9 @@ cdef class Runs:
     cdef size_t index_nbytes(self) noexcept nogil:
         """Return the bytes held by the indexes of run tables and suffix tries."""
         cdef size_t held = 4 * (self.tries.kid_first.size() + self.tries.kid_node.size())
-        held += self.tries.kid_byte.size() + self.tries.twice.size() + ids_nbytes(&self.tries.root_index)
-        held += map_nbytes(&self.exit_index) + map_nbytes(&self.merge_index) + map_nbytes(&self.code_index)
-        held += map_nbytes(&self.suffix_index) + map_nbytes(&self.run_index)
+        held += self.tries.kid_byte.size() + self.tries.twice.size() + self.tries.root_index.nbytes()
+        held += self.exit_index.nbytes() + self.merge_index.nbytes() + self.code_index.nbytes()
+        held += self.suffix_index.nbytes() + self.run_index.nbytes()
         return held
 
 

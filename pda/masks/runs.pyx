@@ -26,16 +26,7 @@ from stackmask.pda.ids cimport (
 from stackmask.pda.masks.arena cimport NO_FILTER, NO_TOKENS, SPARSE, Mask, MaskContext, MaskPart, nothing
 from stackmask.pda.masks.run_tables cimport NOT_A_CODE, Run, Span, has_groups, is_sorted
 from stackmask.pda.memory.byte_sets cimport count_bits
-from stackmask.pda.memory.hash_tables cimport (
-    NO_VALUE,
-    map_free,
-    map_get,
-    map_init,
-    map_nbytes,
-    map_put,
-    map_reset,
-    mix,
-)
+from stackmask.pda.memory.hash_tables cimport NO_VALUE, mix
 from stackmask.pda.stack.configuration_table cimport BOTTOM, DEAD, UNKNOWN, Config, Member, has_row, leads_on
 from stackmask.pda.terms.term_table cimport (
     EPS,
@@ -89,17 +80,7 @@ cdef class Slices(MaskPart):
         self.width = context.width
         self.arena = arena
         self.groups = self.context.trie.character_groups
-        map_init(&self.slice_index)
-        map_init(&self.filter_index)
-        map_init(&self.both_index)
-        map_init(&self.row_index)
         self.add_all()
-
-    def __dealloc__(self):
-        map_free(&self.slice_index)
-        map_free(&self.filter_index)
-        map_free(&self.both_index)
-        map_free(&self.row_index)
 
     cdef int drop(self) except FAILED nogil:
         """Drop slices and filters."""
@@ -107,10 +88,10 @@ cdef class Slices(MaskPart):
         self.tail_exits.clear()
         self.filters.clear()
         self.excluded_tokens.clear()
-        map_reset(&self.slice_index)
-        map_reset(&self.filter_index)
-        map_reset(&self.both_index)
-        map_reset(&self.row_index)
+        self.slice_index.reset()
+        self.filter_index.reset()
+        self.both_index.reset()
+        self.row_index.reset()
         self.add_all()
         return MaskPart.drop(self)
 
@@ -118,10 +99,10 @@ cdef class Slices(MaskPart):
         """Return the bytes held here."""
         cdef size_t held = 4 * self.excluded_tokens.size() + sizeof(Filter) * self.filters.size()
         held += sizeof(Tail) * self.tails.size() + sizeof(Exit) * self.tail_exits.size()
-        held += map_nbytes(&self.slice_index)
-        held += map_nbytes(&self.filter_index)
-        held += map_nbytes(&self.both_index)
-        held += map_nbytes(&self.row_index)
+        held += self.slice_index.nbytes()
+        held += self.filter_index.nbytes()
+        held += self.both_index.nbytes()
+        held += self.row_index.nbytes()
         return held
 
     cdef MaskId slice(self, RunId run, int32_t high) except ID_FAILED nogil:
@@ -135,17 +116,17 @@ cdef class Slices(MaskPart):
         cdef uint32_t* row
         high = min(high, r.most_needed)
         key = (<uint64_t>run << 32) | <uint64_t>high
-        found = map_get(&self.slice_index, key)
+        found = self.slice_index.get(key)
         if found != NO_VALUE:
             return found
         if has_groups(r):
             found = self.slice_of_groups(run, high)
-            map_put(&self.slice_index, key, found)
+            self.slice_index.put(key, found)
             return found
         if high == r.most_needed and not is_sorted(r):
             self.runs.scan(run)
             found = self.mask_of(self.runs.found_tokens.data(), r.token_count)
-            map_put(&self.slice_index, key, found)
+            self.slice_index.put(key, found)
             return found
         self.runs.sort_tokens(run)
         r = self.runs.runs[run]
@@ -170,7 +151,7 @@ cdef class Slices(MaskPart):
             found = self.arena.add(mask)
         else:
             found = self.mask_of(tokens, count)
-        map_put(&self.slice_index, key, found)
+        self.slice_index.put(key, found)
         return found
 
     cdef MaskId mask_of(self, const TokenId* tokens, int32_t count) except ID_FAILED nogil:
@@ -262,10 +243,10 @@ cdef class Slices(MaskPart):
             # too many characters for a key: such tokens are as long as books
             return self.make_filter(at, low, high)
         key = (<uint64_t>tail << 2 * COUNT_BITS) | (<uint64_t>low << COUNT_BITS) | <uint64_t>high
-        found = map_get(&self.filter_index, key)
+        found = self.filter_index.get(key)
         if found == NO_VALUE:
             found = self.make_filter(at, low, high)
-            map_put(&self.filter_index, key, found)
+            self.filter_index.put(key, found)
         return found
 
     cdef FilterId make_filter(self, Tail at, int32_t low, int32_t high) except ID_FAILED nogil:
@@ -323,14 +304,14 @@ cdef class Slices(MaskPart):
         if b == NO_FILTER:
             return a
         key = (<uint64_t>a << 32) | <uint64_t>b
-        found = map_get(&self.both_index, key)
+        found = self.both_index.get(key)
         if found == NO_VALUE:
             for side in range(2):
                 one = self.filters[b if side else a]  # mutant: both-filters
                 for i in range(one.first, one.first + one.count):
                     tokens.push_back(self.excluded_tokens[i])
             found = self.add_filter(self.both_rows(self.filters[a].row, one.row), tokens)
-            map_put(&self.both_index, key, found)
+            self.both_index.put(key, found)
         return found
 
     cdef RowId both_rows(self, RowId a, RowId b) except? ID_FAILED nogil:
@@ -343,12 +324,12 @@ cdef class Slices(MaskPart):
         if b == NO_ROW:
             return a
         key = (<uint64_t>a << 32) | <uint64_t>b
-        found = map_get(&self.row_index, key)
+        found = self.row_index.get(key)
         if found == NO_VALUE:
             found = self.arena.new_row()
             for k in range(self.width):
                 self.arena.rows[found][k] = self.arena.rows[a][k] & self.arena.rows[b][k]
-            map_put(&self.row_index, key, found)
+            self.row_index.put(key, found)
         return found
 
     cdef FilterId add_filter(self, RowId row, vector[TokenId]& excluded) except ID_FAILED nogil:
@@ -398,16 +379,6 @@ cdef class RunSplitter(MaskPart):
 
     def __cinit__(self, MaskContext context not None, Slices slices not None):
         self.slices = slices
-        map_init(&self.member_index)
-        map_init(&self.inside_index)
-        map_init(&self.tail_index)
-        map_init(&self.met_codes)
-
-    def __dealloc__(self):
-        map_free(&self.member_index)
-        map_free(&self.inside_index)
-        map_free(&self.tail_index)
-        map_free(&self.met_codes)
 
     cdef int drop(self) except FAILED nogil:
         """Forget how configurations are split."""
@@ -418,10 +389,10 @@ cdef class RunSplitter(MaskPart):
         self.split_first.clear()
         self.split_count.clear()
         self.split_members.clear()
-        map_reset(&self.member_index)
-        map_reset(&self.inside_index)
-        map_reset(&self.tail_index)
-        map_reset(&self.met_codes)
+        self.member_index.reset()
+        self.inside_index.reset()
+        self.tail_index.reset()
+        self.met_codes.reset()
         return MaskPart.drop(self)
 
     cdef size_t nbytes(self) noexcept nogil:
@@ -429,10 +400,10 @@ cdef class RunSplitter(MaskPart):
         cdef size_t held = 4 * (self.first_bytes_at.size() + self.split_of.size() + self.split_first.size())
         held += 4 * (self.split_count.size() + self.split_members.size())
         held += sizeof(ByteSet) * self.first.size() + sizeof(RunMember) * self.run_members.size()
-        held += map_nbytes(&self.member_index)
-        held += map_nbytes(&self.inside_index)
-        held += map_nbytes(&self.tail_index)
-        held += map_nbytes(&self.met_codes)
+        held += self.member_index.nbytes()
+        held += self.inside_index.nbytes()
+        held += self.tail_index.nbytes()
+        held += self.met_codes.nbytes()
         return held
 
     # -- configurations ------------------------------------------------------------------------------
@@ -468,11 +439,11 @@ cdef class RunSplitter(MaskPart):
         A trie of other tokens pays off if many states use it, or if the run table exists. The same holds for
         narrow classes, since more tokens continue after a blank than are made of blanks.
         """
-        cdef int32_t met = map_get(&self.met_codes, code)
+        cdef int32_t met = self.met_codes.get(code)
         met = 1 if met == NO_VALUE else met + 1
         if self.runs.is_made(code):
             met = ALWAYS
-        map_put(&self.met_codes, code, met)
+        self.met_codes.put(code, met)
         return met
 
     cdef bint is_narrow(self, CodeId code) noexcept nogil:
@@ -500,13 +471,13 @@ cdef class RunSplitter(MaskPart):
         cdef const uint64_t* begin
         if frame != BOTTOM:
             key |= <uint64_t>frame << 32
-            found = map_get(&self.inside_index, key)
+            found = self.inside_index.get(key)
             if found == NO_VALUE:
                 found = self.inside_index.count
-                map_put(&self.inside_index, key, found)
+                self.inside_index.put(key, found)
             key = INSIDE | <uint64_t>found
         key = (key << 32) | <uint64_t>state
-        known = map_get(&self.member_index, key)
+        known = self.member_index.get(key)
         if known != NO_VALUE:
             return known
         r = self.terms.terms[t.seq.first] if t.kind == K_SEQ else t
@@ -545,7 +516,7 @@ cdef class RunSplitter(MaskPart):
         if applies:
             known = <int32_t>self.run_members.size()
             self.run_members.push_back(member)
-        map_put(&self.member_index, key, known)
+        self.member_index.put(key, known)
         return known
 
     cdef int split(self, ConfigId config) except ID_FAILED nogil:
@@ -633,7 +604,7 @@ cdef class RunSplitter(MaskPart):
         Its returns may continue too. ``continuation``: may be ANYTHING. Remembered.
         """
         cdef uint64_t key = (<uint64_t>run << 32) | <uint32_t>continuation
-        cdef TailId found = map_get(&self.tail_index, key)
+        cdef TailId found = self.tail_index.get(key)
         cdef int32_t b, k
         cdef uint64_t words[4]
         cdef Tail tail
@@ -658,7 +629,7 @@ cdef class RunSplitter(MaskPart):
         tail.count = <int32_t>self.slices.tail_exits.size() - tail.first
         found = <int32_t>self.slices.tails.size()
         self.slices.tails.push_back(tail)
-        map_put(&self.tail_index, key, found)
+        self.tail_index.put(key, found)
         return found
 
 
@@ -705,24 +676,20 @@ cdef class ConstrainedRuns(MaskPart):
         self.arena = arena
         self.slices = slices
         self.splitter = splitter
-        map_init(&self.byte_filter_index)
-
-    def __dealloc__(self):
-        map_free(&self.byte_filter_index)
 
     cdef int drop(self) except FAILED nogil:
         """Forget the configurations without their constraints."""
         self.unconstrained_of.clear()
         self.few_served.clear()
         self.byte_filters.clear()
-        map_reset(&self.byte_filter_index)
+        self.byte_filter_index.reset()
         return MaskPart.drop(self)
 
     cdef size_t nbytes(self) noexcept nogil:
         """Return the bytes held here."""
         cdef size_t held = 4 * (self.few_served.size() + self.unconstrained_of.size())
         held += sizeof(ByteFilter) * self.byte_filters.size()
-        held += map_nbytes(&self.byte_filter_index)
+        held += self.byte_filter_index.nbytes()
         return held
 
     cdef TermId unconstrained_state(self, TermId state) except ID_FAILED nogil:
@@ -1097,7 +1064,7 @@ cdef class ConstrainedRuns(MaskPart):
         for k in range(4):
             h = mix(h, entry.words[k])
         while True:
-            known = map_get(&self.byte_filter_index, h)
+            known = self.byte_filter_index.get(h)
             if known == NO_VALUE:
                 break
             if self.byte_filters[known].place == place:
@@ -1115,6 +1082,6 @@ cdef class ConstrainedRuns(MaskPart):
             for t in range(n.token_first[i], n.token_first[n.end[i]]):
                 row[n.tokens[t] >> 5] &= ~(<uint32_t>1 << (n.tokens[t] & 31))
         entry.filter = self.slices.add_filter(made, nothing_else)
-        map_put(&self.byte_filter_index, h, <int32_t>self.byte_filters.size())
+        self.byte_filter_index.put(h, <int32_t>self.byte_filters.size())
         self.byte_filters.push_back(entry)
         return entry.filter

@@ -18,16 +18,7 @@ from stackmask.pda.ids cimport BITS_FAILED, FAILED, ID_FAILED, NO_RUN, UNBOUNDED
 from stackmask.pda.masks.arena cimport MaskContext, MaskPart
 from stackmask.pda.masks.run_tables cimport NOT_A_CODE
 from stackmask.pda.memory.byte_sets cimport lowest_bit
-from stackmask.pda.memory.hash_tables cimport (
-    NO_VALUE,
-    map_clear,
-    map_free,
-    map_get,
-    map_init,
-    map_nbytes,
-    map_put,
-    map_reset,
-)
+from stackmask.pda.memory.hash_tables cimport NO_VALUE
 from stackmask.pda.stack.configuration_table cimport BOTTOM
 from stackmask.pda.terms.term_table cimport (
     EPS,
@@ -76,46 +67,30 @@ cdef class TokenPartition(MaskPart):
         self.slices = slices
         self.splitter = splitter
         self.groups = self.trie.character_groups
-        map_init(&self.follow_index)
-        map_init(&self.short_filters)
-        map_init(&self.long_places)
-        map_init(&self.other_tokens)
-        map_init(&self.length_index)
-        map_init(&self.uncounted_seen)
-        map_init(&self.visited)
         self.visits = 0
-
-    def __dealloc__(self):
-        map_free(&self.follow_index)
-        map_free(&self.short_filters)
-        map_free(&self.long_places)
-        map_free(&self.other_tokens)
-        map_free(&self.length_index)
-        map_free(&self.uncounted_seen)
-        map_free(&self.visited)
 
     cdef int drop(self) except FAILED nogil:
         """Forget the tries. The facts about terms are kept."""
         self.followed.clear()
-        map_reset(&self.follow_index)
-        map_reset(&self.short_filters)
-        map_reset(&self.long_places)
-        map_reset(&self.other_tokens)
+        self.follow_index.reset()
+        self.short_filters.reset()
+        self.long_places.reset()
+        self.other_tokens.reset()
         return MaskPart.drop(self)
 
     cdef size_t nbytes(self) noexcept nogil:
         """Return the bytes held here."""
         cdef size_t held = 8 * self.followed.size()
-        held += map_nbytes(&self.follow_index)
-        held += map_nbytes(&self.short_filters)
-        held += map_nbytes(&self.long_places)
-        held += map_nbytes(&self.other_tokens)
+        held += self.follow_index.nbytes()
+        held += self.short_filters.nbytes()
+        held += self.long_places.nbytes()
+        held += self.other_tokens.nbytes()
         return held
 
     cdef size_t nbytes_of_terms(self) noexcept nogil:
         """Return the bytes of the facts about terms, which ``drop`` keeps."""
-        cdef size_t held = sizeof(Length) * self.lengths.size() + map_nbytes(&self.length_index)
-        return held + map_nbytes(&self.uncounted_seen) + 4 * self.longer.size()
+        cdef size_t held = sizeof(Length) * self.lengths.size() + self.length_index.nbytes()
+        return held + self.uncounted_seen.nbytes() + 4 * self.longer.size()
 
     # -- short tokens ----------------------------------------------------------------------------------
 
@@ -123,7 +98,7 @@ cdef class TokenPartition(MaskPart):
         """Find the lengths of a term; TOO_LONG where its structure does not tell them. Remembered."""
         cdef Term t = self.terms.terms[term]
         cdef Length a, b
-        cdef int32_t known = map_get(&self.length_index, term), k
+        cdef int32_t known = self.length_index.get(term), k
         if known != NO_VALUE:
             found[0] = self.lengths[known]
             return 0
@@ -154,7 +129,7 @@ cdef class TokenPartition(MaskPart):
         found.slack = min(found.slack, TOO_LONG)
         if found.slack == TOO_LONG:
             found.least = TOO_LONG  # also where some term in it is too deep
-        map_put(&self.length_index, term, <int32_t>self.lengths.size())
+        self.length_index.put(term, <int32_t>self.lengths.size())
         self.lengths.push_back(found[0])
         return 0
 
@@ -170,7 +145,7 @@ cdef class TokenPartition(MaskPart):
         cdef uint64_t out = 0, more, key = (<uint64_t>term << 32) | <uint64_t>code
         cdef int32_t k, known
         if states == 1:
-            known = map_get(&self.follow_index, key)
+            known = self.follow_index.get(key)
             if known != NO_VALUE:
                 return self.followed[known]
         left[0] -= 1
@@ -206,7 +181,7 @@ cdef class TokenPartition(MaskPart):
         else:
             out = DEAD_END
         if states == 1 and left[0] >= 0:
-            map_put(&self.follow_index, key, <int32_t>self.followed.size())
+            self.follow_index.put(key, <int32_t>self.followed.size())
             self.followed.push_back(out)
         return out
 
@@ -300,9 +275,9 @@ cdef class TokenPartition(MaskPart):
         else:
             found.bytes = self.trie.max_depth
         found.state = self.without_counts(state, found.bytes)
-        met = map_get(&self.uncounted_seen, found.state)
+        met = self.uncounted_seen.get(found.state)
         if met == NO_VALUE:
-            map_put(&self.uncounted_seen, found.state, state)
+            self.uncounted_seen.put(found.state, state)
         if met == NO_VALUE or met == state:
             found.bytes = 0
         return 0
@@ -371,7 +346,7 @@ cdef class TokenPartition(MaskPart):
 
     cdef FilterId short_filter(self, int32_t bytes) except ID_FAILED nogil:
         """Return the filter of the tokens with at most so many bytes."""
-        cdef FilterId found = map_get(&self.short_filters, bytes)
+        cdef FilterId found = self.short_filters.get(bytes)
         cdef PlaceId place
         cdef NodeId node
         cdef RowId made
@@ -390,12 +365,12 @@ cdef class TokenPartition(MaskPart):
         for t in range(n.token_first[node], n.token_first[n.end[node]]):
             row[n.tokens[t] >> 5] &= ~(<uint32_t>1 << (n.tokens[t] & 31))
         found = self.slices.add_filter(made, nothing_else)
-        map_put(&self.short_filters, bytes, found)
+        self.short_filters.put(bytes, found)
         return found
 
     cdef PlaceId long_place(self, int32_t bytes) except ID_FAILED nogil:
         """Return the place of the trie of the tokens with more than so many bytes."""
-        cdef PlaceId found = map_get(&self.long_places, bytes)
+        cdef PlaceId found = self.long_places.get(bytes)
         cdef NodeId i = 1
         cdef int32_t nodes = self.trie.nodes if bytes < self.trie.max_depth else 0
         cdef const int32_t* depth = self.trie.depth
@@ -409,7 +384,7 @@ cdef class TokenPartition(MaskPart):
             else:
                 i += 1
         found = self.context.tries.subtrees(left)
-        map_put(&self.long_places, bytes, found)
+        self.long_places.put(bytes, found)
         return found
 
     # -- allowed runs ----------------------------------------------------------------------------------
@@ -461,7 +436,7 @@ cdef class TokenPartition(MaskPart):
         self.todo.clear()
         self.todo.push_back(state)
         if self.visited.count:
-            map_clear(&self.visited)
+            self.visited.clear()
         while not self.todo.empty():
             term = self.todo.back()
             self.todo.pop_back()
@@ -476,8 +451,8 @@ cdef class TokenPartition(MaskPart):
                 term = t.seq.first
                 t = self.terms.terms[term]
             if t.kind == K_ALT and alternatives:
-                if map_get(&self.visited, term) == NO_VALUE:
-                    map_put(&self.visited, term, 1)
+                if self.visited.get(term) == NO_VALUE:
+                    self.visited.put(term, 1)
                     for k in range(t.operands.first + t.operands.count - 1, t.operands.first - 1, -1):
                         self.todo.push_back(self.terms.kids[k])
             elif t.kind == K_REP and not t.flags & F_KEYS and t.rep.high >= LEAST_BYTES:
@@ -501,7 +476,7 @@ cdef class TokenPartition(MaskPart):
 
     cdef PlaceId other_tokens_place(self, RunId run) except ID_FAILED nogil:
         """Return the place of the trie of the tokens that are not runs of a run table."""
-        cdef PlaceId found = map_get(&self.other_tokens, run)
+        cdef PlaceId found = self.other_tokens.get(run)
         cdef vector[NodeId] left
         cdef size_t k
         if found != NO_VALUE:
@@ -511,5 +486,5 @@ cdef class TokenPartition(MaskPart):
         for k in range(self.runs.found_exits.size()):
             left.push_back(self.runs.found_exits[k].node)
         found = self.context.tries.subtrees(left)
-        map_put(&self.other_tokens, run, found)
+        self.other_tokens.put(run, found)
         return found

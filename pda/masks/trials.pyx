@@ -12,7 +12,7 @@ from stackmask.pda.context.semantic_states cimport NO_KEYS, UNOPENED_KEYS, KeyTe
 from stackmask.pda.ids cimport FAILED, ID_FAILED, NO_NODE, NO_RUN, NodeId, TokenClassId, TokenId
 from stackmask.pda.masks.arena cimport Group, MaskContext, MaskPart
 from stackmask.pda.masks.run_tables cimport Span
-from stackmask.pda.memory.hash_tables cimport NO_VALUE, map_clear, map_free, map_get, map_init, map_put
+from stackmask.pda.memory.hash_tables cimport NO_VALUE
 from stackmask.pda.stack.configuration_table cimport DEAD
 from stackmask.pda.terms.term_table cimport token_symbol
 from stackmask.pda.vocabulary.suffix_tries cimport (
@@ -247,10 +247,6 @@ cdef class UndeclaredKeys(MaskPart):
         self.trials = trials
         self.used = UsedKeys(self.semantics.keys.key_sets, self.semantics.texts)
         self.rechecked = self.spellings = 0
-        map_init(&self.doubts_at)
-
-    def __dealloc__(self):
-        map_free(&self.doubts_at)
 
     cdef int begin(self) noexcept nogil:
         """Begin a new fill, without doubtful tokens."""
@@ -333,13 +329,13 @@ cdef class UndeclaredKeys(MaskPart):
         self.spellings += written
         if self.doubts.size() >= MAX_PLACES:
             self.forget()
-        k = map_get(&self.doubts_at, asked)
+        k = self.doubts_at.get(asked)
         if k == NO_VALUE:
             k = <int32_t>self.doubts.size()
             none.generation = self.used.generation
             none.keys = 0
             self.doubts.push_back(none)
-            map_put(&self.doubts_at, asked, k)
+            self.doubts_at.put(asked, k)
         known = &self.doubts[k]
         if known.generation != self.used.generation:
             known.generation = self.used.generation
@@ -357,7 +353,7 @@ cdef class UndeclaredKeys(MaskPart):
 
     cdef int forget(self) except FAILED nogil:
         """Forget what was doubted where."""
-        map_clear(&self.doubts_at)
+        self.doubts_at.clear()
         self.doubts.clear()
         return 0
 
@@ -368,7 +364,7 @@ cdef class UndeclaredKeys(MaskPart):
 
     cdef size_t nbytes(self) noexcept nogil:
         """Return about how many bytes the places take."""
-        cdef size_t k, held = 12 * self.doubts_at.mask
+        cdef size_t k, held = self.doubts_at.nbytes()
         for k in range(self.doubts.size()):
             held += sizeof(Doubts) + sizeof(PlaceId) * self.doubts[k].places.capacity()
         return held

@@ -21,7 +21,7 @@ from stackmask.pda.ids cimport (
     TokenId,
 )
 from stackmask.pda.memory.growing_array cimport Growing
-from stackmask.pda.memory.hash_tables cimport IdTable, KeyMap, map_clear, map_free, map_init
+from stackmask.pda.memory.hash_tables cimport IdTable, KeyMap
 from stackmask.pda.terms.term_store cimport TermStore
 from stackmask.pda.terms.term_table cimport is_byte
 
@@ -107,21 +107,6 @@ cdef struct Callee:
 
 cdef enum:
     CACHED_MEMBERS = 1024   # of more members or links, each costs more work: they outgrow the caches
-    FEW_SLOTS = 1 << 12     # a table of so many slots is cheap to clear
-
-
-cdef inline int map_forget(KeyMap* m) except FAILED nogil:
-    # forget all keys; a table that was once large, and now is nearly empty, is made anew
-    cdef KeyMap fresh
-    if not m.count:
-        return 0
-    if m.mask >= FEW_SLOTS and m.count < m.mask >> 5:
-        map_init(&fresh)
-        map_free(m)
-        m[0] = fresh
-    else:
-        map_clear(m)
-    return 0
 
 
 cdef class ConfigDraft:

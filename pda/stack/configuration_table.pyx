@@ -11,19 +11,7 @@ from stackmask.pda.context.semantic_states cimport SEM_SYMBOL
 from stackmask.pda.ids cimport ACTION_COUNTED, ACTION_NONE, NO_FRAME, NO_TOKEN
 from stackmask.pda.memory.byte_sets cimport lowest_bit
 from stackmask.pda.memory.checked_vectors cimport copy_items
-from stackmask.pda.memory.hash_tables cimport (
-    ENTRY_BYTES,
-    NO_VALUE,
-    Probe,
-    ids_free,
-    ids_init,
-    ids_next,
-    ids_probe,
-    ids_put,
-    map_get,
-    map_put,
-    mix,
-)
+from stackmask.pda.memory.hash_tables cimport ENTRY_BYTES, NO_VALUE, Probe, mix
 from stackmask.pda.terms.term_table cimport ANY_BYTE, MAP_ONE, Ends
 
 from stackmask.pda.errors import BudgetError
@@ -55,18 +43,12 @@ cdef class FrameGraph:
         self.is_walk = is_walk
         self.counts = False
         self.is_summary = is_summary
-        ids_init(&self.frame_index)
-        map_init(&self.exits_index)
         edge.continuation = BOTTOM_CONTINUATION
         edge.parent = NO_FRAME
         edge.action = ACTION_NONE
         edge.operand = 0
         bottom.push_back(edge)
         self.intern_frame(bottom)
-
-    def __dealloc__(self):
-        ids_free(&self.frame_index)
-        map_free(&self.exits_index)
 
     cdef FrameId intern_frame(self, vector[Edge]& items) except ID_FAILED nogil:
         """Return the frame of some edges, in any order."""
@@ -84,8 +66,8 @@ cdef class FrameGraph:
             e = items[i]
             h = mix(mix(h, <uint32_t>e.continuation), <uint32_t>e.parent)
             h = mix(mix(h, e.action.code()), <uint32_t>e.operand)
-        cdef Probe probe = ids_probe(&self.frame_index, h)
-        id = ids_next(&self.frame_index, &probe)
+        cdef Probe probe = self.frame_index.probe(h)
+        id = self.frame_index.next(probe)
         while id >= 0:
             f = &self.frames[id]
             if f.count == <int32_t>n:
@@ -94,7 +76,7 @@ cdef class FrameGraph:
                     i += 1
                 if i == n:
                     return id
-            id = ids_next(&self.frame_index, &probe)
+            id = self.frame_index.next(probe)
         if not self.is_walk:
             self.terms.meter.hold(sizeof(Frame) + ENTRY_BYTES + sizeof(Edge) * n)
         id = <int32_t>self.frames.size()
@@ -119,7 +101,7 @@ cdef class FrameGraph:
                 frame.is_plain = frame.is_plain and self.frames[e.parent].is_plain
                 frame.ways = min(frame.ways + 1 + self.frames[e.parent].ways, <int32_t>MANY_WAYS)
         self.frames.push_back(frame)
-        ids_put(&self.frame_index, &probe, id)
+        self.frame_index.put(probe, id)
         return id
 
     cdef FrameId add_summary_frame(self, bint keys_forbid, bint action_forbids) except ID_FAILED nogil:
@@ -143,7 +125,7 @@ cdef class FrameGraph:
     cdef size_t nbytes(self) noexcept nogil:
         """Return about how many bytes the frames take."""
         cdef size_t held = sizeof(Edge) * self.edges.size() + sizeof(Frame) * self.frames.size()
-        return held + 8 * self.frame_index.mask + 12 * self.exits_index.mask
+        return held + self.frame_index.nbytes() + self.exits_index.nbytes()
 
     # -- liveness under pending restrictions ---------------------------------------------------------
 
@@ -164,7 +146,7 @@ cdef class FrameGraph:
             return 1
         if frame == BOTTOM:
             return <uint64_t>1 << guard if self.is_walk else 1
-        at = map_get(&self.exits_index, key)
+        at = self.exits_index.get(key)
         if at != NO_VALUE:
             return self.exits_value[at]
         todo.push_back(key)
@@ -188,7 +170,7 @@ cdef class FrameGraph:
                     if self.edges[e].parent == BOTTOM:
                         bits |= <uint64_t>1 << h if self.is_walk else 1
                         continue
-                    at = map_get(&self.exits_index, (<uint64_t>self.edges[e].parent << 6) | <uint64_t>h)
+                    at = self.exits_index.get((<uint64_t>self.edges[e].parent << 6) | <uint64_t>h)
                     if at == NO_VALUE:
                         todo.push_back((<uint64_t>self.edges[e].parent << 6) | <uint64_t>h)
                         ready = False
@@ -200,9 +182,9 @@ cdef class FrameGraph:
                 ready = True
             if ready:
                 todo.pop_back()
-                map_put(&self.exits_index, (<uint64_t>f << 6) | <uint64_t>g, <int32_t>self.exits_value.size())
+                self.exits_index.put((<uint64_t>f << 6) | <uint64_t>g, <int32_t>self.exits_value.size())
                 self.exits_value.push_back(bits)
-        return self.exits_value[map_get(&self.exits_index, key)]
+        return self.exits_value[self.exits_index.get(key)]
 
     cdef bint can_end(self, TermId state, FrameId frame) except FAILED nogil:
         """Return whether the bottom can be reached from here, under any guard."""
@@ -250,13 +232,9 @@ cdef class ConfigDraft:
 
     def __cinit__(self, uint64_t max_members):
         self.max_members = max_members
-        map_init(&self.seen)
         self.indexed = 0
         self.accepting = False
         self.reads = 0
-
-    def __dealloc__(self):
-        map_free(&self.seen)
 
     cdef void clear(self) noexcept nogil:
         """Begin another configuration."""
@@ -294,14 +272,14 @@ cdef class ConfigDraft:
             if self.indexed != n:
                 self.index_members()
             key = key_of(m)
-            at = map_get(&self.seen, key)
+            at = self.seen.get(key)
             while at != NO_VALUE:
                 if is_same_member(self.members[at], m):
                     return 0
                 key += 1
-                at = map_get(&self.seen, key)
+                at = self.seen.get(key)
             self.check_size()
-            map_put(&self.seen, key, <int32_t>n)
+            self.seen.put(key, <int32_t>n)
             self.indexed = n + 1
         self.members.push_back(m)
         return 0
@@ -310,13 +288,13 @@ cdef class ConfigDraft:
         """Enter the members that are not yet in the index. Others may have been added meanwhile."""
         cdef uint64_t key
         if not self.indexed or self.indexed > self.members.size():
-            map_forget(&self.seen)
+            self.seen.clear()
             self.indexed = 0
         while self.indexed < self.members.size():
             key = key_of(self.members[self.indexed])
-            while map_get(&self.seen, key) != NO_VALUE:
+            while self.seen.get(key) != NO_VALUE:
                 key += 1
-            map_put(&self.seen, key, <int32_t>self.indexed)
+            self.seen.put(key, <int32_t>self.indexed)
             self.indexed += 1
         return 0
 
@@ -338,7 +316,7 @@ cdef class ConfigDraft:
     cdef size_t nbytes(self) noexcept nogil:
         """Return the bytes of the scratch, which never shrinks."""
         cdef size_t held = sizeof(Member) * self.members.capacity() + sizeof(Pop) * self.pops.capacity()
-        return held + 12 * self.seen.mask
+        return held + self.seen.nbytes()
 
 
 cdef inline uint64_t key_of(Member m) noexcept nogil:
@@ -366,20 +344,14 @@ cdef class ConfigTable:
         self.is_walk = is_walk
         self.max_configurations = max_configurations
         self.draft = ConfigDraft(max_members)
-        ids_init(&self.config_index)
-        map_init(&self.callee_index)
         self.intern(self.draft, 0)      # DEAD
-
-    def __dealloc__(self):
-        ids_free(&self.config_index)
-        map_free(&self.callee_index)
 
     cdef CalleeId callee_of(self, const Callee& callee) except ID_FAILED nogil:
         """Return the id of a call that a walk does not enter."""
         cdef uint64_t key = mix(mix(71, <uint32_t>callee.body), <uint32_t>callee.continuation)
         cdef CalleeId at
         key = mix(key, <uint32_t>callee.frame)
-        at = map_get(&self.callee_index, key)
+        at = self.callee_index.get(key)
         while at != NO_VALUE:
             if (
                 self.callees[at].body == callee.body
@@ -388,10 +360,10 @@ cdef class ConfigTable:
             ):
                 return at
             key += 1
-            at = map_get(&self.callee_index, key)
+            at = self.callee_index.get(key)
         at = <int32_t>self.callees.size()
         self.callees.push_back(callee)
-        map_put(&self.callee_index, key, at)
+        self.callee_index.put(key, at)
         return at
 
     cdef ConfigId intern(self, ConfigDraft draft, uint64_t ends) except ID_FAILED nogil:
@@ -416,14 +388,14 @@ cdef class ConfigTable:
         for i in range(draft.pops.size()):
             h = mix(mix(h, <uint32_t>draft.pops[i].guard), <uint32_t>draft.pops[i].sem)
             h = mix(h, <uint32_t>draft.pops[i].callee)
-        cdef Probe probe = ids_probe(&self.config_index, h)
-        id = ids_next(&self.config_index, &probe)
+        cdef Probe probe = self.config_index.probe(h)
+        id = self.config_index.next(probe)
         while id >= 0:
             if self.is_same(id, draft, ends):
                 return id
-            id = ids_next(&self.config_index, &probe)
+            id = self.config_index.next(probe)
         id = self.append(draft, ends)
-        ids_put(&self.config_index, &probe, id)
+        self.config_index.put(probe, id)
         return id
 
     cdef bint is_same(self, ConfigId config, ConfigDraft draft, uint64_t ends) noexcept nogil:
@@ -535,4 +507,4 @@ cdef class ConfigTable:
         """Return about how many bytes the configurations take."""
         cdef size_t held = sizeof(Config) * self.configs.size() + sizeof(Member) * self.members.size()
         held += sizeof(Pop) * self.pops.size() + 4 * self.rows.size()
-        return held + 8 * self.config_index.mask + self.draft.nbytes()
+        return held + self.config_index.nbytes() + self.draft.nbytes()

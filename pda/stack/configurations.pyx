@@ -24,19 +24,7 @@ from stackmask.pda.ids cimport (
     Nullability,
     ReturnAction,
 )
-from stackmask.pda.memory.hash_tables cimport (
-    NO_VALUE,
-    Probe,
-    ids_free,
-    ids_init,
-    ids_next,
-    ids_probe,
-    ids_put,
-    map_free,
-    map_get,
-    map_init,
-    map_put,
-)
+from stackmask.pda.memory.hash_tables cimport NO_VALUE, Probe
 from stackmask.pda.stack.configuration_table cimport (
     BOTTOM,
     BOTTOM_CONTINUATION,
@@ -45,7 +33,6 @@ from stackmask.pda.stack.configuration_table cimport (
     NO_ROW_YET,
     READS_STATE,
     has_row,
-    map_forget,
     same_edge,
 )
 from stackmask.pda.terms.term_table cimport (
@@ -116,19 +103,7 @@ cdef class Closure:
         self.table = table
         self.draft = ConfigDraft(max_members)
         self.ends = 1
-        map_init(&self.node_seen)
-        map_init(&self.tail_seen)
-        map_init(&self.returned)
-        map_init(&self.link_seen)
-        map_init(&self.counted_starts)
         self.returns = self.levels = 0
-
-    def __dealloc__(self):
-        map_free(&self.node_seen)
-        map_free(&self.tail_seen)
-        map_free(&self.returned)
-        map_free(&self.link_seen)
-        map_free(&self.counted_starts)
 
     # -- returns -----------------------------------------------------------------------------------
 
@@ -138,9 +113,9 @@ cdef class Closure:
         Where a return leads does not depend on the local state that ends.
         """
         cdef uint64_t key = (<uint64_t>m.frame << 32) | <uint32_t>m.sem
-        if map_get(&self.returned, key) != NO_VALUE:
+        if self.returned.get(key) != NO_VALUE:
             return True
-        map_put(&self.returned, key, 1)
+        self.returned.put(key, 1)
         return False
 
     cdef int return_from(self, Member m, GuardId guard) except ID_FAILED nogil:
@@ -260,8 +235,8 @@ cdef class Closure:
                 edge.tokens_left = self.terms.call_table[site.call].most_tokens
             return self.add_link(n, edge)
         key = (<uint64_t>n << 32) | <uint64_t>m.frame
-        if map_get(&self.tail_seen, key) == NO_VALUE:
-            map_put(&self.tail_seen, key, 1)
+        if self.tail_seen.get(key) == NO_VALUE:
+            self.tail_seen.put(key, 1)
             for e in range(self.graph.frames[m.frame].count):
                 self.add_link(n, self.graph.edges[self.graph.frames[m.frame].first + e])
         return 0
@@ -370,9 +345,9 @@ cdef class Closure:
             if self.links.size() >= CACHED_MEMBERS:
                 self.terms.meter.spend(4)  # it is looked up far from the others
             key = link_hash(node, edge)
-            at = map_get(&self.link_seen, key)
+            at = self.link_seen.get(key)
             if at == NO_VALUE:
-                map_put(&self.link_seen, key, <int32_t>self.links.size())
+                self.link_seen.put(key, <int32_t>self.links.size())
             else:
                 other = &self.links[at]
                 if other.node == node and same_edge(other.edge, edge):
@@ -393,7 +368,7 @@ cdef class Closure:
         cdef const Call* call
         cdef CallNodeId n
         key |= <uint32_t>sem
-        n = map_get(&self.node_seen, key)
+        n = self.node_seen.get(key)
         if n == NO_VALUE:
             n = <int32_t>self.nodes.size()
             node.call = site.call
@@ -401,7 +376,7 @@ cdef class Closure:
             node.sem = sem
             node.last = NO_LINK
             self.nodes.push_back(node)
-            map_put(&self.node_seen, key, n)
+            self.node_seen.put(key, n)
             call = &self.terms.call_table[site.call]
             entry.first = self.terms.rule_height[call.rule] if call.kind == CALL_RULE else LOWEST
             entry.second = n
@@ -465,7 +440,7 @@ cdef class Closure:
                 continue
             m.sem = self.state_after_call(node.call, m.sem)
             if self.terms.call_table[node.call].action == ACTION_COUNTED:
-                map_put(&self.counted_starts, m.state, 1)
+                self.counted_starts.put(m.state, 1)
             if self.terms.terms[m.state].flags & F_KEYS:
                 alive = self.semantics.lives(m.sem, m.state)
                 if alive == NEEDS_STATE:
@@ -485,7 +460,7 @@ cdef class Closure:
 
         Such a text has a byte, and no place inside of it has its texts. So none is in this state.
         """
-        return map_get(&self.counted_starts, state) != NO_VALUE
+        return self.counted_starts.get(state) != NO_VALUE
 
     cdef TermId body_of(self, CallNode node, SemId* sem) except ID_FAILED nogil:
         """Return the body of a called rule, or the term of a resolver; EMPTY if there is none.
@@ -567,10 +542,10 @@ cdef class Closure:
         self.levels = 0
         self.nodes.clear()
         self.links.clear()
-        map_forget(&self.node_seen)
-        map_forget(&self.tail_seen)
-        map_forget(&self.returned)
-        map_forget(&self.link_seen)
+        self.node_seen.clear()
+        self.tail_seen.clear()
+        self.returned.clear()
+        self.link_seen.clear()
         while not self.queue.empty():
             self.queue.pop()
         return 0
@@ -645,8 +620,8 @@ cdef class Closure:
     cdef size_t nbytes(self) noexcept nogil:
         """Return the bytes of the scratch, which never shrinks."""
         cdef size_t held = sizeof(CallNode) * self.nodes.capacity() + sizeof(Link) * self.links.capacity()
-        held += sizeof(Edge) * self.callers.capacity() + 12 * (self.node_seen.mask + self.tail_seen.mask)
-        held += 12 * (self.returned.mask + self.link_seen.mask + self.counted_starts.mask)
+        held += sizeof(Edge) * self.callers.capacity() + self.node_seen.nbytes() + self.tail_seen.nbytes()
+        held += self.returned.nbytes() + self.link_seen.nbytes() + self.counted_starts.nbytes()
         return held + self.draft.nbytes()
 
 
@@ -673,13 +648,7 @@ cdef class ByteSteps:
         self.table = table
         self.closure = closure
         self.computed = 0
-        map_init(&self.single_steps)
-        ids_init(&self.draft_index)
         self.first_drafted.push_back(0)
-
-    def __dealloc__(self):
-        map_free(&self.single_steps)
-        ids_free(&self.draft_index)
 
     cdef ConfigId close_draft(self) except ID_FAILED nogil:
         """Close the draft of a step. Where members call or return, the result is remembered.
@@ -700,8 +669,8 @@ cdef class ByteSteps:
             h = mix(mix(mix(h, <uint32_t>mine.state), <uint32_t>mine.frame), <uint32_t>mine.sem)
         if not opens or n > MOST_DRAFTED:
             return self.closure.close()
-        cdef Probe probe = ids_probe(&self.draft_index, h)
-        found = ids_next(&self.draft_index, &probe)
+        cdef Probe probe = self.draft_index.probe(h)
+        found = self.draft_index.next(probe)
         while found >= 0:
             if self.first_drafted[found + 1] - self.first_drafted[found] == n:
                 mine = self.closure.draft.members.data()
@@ -709,7 +678,7 @@ cdef class ByteSteps:
                 if not memcmp(mine, other, n * sizeof(Member)):
                     self.terms.meter.spend(4 + n)
                     return self.closed[found]
-            found = ids_next(&self.draft_index, &probe)
+            found = self.draft_index.next(probe)
         # the draft is closed in place, so its members are kept first; a closure before may have failed after that
         self.drafted.resize(self.first_drafted.back())
         self.drafted.insert(
@@ -719,7 +688,7 @@ cdef class ByteSteps:
         if not self.closure.is_walk:
             # those of walks go with the masks
             self.terms.meter.hold(DRAFT_BYTES + n * sizeof(Member))
-        ids_put(&self.draft_index, &probe, <int32_t>self.closed.size())
+        self.draft_index.put(probe, <int32_t>self.closed.size())
         self.closed.push_back(closed)
         self.first_drafted.push_back(self.drafted.size())
         return closed
@@ -736,7 +705,7 @@ cdef class ByteSteps:
         if is_byte(symbol) and c.row == NO_ROW_YET:
             c.row = self.make_row(config)
         if not is_byte(symbol) or c.row == NEVER_A_ROW:
-            next = map_get(&self.single_steps, key)
+            next = self.single_steps.get(key)
             if next != NO_VALUE:
                 return next
         self.count_step()
@@ -751,7 +720,7 @@ cdef class ByteSteps:
             self.closure.draft.add_member(d, m.frame, m.sem)
         next = DEAD if self.closure.draft.members.empty() else self.close_draft()
         if not is_byte(symbol) or c.row == NEVER_A_ROW:
-            map_put(&self.single_steps, key, next)
+            self.single_steps.put(key, next)
         else:
             map = self.table.configs[config].map
             self.table.rows[<size_t>c.row + self.terms.classes.maps[map].of[symbol]] = next
@@ -783,7 +752,7 @@ cdef class ByteSteps:
 
     cdef size_t nbytes(self) noexcept nogil:
         """Return about how many bytes the steps outside of rows take, and what was closed for them."""
-        cdef size_t held = 12 * self.single_steps.mask + 8 * self.draft_index.mask
+        cdef size_t held = self.single_steps.nbytes() + self.draft_index.nbytes()
         return held + sizeof(Member) * self.drafted.capacity() + DRAFT_BYTES * self.closed.size()
 
 
@@ -822,10 +791,6 @@ cdef class TokenCounts:
         self.closure = closure
         self.draft = ConfigDraft(table.draft.max_members)
         self.rest = EMPTY
-        map_init(&self.known)
-
-    def __dealloc__(self):
-        map_free(&self.known)
 
     cdef bint counts(self, const Member& member) noexcept nogil:
         """Return whether a member is in a text whose tokens are counted."""
@@ -843,10 +808,10 @@ cdef class TokenCounts:
 
     cdef ConfigId after_token(self, ConfigId config) except ID_FAILED nogil:
         """Return the configuration where a token ends that led here. Cost: a look-up once it is known."""
-        cdef ConfigId found = map_get(&self.known, config)
+        cdef ConfigId found = self.known.get(config)
         if found == NO_VALUE:
             found = self.charge(config)
-            map_put(&self.known, config, found)
+            self.known.put(config, found)
         return found
 
     cdef ConfigId charge(self, ConfigId config) except ID_FAILED nogil:
@@ -934,7 +899,7 @@ cdef class TokenCounts:
 
     cdef size_t nbytes(self) noexcept nogil:
         """Return about how many bytes the memory of token ends and the scratch take."""
-        cdef size_t held = 12 * self.known.mask + sizeof(CountedMember) * self.counted.capacity()
+        cdef size_t held = self.known.nbytes() + sizeof(CountedMember) * self.counted.capacity()
         return held + sizeof(Edge) * self.edges.capacity()
 
 
@@ -1146,7 +1111,6 @@ cdef class ConfigSpace:
     ):
         self.terms = terms
         self.is_summary = is_summary
-        map_init(&self.tests_around)
         self.max_configurations = max_configurations
         self.max_members = max_members
         self.graph = FrameGraph(terms, semantics, is_walk, is_summary)
@@ -1170,7 +1134,7 @@ cdef class ConfigSpace:
         Cost: the edges of the frames there, once for each frame.
         """
         cdef uint64_t key = (<uint64_t>frame << 8) | <uint64_t>level
-        cdef int32_t found = map_get(&self.tests_around, key), other
+        cdef int32_t found = self.tests_around.get(key), other
         cdef int32_t e
         cdef Edge edge
         if found != NO_VALUE:
@@ -1189,7 +1153,7 @@ cdef class ConfigSpace:
             found = other
             if found == -1:
                 break
-        map_put(&self.tests_around, key, found + 1)
+        self.tests_around.put(key, found + 1)
         return found
 
     cdef ConfigId stand_in(self, ConfigId config) except ID_FAILED nogil:
@@ -1216,9 +1180,6 @@ cdef class ConfigSpace:
         self.closure.draft.accepting = self.configs[config].accepting
         return self.table.intern(self.closure.draft, self.configs[config].ends)
 
-    def __dealloc__(self):
-        map_free(&self.tests_around)
-
     def is_live(self, TermId state, SemId sem):
         """Return whether the text that starts in ``state`` can be completed."""
         return self.closed(state, BOTTOM, sem) != DEAD
@@ -1231,7 +1192,7 @@ cdef class ConfigSpace:
         """Return about how many bytes frames and configurations take."""
         cdef size_t held = self.graph.nbytes() + self.table.nbytes() + self.closure.nbytes()
         held += self.byte_steps.nbytes() + self.token_steps.nbytes()
-        return held + self.token_counts.nbytes() + 12 * self.tests_around.mask
+        return held + self.token_counts.nbytes() + self.tests_around.nbytes()
 
     def nbytes_held(self):
         """Return about how many bytes frames and configurations take."""

@@ -19,7 +19,7 @@ from stackmask.pda.ids cimport (
     TokenClassId,
 )
 from stackmask.pda.memory.byte_sets cimport lowest_bit
-from stackmask.pda.memory.hash_tables cimport NO_VALUE, map_clear, map_free, map_get, map_init, map_put
+from stackmask.pda.memory.hash_tables cimport NO_VALUE
 from stackmask.pda.terms.term_table cimport (
     ANY_BYTE,
     CALL_RESOLVER,
@@ -152,25 +152,17 @@ cdef int mark_suffixes(
     cdef KeyMap seen
     cdef size_t i, visited = 0
     cdef TermId s
-    cdef bint remembered = False
-    try:
-        for i in range(items.size()):
-            s = suffix_of(table, items[i])
-            # the suffixes of an item are visited from there
-            while s >= least and s != EPS and not mark(items, s, dropped):
-                visited += 1
-                table.meter.spend(4)
-                if visited > FEW_SUFFIXES:
-                    if not remembered:
-                        map_init(&seen)
-                        remembered = True
-                    if map_get(&seen, s) != NO_VALUE:
-                        break
-                    map_put(&seen, s, 1)
-                s = suffix_of(table, s)
-    finally:
-        if remembered:
-            map_free(&seen)
+    for i in range(items.size()):
+        s = suffix_of(table, items[i])
+        # the suffixes of an item are visited from there
+        while s >= least and s != EPS and not mark(items, s, dropped):
+            visited += 1
+            table.meter.spend(4)
+            if visited > FEW_SUFFIXES:
+                if seen.get(s) != NO_VALUE:
+                    break
+                seen.put(s, 1)
+            s = suffix_of(table, s)
     return 0
 
 
@@ -243,7 +235,7 @@ cdef int after(TermTable terms, TermId t, int states, KeyMap* known, int depth) 
         return out
     if depth > MAX_NESTED:
         return NOT_SEEN
-    out = map_get(known, key)
+    out = known.get(key)
     if out != NO_VALUE:
         return out
     out = NOT_SEEN
@@ -279,18 +271,14 @@ cdef int after(TermTable terms, TermId t, int states, KeyMap* known, int depth) 
             if out | more == out:
                 break
             out |= more
-    map_put(known, key, out)
+    known.put(key, out)
     return out
 
 
 cdef bint is_wellformed(TermTable terms, TermId t) except FAILED nogil:
     """Return whether the structure of a term shows that it holds well-formed UTF-8 only. Cost: its operands."""
     cdef KeyMap known
-    map_init(&known)
-    try:
-        return after(terms, t, 1 << UTF8_BETWEEN, &known, 0) == 1 << UTF8_BETWEEN
-    finally:
-        map_free(&known)
+    return after(terms, t, 1 << UTF8_BETWEEN, &known, 0) == 1 << UTF8_BETWEEN
 
 
 cdef enum:
@@ -895,14 +883,10 @@ cdef class Derivatives:
         self.make = make
         self.simplify = NULL
         self.simplifier = NULL
-        map_init(&self.known)
-
-    def __dealloc__(self):
-        map_free(&self.known)
 
     cdef size_t nbytes(self) noexcept nogil:
         """Return about how many bytes this holds; the table is not counted."""
-        return 12 * self.known.mask
+        return self.known.nbytes()
 
     cdef MapId classes_of(self, TermTable table, TermId t) except ID_FAILED nogil:
         """Return the partition of the bytes that one step of the term distinguishes."""
@@ -1053,7 +1037,7 @@ cdef class Derivatives:
                 if u.symbol < TOKENS and classes[u.symbol] == d:  # mutant: stale-step
                     return u.derivative
             key = (<uint64_t>t << 16) | <uint64_t>d
-            u.derivative = map_get(&self.known, key)
+            u.derivative = self.known.get(key)
             if u.derivative != NO_VALUE:
                 return u.derivative
         d = self.derive_raw(table, t, symbol)
@@ -1062,7 +1046,7 @@ cdef class Derivatives:
             table.terms[t].symbol = symbol
             table.terms[t].derivative = d
         elif table.terms[t].symbol != symbol:
-            map_put(&self.known, (<uint64_t>t << 16) | <uint64_t>self.class_of(table, t, symbol), d)
+            self.known.put((<uint64_t>t << 16) | <uint64_t>self.class_of(table, t, symbol), d)
         return d
 
     cdef int32_t class_of(self, TermTable table, TermId t, SymbolId symbol) except FAILED nogil:
@@ -1165,7 +1149,7 @@ cdef class Derivatives:
         d = self.class_of(table, t, symbol)
         if d == self.class_of(table, t, u.symbol):
             return True
-        return map_get(&self.known, (<uint64_t>t << 16) | <uint64_t>d) != NO_VALUE
+        return self.known.get((<uint64_t>t << 16) | <uint64_t>d) != NO_VALUE
 
     cdef TermId derive_part(self, TermTable table, TermId t, SymbolId symbol) except ID_FAILED nogil:
         """Find the derivative of a term that is no sequence."""
@@ -1245,7 +1229,7 @@ cdef int64_t effort(TermTable terms, TermId t, KeyMap* known, int depth) except 
         return 1 if terms.terms[u.negated].nu.possible() else 0
     if u.kind != K_SEQ and u.kind != K_ALT and u.kind != K_AND and u.kind != K_REP or depth > MAX_NESTED:
         return 0
-    found = map_get(known, t)
+    found = known.get(t)
     if found != NO_VALUE:
         return found
     if u.kind == K_REP:
@@ -1253,7 +1237,7 @@ cdef int64_t effort(TermTable terms, TermId t, KeyMap* known, int depth) except 
     elif u.kind == K_SEQ:
         k = t
         while terms.terms[k].kind == K_SEQ:
-            found = map_get(known, k)
+            found = known.get(k)
             if found != NO_VALUE:
                 break
             spine.push_back(k)
@@ -1263,7 +1247,7 @@ cdef int64_t effort(TermTable terms, TermId t, KeyMap* known, int depth) except 
             k = spine.back()
             spine.pop_back()
             total = min(total + effort(terms, terms.terms[k].seq.first, known, depth + 1), MAX_EFFORT)
-            map_put(known, k, <int32_t>total)
+            known.put(k, <int32_t>total)
         return total
     else:
         terms.meter.spend(4 * u.operands.count)
@@ -1274,7 +1258,7 @@ cdef int64_t effort(TermTable terms, TermId t, KeyMap* known, int depth) except 
             elif k == 0 or least < total:
                 total = least
     total = min(total, MAX_EFFORT)
-    map_put(known, t, <int32_t>total)
+    known.put(t, <int32_t>total)
     return total
 
 
@@ -1299,14 +1283,10 @@ cdef class Emptiness:
     def __cinit__(self, Derivatives derivatives not None, uint64_t max_explored=200_000):
         self.derivatives = derivatives
         self.max_explored = max_explored
-        map_init(&self.efforts)
-
-    def __dealloc__(self):
-        map_free(&self.efforts)
 
     cdef size_t nbytes(self) noexcept nogil:
         """Return about how many bytes this holds; the table is not counted."""
-        return 12 * self.efforts.mask
+        return self.efforts.nbytes()
 
     cdef bint is_live(self, TermTable table, TermId t) except FAILED nogil:
         """Return whether the term has a string. Calls are taken as productive (normalisation saw to it)."""
@@ -1373,54 +1353,50 @@ cdef class Emptiness:
         cdef int32_t k, at, found = -1
         if table.terms[t].nu.possible() or self.try_endings(table, t):
             return True
-        map_init(&seen)
-        try:
-            queue.push_back(t)
-            parent.push_back(-1)
-            byte_to.push_back(0)
-            visited.push_back(0)
-            best.first = best.second = 0
-            promising.push(best)
-            map_put(&seen, t, 1)
-            while found < 0:
-                table.meter.spend(40)
-                while oldest < queue.size() and visited[oldest]:
-                    oldest += 1
-                if oldest == queue.size():
-                    break
-                at = <int32_t>oldest
-                if not by_age:
-                    while visited[promising.top().second]:  # one at least is not
-                        promising.pop()
-                    at = promising.top().second
+        queue.push_back(t)
+        parent.push_back(-1)
+        byte_to.push_back(0)
+        visited.push_back(0)
+        best.first = best.second = 0
+        promising.push(best)
+        seen.put(t, 1)
+        while found < 0:
+            table.meter.spend(40)
+            while oldest < queue.size() and visited[oldest]:
+                oldest += 1
+            if oldest == queue.size():
+                break
+            at = <int32_t>oldest
+            if not by_age:
+                while visited[promising.top().second]:  # one at least is not
                     promising.pop()
-                by_age = not by_age
-                visited[at] = 1
-                u = queue[at]
-                map = self.derivatives.classes_of(table, u)
-                for k in range(table.classes.maps[map].count):
-                    d = self.derivatives.derive(table, u, table.classes.maps[map].byte_of[k])
-                    if d == EMPTY or table.terms[d].live == DEAD or map_get(&seen, d) != NO_VALUE:
-                        continue
-                    map_put(&seen, d, 1)
-                    best.first = -effort(table, d, &self.efforts, 0)
-                    best.second = <int32_t>queue.size()
-                    promising.push(best)
-                    queue.push_back(d)
-                    parent.push_back(at)
-                    byte_to.push_back(table.classes.maps[map].byte_of[k])
-                    visited.push_back(0)
-                    if table.terms[d].nu.possible() or table.terms[d].live == LIVE:
-                        found = best.second
-                        break
-                if queue.size() > self.max_explored:
-                    raise BudgetError(
-                        "max_explored",
-                        self.max_explored,
-                        "states visited to decide whether `&` or `!` leaves anything",
-                    )
-        finally:
-            map_free(&seen)
+                at = promising.top().second
+                promising.pop()
+            by_age = not by_age
+            visited[at] = 1
+            u = queue[at]
+            map = self.derivatives.classes_of(table, u)
+            for k in range(table.classes.maps[map].count):
+                d = self.derivatives.derive(table, u, table.classes.maps[map].byte_of[k])
+                if d == EMPTY or table.terms[d].live == DEAD or seen.get(d) != NO_VALUE:
+                    continue
+                seen.put(d, 1)
+                best.first = -effort(table, d, &self.efforts, 0)
+                best.second = <int32_t>queue.size()
+                promising.push(best)
+                queue.push_back(d)
+                parent.push_back(at)
+                byte_to.push_back(table.classes.maps[map].byte_of[k])
+                visited.push_back(0)
+                if table.terms[d].nu.possible() or table.terms[d].live == LIVE:
+                    found = best.second
+                    break
+            if queue.size() > self.max_explored:
+                raise BudgetError(
+                    "max_explored",
+                    self.max_explored,
+                    "states visited to decide whether `&` or `!` leaves anything",
+                )
         if found < 0:
             for u in queue:
                 table.terms[u].live = DEAD
@@ -1499,10 +1475,6 @@ cdef class Simplifier:
         self.derivatives = derivatives
         self.emptiness = emptiness
         self.searching = False
-        map_init(&self.simple)
-        map_init(&self.textual)
-        map_init(&self.known_subsets)
-        map_init(&self.known_codes)
         make.rules.simplifier = <void*>self
         make.rules.is_textual = ask_is_textual
         make.rules.both_repeats = ask_both_repeats
@@ -1514,14 +1486,11 @@ cdef class Simplifier:
             self.make.rules.simplifier = NULL
         if self.derivatives is not None:
             self.derivatives.simplify = NULL
-        map_free(&self.simple)
-        map_free(&self.textual)
-        map_free(&self.known_subsets)
-        map_free(&self.known_codes)
 
     cdef size_t nbytes(self) noexcept nogil:
         """Return about how many bytes this holds; the table is not counted."""
-        return 12 * (self.simple.mask + self.textual.mask + self.known_subsets.mask + self.known_codes.mask)
+        cdef size_t held = self.simple.nbytes() + self.textual.nbytes()
+        return held + self.known_subsets.nbytes() + self.known_codes.nbytes()
 
     cdef TermId simplified(self, TermTable table, TermId t) except ID_FAILED nogil:
         """Return x* for a regular term that means x* but is not written so; else the term. Remembered.
@@ -1533,13 +1502,13 @@ cdef class Simplifier:
         cdef int32_t found
         if table.terms[t].kind == K_REP or table.terms[t].flags & F_IMPURE:
             return t
-        found = map_get(&self.simple, t)
+        found = self.simple.get(t)
         if found != NO_VALUE:
             return found
         if self.searching:
             # a search would start searches without end
             return t
-        map_put(&self.simple, t, t)
+        self.simple.put(t, t)
         x = self.star_in(table, t)
         if x == NO_TERM:
             return t
@@ -1548,7 +1517,7 @@ cdef class Simplifier:
         self.searching = True
         try:
             if self.is_empty_soon(table, self.make.mk_and(table, items)):
-                map_put(&self.simple, t, x)
+                self.simple.put(t, x)
                 return x
         finally:
             self.searching = False
@@ -1583,29 +1552,25 @@ cdef class Simplifier:
         cdef int32_t k
         if t == EMPTY:
             return True
-        map_init(&seen)
-        try:
-            queue.push_back(t)
-            map_put(&seen, t, 1)
-            while next < queue.size():
-                u = queue[next]
-                if table.terms[u].nu.possible() or table.terms[u].live == LIVE:
+        queue.push_back(t)
+        seen.put(t, 1)
+        while next < queue.size():
+            u = queue[next]
+            if table.terms[u].nu.possible() or table.terms[u].live == LIVE:
+                return False
+            map = self.derivatives.classes_of(table, u)
+            table.meter.spend(8 + 6 * table.classes.maps[map].count)
+            for k in range(table.classes.maps[map].count):
+                d = self.derivatives.derive(table, u, table.classes.maps[map].byte_of[k])
+                if d == EMPTY or table.terms[d].live == DEAD or seen.get(d) != NO_VALUE:
+                    continue
+                if table.terms[d].nu.possible():
                     return False
-                map = self.derivatives.classes_of(table, u)
-                table.meter.spend(8 + 6 * table.classes.maps[map].count)
-                for k in range(table.classes.maps[map].count):
-                    d = self.derivatives.derive(table, u, table.classes.maps[map].byte_of[k])
-                    if d == EMPTY or table.terms[d].live == DEAD or map_get(&seen, d) != NO_VALUE:
-                        continue
-                    if table.terms[d].nu.possible():
-                        return False
-                    map_put(&seen, d, 1)
-                    queue.push_back(d)
-                next += 1
-                if queue.size() > MAX_SIMPLE:
-                    return False
-        finally:
-            map_free(&seen)
+                seen.put(d, 1)
+                queue.push_back(d)
+            next += 1
+            if queue.size() > MAX_SIMPLE:
+                return False
         return True
 
     cdef bint is_textual(self, TermTable table, TermId t) except FAILED nogil:
@@ -1614,16 +1579,16 @@ cdef class Simplifier:
         cdef int32_t known
         if table.terms[t].kind != K_REP or table.terms[t].flags & (F_BOOL | F_IMPURE):
             return False
-        known = map_get(&self.textual, t)
+        known = self.textual.get(t)
         if known == NO_VALUE:
-            map_put(&self.textual, t, 0)
+            self.textual.put(t, 0)
             if is_wellformed(table, t):
-                map_put(&self.textual, t, 1)
+                self.textual.put(t, 1)
                 return True
             items.push_back(t)
             items.push_back(self.make.mk_not(table, self.make.any_text))
             known = not self.emptiness.is_live(table, self.make.mk_and(table, items))
-            map_put(&self.textual, t, known)
+            self.textual.put(t, known)
         return known == 1
 
     cdef TermId both_repeats(self, TermTable table, TermId a, TermId b) except ID_FAILED nogil:
@@ -1660,44 +1625,40 @@ cdef class Simplifier:
     cdef bint is_subset(self, TermTable table, TermId a, TermId b) except FAILED nogil:
         """Return whether b is seen to hold every string of a. Remembered."""
         cdef uint64_t key = (<uint64_t>a << 32) | <uint64_t>b
-        cdef int32_t found = map_get(&self.known_subsets, key)
+        cdef int32_t found = self.known_subsets.get(key)
         cdef vector[TermId] items
         if found == NO_VALUE:
             items.push_back(a)
             items.push_back(self.make.mk_not(table, b))
             found = self.is_empty_soon(table, self.make.mk_and(table, items))
-            map_put(&self.known_subsets, key, found)
+            self.known_subsets.put(key, found)
         return found == 1
 
     cdef bint is_code(self, TermTable table, TermId item) except FAILED nogil:
         """Return whether a term is seen to be a prefix code: no string of it begins another one. Remembered."""
         cdef TermId d
         cdef MapId map
-        cdef int32_t found = map_get(&self.known_codes, item), k
+        cdef int32_t found = self.known_codes.get(item), k
         cdef vector[TermId] queue
         cdef KeyMap seen
         cdef size_t next = 0
         if found != NO_VALUE:
             return found == 1
         found = not table.terms[item].nu.possible()
-        map_init(&seen)
-        try:
-            queue.push_back(item)
-            while found and next < queue.size():
-                map = self.derivatives.classes_of(table, queue[next])
-                table.meter.spend(8 + 6 * table.classes.maps[map].count)
-                for k in range(table.classes.maps[map].count):
-                    d = self.derivatives.derive(table, queue[next], table.classes.maps[map].byte_of[k])
-                    if d == EMPTY or d == EPS or map_get(&seen, d) != NO_VALUE:
-                        continue
-                    map_put(&seen, d, 1)
-                    queue.push_back(d)
-                    if table.terms[d].nu.possible() or queue.size() > MAX_SIMPLE:
-                        found = 0
-                next += 1
-        finally:
-            map_free(&seen)
-        map_put(&self.known_codes, item, found)
+        queue.push_back(item)
+        while found and next < queue.size():
+            map = self.derivatives.classes_of(table, queue[next])
+            table.meter.spend(8 + 6 * table.classes.maps[map].count)
+            for k in range(table.classes.maps[map].count):
+                d = self.derivatives.derive(table, queue[next], table.classes.maps[map].byte_of[k])
+                if d == EMPTY or d == EPS or seen.get(d) != NO_VALUE:
+                    continue
+                seen.put(d, 1)
+                queue.push_back(d)
+                if table.terms[d].nu.possible() or queue.size() > MAX_SIMPLE:
+                    found = 0
+            next += 1
+        self.known_codes.put(item, found)
         return found == 1
 
 
@@ -1774,28 +1735,22 @@ cdef class Endings:
         self.steps = steps
         self.solving = False
         self.final = 0
-        map_init(&self.index)
-        map_init(&self.rule_index)
-
-    def __dealloc__(self):
-        map_free(&self.index)
-        map_free(&self.rule_index)
 
     cdef size_t nbytes(self) noexcept nogil:
         """Return about how many bytes this holds; the table is not counted."""
         cdef size_t pairs = self.found.size() + self.rule_found.size()
-        cdef size_t held = 12 * (self.index.mask + self.rule_index.mask) + sizeof(Ends) * pairs
+        cdef size_t held = self.index.nbytes() + self.rule_index.nbytes() + sizeof(Ends) * pairs
         return held + 8 * self.rule_keys.size()
 
     cdef int ends(self, TermTable table, TermId t, GuardId guard, Ends* out) except FAILED nogil:
         """Give the guards that can be pending when t ends, if the next byte must satisfy ``guard``."""
         cdef uint64_t key = (<uint64_t>t << 6) | <uint64_t>guard
-        cdef int32_t at = map_get(&self.index, key)
+        cdef int32_t at = self.index.get(key)
         if at != NO_VALUE:
             out[0] = self.found[at]
             return 0
         self.ends_of(table, t, guard, out)
-        map_put(&self.index, key, <int32_t>self.found.size())
+        self.index.put(key, <int32_t>self.found.size())
         self.found.push_back(out[0])
         return 0
 
@@ -1926,7 +1881,7 @@ cdef class Endings:
         and again where a pair that it used has changed, the newest first.
         """
         cdef uint64_t key = (<uint64_t>rule << 6) | <uint64_t>guard
-        cdef int32_t at = map_get(&self.rule_index, key), user = self.current
+        cdef int32_t at = self.rule_index.get(key), user = self.current
         cdef bint is_new = at == NO_VALUE
         cdef Ends none
         cdef size_t k
@@ -1934,7 +1889,7 @@ cdef class Endings:
             none.consumed = 0
             none.silent = 0
             at = <int32_t>self.rule_found.size()
-            map_put(&self.rule_index, key, at)
+            self.rule_index.put(key, at)
             self.rule_found.push_back(none)
             self.rule_keys.push_back(key)
         if <size_t>at >= self.final and self.solving:
@@ -2005,11 +1960,7 @@ cdef class Endings:
     cdef int forget(self) except FAILED nogil:
         """Drop the results for terms, which are valid for one round. Cost: that of the round."""
         self.found.clear()
-        if self.index.mask > 8 * self.index.count + 64:
-            map_free(&self.index)
-            map_init(&self.index)
-        else:
-            map_clear(&self.index)
+        self.index.clear()
         return 0
 
 
@@ -2418,29 +2369,25 @@ cpdef object is_endless(TermStore terms, TermId term, Py_ssize_t max_explored):
     cdef int32_t k, place
     if term == EMPTY:
         return False
-    map_init(&places)
-    try:
-        states.push_back(term)
-        map_put(&places, term, 0)
-        while at < states.size():
-            classes = terms.classes_of(states[at])
-            terms.meter.spend(40 + 4 * terms.classes.maps[classes].count)
-            for k in range(terms.classes.maps[classes].count):
-                next = terms.derive(states[at], terms.classes.maps[classes].byte_of[k])
-                if next == EMPTY:
-                    continue
-                place = map_get(&places, next)
-                if place == NO_VALUE:
-                    place = <int32_t>states.size()
-                    if place >= max_explored:
-                        return None
-                    states.push_back(next)
-                    map_put(&places, next, place)
-                source.push_back(<int32_t>at)
-                target.push_back(place)
-            at += 1
-    finally:
-        map_free(&places)
+    states.push_back(term)
+    places.put(term, 0)
+    while at < states.size():
+        classes = terms.classes_of(states[at])
+        terms.meter.spend(40 + 4 * terms.classes.maps[classes].count)
+        for k in range(terms.classes.maps[classes].count):
+            next = terms.derive(states[at], terms.classes.maps[classes].byte_of[k])
+            if next == EMPTY:
+                continue
+            place = places.get(next)
+            if place == NO_VALUE:
+                place = <int32_t>states.size()
+                if place >= max_explored:
+                    return None
+                states.push_back(next)
+                places.put(next, place)
+            source.push_back(<int32_t>at)
+            target.push_back(place)
+        at += 1
     return none_runs_out(terms, states, source, target)
 
 

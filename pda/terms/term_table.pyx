@@ -6,20 +6,7 @@ from libc.stdint cimport int64_t, uint32_t
 from libc.string cimport memcmp, memcpy
 
 from stackmask.pda.ids cimport ALWAYS
-from stackmask.pda.memory.hash_tables cimport (
-    ENTRY_BYTES,
-    NO_VALUE,
-    ids_free,
-    ids_init,
-    ids_next,
-    ids_probe,
-    ids_put,
-    map_free,
-    map_get,
-    map_init,
-    map_put,
-    mix,
-)
+from stackmask.pda.memory.hash_tables cimport ENTRY_BYTES, NO_VALUE, mix
 
 from stackmask.pda.errors import BudgetError
 
@@ -38,17 +25,17 @@ cdef MapId intern_numbered(ByteClasses classes, ClassMap* found) except ID_FAILE
     memcpy(eight, found.of, 256)
     for i in range(32):
         h = mix(h, eight[i])
-    cdef Probe probe = ids_probe(&classes.map_index, h)
-    id = ids_next(&classes.map_index, &probe)
+    cdef Probe probe = classes.map_index.probe(h)
+    id = classes.map_index.next(probe)
     while id >= 0:
         if memcmp(classes.maps[id].of, found.of, 256) == 0:
             return id
-        id = ids_next(&classes.map_index, &probe)
+        id = classes.map_index.next(probe)
     for i in range(found.count, 256):
         found.byte_of[i] = 0
     id = <int32_t>classes.maps.size()
     classes.maps.push_back(found[0])
-    ids_put(&classes.map_index, &probe, id)
+    classes.map_index.put(probe, id)
     return id
 
 
@@ -64,9 +51,6 @@ cdef class ByteClasses:
         cdef uint8_t classes[256]
         cdef int i
         self.meter = WorkMeter()
-        ids_init(&self.set_index)
-        ids_init(&self.map_index)
-        map_init(&self.meets)
         for i in range(256):
             classes[i] = 0
         self.intern_map(classes)
@@ -76,20 +60,15 @@ cdef class ByteClasses:
         every[0] = every[1] = every[2] = every[3] = ~<uint64_t>0
         self.guard_sets.push_back(self.intern_set(every))
 
-    def __dealloc__(self):
-        ids_free(&self.set_index)
-        ids_free(&self.map_index)
-        map_free(&self.meets)
-
     cdef size_t nbytes(self) noexcept nogil:
         """Return about how many bytes they take."""
         cdef size_t held = sizeof(ClassMap) * self.maps.size() + 36 * self.sets.size() // 4
-        return held + 12 * self.meets.mask + 8 * self.set_index.mask
+        return held + self.meets.nbytes() + self.set_index.nbytes()
 
     cdef SetId intern_set(self, uint64_t* words) except ID_FAILED nogil:
         cdef uint64_t h = mix(mix(mix(mix(29, words[0]), words[1]), words[2]), words[3])
-        cdef Probe probe = ids_probe(&self.set_index, h)
-        cdef int32_t id = ids_next(&self.set_index, &probe)
+        cdef Probe probe = self.set_index.probe(h)
+        cdef int32_t id = self.set_index.next(probe)
         while id >= 0:
             if (
                 self.sets[4 * id] == words[0]
@@ -98,12 +77,12 @@ cdef class ByteClasses:
                 and self.sets[4 * id + 3] == words[3]
             ):
                 return id
-            id = ids_next(&self.set_index, &probe)
+            id = self.set_index.next(probe)
         self.meter.hold(36 + ENTRY_BYTES)
         id = <int32_t>(self.sets.size() // 4)
         for i in range(4):
             self.sets.push_back(words[i])
-        ids_put(&self.set_index, &probe, id)
+        self.set_index.put(probe, id)
         self.set_map.push_back(UNKNOWN)
         return id
 
@@ -153,7 +132,7 @@ cdef class ByteClasses:
         if a == MAP_EACH or b == MAP_EACH:
             return MAP_EACH
         key = (<uint64_t>a << 32) | <uint64_t>b
-        found = map_get(index, key)
+        found = index.get(key)
         if found != NO_VALUE:
             return found
         # pairs of classes are numbered densely: where there are few, little memory is touched
@@ -181,7 +160,7 @@ cdef class ByteClasses:
             found = b
         else:
             found = intern_numbered(self, &both)
-        map_put(index, key, found)
+        index.put(key, found)
         return found
 
     # -- guards ------------------------------------------------------------------------------------
@@ -231,16 +210,12 @@ cdef class TermTable:
         cdef SiteList none
         self.classes = ByteClasses()
         self.meter = self.classes.meter
-        ids_init(&self.term_index)
         self.max_terms = max_terms
         self.token_classes = 0
         none.first = none.count = 0
         self.site_lists.push_back(none)
         self.intern(K_EMPTY, 0, 0, 0, NEVER, 0)
         self.intern(K_EPS, 0, 0, 0, ALWAYS, 0)
-
-    def __dealloc__(self):
-        ids_free(&self.term_index)
 
     def count_work(self, WorkMeter meter not None):
         """Count the work of these terms, and of all that is made of them, with a meter."""
@@ -249,7 +224,7 @@ cdef class TermTable:
     cdef size_t nbytes(self) noexcept nogil:
         """Return about how many bytes the records take."""
         cdef size_t held = sizeof(Term) * self.terms.size() + 4 * self.kids.size() + self.pool.size()
-        held += 8 * self.term_index.mask + self.classes.nbytes()
+        held += self.term_index.nbytes() + self.classes.nbytes()
         return held + sizeof(CallSite) * self.sites.size()
 
     # -- interning ---------------------------------------------------------------------------------
@@ -259,14 +234,14 @@ cdef class TermTable:
     ) except ID_FAILED nogil:
         cdef uint64_t h = mix(mix(mix(mix(17, kind), <uint32_t>key0), <uint32_t>key1), <uint32_t>key2)
         self.meter.spend(2)
-        cdef Probe probe = ids_probe(&self.term_index, h)
-        cdef int32_t id = ids_next(&self.term_index, &probe)
+        cdef Probe probe = self.term_index.probe(h)
+        cdef int32_t id = self.term_index.next(probe)
         cdef Term* t
         while id >= 0:
             t = &self.terms[id]
             if t.kind == kind and t.key[0] == key0 and t.key[1] == key1 and t.key[2] == key2:
                 return id
-            id = ids_next(&self.term_index, &probe)
+            id = self.term_index.next(probe)
         return self.add(kind, key0, key1, key2, nu, flags, &probe)
 
     cdef TermId add(
@@ -295,7 +270,7 @@ cdef class TermTable:
         t.derivative = EMPTY
         t.live = LIVE_UNKNOWN
         self.terms.push_back(t)
-        ids_put(&self.term_index, probe, id)
+        self.term_index.put(probe[0], id)
         return id
 
     cdef TermId intern_list(
@@ -308,8 +283,8 @@ cdef class TermTable:
         self.meter.spend(2 + <int64_t>n)
         for i in range(n):
             h = mix(h, <uint32_t>items[i])
-        cdef Probe probe = ids_probe(&self.term_index, h)
-        id = ids_next(&self.term_index, &probe)
+        cdef Probe probe = self.term_index.probe(h)
+        id = self.term_index.next(probe)
         while id >= 0:
             t = &self.terms[id]
             if t.kind == kind and t.operands.count == <int32_t>n:
@@ -318,7 +293,7 @@ cdef class TermTable:
                     i += 1
                 if i == n:
                     return id
-            id = ids_next(&self.term_index, &probe)
+            id = self.term_index.next(probe)
         self.meter.hold(4 * n)
         cdef int32_t first = <int32_t>self.kids.size()
         for i in range(n):

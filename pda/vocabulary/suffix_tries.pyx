@@ -11,7 +11,7 @@ from libc.stdint cimport uint32_t
 from libc.string cimport memcpy
 from libcpp.algorithm cimport sort, unique
 
-from stackmask.pda.memory.hash_tables cimport Probe, ids_free, ids_init, ids_next, ids_probe, ids_put, mix
+from stackmask.pda.memory.hash_tables cimport Probe, mix
 
 
 @cython.final
@@ -23,12 +23,8 @@ cdef class SuffixTries:
 
     def __cinit__(self, Trie trie):
         self.trie = trie
-        ids_init(&self.root_index)
         self.token_first.push_back(0)
         self.max_depth = trie.max_depth
-
-    def __dealloc__(self):
-        ids_free(&self.root_index)
 
     cdef Nodes nodes(self, PlaceId place) noexcept nogil:
         """Return the arrays that hold the node of a place. Those of the suffix tries move as they grow."""
@@ -234,8 +230,8 @@ cdef class SuffixTries:
             h = mix(h, (<uint64_t>self.depth[i] << 8) | <uint64_t>self.byte[i])
             for t in range(self.token_first[i], self.token_first[i + 1]):
                 h = mix(h, <uint64_t>self.tokens[t])
-        cdef Probe probe = ids_probe(&self.root_index, h)
-        other = ids_next(&self.root_index, &probe)
+        cdef Probe probe = self.root_index.probe(h)
+        other = self.root_index.next(probe)
         while other >= 0:
             if self.end[other] - other == count:
                 shift = self.token_first[other] - self.token_first[root]
@@ -260,8 +256,8 @@ cdef class SuffixTries:
                     self.end.resize(root)
                     self.token_first.resize(root + 1)
                     return other
-            other = ids_next(&self.root_index, &probe)
-        ids_put(&self.root_index, &probe, root)
+            other = self.root_index.next(probe)
+        self.root_index.put(probe, root)
         self.link_kids(root)
         self.flag_repeats(root)
         return root

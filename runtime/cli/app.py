@@ -215,6 +215,9 @@ def check(
     profile: Profile = "model",
     text: Annotated[str | None, typer.Option("--text", help="The text to check.")] = None,
     file: Annotated[Path | None, typer.Option("--file", help="A file to check (- for stdin).")] = None,
+    verbose: Annotated[
+        bool, typer.Option("--verbose", help="Say what became of a schema, and which keywords shaped it.")
+    ] = False,
 ) -> None:
     """Check a grammar, and optionally whether it accepts a text. If not, show where and why.
 
@@ -224,7 +227,7 @@ def check(
 
     if text is not None and file is not None:
         raise typer.BadParameter("give --text or --file, not both")
-    raise typer.Exit(run_check(grammar, _reading(start, regex, profile), text, file))
+    raise typer.Exit(run_check(grammar, _reading(start, regex, profile), text, file, verbose))
 
 
 @app.command()

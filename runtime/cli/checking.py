@@ -91,12 +91,24 @@ def read_data(file: Path) -> bytes:
     return data
 
 
-def run_check(name: str, reading: Reading, text: str | None, file: Path | None) -> int:
-    """Check a grammar, and a text if one is given; return the exit status."""
+def run_check(
+    name: str, reading: Reading, text: str | None, file: Path | None, is_verbose: bool = False
+) -> int:
+    """Check a grammar, and a text if one is given; return the exit status.
+
+    ``is_verbose``: say also what became of it, as its report has it.
+    """
     grammar = load_grammar(name, reading=reading)
     compiled = compile_for_text(grammar)
     if text is None and file is None:
         show(output(), f"ok: {summary(grammar.rules)}")
+    if is_verbose and grammar.report is not None:
+        keywords = getattr(grammar.report, "keywords", {})  # of a JSON Schema
+        if keywords:
+            counts = ", ".join(f"`{name}` {count}" for name, count in keywords.items())
+            show(output(), f"shaped by: {counts}")
+        show(output(), str(grammar.report))
+    if text is None and file is None:
         # those of the bundled grammars are nothing to mend: each has a second rule to start from
         warnings = [] if name in bundled_names() else grammar.warnings
         if warnings:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import random
 import re
 import sqlite3
@@ -132,23 +131,6 @@ def test_lessons_are_right_sql() -> None:
 def test_a_prompt_with_a_schema() -> None:
     prompt = prompt_for(" How many\nx? ", [("a b", ["id", 'c"d']), ("t", ["SELECT", "é"])])
     assert prompt == ' "a b" id "c""d"\n t SELECT "é"\nHow many x?\n'
-
-
-def test_reported_answers() -> None:
-    """What the page says is what the run found."""
-    repo = Path(__file__).resolve().parents[2]
-    result = json.loads(
-        (repo / "benchmarks" / "results" / "embedded_museum.json").read_text(encoding="utf-8")
-    )
-    page = (repo / "docs" / "embedded-model.md").read_text(encoding="utf-8")
-    for way, said in (
-        ("stackmask_sql", "in the grammar of `stackmask sql`"),
-        ("sql_ebnf", "in `sql.ebnf`"),
-        ("without_grammar", "without a grammar"),
-    ):
-        found = result[way]
-        assert found["questions"] == 60
-        assert f"| {said} | {found['right']} | {found['does_not_run']} |" in page
 
 
 def test_the_reader_finds_names_in_the_prompt(museum: sqlite3.Connection) -> None:

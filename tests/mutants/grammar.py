@@ -248,8 +248,8 @@ ROWS = (
     Mutant(
         "beside-ref",
         "grammar/json_schema/nodes",
-        "name in self.keywords or ",
-        "",
+        'says_only(schema, "$ref", self.draft)',
+        "True",
         "Keywords beside a reference count, where the draft says so.",
         (
             "tests/grammar/json_schema/test_options.py",

@@ -1,7 +1,4 @@
-"""The page of errors, ``docs/errors.md``: what is raised, with an example of each that a test has seen.
-
-python tests/repository/error_page.py > docs/errors.md      # with the build in place on PYTHONPATH
-"""
+"""The page of errors that the site has: what is raised, with an example of each that a test has seen."""
 
 from __future__ import annotations
 
@@ -78,11 +75,11 @@ SHORT = (
     ("matcher('root ::= \"a\"')", "compiler.compile('root ::= \"a\"').matcher()"),
 )
 
-INTRODUCTION = """# Errors
+INTRODUCTION = """# Errors and diagnostics
 
-Every error that stackmask raises on purpose is a `stackmask.StackmaskError`, which is a `ValueError`. Its text says where, why, and what to
-do. Catch the base class to catch them all; catch one of the others where your program can do something about it. None of them
-loses state: after an error of a call, a matcher is where it was before the call.
+Every error that stackmask raises on purpose is a `stackmask.StackmaskError`, which is a `ValueError`.
+Its message says where, why, and what to do.
+After an error of a call, a matcher is where it was before the call.
 
     try:
         compiled = compiler.compile(sm.Grammar.from_json_schema(schema))
@@ -91,8 +88,8 @@ loses state: after an error of a call, a matcher is where it was before the call
     except sm.StackmaskError as error:
         refuse(str(error))
 
-A text or token that a grammar does not allow is no error. `accept_token` and `accept_string` return False, and `matcher.refusal`
-says at which byte, what was expected there, and inside of which rules.
+A text or token that a grammar does not allow is not an error.
+`accept_token` and `accept_string` return False, and `matcher.refusal` names the byte, what was expected there, and the rules around it.
 
 ## Classes
 
@@ -102,9 +99,8 @@ A class without "`sm.`" is imported from its module.
 CODES_INTRODUCTION = """
 ## Codes of diagnostics
 
-A `GrammarError` holds diagnostics (`error.diagnostics`), each with a code, a place in the text and help. Codes never change their
-meaning: G0xx are about the text of a grammar, G1xx about what its rules mean together, and G2xx are warnings
-(`grammar.warnings`, `stackmask lint`), which change no mask.
+A `GrammarError` holds diagnostics (`error.diagnostics`), each with a code, a place in the text and help.
+Codes never change their meaning: G0xx are about the text of a grammar, G1xx about what its rules mean together, and G2xx are warnings (`grammar.warnings`, `stackmask lint`), which change no mask.
 """
 
 
@@ -156,7 +152,3 @@ def page() -> str:
         if example is not None:
             lines += block(*example)
     return "\n".join(lines) + "\n"
-
-
-if __name__ == "__main__":
-    sys.stdout.write(page())

@@ -10,21 +10,8 @@ from repository.tree import REPO
 
 from stackmask import Grammar
 from stackmask.grammar.json_schema.algebra.keywords import _FUNCTIONS
-from stackmask.grammar.json_schema.document.drafts import DRAFTS, UNDECLARED
+from stackmask.grammar.json_schema.document.drafts import KEYWORDS, WITHOUT_EFFECT
 
-KEYWORDS = sorted(set().union(*(draft.keywords for draft in (*DRAFTS, UNDECLARED))))
-
-# keywords without a function of their own, and the one whose function or subject they belong to
-READ_WITH = {
-    "then": "if",
-    "else": "if",
-    "additionalItems": "items",
-    "minContains": "contains",
-    "maxContains": "contains",
-    "$recursiveAnchor": "$recursiveRef",  # read where references are resolved
-}
-# keywords that hold subschemas for references, and say nothing of values
-ANNOTATIONS = {"$defs", "definitions"}
 # rows of the table that have another name than the keyword: the official test suite names them
 ROWS = {
     "if": "if-then-else",
@@ -35,10 +22,10 @@ ROWS = {
 }
 
 
-@pytest.mark.parametrize("keyword", KEYWORDS)
+@pytest.mark.parametrize("keyword", sorted(KEYWORDS))
 def test_keyword_has_a_function_and_a_row(keyword: str) -> None:
-    owner = READ_WITH.get(keyword, keyword)
-    named = owner in _FUNCTIONS or keyword in ANNOTATIONS
+    owner = KEYWORDS[keyword].read_with or keyword
+    named = owner in _FUNCTIONS or keyword in WITHOUT_EFFECT
     assert named, f"`{owner}` has no function in algebra/keywords.py: see docs/extend/keyword.md"
     page = (REPO / "docs" / "json-schema.md").read_text(encoding="utf-8")
     row = f"| `{ROWS.get(keyword, keyword.lstrip('$'))}` |"
@@ -46,8 +33,8 @@ def test_keyword_has_a_function_and_a_row(keyword: str) -> None:
 
 
 def test_every_keyword_function_belongs_to_a_draft() -> None:
-    assert sorted(_FUNCTIONS.keys() - set(KEYWORDS)) == []
-    assert READ_WITH.keys() & _FUNCTIONS.keys() == set()
+    assert sorted(_FUNCTIONS.keys() - KEYWORDS.keys()) == []
+    assert [name for name in _FUNCTIONS if KEYWORDS[name].read_with] == []
 
 
 DIALECTS = {

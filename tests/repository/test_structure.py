@@ -23,20 +23,7 @@ ABSTRACT = {"Sequence"}
 
 # modules in circles, and names of several classes, that are still to be mended
 CIRCLES = {f"grammar/sql/scope/{name}" for name in ("owed", "state", "tables")}
-SHARED_NAMES = {
-    *(
-        "Asked",
-        "Brackets",
-        "Dialect",
-        "Pattern",
-        "Reading",
-        "Scalars",
-        "Spelling",
-        "States",
-        "Table",
-    ),
-    *("Target", "Value", "_Characters"),
-}
+SHARED_NAMES = {"Brackets", "Pattern", "Spelling", "Table"}
 
 
 def all_classes() -> list[Class]:

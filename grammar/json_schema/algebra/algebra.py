@@ -7,42 +7,70 @@ off one at a time, after everything that follows without a choice, and branches 
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection, Generator
+from dataclasses import dataclass
+from itertools import product
 from typing import Any, Final
 
-from stackmask.grammar.json_schema.algebra import arrays, objects
-from stackmask.grammar.json_schema.algebra.conjunctions import conjunction, kinds, order_members
-from stackmask.grammar.json_schema.algebra.expansion import CLASH_DEPTH, MAX_STEPS, Expansion
-from stackmask.grammar.json_schema.algebra.keywords import read_keywords, write_values
-from stackmask.grammar.json_schema.algebra.scalar_values import literal_scalars, state_scalars
-from stackmask.grammar.json_schema.document.drafts import UNDECLARED, Draft, says_only
+from stackmask.grammar.json_schema.algebra.keywords import key_set, read_keywords, write_values
+from stackmask.grammar.json_schema.document.drafts import UNDECLARED, Draft
 from stackmask.grammar.json_schema.document.errors import SchemaError, UnsupportedSchemaError, Where, pointer
 from stackmask.grammar.json_schema.document.references import Registry, Resource
 from stackmask.grammar.json_schema.document.report import Report
 from stackmask.grammar.json_schema.document.schema_size import is_larger
+from stackmask.grammar.json_schema.nodes.forms import (
+    ANY_KEYS,
+    NO_SETS,
+    SIMPLE,
+    ArrayForm,
+    Counted,
+    KeyClass,
+    ObjectForm,
+    StateValue,
+)
 from stackmask.grammar.json_schema.nodes.literals import Literals
 from stackmask.grammar.json_schema.nodes.nodes import (
     ANY_OF,
+    CONTAINS,
+    COUNT,
     EVERYTHING,
     ITEM,
     KEYS,
     LENGTH,
     NOTHING,
+    PART_ALL,
+    PART_IF,
+    PART_NEEDS,
+    PART_NEEDS_SCHEMA,
+    PART_ONE,
     PART_SOME,
+    PART_VALUES,
     PROPERTY,
     REQUIRED,
+    REST,
+    SOME_KEY,
+    UNIQUE,
+    Alternative,
+    ArrayAtom,
+    Atom,
     KeySet,
     Node,
+    ObjectAtom,
+    Part,
     State,
     in_place,
 )
-from stackmask.grammar.json_schema.nodes.state_values import SIMPLE, Value
+from stackmask.grammar.json_schema.nodes.object_members import Member, find_members, sort_out
 from stackmask.grammar.json_schema.nodes.structural_keys import Contents
-from stackmask.grammar.json_schema.sets.string_sets import NONE, Texts
+from stackmask.grammar.json_schema.sets.numbers import NO_NUMBERS, UnsupportedNumber
+from stackmask.grammar.json_schema.sets.scalars import ALL_SCALARS, LOOSE, NO_SCALARS, STRUCTURED, Scalars
+from stackmask.grammar.json_schema.sets.string_sets import ALL, NONE, Texts
 from stackmask.grammar.json_schema.sets.values import (
     ANY,
     ARRAY,
+    NUMBER,
     OBJECT,
+    STRING,
     canonical,
     shown,
 )
@@ -90,10 +118,10 @@ class Algebra:
         self.report = report
         root = self.registry.root
         self.nodes: list[Node] = [_NOT_ANY, _ANY]
-        self.literals = Literals(self.nodes, root, report.repeated, formats, leaves)
+        self.literals = Literals(self.nodes, self.registry, report.repeated, formats, leaves)
         contents = Contents() if share and not of_type and not is_larger([schema, resources]) else None
         self.constants: dict[Any, int] = {}
-        self.values: dict[State, Value] = {}
+        self.values: dict[State, StateValue] = {}
         self.singles: dict[int, State] = {NOTHING: NO_STATE}
         self.complements: dict[int, tuple[Texts, Texts]] = {}
         self.known_clashes: dict[State, bool] = {}
@@ -102,100 +130,43 @@ class Algebra:
         self.depth = self.nesting = 0  # nesting: of scalar values within one another
         # no part of an object with properties says the same as all of it: that is not worth asking
         self.literals.contents = None if isinstance(schema, dict) and "properties" in schema else contents
-        self.start = self.literal_in(schema, root, (), root.where)
+        self.start: int = self.literals.literal(schema, root, (), root.where)
         self.literals.contents = contents
 
     # -- nodes -------------------------------------------------------------------------------------------
 
     def literal(self, schema: Any, parent: Node, where: Where) -> int:
         """Return the literal of a subschema of ``parent``."""
-        found = self.literals.plain(schema, parent.resource, parent.scope, where)
-        return self.literal_in(schema, parent.resource, parent.scope, where) if found is None else found
-
-    def literal_in(self, schema: Any, resource: Resource, scope: tuple[Resource, ...], where: Where) -> int:
-        """Return the literal of a schema in a resource; plain references are followed.
-
-        Raises: SchemaError if it is no schema, or a reference leads nowhere or in a circle.
-        """
-        literals = self.literals
-        seen: set[int] | None = None  # schemas that only lead on
-        while True:
-            spend(2)
-            if schema is True:
-                return EVERYTHING
-            if schema is False:
-                return NOTHING
-            if not isinstance(schema, dict):
-                raise SchemaError(where, "", f"a schema is an object or a boolean, not {shown(schema)}")
-            if not schema:
-                return EVERYTHING
-            draft = resource.draft
-            if draft.id_keyword in schema:
-                identifier = schema[draft.id_keyword]
-                if not isinstance(identifier, str) and not (draft.ref_alone and "$ref" in schema):
-                    raise SchemaError(where, draft.id_keyword, f"must be a string, not {shown(identifier)}")
-                inner = self.registry.enter(schema, resource, where)
-                if inner is not resource:
-                    resource, scope = inner, self._entered(inner, scope)
-                    draft = resource.draft
-            found = literals.known(schema, resource, scope)
-            if found is not None:
-                return found
-            if "$ref" not in schema or not (draft.ref_alone or says_only(schema, "$ref", draft)):
-                only = schema.get("allOf")
-                if only and isinstance(only, list) and len(only) == 1 and says_only(schema, "allOf", draft):
-                    seen = _led_on(schema, seen, where)
-                    schema, where = only[0], ((where, "allOf"), 0)
-                    continue
-                return literals.number(schema, resource, scope, where)
-            seen = _led_on(schema, seen, where)
-            ref = schema["$ref"]
-            if not isinstance(ref, str):
-                raise SchemaError(where, "$ref", f"must be a string, not {shown(ref)}")
-            target = self.registry.resolve(ref, resource, where)
-            if target.resource is not resource:
-                scope = self._entered(target.resource, scope)
-            schema, resource, where = target.schema, target.resource, target.where
-
-    def _entered(self, resource: Resource, scope: tuple[Resource, ...]) -> tuple[Resource, ...]:
-        """Return the dynamic scope after a resource is entered.
-
-        Of all resources passed only the outermost one with each dynamic anchor matters.
-        """
-        registry = self.registry
-        if not scope and resource is not registry.root and registry.has_dynamic_anchors(registry.root):
-            scope = (registry.root,)
-        if resource in scope or not registry.has_dynamic_anchors(resource):
-            return scope
-        known = set().union(*(outer.dynamic for outer in scope))
-        if resource.dynamic <= known and not (
-            resource.recursive and not any(outer.recursive for outer in scope)
-        ):
-            return scope
-        return (*scope, resource)
+        found: int = self.literals.literal(schema, parent.resource, parent.scope, where)
+        return found
 
     def reference(self, ref: Any, node: Node, keyword: str) -> int:
         """Return the literal that a reference beside other keywords, or a dynamic one, leads to."""
         if not isinstance(ref, str):
             raise SchemaError(node.where, keyword, f"must be a string, not {shown(ref)}")
-        target = self.registry.resolve(ref, node.resource, node.where, keyword)
+        registry, literal = self.registry, self.literals.literal
+        found: int
+        target = registry.resolve(ref, node.resource, node.where, keyword)
         scope = node.scope
-        chain = scope or (self.registry.root,)
+        chain = scope or (registry.root,)
         if keyword == "$dynamicRef" and target.anchor:
             for resource in chain:
-                self.registry.scan(resource.document)
+                registry.scan(resource.document)
                 if target.anchor in resource.dynamic:
                     schema, where = resource.anchors[target.anchor]
-                    return self.literal_in(schema, resource, self._entered(resource, scope), where)
+                    found = literal(schema, resource, registry.scope_in(resource, scope), where)
+                    return found
         elif keyword == "$recursiveRef" and target.resource.recursive:
             for resource in chain:
                 if resource.recursive:
-                    return self.literal_in(
-                        resource.root, resource, self._entered(resource, scope), resource.where
+                    found = literal(
+                        resource.root, resource, registry.scope_in(resource, scope), resource.where
                     )
+                    return found
         if target.resource is not node.resource:
-            scope = self._entered(target.resource, scope)
-        return self.literal_in(target.schema, target.resource, scope, target.where)
+            scope = registry.scope_in(target.resource, scope)
+        found = literal(target.schema, target.resource, scope, target.where)
+        return found
 
     def constant(self, value: Any, where: Where) -> int:
         """Return the literal of exactly this value."""
@@ -304,6 +275,15 @@ class Algebra:
             self.complements[id(texts)] = found
         return found[1]
 
+    def name_scalars(self, literal: int, where: Where) -> Scalars:
+        """Return the scalar values of names. Raises: UnsupportedSchemaError if names of names nest too deeply."""
+        if self.nesting > MAX_NESTING:
+            raise UnsupportedSchemaError(where, "propertyNames", "subschemas of names are nested too deeply")
+        self.nesting += 3  # as many calls as for that many subschemas
+        result = state_scalars(self, frozenset((literal,)))
+        self.nesting -= 3
+        return result
+
     def place(self, literal: int) -> str:
         """Return the place of a literal for messages."""
         place = pointer(self.nodes[abs(literal)].where)
@@ -336,7 +316,7 @@ class Algebra:
                     return NO_STATE
         return state
 
-    def value(self, state: State) -> Value:
+    def value(self, state: State) -> StateValue:
         """Return what a state means. Raises: UnsupportedSchemaError if that is too much."""
         found = self.values.get(state)
         if found is not None:
@@ -346,13 +326,13 @@ class Algebra:
             (literal,) = state
             node = self.nodes[abs(literal)]
             scalars = node.scalars if literal > 0 else None
-            found = self.values[state] = Value(state, scalars or literal_scalars(self, literal))
+            found = self.values[state] = StateValue(state, scalars or literal_scalars(self, literal))
             if literal > 0 and not (node.parts or node.unevaluated_items or node.unevaluated_properties):
                 # one conjunction, nearly always: what `expand` would say
                 if node.mask & ARRAY:
-                    found.arrays.extend(arrays.forms(self, tuple(node.arrays)))
+                    found.arrays.extend(array_forms(self, tuple(node.arrays)))
                 if node.mask & OBJECT:
-                    found.objects.extend(objects.forms(self, tuple(node.objects)))
+                    found.objects.extend(object_forms(self, tuple(node.objects)))
                 return found
         else:
             self.combinations += 1
@@ -362,22 +342,22 @@ class Algebra:
                     "",
                     f"the schema needs more than {MAX_STATES} combinations of its parts",
                 )
-            found = self.values[state] = Value(state, state_scalars(self, state))
+            found = self.values[state] = StateValue(state, state_scalars(self, state))
         possible = ARRAY | OBJECT
         for literal in state:
             if literal > 0:
                 possible &= kinds(self, literal)
         if possible & ARRAY:
             for atoms in self.expand(state, ARRAY):
-                found.arrays.extend(arrays.forms(self, atoms))
+                found.arrays.extend(array_forms(self, atoms))
         if possible & OBJECT:
             ways = self.without_choice(state, OBJECT)
             if ways is not None:  # members come in order from these
                 for atoms in ways:
-                    found.objects.extend(objects.forms(self, atoms))
+                    found.objects.extend(object_forms(self, atoms))
                 return found
             for atoms in Expansion(self, OBJECT).run(state):
-                found.objects.extend(objects.forms(self, atoms))
+                found.objects.extend(object_forms(self, atoms))
             if found.objects and (len(state) > 1 or any(self.node(x).parts for x in state)):
                 order_members(self, state, found.objects)
         return found
@@ -476,11 +456,1044 @@ def _read_constant(algebra: Algebra, node: Node, value: Any) -> None:
     write_values(algebra, node, "const", [value])
 
 
-def _led_on(schema: dict[str, Any], seen: set[int] | None, where: Where) -> set[int]:
-    """Note a schema that only leads to another one. Raises: SchemaError if it was met before."""
-    if seen is None:
-        return {id(schema)}
-    if id(schema) in seen:
-        raise SchemaError(where, "$ref", "the reference leads back to itself and never to a schema")
-    seen.add(id(schema))
-    return seen
+# -- arrays: leading items, the rest, and what must be counted ---------------------------------------------
+
+
+def negate_array_atom(atom: ArrayAtom) -> list[Alternative]:
+    """Return the alternatives of "not this atom"."""
+    if atom[0] == ITEM:
+        return [((LENGTH, atom[1] + 1, None), (ITEM, atom[1], -atom[2]))]  # mutant: not-item
+    if atom[0] == REST:
+        return [((CONTAINS, atom[1], -atom[2], 1, None),)]
+    if atom[0] == UNIQUE:
+        return [((UNIQUE, not atom[1]),)]
+    if atom[0] == CONTAINS:
+        return [((CONTAINS, atom[1], atom[2], *bounds),) for bounds in _outside(atom[3], atom[4])]
+    return [((LENGTH, *bounds),) for bounds in _outside(atom[1], atom[2])]
+
+
+def _outside(low: int, high: int | None) -> list[tuple[int, int | None]]:
+    """Return the bounds of all counts that are below one bound or above the other."""
+    below: list[tuple[int, int | None]] = [(0, low - 1)] if low else []
+    return below if high is None else [*below, (high + 1, None)]  # mutant: not-count
+
+
+def array_forms(algebra: Algebra, atoms: tuple[ArrayAtom, ...]) -> list[ArrayForm]:
+    """Return the form of a conjunction of atoms, or none if it clashes."""
+    if len(atoms) == 1 and atoms[0][0] == REST and not atoms[0][1]:  # nearly always: `items` alone
+        rest = algebra.state((atoms[0][2],))
+        return [ArrayForm([], rest, 0, 0 if algebra.clashes(rest) else None, [], None)]
+    items: dict[int, list[int]] = {}
+    rests: list[tuple[int, int]] = []
+    contains: list[Counted] = []
+    low, high = 0, None
+    unique: bool | None = None
+    for atom in atoms:
+        if atom[0] == ITEM:
+            items.setdefault(atom[1], []).append(atom[2])
+        elif atom[0] == REST:
+            rests.append((atom[1], atom[2]))
+        elif atom[0] == CONTAINS:
+            contains.append(atom[1:])
+        elif atom[0] == UNIQUE:
+            if unique is not None and unique != atom[1]:
+                return []
+            unique = atom[1]
+        else:
+            low = max(low, atom[1])
+            if atom[2] is not None:
+                high = atom[2] if high is None else min(high, atom[2])
+    length = max((*(index + 1 for index in items), *(start for start, _ in rests)), default=0)
+    prefix: list[State] = []
+    for index in range(length):
+        if high is not None and index >= high:
+            break
+        literals = items.get(index, []) + [literal for start, literal in rests if start <= index]
+        state = algebra.state(literals)
+        if algebra.clashes(state):
+            high = index
+            break
+        prefix.append(state)
+    rest = algebra.state([literal for _, literal in rests])
+    if len(prefix) == length and (high is None or high > length) and algebra.clashes(rest):
+        high = length
+    kept: list[Counted] = []
+    for counted in contains:
+        start, literal, least, most = counted
+        if most is not None and most < least:
+            return []
+        places = prefix[start:high]
+        if high is None or high > len(prefix):
+            places = [*places, rest]
+        if least and all(algebra.clashes(algebra.state([*place, literal])) for place in places):
+            return []
+        if least:
+            low = max(low, start + least)
+        if all(algebra.clashes(algebra.state([*place, -literal])) for place in places):  # every item counts
+            if most is not None:
+                high = start + most if high is None else min(high, start + most)
+        elif (least or most is not None) and literal != NOTHING:
+            kept.append(counted)
+    if high is not None and low > high:
+        return []
+    if unique and high is not None and high <= 1:
+        unique = None
+    if unique is False:
+        low = max(low, 2)
+        if high is not None and high < 2:
+            return []
+    return [ArrayForm(prefix, rest, low, high, kept, unique)]
+
+
+# -- objects: named members and classes of other keys ------------------------------------------------------
+
+MAX_KEY_SETS: Final = 8  # patterns that may overlap in one object: their combinations are told apart
+
+
+def negate_object_atom(atom: ObjectAtom) -> list[Alternative]:
+    """Return the alternatives of "not this atom"."""
+    if atom[0] == PROPERTY:
+        if atom[2] == NOTHING:
+            return [((REQUIRED, atom[1]),)]
+        return [((REQUIRED, atom[1]), (PROPERTY, atom[1], -atom[2]))]
+    if atom[0] == REQUIRED:
+        return [((PROPERTY, atom[1], NOTHING),)]
+    if atom[0] == KEYS:
+        return [((SOME_KEY, atom[1], -atom[2]),)]
+    if atom[0] == SOME_KEY:
+        return [((KEYS, atom[1], -atom[2]),)]
+    return [((COUNT, *bounds),) for bounds in _outside(atom[1], atom[2])]
+
+
+def object_forms(algebra: Algebra, atoms: tuple[ObjectAtom, ...]) -> list[ObjectForm]:
+    """Return the forms of a conjunction of atoms: none if it clashes, more than one where a key must be found.
+
+    Raises: UnsupportedSchemaError if more than 8 patterns may overlap.
+    """
+    if algebra.depth or len(atoms) > 32:
+        algebra.charge(len(atoms) >> 5)
+    # `nameless`: those known to be outside of the members
+    declared, required, rules, some, nameless, low, high, names = sort_out(atoms)
+    members = find_members(algebra, declared, required, rules, names)
+    if members is None:
+        return []
+
+    low = max(low, len(required) + bool(nameless))
+    if high is not None and low > high:
+        return []
+    classes = _classes(algebra, rules, some + nameless) if high is None or high > len(required) else []
+    if not classes and low > len(members):
+        return []
+    if some:
+        # few keys first: they become members, which the others may be found among
+        chosen = next((found for found in some if _few_names(algebra, found[0]) is not None), some[0])
+        return _found(algebra, atoms, members, classes, chosen, high is None or high > len(required))
+    for keys, literal in nameless:
+        if not any(
+            keys.covers(entry.inside) and not algebra.clashes(algebra.state([*entry.state, literal]))
+            for entry in classes
+        ):
+            return []
+    return [ObjectForm(members, names, classes, low, high, nameless)]
+
+
+def _classes(
+    algebra: Algebra, rules: list[tuple[KeySet, int]], some: list[tuple[KeySet, int]]
+) -> list[KeyClass]:
+    """Return the classes of keys without a name, those with equal values joined."""
+    if not some:
+        if not rules:
+            return [ANY_KEYS]
+        if len(rules) == 1:
+            keys, literal = rules[0]
+            if literal == NOTHING and keys.negated and not keys.sets:  # no others: nearly all the rest
+                return []
+    sets: list[Texts] = []
+    for keys, _ in (*rules, *some):
+        if keys.sets:
+            sets.extend([texts for texts in keys.sets if texts not in sets])
+    if not sets:
+        literals = [literal for keys, literal in rules if keys.negated]
+        if NOTHING in literals:
+            return []
+        state = algebra.state(literals)
+        return [] if algebra.clashes(state) else [KeyClass(ALL, state, NO_SETS)]
+    if len(sets) > MAX_KEY_SETS:
+        raise UnsupportedSchemaError(
+            "", "patternProperties", f"more than {MAX_KEY_SETS} patterns of keys in one object"
+        )
+    cells: list[tuple[Texts, frozenset[int]]] = [(ALL, frozenset())]
+    for texts in sets:
+        split: list[tuple[Texts, frozenset[int]]] = []
+        for cell, inside in cells:
+            split.append((cell.meet(texts), inside | {id(texts)}))
+            split.append((cell.meet(algebra.complement(texts)), inside))
+        cells = [(cell, inside) for cell, inside in split if not cell.is_empty()]
+    joined: dict[Any, KeyClass] = {}
+    whole = True  # nothing was left out, so that one class is all keys
+    for cell, inside in cells:
+        state = algebra.state([literal for keys, literal in rules if keys.covers(inside)])
+        if algebra.clashes(state):
+            whole = False
+            continue
+        key = (state, tuple(keys.covers(inside) for keys, _ in some))
+        known = joined.get(key)
+        if known is None:
+            joined[key] = KeyClass(cell, state, inside)
+        else:
+            # the first cell stands for all: whether keys that must be found lie in it is the same for each of them
+            joined[key] = KeyClass(known.texts.join(cell), state, known.inside)
+    if whole and len(joined) == 1:
+        (only,) = joined.values()
+        return [KeyClass(ALL, only.state, only.inside)]
+    return list(joined.values())
+
+
+def _found(
+    algebra: Algebra,
+    atoms: tuple[ObjectAtom, ...],
+    members: list[Member],
+    classes: list[KeyClass],
+    some: tuple[KeySet, int],
+    room: bool,
+) -> list[ObjectForm]:
+    """Split by where a key that must be found is: one of the members, or one without a name."""
+    keys, literal = some
+    others = tuple(atom for atom in atoms if atom != (SOME_KEY, keys, literal))
+    for member in members:
+        if member.required and keys.has(member.name) and (literal == 1 or literal in member.state):
+            return object_forms(algebra, others)  # found already
+    result: list[ObjectForm] = []
+    names = _few_names(algebra, keys)
+    if names is not None:  # so each of them is a member
+        for name in names:
+            result.extend(object_forms(algebra, (*others, (REQUIRED, name), (PROPERTY, name, literal))))
+        return result
+    for member in members:
+        if keys.has(member.name) and not algebra.clashes(algebra.state([*member.state, literal])):
+            added: tuple[ObjectAtom, ...] = ((REQUIRED, member.name), (PROPERTY, member.name, literal))
+            result.extend(object_forms(algebra, (*others, *added)))
+    if room and any(
+        keys.covers(entry.inside) and not algebra.clashes(algebra.state([*entry.state, literal]))
+        for entry in classes
+    ):
+        result.extend(object_forms(algebra, (*others, (SOME_KEY, keys, literal, True))))
+    return result
+
+
+def _few_names(algebra: Algebra, keys: KeySet) -> list[str] | None:
+    """Return all keys of a set if it is written as few words."""
+    names = set(keys.names)
+    if not keys.negated:
+        words = [texts.words for texts in keys.sets]
+        if None in words:
+            return None
+        return sorted(names.union(*(word for word in words if word is not None)))
+    if len(keys.sets) != 1:
+        return None
+    others = algebra.complement(keys.sets[0]).words
+    return None if others is None else sorted(set(others) - names)
+
+
+# -- what holds of one value without a choice: types, atoms, the order of members --------------------------
+
+ENDLESS = "the schema refers to itself for the same value, without end"
+
+
+def kinds(algebra: Algebra, literal: int) -> int:
+    """Return which of arrays and objects a literal may allow, after its scalar values were asked for.
+
+    What is left out has no form; it would take a look at every alternative to find that out later.
+    Raises: SchemaError if the literal leads to itself.
+    Cost: the parts for the same value, once. No recursion: references lead as deep as they like.
+    """
+    if literal < 0:
+        return ARRAY | OBJECT
+    answer = algebra.nodes[literal].kinds
+    if answer >= 0:
+        return answer
+    asked = [_Asked(_asking(algebra, literal), literal)]
+    open_literals = {literal}
+    while asked:
+        spend(2)
+        try:
+            inner = asked[-1].questions.send(None if asked[-1].is_new else answer)
+        except StopIteration as end:
+            finished = asked.pop()
+            open_literals.discard(finished.literal)
+            answer = algebra.nodes[finished.literal].kinds = end.value
+            continue
+        asked[-1].is_new = False
+        answer = ARRAY | OBJECT if inner < 0 else algebra.nodes[inner].kinds
+        if answer < 0:
+            if inner in open_literals:
+                raise SchemaError(algebra.nodes[inner].where, "$ref", ENDLESS)
+            asked.append(_Asked(_asking(algebra, inner), inner))
+            open_literals.add(inner)
+    return answer
+
+
+@dataclass(slots=True)
+class _Asked:
+    """A literal whose kinds are being found out, and that asks for those of others."""
+
+    questions: Generator[int, int | None, int]
+    literal: int
+    is_new: bool = True
+
+
+def _asking(algebra: Algebra, literal: int) -> Generator[int, int | None, int]:
+    """Return the kinds of a literal; yields each literal whose kinds it needs, and is sent them."""
+    node = algebra.nodes[literal]
+    if not node.ready:
+        algebra.node(literal)
+    found: int = node.mask & (ARRAY | OBJECT)
+    for part in node.parts if found else ():
+        if part[0] == PART_ALL:
+            for inner in part[1]:
+                found &= (yield inner) or 0
+        elif part[0] == PART_SOME or part[0] == PART_ONE:
+            some = 0
+            for inner in part[1]:
+                some |= (yield inner) or 0
+                if some == ARRAY | OBJECT:
+                    break
+            found &= some
+    return found
+
+
+def conjunction(algebra: Algebra, state: State, kind: int) -> dict[tuple[Any, ...], None] | None:
+    """Return the atoms of a state in which nothing is left to choose, as `allOf` makes them; else None.
+
+    What clashes among them, their forms show. Cost: the atoms.
+    """
+    atoms: dict[tuple[Any, ...], None] = {}
+    nodes = algebra.nodes
+    seen: set[int] = set()
+    todo: list[Any] = sorted(state, key=abs, reverse=True)
+    while todo:
+        item = todo.pop()
+        spend(2)
+        if type(item) is list:
+            spend(len(item) // 2)
+            atoms.update(dict.fromkeys(item))
+            continue
+        if item == EVERYTHING or item in seen:
+            continue
+        if item < 0:
+            return None
+        seen.add(item)
+        node = nodes[item]
+        if not node.ready:
+            algebra.node(item)
+        if kind == OBJECT:
+            own, unevaluated = node.objects, node.unevaluated_properties
+        else:
+            own, unevaluated = node.arrays, node.unevaluated_items
+        if not node.mask & kind or unevaluated is not None:
+            return None
+        if not node.parts:
+            if own:
+                atoms.update(dict.fromkeys(own))
+            continue
+        follows: list[Any] = []
+        for part in node.parts:
+            if part[0] != PART_ALL:
+                return None
+            follows.extend(part[1])
+        follows.reverse()
+        if node.parts_first:
+            todo.append(own)
+            todo.extend(follows)
+        else:
+            todo.extend(follows)
+            todo.append(own)
+    return atoms
+
+
+def order_members(algebra: Algebra, state: State, forms: list[ObjectForm]) -> None:
+    """Put declared members into the order of declaration: left to right, through all that is in place."""
+    ranks: dict[str, int] = {}
+    seen: set[int] = set()
+    todo: list[Any] = sorted((x for x in state if x > 0), reverse=True)
+    while todo:
+        literal = todo.pop()
+        spend(3)
+        if not isinstance(literal, int):
+            spend(len(literal.objects) // 2)
+            for atom in literal.objects:
+                if atom[0] == PROPERTY:
+                    ranks.setdefault(atom[1], len(ranks))
+            continue
+        if literal in seen:
+            continue
+        seen.add(literal)
+        node = algebra.node(literal)
+        inside = [x for x in in_place(node) if x > 0]
+        inside.reverse()
+        if node.parts_first:
+            todo.append(node)
+            todo.extend(inside)
+        else:
+            todo.extend(inside)
+            todo.append(node)
+    last = len(ranks)
+    for form in forms:
+        form.members.sort(key=lambda member: ranks.get(member.name, last) if member.declared else last)
+
+
+# -- scalar values: null, booleans, numbers and strings, one set each --------------------------------------
+
+MAX_NESTING: Final = 100  # subschemas of one value within one another; those of names count three times
+
+
+def state_scalars(algebra: Algebra, state: State) -> Scalars:
+    """Return the scalar values of a state."""
+    result = None
+    # what holds first: against few words, all that does not hold is a look-up
+    for literal in sorted(state, reverse=True) if len(state) > 2 else state:
+        found = literal_scalars(algebra, literal)
+        try:
+            result = found if result is None else result.meet(found)
+        except UnsupportedNumber as error:
+            algebra.unsupported(algebra.where(state), "multipleOf", str(error))
+            return LOOSE
+    return ALL_SCALARS if result is None else result
+
+
+def literal_scalars(algebra: Algebra, literal: int) -> Scalars:
+    """Return the scalar values of a literal, remembered in its node."""
+    node = algebra.nodes[abs(literal)]
+    found = node.scalars
+    if found is None:
+        if not node.ready:
+            algebra.node(literal)
+        if node.parts:
+            algebra.check_cycles(node)
+        found = own_scalars(node)
+        if node.parts:
+            algebra.nesting += 1
+            try:
+                for part in node.parts:
+                    found = found.meet(_part_scalars(algebra, part))
+            except UnsupportedNumber as error:
+                algebra.unsupported(node.where, "multipleOf", str(error))
+                found = LOOSE
+            algebra.nesting -= 1
+        node.scalars = found
+    scalars: Scalars = found
+    if literal > 0:
+        return scalars
+    if node.opposite is None:
+        try:
+            node.opposite = scalars.complement()
+        except UnsupportedNumber as error:
+            algebra.unsupported(node.where, "multipleOf", str(error))
+            node.opposite = LOOSE
+    opposite: Scalars = node.opposite
+    return opposite
+
+
+def _part_scalars(algebra: Algebra, part: Part) -> Scalars:
+    if part[0] == PART_ALL:
+        result = ALL_SCALARS
+        for literal in part[1]:
+            result = result.meet(literal_scalars(algebra, literal))
+        return result
+    if part[0] == PART_SOME:
+        result = NO_SCALARS
+        for literal in part[1]:
+            result = result.join(literal_scalars(algebra, literal))
+        return result
+    if part[0] == PART_ONE:
+        none, one = ALL_SCALARS, NO_SCALARS
+        for literal in part[1]:
+            this = literal_scalars(algebra, literal)
+            other = this.complement()
+            one = one.meet(other).join(none.meet(this))
+            none = none.meet(other)  # mutant: one-of
+        return one
+    if part[0] == PART_IF:
+        condition = literal_scalars(algebra, part[1])
+        yes = condition.meet(literal_scalars(algebra, part[2]))
+        return yes.join(condition.complement().meet(literal_scalars(algebra, part[3])))
+    return ALL_SCALARS
+
+
+def own_scalars(node: Node) -> Scalars:
+    """Return the scalar values of a node, but for what its parts say."""
+    mask = node.mask
+    if not mask & (NUMBER | STRING) and not node.whole and not node.loose:
+        return STRUCTURED[mask]
+    number = node.number if mask & NUMBER else NO_NUMBERS
+    text = node.text if mask & STRING else NONE
+    if node.whole:
+        return Scalars(mask, NO_NUMBERS, text, number, node.loose)
+    return Scalars(mask, number, text, None, node.loose)
+
+
+# -- working off disjunctions ------------------------------------------------------------------------------
+#
+# Everything that follows without a choice is collected first; then the shortest disjunction is worked off, and
+# branches that clash are dropped.
+
+MAX_STEPS: Final = 6_000  # of working off disjunctions, for one schema
+MAX_FORMS: Final = 512  # alternatives for one value
+CLASH_DEPTH: Final = 4  # levels of values that are looked into for a clash before everything is known
+
+
+class _Branch:
+    """A conjunction being collected: what is assumed, atoms found, disjunctions left.
+
+    ``present``: names that are required (True) or forbidden (False). ``properties``: literals by name; ``keys``:
+    atoms about many keys. ``touched``: required names whose values changed and were not checked yet.
+    """
+
+    __slots__ = ("assumed", "atoms", "clauses", "keys", "present", "properties", "touched", "unchecked")
+
+    def __init__(self) -> None:
+        self.assumed: set[Any] = set()
+        self.atoms: list[Any] = []
+        self.clauses: list[list[Alternative]] = []
+        self.present: dict[str, bool] = {}
+        self.properties: dict[str, tuple[int, ...]] = {}
+        self.keys: tuple[tuple[Any, ...], ...] = ()
+        self.touched: dict[str, None] = {}  # in order: a clash ends the look at them
+        self.unchecked = False
+
+    def copy(self) -> _Branch:
+        """Return an independent copy. Cost: what was collected, shallowly."""
+        other = _Branch.__new__(_Branch)
+        other.assumed = set(self.assumed)
+        other.atoms = list(self.atoms)
+        other.clauses = list(self.clauses)
+        other.present = dict(self.present)
+        other.properties = dict(self.properties)
+        other.keys = self.keys
+        other.touched = dict(self.touched)
+        other.unchecked = self.unchecked
+        return other
+
+
+class Expansion:
+    """Works off the disjunctions of one state for one type."""
+
+    def __init__(self, algebra: Algebra, kind: int) -> None:
+        self.algebra = algebra
+        self.kind = kind
+        self.negate: Callable[..., list[Alternative]] = (
+            negate_object_atom if kind == OBJECT else negate_array_atom
+        )
+        self.forms: Callable[..., list[Any]] = object_forms if kind == OBJECT else array_forms
+
+    def run(self, state: State) -> list[tuple[tuple[Any, ...], ...]]:
+        algebra = self.algebra
+        first = _Branch()
+        if not self.assume(first, sorted(state, key=abs)):
+            return []
+        known = tuple(dict.fromkeys(first.atoms))
+        try:
+            return self.work_off(first, state)
+        except UnsupportedSchemaError as error:
+            if not algebra.relax:
+                raise
+            # what follows without a choice holds of every alternative
+            algebra.report.add("relaxed", error.where, error.keyword, error.reason)
+            return [known]
+
+    def work_off(self, first: _Branch, state: State) -> list[tuple[Any, ...]]:
+        """Return the alternatives of a branch. Raises: UnsupportedSchemaError beyond the budgets."""
+        algebra = self.algebra
+        results: dict[tuple[Any, ...], None] = {}
+        stack = [first]
+        while stack:
+            branch = stack.pop()
+            algebra.charge(1 + (len(branch.clauses) >> 4), state)
+            if len(results) > MAX_FORMS:
+                raise UnsupportedSchemaError(
+                    algebra.where(state),
+                    self.culprit(state),
+                    f"its combinations come to more than {MAX_FORMS} alternatives for one value",
+                )
+            spend(20 + len(branch.atoms) // 4)
+            clause = self.next_clause(branch)
+            if clause is None:
+                results[tuple(dict.fromkeys(branch.atoms))] = None
+                continue
+            if not clause:
+                continue
+            if branch.unchecked and len(clause) > 1:
+                branch.unchecked = False
+                if not self.forms(algebra, tuple(branch.atoms)):
+                    continue
+            # what is there or not splits the rest in two: the other alternatives assume the opposite
+            clause.sort(key=_is_choice)
+            opposites: list[Any] = []
+            chosen: list[_Branch] = []
+            copied = 8 + (len(branch.assumed) + len(branch.atoms) + len(branch.clauses)) // 32
+            spend(copied * len(clause))
+            for alternative in clause:
+                inner = branch.copy()
+                if self.assume(inner, [*opposites, *alternative]):
+                    chosen.append(inner)
+                if not _is_choice(alternative):
+                    opposites.extend(self.negate(alternative[0])[0])
+            stack.extend(reversed(chosen))
+        return _minimal(list(results))
+
+    def culprit(self, state: State) -> str:
+        """Return a keyword that makes disjunctions, for messages."""
+        names = {PART_ONE: "oneOf", PART_SOME: "anyOf", PART_IF: "if", PART_NEEDS: "dependencies"}
+        for literal in state:
+            for part in self.algebra.node(literal).parts:
+                if part[0] in names:
+                    return names[part[0]]
+        return "allOf"
+
+    def next_clause(self, branch: _Branch) -> list[Alternative] | None:
+        """Take the shortest open disjunction, with only the alternatives that are still possible.
+
+        Returns None if there is none left, and an empty list if one cannot be met.
+        """
+        best: list[Alternative] | None = None
+        kept = []
+        for clause in branch.clauses:
+            spend(1 + len(clause))
+            possible: list[Alternative] = []
+            met = False
+            for alternative in clause:
+                verdict = self.verdict(branch, alternative)
+                if verdict == 1:
+                    met = True
+                    break
+                if verdict == 0:
+                    possible.append(alternative)
+            if met:
+                continue
+            if not possible:
+                return []
+            kept.append(possible)
+            if best is None or len(possible) < len(best):
+                best = possible
+        if best is not None:
+            kept.remove(best)
+        branch.clauses = kept
+        return best
+
+    def verdict(self, branch: _Branch, alternative: Alternative) -> int:
+        """Return 1 if the alternative holds already, -1 if it cannot, 0 if it may be chosen."""
+        holds = True
+        assumed, present = branch.assumed, branch.present
+        for item in alternative:
+            if item in assumed:
+                continue
+            if isinstance(item, int):
+                if -item in assumed or item == NOTHING:
+                    return -1
+                if item == EVERYTHING:
+                    continue
+                node = self.algebra.node(item)
+                if not node.mask & self.kind:
+                    if item > 0:
+                        return -1
+                    continue
+            elif item[0] == REQUIRED:
+                there = present.get(item[1])
+                if there is False:
+                    return -1
+                if there:
+                    continue
+            elif item[0] == PROPERTY:
+                name, literal = item[1], item[2]
+                there = present.get(name)
+                if there is False:
+                    continue
+                if there or (REQUIRED, name) in alternative:
+                    if literal == NOTHING:
+                        return -1
+                    known = branch.properties.get(name, ())
+                    if self.algebra.clashes(self.algebra.state((*known, literal))):
+                        return -1
+                    if there and self.algebra.clashes(self.algebra.state((*known, -literal))):
+                        continue
+            holds = False
+        return 1 if holds else 0
+
+    def assume(self, branch: _Branch, items: Any) -> bool:
+        """Add literals and atoms with all that follows from them. False if they contradict one another."""
+        algebra = self.algebra
+        todo = list(items)
+        spend(2 + 2 * len(todo))
+        todo.reverse()  # a stack: the first comes off first, as the order of declaration has it
+        assumed = branch.assumed
+        while todo:
+            item = todo.pop()
+            if item in assumed or item == EVERYTHING:
+                continue
+            assumed.add(item)
+            if not isinstance(item, int):
+                if not self.add_atom(branch, item):
+                    return False
+                continue
+            if item == NOTHING or -item in assumed:
+                return False
+            node = algebra.node(item)
+            if node.parts:
+                algebra.check_cycles(node)
+            if item > 0:
+                if not node.mask & self.kind or not self.assume_node(branch, node, todo):
+                    return False
+            elif node.mask & self.kind:
+                alternatives = self.negations(node)
+                if not alternatives:
+                    return False
+                if len(alternatives) == 1:
+                    todo.extend(reversed(alternatives[0]))
+                else:
+                    branch.clauses.append(alternatives)
+        return not branch.touched or self.check_touched(branch)
+
+    def add_atom(self, branch: _Branch, atom: Atom) -> bool:
+        if atom[0] == REQUIRED:
+            name = atom[1]
+            if branch.present.get(name) is False:
+                return False
+            branch.present[name] = True
+            branch.touched[name] = None
+        elif atom[0] == PROPERTY:
+            name, literal = atom[1], atom[2]
+            present = branch.present.get(name)
+            if literal == NOTHING:
+                if present:
+                    return False
+                branch.present[name] = False
+            branch.properties[name] = (*branch.properties.get(name, ()), literal)
+            if present:
+                branch.touched[name] = None
+        elif atom[0] == KEYS:
+            branch.keys = (*branch.keys, atom)
+            branch.touched.update((name, None) for name, there in branch.present.items() if there)
+        else:
+            branch.unchecked = True
+        branch.atoms.append(atom)
+        return True
+
+    def check_touched(self, branch: _Branch) -> bool:
+        """Return whether the values of the required names that were touched may still be possible."""
+        algebra = self.algebra
+        for name in branch.touched:
+            literals = list(branch.properties.get(name, ()))
+            literals.extend(atom[2] for atom in branch.keys if atom[1].has(name))
+            if literals and algebra.clashes(algebra.state(literals)):
+                return False
+        branch.touched.clear()
+        return True
+
+    def assume_node(self, branch: _Branch, node: Node, todo: list[Any]) -> bool:
+        kind = self.kind
+        own = node.objects if kind == OBJECT else node.arrays
+        unevaluated = node.unevaluated_properties if kind == OBJECT else node.unevaluated_items
+        if unevaluated is not None and unevaluated != EVERYTHING:
+            branch.clauses.append(self.evaluations(node, unevaluated, False))
+        follows: list[Any] = []
+        for part in node.parts:
+            for clause in self.clauses(part):
+                if not clause:
+                    return False
+                if len(clause) == 1:
+                    follows.extend(clause[0])
+                else:
+                    branch.clauses.append(clause)
+        follows = [*follows, *own] if node.parts_first else [*own, *follows]
+        if follows:
+            spend(2 * len(follows))
+        todo.extend(reversed(follows))
+        return True
+
+    def clauses(self, part: Part) -> list[list[Alternative]]:
+        """Return what a part says of this type: disjunctions, all of which hold."""
+        objects_only = self.kind == OBJECT
+        if part[0] == PART_ALL:
+            return [[part[1]]]
+        if part[0] == PART_SOME:
+            return [[(literal,) for literal in part[1]]]
+        if part[0] == PART_ONE:
+            return [self.exactly_one(part[1])]
+        if part[0] == PART_IF:
+            return [[(part[1], part[2]), (-part[1], part[3])]]
+        if part[0] == PART_VALUES:
+            return [[(literal,) for literal in part[1] if self.algebra.node(literal).mask & self.kind]]
+        if part[0] == PART_NEEDS and objects_only:
+            needed: Alternative = tuple((REQUIRED, name) for name in part[2])
+            return [[((PROPERTY, part[1], NOTHING),), needed]]
+        if part[0] == PART_NEEDS_SCHEMA and objects_only:
+            return [[((PROPERTY, part[1], NOTHING),), (part[2],)]]
+        return []
+
+    def exactly_one(self, literals: tuple[int, ...]) -> list[Alternative]:
+        """Return one alternative per literal: it holds, and of the others none that could hold too."""
+        possible = [x for x in literals if x < 0 or self.algebra.node(x).mask & self.kind]
+        alternatives: list[Alternative] = []
+        for i, literal in enumerate(possible):
+            spend(2 * len(possible))
+            others = tuple(
+                -other for j, other in enumerate(possible) if j != i and not self.disjoint(literal, other)
+            )
+            alternatives.append((literal, *others))
+        return alternatives
+
+    def disjoint(self, a: int, b: int) -> bool:
+        """Return whether two literals are known to share no value of this type."""
+        if a == -b:
+            return True
+        if a == b:
+            return False
+        key = ("disjoint", self.kind, min(a, b), max(a, b))
+        constants = self.algebra.constants
+        found = constants.get(key)
+        if found is None:
+            found = self.discriminated(a, b)
+            if not found:
+                algebra = self.algebra
+                if algebra.depth >= CLASH_DEPTH:
+                    return False  # not known: not remembered either
+                algebra.depth += 1
+                try:
+                    found = not any(
+                        self.forms(algebra, atoms)
+                        for atoms in Expansion(algebra, self.kind).run(frozenset((a, b)))
+                    )
+                finally:
+                    algebra.depth -= 1
+            constants[key] = found
+        return bool(found)
+
+    def discriminated(self, a: int, b: int) -> bool:
+        """Return whether a property that both require tells two schemas of objects apart. Cost: their properties."""
+        if a < 0 or b < 0 or self.kind != OBJECT:
+            return False
+        algebra = self.algebra
+        first, second = algebra.node(a), algebra.node(b)
+        required = {atom[1] for atom in first.objects if atom[0] == REQUIRED}
+        required.update(atom[1] for atom in second.objects if atom[0] == REQUIRED)
+        if not required:
+            return False
+        ours = {atom[1]: atom[2] for atom in first.objects if atom[0] == PROPERTY and atom[1] in required}
+        return any(
+            algebra.clashes(algebra.state((ours[atom[1]], atom[2])))
+            for atom in second.objects
+            if atom[0] == PROPERTY and atom[1] in ours
+        )
+
+    def negations(self, node: Node) -> list[Alternative]:
+        """Return the alternatives of "not this node"."""
+        kind = self.kind
+        if node.loose:
+            return [()]  # not known, so nothing follows
+        result: list[Alternative] = []
+        for atom in node.objects if kind == OBJECT else node.arrays:
+            result.extend(self.negate(atom))
+        unevaluated = node.unevaluated_properties if kind == OBJECT else node.unevaluated_items
+        if unevaluated is not None and unevaluated != EVERYTHING:
+            result.extend(self.evaluations(node, unevaluated, True))
+        for part in node.parts:
+            result.extend(self.negated_part(part))
+        return list(dict.fromkeys(result))
+
+    def negated_part(self, part: Part) -> list[Alternative]:
+        objects_only = self.kind == OBJECT
+        if part[0] == PART_ALL:
+            return [(-literal,) for literal in part[1]]
+        if part[0] == PART_SOME:
+            return [tuple(-literal for literal in part[1])]
+        if part[0] == PART_VALUES:
+            return [tuple(-x for x in part[1] if self.algebra.node(x).mask & self.kind)]
+        if part[0] == PART_ONE:
+            literals = [x for x in part[1] if x < 0 or self.algebra.node(x).mask & self.kind]
+            result: list[Alternative] = [tuple(-literal for literal in literals)]
+            for i, a in enumerate(literals):
+                result.extend((a, b) for b in literals[i + 1 :] if not self.disjoint(a, b))
+            return result
+        if part[0] == PART_IF:
+            return [(part[1], -part[2]), (-part[1], -part[3])]
+        if part[0] == PART_NEEDS and objects_only:
+            return [((REQUIRED, part[1]), (PROPERTY, name, NOTHING)) for name in part[2]]
+        if part[0] == PART_NEEDS_SCHEMA and objects_only:
+            return [((REQUIRED, part[1]), -part[2])]
+        return []
+
+    def evaluations(self, node: Node, unevaluated: int, negated: bool) -> list[Alternative]:
+        """Return the alternatives of which subschemas hold, each with what is left for the unevaluated keyword."""
+        algebra = self.algebra
+        plain = algebra.without_unevaluated(node)
+        algebra.check_cycles(algebra.nodes[plain])
+        result: list[Alternative] = []
+        sign = -1 if negated else 1
+        if self.kind == OBJECT:
+            for assumptions, names, sets, everything in property_alternatives(algebra, node):
+                if everything:
+                    if not negated:
+                        result.append((plain, *assumptions))
+                    continue
+                atom: tuple[Any, ...] = (KEYS, KeySet(names, sets, True), unevaluated)
+                outcomes = [(atom,)] if sign > 0 else self.negate(atom)
+                result.extend((plain, *assumptions, *outcome) for outcome in outcomes)
+            return result
+        for assumptions, start, contained, everything in item_alternatives(algebra, node):
+            if everything:
+                if not negated:
+                    result.append((plain, *assumptions))
+                continue
+            literal = algebra.any_of([unevaluated, *contained], node.where)
+            atom = (REST, start, literal)
+            outcomes = [(atom,)] if sign > 0 else self.negate(atom)
+            result.extend((plain, *assumptions, *outcome) for outcome in outcomes)
+        return result
+
+
+def _is_choice(alternative: Alternative) -> bool:
+    """Return whether an alternative says more than that one key is there, or is not."""
+    atom = alternative[0]
+    return (
+        len(alternative) > 1
+        or isinstance(atom, int)
+        or not (atom[0] == REQUIRED or (atom[0] == PROPERTY and atom[2] == NOTHING))
+    )
+
+
+def _minimal(results: list[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
+    """Leave out conjunctions that another, weaker one makes superfluous. Cost: quadratic for up to 64 of them."""
+    if len(results) < 2 or len(results) > 64:
+        return results
+    sets = [frozenset(atoms) for atoms in results]
+    return [
+        atoms
+        for i, atoms in enumerate(results)
+        if not any(other < sets[i] for j, other in enumerate(sets) if j != i)
+    ]
+
+
+# -- what `unevaluatedProperties` and `unevaluatedItems` see -----------------------------------------------
+#
+# Each alternative assumes of every subschema that looks at properties or items either that it holds or that it does
+# not, so that what is left over is known.
+
+MAX_ALTERNATIVES: Final = 512
+
+Names = dict[str, Any]
+Properties = tuple[tuple[Any, ...], Names, tuple[Texts, ...], bool]
+"""Assumptions, names and sets of keys looked at, and whether all keys were."""
+Items = tuple[tuple[Any, ...], int, tuple[int, ...], bool]
+"""Assumptions, how many leading items were looked at, schemas whose items were, and whether all were."""
+
+NO_PROPERTIES: Final[Properties] = ((), {}, (), False)
+NO_ITEMS: Final[Items] = ((), 0, (), False)
+
+
+def property_alternatives(algebra: Algebra, node: Node, inner: bool = False) -> list[Properties]:
+    """Return all cases of what the subschemas of a node look at.
+
+    Raises: UnsupportedSchemaError if there are more than 512.
+    """
+    own = NO_PROPERTIES
+    schema = node.schema
+    if isinstance(schema, dict):
+        keywords = node.resource.draft.keywords
+        names = schema.get("properties", {}) if "properties" in keywords else {}
+        patterns = schema.get("patternProperties", {}) if "patternProperties" in keywords else {}
+        keys = key_set(algebra, node, names, patterns, False)
+        everything = "additionalProperties" in schema or (inner and node.unevaluated_properties is not None)
+        own = ((), dict(keys.names), keys.sets, everything)
+
+    def join(a: Properties, b: Properties) -> Properties:
+        sets = a[2] + tuple(texts for texts in b[2] if texts not in a[2])
+        return a[0] + b[0], {**a[1], **b[1]}, sets, a[3] or b[3]
+
+    def looks(case: Properties) -> bool:
+        return bool(case[1] or case[2] or case[3])
+
+    return _cases(
+        algebra, node, own, NO_PROPERTIES, property_alternatives, join, looks, "unevaluatedProperties"
+    )
+
+
+def item_alternatives(algebra: Algebra, node: Node, inner: bool = False) -> list[Items]:
+    """Return all cases of what the subschemas of a node look at.
+
+    Raises: UnsupportedSchemaError if there are more than 512.
+    """
+    own = NO_ITEMS
+    schema = node.schema
+    if isinstance(schema, dict):
+        draft = node.resource.draft
+        prefix, everything = 0, inner and node.unevaluated_items is not None
+        contained: tuple[int, ...] = ()
+        items = schema.get("items")
+        if draft.prefix_in_items and isinstance(items, list):
+            prefix, everything = len(items), everything or "additionalItems" in schema
+        else:
+            everything = everything or items is not None
+        if "prefixItems" in draft.keywords:
+            prefix = max(prefix, len(schema.get("prefixItems", ())))
+            if "contains" in schema:
+                contained = (algebra.literal(schema["contains"], node, (node.where, "contains")),)
+        own = ((), prefix, contained, everything)
+
+    def join(a: Items, b: Items) -> Items:
+        return a[0] + b[0], max(a[1], b[1]), (*a[2], *b[2]), a[3] or b[3]
+
+    def looks(case: Items) -> bool:
+        return bool(case[1] or case[2] or case[3])
+
+    return _cases(algebra, node, own, NO_ITEMS, item_alternatives, join, looks, "unevaluatedItems")
+
+
+def _cases(
+    algebra: Algebra,
+    node: Node,
+    own: Any,
+    nothing: Any,
+    alternatives: Any,
+    join: Any,
+    looks: Any,
+    keyword: str,
+) -> list[Any]:
+    results = [own]
+
+    def cross(options: list[Any]) -> None:
+        nonlocal results
+        if len(results) * len(options) > MAX_ALTERNATIVES:
+            raise UnsupportedSchemaError(
+                node.where, keyword, f"more than {MAX_ALTERNATIVES} cases of which subschemas hold"
+            )
+        results = [join(a, b) for a, b in product(results, options)]
+
+    def assuming(assumptions: tuple[Any, ...], cases: list[Any]) -> list[Any]:
+        return [(assumptions + case[0], *case[1:]) for case in cases]
+
+    def inside(literal: int) -> list[Any]:
+        if abs(literal) == 1 or literal < 0:
+            return [nothing]
+        return alternatives(algebra, algebra.node(literal), True)
+
+    for part in node.parts:
+        if part[0] == PART_ALL:
+            for literal in part[1]:
+                cross(inside(literal))
+        elif part[0] == PART_SOME or part[0] == PART_ONE:
+            for literal in part[1]:
+                cases = inside(literal)
+                if any(map(looks, cases)):
+                    cross([*assuming((literal,), cases), ((-literal,), *nothing[1:])])
+        elif part[0] == PART_IF:
+            condition = part[1]
+            yes = [join(a, b) for a, b in product(inside(condition), inside(part[2]))]
+            no = inside(part[3])
+            if any(map(looks, yes + no)):
+                cross([*assuming((condition,), yes), *assuming((-condition,), no)])
+        elif part[0] == PART_NEEDS_SCHEMA and keyword == "unevaluatedProperties":
+            cases = inside(part[2])
+            if any(map(looks, cases)):
+                absent = (((PROPERTY, part[1], -1),), *nothing[1:])
+                cross([*assuming(((REQUIRED, part[1]),), cases), absent])
+    return results

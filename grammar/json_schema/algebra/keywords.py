@@ -7,14 +7,15 @@ Keywords that modify one another (``items`` and ``prefixItems``) are read togeth
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
-from typing import Any, Final
+from functools import lru_cache, partial
+from typing import Any, Final, Protocol
 
-from stackmask.grammar.json_schema.algebra.patterns import format_texts, pattern_texts
-from stackmask.grammar.json_schema.algebra.scalar_values import name_scalars
+from stackmask.grammar import ir
 from stackmask.grammar.json_schema.document.drafts import DRAFTS, UNDECLARED, Draft
-from stackmask.grammar.json_schema.document.errors import SchemaError, UnsupportedSchemaError
-from stackmask.grammar.json_schema.nodes.interfaces import NodeReader
+from stackmask.grammar.json_schema.document.errors import SchemaError, UnsupportedSchemaError, Where
+from stackmask.grammar.json_schema.document.python_types import UNKNOWABLE, format_pattern
+from stackmask.grammar.json_schema.document.report import Report
+from stackmask.grammar.json_schema.nodes.literals import Literals
 from stackmask.grammar.json_schema.nodes.nodes import (
     CONTAINS,
     COUNT,
@@ -44,7 +45,8 @@ from stackmask.grammar.json_schema.sets.numbers import (
     finite,
     multiples_of,
 )
-from stackmask.grammar.json_schema.sets.string_sets import ALL, NONE, Texts
+from stackmask.grammar.json_schema.sets.scalars import Scalars
+from stackmask.grammar.json_schema.sets.string_sets import ALL, NONE, Texts, text_set
 from stackmask.grammar.json_schema.sets.values import (
     ARRAY,
     NUMBER,
@@ -56,8 +58,9 @@ from stackmask.grammar.json_schema.sets.values import (
     shown,
     type_of,
 )
+from stackmask.grammar.source.diagnostics import GrammarError
 from stackmask.grammar.source.similar import similar
-from stackmask.grammar.source.work import spend
+from stackmask.grammar.source.work import remembering, spend
 
 MAX_COUNT: Final = 1_000_000_000  # of items, characters, properties
 
@@ -75,6 +78,31 @@ _OTHER_TYPES: Final = {
     "text": "string",
     "tuple": "array",
 }
+
+
+class NodeReader(Protocol):
+    """What keywords ask of the algebra: it reads subschemas and references."""
+
+    formats: str
+    of_type: bool
+    report: Report
+    literals: Literals
+
+    def literal(self, schema: Any, parent: Node, where: Where) -> int:
+        """Return the literal of a subschema."""
+
+    def reference(self, ref: Any, node: Node, keyword: str) -> int:
+        """Return the literal that a reference leads to."""
+
+    def constant(self, value: Any, where: Where) -> int:
+        """Return the literal of exactly this value."""
+
+    def name_scalars(self, literal: int, where: Where) -> Scalars:
+        """Return the scalar values of a literal about names."""
+
+    def unsupported(self, where: Where, keyword: str, reason: str) -> None:
+        """Refuse a keyword, or note that it is relaxed."""
+
 
 Handler = Callable[[NodeReader, Node, dict[str, Any], Any], None]
 
@@ -98,6 +126,22 @@ def _count(node: Node, keyword: str, value: Any) -> int:
                 raise UnsupportedSchemaError(node.where, keyword, f"counts are supported up to {MAX_COUNT:,}")
             return number
     raise SchemaError(node.where, keyword, f"must be a natural number, not {shown(value)}")
+
+
+def _least(
+    reader: NodeReader, node: Node, schema: dict[str, Any], value: Any, keyword: str, atom: str
+) -> None:
+    _atoms(node, atom).append((atom, _count(node, keyword, value), None))
+
+
+def _greatest(
+    reader: NodeReader, node: Node, schema: dict[str, Any], value: Any, keyword: str, atom: str
+) -> None:
+    _atoms(node, atom).append((atom, 0, _most(reader, node, keyword, value)))
+
+
+def _atoms(node: Node, atom: str) -> list[Any]:
+    return node.arrays if atom == LENGTH else node.objects
 
 
 def _mapping(node: Node, keyword: str, value: Any) -> dict[str, Any]:
@@ -228,19 +272,11 @@ def _if(reader: NodeReader, node: Node, schema: dict[str, Any], value: Any) -> N
         for side in ("then", "else")
     ]
     if sides != [EVERYTHING, EVERYTHING] or condition not in (EVERYTHING, NOTHING):
-        node.parts.append((PART_IF, condition, *sides))
+        node.parts.append((PART_IF, condition, sides[0], sides[1]))
 
 
-def _ref(reader: NodeReader, node: Node, schema: dict[str, Any], value: Any) -> None:
-    node.parts.append((PART_ALL, (reader.reference(value, node, "$ref"),)))
-
-
-def _dynamic_ref(reader: NodeReader, node: Node, schema: dict[str, Any], value: Any) -> None:
-    node.parts.append((PART_ALL, (reader.reference(value, node, "$dynamicRef"),)))
-
-
-def _recursive_ref(reader: NodeReader, node: Node, schema: dict[str, Any], value: Any) -> None:
-    node.parts.append((PART_ALL, (reader.reference(value, node, "$recursiveRef"),)))
+def _reference(reader: NodeReader, node: Node, schema: dict[str, Any], value: Any, keyword: str) -> None:
+    node.parts.append((PART_ALL, (reader.reference(value, node, keyword),)))
 
 
 def _identifier(reader: NodeReader, node: Node, schema: dict[str, Any], value: Any, keyword: str) -> None:
@@ -261,15 +297,9 @@ def _bound(
     node.meet_number(at_least(number, exclusive=flag) if low else at_most(number, exclusive=flag))
 
 
-def _minimum(reader: NodeReader, node: Node, schema: dict[str, Any], value: Any) -> None:
-    _bound(reader, node, schema, value, "minimum", True)
-
-
-def _maximum(reader: NodeReader, node: Node, schema: dict[str, Any], value: Any) -> None:
-    _bound(reader, node, schema, value, "maximum", False)
-
-
-def _exclusive(node: Node, value: Any, keyword: str, low: bool) -> None:
+def _exclusive(
+    reader: NodeReader, node: Node, schema: dict[str, Any], value: Any, keyword: str, low: bool
+) -> None:
     draft = node.resource.draft
     if isinstance(value, bool) and (draft.exclusive_flags or draft is UNDECLARED):
         return  # read with `minimum` or `maximum`
@@ -277,14 +307,6 @@ def _exclusive(node: Node, value: Any, keyword: str, low: bool) -> None:
         raise SchemaError(node.where, keyword, f"must be true or false in draft 4, not {shown(value)}")
     number = exact(value, node.where, keyword)
     node.meet_number(at_least(number, exclusive=True) if low else at_most(number, exclusive=True))
-
-
-def _exclusive_minimum(reader: NodeReader, node: Node, schema: dict[str, Any], value: Any) -> None:
-    _exclusive(node, value, "exclusiveMinimum", True)
-
-
-def _exclusive_maximum(reader: NodeReader, node: Node, schema: dict[str, Any], value: Any) -> None:
-    _exclusive(node, value, "exclusiveMaximum", False)
 
 
 def _multiple_of(reader: NodeReader, node: Node, schema: dict[str, Any], value: Any) -> None:
@@ -297,17 +319,13 @@ def _multiple_of(reader: NodeReader, node: Node, schema: dict[str, Any], value: 
 # -- strings ---------------------------------------------------------------------------------------------
 
 
-def _meet_text(node: Node, texts: Texts) -> None:
-    node.text = node.text.meet(texts)
-
-
 def _min_length(reader: NodeReader, node: Node, schema: dict[str, Any], value: Any) -> None:
     if low := _count(node, "minLength", value):
-        _meet_text(node, Texts(None, low))
+        node.text = node.text.meet(Texts(None, low))
 
 
 def _max_length(reader: NodeReader, node: Node, schema: dict[str, Any], value: Any) -> None:
-    _meet_text(node, Texts(None, 0, _most(reader, node, "maxLength", value)))
+    node.text = node.text.meet(Texts(None, 0, _most(reader, node, "maxLength", value)))
 
 
 def _pattern(reader: NodeReader, node: Node, schema: dict[str, Any], value: Any) -> None:
@@ -317,13 +335,13 @@ def _pattern(reader: NodeReader, node: Node, schema: dict[str, Any], value: Any)
     if found is None:
         node.loose = True
     else:
-        _meet_text(node, found)
+        node.text = node.text.meet(found)
 
 
 def _format(reader: NodeReader, node: Node, schema: dict[str, Any], value: Any) -> None:
     if not isinstance(value, str):
         raise SchemaError(node.where, "format", f"must be a string, not {shown(value)}")
-    _meet_text(node, format_texts(reader, value, node))
+    node.text = node.text.meet(format_texts(reader, value, node))
 
 
 # -- arrays ----------------------------------------------------------------------------------------------
@@ -360,14 +378,6 @@ def _prefix(reader: NodeReader, node: Node, keyword: str, items: list[Any]) -> N
             node.arrays.append((ITEM, i, literal))
 
 
-def _min_items(reader: NodeReader, node: Node, schema: dict[str, Any], value: Any) -> None:
-    node.arrays.append((LENGTH, _count(node, "minItems", value), None))
-
-
-def _max_items(reader: NodeReader, node: Node, schema: dict[str, Any], value: Any) -> None:
-    node.arrays.append((LENGTH, 0, _most(reader, node, "maxItems", value)))
-
-
 def _unique_items(reader: NodeReader, node: Node, schema: dict[str, Any], value: Any) -> None:
     if not isinstance(value, bool):
         raise SchemaError(node.where, "uniqueItems", f"must be true or false, not {shown(value)}")
@@ -400,7 +410,7 @@ def _properties(reader: NodeReader, node: Node, schema: dict[str, Any], value: A
     if type(value) is not dict:
         value = dict(_mapping(node, "properties", value))
     spend(4 * len(value))
-    reader.literals.add_properties(node.objects, value, node.resource, node.scope, place, reader.literal_in)
+    reader.literals.add_properties(node.objects, value, node.resource, node.scope, place)
 
 
 def _pattern_properties(reader: NodeReader, node: Node, schema: dict[str, Any], value: Any) -> None:
@@ -444,7 +454,7 @@ def _additional_properties(reader: NodeReader, node: Node, schema: dict[str, Any
 
 def _property_names(reader: NodeReader, node: Node, schema: dict[str, Any], value: Any) -> None:
     literal = reader.literal(value, node, (node.where, "propertyNames"))
-    scalars = name_scalars(reader, literal, node.where)
+    scalars = reader.name_scalars(literal, node.where)
     texts = scalars.text
     node.loose = node.loose or scalars.loose
     if texts is ALL:
@@ -460,14 +470,6 @@ def _required(reader: NodeReader, node: Node, schema: dict[str, Any], value: Any
     objects = node.objects
     for name in _names(node, "required", value):
         objects.append((REQUIRED, name))
-
-
-def _min_properties(reader: NodeReader, node: Node, schema: dict[str, Any], value: Any) -> None:
-    node.objects.append((COUNT, _count(node, "minProperties", value), None))
-
-
-def _max_properties(reader: NodeReader, node: Node, schema: dict[str, Any], value: Any) -> None:
-    node.objects.append((COUNT, 0, _most(reader, node, "maxProperties", value)))
 
 
 def _dependencies(reader: NodeReader, node: Node, schema: dict[str, Any], value: Any) -> None:
@@ -505,15 +507,15 @@ _FUNCTIONS: Final[dict[str, Handler]] = {
     "oneOf": _one_of,
     "not": _not,
     "if": _if,
-    "$ref": _ref,
-    "$dynamicRef": _dynamic_ref,
-    "$recursiveRef": _recursive_ref,
+    "$ref": partial(_reference, keyword="$ref"),
+    "$dynamicRef": partial(_reference, keyword="$dynamicRef"),
+    "$recursiveRef": partial(_reference, keyword="$recursiveRef"),
     "$anchor": partial(_identifier, keyword="$anchor"),
     "$dynamicAnchor": partial(_identifier, keyword="$dynamicAnchor"),
-    "minimum": _minimum,
-    "maximum": _maximum,
-    "exclusiveMinimum": _exclusive_minimum,
-    "exclusiveMaximum": _exclusive_maximum,
+    "minimum": partial(_bound, keyword="minimum", low=True),
+    "maximum": partial(_bound, keyword="maximum", low=False),
+    "exclusiveMinimum": partial(_exclusive, keyword="exclusiveMinimum", low=True),
+    "exclusiveMaximum": partial(_exclusive, keyword="exclusiveMaximum", low=False),
     "multipleOf": _multiple_of,
     "minLength": _min_length,
     "maxLength": _max_length,
@@ -521,8 +523,8 @@ _FUNCTIONS: Final[dict[str, Handler]] = {
     "format": _format,
     "items": _items,
     "prefixItems": _prefix_items,
-    "minItems": _min_items,
-    "maxItems": _max_items,
+    "minItems": partial(_least, keyword="minItems", atom=LENGTH),
+    "maxItems": partial(_greatest, keyword="maxItems", atom=LENGTH),
     "uniqueItems": _unique_items,
     "contains": _contains,
     "unevaluatedItems": _unevaluated_items,
@@ -531,8 +533,8 @@ _FUNCTIONS: Final[dict[str, Handler]] = {
     "additionalProperties": _additional_properties,
     "propertyNames": _property_names,
     "required": _required,
-    "minProperties": _min_properties,
-    "maxProperties": _max_properties,
+    "minProperties": partial(_least, keyword="minProperties", atom=COUNT),
+    "maxProperties": partial(_greatest, keyword="maxProperties", atom=COUNT),
     "dependencies": _dependencies,
     "dependentRequired": _dependent_required,
     "dependentSchemas": _dependent_schemas,
@@ -560,3 +562,99 @@ def read_keywords(reader: NodeReader, node: Node) -> None:
             except UnsupportedNumber as error:
                 reader.unsupported(node.where, keyword, str(error))
                 node.loose = True
+
+
+# -- `pattern` and `format` as sets of strings -----------------------------------------------------------
+
+# regular expressions and formats are imported where a schema has them: most have none, and a new process would wait
+
+_CACHED: Final = 2048
+_INVALID: Final = ("G007", "G008")  # bad character class, bad regex
+
+
+def pattern_texts(reader: NodeReader, pattern: Any, where: Where, keyword: str) -> Texts | None:
+    """Return the strings in which the pattern is found; None where that is relaxed, so that it is not known.
+
+    Raises: SchemaError if it is no regular expression; UnsupportedSchemaError if it is more than regular.
+    """
+    if not isinstance(pattern, str):
+        raise SchemaError(where, keyword, f"must be a string, not {shown(pattern)}")
+    found = _compiled(pattern)
+    if isinstance(found, Texts):
+        return found
+    kind, reason = found
+    if kind == "unsupported":
+        reader.unsupported(where, keyword, reason)
+        return None
+    raise SchemaError(where, keyword, f"no regular expression of ECMA-262: {reason}")
+
+
+@remembering(_CACHED)
+def _compiled(pattern: str) -> Texts | tuple[str, str]:
+    from stackmask.grammar.regex.compile import regex_expr
+
+    try:
+        expr = regex_expr(pattern, flavor="ecma", search=True)
+    except GrammarError as error:
+        invalid = any(diagnostic.code in _INVALID for diagnostic in error.diagnostics)
+        return "invalid" if invalid else "unsupported", error.diagnostics[0].message
+    except UnicodeEncodeError:
+        return "unsupported", "a lone surrogate is no character"
+    return ALL if expr == ir.ANY_TEXT else text_set(expr)
+
+
+def blank_expr(source: str) -> ir.Expr:
+    """Return a user's pattern of whitespace as an expression.
+
+    Raises: SchemaError if it is no regular expression, or allows more than JSON's blanks.
+    """
+    from stackmask.grammar.regex.compile import regex_expr
+
+    try:
+        expr = regex_expr(source, flavor="ecma", search=False)
+    except GrammarError as error:
+        raise SchemaError("", "whitespace", str(error)) from None
+    blanks = ir.Repeat(ir.CharClass(((0x09, 0x0A), (0x0D, 0x0D), (0x20, 0x20))), 0, None)
+    if not Texts(parts=(expr, ir.Complement(blanks))).is_empty():
+        raise SchemaError("", "whitespace", f"{source!r} matches more than blanks, tabs and line breaks")
+    return expr
+
+
+def format_texts(reader: NodeReader, name: str, node: Node) -> Texts:
+    """Return the strings of a format: all of them where it is an annotation, which the report then says."""
+    of_version = ALL
+    if reader.formats == "annotate":
+        node.content = None
+        reader.report.add("annotation", node.where, "format", f"`{name}` is not asserted, on request")
+        return ALL
+    if reader.of_type:
+        if name in UNKNOWABLE:
+            reader.unsupported(node.where, "format", f"`{name}`: {UNKNOWABLE[name]}")
+            node.loose = True
+            return ALL
+        pattern = format_pattern(name, node.schema)
+        if pattern is not None:
+            of_version = pattern_texts(reader, pattern, node.where, "format") or ALL
+            if not name.startswith("uuid"):
+                return of_version
+            name = "uuid"
+    from stackmask.grammar.json_schema.formats import FORMATS, NARROWINGS, PLAIN, formats_of
+
+    # a format that a later draft defines means the same in an earlier one, which leaves others open
+    known = formats_of(node.resource.draft.name)
+    make = known.get(name) or FORMATS.get(name)
+    if make is None:
+        node.content = None
+        reader.report.add("annotation", node.where, "format", f"`{name}` is no format of the specification")
+        return ALL
+    if name in PLAIN and reader.formats == "plain":
+        node.content = None  # the writer says it with the place
+    if name in NARROWINGS:
+        node.content = None
+        reader.report.add("narrowed", node.where, "format", f"`{name}`: {NARROWINGS[name]}")
+    return _once(make).meet(of_version)
+
+
+@lru_cache(_CACHED)
+def _once(make: Callable[[], ir.Expr]) -> Texts:
+    return Texts(parts=(make(),), nonempty=True)

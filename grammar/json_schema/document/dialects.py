@@ -52,10 +52,10 @@ _SAY_IT: Final = "leave it out, and say it in the description"
 
 
 @dataclass
-class Reading:
+class Checked:
     """What was met of one schema: the checks count in it."""
 
-    dialect: Dialect
+    dialect: SchemaDialect
     properties: int = 0
     optional: int = 0
     unions: int = 0
@@ -69,12 +69,12 @@ class Reading:
         )
 
 
-Check = Callable[["Reading", dict[str, Any], Where, int], None]
+Check = Callable[["Checked", dict[str, Any], Where, int], None]
 """Checks one schema object, which is a copy, at a level of nested objects, and rewrites it in place."""
 
 
 @dataclass(frozen=True)
-class Dialect:
+class SchemaDialect:
     """One dialect.
 
     ``title``: as messages name it. ``draft``: what it is read as. ``keywords``: all that it has, None for all of the
@@ -87,7 +87,7 @@ class Dialect:
     keywords: frozenset[str] | None = None
     formats: frozenset[str] | None = None
     checks: tuple[Check, ...] = ()
-    ends: tuple[Callable[[Reading], None], ...] = ()
+    ends: tuple[Callable[[Checked], None], ...] = ()
 
 
 def read_dialect(name: str, source: Any) -> tuple[Any, Draft]:
@@ -96,7 +96,7 @@ def read_dialect(name: str, source: Any) -> tuple[Any, Draft]:
     Raises: DialectError. Cost: linear in the schema.
     """
     dialect = DIALECTS[name]
-    reading = Reading(dialect)
+    reading = Checked(dialect)
     if not isinstance(source, dict):
         return source, dialect.draft
     root = dict(source)
@@ -143,7 +143,7 @@ def _is_object(schema: dict[str, Any]) -> bool:
     return kind == "object" or (isinstance(kind, list) and "object" in kind) or "properties" in schema
 
 
-def _check_keywords(reading: Reading, schema: dict[str, Any], where: Where) -> None:
+def _check_keywords(reading: Checked, schema: dict[str, Any], where: Where) -> None:
     dialect = reading.dialect
     if dialect.keywords is not None:
         known = dialect.keywords | _DOCUMENT if where == "" else dialect.keywords
@@ -161,7 +161,7 @@ def _check_keywords(reading: Reading, schema: dict[str, Any], where: Where) -> N
 # -- OpenAPI -----------------------------------------------------------------------------------------------
 
 
-def _nullable(reading: Reading, schema: dict[str, Any], where: Where, _: int) -> None:
+def _nullable(reading: Checked, schema: dict[str, Any], where: Where, _: int) -> None:
     """Rewrite `nullable`, which adds null to a `type` beside it and has no effect without one."""
     if "$ref" in schema:
         return
@@ -178,7 +178,7 @@ def _nullable(reading: Reading, schema: dict[str, Any], where: Where, _: int) ->
         schema["type"] = [kind, "null"]
 
 
-def _numeric_exclusive(reading: Reading, schema: dict[str, Any], where: Where, _: int) -> None:
+def _numeric_exclusive(reading: Checked, schema: dict[str, Any], where: Where, _: int) -> None:
     for keyword in ("exclusiveMinimum", "exclusiveMaximum"):
         value = schema.get(keyword)
         if reading.dialect.name == "openapi-3.0" and value is not None and not isinstance(value, bool):
@@ -189,7 +189,7 @@ def _numeric_exclusive(reading: Reading, schema: dict[str, Any], where: Where, _
             raise reading.refuse(where, keyword, "it is a number", f"write the bound as `{keyword}`")
 
 
-def _discriminator(reading: Reading, schema: dict[str, Any], where: Where, _: int) -> None:
+def _discriminator(reading: Checked, schema: dict[str, Any], where: Where, _: int) -> None:
     """Check `discriminator`, which changes nothing of what is valid: it says where a reader may look first."""
     value = schema.get("discriminator")
     if "discriminator" in schema and not (
@@ -199,7 +199,7 @@ def _discriminator(reading: Reading, schema: dict[str, Any], where: Where, _: in
         raise reading.refuse(where, "discriminator", "it is an object with a `propertyName`", cure)
 
 
-def _of_3_1(reading: Reading, schema: dict[str, Any], where: Where, _: int) -> None:
+def _of_3_1(reading: Checked, schema: dict[str, Any], where: Where, _: int) -> None:
     if "nullable" in schema:
         raise reading.refuse(where, "nullable", "there is no such keyword", _CURES["nullable"])
     if schema.get("$schema") == _OAS_BASE:
@@ -209,12 +209,12 @@ def _of_3_1(reading: Reading, schema: dict[str, Any], where: Where, _: int) -> N
 # -- services ----------------------------------------------------------------------------------------------
 
 
-def _closed(reading: Reading, schema: dict[str, Any], where: Where, _: int) -> None:
+def _closed(reading: Checked, schema: dict[str, Any], where: Where, _: int) -> None:
     if _is_object(schema) and schema.get("additionalProperties") is not False:
         raise reading.refuse(where, "additionalProperties", "every object is closed", _CLOSE)
 
 
-def _all_required(reading: Reading, schema: dict[str, Any], where: Where, _: int) -> None:
+def _all_required(reading: Checked, schema: dict[str, Any], where: Where, _: int) -> None:
     properties, required = schema.get("properties"), schema.get("required", [])
     if isinstance(properties, dict) and isinstance(required, list):
         known = {name for name in required if isinstance(name, str)}
@@ -224,7 +224,7 @@ def _all_required(reading: Reading, schema: dict[str, Any], where: Where, _: int
             raise reading.refuse(where, "required", "every property is required", cure)
 
 
-def _openai_limits(reading: Reading, schema: dict[str, Any], where: Where, level: int) -> None:
+def _openai_limits(reading: Checked, schema: dict[str, Any], where: Where, level: int) -> None:
     """Check what OpenAI documents of sizes: properties, levels, characters, values of enumerations."""
     if where == "" and ("anyOf" in schema or schema.get("type") != "object"):
         cure = "put it into a property of an object"
@@ -257,7 +257,7 @@ def _openai_limits(reading: Reading, schema: dict[str, Any], where: Where, level
             raise reading.refuse(where, keyword, reason, "split the schema")
 
 
-def _of_gemini(reading: Reading, schema: dict[str, Any], where: Where, _: int) -> None:
+def _of_gemini(reading: Checked, schema: dict[str, Any], where: Where, _: int) -> None:
     if "$ref" in schema:
         other = next((keyword for keyword in schema if not keyword.startswith("$")), None)
         if other is not None:
@@ -278,7 +278,7 @@ def _of_gemini(reading: Reading, schema: dict[str, Any], where: Where, _: int) -
         schema["anyOf"] = schema.pop("oneOf")
 
 
-def _of_anthropic(reading: Reading, schema: dict[str, Any], where: Where, _: int) -> None:
+def _of_anthropic(reading: Checked, schema: dict[str, Any], where: Where, _: int) -> None:
     if schema.get("minItems", 0) not in (0, 1):
         raise reading.refuse(where, "minItems", "it is 0 or 1", _SAY_IT)
     for keyword in ("enum", "const"):
@@ -302,20 +302,20 @@ def _of_anthropic(reading: Reading, schema: dict[str, Any], where: Where, _: int
             raise reading.refuse(where, keyword, f"there are {most} {what} at most", "split the schema")
 
 
-def _local_references(reading: Reading, schema: dict[str, Any], where: Where, _: int) -> None:
+def _local_references(reading: Checked, schema: dict[str, Any], where: Where, _: int) -> None:
     target = schema.get("$ref")
     if isinstance(target, str) and not target.startswith("#"):
         cure = "put what it leads to into `$defs`"
         raise reading.refuse(where, "$ref", "it leads to a place of the same schema", cure)
 
 
-def _no_recursion(reading: Reading) -> None:
+def _no_recursion(reading: Checked) -> None:
     _check_cycles(
         reading, lambda *_: True, "a schema is no part of itself", "write as many levels as are needed"
     )
 
 
-def _optional_recursion(reading: Reading) -> None:
+def _optional_recursion(reading: Checked) -> None:
     def counts(schema: dict[str, Any], keyword: str, key: str | int | None) -> bool:
         return keyword != "properties" or key in (schema.get("required") or ())
 
@@ -326,7 +326,7 @@ def _optional_recursion(reading: Reading) -> None:
 
 
 def _check_cycles(
-    reading: Reading, counts: Callable[[dict[str, Any], str, str | int | None], bool], reason: str, cure: str
+    reading: Checked, counts: Callable[[dict[str, Any], str, str | int | None], bool], reason: str, cure: str
 ) -> None:
     """Refuse references that lead back to where they are, on ways that count. Cost: linear in the schema."""
     root = reading.nodes[0][0]
@@ -372,17 +372,17 @@ _SERVICE_FORMATS: Final = frozenset(
 DIALECTS: Final = {
     dialect.name: dialect
     for dialect in (
-        Dialect(
+        SchemaDialect(
             "openapi-3.0",
             "OpenAPI 3.0",
             DRAFT_4,
             _OPENAPI_3_0,
             checks=(_nullable, _numeric_exclusive, _discriminator),
         ),
-        Dialect(
+        SchemaDialect(
             "openapi-3.1", "OpenAPI 3.1", DRAFT_2020, checks=(_of_3_1, _numeric_exclusive, _discriminator)
         ),
-        Dialect(
+        SchemaDialect(
             "openai-strict",
             "OpenAI's strict mode",
             DRAFT_2020,
@@ -390,7 +390,7 @@ DIALECTS: Final = {
             _SERVICE_FORMATS,
             (_local_references, _closed, _all_required, _openai_limits),
         ),
-        Dialect(
+        SchemaDialect(
             "gemini",
             "Gemini's response schemas",
             DRAFT_2020,
@@ -401,7 +401,7 @@ DIALECTS: Final = {
             (_local_references, _of_gemini),
             (_optional_recursion,),
         ),
-        Dialect(
+        SchemaDialect(
             "anthropic",
             "Anthropic's structured outputs",
             DRAFT_2020,

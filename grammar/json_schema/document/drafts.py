@@ -3,116 +3,88 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from stackmask.grammar.source.similar import similar
 
-# where subschemas are: the value itself, the items of a list, the values of an object
-_VALUE: Final = {"additionalItems", "additionalProperties", "not"}
-_LIST: Final = {"allOf", "anyOf", "oneOf"}
-_MAP: Final = {"definitions", "patternProperties", "properties"}
 
-_CORE_4: Final = frozenset(
-    [
-        "$ref",
-        "additionalItems",
-        "additionalProperties",
-        "allOf",
-        "anyOf",
-        "definitions",
-        "dependencies",
-        "enum",
-        "exclusiveMaximum",
-        "exclusiveMinimum",
-        "format",
-        "items",
-        "maxItems",
-        "maxLength",
-        "maxProperties",
-        "maximum",
-        "minItems",
-        "minLength",
-        "minProperties",
-        "minimum",
-        "multipleOf",
-        "not",
-        "oneOf",
-        "pattern",
-        "patternProperties",
-        "properties",
-        "required",
-        "type",
-        "uniqueItems",
-    ]
-)
-_CORE_6: Final = _CORE_4 | {"const", "contains", "propertyNames"}
-_CORE_7: Final = _CORE_6 | {"if", "then", "else"}
-_NEW_2019: Final = frozenset(
-    [
-        "$defs",
-        "$anchor",
-        "dependentRequired",
-        "dependentSchemas",
-        "maxContains",
-        "minContains",
-        "unevaluatedItems",
-        "unevaluatedProperties",
-    ]
-)
-# `dependencies` left the newer drafts but keeps its meaning there, as their metaschemas allow
-_CORE_2019: Final = _CORE_7 | _NEW_2019 | {"$recursiveRef", "$recursiveAnchor"}
-_CORE_2020: Final = (_CORE_7 | _NEW_2019 | {"$dynamicRef", "$dynamicAnchor", "prefixItems"}) - {
-    "additionalItems"
+class Keyword(NamedTuple):
+    """A keyword with a meaning: the first draft that has it, and the last.
+
+    ``holds``: where its value holds subschemas: it is one ("value"), a "list", a "map" of them, a list or one of them
+    ("either"), or a map of some ("dependencies"). ``vocabulary``: without which a metaschema leaves it without effect.
+    ``read_with``: the keyword whose function, or whose subject, it belongs to, where it has no function of its own.
+    """
+
+    since: int
+    holds: str = ""
+    vocabulary: str = ""
+    until: int = 2020
+    read_with: str = ""
+
+
+KEYWORDS: Final = {
+    "$ref": Keyword(4),
+    "additionalItems": Keyword(4, "value", vocabulary="applicator", until=2019, read_with="items"),
+    "additionalProperties": Keyword(4, "value", vocabulary="applicator"),
+    "allOf": Keyword(4, "list", vocabulary="applicator"),
+    "anyOf": Keyword(4, "list", vocabulary="applicator"),
+    "definitions": Keyword(4, "map"),
+    "dependencies": Keyword(4, "dependencies"),
+    "enum": Keyword(4, vocabulary="validation"),
+    "exclusiveMaximum": Keyword(4, vocabulary="validation"),
+    "exclusiveMinimum": Keyword(4, vocabulary="validation"),
+    "format": Keyword(4),
+    "items": Keyword(4, "either", vocabulary="applicator"),
+    "maxItems": Keyword(4, vocabulary="validation"),
+    "maxLength": Keyword(4, vocabulary="validation"),
+    "maxProperties": Keyword(4, vocabulary="validation"),
+    "maximum": Keyword(4, vocabulary="validation"),
+    "minItems": Keyword(4, vocabulary="validation"),
+    "minLength": Keyword(4, vocabulary="validation"),
+    "minProperties": Keyword(4, vocabulary="validation"),
+    "minimum": Keyword(4, vocabulary="validation"),
+    "multipleOf": Keyword(4, vocabulary="validation"),
+    "not": Keyword(4, "value", vocabulary="applicator"),
+    "oneOf": Keyword(4, "list", vocabulary="applicator"),
+    "pattern": Keyword(4, vocabulary="validation"),
+    "patternProperties": Keyword(4, "map", vocabulary="applicator"),
+    "properties": Keyword(4, "map", vocabulary="applicator"),
+    "required": Keyword(4, vocabulary="validation"),
+    "type": Keyword(4, vocabulary="validation"),
+    "uniqueItems": Keyword(4, vocabulary="validation"),
+    "const": Keyword(6, vocabulary="validation"),
+    "contains": Keyword(6, "value", vocabulary="applicator"),
+    "propertyNames": Keyword(6, "value", vocabulary="applicator"),
+    "else": Keyword(7, "value", vocabulary="applicator", read_with="if"),
+    "if": Keyword(7, "value", vocabulary="applicator"),
+    "then": Keyword(7, "value", vocabulary="applicator", read_with="if"),
+    "$anchor": Keyword(2019),
+    "$defs": Keyword(2019, "map"),
+    "$recursiveAnchor": Keyword(2019, until=2019, read_with="$recursiveRef"),
+    "$recursiveRef": Keyword(2019, until=2019),
+    "dependentRequired": Keyword(2019, vocabulary="validation"),
+    "dependentSchemas": Keyword(2019, "map", vocabulary="applicator"),
+    "maxContains": Keyword(2019, vocabulary="validation", read_with="contains"),
+    "minContains": Keyword(2019, vocabulary="validation", read_with="contains"),
+    "unevaluatedItems": Keyword(2019, "value", vocabulary="unevaluated"),
+    "unevaluatedProperties": Keyword(2019, "value", vocabulary="unevaluated"),
+    "$dynamicAnchor": Keyword(2020),
+    "$dynamicRef": Keyword(2020),
+    "prefixItems": Keyword(2020, "list", vocabulary="applicator"),
 }
+"""All keywords by name. `dependencies` left the newer drafts but keeps its meaning there, as their metaschemas allow."""
 
-# keywords that a metaschema without the vocabulary leaves without effect
+# keywords that say nothing of values by themselves
+WITHOUT_EFFECT: Final = frozenset(("$defs", "definitions", "$anchor", "$dynamicAnchor"))
 VOCABULARIES: Final = {
-    "validation": frozenset(
-        [
-            "type",
-            "enum",
-            "const",
-            "multipleOf",
-            "maximum",
-            "exclusiveMaximum",
-            "minimum",
-            "exclusiveMinimum",
-            "maxLength",
-            "minLength",
-            "pattern",
-            "maxItems",
-            "minItems",
-            "uniqueItems",
-            "maxContains",
-            "minContains",
-            "maxProperties",
-            "minProperties",
-            "required",
-            "dependentRequired",
-        ]
-    ),
-    "unevaluated": frozenset(("unevaluatedItems", "unevaluatedProperties")),
-    "applicator": frozenset(
-        [
-            "prefixItems",
-            "items",
-            "contains",
-            "additionalProperties",
-            "properties",
-            "patternProperties",
-            "dependentSchemas",
-            "propertyNames",
-            "if",
-            "then",
-            "else",
-            "allOf",
-            "anyOf",
-            "oneOf",
-            "not",
-            "additionalItems",
-        ]
-    ),
+    vocabulary: frozenset(name for name, keyword in KEYWORDS.items() if keyword.vocabulary == vocabulary)
+    for vocabulary in ("validation", "unevaluated", "applicator")
 }
+
+
+def _keywords(draft: int) -> frozenset[str]:
+    return frozenset(name for name, keyword in KEYWORDS.items() if keyword.since <= draft <= keyword.until)
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,8 +93,7 @@ class Draft:
 
     name: as users write it. keywords: those with a meaning. id_keyword: what names a resource.
     ref_alone: keywords beside ``$ref`` do not count (up to draft 7). exclusive_flags: ``exclusiveMinimum`` is a
-    boolean (draft 4). prefix_in_items: ``items`` may be a list (before 2020-12). boolean_schemas: true and false
-    are schemas (since draft 6).
+    boolean (draft 4). prefix_in_items: ``items`` may be a list (before 2020-12).
     """
 
     name: str
@@ -132,7 +103,6 @@ class Draft:
     ref_alone: bool = False
     exclusive_flags: bool = False
     prefix_in_items: bool = True
-    boolean_schemas: bool = True
 
     def without(self, keywords: frozenset[str]) -> Draft:
         """Return the draft with some keywords of no effect."""
@@ -142,21 +112,22 @@ class Draft:
 DRAFT_4: Final = Draft(
     "4",
     "http://json-schema.org/draft-04/schema",
-    _CORE_4,
+    _keywords(4),
     id_keyword="id",
     ref_alone=True,
     exclusive_flags=True,
-    boolean_schemas=False,
 )
-DRAFT_6: Final = Draft("6", "http://json-schema.org/draft-06/schema", _CORE_6, ref_alone=True)
-DRAFT_7: Final = Draft("7", "http://json-schema.org/draft-07/schema", _CORE_7, ref_alone=True)
-DRAFT_2019: Final = Draft("2019-09", "https://json-schema.org/draft/2019-09/schema", _CORE_2019)
+DRAFT_6: Final = Draft("6", "http://json-schema.org/draft-06/schema", _keywords(6), ref_alone=True)
+DRAFT_7: Final = Draft("7", "http://json-schema.org/draft-07/schema", _keywords(7), ref_alone=True)
+DRAFT_2019: Final = Draft("2019-09", "https://json-schema.org/draft/2019-09/schema", _keywords(2019))
 DRAFT_2020: Final = Draft(
-    "2020-12", "https://json-schema.org/draft/2020-12/schema", _CORE_2020, prefix_in_items=False
+    "2020-12", "https://json-schema.org/draft/2020-12/schema", _keywords(2020), prefix_in_items=False
 )
 # what a schema without `$schema` means: the newest draft, and what older drafts wrote differently where the
 # newest gives it no other meaning
-UNDECLARED: Final = Draft("2020-12", DRAFT_2020.uri, _CORE_2020 | {"additionalItems"}, prefix_in_items=True)
+UNDECLARED: Final = Draft(
+    "2020-12", DRAFT_2020.uri, _keywords(2020) | {"additionalItems"}, prefix_in_items=True
+)
 
 DRAFTS: Final = (DRAFT_4, DRAFT_6, DRAFT_7, DRAFT_2019, DRAFT_2020)
 BY_URI: Final = {draft.uri: draft for draft in DRAFTS}
@@ -169,29 +140,21 @@ BY_NAME: Final = {
 
 # keywords that say something of a schema or of a value, and nothing of validity
 ANNOTATIONS: Final = frozenset(
-    [
-        "$comment",
-        "$id",
-        "$schema",
-        "$vocabulary",
-        "contentEncoding",
-        "contentMediaType",
-        "contentSchema",
-        "default",
-        "deprecated",
-        "description",
-        "discriminator",
-        "example",
-        "examples",
-        "externalDocs",
-        "id",
-        "readOnly",
-        "title",
-        "writeOnly",
-        "xml",
-    ]
+    {
+        *(
+            "$comment",
+            "$id",
+            "$schema",
+            "$vocabulary",
+            "contentEncoding",
+            "contentMediaType",
+            "contentSchema",
+        ),
+        *("default", "deprecated", "description", "discriminator", "example", "examples", "externalDocs"),
+        *("id", "readOnly", "title", "writeOnly", "xml"),
+    }
 )
-KNOWN: Final = frozenset().union(ANNOTATIONS, *(draft.keywords for draft in (*DRAFTS, UNDECLARED)))
+KNOWN: Final = ANNOTATIONS.union(KEYWORDS)
 # what people write for keywords of JSON Schema
 _MEANT: Final = {
     "nullable": 'write `"type": [..., "null"]`: it is of OpenAPI 3.0',
@@ -230,34 +193,17 @@ def subschema_keys(schema: dict[str, object]) -> list[tuple[str, str | int | Non
     """Return the places of the direct subschemas: (keyword, key or index below it or None)."""
     found: list[tuple[str, str | int | None]] = []
     for keyword, value in schema.items():
-        kind = PLACES.get(keyword)
-        if kind is None:
+        if keyword not in KEYWORDS:
             continue
+        kind = KEYWORDS[keyword].holds
         if isinstance(value, dict):
-            if kind == "map" or (kind == "dependencies"):
+            if kind in ("map", "dependencies"):
                 found.extend((keyword, key) for key, item in value.items() if isinstance(item, dict))
-            elif kind != "list":
+            elif kind in ("value", "either"):
                 found.append((keyword, None))
         elif isinstance(value, list) and kind in ("list", "either"):
             found.extend((keyword, i) for i, item in enumerate(value) if isinstance(item, dict))
     return found
-
-
-PLACES: Final = (
-    dict.fromkeys(
-        _VALUE
-        | {"contains", "propertyNames", "if", "then", "else", "unevaluatedItems", "unevaluatedProperties"},
-        "value",
-    )
-    | {"items": "either"}
-    | dict.fromkeys(_LIST | {"prefixItems"}, "list")
-    | dict.fromkeys(_MAP | {"$defs", "dependentSchemas"}, "map")
-    | {"dependencies": "dependencies"}
-)
-
-
-# keywords that say nothing of values by themselves
-_WITHOUT_EFFECT: Final = frozenset(("$defs", "definitions", "$anchor", "$dynamicAnchor"))
 
 
 def says_only(schema: dict[str, Any], keyword: str, draft: Draft) -> bool:
@@ -267,7 +213,7 @@ def says_only(schema: dict[str, Any], keyword: str, draft: Draft) -> bool:
     keywords = draft.keywords
     for key in schema:
         if key in keywords:
-            if key != keyword and key not in _WITHOUT_EFFECT:
+            if key != keyword and key not in WITHOUT_EFFECT:
                 return False
         elif key == draft.id_keyword and key != keyword:
             return False

@@ -11,7 +11,7 @@ import re
 from collections.abc import Mapping
 from functools import cache, lru_cache
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 from urllib.parse import unquote, urldefrag, urljoin
 
 from stackmask.grammar.json_schema.document.drafts import (
@@ -55,16 +55,13 @@ class Resource:
         return self._document or self
 
 
-class Target:
+class Referred(NamedTuple):
     """What a reference leads to: a schema, the resource it lies in, its place, and the dynamic anchor used."""
 
-    __slots__ = ("anchor", "resource", "schema", "where")
-
-    def __init__(self, schema: Any, resource: Resource, where: Where, anchor: str = "") -> None:
-        self.schema = schema
-        self.resource = resource
-        self.where = where
-        self.anchor = anchor
+    schema: Any
+    resource: Resource
+    where: Where
+    anchor: str = ""
 
 
 class Registry:
@@ -76,7 +73,7 @@ class Registry:
         self.by_uri: dict[str, Resource] = {}
         self.embedded: dict[tuple[int, int], Resource] = {}
         self.documents: list[Resource] = []
-        self.pointers: dict[tuple[str, int], Target] = {}  # by reference and resource
+        self.pointers: dict[tuple[str, int], Referred] = {}  # by reference and resource
         self.root = self._add_document("", schema, draft or UNDECLARED)
 
     def _add_document(self, uri: str, schema: Any, default: Draft) -> Resource:
@@ -188,10 +185,26 @@ class Registry:
         self.scan(resource.document)
         return bool(resource.dynamic) or resource.recursive
 
-    def resolve(self, ref: str, base: Resource, where: Where, keyword: str = "$ref") -> Target:
+    def scope_in(self, resource: Resource, scope: tuple[Resource, ...]) -> tuple[Resource, ...]:
+        """Return the dynamic scope after a resource is entered.
+
+        Of all resources passed only the outermost one with each dynamic anchor matters.
+        """
+        if not scope and resource is not self.root and self.has_dynamic_anchors(self.root):
+            scope = (self.root,)
+        if resource in scope or not self.has_dynamic_anchors(resource):
+            return scope
+        known = set().union(*(outer.dynamic for outer in scope))
+        if resource.dynamic <= known and not (
+            resource.recursive and not any(outer.recursive for outer in scope)
+        ):
+            return scope
+        return (*scope, resource)
+
+    def resolve(self, ref: str, base: Resource, where: Where, keyword: str = "$ref") -> Referred:
         """Return what a reference in ``base`` leads to."""
         if ref == "#":
-            return Target(base.root, base, base.where)
+            return Referred(base.root, base, base.where)
         if ref.startswith("#/"):
             key = (ref, id(base))
             found = self.pointers.get(key)
@@ -203,7 +216,7 @@ class Registry:
         if uri:
             resource = self._resource(_join(base.uri, uri), where, keyword, ref)
         if not fragment:
-            return Target(resource.root, resource, resource.where)
+            return Referred(resource.root, resource, resource.where)
         if fragment.startswith("/"):
             return self._pointer(fragment, resource, where, keyword, ref)
         self.scan(resource.document)
@@ -211,7 +224,7 @@ class Registry:
         if fragment not in resource.anchors:
             raise SchemaError(where, keyword, f"no anchor `{fragment}` in {resource.uri or 'the schema'}")
         schema, place = resource.anchors[fragment]
-        return Target(schema, resource, place, fragment if fragment in resource.dynamic else "")
+        return Referred(schema, resource, place, fragment if fragment in resource.dynamic else "")
 
     def _resource(self, uri: str, where: Where, keyword: str, ref: str) -> Resource:
         if uri in self.by_uri:
@@ -232,7 +245,7 @@ class Registry:
         resource = self._add_document(uri, schema, self.root.draft)
         return resource
 
-    def _pointer(self, fragment: str, resource: Resource, where: Where, keyword: str, ref: str) -> Target:
+    def _pointer(self, fragment: str, resource: Resource, where: Where, keyword: str, ref: str) -> Referred:
         schema, place = resource.root, resource.where
         for raw in fragment.split("/")[1:]:
             spend(2)
@@ -251,7 +264,7 @@ class Registry:
                 resource = self.enter(schema, resource, place)
         if not isinstance(schema, dict | bool):
             raise SchemaError(where, keyword, f"{ref!r} leads to what is no schema")
-        return Target(schema, resource, place)
+        return Referred(schema, resource, place)
 
 
 def _note_anchors(schema: dict[str, Any], resource: Resource, where: Where) -> None:

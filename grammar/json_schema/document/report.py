@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import marshal
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, Final, Literal, NamedTuple
 
@@ -45,19 +45,22 @@ class Report:
 
     ``narrowed``: texts of valid values that the grammar leaves out. ``annotations``: keywords that mean nothing
     for validity. ``relaxed``: what could not be enforced, with ``on_unsupported="relax"`` only. ``unknown``: keywords
-    that no draft has, which are without effect.
+    that no draft has, which are without effect. ``keywords``: those that shaped the grammar.
 
     Equal parts of a schema are worked out once; what is noted of one holds of all of them, and is written out for
     each place when the notes are first asked for.
     """
 
-    __slots__ = ("_notes", "_raw", "options", "repeated", "source")
+    __slots__ = ("_keywords", "_notes", "_raw", "meant", "options", "repeated", "source")
 
     def __init__(self) -> None:
         self._raw: list[tuple[Kind, Where, str, str]] = []
         # the place of a part that was worked out, and that of an equal one, one after the other
         self.repeated: list[Where] = []
         self._notes: list[Note] | None = None
+        self._keywords: dict[str, int] | None = None
+        # the keywords that say something of values, in the draft of the schema
+        self.meant: frozenset[str] = frozenset()
         # the schema, or a copy of it, whose unknown keywords are looked for when somebody asks
         self.source: Any = None
         # what tells which options leave something out of this schema, when somebody asks
@@ -71,15 +74,20 @@ class Report:
     def copy(self) -> Report:
         """Return a report of the same notes."""
         found = Report()
-        found.source, found.options = self.source, self.options
+        found.source, found.options, found.meant = self.source, self.options, self.meant
         found._raw = list(self._raw)
         found.repeated = self.repeated
         return found
 
     def __getstate__(self) -> tuple[None, dict[str, Any]]:
         """Return the notes alone, worked out: what makes them may hold types that cannot be pickled."""
-        known = {"_notes": self.notes, "_raw": self._raw, "repeated": self.repeated}
-        return None, {**known, "options": None, "source": None}
+        known = {
+            "_notes": self.notes,
+            "_keywords": self.keywords,
+            "_raw": self._raw,
+            "repeated": self.repeated,
+        }
+        return None, {**known, "meant": self.meant, "options": None, "source": None}
 
     @property
     def notes(self) -> list[Note]:
@@ -93,11 +101,25 @@ class Report:
             for kind, where, keyword, reason in self._raw:
                 for place in _places(pointer(where), repeats):
                     notes[Note(kind, place, keyword, reason)] = None
-            source = self.source.schema() if type(self.source) is Copied else self.source
+            source = self._schema()
             left_out = () if self.options is None else self.options(source)
             notes.update(dict.fromkeys(Note("narrowed", pointer(""), "", text) for text in left_out))
             self._notes = [*_unknown_keywords(source), *notes]
         return self._notes
+
+    @property
+    def keywords(self) -> dict[str, int]:
+        """The keywords that shaped the grammar, as they come, and in how many places of the schema each stands. Cost: linear, once."""
+        if self._keywords is None:
+            self._keywords = {}
+            for schema, _ in _subschemas(self._schema()):
+                for keyword in schema:
+                    if keyword in self.meant:
+                        self._keywords[keyword] = self._keywords.get(keyword, 0) + 1
+        return self._keywords
+
+    def _schema(self) -> Any:
+        return self.source.schema() if type(self.source) is Copied else self.source
 
     @property
     def narrowed(self) -> list[Note]:
@@ -130,29 +152,34 @@ def copied(schema: Any) -> Any:
         return schema
 
 
-def _unknown_keywords(source: Any) -> list[Note]:
-    """Return a note for each keyword of a schema and its subschemas that no draft has, ``MAX_PLACES`` at most.
-
-    Cost: linear in the subschemas; one that stands in several places is looked at once.
-    """
-    found: list[Note] = []
-    reasons: dict[str, str] = {}
+def _subschemas(source: Any) -> Iterator[tuple[dict[str, Any], Where]]:
+    """Yield a schema and its subschemas, with their places; one that stands in several places comes once. Cost: linear."""
     seen: set[int] = set()
     todo: list[tuple[Any, Where]] = [(source, "")]
-    while todo and len(found) < MAX_PLACES:
+    while todo:
         schema, where = todo.pop()
         if not isinstance(schema, dict) or id(schema) in seen:
             continue
         seen.add(id(schema))
         spend(1 + len(schema))
+        yield schema, where
+        for keyword, key in reversed(subschema_keys(schema)):
+            inner = schema[keyword] if key is None else schema[keyword][key]
+            todo.append((inner, (where, keyword) if key is None else ((where, keyword), key)))
+
+
+def _unknown_keywords(source: Any) -> list[Note]:
+    """Return a note for each keyword of a schema and its subschemas that no draft has, ``MAX_PLACES`` at most."""
+    found: list[Note] = []
+    reasons: dict[str, str] = {}
+    for schema, where in _subschemas(source):
         for keyword in schema:
             if isinstance(keyword, str) and is_unknown(keyword):
                 reason = reasons.get(keyword) or why_unknown(keyword, len(reasons) < MAX_MEANT)
                 reasons[keyword] = reason
                 found.append(Note("unknown", pointer(where), keyword, reason))
-        for keyword, key in reversed(subschema_keys(schema)):
-            inner = schema[keyword] if key is None else schema[keyword][key]
-            todo.append((inner, (where, keyword) if key is None else ((where, keyword), key)))
+        if len(found) >= MAX_PLACES:
+            break
     return found[:MAX_PLACES]
 
 

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import cache
-from importlib import import_module
 from types import MappingProxyType
 from typing import Final
 
 from stackmask.grammar import ir
+from stackmask.grammar.json_schema.formats import syntax
 from stackmask.grammar.json_schema.text import strings
 
 Format = Callable[[], ir.Expr]
@@ -27,41 +27,51 @@ PLAIN: Final = {
 """Formats that have a narrower one for models, and what that is."""
 
 
-def _kept(module: str, name: str) -> Format:
-    """Return a function that makes a format once: its module is imported by then, and its lift is remembered too."""
+def _kept(make: Callable[..., ir.Expr]) -> Format:
+    """Return a function that makes a format once, whose lift is remembered too."""
 
     @cache
     def make_once() -> ir.Expr:
-        make = getattr(import_module(f"{__name__}.{module}"), name)
-        found: ir.Expr = make()
-        if (note := PLAIN.get(name.replace("_", "-"))) is not None:
-            return strings.keep(found, make(plain=True), note)
-        return strings.keep(found)
+        if (note := PLAIN.get(make.__name__.replace("_", "-"))) is not None:
+            return strings.keep(make(), make(plain=True), note)
+        return strings.keep(make())
 
     return make_once
 
 
+def _idn_hostname() -> ir.Expr:
+    from stackmask.grammar.json_schema.formats import idn  # its tables take time, and few need them
+
+    return idn.idn_hostname()
+
+
+def _idn_email() -> ir.Expr:
+    from stackmask.grammar.json_schema.formats import idn
+
+    return idn.idn_email()
+
+
 FORMATS: Final[Mapping[str, Format]] = MappingProxyType(
     {
-        "date-time": _kept("calendar", "date_time"),
-        "date": _kept("calendar", "date"),
-        "time": _kept("calendar", "time"),
-        "duration": _kept("calendar", "duration"),
-        "email": _kept("mail", "email"),
-        "idn-email": _kept("mail", "idn_email"),
-        "hostname": _kept("addresses", "hostname"),
-        "idn-hostname": _kept("idn", "idn_hostname"),  # reads Unicode's tables
-        "ipv4": _kept("addresses", "ipv4"),
-        "ipv6": _kept("addresses", "ipv6"),
-        "uri": _kept("uri", "uri"),
-        "uri-reference": _kept("uri", "uri_reference"),
-        "iri": _kept("uri", "iri"),
-        "iri-reference": _kept("uri", "iri_reference"),
-        "uuid": _kept("addresses", "uuid"),
-        "uri-template": _kept("uri", "uri_template"),
-        "json-pointer": _kept("pointers", "json_pointer"),
-        "relative-json-pointer": _kept("pointers", "relative_json_pointer"),
-        "regex": _kept("pattern", "regex"),
+        "date-time": _kept(syntax.date_time),
+        "date": _kept(syntax.date),
+        "time": _kept(syntax.time),
+        "duration": _kept(syntax.duration),
+        "email": _kept(syntax.email),
+        "idn-email": _kept(_idn_email),
+        "hostname": _kept(syntax.hostname),
+        "idn-hostname": _kept(_idn_hostname),  # reads Unicode's tables
+        "ipv4": _kept(syntax.ipv4),
+        "ipv6": _kept(syntax.ipv6),
+        "uri": _kept(syntax.uri),
+        "uri-reference": _kept(syntax.uri_reference),
+        "iri": _kept(syntax.iri),
+        "iri-reference": _kept(syntax.iri_reference),
+        "uuid": _kept(syntax.uuid),
+        "uri-template": _kept(syntax.uri_template),
+        "json-pointer": _kept(syntax.json_pointer),
+        "relative-json-pointer": _kept(syntax.relative_json_pointer),
+        "regex": _kept(syntax.regex),
     }
 )
 """Every format of any draft."""
@@ -97,9 +107,9 @@ def _select(names: tuple[str, ...], /, **others: Format) -> Mapping[str, Format]
 
 
 _LATER: Final = _select(
-    (*_IN_7, "duration", "uuid"), relative_json_pointer=_kept("pointers", "relative_json_pointer_with_index")
+    (*_IN_7, "duration", "uuid"), relative_json_pointer=_kept(syntax.relative_json_pointer_with_index)
 )
-_OLD_HOSTNAME: Final = _kept("addresses", "hostname_before_idna")
+_OLD_HOSTNAME: Final = _kept(syntax.hostname_before_idna)
 _BY_DRAFT: Final = {
     "4": _select(_IN_4, hostname=_OLD_HOSTNAME),
     "6": _select(_IN_6, hostname=_OLD_HOSTNAME),

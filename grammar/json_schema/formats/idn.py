@@ -1,4 +1,4 @@
-"""idn-hostname: host names of IDNA 2008 (RFC 5890 to 5893).
+"""idn-hostname: host names of IDNA 2008 (RFC 5890 to 5893), and idn-email with them.
 
 Narrowings, each of which only leaves names out:
 
@@ -24,8 +24,23 @@ from functools import cache
 from typing import Final
 
 from stackmask.grammar import ir
-from stackmask.grammar.json_schema.formats.addresses import MAX_LABEL, MAX_NAME, label_characters
-from stackmask.grammar.json_schema.formats.parts import LETTER, LETTER_DIGIT, alt, chars, opt, rep, seq, union
+from stackmask.grammar.json_schema.formats.syntax import (
+    ATOM,
+    LETTER,
+    LETTER_DIGIT,
+    MAX_LABEL,
+    MAX_NAME,
+    QUOTED,
+    alt,
+    ascii_domain,
+    chars,
+    label_characters,
+    mailbox,
+    opt,
+    rep,
+    seq,
+    union,
+)
 from stackmask.grammar.source import charclass
 
 # A number d takes at most as many digits of Punycode as decimal ones, and the numbers of a label of L characters
@@ -135,7 +150,7 @@ def _common(item: ir.CharClass, other: ir.CharClass) -> ir.CharClass:
 
 
 @dataclass(frozen=True, slots=True)
-class _Characters:
+class _IdnCharacters:
     """The valid characters beyond ASCII, by what the rules ask of them."""
 
     marks: ir.CharClass  # may not begin a label
@@ -146,14 +161,14 @@ class _Characters:
 
 
 @cache
-def _characters(*, composed: bool = True) -> _Characters:
+def _characters(*, composed: bool = True) -> _IdnCharacters:
     ranges = valid_characters(composed=composed).ranges
     codes = [code for first, last in ranges for code in range(first, last + 1)]
     bidi: dict[str, list[int]] = {}
     for code in codes:
         bidi.setdefault(unicodedata.bidirectional(chr(code)), []).append(code)
     combining = [code for code in codes if unicodedata.combining(chr(code))]
-    return _Characters(
+    return _IdnCharacters(
         _runs(code for code in codes if unicodedata.category(chr(code)) in {"Mn", "Mc"}),
         _runs(combining),
         _runs(code for code in combining if unicodedata.combining(chr(code)) == 7),
@@ -239,3 +254,15 @@ def idn_hostname(*, composed: bool = True) -> ir.Expr:
         seq(mixed, rep(seq(SEPARATOR, mixed), 0, MAX_LABELS - 1)),
     )
     return ir.Intersection((names, rep(ir.ANY_CHAR, 1, MAX_NAME)))
+
+
+@cache
+def idn_email() -> ir.Expr:
+    """Return Mailbox with characters beyond ASCII in the local part and in the labels of the domain.
+
+    A domain with such characters is an idn-hostname, but may be in a form that is not composed (NFC): the official
+    suite calls such a domain valid. Source: RFC 6531, 3.3.
+    """
+    beyond = ir.CharClass(((0x80, 0xD7FF), (0xE000, 0x10FFFF)))
+    domain = alt(ascii_domain(), idn_hostname(composed=False))
+    return mailbox(union(ATOM, beyond), union(QUOTED, beyond), domain)

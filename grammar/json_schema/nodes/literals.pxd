@@ -12,6 +12,7 @@ cdef class Literals:
     cdef list repeated                  # of the report: the place of a node, and of an equal schema, …
     cdef str formats
     cdef dict leaves
+    cdef object registry                # where references lead
     cdef object root                    # the resource that nearly all schemas are in
     cdef dict in_root                   # id of a schema of the root, outside of dynamic scopes -> number
     cdef dict elsewhere                 # id, resource, scope -> number
@@ -19,18 +20,17 @@ cdef class Literals:
     cdef dict saying_elsewhere
     cdef dict sketches                  # sketch -> the schema that has it, and its number; None for several
     cdef dict words                     # keyword -> word -> number of the schema that says this alone
-    cdef dict referred                  # reference in the root, outside of dynamic scopes -> number
     cdef object resource                # the one asked for last, and what its draft says
     cdef object id_keyword
     cdef frozenset keywords
     cdef object draft
 
-    cpdef object plain(self, object schema, object resource, tuple scope, object where)
+    cpdef object literal(self, object schema, object resource, tuple scope, object where)
+    cdef object entered(self, dict schema, object resource, object where)
     cpdef object known(self, object schema, object resource, tuple scope)
     cpdef object number(self, object schema, object resource, tuple scope, object where)
     cpdef int add_properties(
-        self, list atoms, dict schemas, object resource, tuple scope, object place, object literal_in
+        self, list atoms, dict schemas, object resource, tuple scope, object place
     ) except -1
     cdef object said_by(self, dict schema, bint in_root, object number)
-    cdef object referred_to(self, dict schema)
     cdef int look_at(self, object resource) except -1

@@ -2,9 +2,12 @@
 
 cimport cython
 
+from stackmask.grammar.json_schema.document.drafts import says_only
 from stackmask.grammar.json_schema.document.errors import SchemaError
 from stackmask.grammar.json_schema.nodes.leaf_cache import MAX_CONTENT, leaf_key, recall
 from stackmask.grammar.json_schema.nodes.nodes import EVERYTHING, NOTHING, PROPERTY, Node
+from stackmask.grammar.json_schema.sets.values import shown
+from stackmask.grammar.source.work import spend
 
 cdef Py_ssize_t MAX_SIZE = MAX_CONTENT
 cdef object ALL = EVERYTHING, NONE = NOTHING, A_PROPERTY = PROPERTY
@@ -18,21 +21,21 @@ cdef class Literals:
     ``leaves``: scalar values that were met before, in whatever schema.
     """
 
-    def __cinit__(self, list nodes, object root, list repeated, str formats, dict leaves):
+    def __cinit__(self, list nodes, object registry, list repeated, str formats, dict leaves):
         self.nodes = nodes
         self.contents = None
         self.repeats = False
         self.repeated = repeated
         self.formats = formats
         self.leaves = leaves
-        self.root = root
+        self.registry = registry
+        self.root = registry.root
         self.in_root = {}
         self.elsewhere = {}
         self.saying_in_root = {}
         self.saying_elsewhere = {}
         self.sketches = {}
         self.words = {}
-        self.referred = {}
         self.resource = None
 
     cdef int look_at(self, object resource) except -1:
@@ -44,59 +47,56 @@ cdef class Literals:
         self.resource = resource
         return 0
 
-    cpdef object plain(self, object schema, object resource, tuple scope, object where):
-        """Return the literal of a schema, or None where references, resources or errors are to be seen to."""
-        cdef object found, parts
-        if type(schema) is not dict:
-            if schema is True:
-                return ALL
-            return NONE if schema is False else None
-        if not <dict>schema:
-            return ALL
-        if resource is not self.resource:
-            self.look_at(resource)
-        if self.id_keyword in <dict>schema:
-            return None
-        found = self.known(schema, resource, scope)
-        if found is not None:
-            return found
-        if "$ref" in <dict>schema:
-            return self.referred_to(schema) if resource is self.root and not scope else None
-        parts = (<dict>schema).get("allOf")
-        if parts is not None and isinstance(parts, list) and len(<list>parts) == 1:
-            return None
-        return self.number(schema, resource, scope, where)
+    cpdef object literal(self, object schema, object resource, tuple scope, object where):
+        """Return the literal of a schema in a resource; references that stand alone are followed.
 
-    cdef object referred_to(self, dict schema):
-        """Return the literal that a reference within the root leads to; None where there is more to see to.
-
-        ``schema`` lies in the root, outside of dynamic scopes. There is no more to it where nothing counts
-        beside the reference, and it leads by plain names to a schema that is no reference itself.
+        Raises: SchemaError if it is no schema, or a reference leads nowhere or in a circle.
         """
-        cdef object ref, name, found, target = self.root.root, place
-        for name in schema:
-            if name != "$ref" and (name in self.keywords or name == self.id_keyword):  # mutant: beside-ref
-                return None
-        ref = schema["$ref"]
-        if type(ref) is not str:
-            return None
-        found = self.referred.get(ref)
-        if found is not None or not (<str>ref).startswith("#/") or "%" in <str>ref or "~" in <str>ref:
-            return found
-        place = self.root.where
-        for name in (<str>ref).split("/")[1:]:
-            if type(target) is not dict:
-                return None
-            target = (<dict>target).get(name)
-            place = (place, name)
-            if type(target) is dict and self.id_keyword in <dict>target:
-                return None
-        if type(target) is not dict or "$ref" in <dict>target:
-            return None
-        found = self.plain(target, self.root, (), place)
-        if found is not None:
-            self.referred[ref] = found
-        return found
+        cdef object found, only
+        cdef set seen = None    # schemas that only lead on
+        while True:
+            if not isinstance(schema, dict):
+                if schema is True:
+                    return ALL
+                if schema is False:
+                    return NONE
+                raise SchemaError(where, "", f"a schema is an object or a boolean, not {shown(schema)}")
+            if not <dict>schema:
+                return ALL
+            if resource is not self.resource:
+                self.look_at(resource)
+            if self.id_keyword in <dict>schema:
+                found = self.entered(schema, resource, where)
+                if found is not resource:
+                    resource, scope = found, self.registry.scope_in(found, scope)
+                    self.look_at(resource)
+            found = self.known(schema, resource, scope)
+            if found is not None:
+                return found
+            if "$ref" in <dict>schema and (
+                self.draft.ref_alone or says_only(schema, "$ref", self.draft)  # mutant: beside-ref
+            ):
+                found = (<dict>schema)["$ref"]
+                if not isinstance(found, str):
+                    raise SchemaError(where, "$ref", f"must be a string, not {shown(found)}")
+                seen = led_on(schema, seen, where)
+                found = self.registry.resolve(found, resource, where)
+                if found.resource is not resource:
+                    scope = self.registry.scope_in(found.resource, scope)
+                schema, resource, where = found.schema, found.resource, found.where
+                continue
+            only = (<dict>schema).get("allOf")
+            if not isinstance(only, list) or len(<list>only) != 1 or not says_only(schema, "allOf", self.draft):
+                return self.number(schema, resource, scope, where)
+            seen = led_on(schema, seen, where)
+            schema, where = (<list>only)[0], ((where, "allOf"), 0)
+
+    cdef object entered(self, dict schema, object resource, object where):
+        """Return the resource that a schema with an identifier begins, or the one that it is in."""
+        cdef object identifier = schema[self.id_keyword]
+        if not isinstance(identifier, str) and not (self.draft.ref_alone and "$ref" in schema):
+            raise SchemaError(where, self.id_keyword, f"must be a string, not {shown(identifier)}")
+        return self.registry.enter(schema, resource, where)
 
     cpdef object known(self, object schema, object resource, tuple scope):
         """Return the number of a schema, a dict of any type, that was met before, or None."""
@@ -172,19 +172,24 @@ cdef class Literals:
         return contents.key(schema, self.keywords)
 
     cpdef int add_properties(
-        self, list atoms, dict schemas, object resource, tuple scope, object place, object literal_in
+        self, list atoms, dict schemas, object resource, tuple scope, object place
     ) except -1:
-        """Add what `properties` says; ``literal_in`` is asked for what is not plain.
-
-        Raises: SchemaError for a name that is no string, and what ``literal_in`` raises.
-        """
-        cdef object name, schema, where, literal
+        """Add what `properties` says. Raises: SchemaError for a name that is no string, and as ``literal`` does."""
+        cdef object name, schema
         for name, schema in schemas.items():
             if not isinstance(name, str):
                 raise SchemaError(place, "properties", f"{name!r:.60} is no key of a JSON object")
-            where = (place, name)
-            literal = self.plain(schema, resource, scope, where)
-            if literal is None:
-                literal = literal_in(schema, resource, scope, where)
-            atoms.append((A_PROPERTY, name, literal))
+            atoms.append((A_PROPERTY, name, self.literal(schema, resource, scope, (place, name))))
         return 0
+
+
+cdef set led_on(dict schema, set seen, object where):
+    """Note a schema that only leads to another one. Raises: SchemaError if it was met before."""
+    cdef object address = <Py_ssize_t><void*>schema
+    spend(2)
+    if seen is None:
+        seen = set()
+    if address in seen:
+        raise SchemaError(where, "$ref", "the reference leads back to itself and never to a schema")
+    seen.add(address)
+    return seen

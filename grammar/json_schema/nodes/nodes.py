@@ -3,20 +3,14 @@
 A schema is a conjunction. What it says of numbers and strings are sets; what it says of arrays and objects are
 *atoms*, each of which can be negated; subschemas are *literals*: the number of a node, negative for "not this".
 
-Atoms of objects:  ``(PROPERTY, name, literal)``   the value of this key, if there
-                   ``(KEYS, KeySet, literal)``     the values of all these keys
-                   ``(REQUIRED, name)``  ``(COUNT, low, high)``
-                   ``(SOME_KEY, KeySet, literal)`` one of these keys is there with such a value
-Atoms of arrays:   ``(ITEM, index, literal)``  ``(REST, from, literal)``  ``(LENGTH, low, high)``
-                   ``(CONTAINS, from, literal, low, high)``  ``(UNIQUE, bool)``
-Parts:             ``(ALL, literals)``  ``(SOME, literals)``  ``(ONE, literals)``  ``(IF, if, then, else)``
-                   ``(NEEDS, name, names)``  ``(NEEDS_SCHEMA, name, literal)``  ``(VALUES, literals)``
+Atoms and parts are tuples that begin with what they are, so that the type checker knows what else they hold.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Final
+from dataclasses import dataclass
+from typing import Any, Final, Literal, TypeAlias
 
 from stackmask.grammar.json_schema.document.errors import Where
 from stackmask.grammar.json_schema.document.references import Resource
@@ -51,15 +45,13 @@ State = frozenset[int]
 """A conjunction of literals."""
 
 
+@dataclass(slots=True, eq=False)
 class KeySet:
     """A set of keys: these names and the members of these sets of strings, or all others."""
 
-    __slots__ = ("names", "negated", "sets")
-
-    def __init__(self, names: Mapping[str, object], sets: tuple[Texts, ...], negated: bool) -> None:
-        self.names = names
-        self.sets = sets
-        self.negated = negated
+    names: Mapping[str, object]
+    sets: tuple[Texts, ...]
+    negated: bool
 
     def has(self, name: str) -> bool:
         """Return whether the name is in the set."""
@@ -73,6 +65,37 @@ class KeySet:
     def covers(self, inside: frozenset[int]) -> bool:
         """Return whether it holds keys that have no name here and lie in just these sets (by identity)."""
         return any(id(texts) in inside for texts in self.sets) != self.negated
+
+
+ObjectAtom: TypeAlias = (
+    tuple[Literal["property"], str, int]  # the value of this key, if there
+    | tuple[Literal["required"], str]
+    | tuple[Literal["count"], int, int | None]  # at least, at most
+    | tuple[Literal["keys"], KeySet, int]  # the values of all these keys
+    | tuple[Literal["some key"], KeySet, int]  # one of these keys is there with such a value
+    | tuple[Literal["some key"], KeySet, int, bool]  # the same of a key that is none of the members
+)
+ArrayAtom: TypeAlias = (
+    tuple[Literal["item"], int, int]  # the item at this index, if there
+    | tuple[Literal["rest"], int, int]  # all from this index on
+    | tuple[Literal["length"], int, int | None]  # at least, at most
+    | tuple[
+        Literal["contains"], int, int, int, int | None
+    ]  # from this index on, a literal, at least, at most
+    | tuple[Literal["unique"], bool]
+)
+Atom: TypeAlias = ObjectAtom | ArrayAtom
+Alternative: TypeAlias = tuple[int | Atom, ...]
+"""Literals and atoms that hold together."""
+Part: TypeAlias = (
+    tuple[Literal["all"], tuple[int, ...]]
+    | tuple[Literal["some"], tuple[int, ...]]
+    | tuple[Literal["one"], tuple[int, ...]]
+    | tuple[Literal["values"], tuple[int, ...]]  # one of these arrays or objects
+    | tuple[Literal["if"], int, int, int]  # if, then, else
+    | tuple[Literal["needs"], str, tuple[str, ...]]  # where the key is, so are these
+    | tuple[Literal["needs schema"], str, int]
+)
 
 
 class Node:
@@ -119,9 +142,9 @@ class Node:
         self.whole = False  # an integer of draft 4: written without a fraction
         self.loose = False  # a part was relaxed: what is not allowed is not known
         self.text: Texts = ALL
-        self.objects: list[tuple[Any, ...]] = []
-        self.arrays: list[tuple[Any, ...]] = []
-        self.parts: list[tuple[Any, ...]] = []
+        self.objects: list[ObjectAtom] = []
+        self.arrays: list[ArrayAtom] = []
+        self.parts: list[Part] = []
         self.parts_first = False  # subschemas for the same value were written before the own properties
         self.kinds = -1  # which of arrays and objects may be valid, once that was asked for
         self.scalars: Any = None
@@ -142,11 +165,10 @@ def in_place(node: Node) -> list[int]:
     """Return the literals of subschemas for the same value."""
     found: list[int] = []
     for part in node.parts:
-        kind = part[0]
-        if kind == PART_IF:
+        if part[0] == PART_IF:
             found.extend(part[1:])
-        elif kind == PART_NEEDS_SCHEMA:
+        elif part[0] == PART_NEEDS_SCHEMA:
             found.append(part[2])
-        elif kind != PART_NEEDS and kind != PART_VALUES:
+        elif part[0] == PART_ALL or part[0] == PART_SOME or part[0] == PART_ONE:
             found.extend(part[1])
     return [x for x in found if abs(x) != 1]

@@ -4,6 +4,8 @@ import marshal
 
 cimport cython
 
+from stackmask.grammar.json_schema.document.drafts import KEYWORDS
+
 cdef enum:
     MAX_RECURSION = 300     # levels that are looked at in calls within one another, 200 bytes each
 
@@ -20,11 +22,7 @@ cdef dict ROLES = {
     "const": VALUES,
     "dependencies": VALUES,
     "dependentRequired": VALUES,
-    "properties": NAMED,
-    "patternProperties": NAMED,
-    "dependentSchemas": NAMED,
-    "$defs": NAMED,
-    "definitions": NAMED,
+    **{name: NAMED for name, keyword in KEYWORDS.items() if keyword.holds == "map"},
 }
 cdef frozenset UNSAID_NAMES = frozenset([name for name, role in ROLES.items() if role == UNSAID])
 cdef object YES = b"t"

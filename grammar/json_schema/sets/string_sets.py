@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import lru_cache
 from itertools import compress
 from typing import Final
 
 from stackmask.grammar import ir
-from stackmask.grammar.json_schema.text.strings import ANY, ANY_STRINGS, FOR_MODELS, lift, string, word
+from stackmask.grammar.json_schema.text.strings import (
+    ANY,
+    ANY_STRINGS,
+    FOR_MODELS,
+    choice,
+    lift,
+    string,
+    word,
+)
 from stackmask.grammar.languages.forms import is_endless
 from stackmask.grammar.source.work import remembering, spend
 from stackmask.pda.errors import BudgetError
@@ -210,19 +217,12 @@ class Texts:
         return self._empty
 
 
-@lru_cache(16_384)
-def spelled(text: str, spelling: str = ANY) -> ir.Expr:
-    """Return the spellings of one text, quotes included: the same expression for the same text."""
-    return word(text, spelling)
-
-
 def text_expr(texts: Texts, spelling: str = ANY) -> ir.Expr:
     """Return the spellings of the strings, quotes included."""
     if texts is ALL:
         return ANY_STRINGS[spelling]
     if texts.words is not None:
-        written = [spelled(word, spelling) for word in texts.words]
-        return written[0] if len(written) == 1 else ir.Choice(tuple(written))
+        return choice([word(text, spelling) for text in texts.words])
     found = texts.spelled.get(spelling)
     if found is None:
         found = texts.spelled[spelling] = string(lift(texts.expr(), spelling))
@@ -270,8 +270,7 @@ def text_set(expr: ir.Expr) -> Texts:
 
 
 def _any_of(words: list[str]) -> ir.Expr:
-    literals = tuple(ir.Literal(word.encode()) for word in words)
-    return literals[0] if len(literals) == 1 else ir.Choice(literals)
+    return choice([ir.Literal(word.encode()) for word in words])
 
 
 def _intersection(parts: tuple[ir.Expr, ...]) -> ir.Expr:

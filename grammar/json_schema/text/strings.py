@@ -18,7 +18,7 @@ therefore commutes with `&` and `!`, and the lift of a complement is the complem
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from itertools import product
 from json.encoder import encode_basestring
@@ -69,8 +69,6 @@ _FOUR_DIGITS: Final = (_HEX,) * 4
 _PAIR: Final = ("89ab", _HEX, _HEX, "", "cdef", _HEX, _HEX)
 
 _CACHED_CLASSES: Final = 4096
-_CACHED_TEXTS: Final = 16_384
-_SHORT_TEXT: Final = 64
 
 
 def string(body: ir.Expr) -> ir.Expr:
@@ -83,17 +81,18 @@ def string(body: ir.Expr) -> ir.Expr:
 def literal(value: str, spelling: str = ANY) -> ir.Expr:
     """Return the spellings of one text, without the quotes.
 
-    Raises: ValueError for a lone surrogate. Cost: about 0.3 µs a character once its spelling is known; short
-    texts are remembered.
+    Raises: ValueError for a lone surrogate. Cost: about 0.3 µs a character once its spelling is known.
     """
     if spelling != ANY:
         return ir.Literal(encode_basestring(value)[1:-1].encode()) if value else ir.EPSILON
-    return _TEXTS[value]
+    if len(value) > 1:
+        return _SPELLING.text(value)
+    return _CHARACTERS[value] if value else ir.EPSILON
 
 
 def literals(values: Iterable[str]) -> tuple[ir.Expr, ...]:
     """Return every spelling of each text, without the quotes. Raises: ValueError for a lone surrogate."""
-    return tuple(map(_TEXTS.__getitem__, values))
+    return tuple(map(literal, values))
 
 
 def word(value: str, spelling: str = ANY) -> ir.Expr:
@@ -103,24 +102,6 @@ def word(value: str, spelling: str = ANY) -> ir.Expr:
     if len(value) < 2:
         return string(literal(value))
     return _SPELLING.word(value)
-
-
-class _Texts(dict[str, ir.Expr]):
-    """The spellings of texts, made when they are first asked for; short ones are kept."""
-
-    def __missing__(self, value: str) -> ir.Expr:
-        found: ir.Expr
-        if len(value) > 1:
-            found = _SPELLING.text(value)
-        elif value:
-            found = _CHARACTERS[value]
-        else:
-            found = ir.EPSILON
-        if len(value) <= _SHORT_TEXT:
-            if len(self) >= _CACHED_TEXTS:
-                self.clear()
-            self[value] = found
-        return found
 
 
 class _Characters(dict[str, ir.Expr]):
@@ -135,7 +116,6 @@ class _Characters(dict[str, ir.Expr]):
 
 _CHARACTERS: Final = _Characters()
 _SPELLING: Final = Spelling(_CHARACTERS, QUOTE)
-_TEXTS: Final = _Texts()
 
 
 def _character(char: str) -> ir.Expr:
@@ -167,17 +147,17 @@ def _lift_class(ranges: charclass.Ranges, spelling: str = ANY) -> ir.Expr:
             return ir.CharClass(unescaped)
         if spelling == PLAIN:
             return _lift_class(ranges)
-        return _choice([*([ir.CharClass(unescaped)] if unescaped else ()), _written_escapes(ranges)])
+        return choice([*([ir.CharClass(unescaped)] if unescaped else ()), _written_escapes(ranges)])
     numbers: list[ir.Expr] = []
     if basic := _part(ranges, 0, 0xFFFF):
         numbers.append(_digits(basic, _FOUR_DIGITS))
     if beyond := _part(ranges, 0x10000, ir.MAX_CODE_POINT):
         numbers.append(_sequence(_D, _digits(beyond, _PAIR)))
-    after: list[ir.Expr] = [_sequence(_U, _choice(numbers))]
+    after: list[ir.Expr] = [_sequence(_U, choice(numbers))]
     short = [ord(escape) for code, escape in SHORT_ESCAPES.items() if any(a <= code <= b for a, b in ranges)]
     if short:
         after.insert(0, ir.CharClass(charclass.normalize((code, code) for code in short)))
-    escaped = _sequence(_BACKSLASH, _choice(after))
+    escaped = _sequence(_BACKSLASH, choice(after))
     plain = _intersect(ranges, _UNESCAPED)
     return ir.Choice((ir.CharClass(plain), escaped)) if plain else escaped
 
@@ -196,7 +176,7 @@ def _written_escapes(ranges: charclass.Ranges) -> ir.Expr:
         if digits:
             last = ir.CharClass(charclass.normalize((c, c) for c in digits))
             after.append(ir.Sequence((ir.Literal(start.encode()), last)))
-    return ir.Sequence((_BACKSLASH, _choice(after)))
+    return ir.Sequence((_BACKSLASH, choice(after)))
 
 
 @lru_cache(_CACHED_CLASSES)
@@ -218,7 +198,7 @@ def _digits(ranges: charclass.Ranges, layout: tuple[str, ...]) -> ir.Expr:
     groups: dict[charclass.Ranges, list[str]] = {}
     for digit, rest in rests.items():
         groups.setdefault(tuple(rest), []).append(layout[0][digit])
-    return _choice(
+    return choice(
         [
             _sequence(_digit_class("".join(symbols)), _digits(rest, layout[1:]))
             for rest, symbols in groups.items()
@@ -253,7 +233,8 @@ def _intersect(a: charclass.Ranges, b: charclass.Ranges) -> charclass.Ranges:
     return tuple(found)
 
 
-def _choice(items: list[ir.Expr]) -> ir.Expr:
+def choice(items: Sequence[ir.Expr]) -> ir.Expr:
+    """Return any of the items."""
     return items[0] if len(items) == 1 else ir.Choice(tuple(items))
 
 

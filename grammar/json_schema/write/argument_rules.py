@@ -9,17 +9,15 @@ from typing import Final
 from stackmask.grammar import ir
 from stackmask.grammar.ir.build import choice, repeat, sequence
 from stackmask.grammar.json_schema.document.errors import UnsupportedSchemaError
-from stackmask.grammar.json_schema.nodes.forms import ArrayForm, KeyClass, ObjectForm
+from stackmask.grammar.json_schema.nodes.forms import ArrayForm, KeyClass, ObjectForm, StateValue
 from stackmask.grammar.json_schema.nodes.nodes import State
-from stackmask.grammar.json_schema.nodes.state_values import Value
 from stackmask.grammar.json_schema.sets.numbers import ALL_NUMBERS, INTEGERS
 from stackmask.grammar.json_schema.sets.string_sets import ALL, Texts
 from stackmask.grammar.json_schema.sets.values import FALSE, NULL, TRUE
 from stackmask.grammar.json_schema.write import argument_styles as types
 from stackmask.grammar.json_schema.write.argument_styles import ArgumentStyle
-from stackmask.grammar.json_schema.write.lowering import Lowering
-from stackmask.grammar.json_schema.write.object_rules import ObjectWriter
-from stackmask.grammar.json_schema.write.style import Brackets, ObjectStyle, Parted, whole
+from stackmask.grammar.json_schema.write.lowering import Lowering, ObjectWriter
+from stackmask.grammar.json_schema.write.style import Delimiters, ObjectStyle, Parted, whole
 from stackmask.grammar.source import charclass
 from stackmask.grammar.source.work import spend
 
@@ -65,7 +63,7 @@ class ArgumentWriter(ObjectStyle):
         self.is_plain = is_plain
         self.blanks = blanks
         self.names = Texts(parts=(_NAME, _without(excludes)) if excludes else (_NAME,))
-        self.brackets = Brackets.of(ir.EPSILON, blanks, blanks, (blanks,), (blanks,))
+        self.brackets = Delimiters.of(ir.EPSILON, blanks, blanks, (blanks,), (blanks,))
         self.any_order = lowering.style.any_order
         self.items: dict[int, ir.Expr] = {}
         self.objects = ObjectWriter(lowering, self)
@@ -174,7 +172,7 @@ class ArgumentWriter(ObjectStyle):
             found.append((types.ARRAY, self.nested_array(ArrayForm([], anything, 0, None, [], None))))
         return found
 
-    def some_values(self, value: Value) -> list[tuple[str, ir.Expr]]:
+    def some_values(self, value: StateValue) -> list[tuple[str, ir.Expr]]:
         lowering = self.lowering
         found: list[tuple[str, ir.Expr]] = []
         if value.has_strings():
@@ -189,7 +187,7 @@ class ArgumentWriter(ObjectStyle):
         if value.mask & NULL:
             found.append((types.NULL, self.padded(ir.Literal(b"null"))))
         objects = [form for form in value.objects if lowering.objects.is_productive(form)]
-        arrays = [form for form in value.arrays if lowering.arrays.is_productive(form)]
+        arrays = [form for form in value.arrays if lowering.array_is_productive(form)]
         if objects and self.style.nested:
             found.append((types.OBJECT, self.nested_object(value.state)))
         elif objects:
@@ -198,11 +196,11 @@ class ArgumentWriter(ObjectStyle):
         if arrays and self.style.nested:
             found.append((types.ARRAY, choice([self.nested_array(form) for form in arrays])))
         elif arrays:
-            written = choice([lowering.arrays.expression(form) for form in arrays])
+            written = choice([lowering.array_expression(form) for form in arrays])
             found.append((types.ARRAY, self.padded(lowering.whitespace.around(written))))
         return found
 
-    def numbers(self, value: Value) -> ir.Expr:
+    def numbers(self, value: StateValue) -> ir.Expr:
         """Return the spellings of the numbers of a value."""
         style = self.lowering.style
         is_any = value.digits is None and not style.plain_numbers

@@ -15,9 +15,8 @@ from stackmask.grammar.json_schema.document.errors import UnsupportedSchemaError
 from stackmask.grammar.json_schema.nodes.nodes import State
 from stackmask.grammar.json_schema.sets.string_sets import Texts
 from stackmask.grammar.json_schema.sets.values import FALSE, NULL, TRUE
-from stackmask.grammar.json_schema.write.lowering import Lowering
-from stackmask.grammar.json_schema.write.object_rules import ObjectWriter
-from stackmask.grammar.json_schema.write.style import Brackets, ObjectStyle, Parted, Words
+from stackmask.grammar.json_schema.write.lowering import Lowering, ObjectWriter
+from stackmask.grammar.json_schema.write.style import Delimiters, ObjectStyle, Parted, Words
 from stackmask.grammar.source import charclass
 
 NARROWING: Final = (
@@ -43,7 +42,7 @@ class PythonWriter(ObjectStyle):
     def __init__(self, lowering: Lowering) -> None:
         self.lowering = lowering
         self.others_beside = False
-        self.brackets = Brackets.of(ir.EPSILON, ir.EPSILON, _COMMA, (), ())
+        self.brackets = Delimiters.of(ir.EPSILON, ir.EPSILON, _COMMA, (), ())
         self.items: dict[int, ir.Expr] = {}
         self.has_patterns = False  # a name may then have no way to be written
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import Any, Final, NamedTuple, Protocol, TypeAlias
 
 from stackmask.grammar import ir
-from stackmask.grammar.ir.build import choice, sequence
+from stackmask.grammar.ir.build import sequence
 from stackmask.grammar.json_schema.nodes.forms import KeyClass, ObjectForm
 from stackmask.grammar.json_schema.nodes.nodes import State
 from stackmask.grammar.json_schema.nodes.object_members import Member, write_members, write_slots
 from stackmask.grammar.json_schema.sets.numbers import ALL_NUMBERS, INTEGERS, NumberSet
-from stackmask.grammar.json_schema.sets.string_sets import ALL, Texts, spelled, text_expr
+from stackmask.grammar.json_schema.sets.string_sets import ALL, Texts, text_expr
 from stackmask.grammar.json_schema.sets.values import FALSE, NULL, TRUE
-from stackmask.grammar.json_schema.text.strings import ANY_BODIES, ANY_STRINGS
+from stackmask.grammar.json_schema.text.strings import ANY_BODIES, ANY_STRINGS, choice, word
 from stackmask.grammar.json_schema.write.numbers.number_spellings import number_expr
 from stackmask.grammar.json_schema.write.whitespace import Whitespace
 
@@ -36,7 +36,7 @@ MAX_KEPT: Final = 4096  # pieces of each kind
 _STYLES: Final[dict[tuple[Any, ...], Style]] = {}
 
 
-class Brackets(NamedTuple):
+class Delimiters(NamedTuple):
     """What stands around and between the members of objects, or the items of arrays.
 
     ``open``: before the first one; ``item``: before each other one; ``end``, ``empty``: after the last one, and where
@@ -59,7 +59,7 @@ class Brackets(NamedTuple):
         item: ir.Expr,
         end: tuple[ir.Expr, ...],
         empty: tuple[ir.Expr, ...],
-    ) -> Brackets:
+    ) -> Delimiters:
         """Return these, with tests of keys where account is kept of them."""
         ends = (
             ir.Sequence(end),
@@ -70,14 +70,14 @@ class Brackets(NamedTuple):
         return cls(begin, open_, item, *ends)
 
     @classmethod
-    def of_json(cls, ws: Whitespace, brackets: bytes) -> Brackets:
+    def of_json(cls, ws: Whitespace, brackets: bytes) -> Delimiters:
         """Return those of objects or arrays of JSON."""
         close = ir.Literal(brackets[1:])
         return cls.of(ws.begin(ir.Literal(brackets[:1])), ws.open, ws.item, ws.end(close), (ws.empty, close))
 
     def keyed(self, options: list[ir.Expr], spec: ir.KeySpec) -> ir.Expr:
         """Return an object or array of parts of which account is kept: by slot or key, and by number."""
-        part = options[0] if len(options) == 1 else ir.Choice(tuple(options))
+        part = choice(options)
         more = ir.Repeat(ir.Sequence((MAY_GO_ON, self.item, part)), 0, None)
         some = ir.Sequence((self.open, part, more, self.may_end))
         return ir.Keyed(ir.Sequence((self.begin, ir.Choice((some, self.may_be_empty)))), spec)
@@ -100,7 +100,7 @@ class ObjectStyle(Protocol):
     ``items``: members that follow others.
     """
 
-    brackets: Brackets
+    brackets: Delimiters
     items: dict[int, ir.Expr]
     any_order: bool = False
     compares_keys: bool = False
@@ -166,8 +166,8 @@ class Style(ObjectStyle):
         self.any_number = self.numbers(ALL_NUMBERS)
         self.any_integer = self.numbers(INTEGERS)
         self.any_whole = self.numbers(INTEGERS, whole=True)
-        self.brackets = Brackets.of_json(ws, b"{}")
-        self.array_brackets = Brackets.of_json(ws, b"[]")
+        self.brackets = Delimiters.of_json(ws, b"{}")
+        self.array_brackets = Delimiters.of_json(ws, b"[]")
         self.members: dict[tuple[str, int], ir.Expr] = {}
         self.slots: dict[tuple[str, int, int], ir.Expr] = {}
         self.items: dict[int, ir.Expr] = {}
@@ -205,7 +205,7 @@ class Style(ObjectStyle):
 
     def word(self, text: str) -> ir.Expr:
         """Return one string, with the quotes."""
-        return spelled(text, self.spelling)
+        return word(text, self.spelling)
 
     def text(self, texts: Texts) -> ir.Expr:
         """Return some strings, with the quotes."""
@@ -233,7 +233,7 @@ class Style(ObjectStyle):
         )
         items = (ws.open, VALUE, ir.Repeat(ir.Sequence((ws.item, VALUE)), 0, None))
 
-        def either(brackets: Brackets, parts: tuple[ir.Expr, ...]) -> ir.Expr:
+        def either(brackets: Delimiters, parts: tuple[ir.Expr, ...]) -> ir.Expr:
             some = ir.Sequence((*parts, brackets.end))
             return ir.Sequence((brackets.begin, ir.Choice((some, brackets.empty))))
 

@@ -9,10 +9,23 @@ where what may follow is.
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Sequence
-from typing import Any, Final
+from dataclasses import dataclass
+from typing import Any, ClassVar, Final
 
+from stackmask.grammar import ir
+from stackmask.grammar.json_schema.nodes.forms import StateValue
+from stackmask.grammar.json_schema.sets.numbers import MAX_EXPONENT, NumberSet, UnsupportedNumber, finite
 from stackmask.grammar.json_schema.sets.used_values import NONE_USED, UsedValues
+from stackmask.grammar.json_schema.sets.values import FALSE, NULL, TRUE, FarNumber, read_value
+from stackmask.grammar.json_schema.text.strings import choice, lift, literal, string
+from stackmask.grammar.json_schema.write.numbers.number_spellings import number_expr
+from stackmask.grammar.json_schema.write.whitespace import OfDepth
 from stackmask.grammar.source.work import spend
+
+CONSTANTS: Final = ((NULL, b"null"), (TRUE, b"true"), (FALSE, b"false"))
+
+# texts of a number that is left, after one with so many digits that it cannot be left out
+_SHORT: Final = ir.Repeat(ir.CharClass(((0x20, 0x7E),)), 1, MAX_EXPONENT)
 
 Values = frozenset[Hashable]
 """JSON values as ``canonical`` makes them."""
@@ -20,42 +33,30 @@ Values = frozenset[Hashable]
 _NONE: Final[Values] = frozenset()
 
 
+@dataclass(slots=True, eq=False)
 class Field:
     """What may stand in one place. ``values``: all of them if they are few, None if they are more than can be used up."""
 
-    __slots__ = ("values",)
-
-    def __init__(self) -> None:
-        self.values: Values | None = None
+    values: Values | None = None
 
     def has_other(self, taken: Iterable[Hashable]) -> bool:
         """Return whether there is a value besides those taken."""
         return self.values is None or not self.values.issubset(taken)
 
 
+@dataclass(slots=True, eq=False)
 class ObjectShape:
-    """An object of named members: their names and fields, which are required, and how many there may be.
+    """An object of named members: their names and fields, which are required, as bits, and how many there may be.
 
     ``ranks``: where a member's turn comes; those of one rank come in any order.
     """
 
-    __slots__ = ("fields", "high", "low", "names", "ranks", "required")
-
-    def __init__(
-        self,
-        names: Sequence[str],
-        fields: Sequence[Field],
-        ranks: Sequence[int],
-        required: int,
-        low: int,
-        high: int,
-    ) -> None:
-        self.names = tuple(names)
-        self.fields = tuple(fields)
-        self.ranks = tuple(ranks)
-        self.required = required
-        self.low = low
-        self.high = high
+    names: tuple[str, ...]
+    fields: tuple[Field, ...]
+    ranks: tuple[int, ...]
+    required: int
+    low: int
+    high: int
 
     def start(self, outside: Hashable) -> ObjectFrame:
         """Return the frame after the opening bracket."""
@@ -203,19 +204,15 @@ class ObjectFrame:
         return isinstance(other, ObjectFrame) and self._key() == other._key()
 
 
+@dataclass(slots=True, eq=False)
 class ArrayShape:
     """An array: fields of the leading items, and of the others; how many there may be, and whether they are unequal."""
 
-    __slots__ = ("fields", "high", "low", "others", "unique")
-
-    def __init__(
-        self, fields: Sequence[Field], others: Field | None, low: int, high: int | None, unique: bool
-    ) -> None:
-        self.fields = tuple(fields)
-        self.others = others
-        self.low = low
-        self.high = high
-        self.unique = unique
+    fields: tuple[Field, ...]
+    others: Field | None
+    low: int
+    high: int | None
+    unique: bool
 
     def field(self, index: int) -> Field | None:
         """Return what an item may be, or None if there is none so far on."""
@@ -348,14 +345,12 @@ class ArrayFrame:
         return isinstance(other, ArrayFrame) and self._key() == other._key()
 
 
+@dataclass(slots=True, eq=False)
 class Forbidden:
     """Values that were used, and others that must not come: asked and visited like a set."""
 
-    __slots__ = ("dead", "used")
-
-    def __init__(self, dead: Values, used: UsedValues) -> None:
-        self.dead = dead
-        self.used = used
+    dead: Values
+    used: UsedValues
 
     def __contains__(self, value: Hashable) -> bool:
         return value in self.dead or value in self.used
@@ -363,9 +358,6 @@ class Forbidden:
     def __iter__(self) -> Any:
         yield from self.dead
         yield from (value for value in self.used if value not in self.dead)
-
-
-Frame = ObjectFrame | ArrayFrame
 
 
 def forbidden(state: Hashable) -> Any:
@@ -403,3 +395,192 @@ def has_matching(few: Sequence[Sequence[Hashable]]) -> bool:
 
 Gate = Callable[[Any], bool]
 """Asks a frame whether something may come next."""
+
+
+# -- what is asked while a text is read ------------------------------------------------------------------
+
+
+@dataclass(slots=True, eq=False)
+class Enter:
+    """The action of an opening bracket: the frame inside of it. ``alone``: what is around it does not count."""
+
+    shape: ObjectShape | ArrayShape
+    alone: bool
+    never_forbids: ClassVar = True
+
+    def __call__(self, state: Hashable, _: bytes) -> Hashable:
+        return self.shape.start(None if self.alone else state)
+
+
+@dataclass(slots=True, eq=False)
+class AtKey:
+    """The action of a key."""
+
+    index: int
+    never_forbids: ClassVar = True
+
+    def __call__(self, frame: Hashable, _: bytes) -> Hashable:
+        return frame.at(self.index) if isinstance(frame, ObjectFrame) else frame
+
+
+@ir.never_forbids
+def begin_set(_: Hashable, __: bytes) -> Hashable:
+    """Start an array of which nothing but the values that were used counts, and of which no field runs out."""
+    return NONE_USED
+
+
+def may_repeat(used: Hashable, begun: bytes) -> bool:
+    """Return whether the JSON text of a used value, in any spelling, may begin like this."""
+    if not isinstance(used, UsedValues):
+        return isinstance(used, ArrayFrame | ObjectFrame)  # else the capture is another action's
+    if not used or not begun:
+        return bool(used)
+    if begun[:1] == b'"':
+        return b"\\" in begun or used.may_hold_string(begun[1:])
+    if begun[:1] in b"[{":
+        return used.holds_structures
+    return True
+
+
+@ir.may_forbid_if(may_repeat)
+def take(frame: Hashable, text: bytes) -> Hashable | None:
+    """Return the frame after a value; None if it is forbidden. Cost: linear in the text."""
+    value = read_value(text)
+    if isinstance(frame, UsedValues):
+        return frame.adding(value)
+    assert isinstance(frame, ObjectFrame | ArrayFrame)
+    return None if value in forbidden(frame) else frame.after(value)
+
+
+@ir.never_forbids
+def take_left_over(frame: Hashable, text: bytes) -> Hashable | None:
+    """As ``take``, for values that were written without those that are forbidden."""
+    return take(frame, text)
+
+
+@dataclass(slots=True, eq=False)
+class GateOf:
+    """A resolver: an expression where a gate is open, else nothing."""
+
+    expr: ir.Expr
+    gate: Gate
+
+    def __call__(self, frame: Hashable) -> ir.Expr:
+        return self.expr if self.gate(frame) else ir.NOTHING
+
+
+@dataclass(slots=True, eq=False)
+class GateOfDepth(OfDepth):
+    """As ``GateOf``, for what a resolver says of the layout."""
+
+    resolver: Any
+    gate: Gate
+
+    @property
+    def written(self) -> bytes:
+        """What diagrams show."""
+        found: bytes = self.resolver.written
+        return found
+
+    def __call__(self, state: Any) -> ir.Expr:
+        found: ir.Expr = self.resolver(state) if self.gate(state[1]) else ir.NOTHING
+        return found
+
+
+@dataclass(slots=True, eq=False)
+class BeginIf:
+    """A gate: whether an array or object of a shape can be begun and ended."""
+
+    shape: ObjectShape | ArrayShape
+
+    def __call__(self, outside: Hashable) -> bool:
+        frame = self.shape.start(outside)
+        return frame.may_close() or frame.may_go_on()
+
+
+@dataclass(slots=True, eq=False)
+class MayBegin:
+    """A gate: whether a member of an object, or an item at an index of an array, may come."""
+
+    index: int
+
+    def __call__(self, frame: Any) -> bool:
+        if isinstance(frame, ObjectFrame):
+            return frame.may_begin(self.index)
+        return bool(frame.may_be(self.index))
+
+
+def may_go_on(frame: Any) -> bool:
+    """Return whether a comma may come."""
+    return bool(frame.may_go_on())
+
+
+def may_close(frame: Any) -> bool:
+    """Return whether the closing bracket may come."""
+    return bool(frame.may_close())
+
+
+def is_near(number: Any) -> bool:
+    """Return whether a used number can be left out of a set of numbers."""
+    if isinstance(number, FarNumber):
+        return False
+    try:
+        finite([number])
+    except UnsupportedNumber:
+        return False
+    return True
+
+
+class ScalarsLeft:
+    """A resolver: the scalars of a value that are not forbidden, in a style. ``few``: all of them by value, if they are few."""
+
+    __slots__ = ("body", "few", "plain_numbers", "value")
+
+    def __init__(
+        self, few: dict[Hashable, ir.Expr] | None, value: StateValue, spelling: str, plain_numbers: bool
+    ) -> None:
+        self.few = few
+        self.value = value
+        self.plain_numbers = plain_numbers
+        self.body = None if value.text.is_empty() else lift(value.text.expr(), spelling)
+
+    def __call__(self, frame: Hashable) -> ir.Expr:
+        taken = forbidden(frame)
+        return choice(
+            self.without(taken)
+            if self.few is None
+            else [expr for value, expr in self.few.items() if value not in taken]
+        )
+
+    def without(self, used: Any) -> list[ir.Expr]:
+        """Return the expressions of the values that are not used; ``used`` is asked and visited like a set.
+
+        Cost: linear in the number of used values.
+        """
+        value = self.value
+        options: list[ir.Expr] = [
+            ir.Literal(word) for bit, word in CONSTANTS if value.mask & bit and ("", bit) not in used
+        ]
+        counted = [item for item in used if isinstance(item, FarNumber) or not isinstance(item, str | tuple)]
+        taken = [item for item in counted if is_near(item)]
+        numbers = value.number - finite(taken) if taken else value.number
+        if not numbers.is_empty():
+            spelled = self.spelled(numbers, taken)
+            # numbers too long to be left out of a set: no other one is as long
+            options.append(spelled if len(taken) == len(counted) else ir.Intersection((spelled, _SHORT)))
+        if self.body is not None:
+            words = [literal(word) for word in sorted(item for item in used if isinstance(item, str))]
+            left = ir.Intersection((self.body, ir.Complement(choice(words)))) if words else self.body
+            options.append(string(left))
+        return options
+
+    def spelled(self, numbers: NumberSet, taken: list[Any]) -> ir.Expr:
+        """Return the spellings of numbers: those of the schema but for the ones ``taken``."""
+        zeros, plain = not self.value.whole, self.plain_numbers
+        try:
+            return number_expr(numbers, zero_fractions=zeros, plain=plain)
+        except (
+            UnsupportedNumber
+        ):  # with these left out it is too large for one expression: leave their texts out
+            every = number_expr(self.value.number, zero_fractions=zeros, plain=plain)
+            return ir.Intersection((every, ir.Complement(number_expr(finite(taken)))))

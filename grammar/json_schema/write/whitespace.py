@@ -1,24 +1,185 @@
-"""Where blanks may stand in JSON text, and which."""
+"""Where blanks may stand in JSON text, and which; line breaks and indents, which follow from the depth."""
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from stackmask.grammar import ir
 from stackmask.grammar.json_schema.document.errors import SchemaError
-from stackmask.grammar.json_schema.write import layout
-from stackmask.grammar.json_schema.write.indentation import START, Deeper, LineBreak
 from stackmask.grammar.source.work import remembering
 
 DEFAULT_MAX: Final = 40  # a line break and the indentation of ten levels
 MAX_INDENT: Final = 100  # blanks of one level
-_BLANKS: Final = (1 << 0x20) | (1 << 0x0A) | (1 << 0x09) | (1 << 0x0D)
-_BLANK: Final = ir.ByteClass(_BLANKS)
+INDENTS: Final = (b"  ", b"    ", b"\t")  # that a text may choose
+_BLANKS: Final = ir.ByteClass((1 << 0x20) | (1 << 0x0A) | (1 << 0x09) | (1 << 0x0D))
+_BLANK: Final = ir.Literal(b" ")
 _COMMA: Final = ir.Literal(b",")
 _COLON: Final = ir.Literal(b":")
+
+# -- a fixed indentation ---------------------------------------------------------------------------------
+#
+# As `json.dumps(indent=…)` writes it: a line break and as many indents as the depth. The depth is part of the semantic
+# state: a pair of the depth and of what other actions of the grammar keep. An opening bracket makes it one deeper, and
+# every array and object is a scope, which restores it. So the rules are the same at all depths, and there is no bound
+# on them.
+
+START: Final = (0, None)
+"""The state that a text begins in: depth 0, and nothing else is known."""
+
+
+class OfDepth:
+    """What asks for the depth, or changes it, and is not to be told of anything else."""
+
+    __slots__ = ()
+
+
+class Deeper(OfDepth):
+    """The action of an opening bracket."""
+
+    __slots__ = ()
+    never_forbids = True
+
+    def __call__(self, state: Any, _: bytes) -> Hashable:
+        """Return the state one level deeper."""
+        return (state[0] + 1, state[1])
+
+
+@dataclass(slots=True, eq=False)
+class LineBreak(OfDepth):
+    """A resolver: text, a line break and the indentation of the depth, or of another one. ``written``: what diagrams show."""
+
+    written: bytes
+    indent: bytes
+    offset: int
+
+    def __call__(self, state: Any) -> ir.Expr:
+        """Return the text as an expression. Cost: its length."""
+        return ir.Literal(self.written + b"\n" + self.indent * (state[0] + self.offset))
+
+
+@dataclass(slots=True, eq=False)
+class BesideDepth:
+    """An action on what the state holds beside the depth."""
+
+    action: Callable[[Hashable, bytes], Hashable | None]
+
+    def __call__(self, state: Any, text: bytes) -> Hashable | None:
+        inner = self.action(state[1], text)
+        return None if inner is None else (state[0], inner)
+
+
+@dataclass(slots=True, eq=False)
+class ResolverBesideDepth:
+    """A resolver that asks for what the state holds beside the depth."""
+
+    resolver: Callable[[Hashable], ir.Expr]
+
+    def __call__(self, state: Any) -> ir.Expr:
+        return self.resolver(state[1])
+
+
+# -- a layout that the text chooses ----------------------------------------------------------------------
+#
+# Each array and object stands on one line, or has an item or member a line. What stands after an opening bracket decides
+# for what is inside of it: nothing, one blank, or a line break and one more indent than outside. What separates items and
+# what stands before the closing bracket follows from that. The first line break decides what an indent is. So a text that
+# `json.dumps` writes is one of these, compact, with its own separators or indented, and so are mixtures, as people and
+# models write them: short arrays on one line in an indented object.
+
+
+class Layout(NamedTuple):
+    """How the innermost array or object is laid out; it has the place of the depth in the state.
+
+    ``indent``: of one level, None before the first line break. ``depth``: how many arrays and objects around here have
+    their items on lines. ``inside``: what stands before the closing bracket: nothing, a blank, or a line break.
+    """
+
+    indent: bytes | None
+    depth: int
+    inside: bytes
+
+    def line_break(self, depth: int) -> bytes:
+        """Return a line break and so many indents."""
+        assert self.indent is not None
+        return b"\n" + self.indent * depth
+
+
+class Bracket(OfDepth):
+    """The action of an opening bracket: until something else follows, nothing stands inside of it."""
+
+    __slots__ = ()
+    never_forbids = True
+
+    def __call__(self, state: Any, _: bytes) -> Hashable:
+        """Return the state inside of the bracket."""
+        return (state[0]._replace(inside=b""), state[1])
+
+
+class Opened(OfDepth):
+    """The action of blanks after an opening bracket."""
+
+    __slots__ = ()
+    never_forbids = True
+
+    def __call__(self, state: Any, text: bytes) -> Hashable:
+        """Return the state inside of the bracket."""
+        layout = state[0]
+        if text.startswith(b"\n"):
+            indent = text[1:] if layout.indent is None else layout.indent
+            return (Layout(indent, layout.depth + 1, b"\n"), state[1])
+        return (layout._replace(inside=text), state[1])
+
+
+class Opening(OfDepth):
+    """A resolver: blanks that may stand after an opening bracket. ``written``: what diagrams show."""
+
+    __slots__ = ()
+    written = b""
+
+    def __call__(self, state: Any) -> ir.Expr:
+        """Return the texts as an expression. Cost: their length."""
+        layout = state[0]
+        if layout.indent is None:
+            breaks = [ir.Literal(b"\n" + indent) for indent in INDENTS]
+        else:
+            breaks = [ir.Literal(layout.line_break(layout.depth + 1))]
+        return ir.Choice((_BLANK, *breaks))
+
+
+class Separator(OfDepth):
+    """A resolver: the comma between items and what follows it. ``written``: what diagrams show."""
+
+    __slots__ = ()
+    written = b","
+
+    def __call__(self, state: Any) -> ir.Expr:
+        """Return the text as an expression. Cost: its length."""
+        layout = state[0]
+        if layout.inside == b"\n":
+            return ir.Literal(b"," + layout.line_break(layout.depth))
+        return _SPACED_COMMA
+
+
+@dataclass(slots=True, eq=False)
+class Closing(OfDepth):
+    """A resolver: a closing bracket and what stands before it. ``written``: the bracket, which diagrams show."""
+
+    written: bytes
+
+    def __call__(self, state: Any) -> ir.Expr:
+        """Return the text as an expression. Cost: its length."""
+        layout = state[0]
+        before = layout.line_break(layout.depth - 1) if layout.inside == b"\n" else layout.inside
+        return ir.Literal(before + self.written)
+
+
+_SPACED_COMMA: Final = ir.Sequence((_COMMA, ir.Repeat(_BLANK, 0, 1)))
+
+
+# -- blanks by place -------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,70 +203,6 @@ class Whitespace:
     bracket: ir.Action | None = None
     closing: Mapping[bytes, ir.Expr] | None = field(default=None, hash=False)
 
-    @classmethod
-    def any(cls, most: int = DEFAULT_MAX) -> Whitespace:
-        """Up to ``most`` blanks wherever JSON allows them inside of the value."""
-        return _around(
-            ir.Repeat(_BLANK, 0, most), f"at most {most} blanks at one place, none around the value"
-        )
-
-    @classmethod
-    def compact(cls) -> Whitespace:
-        """No blanks at all."""
-        return cls.separators(",", ":")
-
-    @classmethod
-    def separators(cls, item: str, member: str) -> Whitespace:
-        """Exactly these separators, as in ``json.dumps(separators=…)``, and no other blanks."""
-        _check_separators(item, member)
-        return cls(
-            ir.EPSILON,
-            ir.EPSILON,
-            ir.EPSILON,
-            ir.Literal(item.encode()),
-            ir.Literal(member.encode()),
-            note=f"exactly the separators {item!r} and {member!r}",
-        )
-
-    @classmethod
-    def indented(cls, indent: str, item: str = ",", member: str = ": ") -> Whitespace:
-        """A line break before every item and member and before what closes them, and ``indent`` for each level.
-
-        That is what ``json.dumps(indent=…, separators=…)`` writes, and nothing else; there are no blanks between
-        brackets with nothing in them.
-        """
-        _check_separators(item, member)
-        if indent.strip(" \t") or len(indent) > MAX_INDENT:
-            reason = f"an indent is at most {MAX_INDENT} blanks or tabs, not {indent[:20]!r}"
-            raise SchemaError("", "whitespace", reason)
-        blanks = indent.encode()
-        return cls(
-            ir.Capture(ir.Dynamic(LineBreak(b"", blanks, 1)), Deeper()),
-            ir.Dynamic(LineBreak(b"", blanks, -1)),
-            ir.EPSILON,
-            ir.Dynamic(LineBreak(item.encode(), blanks, 0)),
-            ir.Literal(member.encode()),
-            nested=True,
-            note=f"exactly a line break and the indent {indent!r} for each level, {item!r} and {member!r}",
-        )
-
-    @classmethod
-    def single(cls) -> Whitespace:
-        """At most one blank, or a line break with its indentation, as ``layout`` says."""
-        return cls(
-            layout.OPEN,
-            ir.EPSILON,
-            ir.EPSILON,
-            layout.ITEM,
-            layout.MEMBER,
-            nested=True,
-            note="at most one blank after a comma, after a colon and inside of brackets, or a line break and the"
-            " indentation of its level, 2 or 4 blanks or a tab each",
-            start=layout.START,
-            bracket=layout.Bracket(),
-            closing=layout.CLOSE,
-        )
-
     def begin(self, bracket: ir.Literal) -> ir.Expr:
         """Return an opening bracket before items or members."""
         return bracket if self.bracket is None else ir.Capture(bracket, self.bracket)
@@ -121,13 +218,8 @@ class Whitespace:
         return ir.Scope(expr) if self.nested else expr
 
     @classmethod
-    def pattern(cls, expr: ir.Expr, source: str) -> Whitespace:
-        """What the expression allows, wherever JSON allows blanks inside of the value."""
-        return _around(expr, f"blanks as in {source!r}")
-
-    @classmethod
     def of(cls, option: Any) -> Whitespace:
-        """Return what the option ``whitespace=`` means.
+        """Return what the option ``whitespace=`` means, the same object for the same option.
 
         ``None`` or ``"any"``, ``"compact"``, ``"single"``, ``{"max": n}``, ``{"separators": (item, member)}``,
         ``{"pattern": regex}``, ``{"indent": n or blanks}`` (with ``"separators"`` if they are others than
@@ -173,39 +265,71 @@ def _check_separators(item: str, member: str) -> None:
             raise SchemaError("", "whitespace", f"the {name} separator must be `{sign}` and blanks")
 
 
-def _around(blank: ir.Expr, note: str) -> Whitespace:
-    return Whitespace(
-        blank,
-        blank,
-        blank,
-        ir.Sequence((blank, _COMMA, blank)),
-        ir.Sequence((blank, _COLON, blank)),
-        note=note,
-    )
+def _everywhere(blank: ir.Expr, note: str) -> Whitespace:
+    """Return one expression of blanks wherever JSON allows them inside of the value."""
+    item, member = ir.Sequence((blank, _COMMA, blank)), ir.Sequence((blank, _COLON, blank))
+    return Whitespace(blank, blank, blank, item, member, note=note)
 
 
 @lru_cache(64)
 def _any(most: int) -> Whitespace:
-    return Whitespace.any(most)
-
-
-@lru_cache(64)
-def _indented(indent: str, item: str, member: str) -> Whitespace:
-    return Whitespace.indented(indent, item, member)
-
-
-@lru_cache(64)
-def _separators(item: str, member: str) -> Whitespace:
-    return Whitespace.separators(item, member)
+    note = f"at most {most} blanks at one place, none around the value"
+    return _everywhere(ir.Repeat(_BLANKS, 0, most), note)
 
 
 @remembering(64)
 def _pattern(source: str) -> Whitespace:
-    from stackmask.grammar.json_schema.algebra.patterns import blank_expr
+    from stackmask.grammar.json_schema.algebra.keywords import blank_expr
 
-    return Whitespace.pattern(blank_expr(source), source)
+    return _everywhere(blank_expr(source), f"blanks as in {source!r}")
+
+
+@lru_cache(64)
+def _separators(item: str, member: str) -> Whitespace:
+    """Return exactly these separators, as in ``json.dumps(separators=…)``, and no other blanks."""
+    _check_separators(item, member)
+    note = f"exactly the separators {item!r} and {member!r}"
+    nothing = ir.EPSILON
+    return Whitespace(
+        nothing, nothing, nothing, ir.Literal(item.encode()), ir.Literal(member.encode()), note=note
+    )
+
+
+@lru_cache(64)
+def _indented(indent: str, item: str, member: str) -> Whitespace:
+    """Return a line break before every item and member and before what closes them, and ``indent`` for each level.
+
+    That is what ``json.dumps(indent=…, separators=…)`` writes, and nothing else; there are no blanks between
+    brackets with nothing in them.
+    """
+    _check_separators(item, member)
+    if indent.strip(" \t") or len(indent) > MAX_INDENT:
+        reason = f"an indent is at most {MAX_INDENT} blanks or tabs, not {indent[:20]!r}"
+        raise SchemaError("", "whitespace", reason)
+    blanks = indent.encode()
+    return Whitespace(
+        ir.Capture(ir.Dynamic(LineBreak(b"", blanks, 1)), Deeper()),
+        ir.Dynamic(LineBreak(b"", blanks, -1)),
+        ir.EPSILON,
+        ir.Dynamic(LineBreak(item.encode(), blanks, 0)),
+        ir.Literal(member.encode()),
+        nested=True,
+        note=f"exactly a line break and the indent {indent!r} for each level, {item!r} and {member!r}",
+    )
 
 
 _DEFAULT: Final = _any(DEFAULT_MAX)
-_COMPACT: Final = Whitespace.compact()
-_SINGLE: Final = Whitespace.single()
+_COMPACT: Final = _separators(",", ":")
+_SINGLE: Final = Whitespace(
+    ir.Repeat(ir.Capture(ir.Dynamic(Opening()), Opened()), 0, 1),
+    ir.EPSILON,
+    ir.EPSILON,
+    ir.Dynamic(Separator()),
+    ir.Sequence((_COLON, ir.Repeat(_BLANK, 0, 1))),
+    nested=True,
+    note="at most one blank after a comma, after a colon and inside of brackets, or a line break and the"
+    " indentation of its level, 2 or 4 blanks or a tab each",
+    start=(Layout(None, 0, b""), None),
+    bracket=Bracket(),
+    closing={bracket: ir.Dynamic(Closing(bracket)) for bracket in (b"]", b"}")},
+)

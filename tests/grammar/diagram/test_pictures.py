@@ -150,7 +150,7 @@ def test_without_the_library_it_says_so(monkeypatch: pytest.MonkeyPatch) -> None
 
 
 def test_the_picture_of_the_page_is_what_is_drawn(update_goldens: bool) -> None:
-    page = (REPO / "docs" / "looking.md").read_text(encoding="utf-8")
+    page = (REPO / "docs" / "command-line.md").read_text(encoding="utf-8")
     picture = REPO / "docs" / "images" / "orders.svg"
     found = re.search(r"^```ebnf\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
     assert found is not None

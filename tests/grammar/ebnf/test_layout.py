@@ -142,7 +142,7 @@ def test_wrong_texts_are_refused_with_their_places() -> None:
 
 
 def test_the_example_of_the_page() -> None:
-    page = (REPO / "docs" / "looking.md").read_text(encoding="utf-8")
+    page = (REPO / "docs" / "command-line.md").read_text(encoding="utf-8")
     written, wanted = re.findall(r"^```\n(root.*?)^```$", page, re.MULTILINE | re.DOTALL)
     assert lay_out(written) == wanted
 

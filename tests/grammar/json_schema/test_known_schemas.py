@@ -14,16 +14,15 @@ import pytest
 import stackmask as sm
 from stackmask.grammar.json_schema.document.drafts import BY_NAME
 from stackmask.grammar.json_schema.document.errors import SchemaError
-from stackmask.grammar.json_schema.nodes import leaf_cache
-from stackmask.grammar.json_schema.reading import (
+from stackmask.grammar.json_schema.frontend import (
     MAX_KNOWN,
     MAX_KNOWN_UNITS,
     MAX_KNOWN_UNITS_EACH,
-    Asked,
     Known,
     KnownSchemas,
     read_schema,
 )
+from stackmask.grammar.json_schema.nodes import leaf_cache
 from stackmask.grammar.json_schema.write import style
 from stackmask.grammar.json_schema.write.style import Style
 from stackmask.grammar.json_schema.write.whitespace import Whitespace
@@ -46,8 +45,8 @@ def random_object(seed: int) -> dict[str, Any]:
     return {"type": "object", "properties": {name: rng.choice(LEAVES) for name in names}}
 
 
-def asked() -> Asked:
-    return Asked(Style.of(Whitespace.of(None)), None, "assert")
+def asked() -> Style:
+    return Style.of(Whitespace.of(None))
 
 
 def test_the_report_is_of_the_schema_that_was_read() -> None:

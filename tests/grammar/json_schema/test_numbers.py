@@ -88,8 +88,7 @@ def is_in(contains: Predicate, text: str) -> bool:
 
 
 def spelled(numbers: NumberSet, **options: bool) -> Callable[[bytes | str], bool]:
-    spelling = number_spelling(numbers, "n", **options)
-    return recognizer(spelling.expr, spelling.rules)
+    return recognizer(*number_spelling(numbers, "n", **options))
 
 
 @pytest.mark.parametrize("seed", range(400))

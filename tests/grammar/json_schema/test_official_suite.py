@@ -118,7 +118,7 @@ def test_the_table_of_keywords(update_goldens: bool) -> None:
         )
     table = "\n".join(rows)
     page = PAGE.read_text(encoding="utf-8")
-    pattern = re.compile(r"(?<=--update-goldens -->\n).*(?=<!-- end of table -->)", re.DOTALL)
+    pattern = re.compile(r"(?<=--update-goldens -->\n).*?(?=<!-- end of table -->)", re.DOTALL)
     assert pattern.search(page)
     if update_goldens:
         PAGE.write_text(pattern.sub(lambda _: f"\n{table}\n\n", page), encoding="utf-8")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import os
+import pickle
 import subprocess
 import sys
 from pathlib import Path
@@ -15,6 +16,7 @@ from json_schema_engine import COMPILER
 from typing_extensions import TypedDict
 
 import stackmask as sm
+from stackmask.grammar.json_schema.document.report import Report
 
 
 def accepts(schema: Any, text: str, **options: Any) -> bool:
@@ -446,3 +448,22 @@ def test_reports_are_shown_in_short() -> None:
     schema = {"type": "integer", "deprecated": True, "minimun": 3}
     assert repr(sm.Grammar.from_json_schema(schema).report) == "<Report: 1 note>"
     assert repr(sm.Grammar.from_lark('start: "a"').report) == "<LarkReport: 0 notes>"
+
+
+def test_the_report_names_the_keywords_that_shaped_the_grammar() -> None:
+    schema: dict[str, Any] = {
+        "$schema": "http://json-schema.org/draft-04/schema#",
+        "title": "An order",
+        "definitions": {"n": {"type": "integer", "const": 3}},
+        "properties": {"a": {"$ref": "#/definitions/n"}, "const": {"type": "string"}},
+        "required": ["a"],
+    }
+    report = sm.Grammar.from_json_schema(schema).report
+    assert isinstance(report, Report)
+    expected = {"properties": 1, "required": 1, "type": 2, "$ref": 1}  # draft 4 has no `const`
+    assert report.keywords == expected
+    assert pickle.loads(pickle.dumps(report)).keywords == expected
+
+    pytest.importorskip("pydantic")
+    of_type = sm.Grammar.from_json_schema(dict[str, int]).report
+    assert isinstance(of_type, Report) and of_type.keywords["additionalProperties"] == 1

@@ -9,8 +9,7 @@ import pytest
 
 import stackmask as sm
 from stackmask.grammar.json_schema.document.schema_size import has_own_parts, is_larger, written_bytes
-from stackmask.grammar.json_schema.frontend import MOST_WRITTEN
-from stackmask.grammar.json_schema.reading import key_of
+from stackmask.grammar.json_schema.frontend import MOST_WRITTEN, key_of
 from stackmask.grammar.json_schema.write.whitespace import Whitespace
 
 

@@ -187,7 +187,6 @@ def test_shared_objects():
     assert strings.lift(ir.ANY_TEXT) is strings.ANY_BODIES[strings.ANY]
     digit = ir.CharClass(((0x30, 0x39),))
     assert strings.lift(digit) is strings.lift(ir.CharClass(((0x30, 0x39),)))
-    assert strings.literal("name") is strings.literal("name")
 
 
 def test_what_is_no_regular_text_is_refused():

@@ -10,9 +10,9 @@ from stackmask.grammar import ir
 from stackmask.grammar.json_schema.frontend import schema_rules
 from stackmask.grammar.json_schema.nodes.nodes import State
 from stackmask.grammar.json_schema.sets.string_sets import Texts
-from stackmask.grammar.json_schema.write.lowering import Lowering
-from stackmask.grammar.json_schema.write.object_rules import ObjectWriter
-from stackmask.grammar.json_schema.write.style import Brackets, ObjectStyle, Parted
+from stackmask.grammar.json_schema.text.strings import choice
+from stackmask.grammar.json_schema.write.lowering import Lowering, ObjectWriter
+from stackmask.grammar.json_schema.write.style import Delimiters, ObjectStyle, Parted
 
 NAME = ir.Repeat(ir.CharClass(((0x61, 0x7A),)), 1, None)
 
@@ -26,7 +26,7 @@ class Query(ObjectStyle):
         self.lowering = lowering
         self.items = {}
         self.any_order = lowering.style.any_order
-        self.brackets = Brackets.of(ir.Literal(b"?"), ir.EPSILON, ir.Literal(b"&"), (), ())
+        self.brackets = Delimiters.of(ir.Literal(b"?"), ir.EPSILON, ir.Literal(b"&"), (), ())
 
     def word(self, text: str) -> ir.Expr:
         return ir.Literal(text.encode())
@@ -37,7 +37,7 @@ class Query(ObjectStyle):
 
 def write(lowering: Lowering) -> ir.RuleSet:
     objects = ObjectWriter(lowering, Query(lowering))
-    return lowering.finish(lowering.choice(list(map(objects.expression, lowering.begin_objects()))))
+    return lowering.finish(choice(list(map(objects.expression, lowering.begin_objects()))))
 
 
 SCHEMA = {

@@ -15,7 +15,7 @@ import stackmask as sm
 from stackmask.grammar.json_schema.sets import used_values
 from stackmask.grammar.json_schema.sets.used_values import NONE_USED, UsedValues
 from stackmask.grammar.json_schema.sets.values import canonical, read_value
-from stackmask.grammar.json_schema.write.unique import begin_set, may_repeat, take
+from stackmask.grammar.json_schema.write.unique_frames import begin_set, may_repeat, take
 
 MODULUS = 2**61 - 1  # of Python's hashes of numbers
 

@@ -76,6 +76,18 @@ def test_check_reads_files_and_standard_input(tmp_path: Path) -> None:
     assert call("check", "json", "--file", "-", input="[true]").exit_code == 0
 
 
+def test_check_says_what_became_of_a_schema() -> None:
+    schema = '{"type": "array", "items": {"type": "string", "maxLength": 3, "titel": "x"}, "$defs": {}}'
+    shown = call("check", "--verbose", schema).stdout.splitlines()
+    assert shown[0].startswith("ok: ")
+    assert shown[1] == "shaped by: `type` 2, `items` 1, `maxLength` 1"
+    assert (
+        "unknown: #/items: `titel`: no draft has this keyword: it is without effect; did you mean" in shown[2]
+    )
+    assert any(line.startswith("narrowed: #: whitespace: ") for line in shown)
+    assert "shaped by" not in call("check", "--verbose", "json", "--text", "1").stdout
+
+
 def test_check_starts_where_it_is_told() -> None:
     assert call("check", "json", "--start", "string", "--text", '"a"').exit_code == 0
     assert call("check", "json", "--start", "string", "--text", "1").exit_code == 1

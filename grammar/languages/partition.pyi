@@ -1,6 +1,0 @@
-from typing import final
-
-@final
-class Partition: ...
-
-def merged(accepting: list[bool], transitions: list[tuple[int, int, int]], labels: int) -> list[int]: ...
