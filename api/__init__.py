@@ -58,7 +58,7 @@ if TYPE_CHECKING:
     from stackmask import fsm, tools
     from stackmask.grammar.marked_texts import tag, text
     from stackmask.grammar.sql.schema.errors import SQLError
-    from stackmask.grammar.structural.fields import StructuralTagError
+    from stackmask.grammar.turns.formats.fields import StructuralTagError
     from stackmask.runtime.extras import MissingExtraError
     from stackmask.runtime.generation import (
         GenerationResult,
@@ -154,7 +154,7 @@ _ERRORS = {
     "MissingExtraError": "runtime.extras",
     "SQLError": "grammar.sql.schema.errors",
     "SampleError": "runtime.strings.engine",
-    "StructuralTagError": "grammar.structural.fields",
+    "StructuralTagError": "grammar.turns.formats.fields",
 }
 
 

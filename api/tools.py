@@ -11,21 +11,25 @@
 
 from __future__ import annotations
 
-from stackmask.grammar.tools.errors import ToolError, TurnError
-from stackmask.grammar.tools.events import (
+from stackmask.grammar.turns.errors import ToolError, TurnError
+from stackmask.grammar.turns.frontend import grammar
+from stackmask.grammar.turns.parser import (
     ArgumentsDelta,
+    Call,
     CallFinished,
     CallStarted,
+    Delta,
     Event,
     EventReader,
+    ParsedTurn,
     ReasoningDelta,
     TextDelta,
+    TurnParser,
     Value,
+    parse,
 )
-from stackmask.grammar.tools.frontend import grammar
-from stackmask.grammar.tools.parser import Call, Delta, ParsedTurn, TurnParser, parse
-from stackmask.grammar.tools.styles import ToolStyle, register, style_names, style_of
-from stackmask.grammar.tools.tool import Tool
+from stackmask.grammar.turns.styles import ToolStyle, register, style_names, style_of
+from stackmask.grammar.turns.tool import Tool
 
 __all__ = [
     "ArgumentsDelta",

@@ -253,7 +253,7 @@ def packages() -> Iterator[tuple[str, str, Callable[..., Rendered]]]:
 
 def jinja_templates(folders: list[Path]) -> Iterator[tuple[str, str, Callable[..., Rendered]]]:
     """Return each template that tells a style: its name, its style, and what renders a turn."""
-    from stackmask.grammar.tools.styles import template_style
+    from stackmask.grammar.turns.styles import template_style
 
     for folder in folders:
         for path in sorted(folder.glob("*.jinja")):

@@ -32,10 +32,10 @@ from stackmask.grammar.source.work import Event, Work, check_text, counted, ente
 from stackmask.pda.limits import DEFAULT_LIMITS, Limits, check_limits
 
 if TYPE_CHECKING:
-    from stackmask.grammar.compose.merge import ByNames, Merged
     from stackmask.grammar.directives.frontend import Directives
     from stackmask.grammar.json_schema.document.report import Report
     from stackmask.grammar.lark.modules import LarkReport
+    from stackmask.grammar.turns.parts.merge import ByNames, Merged
 
 
 class Grammar(metaclass=Suggesting):
@@ -486,7 +486,7 @@ class Grammar(metaclass=Suggesting):
         Raises: StructuralTagError, with the JSON pointer of what is wrong; GrammarError and SchemaError for the
             grammars and schemas within.
         """
-        from stackmask.grammar.structural.frontend import structural_rules
+        from stackmask.grammar.turns.formats.frontend import structural_rules
 
         def read(names: frozenset[str]) -> Grammar:
             return cls._merged(structural_rules(tag, names))
@@ -504,7 +504,7 @@ class Grammar(metaclass=Suggesting):
 
         ``later``: it has no errors to tell of now, so without a vocabulary it is asked when somebody wants the rules.
         """
-        from stackmask.grammar.compose.merge import ByNames
+        from stackmask.grammar.turns.parts.merge import ByNames
 
         grammar = cls.__new__(cls) if later else read(frozenset())
         grammar._marked = ByNames(read)
@@ -536,7 +536,7 @@ class Grammar(metaclass=Suggesting):
 
         Raises: StackmaskError for numbers that nothing meets.
         """
-        from stackmask.grammar.compose.merge import check_counts, repeated
+        from stackmask.grammar.turns.parts.merge import check_counts, repeated
 
         check_counts(low, high)
         return _composed([("", self)], lambda parts: repeated(parts[0][1], low, high))
@@ -582,14 +582,14 @@ def union(*parts: Grammar, **named: Grammar) -> Grammar:
         semantic states clash (G120).
     Cost: about 2 µs a rule, and making the parts ready.
     """
-    from stackmask.grammar.compose.merge import checked_parts, union
+    from stackmask.grammar.turns.parts.merge import checked_parts, union
 
     return _composed(checked_parts(parts, named, Grammar), union)
 
 
 def concat(*parts: Grammar, **named: Grammar) -> Grammar:
     """Return the grammar of a text of each part, in order. Raises, Cost: as ``union``."""
-    from stackmask.grammar.compose.merge import checked_parts, concat
+    from stackmask.grammar.turns.parts.merge import checked_parts, concat
 
     return _composed(checked_parts(parts, named, Grammar), concat)
 
@@ -605,7 +605,7 @@ def _composed(
     parts: list[tuple[str, Grammar]], join: Callable[[list[tuple[str, RuleSet]]], Merged]
 ) -> Grammar:
     """Return the grammar that ``join`` makes of the rules of the parts, also for each vocabulary."""
-    from stackmask.grammar.compose.merge import named
+    from stackmask.grammar.turns.parts.merge import named
 
     limits = next((part.limits for _, part in parts if part.limits is not None), None)
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from stackmask.grammar.grammar import Grammar
 from stackmask.grammar.source.diagnostics import StackmaskError
 from stackmask.grammar.source.options import explains_options
-from stackmask.grammar.structural.fields import MAX_COUNT
+from stackmask.grammar.turns.formats.fields import MAX_COUNT
 
 
 @explains_options({"stop": "`excludes`", "exclude": "`excludes`"})
@@ -48,7 +48,7 @@ def tag(begin: str, content: Grammar, end: str | Iterable[str]) -> Grammar:
     if content._free_text is not None:  # mutant: free-text
         shape = {"type": "tag", "begin": begin, "content": content._free_text, "end": ends}
         return Grammar.from_structural_tag({"type": "structural_tag", "format": shape})
-    from stackmask.grammar.structural.frontend import tag_rules
+    from stackmask.grammar.turns.formats.frontend import tag_rules
 
     def read(names: frozenset[str]) -> Grammar:
         inner = content.for_vocabulary(names) if names else content

@@ -9,8 +9,6 @@ from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
-from stackmask.grammar.compose.free_text import any_of, any_overlap, text
-from stackmask.grammar.compose.merge import Markers, Merger, named
 from stackmask.grammar.ebnf.modules import load_rules, load_with_parts
 from stackmask.grammar.ir import (
     ANY_CHAR,
@@ -42,6 +40,8 @@ from stackmask.grammar.source.diagnostics import Diagnostic, GrammarError
 from stackmask.grammar.source.files import bundled_path, read_text
 from stackmask.grammar.source.options import ArgumentError
 from stackmask.grammar.source.work import spend
+from stackmask.grammar.turns.parts.free_text import any_of, any_overlap, text
+from stackmask.grammar.turns.parts.merge import Markers, Merger, named
 
 SQL: Final = "sql"  # the bundled grammar, and the name under which another one takes its place
 Given = Mapping[str, Callable[[frozenset[str]], RuleSet]]

@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final, Literal, NamedTuple
 
-from stackmask.grammar.compose.free_text import any_overlap
 from stackmask.grammar.ir import EPSILON, CharClass, Intersection, Repeat, RuleRef, Span, TokenTerminal
 from stackmask.grammar.notation.tree import Dispatch, Group, Module, Name, Node, Part, Repetition, Terminal
 from stackmask.grammar.regex.compile import regex_expr
@@ -17,6 +16,7 @@ from stackmask.grammar.source import charclass
 from stackmask.grammar.source.diagnostics import Collector, GrammarError
 from stackmask.grammar.source.similar import similar
 from stackmask.grammar.source.work import spend
+from stackmask.grammar.turns.parts.free_text import any_overlap
 
 NAMES: Final = ("TagDispatch", "TokenTagDispatch", "Token", "ExcludeToken", "Regex", "Substring")
 MAX_SHOWN: Final = 40  # characters of what is not understood

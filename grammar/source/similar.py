@@ -23,3 +23,9 @@ def similar(name: str, names: Iterable[str]) -> str | None:
 
     close = get_close_matches(name, candidates, 1)
     return close[0] if close else None
+
+
+def advice(name: object, names: Iterable[str], others: str = "there are") -> str:
+    """Return what to write in place of a name: the one most like it, or else all."""
+    close = similar(name, names) if isinstance(name, str) else None
+    return f"did you mean `{close}`?" if close else f"{others} {', '.join(names) or 'none'}"

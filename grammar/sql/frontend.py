@@ -107,6 +107,14 @@ def query_rules(
 
     Raises: SQLError.
     """
+    flags = {
+        "new_names": new_names,
+        "without_from": without_from,
+        "read_only": options.get("read_only", True),
+    }
+    for name, flag in flags.items():
+        if not isinstance(flag, bool):
+            raise SQLError(f"{name}: {flag!r:.60} is neither True nor False")
     if schema is not None:
         of_schema = {"schema": schema, "tables": tables, "columns": columns, "without_from": without_from}
         of_schema |= {"escape": escape, "new_names": new_names}

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic, Literal, TypeAl
 from stackmask.grammar.outputs import R, T
 from stackmask.grammar.source.notebook import code, table, words
 from stackmask.grammar.source.options import ELSEWHERE, missing_name
-from stackmask.grammar.tools.tool import Tool
+from stackmask.grammar.turns.tool import Tool
 
 if TYPE_CHECKING:
-    from stackmask.grammar.tools.parser import Call
+    from stackmask.grammar.turns.parser import Call
 
 MOST_CALLS: Final = 20  # that a notebook shows
 
@@ -103,7 +103,7 @@ class GenerationResult(Generic[T, R]):
 
     def message(self, *, as_json: bool | None = None) -> dict[str, Any]:
         """Return the message of the assistant for the next request, as ``tools.ParsedTurn.message`` does."""
-        from stackmask.grammar.tools.parser import ParsedTurn
+        from stackmask.grammar.turns.parser import ParsedTurn
 
         return ParsedTurn(self.reasoning, self.content, list(self.calls)).message(as_json=as_json)
 

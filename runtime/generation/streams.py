@@ -19,9 +19,8 @@ from transformers import StoppingCriteria, StoppingCriteriaList
 
 from stackmask.grammar.grammar import Grammar
 from stackmask.grammar.outputs import Output, R, T
-from stackmask.grammar.tools.errors import TurnError
-from stackmask.grammar.tools.events import Event, EventReader, Value
-from stackmask.grammar.tools.parser import ParsedTurn
+from stackmask.grammar.turns.errors import TurnError
+from stackmask.grammar.turns.parser import Event, EventReader, ParsedTurn, Value
 from stackmask.runtime.fsm.compiling import CompiledFsm
 from stackmask.runtime.generation.errors import GenerationError
 from stackmask.runtime.generation.prompts import as_prompts, lay_out

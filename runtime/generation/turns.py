@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, final
 
 from stackmask.grammar.grammar import Grammar
 from stackmask.grammar.outputs import Output, describe_refusal
-from stackmask.grammar.tools.errors import TurnError
-from stackmask.grammar.tools.events import EventReader
-from stackmask.grammar.tools.frontend import grammar as turn_grammar
-from stackmask.grammar.tools.parser import ParsedTurn, TurnParser, read_tools
-from stackmask.grammar.tools.styles import ToolStyle, style_of
+from stackmask.grammar.turns.errors import TurnError
+from stackmask.grammar.turns.frontend import grammar as turn_grammar
+from stackmask.grammar.turns.parser import EventReader, ParsedTurn, TurnParser
+from stackmask.grammar.turns.styles import ToolStyle, style_of
+from stackmask.grammar.turns.tool import read_tools
 from stackmask.runtime.generation.errors import GenerationError
 
 if TYPE_CHECKING:

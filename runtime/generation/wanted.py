@@ -11,7 +11,7 @@ from stackmask.grammar.grammar import Grammar
 from stackmask.grammar.outputs import Output, OutputError, describe_refusal, is_choice
 from stackmask.grammar.source.diagnostics import StackmaskError
 from stackmask.grammar.source.work import Event
-from stackmask.grammar.tools.parser import ParsedTurn
+from stackmask.grammar.turns.parser import ParsedTurn
 from stackmask.runtime.fsm.compiling import CompiledFsm
 from stackmask.runtime.generation.endings import closing_place
 from stackmask.runtime.generation.errors import GenerationError

@@ -24,7 +24,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from stackmask.grammar.grammar import Grammar
 from stackmask.grammar.source.diagnostics import StackmaskError
-from stackmask.grammar.tools.events import ArgumentsDelta, CallStarted, TextDelta
+from stackmask.grammar.turns.parser import ArgumentsDelta, CallStarted, TextDelta
 from stackmask.pda.limits import Limits
 from stackmask.runtime.embedded import prompt_for
 from stackmask.runtime.generation.models import compiler_for

@@ -9,7 +9,7 @@ import pytest
 
 import stackmask as sm
 from stackmask.grammar.source.notebook import MOST, code, table
-from stackmask.grammar.tools.parser import Call
+from stackmask.grammar.turns.parser import Call
 from stackmask.runtime.generation.result import GenerationResult, JumpReport
 from stackmask.runtime.jump_forward.notebook import matcher_html
 

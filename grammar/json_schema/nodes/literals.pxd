@@ -26,7 +26,7 @@ cdef class Literals:
     cdef object draft
 
     cpdef object literal(self, object schema, object resource, tuple scope, object where)
-    cdef object entered(self, dict schema, object resource, object where)
+    cdef object entered(self, object schema, object resource, object where)
     cpdef object known(self, object schema, object resource, tuple scope)
     cpdef object number(self, object schema, object resource, tuple scope, object where)
     cpdef int add_properties(

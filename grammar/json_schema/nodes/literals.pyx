@@ -91,7 +91,7 @@ cdef class Literals:
             seen = led_on(schema, seen, where)
             schema, where = (<list>only)[0], ((where, "allOf"), 0)
 
-    cdef object entered(self, dict schema, object resource, object where):
+    cdef object entered(self, object schema, object resource, object where):
         """Return the resource that a schema with an identifier begins, or the one that it is in."""
         cdef object identifier = schema[self.id_keyword]
         if not isinstance(identifier, str) and not (self.draft.ref_alone and "$ref" in schema):
@@ -183,7 +183,7 @@ cdef class Literals:
         return 0
 
 
-cdef set led_on(dict schema, set seen, object where):
+cdef set led_on(object schema, set seen, object where):
     """Note a schema that only leads to another one. Raises: SchemaError if it was met before."""
     cdef object address = <Py_ssize_t><void*>schema
     spend(2)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import string as string_constants
-from collections.abc import Hashable, Iterable
+from collections.abc import Callable, Hashable, Iterable
 from itertools import product
 from typing import Final
 
@@ -149,18 +149,24 @@ class KeyTrie:
     """Keys that were used, as a trie: adding one makes anew only the way to it.
 
     Labels of branches are strings. Deeper than ``MAX_LEVELS`` branches, what is left of the keys is a plain list.
-    ``spelled``: every spelling of the keys, without the quotes; None if there are none. Sets are compared by identity.
+    ``spelled``: every spelling of the keys, without the quotes; None if there are none; ``write`` spells one. Sets are compared
+    by identity.
     """
 
-    __slots__ = ("branches", "ends", "listed", "spelled")
+    __slots__ = ("branches", "ends", "listed", "spelled", "write")
 
     def __init__(
-        self, branches: dict[str, tuple[str, KeyTrie]], ends: bool, listed: tuple[str, ...] = ()
+        self,
+        branches: dict[str, tuple[str, KeyTrie]],
+        ends: bool,
+        listed: tuple[str, ...] = (),
+        write: Callable[[str], ir.Expr] = literal,
     ) -> None:
         self.branches = branches  # by their first characters
         self.ends = ends
         self.listed = listed
-        options = [*map(literal, listed), *(_then(label, node) for label, node in branches.values())]
+        self.write = write
+        options = [*map(write, listed), *(_then(label, node) for label, node in branches.values())]
         if ends:
             options.append(ir.EPSILON)
         self.spelled = ir.Choice(tuple(options)) if len(options) > 1 else options[0] if options else None
@@ -168,19 +174,20 @@ class KeyTrie:
     def adding(self, key: str) -> KeyTrie:
         """Return the set with one more key. Cost: the branches on the way to it."""
         way: list[tuple[KeyTrie, str]] = []  # the nodes that are made anew, and the labels from them
-        node, left = self, key
+        node, left, write = self, key, self.write
+        end = _END if write is literal else KeyTrie({}, True, (), write)
         while True:
             if len(way) >= MAX_LEVELS:
-                made = KeyTrie(node.branches, node.ends, (*node.listed, left))
+                made = KeyTrie(node.branches, node.ends, (*node.listed, left), write)
                 break
             if not left:
-                made = KeyTrie(node.branches, True, node.listed)
+                made = KeyTrie(node.branches, True, node.listed, write)
                 break
-            label, below = node.branches.get(left[0], ("", _END))
+            label, below = node.branches.get(left[0], ("", end))
             shared = _shared(label, left)
             if not label:
                 way.append((node, left))
-                made = _END
+                made = end
                 break
             if shared == len(label):
                 way.append((node, label))
@@ -189,19 +196,19 @@ class KeyTrie:
             way.append((node, label[:shared]))
             branches = {label[shared]: (label[shared:], below)}
             if shared < len(left):
-                branches[left[shared]] = (left[shared:], _END)
-            made = KeyTrie(branches, shared == len(left))
+                branches[left[shared]] = (left[shared:], end)
+            made = KeyTrie(branches, shared == len(left), (), write)
             break
         for node, label in reversed(way):
-            made = KeyTrie({**node.branches, label[0]: (label, made)}, node.ends, node.listed)
+            made = KeyTrie({**node.branches, label[0]: (label, made)}, node.ends, node.listed, write)
         return made
 
 
 def _then(label: str, node: KeyTrie) -> ir.Expr:
     """Return the spellings of a label, and then of what follows it."""
-    if node is _END or node.spelled is None:
-        return literal(label)
-    return ir.Sequence((literal(label), node.spelled))
+    if node.spelled is ir.EPSILON or node.spelled is None:
+        return node.write(label)
+    return ir.Sequence((node.write(label), node.spelled))
 
 
 def _shared(a: str, b: str) -> int:
@@ -247,3 +254,46 @@ class LeftOverKeys:
         if used.spelled is None:
             return string(self.body)
         return string(ir.Intersection((self.body, ir.Complement(used.spelled))))
+
+
+# -- Names that are written as they are, such as those of arguments between markers ----------------------
+
+
+def plain_name(name: str) -> ir.Expr:
+    """Return what writes a name as it is."""
+    return ir.Literal(name.encode())
+
+
+@ir.never_forbids
+def first_name(_: Hashable, text: bytes) -> Hashable:
+    """Begin an object with its first name: the names used, and the last of them."""
+    name = text.decode()
+    return KeyTrie({}, False, (), plain_name).adding(name), name
+
+
+@ir.never_forbids
+def next_name(used: Hashable, text: bytes) -> Hashable:
+    """Add a name to those used, of which ``LeftOverNames`` has none."""
+    assert isinstance(used, tuple)
+    name = text.decode()
+    return used[0].adding(name), name
+
+
+def last_name(used: Hashable) -> ir.Expr:
+    """Resolve to the name that came last."""
+    assert isinstance(used, tuple)
+    return plain_name(used[1])
+
+
+class LeftOverNames:
+    """A resolver: the names that were not used yet."""
+
+    __slots__ = ("body",)
+
+    def __init__(self, body: ir.Expr) -> None:
+        self.body = body
+
+    def __call__(self, used: Hashable) -> ir.Expr:
+        """Return the expression of what is left."""
+        assert isinstance(used, tuple)
+        return ir.Intersection((self.body, ir.Complement(used[0].spelled)))

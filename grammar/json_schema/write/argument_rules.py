@@ -11,14 +11,13 @@ from stackmask.grammar.ir.build import choice, repeat, sequence
 from stackmask.grammar.json_schema.document.errors import UnsupportedSchemaError
 from stackmask.grammar.json_schema.nodes.forms import ArrayForm, KeyClass, ObjectForm, StateValue
 from stackmask.grammar.json_schema.nodes.nodes import State
-from stackmask.grammar.json_schema.nodes.object_members import Member
 from stackmask.grammar.json_schema.sets.numbers import ALL_NUMBERS, INTEGERS
 from stackmask.grammar.json_schema.sets.string_sets import ALL, Texts
 from stackmask.grammar.json_schema.sets.values import FALSE, NULL, TRUE
 from stackmask.grammar.json_schema.write import argument_styles as types
 from stackmask.grammar.json_schema.write.argument_styles import ArgumentStyle
 from stackmask.grammar.json_schema.write.lowering import Lowering, ObjectWriter
-from stackmask.grammar.json_schema.write.style import Delimiters, ObjectStyle
+from stackmask.grammar.json_schema.write.style import Delimiters, ObjectStyle, Parted, whole
 from stackmask.grammar.source import charclass
 from stackmask.grammar.source.work import spend
 
@@ -63,7 +62,7 @@ class ArgumentWriter(ObjectStyle):
         self.excludes = excludes
         self.is_plain = is_plain
         self.blanks = blanks
-        self.uncounted = "arguments between markers are not counted"
+        self.names = Texts(parts=(_NAME, _without(excludes)) if excludes else (_NAME,))
         self.brackets = Delimiters.of(ir.EPSILON, blanks, blanks, (blanks,), (blanks,))
         self.any_order = lowering.style.any_order
         self.items: dict[int, ir.Expr] = {}
@@ -90,56 +89,45 @@ class ArgumentWriter(ObjectStyle):
         """Return the arguments of the objects of a state."""
         return choice(list(map(self.objects.expression, self.lowering.object_forms(state))))
 
-    def written(self, members: list[Member], _: object) -> list[ir.Expr]:
-        """Return members with a declared name."""
-        return [self.argument(member.name, member.state) for member in members]
-
     # -- arguments -----------------------------------------------------------------------------------
 
-    def argument(self, name: str, state: State) -> ir.Expr:
-        """Return one argument with a declared name."""
-        written = "".join(self.style.entities.get(char, char) for char in name)
-        return self.around(self.style.open, ir.Literal(written.encode()), state, written)
+    def word(self, text: str) -> ir.Expr:
+        """Return one declared name."""
+        return ir.Literal("".join(self.style.entities.get(char, char) for char in text).encode())
 
     def other(self, form: ObjectForm, entry: KeyClass, state: State, _: object) -> ir.Expr:
-        """Return an argument whose name is not declared."""
-        texts: Texts = entry.texts.without(form.names)
-        self.has_patterns = self.has_patterns or entry.texts is not ALL
-        name: ir.Expr = _NAME if texts is ALL else ir.Intersection((_NAME, texts.expr()))
-        if self.excludes:
-            name = ir.Intersection((name, _without(self.excludes)))
-        return self.around(self.style.open, name, state, None)
+        """Return an argument whose name is not declared, and kept where the markers repeat it."""
+        self.has_patterns = self.has_patterns or entry.texts is not self.names
+        name = entry.texts.without(form.names).expr()
+        if "{name}" not in self.style.close:
+            return whole(self.parted(name, state))
+        return ir.Scope(whole(self.parted(ir.Capture(name, "push"), state, ir.Dynamic("top"))))
 
-    def around(self, opening: str, name: ir.Expr, state: State, written: str | None) -> ir.Expr:
-        """Return a value between its markers, one alternative for each type that the markers tell apart.
-
-        ``written``: the name, if there is but one; another one is kept, where the markers repeat it.
-        """
+    def parted(self, name: ir.Expr, state: State, again: ir.Expr | None = None) -> list[Parted]:
+        """Return one argument, in one way for each type that the markers tell apart."""
         style = self.style
         before, repeats, after = style.close.partition("{name}")
         close = self.spell(before)
-        again = bool(repeats) and written is None
-        if again:
-            name = ir.Capture(name, "push")
-            close = sequence((close, ir.Dynamic("top"), self.spell(after)))
-        elif repeats and written is not None:
-            close = self.spell(before + written + after)
-        by_label: dict[str, list[ir.Expr]] = {}
-        for kind, expr in self.values(state):
-            by_label.setdefault(style.labels.get(kind, ""), []).append(expr)
-        options = [
-            sequence(
-                (
-                    self.spell(opening.replace("{type}", label)),
-                    name,
-                    *self.middle(style.middle.replace("{type}", label)),
-                    choice(exprs),
-                    close,
-                )
+        if isinstance(name, ir.Literal):
+            close = self.spell(before + name.data.decode() + after) if repeats else close
+        elif again is not None:
+            close = sequence((close, again, self.spell(after))) if repeats else close
+            self.has_patterns = True
+        return [
+            Parted(
+                sequence((self.spell(style.open.replace("{type}", label)), name)),
+                sequence((*self.middle(style.middle.replace("{type}", label)), choice(exprs))),
+                close,
             )
-            for label, exprs in by_label.items()
+            for label, exprs in self.by_label(state).items()
         ]
-        return ir.Scope(choice(options)) if again else choice(options)
+
+    def by_label(self, state: State) -> dict[str, list[ir.Expr]]:
+        """Return the ways to write the values of a state, by what the markers call their types."""
+        found: dict[str, list[ir.Expr]] = {}
+        for kind, expr in self.values(state):
+            found.setdefault(self.style.labels.get(kind, ""), []).append(expr)
+        return found
 
     def middle(self, text: str) -> list[ir.Expr]:
         """Return what stands between a name and a value."""
@@ -148,14 +136,11 @@ class ArgumentWriter(ObjectStyle):
 
     def item(self, state: State) -> ir.Expr:
         """Return one item of an array."""
-        by_label: dict[str, list[ir.Expr]] = {}
-        for kind, expr in self.values(state):
-            by_label.setdefault(self.style.labels.get(kind, ""), []).append(expr)
         close = self.spell(self.style.item_close)
         return choice(
             [
                 sequence((self.spell(self.style.item.replace("{type}", label)), choice(exprs), close))
-                for label, exprs in by_label.items()
+                for label, exprs in self.by_label(state).items()
             ]
         )
 

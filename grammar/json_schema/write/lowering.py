@@ -31,9 +31,13 @@ from stackmask.grammar.json_schema.nodes.object_members import (
 )
 from stackmask.grammar.json_schema.sets.key_languages import (
     LeftOverKeys,
+    LeftOverNames,
     count_keys,
     few_keys,
+    first_name,
     hidden_words,
+    last_name,
+    next_name,
     no_keys,
     simplified,
     use_key,
@@ -62,10 +66,12 @@ from stackmask.grammar.json_schema.write.numbers.number_spellings import (
 from stackmask.grammar.json_schema.write.style import (
     ANY_ARRAY,
     JSON_WORDS,
+    MAY_CLOSE,
     MAY_GO_ON,
     UNDECLARED,
     Delimiters,
     ObjectStyle,
+    Parted,
     Style,
 )
 from stackmask.grammar.json_schema.write.unique_frames import (
@@ -101,7 +107,9 @@ _ANY_WHOLE: Final = number_expr(INTEGERS, zero_fractions=False)
 MAX_COUNTING: Final = 2000  # states of counting items of some kind
 MAX_SHARED: Final = 500  # declared members of a chain with rules of its own
 MAX_CHAIN: Final = 48  # members written for all places where a chain may start
-MAX_SETS: Final = 6  # members in any order of which no account is kept
+MAX_COUNTED: Final = (
+    20_000  # ways to go on, over all counts of names in an object without a native account of them
+)
 MAX_FOUND: Final = 4  # keys that must be found in one object, and have no name
 MIN_ROOM: Final = 16  # keys without a name that there must be room for beside those that must be found
 MAX_ROOM: Final = 200  # where such keys may run out
@@ -710,6 +718,7 @@ class ObjectWriter:
         self.brackets = style.brackets
         self.other_keys: dict[tuple[str, ...], ir.Expr] = {}
         self.left_overs: dict[ir.Expr, ir.Expr] = {}
+        self.next_names: dict[tuple[ir.Expr, bool], ir.Expr] = {}
 
     def other_children(self, form: ObjectForm) -> Iterable[State]:
         """Return the states of all values of keys without a name."""
@@ -768,10 +777,24 @@ class ObjectWriter:
             classes = [entry for entry in classes if writer.is_live(entry.state)]
             if members and not self.style.others_beside:
                 classes = []
-        for entry in classes if self.style.compares_keys else ():
+        if not self.style.compares_keys:
+            classes = self.writable(form, members, classes)
+        for entry in classes if self.style.compares_keys or is_counted(form, members) else ():
             if entry.texts is not ALL and not entry.texts.is_endless():
                 return self.running_out(form, members, classes)
         return self.shaped(form, members, classes, form.low, form.high)
+
+    def writable(self, form: ObjectForm, members: list[Member], classes: list[KeyClass]) -> list[KeyClass]:
+        """Return the keys without a declared name that the style can write. Raises: UnsupportedSchemaError."""
+        if form.some:
+            where = self.writer.algebra.nodes[abs(form.some[0][1])].where
+            raise UnsupportedSchemaError(where, "not", "arguments that must be found among many")
+        found = [KeyClass(entry.texts.meet(self.style.names), entry.state, entry.inside) for entry in classes]
+        found = [entry for entry in found if entry.texts.words != {}]
+        if not found and form.low > len(members):
+            where = self.writer.algebra.where(classes[0].state) if classes else ""
+            raise UnsupportedSchemaError(where, "minProperties", f"there are only {len(members)} names")
+        return found
 
     def running_out(self, form: ObjectForm, members: list[Member], classes: list[KeyClass]) -> ir.Expr:
         """Return an object of which some keys without a name can run out: few are members, others are kept."""
@@ -807,12 +830,14 @@ class ObjectWriter:
             place = algebra.where(kept[0].state)
             if max(low, sum(member.required for member in members)) > count:
                 raise UnsupportedSchemaError(place, "minProperties", f"keys that may run out after {count}")
+            if high is None and not self.style.compares_keys:  # there is a rule for each number
+                count = min(count, MAX_ROOM + max(low, count_required(members)))
             if high is None or high > count:
                 note = f"at most {count:,} keys in one object"
                 algebra.report.add("narrowed", place, "patternProperties", note)
                 high = count
         result = self.shaped(form, members, kept, low, high)
-        if all(entry.texts.is_endless() for entry in kept):
+        if not self.style.compares_keys or all(entry.texts.is_endless() for entry in kept):
             return result
         if not isinstance(result, ir.Keyed) or not isinstance(result.item, ir.Sequence):
             return result  # there was no room for other keys
@@ -855,7 +880,9 @@ class ObjectWriter:
             low = 0
         counted = bool(low) or high is not None
         if not self.style.compares_keys:
-            return self.without_account(form, members, classes, low, high)
+            if counted or (self.style.any_order and len(members) > (0 if classes else 1)):
+                return self.by_number(form, members, classes, low, high)
+            return self.without_account(form, members, classes)
         if form.some:
             return self.searched(form, members, classes, low, high)
         if not counted and not (self.style.any_order and len(members) > 1):
@@ -873,21 +900,10 @@ class ObjectWriter:
                     return self.open_chain(form, declared, others, classes)
         return self.keyed(form, members, classes, low, high)
 
-    def without_account(
-        self, form: ObjectForm, members: list[Member], classes: list[KeyClass], low: int, high: int | None
-    ) -> ir.Expr:
-        """Return an object of which no account is kept of keys without a declared name.
-
-        Raises: UnsupportedSchemaError if members are counted, or must be found.
-        """
-        if form.some or low or high is not None:
-            where = self.writer.algebra.where(classes[0].state) if classes else ""
-            keyword = "minProperties" if low else "maxProperties"
-            raise UnsupportedSchemaError(where, keyword, self.style.uncounted)
-        others = [self.style.other(form, entry, entry.state, self) for entry in classes]
-        if self.style.any_order and len(members) > (0 if classes else 1):
-            return self.by_sets(members, others)
+    def without_account(self, form: ObjectForm, members: list[Member], classes: list[KeyClass]) -> ir.Expr:
+        """Return an object of which no account is kept of keys without a declared name."""
         brackets = self.brackets
+        others = [self.style.other(form, entry, entry.state, self) for entry in classes]
         if not others:
             return self.closed_chain(members)
         other = choice(others)
@@ -896,29 +912,76 @@ class ObjectWriter:
         chain = self.chain(members, [more, brackets.end], [first, brackets.empty])
         return ir.Sequence((brackets.begin, chain))
 
-    def by_sets(self, members: list[Member], others: list[ir.Expr]) -> ir.Expr:
-        """Return members in any order, each at most once: a rule for each set of those to come."""
-        if len(members) > MAX_SETS:
-            reason = f"more than {MAX_SETS} arguments between markers, in any order"
-            raise UnsupportedSchemaError("", "properties", reason)
-        writer, brackets = self.writer, self.brackets
-        written = self.style.written(members, writer)
-        prefix = writer.fresh("order")
+    def by_number(
+        self, form: ObjectForm, members: list[Member], classes: list[KeyClass], low: int, high: int | None
+    ) -> ir.Expr:
+        """Return members in any order, or counted, in a style whose keys the engine does not compare.
 
-        def ways(left: int, before: ir.Expr, end: ir.Expr) -> ir.Expr:
-            moves = [(other, left) for other in others]
-            moves += [(expr, left & ~(1 << i)) for i, expr in enumerate(written) if left >> i & 1]
-            found: list[ir.Expr] = [
-                ir.Sequence((before, expr, ir.RuleRef(f"{prefix}.{rest}"))) for expr, rest in moves
-            ]
-            needed = any(member.required and left >> i & 1 for i, member in enumerate(members))
-            return choice(found if needed else [*found, end])
+        Names that are not declared are slots too, the first, the second and so on, where they count: there is a rule for each
+        number of them, whose names are none of those before.
+        """
+        writer, style, brackets = self.writer, self.style, self.brackets
+        required = frozenset(i for i, member in enumerate(members) if member.required)
+        is_counted = bool(low) or high is not None
+        most = 0 if not is_counted or not classes else low if high is None else high - len(required)
+        if (most + 1) * (len(members) + len(classes)) > MAX_COUNTED:
+            where = writer.algebra.where(classes[0].state)
+            keyword, count = ("minProperties", low) if high is None else ("maxProperties", high)
+            raise UnsupportedSchemaError(where, keyword, f"{count:,} arguments to count are too many")
+        ordered = not style.any_order and any(member.declared for member in members)
+        is_open = bool(classes) and high is None
+        spec = ir.KeySpec(len(members) + most, required, ordered, low, high, is_open)
+        prefix = writer.fresh("members")
+        named = [style.parted(style.word(member.name), member.state) for member in members]
 
-        everything = (1 << len(members)) - 1
-        for left in range(everything + 1):
-            name = f"{prefix}.{left}"
-            writer.rules[name] = ir.Rule(name, ways(left, brackets.item, brackets.end))
-        return ir.Sequence((brackets.begin, ways(everything, brackets.open, brackets.empty)))
+        def goes_on(ways: list[Parted], slot: int | None, taken: int) -> ir.Expr:
+            """Return a member, its slot, and what follows it. ``taken``: the names that are not declared, with it."""
+            options: list[ir.Expr] = []
+            for name, value, close in ways:
+                ends: ir.Expr = ir.Sequence((MAY_CLOSE, close, brackets.end))
+                if (members and not (ordered and taken)) or (classes and (taken < most or is_open)):
+                    more = ir.Sequence((MAY_GO_ON, close, brackets.item, ir.RuleRef(f"{prefix}.{taken}")))
+                    ends = ir.Choice((ends, more))
+                place = () if slot is None else (ir.Slot(slot),)
+                options.append(ir.Sequence((name, *place, value, ends)))
+            return choice(options)
+
+        for taken in range(most + 1):
+            options: list[ir.Expr] = []
+            if not (ordered and taken):
+                options = [goes_on(ways, i, taken) for i, ways in enumerate(named)]
+            for entry in classes if taken < most or is_open else ():
+                names = entry.texts.without(form.names).expr()
+                if not is_counted:
+                    options.append(goes_on(style.parted(names, entry.state), None, taken))
+                    continue
+                name = self.next_name(names, bool(taken))  # mutant: used-names
+                slot = len(members) + taken if taken < most else None
+                after = min(taken + 1, most)
+                options.append(goes_on(style.parted(name, entry.state, self.last_name), slot, after))
+            if options:
+                writer.rules[f"{prefix}.{taken}"] = ir.Rule(f"{prefix}.{taken}", choice(options))
+        some: list[ir.Expr] = [ir.Sequence((brackets.open, ir.RuleRef(f"{prefix}.0")))]
+        if not low and not required:
+            some.append(brackets.empty)
+        return ir.Keyed(ir.Sequence((brackets.begin, choice(some))), spec)
+
+    @property
+    def last_name(self) -> ir.Expr:
+        """The name that came last, of those that are not declared."""
+        return self.writer.dynamic(last_name)
+
+    def next_name(self, names: ir.Expr, follows: bool) -> ir.Expr:
+        """Return the rule of a name that is not declared; ``follows``: others came before, and it is none of them."""
+        key = names, follows
+        found = self.next_names.get(key)
+        if found is None:
+            rule = self.writer.fresh("name")
+            body = self.writer.dynamic(LeftOverNames(names)) if follows else names
+            action = next_name if follows else first_name
+            self.writer.rules[rule] = ir.Rule(rule, self.writer.capture(body, action))
+            found = self.next_names[key] = ir.RuleRef(rule)
+        return found
 
     # -- parts -------------------------------------------------------------------------------------------
 
@@ -1037,7 +1100,7 @@ class ObjectWriter:
         options = self.style.slotted(members, self.writer)
         options.extend(self.style.other(form, entry, entry.state, self) for entry in classes)
         if not options:
-            return ir.Sequence((ir.Literal(b"{"), self.brackets.empty))
+            return ir.Sequence((self.brackets.begin, self.brackets.empty))
         return self.brackets.keyed(options, spec)
 
     def searched(
@@ -1110,6 +1173,12 @@ class ObjectWriter:
             name = names[have, taken]
             writer.rules[name] = ir.Rule(name, choice(ways))
         return ir.Keyed(ir.Sequence((brackets.begin, choice(first))), spec)
+
+
+def is_counted(form: ObjectForm, members: list[Member]) -> bool:
+    """Return whether the number of members of an object matters beside those that must be there."""
+    required = count_required(members)
+    return form.low > required or (form.high is not None and form.high != required)
 
 
 def is_any_object(form: ObjectForm) -> bool:

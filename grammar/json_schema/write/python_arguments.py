@@ -12,13 +12,11 @@ from typing import Final
 from stackmask.grammar import ir
 from stackmask.grammar.ir.build import choice
 from stackmask.grammar.json_schema.document.errors import UnsupportedSchemaError
-from stackmask.grammar.json_schema.nodes.forms import KeyClass, ObjectForm
 from stackmask.grammar.json_schema.nodes.nodes import State
-from stackmask.grammar.json_schema.nodes.object_members import Member
-from stackmask.grammar.json_schema.sets.string_sets import ALL
+from stackmask.grammar.json_schema.sets.string_sets import Texts
 from stackmask.grammar.json_schema.sets.values import FALSE, NULL, TRUE
 from stackmask.grammar.json_schema.write.lowering import Lowering, ObjectWriter
-from stackmask.grammar.json_schema.write.style import Delimiters, ObjectStyle, Words
+from stackmask.grammar.json_schema.write.style import Delimiters, ObjectStyle, Parted, Words
 from stackmask.grammar.source import charclass
 
 NARROWING: Final = (
@@ -39,10 +37,11 @@ _NAME: Final = ir.Sequence(
 class PythonWriter(ObjectStyle):
     """A style of objects: members as arguments of a call."""
 
+    names = Texts(parts=(_NAME,))
+
     def __init__(self, lowering: Lowering) -> None:
         self.lowering = lowering
         self.others_beside = False
-        self.uncounted = "arguments of a call in Python are not counted"
         self.brackets = Delimiters.of(ir.EPSILON, ir.EPSILON, _COMMA, (), ())
         self.items: dict[int, ir.Expr] = {}
         self.has_patterns = False  # a name may then have no way to be written
@@ -53,22 +52,15 @@ class PythonWriter(ObjectStyle):
         forms = self.lowering.begin_objects()
         return self.lowering.finish(choice(list(map(objects.expression, forms))))
 
-    def written(self, members: list[Member], _: object) -> list[ir.Expr]:
-        """Return declared arguments. Raises: UnsupportedSchemaError for a name that Python has not."""
-        for member in members:
-            if not member.name.isascii() or not member.name.isidentifier() or iskeyword(member.name):
-                problem = f"{member.name!r:.60} cannot be the name of an argument in Python"
-                raise UnsupportedSchemaError("", "properties", problem)
-        return [self.argument(ir.Literal(member.name.encode()), member.state) for member in members]
+    def word(self, text: str) -> ir.Expr:
+        """Return one declared name. Raises: UnsupportedSchemaError for a name that Python has not."""
+        if not text.isascii() or not text.isidentifier() or iskeyword(text):
+            problem = f"{text!r:.60} cannot be the name of an argument in Python"
+            raise UnsupportedSchemaError("", "properties", problem)
+        return ir.Literal(text.encode())
 
-    def other(self, _: ObjectForm, entry: KeyClass, state: State, __: object) -> ir.Expr:
-        """Return an argument without a declared name."""
-        name: ir.Expr = _NAME
-        if entry.texts is not ALL:
-            self.has_patterns = True
-            name = ir.Intersection((_NAME, entry.texts.expr()))
-        return self.argument(name, state)
-
-    def argument(self, name: ir.Expr, state: State) -> ir.Expr:
-        """Return one argument."""
-        return ir.Sequence((name, ir.Literal(b"="), self.lowering.expression(state)))
+    def parted(self, name: ir.Expr, state: State, _: ir.Expr | None = None) -> list[Parted]:
+        """Return one argument. What follows it is decided before its value, which nothing closes."""
+        self.has_patterns = self.has_patterns or (not isinstance(name, ir.Literal) and name is not _NAME)
+        value = ir.Sequence((ir.Literal(b"="), self.lowering.expression(state)))
+        return [Parted(name, ir.EPSILON, value)]

@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import Any, Final, NamedTuple, Protocol, TypeAlias
 
 from stackmask.grammar import ir
+from stackmask.grammar.ir.build import sequence
 from stackmask.grammar.json_schema.nodes.forms import KeyClass, ObjectForm
 from stackmask.grammar.json_schema.nodes.nodes import State
 from stackmask.grammar.json_schema.nodes.object_members import Member, write_members, write_slots
 from stackmask.grammar.json_schema.sets.numbers import ALL_NUMBERS, INTEGERS, NumberSet
-from stackmask.grammar.json_schema.sets.string_sets import Texts, text_expr
+from stackmask.grammar.json_schema.sets.string_sets import ALL, Texts, text_expr
 from stackmask.grammar.json_schema.sets.values import FALSE, NULL, TRUE
 from stackmask.grammar.json_schema.text.strings import ANY_BODIES, ANY_STRINGS, choice, word
 from stackmask.grammar.json_schema.write.numbers.number_spellings import number_expr
@@ -82,12 +83,21 @@ class Delimiters(NamedTuple):
         return ir.Keyed(ir.Sequence((self.begin, ir.Choice((some, self.may_be_empty)))), spec)
 
 
+class Parted(NamedTuple):
+    """One way to write a member: up to the end of its name, up to what closes it, and that, which is not empty."""
+
+    name: ir.Expr
+    value: ir.Expr
+    close: ir.Expr
+
+
 class ObjectStyle(Protocol):
     """How objects are written: one of the values that ``ObjectWriter`` takes.
 
-    ``any_order``: members need not come as they are declared. ``compares_keys``: account is kept of keys without a
-    declared name; else two may be equal, and ``uncounted`` says why members are not counted. ``others_beside``: such keys may
-    stand beside declared ones. ``any_object``: an object of which nothing is said. ``items``: members that follow others.
+    ``any_order``: members need not come as they are declared. ``compares_keys``: the engine keeps account of keys without a
+    declared name; else two may be equal where members are not counted, and all such keys are out of ``names``.
+    ``others_beside``: such keys may stand beside declared ones. ``any_object``: an object of which nothing is said.
+    ``items``: members that follow others.
     """
 
     brackets: Delimiters
@@ -96,18 +106,34 @@ class ObjectStyle(Protocol):
     compares_keys: bool = False
     others_beside: bool = True
     any_object: ir.Expr | None = None
-    uncounted: str = "members are not counted"
+    names: Texts = ALL
+
+    def word(self, text: str) -> ir.Expr:
+        """Return one declared name."""
+
+    def parted(self, name: ir.Expr, state: State, again: ir.Expr | None = None) -> list[Parted]:
+        """Return the ways to write a member; ``again``: what writes its name again, where it is not declared."""
 
     def written(self, members: list[Member], writer: Any) -> list[ir.Expr]:
         """Return members with a declared name."""
+        return [whole(self.parted(self.word(member.name), member.state)) for member in members]
 
     def slotted(self, members: list[Member], writer: Any) -> list[ir.Expr]:
-        """Return members, each with its slot."""
-        written = self.written(members, writer)
-        return [ir.Sequence((member, ir.Slot(i), ir.EPSILON)) for i, member in enumerate(written)]
+        """Return members, each with its slot after its name."""
+        ways = [self.parted(self.word(member.name), member.state) for member in members]
+        return [
+            choice([sequence((way.name, ir.Slot(i), way.value, way.close)) for way in found])
+            for i, found in enumerate(ways)
+        ]
 
     def other(self, form: ObjectForm, entry: KeyClass, state: State, objects: Any) -> ir.Expr:
         """Return a member without a declared name; ``objects``: the writer of objects."""
+        return whole(self.parted(entry.texts.without(form.names).expr(), state))
+
+
+def whole(ways: list[Parted]) -> ir.Expr:
+    """Return a member in any of these ways."""
+    return choice([sequence(way) for way in ways])
 
 
 class Style(ObjectStyle):

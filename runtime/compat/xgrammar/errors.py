@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from stackmask.grammar.source.diagnostics import StackmaskError
-from stackmask.grammar.structural.fields import StructuralTagError
+from stackmask.grammar.turns.formats.fields import StructuralTagError
 
 
 class XGrammarError(StackmaskError, RuntimeError):

@@ -9,7 +9,7 @@ from typing import Any, Final
 from stackmask.grammar.grammar import Grammar as NativeGrammar
 from stackmask.grammar.grammar import concat, union
 from stackmask.grammar.source.work import spend
-from stackmask.grammar.structural.fields import as_plain
+from stackmask.grammar.turns.formats.fields import as_plain
 from stackmask.runtime.compat.xgrammar.errors import (
     DeserializeFormatError,
     InvalidJSONError,

@@ -8,7 +8,8 @@ from typing import Any, Final, Literal, TypeAlias
 from pydantic import BaseModel, TypeAdapter
 
 from stackmask.grammar.source.options import ArgumentError
-from stackmask.grammar.tools.styles import NAME, NUMBER, PYTHON, TEXT, ToolStyle, style_names, style_of
+from stackmask.grammar.turns.formats.fields import Format, any_of, const, optional, sequence_of, tag
+from stackmask.grammar.turns.styles import PYTHON, TEXT, ToolStyle, call_tag, style_names, style_of
 from stackmask.runtime.compat.xgrammar.errors import XGrammarError, runtime_errors
 from stackmask.runtime.compat.xgrammar.structural_tag import StructuralTag
 
@@ -123,7 +124,6 @@ ToolChoiceOptionParam: TypeAlias = (
 )
 
 
-Format: TypeAlias = dict[str, Any]
 SimplifiedToolChoice: TypeAlias = Literal["auto", "required", "forced"]
 TagMaker: TypeAlias = Callable[..., StructuralTag]
 
@@ -213,17 +213,20 @@ def normalize_tool_choice(
 ) -> tuple[list[FunctionToolParam], list[BuiltinToolParam], SimplifiedToolChoice]:
     """Return the functions and the builtin tools that may be called, and "auto", "required" or "forced" (one tool).
 
+    Dicts may have the fields of a function beside its ``type``, as OpenAI's interface of responses has them.
     Raises: ValueError for what is no tool or no choice, and for tools that are not there.
     """
     if not isinstance(tools, list | None):
         raise XGrammarError(f"tools is {type(tools).__name__}, must be a list")
-    read = [
-        tool if isinstance(tool, FunctionToolParam | BuiltinToolParam) else _TOOL.validate_python(tool)
-        for tool in tools or ()
-    ]
+    read = [_tool(tool) for tool in tools or ()]
     functions = [tool for tool in read if isinstance(tool, FunctionToolParam)]
     builtins = [tool for tool in read if isinstance(tool, BuiltinToolParam)]
-    choice = _CHOICE.validate_python("auto" if tool_choice is None else tool_choice)
+    given: Any = _nested(_nested(tool_choice, "function"), "allowed_tools")
+    if isinstance(given, dict) and isinstance(allowed := given.get("allowed_tools"), dict):
+        listed = allowed.get("tools")
+        inner = [_nested(each, "function") for each in listed] if isinstance(listed, list) else listed
+        given = {**given, "allowed_tools": {**allowed, "tools": inner}}
+    choice = _CHOICE.validate_python("auto" if given is None else given)
     simple: SimplifiedToolChoice = "forced"
     if choice == "none":
         return [], [], "auto"
@@ -248,6 +251,21 @@ def normalize_tool_choice(
     if simple == "forced" and count != 1:
         raise XGrammarError(f"tool_choice is of one tool, and {count} fit it")
     return functions, builtins, simple
+
+
+def _tool(source: Any) -> ToolParam:
+    if isinstance(source, FunctionToolParam | BuiltinToolParam):
+        return source
+    source = _nested(source, "function")
+    is_function = isinstance(source, dict) and source.get("type") == "function"
+    return FunctionToolParam.model_validate(source) if is_function else _TOOL.validate_python(source)
+
+
+def _nested(source: Any, kind: str) -> Any:
+    """Return a dict of this type with its other fields in one of the type's name."""
+    if not isinstance(source, dict) or source.get("type") != kind or kind in source or len(source) == 1:
+        return source
+    return {"type": kind, kind: {key: value for key, value in source.items() if key != "type"}}
 
 
 def _chosen(
@@ -309,11 +327,12 @@ class ModelTag:
         """Return the format of the turn."""
         style = self._style
         if style.content[0]:
-            return _sequence(*self._in_sections()) if style.section[0] else self._framed()
-        parts = [] if self._thoughts() is None else [self._thoughts()]
+            return sequence_of(*self._in_sections()) if style.section[0] else self._framed()
+        thoughts = self._thoughts()
+        parts = [] if thoughts is None else [thoughts]
         if self._is_called and (parts or style.section[0]):
             parts.append(_BLANKS)
-        return _sequence(*parts, self._body())
+        return sequence_of(*parts, self._body())
 
     def _call_tags(
         self, functions: list[FunctionToolParam], builtins: list[BuiltinToolParam]
@@ -322,22 +341,17 @@ class ModelTag:
         for tool in functions:
             function = tool.function
             schema = True if function.strict is False or function.parameters is None else function.parameters
-            tags += [self._call_tag(begin, end, function.name, schema) for begin, end in self._style.calls]
+            tags += [self._call_tag(spelling, function.name, schema) for spelling in self._style.calls]
         if self._style is style_of("harmony"):
             for builtin in builtins:
                 schema = True if builtin.parameters is None else builtin.parameters
                 name = builtin.name or builtin.type
-                tags += [self._call_tag(begin, end, name, schema) for begin, end in _BUILTIN_CALLS]
+                tags += [self._call_tag(spelling, name, schema) for spelling in _BUILTIN_CALLS]
         return tags
 
-    def _call_tag(self, begin: str, end: str, name: str, schema: Any) -> Format:
+    def _call_tag(self, spelling: tuple[str, str], name: str, schema: Any) -> Format:
         content: Format = {"type": "json_schema", "json_schema": schema, "style": self._style.arguments}
-        content |= self._options
-        begin, number, after = begin.partition(NUMBER)
-        if number:
-            digits = {"type": "regex", "pattern": "[0-9]+"}
-            content = _sequence(digits, _const(after.replace(NAME, name)), content)
-        return _tag(begin.replace(NAME, name), content, end)
+        return call_tag(spelling, name, {"type": "regex", "pattern": "[0-9]+"}, content | self._options)
 
     def _joined(self, tags: list[Format], separator: str, *, stops: bool) -> Format:
         return {
@@ -351,7 +365,7 @@ class ModelTag:
     def _calls(self) -> Format:
         begin, end = self._style.section
         calls = self._joined(self._tags, self._style.between, stops=self._stops)
-        return _tag(begin, calls, end) if begin else calls
+        return tag(begin, calls, end) if begin else calls
 
     def _body(self) -> Format:
         style = self._style
@@ -373,10 +387,10 @@ class ModelTag:
         begin, end = self._style.thinking
         if self._reasoning == "disabled":
             first = _CLOSES_FIRST.get(self._model)
-            return None if first is None else _sequence(_const(first), _BLANKS)
+            return None if first is None else sequence_of(const(first), _BLANKS)
         is_begun = self._reasoning == "enabled" and self._model not in _OWN_BEGIN
-        block = _tag("" if is_begun else begin, self._text(), end)
-        return block if self._reasoning == "enabled" else {"type": "optional", "content": block}
+        block = tag("" if is_begun else begin, self._text(), end)
+        return block if self._reasoning == "enabled" else optional(block)
 
     def _text(self) -> Format:
         return {"type": "any_text", "excludes": self._markers}
@@ -387,38 +401,25 @@ class ModelTag:
         thoughts = self._thoughts()
         # without reasoning, the prompt has begun the text
         begin = "" if thoughts is None else style.content[0]
-        blocks = [_tag(begin, self._text(), list(style.content[1]))]
+        blocks = [tag(begin, self._text(), list(style.content[1]))]
         if thoughts is not None:
             blocks.insert(0, thoughts)
         if self._tags:
             calls = self._calls()
-            blocks.append(calls if self._is_called else {"type": "optional", "content": calls})
-        return [*blocks, _const(style.end)]
+            blocks.append(calls if self._is_called else optional(calls))
+        return [*blocks, const(style.end)]
 
     def _framed(self) -> Format:
         """Return blocks with the same text between them, of which some are calls."""
         style = self._style
-        said = [] if self._is_called else [_tag(style.content[0], self._text(), list(style.content[1]))]
+        said = [] if self._is_called else [tag(style.content[0], self._text(), list(style.content[1]))]
         if self._reasoning != "disabled":
-            said.append(_tag(style.thinking[0], self._text(), list(style.content[1])))
+            said.append(tag(style.thinking[0], self._text(), list(style.content[1])))
         if not self._tags or (not self._is_called and not self._stops):
             return self._joined([*self._tags, *said], style.glue, stops=False)
         ways = [self._joined(self._tags, style.glue, stops=self._stops)]
         if said:
             before = self._joined(said, style.glue, stops=False)
-            ways.append(_sequence(before, _const(style.glue), ways[0]))
+            ways.append(sequence_of(before, const(style.glue), ways[0]))
             ways += [] if self._is_called else [before]
-        return {"type": "or", "elements": ways}
-
-
-def _sequence(*elements: Format | None) -> Format:
-    found = [each for each in elements if each is not None]
-    return found[0] if len(found) == 1 else {"type": "sequence", "elements": found}
-
-
-def _const(value: str) -> Format:
-    return {"type": "const_string", "value": value}
-
-
-def _tag(begin: str, content: Format, end: str | list[str]) -> Format:
-    return {"type": "tag", "begin": begin, "content": content, "end": end}
+        return any_of(*ways)

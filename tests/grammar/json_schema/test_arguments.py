@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from itertools import product
 from typing import Any
 
 import pytest
 from byte_matcher import ByteMatcher
 
 import stackmask as sm
+from stackmask.grammar.turns.arguments import ArgumentSchema, read_arguments
 
 SCHEMA = {
     "type": "object",
@@ -183,9 +185,124 @@ def test_any_order() -> None:
     write = FLAT["qwen_xml"]
     a, b, e = write("a", True, "t"), write("b", False, "[]"), write("e", True, "x")
     check(SCHEMA, "qwen_xml", [a + b, b + a, e + b + a], [a, a + a + b, e + e + a + b], any_order=True)
-    many = {"type": "object", "properties": {f"k{i}": {} for i in range(7)}, "additionalProperties": False}
-    with pytest.raises(sm.UnsupportedSchemaError, match="in any order"):
-        grammar_of(many, "qwen_xml", any_order=True)
+
+
+def test_many_arguments_in_any_order() -> None:
+    write = FLAT["minimax_xml"]
+    names = [f"k{i}" for i in range(200)]
+    many = {
+        "type": "object",
+        "properties": {name: {"type": "integer"} for name in names},
+        "required": names[1:],
+        "additionalProperties": False,
+    }
+    written = [write(name, False, "1") for name in reversed(names)]
+    check(
+        many,
+        "minimax_xml",
+        ["".join(written), "".join(written[:-1]), "".join(sorted(written))],
+        ["".join(written[1:]), "".join(written + written[:1])],
+        any_order=True,
+    )
+
+
+def writer_of(style: str) -> Any:
+    if style in FLAT:
+        return lambda name, value: FLAT[style](name, False, value)
+    return m3 if style == "minimax_m3_xml" else lambda name, value: cohere(name, "json", value)
+
+
+@pytest.mark.parametrize("style", [*FLAT, "cohere_xml", "minimax_m3_xml"])
+@pytest.mark.parametrize(
+    ("low", "high", "required", "others"),
+    [(2, None, (), True), (0, 2, (), True), (2, 3, ("b",), True), (2, 2, (), False), (3, None, ("a",), True)],
+)
+@pytest.mark.parametrize("any_order", [False, True])
+def test_arguments_are_counted(
+    style: str, low: int, high: int | None, required: tuple[str, ...], others: bool, any_order: bool
+) -> None:
+    write = writer_of(style)
+    number = {"type": "integer", "minimum": 0}
+    schema = {
+        "type": "object",
+        "properties": {"a": number, "b": number, "c": number},
+        "required": list(required),
+        "minProperties": low,
+        "additionalProperties": number if others else False,
+    } | ({} if high is None else {"maxProperties": high})
+    matcher = ByteMatcher(grammar_of(schema, style, any_order=any_order))
+    declared = ["a", "b", "c"]
+    for count in range(5):
+        for names in product(["a", "b", "c", "ab", "x"], repeat=count):
+            fits = low <= count and (high is None or count <= high) and set(required) <= set(names)
+            fits = fits and len(set(names)) == count and (others or set(names) <= set(declared))
+            if not any_order:
+                places = [declared.index(name) if name in declared else len(declared) for name in names]
+                fits = fits and places == sorted(places)
+            assert matcher.matches("".join(write(name, "1") for name in names)) == fits, names
+
+
+def test_counted_arguments_of_arguments() -> None:
+    schema = {
+        "type": "object",
+        "properties": {"o": {"type": "object", "minProperties": 2}},
+        "additionalProperties": {"type": "object", "maxProperties": 1},
+        "maxProperties": 3,
+    }
+    two = m3("x", "1") + m3("y", m3("item", m3("x", "1") + m3("x", "2")))
+    check(
+        schema,
+        "minimax_m3_xml",
+        [m3("o", two), m3("o", two) + m3("x", m3("x", "1")) + m3("y", ""), ""],
+        [
+            m3("o", m3("x", "1")),
+            m3("o", m3("x", "1") * 2),
+            m3("x", two),
+            m3("x", "") + m3("x", ""),
+            m3("x", "") + m3("xy", "").replace("</xy>", "</x>"),
+        ],
+    )
+
+
+def test_names_that_run_out_are_counted() -> None:
+    write = FLAT["qwen_xml"]
+    schema = {
+        "type": "object",
+        "patternProperties": {"^[pq]$": {"type": "null"}},
+        "additionalProperties": False,
+    }
+    p, q = write("p", False, "null"), write("q", False, "null")
+    check({**schema, "minProperties": 2}, "qwen_xml", [p + q], [p, p + p, p + q + p, ""])
+    check({**schema, "maxProperties": 1}, "qwen_xml", [p, q, ""], [p + q])
+    many = {**schema, "patternProperties": {"^[a-z]{2}$": {"type": "null"}}}
+    check({**many, "minProperties": 2}, "qwen_xml", [], [p + q])
+    pp, pq = write("pp", False, "null"), write("pq", False, "null")
+    check({**many, "minProperties": 2}, "qwen_xml", [pq + pp], [pp, pp + pp, pq + pp + pq, p + pp])
+    with pytest.raises(sm.SchemaError):
+        grammar_of({**schema, "minProperties": 3}, "qwen_xml")
+    with pytest.raises(sm.UnsupportedSchemaError, match="30,000 arguments to count are too many"):
+        grammar_of({"type": "object", "maxProperties": 30_000}, "qwen_xml")
+
+
+@pytest.mark.parametrize("style", [*FLAT, "cohere_xml", "minimax_m3_xml", "kimi_k3_xml"])
+def test_samples_of_counted_arguments_fit(style: str) -> None:
+    schema = {
+        "type": "object",
+        "properties": {"a": {"type": "integer"}, "b": {"enum": ["x", "y"]}},
+        "required": ["b"],
+        "additionalProperties": {"type": "boolean"},
+        "minProperties": 2,
+        "maxProperties": 4,
+    }
+    known = ArgumentSchema(schema)
+    for any_order in (False, True):
+        grammar = grammar_of(schema, style, any_order=any_order)
+        for seed in range(20):
+            (text,) = grammar.sample(seed=seed)
+            found, end = read_arguments(text, 0, style, known)
+            assert text[end:].strip() == ""
+            assert 2 <= len(found) <= 4
+            assert "b" in found
 
 
 def test_other_names_and_patterns() -> None:
@@ -208,5 +325,5 @@ def test_what_arguments_cannot_say() -> None:
     for schema in ({"type": "array"}, {"type": "string"}):
         with pytest.raises(sm.SchemaError, match="arguments are an object"):
             grammar_of(schema, "qwen_xml")
-    with pytest.raises(sm.UnsupportedSchemaError, match="not counted"):
-        grammar_of({"type": "object", "minProperties": 2}, "qwen_xml")
+    with pytest.raises(sm.UnsupportedSchemaError, match="must be found"):
+        grammar_of({"type": "object", "not": {"additionalProperties": False}}, "qwen_xml")

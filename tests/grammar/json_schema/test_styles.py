@@ -8,12 +8,11 @@ from json_schema_engine import COMPILER
 import stackmask as sm
 from stackmask.grammar import ir
 from stackmask.grammar.json_schema.frontend import schema_rules
-from stackmask.grammar.json_schema.nodes.forms import KeyClass, ObjectForm
 from stackmask.grammar.json_schema.nodes.nodes import State
-from stackmask.grammar.json_schema.nodes.object_members import Member
+from stackmask.grammar.json_schema.sets.string_sets import Texts
 from stackmask.grammar.json_schema.text.strings import choice
 from stackmask.grammar.json_schema.write.lowering import Lowering, ObjectWriter
-from stackmask.grammar.json_schema.write.style import Delimiters, ObjectStyle
+from stackmask.grammar.json_schema.write.style import Delimiters, ObjectStyle, Parted
 
 NAME = ir.Repeat(ir.CharClass(((0x61, 0x7A),)), 1, None)
 
@@ -21,20 +20,19 @@ NAME = ir.Repeat(ir.CharClass(((0x61, 0x7A),)), 1, None)
 class Query(ObjectStyle):
     """Members as in the query of a URL: `?name=value&name=value`, with values in JSON."""
 
+    names = Texts(parts=(NAME,))
+
     def __init__(self, lowering: Lowering) -> None:
         self.lowering = lowering
         self.items = {}
         self.any_order = lowering.style.any_order
         self.brackets = Delimiters.of(ir.Literal(b"?"), ir.EPSILON, ir.Literal(b"&"), (), ())
 
-    def written(self, members: list[Member], _: object) -> list[ir.Expr]:
-        return [self.member(ir.Literal(member.name.encode()), member.state) for member in members]
+    def word(self, text: str) -> ir.Expr:
+        return ir.Literal(text.encode())
 
-    def other(self, form: ObjectForm, entry: KeyClass, state: State, _: object) -> ir.Expr:
-        return self.member(ir.Intersection((NAME, entry.texts.without(form.names).expr())), state)
-
-    def member(self, name: ir.Expr, state: State) -> ir.Expr:
-        return ir.Sequence((name, ir.Literal(b"="), self.lowering.expression(state)))
+    def parted(self, name: ir.Expr, state: State, again: ir.Expr | None = None) -> list[Parted]:
+        return [Parted(name, ir.EPSILON, ir.Sequence((ir.Literal(b"="), self.lowering.expression(state))))]
 
 
 def write(lowering: Lowering) -> ir.RuleSet:

@@ -16,7 +16,7 @@ pytest.importorskip("pydantic")
 import stackmask as sm
 import stackmask.compat.xgrammar as xgr
 from stackmask.compat.xgrammar import openai_tool_call_schema as shapes
-from stackmask.grammar.tools.styles import STYLES
+from stackmask.grammar.turns.styles import STYLES
 
 FIND = {"type": "function", "function": {"name": "search", "parameters": SEARCH["input_schema"]}}
 BROWSE = {"type": "web_search", "name": "browser.search", "parameters": {"type": "object"}}
@@ -148,6 +148,24 @@ def test_choices_of_tools() -> None:
         xgr.normalize_tool_choice({"name": "a"})  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="function"):
         xgr.normalize_tool_choice([{"function": {}}])
+
+
+def test_flat_tools_and_choices() -> None:
+    flat = [{"type": "function", **tool["function"]} for tool in TOOLS]
+    nested = xgr.normalize_tool_choice(TOOLS, "auto")
+    assert xgr.normalize_tool_choice(flat, "auto") == nested
+    for choice, own in (
+        ({"type": "function", "name": "search"}, FORCED),
+        (
+            {"type": "allowed_tools", "mode": "auto", "tools": [{"type": "function", "name": "search"}]},
+            {"type": "allowed_tools", "allowed_tools": {"mode": "auto", "tools": [FORCED]}},
+        ),
+    ):
+        assert xgr.normalize_tool_choice(flat, choice) == xgr.normalize_tool_choice(TOOLS, own)
+    tag = xgr.get_model_structural_tag("qwen_3", flat, {"type": "function", "name": "search"}, "disabled")
+    assert tag == xgr.get_model_structural_tag("qwen_3", TOOLS, FORCED, "disabled")
+    with pytest.raises(ValueError, match="function"):
+        xgr.normalize_tool_choice([{"type": "function"}])
 
 
 def test_styles_that_are_registered() -> None:

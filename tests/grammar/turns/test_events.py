@@ -10,7 +10,7 @@ from pydantic import BaseModel
 
 import stackmask as sm
 from stackmask import tools
-from stackmask.grammar.tools.styles import STYLES
+from stackmask.grammar.turns.styles import STYLES
 
 TOOLS: list[Any] = [
     {

@@ -16,8 +16,8 @@ from datapack import datapack, needs_datapack
 
 import stackmask as sm
 from stackmask import tools
-from stackmask.grammar.tools.frontend import MAX_CALLS
-from stackmask.grammar.tools.styles import NAME, STYLES
+from stackmask.grammar.turns.frontend import MAX_CALLS
+from stackmask.grammar.turns.styles import NAME, STYLES
 
 MEASURE = {
     "type": "function",

@@ -7,28 +7,27 @@ from bisect import bisect_right
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple, TypeAlias
 
-from stackmask.grammar.compose.free_text import SOME_TEXT, any_overlap, counted_until, text, text_until
-from stackmask.grammar.compose.merge import Markers, Merged, Merger, Place, named
 from stackmask.grammar.directives.frontend import ebnf_rules
 from stackmask.grammar.ir import EPSILON, Expr, Intersection, Rule, RuleSet, SourceText, TokenTerminal
 from stackmask.grammar.ir.build import choice, repeat, sequence
 from stackmask.grammar.json_schema.document.errors import SchemaError
 from stackmask.grammar.json_schema.document.loading import load_schema
 from stackmask.grammar.json_schema.document.schema_size import written_bytes
-from stackmask.grammar.json_schema.frontend import argument_rules as rules_and_form
-from stackmask.grammar.json_schema.frontend import schema_rules
+from stackmask.grammar.json_schema.frontend import argument_rules, schema_rules
 from stackmask.grammar.normalize import normalize
 from stackmask.grammar.regex.compile import SOURCE_NAME, regex_expr
 from stackmask.grammar.source.diagnostics import StackmaskError
 from stackmask.grammar.source.work import check_size, check_text, enter, input_limit, spend
-from stackmask.grammar.structural.fields import (
+from stackmask.grammar.turns.formats.fields import (
     FORMATS,
     PROGRAMMED,
-    Fields,
+    FormatFields,
     StructuralTagError,
     as_plain,
     kind_of,
 )
+from stackmask.grammar.turns.parts.free_text import SOME_TEXT, any_overlap, counted_until, text, text_until
+from stackmask.grammar.turns.parts.merge import Markers, Merged, Merger, Place, named
 
 ANY_BLANKS = {"pattern": r"[ \n\t\r]*"}
 
@@ -42,7 +41,7 @@ def structural_rules(tag: Any, special_names: Iterable[str] = ()) -> Merged:
     format_value, place = _format_of(_loaded(tag))
     merger = Merger()
     lowering = FormatLowering(merger, Markers(special_names), _PARTS)
-    body = lowering.format(Fields(format_value, place))
+    body = lowering.format(FormatFields(format_value, place))
     return merger.finish(body, lowering.needs_passes)
 
 
@@ -54,12 +53,12 @@ def format_rules(form: Mapping[str, Any], special_names: Iterable[str]) -> Merge
     enter("putting a turn together")
     merger = Merger()
     lowering = FormatLowering(merger, Markers(special_names), {**_PARTS, "rules": _programmed})
-    fields = Fields(form, "", formats={**FORMATS, **PROGRAMMED})
+    fields = FormatFields(form, "", formats={**FORMATS, **PROGRAMMED})
     body = lowering.format(fields)
     return merger.finish(body, lowering.needs_passes)
 
 
-def _programmed(fields: Fields, markers: Markers) -> RuleSet:
+def _programmed(fields: FormatFields, markers: Markers) -> RuleSet:
     rules: RuleSet = fields.value("rules")(markers)
     return rules
 
@@ -115,39 +114,37 @@ def _format_of(tag: Any) -> tuple[Any, str]:
     return tag["format"], "/format"
 
 
-def argument_rules(schema: Any, **options: Any) -> RuleSet:
-    """Return the rules of arguments between markers, in normal form. Raises: SchemaError and its subclasses."""
-    rules, is_ready = rules_and_form(schema, **options)
+def ready(rules: RuleSet, is_ready: bool) -> RuleSet:
+    """Return rules in normal form. ``is_ready``: whether they are in it."""
     return rules if is_ready else normalize(rules)
 
 
-def _schema(fields: Fields, markers: Markers) -> RuleSet:
+def _schema(fields: FormatFields, markers: Markers) -> RuleSet:
     schema = fields.value("json_schema")
+    options: dict[str, Any] = {}
     if fields.type == "qwen_xml_parameter":
-        return _of_part(
-            fields, "json_schema", lambda: argument_rules(schema, style="qwen_xml", spell=markers.expr)
-        )
-    style = fields.text("style")
-    blanks = fields.count("max_whitespace_cnt")
-    whitespace: Any = ANY_BLANKS if blanks is None else {"max": blanks}
-    order = "any" if fields.flag("any_order") else "schema"
-    options: dict[str, Any] = {"whitespace": whitespace, "property_order": order}
-    excludes = fields.texts("excludes")
-    if excludes and style == "json":
-        problem = (
-            "strings cannot be left out of JSON; leave them out of the text around it, or use a `pattern`"
-        )
-        raise fields.wrong("excludes", problem)
-    if style == "json":
-        return _of_part(fields, "json_schema", lambda: schema_rules(schema, spelling="plain", **options)[0])
+        style = "qwen_xml"
+    else:
+        style = fields.text("style")
+        blanks = fields.count("max_whitespace_cnt")
+        options["whitespace"] = ANY_BLANKS if blanks is None else {"max": blanks}
+        options["property_order"] = "any" if fields.flag("any_order") else "schema"
+        options["excludes"] = fields.texts("excludes")
+        if style == "json":
+            if options.pop("excludes"):
+                problem = "strings cannot be left out of JSON; leave them out of the text around it, or use a `pattern`"
+                raise fields.wrong("excludes", problem)
+            return _of_part(
+                fields, "json_schema", lambda: schema_rules(schema, spelling="plain", **options)[0]
+            )
     return _of_part(
         fields,
         "json_schema",
-        lambda: argument_rules(schema, style=style, spell=markers.expr, excludes=excludes, **options),
+        lambda: ready(*argument_rules(schema, style=style, spell=markers.expr, **options)),
     )
 
 
-def _grammar(fields: Fields, markers: Markers) -> RuleSet:
+def _grammar(fields: FormatFields, markers: Markers) -> RuleSet:
     source = fields.text("grammar")
 
     def read() -> RuleSet:
@@ -156,7 +153,7 @@ def _grammar(fields: Fields, markers: Markers) -> RuleSet:
     return _of_part(fields, "grammar", read)
 
 
-def _regex(fields: Fields, _: Markers) -> RuleSet:
+def _regex(fields: FormatFields, _: Markers) -> RuleSet:
     pattern = fields.text("pattern")
     if fields.texts("excludes"):
         raise fields.wrong("excludes", "write the excluded strings into the pattern, as `(?!…)`")
@@ -169,7 +166,7 @@ def _regex(fields: Fields, _: Markers) -> RuleSet:
     return _of_part(fields, "pattern", read)
 
 
-def _of_part(fields: Fields, field: str, read: Any) -> RuleSet:
+def _of_part(fields: FormatFields, field: str, read: Any) -> RuleSet:
     """Return the rules of a part; what is wrong with it is said with its place."""
     try:
         rules: RuleSet = named(f"{fields.place}/{field}", read)
@@ -193,7 +190,7 @@ _PARTS: dict[str, Part] = {
 # -- Formats to expressions. Text that may hold anything ends at the first end, trigger or excluded string
 
 
-Part = Callable[[Fields, Markers], RuleSet]
+Part = Callable[[FormatFields, Markers], RuleSet]
 Ends = tuple[str, ...]
 
 
@@ -212,7 +209,7 @@ class FormatLowering:
         self.needs_passes = False  # whether some expression may have no text
         self.end_tokens: tuple[TokenTerminal, ...] = ()  # of the tag around what is read
 
-    def format(self, fields: Fields, ends: Ends = ()) -> Expr:
+    def format(self, fields: FormatFields, ends: Ends = ()) -> Expr:
         """Return the texts of a format, each followed by one of the ends if there are any."""
         expr, ended = self._open(fields, ends)
         return expr if ended or not ends else sequence((expr, self._any_of(ends)))
@@ -220,7 +217,7 @@ class FormatLowering:
     def _any_of(self, words: Ends) -> Expr:
         return choice([self.markers.expr(word) for word in words])
 
-    def _open(self, fields: Fields, ends: Ends) -> tuple[Expr, bool]:
+    def _open(self, fields: FormatFields, ends: Ends) -> tuple[Expr, bool]:
         kind = fields.type
         if kind in self.parts:
             name = fields.text("name") if kind == "rules" else f"{kind}{fields.place}"
@@ -233,7 +230,7 @@ class FormatLowering:
             return self._triggered(fields, ends), bool(ends)
         if kind == "any_text":
             return self._any_text(fields, ends), bool(ends)
-        simple: dict[str, Callable[[Fields], Expr]] = {
+        simple: dict[str, Callable[[FormatFields], Expr]] = {
             "const_string": lambda f: self.markers.expr(f.text("value")),
             "tags_with_separator": self._tags_with_separator,
             "tags_joined": self._tags_with_separator,
@@ -267,7 +264,7 @@ class FormatLowering:
                 )
         return choice(options)
 
-    def _any_text(self, fields: Fields, ends: Ends) -> Expr:
+    def _any_text(self, fields: FormatFields, ends: Ends) -> Expr:
         excludes, most_chars = fields.texts("excludes"), fields.count("max_chars")
         most = fields.count("max_tokens")
         if most is None:
@@ -284,7 +281,7 @@ class FormatLowering:
 
     # -- formats of formats ----------------------------------------------------------------------------
 
-    def _elements(self, fields: Fields, ends: Ends) -> tuple[Expr, bool]:
+    def _elements(self, fields: FormatFields, ends: Ends) -> tuple[Expr, bool]:
         elements = [fields.inner(f"elements/{i}", item) for i, item in enumerate(fields.items("elements"))]
         if not elements:
             raise fields.wrong("elements", f"`{fields.type}` of nothing")
@@ -295,7 +292,7 @@ class FormatLowering:
         expr, ended = self._open(last, ends)
         return sequence([*items, expr]), ended
 
-    def _repeated(self, fields: Fields) -> Expr:
+    def _repeated(self, fields: FormatFields) -> Expr:
         content = self.format(fields.inner("content", fields.value("content")))
         if fields.type != "repeat":
             low, high = {"optional": (0, 1), "plus": (1, None), "star": (0, None)}[fields.type]
@@ -310,19 +307,19 @@ class FormatLowering:
 
     # -- tags ------------------------------------------------------------------------------------------
 
-    def _tags(self, fields: Fields) -> list[Fields | Calls]:
+    def _tags(self, fields: FormatFields) -> list[FormatFields | Calls]:
         found = [
             item if isinstance(item, Calls) else fields.inner(f"tags/{i}", item, "tag")
             for i, item in enumerate(fields.items("tags"))
         ]
         for tag in found:
-            if isinstance(tag, Fields) and tag.type != "tag":
+            if isinstance(tag, FormatFields) and tag.type != "tag":
                 raise tag.wrong("type", f"a tag is needed, not `{tag.type}`")
         if not found:
             raise fields.wrong("tags", "no tags")
         return found
 
-    def _ends_of(self, tag: Fields) -> Ends:
+    def _ends_of(self, tag: FormatFields) -> Ends:
         value = tag.value("end")
         if isinstance(value, str):
             value = [value]
@@ -332,7 +329,7 @@ class FormatLowering:
             tag.checked_text(f"end/{index}", end)
         return tuple(dict.fromkeys(value))
 
-    def _after_begin(self, tag: Fields, outer: Ends = ()) -> tuple[Expr, bool]:
+    def _after_begin(self, tag: FormatFields, outer: Ends = ()) -> tuple[Expr, bool]:
         """Return what follows the begin of a tag, and whether it took the end of what is around it."""
         content = tag.inner("content", tag.value("content"))
         end = tag.value("end")
@@ -341,18 +338,18 @@ class FormatLowering:
             return sequence((self._within(content, (token,)), token)), False
         return self._up_to_text(tag, content, outer)
 
-    def _within(self, content: Fields, end_tokens: tuple[TokenTerminal, ...]) -> Expr:
+    def _within(self, content: FormatFields, end_tokens: tuple[TokenTerminal, ...]) -> Expr:
         """Return the content of a tag that ends with a token, which no tokens in it are then."""
         around, self.end_tokens = self.end_tokens, end_tokens
         expr = self.format(content)
         self.end_tokens = around
         return expr
 
-    def _any_tokens(self, fields: Fields) -> Expr:
+    def _any_tokens(self, fields: FormatFields) -> Expr:
         other = _other_token([*_token_list(fields, "exclude_tokens"), *self.end_tokens])
         return repeat(other, 0, fields.count("max_tokens"))
 
-    def _up_to_text(self, tag: Fields, content: Fields, outer: Ends) -> tuple[Expr, bool]:
+    def _up_to_text(self, tag: FormatFields, content: FormatFields, outer: Ends) -> tuple[Expr, bool]:
         """Return the content of a tag with an end that is text, and that end."""
         ends = self._ends_of(tag)
         if ends == ("",):
@@ -365,7 +362,7 @@ class FormatLowering:
             return choice((self.format(content, ends), self.format(content))), False
         return self.format(content, ends), False
 
-    def _tag(self, tag: Fields, outer: Ends = ()) -> tuple[Expr, bool]:
+    def _tag(self, tag: FormatFields, outer: Ends = ()) -> tuple[Expr, bool]:
         begin = tag.value("begin")
         if isinstance(begin, str):
             start = self.markers.expr(tag.text("begin"))
@@ -375,12 +372,10 @@ class FormatLowering:
         return self._rule(sequence((start, rest))), ended
 
     def _rule(self, expr: Expr, name: str = "") -> Expr:
-        if name:
-            return self.merger.define(name, expr)
-        self.tag_count += 1
-        return self.merger.define(f"tag{self.tag_count}", expr)
+        self.tag_count += not name
+        return self.merger.define(name or f"tag{self.tag_count}", expr)
 
-    def _tags_with_separator(self, fields: Fields) -> Expr:
+    def _tags_with_separator(self, fields: FormatFields) -> Expr:
         tags: list[Expr] = []
         for tag in self._tags(fields):
             if isinstance(tag, Calls):
@@ -396,7 +391,7 @@ class FormatLowering:
             found = sequence((found, repeat(more, 0, None)))
         return found if fields.flag("at_least_one") else repeat(found, 0, 1)
 
-    def _joined(self, first: Expr, other: Expr, fields: Fields) -> Expr:
+    def _joined(self, first: Expr, other: Expr, fields: FormatFields) -> Expr:
         """Return the first tag and others after it, each after a separator."""
         most = fields.count("max", least=1)
         if most == 1:
@@ -409,7 +404,7 @@ class FormatLowering:
 
     # -- triggers --------------------------------------------------------------------------------------
 
-    def _triggered(self, fields: Fields, ends: Ends) -> Expr:
+    def _triggered(self, fields: FormatFields, ends: Ends) -> Expr:
         """Return tags between free text that holds no trigger."""
         if fields.type == "dispatch":
             at_least_one, once = False, not fields.flag("loop")
@@ -454,7 +449,7 @@ class FormatLowering:
         marked = [sequence((self.markers.expr(trigger), rest)) for trigger, rest in branches.items()]
         return sequence((free, choice(marked)))
 
-    def _triggered_tags(self, fields: Fields) -> dict[str, Expr]:
+    def _triggered_tags(self, fields: FormatFields) -> dict[str, Expr]:
         """Return what may follow each trigger, which a special token may make longer."""
         triggers = fields.texts("triggers", least=1)
         inside = sorted(range(len(triggers)), key=triggers.__getitem__)
@@ -477,16 +472,14 @@ class FormatLowering:
                     raise fields.wrong(f"tags/{index}/begin", _no_trigger(str(error), triggers)) from None
                 continue
             begin = tag.text("begin")
-            # no trigger begins another one, so only the last one before can begin this
-            trigger = ordered[max(0, bisect_right(ordered, begin) - 1)]
-            if not begin.startswith(trigger):
+            size = _taken(begin, ordered, self.markers)
+            if size < 0:
                 raise fields.wrong(f"tags/{index}/begin", _no_trigger(begin, triggers))
-            size = self.markers.begin_with(begin, trigger)
             rest = sequence((self.markers.expr(begin[size:]), self._after_begin(tag)[0]))
             branches.setdefault(begin[:size], []).append(rest)
         return {trigger: self._rule(choice(rests)) for trigger, rests in branches.items()}
 
-    def _dispatched(self, fields: Fields) -> dict[str, Expr]:
+    def _dispatched(self, fields: FormatFields) -> dict[str, Expr]:
         branches: dict[str, list[Expr]] = {}
         for index, (word, content) in enumerate(_pairs(fields)):
             if not isinstance(word, str) or not word:
@@ -496,7 +489,7 @@ class FormatLowering:
             branches.setdefault(word, []).append(rest)
         return {word: self._rule(choice(rests)) for word, rests in branches.items()}
 
-    def _token_triggered(self, fields: Fields) -> Expr:
+    def _token_triggered(self, fields: FormatFields) -> Expr:
         """Return tags between tokens that are no triggers."""
         branches: list[Expr] = []
         starts: list[TokenTerminal] = []
@@ -510,7 +503,7 @@ class FormatLowering:
             at_least_one, once = fields.flag("at_least_one"), fields.flag("stop_after_first")
             starts = _token_list(fields, "trigger_tokens")
             for tag in self._tags(fields):
-                assert isinstance(tag, Fields)  # programs make no calls that begin with tokens
+                assert isinstance(tag, FormatFields)  # programs make no calls that begin with tokens
                 start = _token(tag.inner("begin", tag.value("begin"), "token"), "token")
                 if start not in starts:
                     raise tag.wrong("begin", "its token is no trigger")
@@ -525,11 +518,22 @@ class FormatLowering:
         return sequence((any_tag, after, between)) if at_least_one else sequence((after, between))
 
 
+def _taken(begin: str, triggers: Sequence[str], markers: Markers) -> int:
+    """Return how many characters of what begins a tag a trigger takes; -1 if it begins with none. An empty one takes none.
+
+    ``triggers``: in ascending order, of which none begins another one, so that only the last one before can begin this.
+    """
+    trigger = triggers[max(0, bisect_right(triggers, begin) - 1)]
+    if not begin.startswith(trigger):
+        return -1
+    return markers.begin_with(begin, trigger) if trigger else 0
+
+
 def _no_trigger(begin: str, triggers: list[str]) -> str:
     return f"{begin!r:.60} begins with no trigger; there are {triggers!r:.200}"
 
 
-def _is_unlimited(content: Fields) -> bool:
+def _is_unlimited(content: FormatFields) -> bool:
     """Return whether a format may go on with any text, as far as it is not inside of a repeated one."""
     while content.type == "sequence" and content.items("elements"):
         elements = content.items("elements")
@@ -539,7 +543,7 @@ def _is_unlimited(content: Fields) -> bool:
     return content.type in ("triggered_tags", "dispatch")
 
 
-def _pairs(fields: Fields) -> list[tuple[Any, Any]]:
+def _pairs(fields: FormatFields) -> list[tuple[Any, Any]]:
     found = fields.items("rules")
     if not found:
         raise fields.wrong("rules", "no rules")
@@ -554,7 +558,7 @@ def _pairs(fields: Fields) -> list[tuple[Any, Any]]:
 # -- tokens ------------------------------------------------------------------------------------------------
 
 
-def _token_of(fields: Fields, place: str, value: Any) -> TokenTerminal:
+def _token_of(fields: FormatFields, place: str, value: Any) -> TokenTerminal:
     if isinstance(value, str) and value:
         fields.checked_text(place, value)
         return TokenTerminal((value,), (), False)
@@ -563,13 +567,13 @@ def _token_of(fields: Fields, place: str, value: Any) -> TokenTerminal:
     raise fields.wrong(place, f"a token is the name of a special token or an id, not {value!r:.60}")
 
 
-def _token(fields: Fields, field: str) -> TokenTerminal:
+def _token(fields: FormatFields, field: str) -> TokenTerminal:
     if fields.type != "token":
         raise fields.wrong("type", f"a token is needed, not `{fields.type}`")
     return _token_of(fields, field, fields.value(field))
 
 
-def _token_list(fields: Fields, field: str) -> list[TokenTerminal]:
+def _token_list(fields: FormatFields, field: str) -> list[TokenTerminal]:
     return [_token_of(fields, f"{field}/{i}", item) for i, item in enumerate(fields.items(field))]
 
 
@@ -648,10 +652,8 @@ class Calls:
         calls = []
         for (before, after, _), end in zip(self.spellings, ends, strict=True):
             begin = before + name + after
-            # no trigger begins another one, so only the last one before can begin this
-            trigger = triggers[max(0, bisect_right(triggers, begin) - 1)]
-            if not begin.startswith(trigger):
+            size = _taken(begin, triggers, markers)
+            if size < 0:
                 raise ValueError(begin)
-            size = markers.begin_with(begin, trigger) if trigger else 0
             calls.append((begin[:size], sequence((markers.expr(begin[size:]), inner, end))))
         return calls

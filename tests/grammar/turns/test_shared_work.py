@@ -12,12 +12,13 @@ import pytest
 
 import stackmask as sm
 from stackmask import tools
-from stackmask.grammar.compose.merge import Merged
 from stackmask.grammar.ir import RuleSet
 from stackmask.grammar.ir.parts import PartedRules
-from stackmask.grammar.tools import frontend, parser
-from stackmask.grammar.tools.frontend import Turn
-from stackmask.grammar.tools.parser import KnownTools
+from stackmask.grammar.turns import frontend
+from stackmask.grammar.turns import tool as tool_module
+from stackmask.grammar.turns.frontend import Turn
+from stackmask.grammar.turns.parts.merge import Merged
+from stackmask.grammar.turns.tool import KnownTools
 
 MARKERS = ("<tool_call>", "</tool_call>", "<think>", "</think>")
 BYTES = [bytes([b]) for b in range(256)]
@@ -141,12 +142,12 @@ def test_a_dict_that_is_changed_afterwards_is_another_tool() -> None:
 
 
 def test_tools_that_are_known_are_few_and_small(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(parser, "MAX_TOOLS", 3)
+    monkeypatch.setattr(tool_module, "MAX_TOOLS", 3)
     known = KnownTools()
     made = [known.of(tool(f"t{i}"), tools.Tool.of) for i in range(5)]
     assert known.of(tool("t4"), tools.Tool.of) is made[4]
     assert known.of(tool("t0"), tools.Tool.of) is not made[0]
-    long = tool("long", q={"type": "string", "description": "a" * parser.MAX_BYTES})
+    long = tool("long", q={"type": "string", "description": "a" * tool_module.MAX_BYTES})
     assert known.of(long, tools.Tool.of) is not known.of(long, tools.Tool.of)
     odd = tool("odd", q={"const": Decimal("1.5")})
     assert known.of(odd, tools.Tool.of) is not known.of(odd, tools.Tool.of)

@@ -13,7 +13,7 @@ from turn_cases import RENDERED, SEARCH, WEATHER
 
 import stackmask as sm
 from stackmask import tools
-from stackmask.grammar.tools.styles import STYLES
+from stackmask.grammar.turns.styles import STYLES
 
 CHOICES: list[Any] = ["auto", "none", "required", {"type": "function", "function": {"name": "search"}}]
 ANSWER = {
@@ -463,3 +463,13 @@ def test_arguments_are_objects() -> None:
 def test_requests_of_the_wrong_shape(arguments: dict[str, Any]) -> None:
     with pytest.raises(tools.ToolError):
         tools.grammar(**{"style": "qwen_3", "tools": [WEATHER], **arguments})
+
+
+def test_calls_alone_begin_with_their_special_token() -> None:
+    texts = [bytes([byte]) for byte in range(256)]
+    vocabulary = sm.Vocabulary([*texts, None, None], stop_ids=[257], special_names={"<call>": 256})
+    style = tools.ToolStyle((("<call>{name} ", ""),), trigger="<call>")
+    made = tools.grammar(style, [WEATHER], tool_choice="get_weather", reasoning="off")
+    matcher = sm.Compiler(vocabulary).compile(made).matcher()
+    allowed = [token for token in range(258) if matcher.fork().accept_token(token)]
+    assert allowed == [256]

@@ -10,7 +10,7 @@ from turn_cases import RENDERED, SEARCH, WEATHER
 
 import stackmask as sm
 from stackmask import tools
-from stackmask.grammar.tools.styles import STYLES
+from stackmask.grammar.turns.styles import STYLES
 
 
 def written(name: str, arguments: Any) -> str:

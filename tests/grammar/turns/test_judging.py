@@ -9,7 +9,7 @@ import pytest
 from turn_cases import RENDERED, SEARCH, WEATHER
 
 from stackmask import tools
-from stackmask.grammar.tools.styles import STYLES
+from stackmask.grammar.turns.styles import STYLES
 
 EACH = pytest.mark.parametrize("style", STYLES)
 
@@ -138,3 +138,70 @@ def test_numbers_beyond_floats_are_judged_as_large_ones(kind: str) -> None:
     [call] = tools.parse("qwen_3", turn, tools=[tool]).calls
     with pytest.raises(tools.ToolError, match="not JSON"):
         tools.ParsedTurn("", "", [call]).message(as_json=True)
+
+
+VALUES: list[Any] = [
+    {"enum": [None, [1], "1"]},
+    {"enum": [{"a": 1}, {"a": {"b": [True]}}]},
+    {"enum": ["True", [], {}]},
+    {"enum": ["1", 1.5, "true", True, " a", "a"]},
+    {"anyOf": [{"const": "true"}, {"type": "number"}]},
+    {"anyOf": [{"type": "string", "maxLength": 3}, {"type": "boolean"}]},
+    {"anyOf": [{"enum": ["x y"]}, {"type": "array", "items": {"type": "integer"}, "maxItems": 2}]},
+    {"allOf": [{"oneOf": [{"$ref": "#/$defs/o"}, {"type": "null"}]}, {"type": ["object", "null"]}]},
+    {"type": "string", "minLength": 2, "maxLength": 4},
+    {"type": ["string", "integer"], "minLength": 2, "minimum": 5},
+]
+NESTED: dict[str, Any] = {
+    "type": "object",
+    "properties": {"p": {"anyOf": [{"type": "integer"}, {"const": "7"}]}, "q": {"$ref": "#/$defs/o"}},
+    "required": ["p"],
+    "additionalProperties": {"enum": [1, "2", [3]]},
+    "maxProperties": 3,
+}
+
+
+@pytest.mark.parametrize("style", STYLES)
+@pytest.mark.parametrize("profile", ["exact", "model"])
+def test_values_of_several_types_are_read_as_the_schema_has_them(style: str, profile: str) -> None:
+    for number, value in enumerate(VALUES):
+        schema = {
+            "$defs": {"o": NESTED},
+            "type": "object",
+            "properties": {"a": value},
+            "required": ["a"],
+            "additionalProperties": False,
+        }
+        tool = {"name": "f", "parameters": schema}
+        made = tools.grammar(style, [tool], tool_choice="f", reasoning="off", profile=profile)
+        for text in made.sample(4, seed=number):
+            assert tools.parse(style, text, tools=[tool]).calls  # each is judged, too
+
+
+@pytest.mark.parametrize(
+    ("written", "is_cut"),
+    [
+        ("1 1", False),
+        ("1", True),
+        ("[1 ", True),
+        ("[1 2", False),
+        ('{"a"', True),
+        ('{"a": "b', True),
+        ("{1, 2:", False),
+        ('"a" "b', True),
+        ('"a" 1', False),
+        ("True F", False),
+        ("[Tr", True),
+        ("1 + 2", False),
+        ("1..", False),
+        ("(1]", False),
+        ('"x\\', True),
+        ('"x\ny', False),
+        ("-", True),
+        ("1e", True),
+    ],
+)
+def test_literals_of_python_that_more_text_makes_whole(written: str, is_cut: bool) -> None:
+    with pytest.raises(tools.TurnError) as raised:
+        tools.parse("pythonic", f"[f(a={written}")
+    assert raised.value.is_cut == is_cut

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from typing import Any, Final
 
-from stackmask.grammar.compose.free_text import text
-from stackmask.grammar.compose.merge import Markers, Merged
 from stackmask.grammar.grammar import Grammar
 from stackmask.grammar.ir import ANY_TEXT, Complement, Intersection, Literal, Rule, RuleSet, Sequence
 from stackmask.grammar.json_schema.document.report import Report
@@ -17,12 +15,23 @@ from stackmask.grammar.json_schema.write.python_arguments import NARROWING as PY
 from stackmask.grammar.normalize import normalize
 from stackmask.grammar.source.diagnostics import StackmaskError
 from stackmask.grammar.source.gc_pause import without_collection
-from stackmask.grammar.source.similar import similar
-from stackmask.grammar.structural.frontend import ANY_BLANKS, Calls, format_rules
-from stackmask.grammar.tools.errors import ToolError
-from stackmask.grammar.tools.parser import read_tools
-from stackmask.grammar.tools.styles import NAME, NUMBER, PYTHON, TEXT, ToolStyle, is_built_in, style_of
-from stackmask.grammar.tools.tool import Tool, named_error, rules_key
+from stackmask.grammar.source.similar import advice, similar
+from stackmask.grammar.turns.errors import ToolError
+from stackmask.grammar.turns.formats.fields import Format, any_of, const, optional, sequence_of, tag
+from stackmask.grammar.turns.formats.frontend import ANY_BLANKS, Calls, format_rules
+from stackmask.grammar.turns.parts.free_text import text
+from stackmask.grammar.turns.parts.merge import Markers, Merged
+from stackmask.grammar.turns.styles import (
+    NAME,
+    NUMBER,
+    PYTHON,
+    TEXT,
+    ToolStyle,
+    call_tag,
+    is_built_in,
+    style_of,
+)
+from stackmask.grammar.turns.tool import Tool, named_error, read_tools
 
 
 def grammar(
@@ -70,7 +79,6 @@ def grammar(
 
 
 REASONING: Final = ("on", "off", "auto")
-Format = dict[str, Any]
 _BLANKS: Final[Format] = {"type": "regex", "pattern": r"[ \n]*"}
 _FEW_BLANKS: Final[Format] = {"type": "regex", "pattern": r"[ \n]{0,3}"}  # as chat templates write them
 _NUMBER: Final[Format] = {"type": "regex", "pattern": "[0-9]+"}
@@ -122,64 +130,41 @@ class Turn:
         if self.mode == "one" or not parallel:
             self.most_calls = 1
         self.ends_with_calls = self.style.ends_with_calls or profile == "model"
-        for tool in self.allowed:
-            if tool.strict is False:
-                reason = "not strict: any object is allowed as arguments"
-                place = ("", "tools"), self.names[tool.name]
-                self.report.add("relaxed", place, "strict", reason)
-            elif tool.strict and profile == "model" and tool.is_closed:
-                place = ("", "tools"), self.names[tool.name]
-                self.report.add("narrowed", place, "strict", "objects have no members but the declared ones")
-        if profile == "model" and self.style.arguments == "json" and self.allowed:
-            self.report.add(
-                "narrowed",
-                "",
-                "arguments",
-                "JSON is written in the model profile, without keys that types ignore",
-            )
-        if self.style.arguments == PYTHON and self.allowed:
-            self.report.add("narrowed", "", "arguments", PYTHON_NARROWING)
-        if profile == "model" and self.allowed:
-            self._note_profile()
+        self._note_narrowings()
         self.answer = self._answer(response_format)
 
-    def _note_profile(self) -> None:
-        """Let the report say what the model profile leaves out of calls, and of arguments between markers."""
-        if self.style.arguments in ARGUMENT_STYLES:
-            reason = "values are written in the model profile, without keys that types ignore"
-            self.report.add("narrowed", "", "arguments", reason)
+    def _note_narrowings(self) -> None:
+        """Let the report say what calls leave out, and what they allow beside the schemas."""
+        is_model, arguments = self.profile == "model", self.style.arguments
+        for tool in self.allowed:
+            place = ("", "tools"), self.names[tool.name]
+            if tool.strict is False:
+                self.report.add("relaxed", place, "strict", "not strict: any object is allowed as arguments")
+            elif tool.strict and is_model and tool.is_closed:
+                self.report.add("narrowed", place, "strict", "objects have no members but the declared ones")
         at_most = "one" if self.most_calls == 1 else f"at most {self.most_calls}"
-        self.report.add(
-            "narrowed", "", "calls", f"{at_most}, with no text between them or after the last one"
-        )
+        written = "JSON is" if arguments == "json" else "values are"
+        in_profile = f"{written} written in the model profile, without keys that types ignore"
+        for is_so, keyword, reason in (
+            (is_model and (arguments == "json" or arguments in ARGUMENT_STYLES), "arguments", in_profile),
+            (arguments == PYTHON, "arguments", PYTHON_NARROWING),
+            (is_model, "calls", f"{at_most}, with no text between them or after the last one"),
+        ):
+            if is_so and self.allowed:
+                self.report.add("narrowed", "", keyword, reason)
 
     def rules(self, special_names: frozenset[str]) -> Merged:
         """Return the rules of the turn for a vocabulary. Raises: ToolError, SchemaError, GrammarError."""
         with without_collection():  # all that is made is kept, and none of it leads back to itself
-            if self.style.arguments != "json":  # which `check` has read, as it does not depend on markers
-                self._read_tools(Markers(special_names))
-            form = self._framed() if self.style.content[0] else self._marked()
-            return format_rules(form, special_names)
+            return format_rules(self._framed() if self.style.content[0] else self._marked(), special_names)
 
     def check(self) -> bool:
         """Read the tools, and return whether nothing but their parameters could be wrong. Raises: ToolError, SchemaError."""
-        self._read_tools(Markers(frozenset()))
-        return (
-            self.answer is None
-            and is_built_in(self.style)
-            and all(tool.grammar is None for tool in self.allowed)
-        )
-
-    def _read_tools(self, markers: Markers) -> None:
-        arguments = self.style.arguments
-        known = rules_key(arguments, markers, profile=self.profile, blanks=self.style.blanks)
         for tool in self.allowed:
-            if tool.has_rules(known) or (tool.is_text and arguments == TEXT):
-                continue
-            try:
-                self._arguments(tool, markers)
-            except StackmaskError as error:
-                raise named_error(error, f"/tools/{self.names[tool.name]}", tool.name) from None
+            if not (tool.is_text and self.style.arguments == TEXT):
+                self._arguments(tool, Markers())
+        has_grammars = any(tool.grammar is not None for tool in self.allowed)
+        return self.answer is None and is_built_in(self.style) and not has_grammars
 
     # -- options -------------------------------------------------------------------------------------
 
@@ -192,7 +177,7 @@ class Turn:
                 return self._mode(choice, self.tools)
             if choice not in self.names:
                 close = similar(choice, [*self.names, "auto", "none", "required", "any"])
-                help = f"did you mean `{close}`?" if close else f"there are {', '.join(self.names) or 'none'}"
+                help = advice(None, self.names) if close is None else f"did you mean `{close}`?"
                 problem = f"{choice!r:.60} is none of auto, none, required, any, and no tool; {help}"
                 raise ToolError("/tool_choice", problem)
             return "one", [self._named(choice, "/tool_choice")]
@@ -229,16 +214,14 @@ class Turn:
         for tool in self.tools:
             if tool.name == name:
                 return tool
-        close = similar(name, self.names) if isinstance(name, str) else ""
-        help = f"did you mean `{close}`?" if close else f"there are {', '.join(self.names) or 'none'}"
-        raise ToolError(place, f"no tool `{name!s:.60}`; {help}")
+        raise ToolError(place, f"no tool `{name!s:.60}`; {advice(name, self.names)}")
 
     def _answer(self, wanted: Any) -> Format | None:
         """Return the format of an answer in a schema; None where it is free text."""
         if wanted is None or wanted == {"type": "text"}:
             return None
         if isinstance(wanted, Grammar):
-            return {"type": "rules", "name": "answer", "rules": partial(_rules_of, wanted)}
+            return _rules("answer", partial(_rules_of, wanted))
         if isinstance(wanted, Mapping) and wanted.get("type") == "structural_tag":
             if not isinstance(wanted.get("format"), Mapping):
                 raise ToolError("/response_format", "a structural tag has a `format`, an object")
@@ -252,7 +235,7 @@ class Turn:
                 place = "/response_format/json_schema" if "json_schema" in wanted else "/response_format"
                 raise ToolError(place, "no `schema`")
             schema = inner["schema"]
-        return {"type": "rules", "name": "answer", "rules": partial(_answer_rules, schema, self.profile)}
+        return _rules("answer", partial(_answer_rules, schema, self.profile))
 
     # -- parts of a turn -----------------------------------------------------------------------------
 
@@ -263,34 +246,28 @@ class Turn:
         if arguments != TEXT and all(_is_plain(begin, end) for begin, end in style.calls):
             spellings = tuple([(*_parted(begin), end) for begin, end in style.calls])
             return [Calls(self.allowed, spellings, self._arguments, (arguments, self.profile, style.blanks))]
+        digits = _SHORT_NUMBER if self.profile == "model" else _NUMBER
         found: list[Format | Calls] = []
         for tool in self.allowed:
-            is_any = tool.is_text and arguments == TEXT
-            for begin, end in style.calls:
-                begin, number, after = begin.partition(NUMBER)
-                content: Format = {
-                    "type": "rules",
-                    "name": tool.name,
-                    "rules": partial(self._arguments, tool),
-                }
-                if is_any:
-                    content = {"type": "any_text"}
-                if number:
-                    digits = _SHORT_NUMBER if self.profile == "model" else _NUMBER
-                    content = _sequence(digits, _const(after.replace(NAME, tool.name)), content)
-                found.append(_tag(begin.replace(NAME, tool.name), content, end))
+            content = _rules(tool.name, partial(self._arguments, tool))
+            if tool.is_text and arguments == TEXT:
+                content = {"type": "any_text"}
+            found += [call_tag(spelling, tool.name, digits, content) for spelling in style.calls]
         return found
 
     def _arguments(self, tool: Tool, markers: Markers) -> RuleSet:
-        """Return the rules of the arguments of a tool."""
+        """Return the rules of the arguments of a tool. Raises: SchemaError, with the place of the tool."""
         style = self.style
-        return tool.rules(style.arguments, markers, profile=self.profile, blanks=style.blanks)
+        try:
+            return tool.rules(style.arguments, markers, profile=self.profile, blanks=style.blanks)
+        except StackmaskError as error:
+            raise named_error(error, f"/tools/{self.names[tool.name]}", tool.name) from None
 
     def _calls(self) -> Format:
         """Return one call, or several in their section."""
         tags = self._joined(**self._between())
         begin, end = self.style.section
-        return _tag(begin, tags, end) if begin else tags
+        return tag(begin, tags, end) if begin else tags
 
     def _between(self) -> Format:
         """Return what stands between calls. In the model profile that may be a line break, in place of nothing and at the end."""
@@ -313,8 +290,8 @@ class Turn:
         begin, end = self.style.thinking
         if self.reasoning == "off":
             return None
-        block = _tag("" if self.opened else begin, {"type": "any_text"}, end)
-        return {"type": "optional", "content": block} if self._may_skip_thoughts else block
+        block = tag("" if self.opened else begin, {"type": "any_text"}, end)
+        return optional(block) if self._may_skip_thoughts else block
 
     def _marked(self) -> Format:
         """Return a turn whose text stands without markers."""
@@ -324,7 +301,7 @@ class Turn:
             return body
         between = _FEW_BLANKS if self.profile == "model" else _BLANKS
         blanks = [between] if self.answer is not None or self.mode in ("required", "one") else []
-        return _sequence(thoughts, *blanks, body)
+        return sequence_of(thoughts, *blanks, body)
 
     def _body(self) -> Format:
         style = self.style
@@ -343,9 +320,9 @@ class Turn:
         if self.mode == "one" or (is_called and (self.answer is not None or self.ends_with_calls)):
             return self._calls()
         if self.answer is not None:
-            return _any_of(self._calls(), self.answer)
+            return any_of(self._calls(), self.answer)
         if style.is_alone:
-            return self._calls() if is_called else _any_of(self._calls(), self._other_text(excludes))
+            return self._calls() if is_called else any_of(self._calls(), self._other_text(excludes))
         found: Format = {"type": "triggered_tags", "triggers": [style.begin], "excludes": excludes}
         if style.section[0]:
             return {**found, "tags": [self._calls()], "at_least_one": is_called, "stop_after_first": True}
@@ -356,8 +333,7 @@ class Turn:
 
     def _other_text(self, excludes: list[str]) -> Format:
         """Return text that does not begin as calls do, where these are all of a turn."""
-        begin = self.style.begin
-        return {"type": "rules", "name": "text", "rules": partial(_text_rules, begin, tuple(excludes))}
+        return _rules("text", partial(_text_rules, self.style.begin, tuple(excludes)))
 
     def _framed(self) -> Format:
         """Return a turn in blocks, each between its markers."""
@@ -365,20 +341,20 @@ class Turn:
         begin, ends = style.content
         spoken: Format = {"type": "any_text", "excludes": list(style.excludes)}
         answer = self.answer or spoken
-        content = _tag(begin, answer, list(ends))
+        content = tag(begin, answer, list(ends))
         if style.section[0]:
             return self._framed_in_sections(content)
         thoughts = self._thoughts()
         blocks: list[Format] = []
         if self.mode == "auto":
-            blocks.append(_any_of(content, self._joined(separators=[style.glue])))
+            blocks.append(any_of(content, self._joined(separators=[style.glue])))
         else:
             blocks.append(content if self.mode == "none" else self._joined(separators=[style.glue]))
         if thoughts is not None:
             thoughts = thoughts["content"] if self._may_skip_thoughts else thoughts
-            led = _sequence(thoughts, _const(style.glue))
-            blocks.insert(0, {"type": "optional", "content": led} if self._may_skip_thoughts else led)
-        return _sequence(*blocks)
+            led = sequence_of(thoughts, const(style.glue))
+            blocks.insert(0, optional(led) if self._may_skip_thoughts else led)
+        return sequence_of(*blocks)
 
     def _framed_in_sections(self, content: Format) -> Format:
         style = self.style
@@ -389,18 +365,18 @@ class Turn:
         if self.mode == "none":
             blocks.append(content)
         elif self.mode == "auto" and self.answer is not None:
-            blocks.append(_any_of(content, self._calls()))
+            blocks.append(any_of(content, self._calls()))
         elif self.mode == "auto":
             blocks.append(content)
-            blocks.append({"type": "optional", "content": self._calls()})
+            blocks.append(optional(self._calls()))
         else:
             free: Format = {"type": "any_text", "excludes": list(style.excludes)}
             if self.profile == "model":  # as in the other styles, nothing is said
-                free = _const("")
-            spoken = _tag(style.content[0], free, list(style.content[1]))
-            blocks.append({"type": "optional", "content": spoken})
+                free = const("")
+            spoken = tag(style.content[0], free, list(style.content[1]))
+            blocks.append(optional(spoken))
             blocks.append(self._calls())
-        return _sequence(*blocks, _const(style.end))
+        return sequence_of(*blocks, const(style.end))
 
 
 def _rules_of(answer: Grammar, markers: Markers) -> RuleSet:
@@ -439,17 +415,5 @@ def _parted(begin: str) -> tuple[str, str]:
     return before, after
 
 
-def _sequence(*elements: Format) -> Format:
-    return {"type": "sequence", "elements": list(elements)}
-
-
-def _any_of(*elements: Format) -> Format:
-    return {"type": "or", "elements": list(elements)}
-
-
-def _const(value: str) -> Format:
-    return {"type": "const_string", "value": value}
-
-
-def _tag(begin: str, content: Format, end: str | list[str]) -> Format:
-    return {"type": "tag", "begin": begin, "content": content, "end": end}
+def _rules(name: str, make: Callable[[Markers], RuleSet]) -> Format:
+    return {"type": "rules", "name": name, "rules": make}

@@ -3,32 +3,33 @@
 from __future__ import annotations
 
 import json
-import marshal
 import re
-from collections import OrderedDict
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from functools import lru_cache
 from random import SystemRandom
 from string import ascii_letters, digits
-from threading import Lock
-from typing import Any, Final, Generic, Literal
+from typing import Any, Final, Generic, Literal, TypeAlias, final
 
-from stackmask.grammar.json_schema.document.schema_size import is_plain_json
 from stackmask.grammar.outputs import R
 from stackmask.grammar.source.options import ArgumentError
-from stackmask.grammar.source.similar import similar
-from stackmask.grammar.source.work import input_limit, spend
-from stackmask.grammar.tools.arguments import ArgumentSchema, may_begin, may_go_on, read_arguments
-from stackmask.grammar.tools.errors import ToolError, TurnError
-from stackmask.grammar.tools.styles import NAME, NUMBER, TEXT, ToolStyle, style_of
-from stackmask.grammar.tools.tool import Tool
+from stackmask.grammar.source.similar import advice
+from stackmask.grammar.turns.arguments import (
+    ArgumentSchema,
+    marker_pattern,
+    may_begin,
+    may_go_on,
+    read_arguments,
+    skip_blanks,
+)
+from stackmask.grammar.turns.errors import ToolError, TurnError
+from stackmask.grammar.turns.styles import NAME, NUMBER, TEXT, ToolStyle, style_of
+from stackmask.grammar.turns.tool import Tool, read_tools
 
 _BLANKS: Final = " \n\t\r"
 _SIGNS: Final = re.compile(r'["\\\\{}\[\]]')
 _REASONING_KEYS: Final = ("reasoning_content", "thinking")  # as chat templates call it
 _ID_CHARS: Final = ascii_letters + digits
-_CALLED: Final = re.compile(r"[A-Za-z0-9_.\-/]+")
+_CALLED: Final = r"[A-Za-z0-9_.\-/]+"
 _choices: Final = SystemRandom().choices  # which no seed repeats: ids differ in one conversation
 KEPT: Final = 4096  # characters that were read and may still be held
 ANYTHING: Final = ArgumentSchema(True)  # of a tool that is not known
@@ -40,11 +41,7 @@ def _new_id() -> str:
 
 @dataclass(frozen=True, slots=True)
 class Call(Generic[R]):
-    """A call of a tool: its ``name``, and its ``arguments`` as values.
-
-    Its function returns an R. ``number``: what the style counts calls by, if it does. ``written``: the arguments as the model has written them. ``tool``: the tool that is called, if the parser knows it.
-    ``id``: what the result of the call names it by, in the next request.
-    """
+    """A call of a tool, whose function returns an R."""
 
     name: str
     """The name of the tool."""
@@ -83,10 +80,7 @@ class Call(Generic[R]):
 
 @dataclass(frozen=True, slots=True)
 class Delta:
-    """A piece of a turn as it arrives: more ``text`` of the reasoning or the content, or a whole ``call``.
-
-    ``kind`` says which of the three.
-    """
+    """A piece of a turn as it arrives: more text of the reasoning or the content, or a whole call."""
 
     kind: Literal["reasoning", "content", "call"]
     """What this is a piece of."""
@@ -100,7 +94,7 @@ class Delta:
 
 @dataclass(slots=True)
 class ParsedTurn:
-    """A turn as it was read: the text of its ``reasoning``, of its ``content``, and its ``calls`` in order."""
+    """A turn as it was read."""
 
     reasoning: str = ""
     """The text of the reasoning, without its markers; empty if there is none."""
@@ -138,7 +132,7 @@ def _call_message(call: Call, as_json: bool) -> dict[str, Any]:
     return {"id": call.id, "type": "function", "function": {"name": call.name, "arguments": arguments}}
 
 
-class Brackets:
+class JsonEnd:
     """Finds where a JSON object or array ends, while its text arrives. Cost: linear in the text, however it is cut."""
 
     def __init__(self) -> None:
@@ -192,7 +186,7 @@ class TurnParser:
     def __init__(self, style: str | ToolStyle, tools: Iterable[Any] = (), *, opened: bool = False) -> None:
         self.style = style_of(style)
         self.tools = {tool.name: tool for tool in read_tools(tools)}
-        self.schemas = {name: ArgumentSchema(tool.schema) for name, tool in self.tools.items()}
+        self.schemas = {name: tool.argument_schema for name, tool in self.tools.items()}
         self._said: dict[str, list[str]] = {"reasoning": [], "content": []}
         self._calls: list[Call] = []
         self._text = ""  # that is not read yet, after some that is
@@ -201,7 +195,7 @@ class TurnParser:
         self._state = "reasoning" if opened else "begin"
         self._open_end = ""  # of a block of content
         self._tried = 0  # how long the text was when a call was not at its end
-        self._brackets = Brackets()
+        self._brackets = JsonEnd()
         # a call: its name, where its arguments begin, its end, its id
         self._open: tuple[str, int, str, str] | None = None
         self._new_id = _new_id()  # of the next call, if it has no other
@@ -247,16 +241,7 @@ class TurnParser:
 
     def _advance(self, found: list[Delta], final: bool) -> bool:
         """Read on; return whether the state changed, so that more may be read."""
-        step = {
-            "begin": self._begin,
-            "reasoning": self._reasoning,
-            "plain": self._plain,
-            "between": self._between,
-            "content": self._content,
-            "section": self._section,
-            "call": self._call,
-            "after": self._after_call,
-        }[self._state]
+        step: Callable[[list[Delta], bool], bool] = getattr(self, f"_{self._state}")
         return step(found, final)
 
     def _go(self, state: str, length: int = 0) -> bool:
@@ -296,7 +281,7 @@ class TurnParser:
         """Read a turn that is calls, if it begins so, or else text; blanks may come before calls."""
         text, begin = self._text, self.style.begin
         if not self._calls and not self._said["content"]:
-            start = self._at + _leading_blanks(text, self._at)
+            start = skip_blanks(text, self._at)
             if text.startswith(begin, start):
                 if not self.style.section[0]:
                     return self._go("call", start - self._at)
@@ -362,11 +347,10 @@ class TurnParser:
         raise TurnError(self._at, f"no block begins with {text[self._at : self._at + 40]!r}", is_cut)
 
     def _section(self, found: list[Delta], final: bool) -> bool:
-        self._at += _leading_blanks(self._text, self._at)
+        self._at = skip_blanks(self._text, self._at)
         comma = self.style.between.strip(_BLANKS)
         if comma and self._text.startswith(comma, self._at):
-            self._at += len(comma)
-            self._at += _leading_blanks(self._text, self._at)
+            self._at = skip_blanks(self._text, self._at + len(comma))
         end = self.style.section[1]
         rest = self._ahead(end)
         if rest == end:
@@ -396,7 +380,7 @@ class TurnParser:
                 if final:
                     raise
                 return False
-            number = match.groupdict().get("number") or ""
+            number = match.groupdict().get("id") or ""
             written = text[match.end() : after]
             name = match["name"]
             place = self._dropped + self._at
@@ -406,7 +390,7 @@ class TurnParser:
             found.append(Delta("call", call=call))
             self._calls.append(call)
             self._tried = 0
-            self._brackets = Brackets()
+            self._brackets = JsonEnd()
             self._at = stop
             return self._go("section" if style.section[0] else "after")
         may_open = _may_open(style, text, self._at)
@@ -429,7 +413,7 @@ class TurnParser:
     def _id(self, match: re.Match[str]) -> str:
         """Return the id of a call that begins so."""
         form = self.style.call_id
-        number = match["number"] if NUMBER in form else ""
+        number = match["id"] if NUMBER in form else ""
         return form.replace(NAME, match["name"]).replace(NUMBER, number) or self._new_id
 
     def arguments_from(self, start: int) -> tuple[str, str, str] | None:
@@ -455,13 +439,13 @@ class TurnParser:
             stop = self._brackets.closed(text, at)
             if stop < 0:
                 return False
-            stop += _leading_blanks(text, stop)
+            stop = skip_blanks(text, stop)
             return text.startswith(end, stop) or not end.startswith(text[stop:])
         found = text.find(end, max(at, self._tried - len(end) + 1)) >= 0
         self._tried = len(text)
         return found
 
-    def _after_call(self, found: list[Delta], final: bool) -> bool:
+    def _after(self, found: list[Delta], final: bool) -> bool:
         """Leave out what stands between two calls: it is no content. That may be a line break, or nothing."""
         if self._free == "between":
             return self._go(self._free)
@@ -499,22 +483,15 @@ def parse(
     turn = parser.turn
     for call in turn.calls if check and parser.tools else ():
         if call.tool is None:
-            close = similar(call.name, parser.tools)
-            help = f"did you mean `{close}`?" if close else f"there are {', '.join(parser.tools)}"
-            raise TurnError(call.offset, f"no tool `{call.name:.60}`; {help}")
+            raise TurnError(call.offset, f"no tool `{call.name:.60}`; {advice(call.name, parser.tools)}")
         if problem := call.tool.refusal(call.arguments):
             raise TurnError(call.offset, f"the call of `{call.name}`: {problem}")
     return turn
 
 
-@lru_cache(256)
-def _openings(style: ToolStyle) -> tuple[re.Pattern[str], ...]:
+def _openings(style: ToolStyle) -> list[re.Pattern[str]]:
     """Return what matches the beginning of a call, for each of its spellings."""
-    found = []
-    for begin, _ in style.calls:
-        pattern = re.escape(begin).replace(re.escape(NAME), f"(?P<name>{_CALLED.pattern})")
-        found.append(re.compile(pattern.replace(re.escape(NUMBER), "(?P<number>[0-9]+)")))
-    return tuple(found)
+    return [marker_pattern(begin, _CALLED) for begin, _ in style.calls]
 
 
 def _may_open(style: ToolStyle, text: str, at: int) -> bool:
@@ -532,7 +509,7 @@ def _held_back(text: str, marker: str, at: int) -> int:
 
 def _closed(text: str, at: int, end: str, style: str) -> int:
     """Return where the end of a call stops: blanks may come before it. ``style``: of the arguments."""
-    places = range(at, at + 1 + _leading_blanks(text, at))
+    places = range(at, skip_blanks(text, at) + 1)
     for place in places:
         if text.startswith(end, place):
             return place + len(end)
@@ -540,85 +517,127 @@ def _closed(text: str, at: int, end: str, style: str) -> int:
     raise TurnError(at, f"`{end}` is needed", is_cut)
 
 
-def _leading_blanks(text: str, at: int) -> int:
-    count = 0
-    while at + count < len(text) and text[at + count] in _BLANKS:
-        count += 1
-    return count
-
-
 # --------------------------------------------------------------------------------------------------------
-# Tools that came before as dicts: servers are given the same ones with every request of a conversation
+# A turn as events, while its text arrives: what chat interfaces show, and what a tool loop waits for
 # --------------------------------------------------------------------------------------------------------
 
-MAX_TOOLS: Final = 2048  # that are remembered, those met longest ago are forgotten first
-MAX_BYTES: Final = (
-    2_000_000  # of their dicts in all; of one, a fiftieth. The rules of a tool take about 30 times as much
-)
-LONGEST_ESCAPE: Final = 6  # bytes that JSON may need for one of a dict, as for a control character
-PLAIN_FORMAT: Final = 0  # of `marshal`: equal values give equal bytes, and no others do
+
+@final
+@dataclass(frozen=True, slots=True)
+class ReasoningDelta:
+    """More of the reasoning."""
+
+    text: str
+    """What has come since the last one; never empty."""
 
 
-class KnownTools:
-    """The tools met last, by what their dicts say. Safe to share between threads.
+@final
+@dataclass(frozen=True, slots=True)
+class TextDelta:
+    """More of the answer."""
 
-    A tool keeps what was read of it, so that a dict that comes again costs a look-up. It is made of a copy of the
-    dict, and so knows nothing of later changes.
+    text: str
+    """What has come since the last one; never empty."""
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class CallStarted:
+    """The name of a call is known; ``index`` counts the calls of the turn from 0."""
+
+    index: int
+    """The number of the call in its turn, from 0."""
+
+    name: str
+    """The name of the tool."""
+
+    id: str = field(default="", compare=False)
+    """``Call.id`` of the call."""
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class ArgumentsDelta:
+    """More of the arguments of a call, as the model writes them."""
+
+    index: int
+    """The number of the call in its turn, from 0."""
+
+    text: str
+    """What has come since the last one, as the model writes it; never empty."""
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class CallFinished:
+    """A call is whole, with its arguments as values."""
+
+    index: int
+    """The number of the call in its turn, from 0."""
+
+    call: Call
+    """The call, with its arguments as values."""
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Value:
+    """The answer is whole; its value, where it has a type."""
+
+    value: Any
+    """An object of the type, or plain Python values; None if the answer has no type."""
+
+
+Event: TypeAlias = ReasoningDelta | TextDelta | CallStarted | ArgumentsDelta | CallFinished | Value
+
+
+class EventReader:
+    """Reads one turn of a style as events; the arguments are those of ``TurnParser``.
+
+    The deltas of a kind, put together, are all of it: reasoning, text, the arguments of each call (``Call.written``).
+    Cost: as ``TurnParser``.
     """
 
-    def __init__(self) -> None:
-        self._lock = Lock()
-        self._tools: OrderedDict[bytes, Tool] = OrderedDict()
-        self._bytes = 0
+    def __init__(self, style: str | ToolStyle, tools: Iterable[Any] = (), *, opened: bool = False) -> None:
+        self._parser = TurnParser(style, tools, opened=opened)
+        self._index = 0
+        self._started = False
+        self._given = 0  # characters of the arguments of the open call
 
-    def of(self, source: dict[str, Any], make: Callable[[Any], Tool]) -> Tool:
-        """Return the tool of a dict; ``make`` reads one that did not come before. Raises: as that."""
-        longest = min(MAX_BYTES // 50, input_limit() // LONGEST_ESCAPE)
-        # `marshal` would take all else that has a buffer, such as numbers of NumPy, for bytes
-        if not is_plain_json(source, longest):
-            return make(source)
-        try:
-            key = marshal.dumps(source, PLAIN_FORMAT)
-        except ValueError:  # it nests too deeply
-            return make(source)
-        if len(key) > longest:
-            return make(source)  # to be looked at as a whole
-        with self._lock:
-            found = self._tools.get(key)
-            if found is not None:
-                self._tools.move_to_end(key)
-                return found
-        copy = marshal.loads(key)
-        found = make(copy)
-        with self._lock:
-            if key not in self._tools:
-                self._tools[key] = found
-                self._bytes += len(key)
-            while len(self._tools) > MAX_TOOLS or self._bytes > MAX_BYTES:
-                self._bytes -= len(self._tools.popitem(last=False)[0])
+    @property
+    def turn(self) -> ParsedTurn:
+        """What was read so far."""
+        return self._parser.turn
+
+    def feed(self, text: str) -> list[Event]:
+        """Return what is new, now that this text has come. Raises: TurnError if it is no turn of the style."""
+        return self._events(self._parser.feed(text))
+
+    def close(self) -> list[Event]:
+        """Return what was held back, at the end of the text. Raises: TurnError if the turn is not at an end."""
+        return self._events(self._parser.close())
+
+    def _events(self, deltas: list[Delta]) -> list[Event]:
+        found: list[Event] = []
+        for delta in deltas:
+            if delta.call is not None:
+                self._progress(delta.call.name, delta.call.id, delta.call.written[self._given :], found)
+                found.append(CallFinished(self._index, delta.call))
+                self._index += 1
+                self._started, self._given = False, 0
+            else:
+                found.append(
+                    ReasoningDelta(delta.text) if delta.kind == "reasoning" else TextDelta(delta.text)
+                )
+        unfinished = self._parser.arguments_from(self._given)
+        if unfinished is not None:
+            self._progress(*unfinished, found)
         return found
 
-
-KNOWN_TOOLS: Final = KnownTools()
-
-
-def read_tools(sources: Iterable[Any]) -> list[Tool]:
-    """Return tools from what ``Tool.of`` reads. Raises: ToolError, for names that come twice too."""
-    if isinstance(sources, str | bytes | Mapping) or not isinstance(sources, Iterable):
-        raise ToolError("/tools", f"a list of tools is needed, not {type(sources).__name__}")
-    found: list[Tool] = []
-    names: dict[str, int] = {}
-    for index, source in enumerate(sources):
-        spend(10)
-        try:
-            if type(source) is Tool:
-                tool = source
-            else:
-                tool = KNOWN_TOOLS.of(source, Tool.of) if type(source) is dict else Tool.of(source)
-        except ToolError as error:
-            raise ToolError(f"/tools/{index}{error.pointer}", str(error).partition(": ")[2]) from None
-        first = names.setdefault(tool.name, index)
-        if first != index:
-            raise ToolError(f"/tools/{index}", f"`{tool.name}` is the name of /tools/{first} already")
-        found.append(tool)
-    return found
+    def _progress(self, name: str, call_id: str, text: str, found: list[Event]) -> None:
+        if not self._started:
+            self._started = True
+            found.append(CallStarted(self._index, name, call_id))
+        if text:
+            self._given += len(text)
+            found.append(ArgumentsDelta(self._index, text))

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
 from stackmask.grammar.json_schema.write.argument_styles import ARGUMENT_STYLES
-from stackmask.grammar.source.similar import similar
-from stackmask.grammar.tools.errors import ToolError
+from stackmask.grammar.source.similar import advice
+from stackmask.grammar.turns.errors import ToolError
+from stackmask.grammar.turns.formats.fields import Format, const, sequence_of, tag
 
 NAME: Final = "{name}"
 NUMBER: Final = "{id}"
@@ -210,6 +211,14 @@ _BUILT_IN: Final = frozenset(map(id, STYLES.values()))
 _own: dict[str, ToolStyle] = {}
 
 
+def call_tag(spelling: tuple[str, str], name: str, digits: Format, content: Format) -> Format:
+    """Return the format of a call in one spelling. ``digits``: of its number, if it has one."""
+    begin, number, after = spelling[0].partition(NUMBER)
+    if number:
+        content = sequence_of(digits, const(after.replace(NAME, name)), content)
+    return tag(begin.replace(NAME, name), content, spelling[1])
+
+
 def is_built_in(style: ToolStyle) -> bool:
     """Return whether a style comes with the package, so that turns in it are known to be sound."""
     return id(style) in _BUILT_IN
@@ -238,8 +247,7 @@ def style_of(style: Any) -> ToolStyle:
     if found is None:
         names = style_names()
         of_name = [each for each in names if plain and each.startswith(plain)] or names
-        close = similar(style, names) if of_name is names else ""
-        help = f"did you mean `{close}`?" if close else f"there are {', '.join(of_name)}"
+        help = advice(style if of_name is names else None, of_name)
         raise ToolError("/style", f"no style `{style!s:.60}`; {help}")
     return found
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from stackmask import tools
-from stackmask.grammar.tools.styles import SIGNS, STYLES, template_style
+from stackmask.grammar.turns.styles import SIGNS, STYLES, template_style
 
 # what templates of these models say where they write calls
 CASES = {

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 from stackmask.grammar.source.diagnostics import StackmaskError
-from stackmask.grammar.source.similar import similar
+from stackmask.grammar.source.similar import advice
 from stackmask.grammar.source.work import spend
 
 MAX_COUNT: Final = 2_147_483_647
 MAX_NESTING: Final = 100  # formats in each other
 REQUIRED: Final = object()
 Formats = Mapping[str, dict[str, Any]]
+Format: TypeAlias = dict[str, Any]
 
 # the fields of each type, and which of them must be there
 FORMATS: Final[dict[str, dict[str, Any]]] = {
@@ -24,7 +25,7 @@ FORMATS: Final[dict[str, dict[str, Any]]] = {
         "max_whitespace_cnt": None,
         "excludes": (),
     },
-    "qwen_xml_parameter": {"json_schema": REQUIRED},
+    "qwen_xml_parameter": {"json_schema": REQUIRED},  # as `json_schema` in this style
     "grammar": {"grammar": REQUIRED},
     "regex": {"pattern": REQUIRED, "excludes": ()},
     "any_text": {"excludes": (), "max_tokens": None, "max_chars": None},
@@ -71,7 +72,32 @@ between them, at most so many, after which a string may stand. So are triggered 
 stand together, and end the text."""
 
 
-class Fields:
+def sequence_of(*formats: Format) -> Format:
+    """Return formats one after the other as one."""
+    return formats[0] if len(formats) == 1 else {"type": "sequence", "elements": list(formats)}
+
+
+def any_of(*formats: Format) -> Format:
+    """Return the format of any of some formats."""
+    return {"type": "or", "elements": list(formats)}
+
+
+def const(value: str) -> Format:
+    """Return the format of a string."""
+    return {"type": "const_string", "value": value}
+
+
+def optional(content: Format) -> Format:
+    """Return the format of a content that may be left out."""
+    return {"type": "optional", "content": content}
+
+
+def tag(begin: str, content: Format, end: str | list[str]) -> Format:
+    """Return the format of a content between markers."""
+    return {"type": "tag", "begin": begin, "content": content, "end": end}
+
+
+class FormatFields:
     """One format: its type, its fields, and its place as a JSON pointer."""
 
     def __init__(
@@ -93,16 +119,13 @@ class Fields:
         if not isinstance(kind, str) or kind not in formats:
             if "type" not in value:
                 raise self.wrong("", f"no `type`; it is one of {', '.join(FORMATS)}")
-            close = similar(kind, FORMATS) if isinstance(kind, str) else ""
-            help = f"did you mean `{close}`?" if close else f"there are {', '.join(FORMATS)}"
-            raise self.wrong("type", f"no format `{kind!s:.60}`; {help}")
+            raise self.wrong("type", f"no format `{kind!s:.60}`; {advice(kind, FORMATS)}")
         self.type: str = kind
         self.formats = formats
         known = formats[kind]
         for name in value:
             if name != "type" and name not in known:
-                close = similar(str(name), known)
-                help = f"did you mean `{close}`?" if close else f"it has {', '.join(known)}"
+                help = advice(str(name), known, "it has")
                 raise self.wrong(str(name), f"`{kind}` has no option `{name!s:.60}`; {help}")
         self._values = value
         self._known = known
@@ -169,9 +192,9 @@ class Fields:
             )
         return found
 
-    def inner(self, field: str, value: Any, type_name: str = "") -> Fields:
+    def inner(self, field: str, value: Any, type_name: str = "") -> FormatFields:
         """Return a format within this one."""
-        return Fields(value, f"{self.place}/{field}", type_name, self.depth + 1, self.formats)
+        return FormatFields(value, f"{self.place}/{field}", type_name, self.depth + 1, self.formats)
 
 
 def as_plain(value: Any) -> Any:

@@ -4,31 +4,34 @@ from __future__ import annotations
 
 import inspect
 import json
+import marshal
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections import OrderedDict
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from copy import copy, deepcopy
 from keyword import iskeyword
-from math import isinf
+from threading import Lock
 from typing import Any, Final, TypeAlias, get_type_hints
 
-from stackmask.grammar.compose.merge import Markers
 from stackmask.grammar.grammar import Grammar
 from stackmask.grammar.ir import RuleSet
 from stackmask.grammar.json_schema.document.declared_keys import close_objects
 from stackmask.grammar.json_schema.document.errors import SchemaError
 from stackmask.grammar.json_schema.document.loading import load_schema
 from stackmask.grammar.json_schema.document.python_types import type_schema
+from stackmask.grammar.json_schema.document.schema_size import is_plain_json
 from stackmask.grammar.json_schema.document.typed_dicts import readable_type
-from stackmask.grammar.json_schema.frontend import python_rules, schema_rules, tool_rules
-from stackmask.grammar.normalize import normalize
+from stackmask.grammar.json_schema.frontend import argument_rules, python_rules, tool_rules
 from stackmask.grammar.source.diagnostics import GrammarError, StackmaskError, line_and_column
-from stackmask.grammar.source.similar import similar
-from stackmask.grammar.structural.frontend import ANY_BLANKS, Kept, argument_rules
-from stackmask.grammar.tools.errors import ToolError
-from stackmask.grammar.tools.styles import PYTHON, TEXT
+from stackmask.grammar.source.similar import advice, similar
+from stackmask.grammar.source.work import input_limit, spend
+from stackmask.grammar.turns.arguments import ANY_ARGUMENTS, ArgumentSchema
+from stackmask.grammar.turns.errors import ToolError
+from stackmask.grammar.turns.formats.frontend import ANY_BLANKS, Kept, ready
+from stackmask.grammar.turns.parts.merge import Markers
+from stackmask.grammar.turns.styles import PYTHON, TEXT
 
 NAME: Final = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.\-/]{0,127}")
-ANY_ARGUMENTS: Final[dict[str, Any]] = {"type": "object"}
 _KEYS: Final = ("name", "description", "parameters", "input_schema", "inputSchema", "strict")
 _OTHERS: Final = (
     "type",
@@ -42,7 +45,7 @@ _OTHERS: Final = (
 )
 _SEEN: Final = frozenset((*_KEYS, *_OTHERS))  # others are looked at for a misspelt key, which takes longer
 PRIMITIVES: Final = frozenset({"null", "boolean", "integer", "number", "string", "array"})
-RulesKey: TypeAlias = tuple[str, str | frozenset[str], str, str]
+RulesKey: TypeAlias = tuple[str, str | frozenset[str], str]
 _DECIDING: Final = frozenset({"name", "parameters", "strict", "function", "grammar", "input", "is_text"})
 _KNOWN: Final = 16  # rule sets that a tool keeps: one for each style and vocabulary
 
@@ -51,12 +54,6 @@ class Tool:
     """A tool that a model may call. What was read of its schema is kept, so that later grammars cost less.
 
     A field that is set is read anew. A dict of ``parameters`` that is changed in place is not: set it, or make another tool.
-
-    ``parameters``: the JSON Schema of the arguments, which are an object; None allows any. ``strict=False``: any object
-    is allowed too, and the report of the grammar says so. ``function``: what ``run`` calls, where one was given.
-    ``grammar``: of the only argument, which is text, in styles whose arguments are "text"; ``input`` is its name.
-    ``has_pattern``: whether the schema says of that text what the grammar says, so that JSON will do too.
-    ``is_text``: whether the only argument is any text, as of a custom tool without a format.
     """
 
     name: str
@@ -69,28 +66,28 @@ class Tool:
     """The JSON Schema of its arguments; None allows any object."""
 
     strict: bool | None
-    """Whether arguments must fit the schema; False allows any object too, None is what the style does."""
+    """Whether arguments must fit the schema; False allows any object too, as the report says, None is what the style does."""
 
     function: Callable[..., Any] | None
     """What ``run`` calls; None if the tool is no function."""
 
     grammar: Grammar | None
-    """The grammar of its only argument, where that is text; else None."""
+    """The grammar of its only argument, where that is text in styles with such arguments; else None."""
 
     input: str
     """The name of that argument."""
 
     is_text: bool
-    """Whether its only argument is any text."""
+    """Whether its only argument is any text, as of a custom tool without a format."""
 
     has_pattern: bool
-    """Whether its schema says of that text what its grammar says."""
+    """Whether its schema says of that text what its grammar says, so that JSON will do too."""
 
     kept_calls: Kept
     """What grammars have kept of its calls, so that later ones cost less."""
 
     _rules: dict[RulesKey, RuleSet]
-    _judge: Grammar | None  # of the schema, once arguments are judged
+    _reading: ArgumentSchema | None  # of the schema, once arguments are read
     _closed: Any  # the schema in the model profile, once it is made
     _others: dict[bool, Tool]  # by what they are in place of this one's `strict`
 
@@ -129,7 +126,7 @@ class Tool:
 
     def _forget(self) -> None:
         """Forget what was read of this tool; copies of it keep what they know."""
-        vars(self).update(_rules={}, _others={}, _closed=None, _judge=None, kept_calls={})
+        vars(self).update(_rules={}, _others={}, _closed=None, _reading=None, kept_calls={})
 
     @classmethod
     def of(cls, source: Any) -> Tool:
@@ -216,12 +213,14 @@ class Tool:
         A schema that no grammar can be made of refuses nothing: ``rules`` says what is wrong with it.
         Cost: compiling the schema once, then linear in the arguments.
         """
-        if self._judge is None:
-            try:
-                self._judge = Grammar.from_json_schema(self.schema, property_order="any")
-            except SchemaError:
-                return ""
-        return refusal_of(self._judge, self.schema, arguments)
+        return self.argument_schema.refusal(arguments)
+
+    @property
+    def argument_schema(self) -> ArgumentSchema:
+        """What reads and judges arguments. Raises: as ``schema``."""
+        if self._reading is None:
+            self._reading = ArgumentSchema(self.schema)
+        return self._reading
 
     def as_dict(self) -> dict[str, Any]:
         """Return the tool as OpenAI's interface has it, as chat templates want it.
@@ -254,49 +253,33 @@ class Tool:
             raise SchemaError("", "type", f"arguments are an object, and the schema allows {types}s only")
         return schema  # what is wrong with it is said when it is read
 
-    def has_rules(self, key: RulesKey) -> bool:
-        """Return whether the rules of arguments are made already. ``key``: what ``rules_key`` returns for them."""
-        return key in self._rules
-
     def rules(
-        self,
-        style: str,
-        markers: Markers,
-        whitespace: Any = None,
-        *,
-        profile: str = "exact",
-        blanks: str = ANY_BLANKS["pattern"],
+        self, style: str, markers: Markers, *, profile: str = "exact", blanks: str = ANY_BLANKS["pattern"]
     ) -> RuleSet:
         """Return the rules of the arguments in a style. ``profile``: of JSON in them; ``blanks``: in exact JSON.
 
-        Raises: SchemaError and its subclasses, about the schema.
+        Raises: SchemaError and its subclasses, about the schema; ToolError for a tool that has no calls in the style.
         """
-        key = rules_key(style, markers, whitespace, profile=profile, blanks=blanks)
-        found = self._rules.get(key)
         if style == TEXT:
-            return self._rules_of_text(markers)
+            if self.grammar is None:
+                raise ToolError("", "arguments are text in this style: the tool needs a `grammar`")
+            return self.grammar.for_vocabulary(markers.names).normalize()
+        key = style, blanks if style == "json" else markers.names, profile
+        found = self._rules.get(key)
         if found is None:
-            spaces = ANY_BLANKS if whitespace is None else whitespace
-            if style == "json" and whitespace is None:
-                model = profile == "model"
-                schema = self._closed_schema() if model else self.schema
-                found = tool_rules(schema, profile, "" if model else blanks)
-            elif style == "json" and profile == "model":
-                found = schema_rules(self._closed_schema(), whitespace=whitespace, profile=profile)[0]
+            is_model = profile == "model"
+            schema = self._closed_schema() if is_model or style == PYTHON else self.schema
+            if style == "json":
+                found = tool_rules(schema, profile, blanks)
             elif style == PYTHON:
-                found = self._rules_of_python()
-            elif style == "json":
-                found = schema_rules(self.schema, spelling="plain", whitespace=spaces)[0]
+                if not self.name.isidentifier() or iskeyword(self.name):
+                    problem = f"`{self.name}` is no name of a function in Python, as this style needs"
+                    raise ToolError("", problem)
+                found = ready(*python_rules(schema))
             else:
-                model = profile == "model"
-                found = argument_rules(
-                    self._closed_schema() if model else self.schema,
-                    style=style,
-                    spell=markers.expr,
-                    whitespace=None if model else spaces,
-                    plain=True,
-                    profile=profile,
-                )
+                spaces = None if is_model else ANY_BLANKS
+                options: dict[str, Any] = {"style": style, "whitespace": spaces, "profile": profile}
+                found = ready(*argument_rules(schema, spell=markers.expr, plain=True, **options))
             if len(self._rules) >= _KNOWN:
                 self._rules.clear()
             self._rules[key] = found
@@ -324,23 +307,6 @@ class Tool:
                 schema = None  # too deep, or no JSON: it is refused where it is read
             self._closed = schema if close_objects(schema, unmarked=True) else self.schema
         return self._closed
-
-    def _rules_of_python(self) -> RuleSet:
-        if not self.name.isidentifier() or iskeyword(self.name):
-            raise ToolError("", f"`{self.name}` is no name of a function in Python, as this style needs")
-        rules, is_ready = python_rules(self._closed_schema())
-        return rules if is_ready else normalize(rules)
-
-    def _rules_of_text(self, markers: Markers) -> RuleSet:
-        if self.grammar is None:
-            raise ToolError("", "arguments are text in this style: the tool needs a `grammar`")
-        return self.grammar.for_vocabulary(markers.names).normalize()
-
-
-def rules_key(style: str, markers: Markers, whitespace: Any = None, *, profile: str, blanks: str) -> RulesKey:
-    """Return what the rules of a tool's arguments depend on beside the tool."""
-    given = "" if whitespace is None else repr(whitespace)
-    return style, blanks if style == "json" else markers.names, given, profile
 
 
 def _parameters_of(function: Callable[..., Any], *, mark_objects: bool = False) -> dict[str, Any]:
@@ -462,10 +428,8 @@ def check_keys(given: Mapping[str, Any], known: Sequence[str], place: str, what:
     """Refuse keys that mean nothing. Raises: ToolError, with what there is."""
     for key in given:
         if key not in known:
-            close = similar(str(key), known)
-            help = f"did you mean `{close}`?" if close else f"there are {', '.join(known)}"
             name = str(key)[:60]
-            raise ToolError(f"{place}/{name}", f"{what} has no `{name}`; {help}")
+            raise ToolError(f"{place}/{name}", f"{what} has no `{name}`; {advice(str(key), known)}")
 
 
 def _of_input(schema: dict[str, Any]) -> dict[str, Any]:
@@ -475,104 +439,6 @@ def _of_input(schema: dict[str, Any]) -> dict[str, Any]:
         "required": ["input"],
         "additionalProperties": False,
     }
-
-
-# -- Whether arguments that were read are those that a tool takes, and if not, which of them is wrong ----
-
-# what a schema says of the object as a whole, and not of its parts
-_OF_ALL: Final = frozenset(
-    (
-        "required",
-        "minProperties",
-        "maxProperties",
-        "dependentRequired",
-        "dependentSchemas",
-        "dependencies",
-        "propertyNames",
-        "allOf",
-        "anyOf",
-        "oneOf",
-        "not",
-        "if",
-        "then",
-        "else",
-        "unevaluatedProperties",
-    )
-)
-
-
-def refusal_of(grammar: Grammar, schema: Any, arguments: Mapping[str, Any]) -> str:
-    """Return why a schema refuses arguments, in one line; empty if it takes them.
-
-    ``grammar``: of the schema, with keys in any order.
-    """
-    try:
-        if grammar.accepts(_written(arguments)):
-            return ""
-    except (ValueError, TypeError) as error:  # as of infinite numbers, and sets of Python
-        return f"the arguments are no JSON: {error}"
-    declared = _part(schema, "properties", dict)
-    for name in _part(schema, "required", list):
-        if name not in arguments:
-            return f"the argument `{name!s:.60}` is needed"
-    members = {key: value for key, value in schema.items() if key not in _OF_ALL}
-    try:
-        alone = Grammar.from_json_schema({**members, "type": "object"}, property_order="any")
-    except StackmaskError:  # a reference leads into what was left out
-        return f"the schema does not allow these arguments: {_short(arguments)}"
-    for name, value in arguments.items():
-        if alone.accepts(_written({name: value})):
-            continue
-        if name in declared:
-            return f"`{name:.60}` is {_short(value)}, and its schema is {declared[name]!r:.120}"
-        close = similar(name, declared)
-        if "patternProperties" in schema:
-            return f"the schema does not allow `{name:.60}` with {_short(value)}"
-        help = f"did you mean `{close}`?" if close else f"there are {', '.join(declared) or 'none'}"
-        return f"no argument `{name:.60}`; {help}"
-    return f"the schema does not allow these arguments together: {_short(arguments)}"
-
-
-def _written(value: Any) -> str:
-    """Return a value as JSON. No recursion: parts that are not written yet are a list."""
-    pieces: list[str] = []
-    todo: list[tuple[bool, Any]] = [(False, value)]  # whether it is text already
-    while todo:
-        is_text, part = todo.pop()
-        if is_text:
-            pieces.append(part)
-        elif isinstance(part, dict):
-            pieces.append("{")
-            todo.append((True, "}"))
-            for index, (key, inner) in reversed(list(enumerate(part.items()))):
-                if not isinstance(key, str):
-                    raise TypeError(f"{key!r:.60} is no key of an object")
-                todo += (False, inner), (True, f"{', ' if index else ''}{json.dumps(key)}: ")
-        elif isinstance(part, list | tuple):
-            pieces.append("[")
-            todo.append((True, "]"))
-            for index, inner in reversed(list(enumerate(part))):
-                todo += (False, inner), (True, ", " if index else "")
-        else:
-            pieces.append(_spelled(part))
-    return "".join(pieces)
-
-
-def _spelled(value: Any) -> str:
-    """Return a value that is no object or array as JSON. Numbers beyond those of Python's floats are large ones."""
-    if isinstance(value, float) and isinf(value):
-        return f"{'-' * (value < 0)}1{'0' * 309}"  # an integer, as such a number may be
-    return json.dumps(value, allow_nan=False)
-
-
-def _short(value: Any) -> str:
-    text = _written(value)
-    return text if len(text) <= 120 else f"{text[:119]}…"
-
-
-def _part(schema: Any, key: str, kind: type) -> Any:
-    found = schema.get(key) if isinstance(schema, dict) else None
-    return found if isinstance(found, kind) else kind()
 
 
 # -- Call a Python function with arguments that a model has written --------------------------------------
@@ -608,3 +474,80 @@ def _value(value: Any, hints: Mapping[str, Any], key: str, name: str) -> Any:
         return TypeAdapter(readable_type(hints[key])).validate_json(json.dumps(value))
     except ValidationError as error:
         raise ToolError(f"/{key}", f"of `{name}`: {describe_refusal(error)}") from None
+
+
+# --------------------------------------------------------------------------------------------------------
+# Tools that came before as dicts: servers are given the same ones with every request of a conversation
+# --------------------------------------------------------------------------------------------------------
+
+MAX_TOOLS: Final = 2048  # that are remembered, those met longest ago are forgotten first
+MAX_BYTES: Final = (
+    2_000_000  # of their dicts in all; of one, a fiftieth. The rules of a tool take about 30 times as much
+)
+LONGEST_ESCAPE: Final = 6  # bytes that JSON may need for one of a dict, as for a control character
+PLAIN_FORMAT: Final = 0  # of `marshal`: equal values give equal bytes, and no others do
+
+
+class KnownTools:
+    """The tools met last, by what their dicts say. Safe to share between threads.
+
+    A tool keeps what was read of it, so that a dict that comes again costs a look-up. It is made of a copy of the
+    dict, and so knows nothing of later changes.
+    """
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._tools: OrderedDict[bytes, Tool] = OrderedDict()
+        self._bytes = 0
+
+    def of(self, source: dict[str, Any], make: Callable[[Any], Tool]) -> Tool:
+        """Return the tool of a dict; ``make`` reads one that did not come before. Raises: as that."""
+        longest = min(MAX_BYTES // 50, input_limit() // LONGEST_ESCAPE)
+        # `marshal` would take all else that has a buffer, such as numbers of NumPy, for bytes
+        if not is_plain_json(source, longest):
+            return make(source)
+        try:
+            key = marshal.dumps(source, PLAIN_FORMAT)
+        except ValueError:  # it nests too deeply
+            return make(source)
+        if len(key) > longest:
+            return make(source)  # to be looked at as a whole
+        with self._lock:
+            found = self._tools.get(key)
+            if found is not None:
+                self._tools.move_to_end(key)
+                return found
+        copy = marshal.loads(key)
+        found = make(copy)
+        with self._lock:
+            if key not in self._tools:
+                self._tools[key] = found
+                self._bytes += len(key)
+            while len(self._tools) > MAX_TOOLS or self._bytes > MAX_BYTES:
+                self._bytes -= len(self._tools.popitem(last=False)[0])
+        return found
+
+
+KNOWN_TOOLS: Final = KnownTools()
+
+
+def read_tools(sources: Iterable[Any]) -> list[Tool]:
+    """Return tools from what ``Tool.of`` reads. Raises: ToolError, for names that come twice too."""
+    if isinstance(sources, str | bytes | Mapping) or not isinstance(sources, Iterable):
+        raise ToolError("/tools", f"a list of tools is needed, not {type(sources).__name__}")
+    found: list[Tool] = []
+    names: dict[str, int] = {}
+    for index, source in enumerate(sources):
+        spend(10)
+        try:
+            if type(source) is Tool:
+                tool = source
+            else:
+                tool = KNOWN_TOOLS.of(source, Tool.of) if type(source) is dict else Tool.of(source)
+        except ToolError as error:
+            raise ToolError(f"/tools/{index}{error.pointer}", str(error).partition(": ")[2]) from None
+        first = names.setdefault(tool.name, index)
+        if first != index:
+            raise ToolError(f"/tools/{index}", f"`{tool.name}` is the name of /tools/{first} already")
+        found.append(tool)
+    return found

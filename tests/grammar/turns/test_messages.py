@@ -10,7 +10,7 @@ import pytest
 from turn_cases import RENDERED, SEARCH, WEATHER
 
 from stackmask import tools
-from stackmask.grammar.tools.styles import STYLES
+from stackmask.grammar.turns.styles import STYLES
 
 ARGUMENTS = {"city": "Rome", "days": 2}
 # what the chat template of Mistral asks of an id, and what Kimi's and Cohere's write themselves

@@ -86,12 +86,29 @@ def test_what_is_no_literal(text: str) -> None:
         call(text)
 
 
+@pytest.mark.parametrize("low", [0, 1, 2])
+@pytest.mark.parametrize("high", [2, 3, None])
+def test_arguments_are_counted(low: int, high: int | None) -> None:
+    schema = {"type": "object", "minProperties": low} | ({} if high is None else {"maxProperties": high})
+    named = schema | {"properties": {name: {"type": "null"} for name in "abc"}, "additionalProperties": False}
+    for parameters, names in ((schema, ["b", "a", "ab", "c"]), (named, ["a", "b", "c"])):
+        tool = tools.Tool("f", parameters)
+        grammar = tools.grammar("pythonic", [tool], tool_choice="required", reasoning="off")
+        for count in range(len(names) + 1):
+            written = [f"{name}=None" for name in names[:count]]
+            fits = low <= count and (high is None or count <= high)
+            assert grammar.accepts(f"[f({', '.join(written)})]") == fits
+            twice = grammar.accepts(f"[f({', '.join(written + written[:1])})]")
+            assert not twice or (parameters is schema and low == 0 and high is None) or not written
+        for text in grammar.sample(10, seed=1):
+            assert low <= len(tools.parse("pythonic", text, tools=[tool]).calls[0].arguments) <= (high or 99)
+
+
 def test_what_python_cannot_name() -> None:
     with pytest.raises(tools.ToolError, match="`get-it` is no name of a function in Python"):
         tools.grammar("pythonic", [tools.Tool("get-it")]).normalize()
     for schema, message in (
         ({"type": "object", "properties": {"class": {}}}, "'class' cannot be the name of an argument"),
-        ({"type": "object", "properties": {"a": {}, "b": {}}, "minProperties": 1}, "not counted"),
         (
             {"type": "object", "properties": {"a": {"items": {}, "uniqueItems": True}}},
             "distinct items other than",
