@@ -17,8 +17,26 @@ name ::= [a-z]+
 number ::= [0-9]{1,4} ("." [0-9]+)?
 """
 TEXT = b"ab=(1+c)*'x y'-2.50;if a+1then f(a,(b));z=12;"
-PIECES = [b"if ", b"then", b"f(", b"))", b"';", b"a=", b"ab", b"=(1", b"x y", b"1.", b".5", b"+1", b"(b)", b");z", b"=12;"]
-VOCABULARY = sm.Vocabulary([bytes([i]) for i in range(256)] + PIECES + [b"<end>"], stop_ids=[256 + len(PIECES)])
+PIECES = [
+    b"if ",
+    b"then",
+    b"f(",
+    b"))",
+    b"';",
+    b"a=",
+    b"ab",
+    b"=(1",
+    b"x y",
+    b"1.",
+    b".5",
+    b"+1",
+    b"(b)",
+    b");z",
+    b"=12;",
+]
+VOCABULARY = sm.Vocabulary(
+    [bytes([i]) for i in range(256)] + PIECES + [b"<end>"], stop_ids=[256 + len(PIECES)]
+)
 
 
 def masks(compiled: sm.CompiledGrammar) -> list[np.ndarray]:
