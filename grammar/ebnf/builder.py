@@ -89,7 +89,7 @@ class Builder(TreeMaker):
         first = self.module.known.setdefault(name, span)
         if first is span:
             return True
-        spend(first.start // 64)
+        spend(first.start // 512)
         line, _ = line_and_column(self.text, first.start)
         help = f"first defined in line {line}; join the two with `|`"
         self.problems.at(span, "G004", f"rule `{name}` is defined twice", help, "defined again")

@@ -279,7 +279,7 @@ def eliminate(graph: Graph, kept: set[int]) -> None:
 
     weights = {state: weight(state) for state in todo}
     while todo:
-        spend(2 * len(todo))
+        spend(1 + len(todo) // 8)
         b = min(todo, key=weights.__getitem__)
         todo.discard(b)
         loop = graph[b].pop(b, None)

@@ -1272,7 +1272,7 @@ def enough_values(writer: Lowering, form: ArrayForm) -> bool:
         if state not in known:
             known[state] = _values(writer, state)
         values = known[state]
-        spend(1 + len(values or ()))
+        spend(1 + len(values or ()) // 8)
         if values is None:
             if index >= len(form.prefix):
                 break
@@ -1317,7 +1317,7 @@ def with_singles(
     def goes_on(left: int, count: int, before: ir.Expr) -> list[ir.Expr]:
         if high is not None and count >= high:
             return []
-        spend(400 * (1 + left.bit_count()))
+        spend(4 * (1 + left.bit_count()))
         moves = [(item, left)]
         moves += [(single, left & ~(1 << i)) for i, single in enumerate(singles) if left >> i & 1]
         found: list[ir.Expr] = []
@@ -1376,7 +1376,7 @@ def scalar_values(writer: Lowering, value: StateValue) -> dict[Hashable, ir.Expr
     words = few_words(writer, value.text)
     if numbers is None or words is None:
         return None
-    spend(500 * len(numbers))
+    spend(5 * len(numbers))
     found.update((n, writer.style.numbers(finite([n]), value.whole)) for n in numbers)
     found.update((word, writer.style.word(word)) for word in words)
     return found if len(found) <= MAX_VALUES else None

@@ -240,7 +240,7 @@ class ArrayShape:
                 if index >= len(self.fields):
                     break
                 continue
-            spend(10 * len(field.values))
+            spend(1 + len(field.values) // 8)
             few.append([v for v in field.values if v not in taken and v not in used])
             if len(few) > len(field.values) + len(self.fields):
                 return False
