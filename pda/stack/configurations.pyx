@@ -12,7 +12,7 @@ from libc.string cimport memcmp
 from libcpp.algorithm cimport find
 
 from stackmask.pda.context.callables cimport FORBIDDEN, NEEDS_STATE
-from stackmask.pda.context.semantic_states cimport SEM_SYMBOL
+from stackmask.pda.context.semantic_states cimport Sem, Semantics, SEM_SYMBOL
 from stackmask.pda.ids cimport (
     ACTION_COUNTED,
     ACTION_KEYED,
@@ -1096,6 +1096,12 @@ cdef enum:
     MOST_CALLERS = 24   # calls out that this is looked for
 
 
+cdef bint has_stand_in(Semantics semantics, SemId sem) except FAILED nogil:
+    """Return whether the value of a semantic state has a stand-in."""
+    cdef Sem root = semantics.sems[semantics.root(sem)]
+    return semantics.callables.stand_in(root.value) != root.value
+
+
 @cython.final
 cdef class ConfigSpace:
     """Frames and configurations of one family of matchers, or of the mask walks of one automaton."""
@@ -1169,10 +1175,11 @@ cdef class ConfigSpace:
         self.closure.draft.clear()
         for i in range(first, first + self.configs[config].count):
             m = self.members[i]
-            for level in range(TOLD_LEVELS):
-                tests[level] = self.test_around(m.frame, level, MOST_CALLERS)
-            m.sem = self.closure.semantics.stand_in(m.sem, tests, TOLD_LEVELS)
-            differs = differs or m.sem != self.members[i].sem
+            if has_stand_in(self.closure.semantics, m.sem):
+                for level in range(TOLD_LEVELS):
+                    tests[level] = self.test_around(m.frame, level, MOST_CALLERS)
+                m.sem = self.closure.semantics.stand_in(m.sem, tests, TOLD_LEVELS)
+                differs = differs or m.sem != self.members[i].sem
             self.closure.draft.members.push_back(m)
         if not differs:
             return config
