@@ -323,7 +323,7 @@ _KNOWN: Final = KnownSchemas()
 def key_of(schema: Any, options: tuple[Any, ...], style: Style) -> tuple[Any, ...] | None:
     """Return what a schema says and what else its grammar depends on; None for one not worth remembering.
 
-    A large one is not, nor one that holds what is no plain JSON. Nor is one in which an object stands twice: the report names the places of equal parts, but that one only once.
+    A large one is not, nor one that holds a value that is not plain JSON. Nor is one in which an object stands twice: the report names the places of equal parts, but that one only once.
     """
     if type(schema) is dict:
         if not has_own_parts(schema, MAX_KNOWN_PARTS, MAX_KNOWN_BYTES):

@@ -2,7 +2,7 @@
 
 These stand between the tokens of a lexer: an ``Indenter`` looks at the blanks after each newline token, and outside of brackets
 puts `_INDENT` where there are more than before and `_DEDENT` where there are less. Here the blanks are read where they count:
-after a newline the next terminal stands behind those of its block, which are on the stack of texts. So each rule is written for
+after a newline the next terminal is after those of its block, which are on the stack of texts. So each rule is written for
 whether a newline comes right before it and right after it, within a block or not, within brackets or not.
 """
 

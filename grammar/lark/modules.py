@@ -334,7 +334,7 @@ class Loader:
                 if entry is None:
                     self._undefined(file, part)
                 elif isinstance(part, tree.CountedUse) != entry.counts:
-                    message = f"`{part.name}` is no rule that counts"
+                    message = f"`{part.name}` is not a rule that counts"
                     if entry.counts:
                         message = f"`{part.name}` counts, and is used without a number"
                     help = (

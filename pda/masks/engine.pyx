@@ -370,6 +370,7 @@ cdef class MaskEngine:
         self.arena.drop()
         self.parts.drop()
         self.epoch += 1
+        self.walk_units = WALK_UNITS
         return 0
 
     cdef size_t nbytes(self) noexcept nogil:
@@ -436,7 +437,8 @@ MOST_SHOWN = 8     # return states that a dump shows of a frame
 cpdef dict explain_mask(MaskEngine engine, ConfigSpace family, ConfigId config):
     """Return the operands of a mask, what is left to trials, and what making all of it cost.
 
-    Cost: that of the first fill there; the lock of the store is held by the caller.
+    It is explained by walks, also where a fill tries all tokens. Cost: that of these walks; the lock of the store is
+    held by the caller.
     """
     cdef uint64_t walks = engine.walker.walks, nodes = engine.walker.visited_nodes
     cdef uint64_t spelled = engine.literals.spelled_masks

@@ -172,8 +172,10 @@ cdef class Runs:
         cdef vector[GroupId] mixed
         cdef vector[uint64_t] sorted_
         cdef GroupId g
-        cdef int32_t t, needed, count = 0, old = <int32_t>self.groups.size()
+        cdef int32_t t, needed, old = <int32_t>self.groups.size()
         cdef size_t k
+        if self.count_mixed(grouped, run.code) > MOST_MIXED:
+            return False
         for g in range(<int32_t>grouped.sorts_of.size()):
             if not grouped.sorts_of[g] & ~code.sorts.inside:
                 self.groups.push_back(g)
@@ -181,11 +183,6 @@ cdef class Runs:
                 run.most_needed = max(run.most_needed, <int32_t>grouped.characters[grouped.first[g + 1] - 1])
             elif may_be_run(code.sorts, grouped.sorts_of[g]):
                 mixed.push_back(g)
-                count += grouped.first[g + 1] - grouped.first[g]
-        if count > MOST_MIXED:
-            self.groups.resize(old)
-            run.token_count = run.most_needed = 0
-            return False
         for k in range(mixed.size()):
             for t in range(grouped.first[mixed[k]], grouped.first[mixed[k] + 1]):
                 needed = grouped.needed(grouped.tokens[t], table)

@@ -118,6 +118,7 @@ cdef class SubtreeAcceptance(MaskPart):
         """Answer for the configurations of another space from now on. What is known of others is forgotten."""
         with gil:
             self.space = space
+        self.terms.meter.spend(space.configs.size() // 64)
         self.known_at.clear()
         self.queries.clear()
         self.known.clear()

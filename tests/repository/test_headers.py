@@ -16,7 +16,7 @@ PROGRAMS = sorted(str(path.relative_to(REPO)) for path in (REPO / "tests").rglob
 COMPILER = shlex.split(os.environ.get("CXX") or shutil.which("g++") or shutil.which("clang++") or "")
 WARNINGS = ["-std=c++17", "-Wall", "-Wextra", "-Werror"]
 
-pytestmark = pytest.mark.skipif(not COMPILER, reason="there is no compiler of C++")
+pytestmark = pytest.mark.skipif(not COMPILER, reason="no C++ compiler is installed")
 
 
 def compile_cpp(*arguments: str) -> None:

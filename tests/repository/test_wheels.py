@@ -56,7 +56,7 @@ def test_other_systems_have_another_configuration(targets: Any) -> None:
 
 
 @needs_headers
-@pytest.mark.skipif(shutil.which("cc") is None, reason="there is no compiler of C")
+@pytest.mark.skipif(shutil.which("cc") is None, reason="no C compiler is installed")
 @pytest.mark.parametrize("wrong", [None, "SIZEOF_LONG", "SIZEOF_PID_T"])
 def test_a_wrong_size_does_not_compile(targets: Any, tmp_path: Path, wrong: str | None) -> None:
     config = targets.pyconfig(INCLUDE, targets.TARGETS["manylinux-x86_64"])

@@ -575,7 +575,7 @@ _INVALID: Final = ("G007", "G008")  # bad character class, bad regex
 def pattern_texts(reader: NodeReader, pattern: Any, where: Where, keyword: str) -> Texts | None:
     """Return the strings in which the pattern is found; None where that is relaxed, so that it is not known.
 
-    Raises: SchemaError if it is no regular expression; UnsupportedSchemaError if it is more than regular.
+    Raises: SchemaError if it is not a regular expression; UnsupportedSchemaError if it is more than regular.
     """
     if not isinstance(pattern, str):
         raise SchemaError(where, keyword, f"must be a string, not {shown(pattern)}")
@@ -606,7 +606,7 @@ def _compiled(pattern: str) -> Texts | tuple[str, str]:
 def blank_expr(source: str) -> ir.Expr:
     """Return a user's pattern of whitespace as an expression.
 
-    Raises: SchemaError if it is no regular expression, or allows more than JSON's blanks.
+    Raises: SchemaError if it is not a regular expression, or allows more than JSON's blanks.
     """
     from stackmask.grammar.regex.compile import regex_expr
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cache
 from string import ascii_letters
 from typing import Final
@@ -302,12 +301,13 @@ PRIVATE: Final = ir.CharClass(((0xE000, 0xF8FF), (0xF0000, 0xFFFFD), (0x100000, 
 """iprivate. Source: RFC 3987, 2.2."""
 
 
-@dataclass(frozen=True, slots=True)
 class _Grammar:
     """The rules of RFC 3986, for a set of characters that stand for themselves."""
 
-    plain: ir.CharClass
-    query_only: ir.CharClass | None
+    # no dataclass: Python would compile one in each process that reads a format
+    def __init__(self, plain: ir.CharClass, query_only: ir.CharClass | None) -> None:
+        self.plain = plain
+        self.query_only = query_only
 
     def text(self, extra: str) -> ir.Expr:
         return alt(union(self.plain, _SUB_DELIMS, chars(extra)), _ESCAPED)

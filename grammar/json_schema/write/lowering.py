@@ -1242,7 +1242,7 @@ def unique_array(writer: Lowering, form: ArrayForm) -> ir.Expr:
 
 
 def gated(writer: Lowering, expr: ir.Expr, gate: Gate) -> ir.Expr:
-    """Return an expression behind a gate; one that can be empty goes on to others, which are behind theirs."""
+    """Return an expression after its gate; one that can be empty continues to others, which are after theirs."""
     if expr == ir.EPSILON:
         return expr
     match expr:
@@ -1738,7 +1738,7 @@ class UnlikeItems:
         return self.writer.capture(literal, Enter(shape, not is_gated))
 
     def closed(self, bracket: bytes) -> ir.Expr:
-        """Return a closing bracket after items or members, behind a gate."""
+        """Return a closing bracket after items or members and a gate."""
         parts = self.writer.whitespace.end(ir.Literal(bracket))
         return sequence(*(gated(self.writer, part, may_close) for part in parts))
 

@@ -151,7 +151,7 @@ def test_what_has_no_effect_is_reported() -> None:
         ("%llguidance 1\nstart: \"a\"", 0, "`%llguidance` takes an object"),
         ('%grammar_options {"allow_initial_skip": 1}\nstart: "a"', 0, "`allow_initial_skip` is true or false"),
         ("start: <[^*]>", 7, "`*` is not a token id or a range of ids"),
-        ("start: p::0\np: \"a\"", 7, "`p` is no rule that counts"),
+        ("start: p::0\np: \"a\"", 7, "`p` is not a rule that counts"),
         ("start: p\np::_: \"a\"", 7, "`p` counts, and is used without a number"),
         ("start: p::0\np::x: \"a\"", 15, "a rule that counts is defined with `_`"),
         ("start: p::64x\np::_: \"a\"", 12, "undefined rule `x`"),
