@@ -60,6 +60,13 @@ def test_layer_is_used(layer: str) -> None:
     assert found.counts[ALL_ON][count] != found.counts[f"without {layer}"][count]
 
 
+def test_constrained_runs_save_visits() -> None:
+    """Runs of a member that a semantic value limits: 1 of 8 nodes is visited. They have no switch of their own."""
+    found = judge(BY_NAME["schema: recursion, order any"])
+    assert found is not None
+    assert 5 * found.counts[ALL_ON]["visited_nodes"] < found.counts["without runs"]["visited_nodes"]
+
+
 def test_names_are_unique() -> None:
     assert len(BY_NAME) == len(CASES)
 

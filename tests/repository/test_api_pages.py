@@ -16,6 +16,21 @@ from reference import SENTENCES, SUBJECTS, first_sentence, names_of, page_of
 MODULES = {module: name for name, subject in SUBJECTS.items() for module in subject.names}
 
 
+def test_every_public_module_has_a_page() -> None:
+    assert set(MODULES) == {
+        "stackmask",
+        "stackmask.tools",
+        "stackmask.fsm",
+        "stackmask.compat.xgrammar",
+        "stackmask.compat.xgrammar.structural_tag",
+        "stackmask.compat.xgrammar.exception",
+        "stackmask.compat.xgrammar.contrib.hf",
+        "stackmask.compat.xgrammar.openai_tool_call_schema",
+        "stackmask.compat.xgrammar.testing",
+        "stackmask.runtime.embedded",
+    }
+
+
 @pytest.mark.parametrize("module", MODULES)
 def test_every_public_name_is_on_one_page(module: str) -> None:
     pytest.importorskip("transformers")

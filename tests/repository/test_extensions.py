@@ -37,6 +37,19 @@ def test_every_keyword_function_belongs_to_a_draft() -> None:
     assert [name for name in _FUNCTIONS if KEYWORDS[name].read_with] == []
 
 
+def test_keywords_without_a_function_are_few() -> None:
+    """A keyword does not excuse itself: those that are read with another one, or say nothing of values."""
+    assert {name: row.read_with for name, row in KEYWORDS.items() if row.read_with} == {
+        "then": "if",
+        "else": "if",
+        "additionalItems": "items",
+        "minContains": "contains",
+        "maxContains": "contains",
+        "$recursiveAnchor": "$recursiveRef",
+    }
+    assert WITHOUT_EFFECT == {"$defs", "definitions", "$anchor", "$dynamicAnchor"}
+
+
 DIALECTS = {
     method: (module, page, tests)
     for method, module, page, tests in re.findall(

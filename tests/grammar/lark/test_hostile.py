@@ -81,7 +81,7 @@ def test_read(name: str) -> None:
     "make",
     [
         lambda: sm.Grammar.from_lark('start: "a"' + " " * 1_000, limits=sm.Limits(max_input_bytes=999)),
-        lambda: sm.Grammar.from_lark(doubling(60, "/a|ab/"), limits=sm.Limits(max_work=20_000_000)),
+        lambda: sm.Grammar.from_lark(doubling(60, "/a|ab/"), limits=sm.Limits(max_work=100_000_000)),
     ],
 )
 def test_limits(make: Callable[[], sm.Grammar]) -> None:

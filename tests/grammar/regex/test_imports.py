@@ -23,7 +23,7 @@ print(*sorted(name for name in sys.modules if name.startswith("stackmask.grammar
             "regex.flavours.ecma",
             ("regex.flavours.rust", "regex.flavours.inline", "json_schema.formats"),
         ),
-        ({"format": "date"}, "json_schema.formats", ("regex.compile",)),
+        ({"format": "date"}, "json_schema.formats", ("json_schema.formats.idn", "regex.compile")),
         ({"maxLength": 3}, "json_schema", ("regex", "json_schema.formats")),
     ],
 )
