@@ -17,8 +17,8 @@ pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="git is not 
 
 @pytest.fixture
 def record(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ModuleType:
-    """Load ``benchmarks/record.py``, which writes into a folder of its own."""
-    spec = importlib.util.spec_from_file_location("record", REPO / "benchmarks" / "record.py")
+    """Load ``lab/benchmarks/record.py``, which writes into a folder of its own."""
+    spec = importlib.util.spec_from_file_location("record", REPO / "lab" / "benchmarks" / "record.py")
     assert spec and spec.loader
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
@@ -46,8 +46,8 @@ def test_a_clean_checkout(record: ModuleType, checkout: Path) -> None:
 
 
 def test_results_do_not_make_it_dirty_but_sources_do(record: ModuleType, checkout: Path) -> None:
-    (checkout / "benchmarks" / "results").mkdir(parents=True)
-    (checkout / "benchmarks" / "results" / "engine.json").write_text("{}")
+    (checkout / "lab" / "benchmarks" / "results").mkdir(parents=True)
+    (checkout / "lab" / "benchmarks" / "results" / "engine.json").write_text("{}")
     assert record.checkout_state(checkout)["dirty"] is False
     (checkout / "engine.py").write_text("2\n")
     assert record.checkout_state(checkout)["dirty"] is True
@@ -67,7 +67,7 @@ def test_a_result_carries_both(record: ModuleType) -> None:
 
 
 def test_commands_are_those_of_any_machine() -> None:
-    for path in sorted((REPO / "benchmarks" / "results").glob("*.json")):
+    for path in sorted((REPO / "lab" / "benchmarks" / "results").glob("*.json")):
         command = json.loads(path.read_text("utf-8")).get("command", "")
         words = command.split() if isinstance(command, str) else []
         assert not [word for word in words if word.startswith("/")], path.name

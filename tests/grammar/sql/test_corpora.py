@@ -1,4 +1,4 @@
-"""Statements that other people wrote, as far as the data pack is there (``benchmarks/sql.py`` counts all sets)."""
+"""Statements that other people wrote, as far as the data pack is there (``lab/benchmarks/sql.py`` counts all sets)."""
 
 from __future__ import annotations
 
