@@ -171,7 +171,7 @@ class JinjaTemplate:
 
 def check(style: str, rendered: Rendered, turn: dict[str, Any]) -> str:
     """Return what is wrong with what was written of a turn; "" if it is in the grammar and reads as the same calls."""
-    from byte_matcher import ByteMatcher
+    from support.byte_matcher import ByteMatcher
 
     import stackmask as sm
 

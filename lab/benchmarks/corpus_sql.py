@@ -21,8 +21,8 @@ from record import use_checkout, write_result
 
 use_checkout()
 
-from datapack import datapack
 from recognizer import recognizer
+from support.datapack import datapack
 
 from stackmask.grammar.grammar import Grammar
 

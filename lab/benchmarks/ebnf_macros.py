@@ -92,7 +92,7 @@ def texts_of(rng: random.Random, strings: list[str], count: int) -> list[str]:
 def compare_texts(count: int, texts: int) -> dict[str, Any]:
     """Return how many texts both engines judge alike, by the kind of grammar."""
     import xgrammar
-    from byte_matcher import ByteMatcher
+    from support.byte_matcher import ByteMatcher
     from xgrammar.testing import _is_grammar_accept_string
 
     import stackmask as sm
@@ -130,7 +130,7 @@ def compare_texts(count: int, texts: int) -> dict[str, Any]:
 def compare_printed(data: Path) -> dict[str, Any]:
     """Return how many recorded verdicts hold for the grammars that XGrammar prints for structural tags."""
     import xgrammar
-    from byte_matcher import ByteMatcher
+    from support.byte_matcher import ByteMatcher
 
     import stackmask as sm
 

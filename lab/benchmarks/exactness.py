@@ -25,10 +25,10 @@ from record import REPO, use_checkout, write_result
 use_checkout()
 
 import numpy
-from datapack import datapack
 from exactness.regressions import save
 from exactness.shrink import shrink
 from exactness.walks import Case, Mismatch, check_case, random_case, word_case
+from support.datapack import datapack
 from tqdm import tqdm
 
 import stackmask

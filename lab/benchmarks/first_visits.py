@@ -33,13 +33,13 @@ from record import cpu_model, use_checkout, write_result
 
 use_checkout()
 
-from datapack import datapack
 from engines import ENGINES, Grammars, Refused, versions
 from json_grammar import documents, load_tokenizer
 from regex_masks import read_cases
 from sql import read_rows
 from sql_walks import schemas
 from structural_tags import CASES, tag_of
+from support.datapack import datapack
 
 import stackmask as sm
 

@@ -32,11 +32,11 @@ from campaign.mutants import byte_mutants
 from campaign.sampler import Sampler
 from campaign.steering import STEERING
 from campaign.vocabularies import sample_vocabulary
-from datapack import datapack
 from judges import JUDGES
 from judges.regex import judge_all_with_node, node_available
 from judges.samples import load_samples
 from recognizer import recognizer
+from support.datapack import datapack
 
 from stackmask.grammar.grammar import Grammar
 from stackmask.runtime.matching.compiler import Compiler

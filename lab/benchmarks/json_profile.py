@@ -3,7 +3,7 @@
     python lab/benchmarks/json_profile.py --data PATH_TO_DATA_PACK [--schemas 200] [--texts 5] [--judged 0] --write
 
 Random texts: with random logits over a real vocabulary, ``--texts`` texts under each of ``--schemas`` schemas, those of
-``tests/json_profile_checks.py`` and a seeded sample of MaskBench. Each must be valid (``jsonschema``, for which an integer is
+``tests/support/json_profile_checks.py`` and a seeded sample of MaskBench. Each must be valid (``jsonschema``, for which an integer is
 digits), have no blanks but one or a line break with its indentation, and strings as ``json.dumps(ensure_ascii=False)``
 writes them. Each has a budget of tokens, so that every one comes to its end.
 
@@ -38,7 +38,7 @@ TOGETHER = 200  # schemas of one compiler
 
 def sampled(data: Path, records: list[dict[str, Any]], options: argparse.Namespace) -> dict[str, Any]:
     """Return what was found in random texts."""
-    from json_profile_checks import SHIPPED, Sampler, escaped_keys, faults, judge_of
+    from support.json_profile_checks import SHIPPED, Sampler, escaped_keys, faults, judge_of
 
     import stackmask as sm
 
@@ -76,7 +76,7 @@ def sampled(data: Path, records: list[dict[str, Any]], options: argparse.Namespa
 
 def judged(records: list[dict[str, Any]], profile: str, dumps: Any) -> dict[str, Any]:
     """Return the verdicts on instances under a profile."""
-    from json_profile_checks import has_whole_floats
+    from support.json_profile_checks import has_whole_floats
 
     import stackmask as sm
 
@@ -138,7 +138,7 @@ def main() -> int:
     parser.add_argument("--write", action="store_true")
     options = parser.parse_args()
     use_checkout()
-    from json_profile_checks import DUMPS
+    from support.json_profile_checks import DUMPS
 
     with lzma.open(options.data / "maskbench_dev.jsonl.xz", "rt", encoding="utf-8") as lines:
         records = [json.loads(line) for line in lines]

@@ -2,7 +2,7 @@
 
     python lab/benchmarks/json_schema_random.py --cases 100000 [--seed 1000] [--walks 2000] [--write]
 
-Schemas have at least three keywords that act on one another, of all kinds (``tests/random_schemas.py``).
+Schemas have at least three keywords that act on one another, of all kinds (``tests/support/random_schemas.py``).
 In any order the verdict on an instance must be that of `jsonschema`. A random
 walk takes any token that the mask allows; it must never find nothing allowed, and end in an instance that is valid.
 Exits with 1 at a disagreement.

@@ -16,7 +16,7 @@ from record import use_checkout, write_result
 
 use_checkout()
 
-from lark_checks import compare
+from support.lark_checks import compare
 
 
 def main() -> None:

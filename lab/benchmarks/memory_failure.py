@@ -62,7 +62,7 @@ def make_vocabulary() -> Any:
 def requests(count: int) -> list[tuple[str, Any]]:
     """Return mixed requests, the same each time."""
     from oracle.random_regexes import python_pattern
-    from random_schemas import SchemaMaker
+    from support.random_schemas import SchemaMaker
 
     source = random.Random(2)
     maker = SchemaMaker(source)

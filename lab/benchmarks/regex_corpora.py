@@ -23,7 +23,7 @@ from record import use_checkout, write_result
 
 use_checkout()
 
-from datapack import datapack
+from support.datapack import datapack
 
 import stackmask as sm
 from stackmask.grammar.regex import is_valid_regex, regex_expr

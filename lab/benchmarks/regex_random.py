@@ -25,9 +25,9 @@ from record import use_checkout, write_result
 
 use_checkout()
 
-from both_engines import walk_all
-from byte_matcher import ByteMatcher
 from oracle import random_regexes as randoms
+from support.both_engines import walk_all
+from support.byte_matcher import ByteMatcher
 
 import stackmask as sm
 

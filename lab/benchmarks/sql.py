@@ -30,12 +30,12 @@ use_checkout()
 
 import numpy as np
 from campaign.sql_mutants import mutants
-from datapack import datapack
 from json_grammar import load_tokenizer
 from judges import postgres as postgres_judge
 from judges import sql as sqlite_judge
-from postgres_server import NoServer
 from recognizer import recognizer
+from support.datapack import datapack
+from support.postgres_server import NoServer
 
 import stackmask as sm
 from stackmask.grammar.grammar import Grammar

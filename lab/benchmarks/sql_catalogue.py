@@ -22,7 +22,7 @@ from record import REPO, use_checkout
 use_checkout()
 
 import psycopg
-from postgres_server import postgres_server
+from support.postgres_server import postgres_server
 
 FOLDER = REPO / "grammar" / "sql"
 MOST = 8  # arguments are tried up to this many

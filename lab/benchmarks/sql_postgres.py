@@ -24,12 +24,12 @@ use_checkout()
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tests"))
 
 import psycopg
-from datapack import datapack
-from postgres_server import postgres_server
 from recognizer import byte_vocabulary
 from sql import read_rows
 from sql_schema import GOLD
 from sql_walks import BEGIN, BEHIND, CLOSING, FEATURES, Tables, Walker, schemas
+from support.datapack import datapack
+from support.postgres_server import postgres_server
 
 import stackmask as sm
 from stackmask.grammar.grammar import Grammar

@@ -30,11 +30,11 @@ from record import use_checkout, write_result
 use_checkout()
 
 import numpy as np
-from datapack import datapack
 from json_grammar import load_tokenizer
 from recognizer import byte_vocabulary
 from sql import _figures, _pass, read_rows
 from sql_walks import Tables, database, schemas
+from support.datapack import datapack
 
 import stackmask as sm
 from stackmask.grammar.grammar import Grammar

@@ -26,7 +26,7 @@ from record import use_checkout, write_result
 use_checkout()
 
 import numpy as np
-from datapack import datapack
+from support.datapack import datapack
 
 import stackmask as sm
 from stackmask.grammar.grammar import Grammar

@@ -33,7 +33,7 @@ def tag_of(case: dict[str, Any]) -> dict[str, Any]:
 
 def judge(data: Path) -> dict[str, Any]:
     """Return how many verdicts are equal, and the others."""
-    from byte_matcher import ByteMatcher
+    from support.byte_matcher import ByteMatcher
 
     import stackmask as sm
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from decimal import Decimal
 from typing import Any
 
-from random_schemas import SchemaMaker
+from support.random_schemas import SchemaMaker
 
 import stackmask as sm
 from fuzz.checks import LIMITS, NAMED_ERRORS, Walk, expect, make_vocabulary, random_of, walk_grammar

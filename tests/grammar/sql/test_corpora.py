@@ -9,7 +9,7 @@ from functools import cache
 from typing import Any
 
 import pytest
-from datapack import datapack, needs_datapack
+from support.datapack import datapack, needs_datapack
 
 from stackmask.grammar.grammar import Grammar
 from stackmask.runtime.matching.compiler import Compiler

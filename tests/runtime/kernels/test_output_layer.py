@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from kernel_masks import FLOATS, random_masks
+from support.kernel_masks import FLOATS, random_masks
 
 from stackmask.runtime.kernels.bitmask import BitmaskError
 from stackmask.runtime.kernels.output_layer import (

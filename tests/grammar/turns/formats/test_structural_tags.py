@@ -7,8 +7,8 @@ import sys
 from typing import Any
 
 import pytest
-from byte_matcher import ByteMatcher
-from datapack import REPO, datapack, needs_datapack
+from support.byte_matcher import ByteMatcher
+from support.datapack import REPO, datapack, needs_datapack
 
 import stackmask as sm
 
