@@ -4,8 +4,8 @@
 
 A processor prefers the next token of a document, so that every way writes the same text through its own loop: "free" is
 ``model.generate`` without a grammar, "off" is ``stackmask.generate(jump="off")``, "canonical" is
-``stackmask.generate``. Documents and models are those of ``jump_generation.py``. Times are of the processor, in turn,
-the best of several rounds; the first round, in which masks and proposals are made, is given as well. What masks cost is
+``stackmask.generate``. Tasks: a character sheet, facts of a city, JSON schemas of MaskBench, and SQL of the held-out
+questions. Times are of the processor, in turn, the best of several rounds; the first round, in which masks and proposals are made, is given as well. What masks cost is
 told in two ways: "off" beside "free", and what the logits processor took in "off" beside the rest of the same run, which
 does not depend on what else the machine does.
 """
@@ -24,14 +24,13 @@ from typing import Any
 
 from json_grammar import load_tokenizer
 from jump_forward import instances
-from jump_generation import CITIES, CITY, SHEET, SHEETS, Document, queries, random_llama
 from record import REPO, use_checkout, write_result
 
 use_checkout()
 sys.path.insert(0, str(REPO / "lab"))
 
 import torch
-from transformers import LogitsProcessor
+from transformers import LlamaConfig, LlamaForCausalLM, LogitsProcessor
 
 import stackmask as sm
 from stackmask.runtime.embedded import load_embedded
@@ -42,6 +41,71 @@ WAYS = ("free", "off", "canonical")
 PROMPT = "Fill in the form: "
 SHORT, LONG = 15, 60  # tokens of a schema's document
 LARGEST = 1200  # characters of a schema
+QUERIES = 20
+Document = tuple[str, Any, str]  # task, grammar (a schema, or the name of a bundled grammar), text
+TEXT = {"type": "string", "maxLength": 40}
+SHEET = {
+    "type": "object",
+    "properties": {
+        "name": TEXT,
+        "home": {"enum": ["The Marshes", "Upper Town", "Lower Town", "The Isles"]},
+        "ancestry": {"enum": ["Human", "Half-elf", "Dwarf"]},
+        "occupation": {"enum": ["Student", "Teacher", "Smith", "Courier"]},
+        "staff": {
+            "type": "object",
+            "properties": {"wood": TEXT, "core": TEXT, "length in inches": {"type": "number"}},
+            "required": ["wood", "core", "length in inches"],
+            "additionalProperties": False,
+        },
+        "alive": {"enum": ["Alive", "Deceased"]},
+        "companion animal": TEXT,
+        "greatest fear": TEXT,
+    },
+    "additionalProperties": False,
+}
+SHEET["required"] = list(SHEET["properties"])
+SHEETS = [
+    {"name": n, "home": h, "ancestry": a, "occupation": o, "staff": {"wood": w, "core": c, "length in inches": i},
+     "alive": "Alive", "companion animal": p, "greatest fear": f}
+    for n, h, a, o, w, c, i, p, f in [
+        ("Ada Fenn", "The Marshes", "Human", "Student", "Ash", "Owl feather", 11.5, "Heron", "Deep water"),
+        ("Orla Brandt", "Upper Town", "Dwarf", "Smith", "Oak", "Copper thread", 9, "Badger", "Silence"),
+    ]
+]  # fmt: skip
+CITY = {
+    "type": "object",
+    "properties": {
+        "city": TEXT,
+        "country": TEXT,
+        "latitude": {"type": "number"},
+        "population": {"type": "integer"},
+        "largest landmarks": {"type": "array", "items": TEXT, "minItems": 3, "maxItems": 3},
+    },
+    "additionalProperties": False,
+}
+CITY["required"] = list(CITY["properties"])
+CITIES = [
+    {"city": "Lisbon", "country": "Portugal", "latitude": 38.72, "population": 545923,
+     "largest landmarks": ["Belém Tower", "Jerónimos Monastery", "São Jorge Castle"]},
+    {"city": "Osaka", "country": "Japan", "latitude": 34.69, "population": 2691185,
+     "largest landmarks": ["Osaka Castle", "Tsutenkaku", "Shitennoji"]},
+]  # fmt: skip
+
+
+def queries() -> list[Document]:
+    from training.make_questions import read_held_out
+
+    return [("SQL", "sql", pair.sql) for pair in read_held_out()[:: 200 // QUERIES]]
+
+
+def random_llama(tokenizer: Any) -> Any:
+    config = LlamaConfig(
+        vocab_size=len(tokenizer), hidden_size=640, intermediate_size=1728, num_hidden_layers=12,
+        num_attention_heads=10, num_key_value_heads=10, tie_word_embeddings=True, max_position_embeddings=1024,
+        bos_token_id=0, eos_token_id=0, pad_token_id=0,
+    )  # fmt: skip
+    torch.manual_seed(0)
+    return LlamaForCausalLM(config).eval()
 
 
 class Follow(LogitsProcessor):  # type: ignore[misc]
