@@ -62,7 +62,7 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("folders", nargs="+", type=Path)
     parser.add_argument("--mutants", type=int, default=3, help="mutants a file")
-    parser.add_argument("--write", action="store_true", help="write results/corpus_lua.json")
+    parser.add_argument("--write", action="store_true", help="write build/results/corpus_lua.json")
     options = parser.parse_args()
     accepts = recognizer(Grammar.bundled("lua"))
     rng = random.Random(2)

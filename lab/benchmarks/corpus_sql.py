@@ -55,7 +55,7 @@ def read_rows(path: Path) -> list[dict[str, Any]]:
 def main() -> None:
     """Run the comparison and print or write the counts."""
     parser = argparse.ArgumentParser()
-    parser.add_argument("--write", action="store_true", help="write results/corpus_sql.json")
+    parser.add_argument("--write", action="store_true", help="write build/results/corpus_sql.json")
     options = parser.parse_args()
     pack = datapack()
     if pack is None:

@@ -1,7 +1,7 @@
 """The exactness campaign: random grammars and real documents, every mask against the oracle.
 
     python lab/benchmarks/exactness.py                       # look at the numbers
-    python lab/benchmarks/exactness.py --write               # and keep them in lab/benchmarks/results/exactness.json
+    python lab/benchmarks/exactness.py --write               # and keep them in build/results/exactness.json
 
 Random grammars: every bit of every mask along random walks, on small vocabularies. Documents: sampled positions
 of real documents under the bundled grammars, with the tokenizers of the data pack; a sample of the tokens at
@@ -150,7 +150,7 @@ def main() -> int:
     parser.add_argument("--first-seed", type=int, default=100_000)
     parser.add_argument("--seconds", type=float, default=10, help="processor time for one grammar")
     parser.add_argument("--documents", type=int, default=2, help="for each bundled grammar and tokenizer")
-    parser.add_argument("--write", action="store_true", help="write lab/benchmarks/results/exactness.json")
+    parser.add_argument("--write", action="store_true", help="write build/results/exactness.json")
     args = parser.parse_args()
     started = time.perf_counter()
     result: dict[str, Any] = {

@@ -450,7 +450,7 @@ def main() -> None:
     )
     parser.add_argument("--worst", type=int, default=20, help="so many worst places are explained")
     parser.add_argument("--instructions", action="store_true", help="also count them, under valgrind")
-    parser.add_argument("--write", action="store_true", help="write results/first_visits.json")
+    parser.add_argument("--write", action="store_true", help="write build/results/first_visits.json")
     parser.add_argument("--count", type=Path, help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.count:

@@ -3,7 +3,7 @@
     python lab/benchmarks/mutations.py                      # all mutants
     python lab/benchmarks/mutations.py --room pda/stack     # those of one room, or of a stage such as pda
     python lab/benchmarks/mutations.py --only exit-guard offset
-    python lab/benchmarks/mutations.py --jobs 2 --write     # and keep the verdicts in lab/benchmarks/results/mutations.json
+    python lab/benchmarks/mutations.py --jobs 2 --write     # and keep the verdicts in build/results/mutations.json
 
 With ``--only`` or ``--room``, ``--write`` exchanges the verdicts of these mutants and keeps the others; each has the
 commit that it was found on.
@@ -35,7 +35,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from record import REPO, RESULTS, checkout_state, use_checkout, write_result
+from record import REPO, checkout_state, path_of, use_checkout, write_result
 
 use_checkout()
 
@@ -208,8 +208,8 @@ def choose(only: list[str] | None, room: str | None) -> list[Mutant]:
 def write(verdicts: list[Verdict]) -> Path:
     """Write the verdicts, beside what is known of the other mutants of the table."""
     known: dict[str, dict[str, Any]] = {}
-    if (RESULTS / "mutations.json").exists():
-        document = json.loads((RESULTS / "mutations.json").read_text("utf-8"))
+    if path_of("mutations").exists():
+        document = json.loads(path_of("mutations").read_text("utf-8"))
         known = {row["name"]: row for row in document.get("mutants", ())}
     known |= {found.name: asdict(found) for found in verdicts}
     rows = [known[mutant.name] for mutant in MUTANTS if mutant.name in known]
@@ -224,7 +224,7 @@ def main() -> int:
     parser.add_argument("--room", help="the mutants of a room, such as pda/stack, or of a stage")
     parser.add_argument("--jobs", type=int, default=1, help="copies to work in at the same time")
     parser.add_argument("--unchecked", action="store_true", help="do not run the tests without a fault first")
-    parser.add_argument("--write", action="store_true", help="write lab/benchmarks/results/mutations.json")
+    parser.add_argument("--write", action="store_true", help="write build/results/mutations.json")
     args = parser.parse_args()
     chosen = choose(args.only, args.room)
     state = checkout_state()

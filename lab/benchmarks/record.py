@@ -14,6 +14,57 @@ from typing import Any
 
 REPO = Path(__file__).resolve().parents[2]
 RESULTS = Path(__file__).resolve().parent / "results"
+NOT_KEPT = REPO / "build" / "results"
+
+FORMS = "grammar/ebnf grammar/ir grammar/normalize grammar/notation"
+SCHEMAS = "grammar/ir grammar/json_schema grammar/normalize grammar/regex"
+SQL = f"{FORMS} grammar/sql"
+MASKS = "pda runtime/matching runtime/vocabulary"
+KERNELS = "runtime/kernels"
+LOOPS = f"{MASKS} {KERNELS} runtime/generation"
+# the results that a table of a page or a test reads, each with the folders and files whose code it measures
+INPUTS: dict[str, str] = {
+    "ablation": f"{SCHEMAS} {SQL} {MASKS}",
+    "audit": f"{SCHEMAS} {MASKS} runtime/audit",
+    "audit_outlines": f"{SCHEMAS} {MASKS} runtime/audit",
+    "budgets": f"{SCHEMAS} {SQL} {LOOPS}",
+    "cold_start": "api grammar pda runtime",
+    "completion": f"{SCHEMAS} {MASKS}",
+    "completion_sql": f"{SQL} {MASKS}",
+    "density": f"{SCHEMAS} {MASKS}",
+    "embedded_accuracy": f"{SQL} grammars/sql.ebnf runtime/embedded runtime/generation lab/training",
+    "embedded_museum": f"{SQL} grammars/sql.ebnf runtime/embedded runtime/generation lab/training",
+    "engine": f"{SCHEMAS} {FORMS} {MASKS}",
+    "fsm_index_sample": f"{SCHEMAS} pda runtime/fsm",
+    "generation_campaign": f"{FORMS} grammars {MASKS}",
+    "gpu_apply": KERNELS,
+    "gpu_loop": f"{MASKS} {KERNELS}",
+    "gpu_output": KERNELS,
+    "gpu_sampling": KERNELS,
+    "gpu_sending": KERNELS,
+    "json_grammar": f"{FORMS} grammars/json.ebnf {MASKS}",
+    "json_profile": f"{SCHEMAS} {MASKS}",
+    "json_schema_any": f"{SCHEMAS} {MASKS}",
+    "jump_forward": f"{SCHEMAS} pda runtime/jump_forward runtime/matching",
+    "jump_loops": f"{SCHEMAS} {SQL} {LOOPS} runtime/jump_forward runtime/embedded",
+    "kernels_cpu": KERNELS,
+    "large_schemas": f"{SCHEMAS} {MASKS}",
+    "limits": f"grammar {MASKS}",
+    "maskbench_ratio": f"{SCHEMAS} {MASKS}",
+    "pda_vs_fsm": f"{FORMS} grammars pda runtime/fsm runtime/matching",
+    "precompute": f"{SCHEMAS} {FORMS} {MASKS}",
+    "regex_masks": f"grammar/ir grammar/regex {MASKS} runtime/fsm",
+    "serving_campaign": "grammar pda runtime",
+    "serving_sglang_tests": "grammar pda runtime/matching runtime/serving",
+    "serving_steps": f"{MASKS} runtime/serving",
+    "serving_vllm_tests": "grammar pda runtime/matching runtime/serving",
+    "sql": f"{FORMS} grammars/sql.ebnf {MASKS}",
+    "sql_postgres": f"{SQL} {MASKS}",
+    "sql_schema": f"{SQL} {MASKS}",
+    "threads": f"{SCHEMAS} {MASKS}",
+    "tools": f"{SCHEMAS} grammar/turns {MASKS}",
+    "vocabulary": "pda/vocabulary runtime/vocabulary",
+}
 
 
 def cpu_model() -> str:
@@ -59,14 +110,19 @@ def use_checkout() -> None:
         sys.path.insert(0, str(REPO / "build" / "view"))
 
 
+def path_of(name: str) -> Path:
+    """Return the file of a result: in ``results/`` where a table or a test reads it, else in ``build/results/``."""
+    return (RESULTS if name in INPUTS else NOT_KEPT) / f"{name}.json"
+
+
 def write_result(name: str, command: str, result: dict[str, Any], **versions: str) -> Path:
-    """Write ``results/<name>.json``; ``versions`` are those of the tools that the numbers depend on."""
+    """Write the file of a result; ``versions`` are those of the tools that the numbers depend on."""
     try:
         versions = {"stackmask": metadata.version("stackmask"), **versions}
     except metadata.PackageNotFoundError:
         versions = {"stackmask": "checkout", **versions}
-    RESULTS.mkdir(exist_ok=True)
-    path = RESULTS / f"{name}.json"
+    path = path_of(name)
+    path.parent.mkdir(parents=True, exist_ok=True)
     document = {
         "command": command,
         "date": datetime.date.today().isoformat(),
@@ -78,3 +134,31 @@ def write_result(name: str, command: str, result: dict[str, Any], **versions: st
     }
     path.write_text(json.dumps(document, indent=2, ensure_ascii=False) + "\n", "utf-8")
     return path
+
+
+def changed_since(commit: str, inputs: str, folder: Path = REPO) -> str:
+    """Return what git says of the lines that changed in some places since a commit; "" if none did."""
+    done = subprocess.run(
+        ["git", "-C", str(folder), "diff", "--shortstat", commit, "--", *inputs.split()],
+        capture_output=True, check=False, text=True,
+    )  # fmt: skip
+    return "its commit is not in this repository" if done.returncode else done.stdout.strip()
+
+
+def main() -> None:
+    """Print the results whose inputs have changed since they were measured."""
+    stale = 0
+    for name, inputs in INPUTS.items():
+        found = json.loads(path_of(name).read_text("utf-8"))
+        commit = found.get("commit", "unknown")
+        if change := changed_since(commit, inputs):
+            stale += 1
+            dirty = " (with changes)" if found.get("dirty") is True else ""
+            print(
+                f"{name}: {found['date']}, {commit[:10]}{dirty}: {change}\n    in {' '.join(dict.fromkeys(inputs.split()))}"
+            )
+    print(f"{stale} of {len(INPUTS)} results: what they measure has changed since")
+
+
+if __name__ == "__main__":
+    main()

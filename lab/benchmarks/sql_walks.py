@@ -226,7 +226,7 @@ def main() -> None:
     parser.add_argument("--examples", type=int, default=5, help="show so many queries that are not prepared")
     parser.add_argument("--show", type=int, default=0, help="show so many queries")
     parser.add_argument("--new-names", action="store_true", help="SELECT may name what only FROM makes")
-    parser.add_argument("--write", action="store_true", help="write results/sql_walks.json")
+    parser.add_argument("--write", action="store_true", help="write build/results/sql_walks.json")
     options = parser.parse_args()
     pack = datapack()
     if pack is None:

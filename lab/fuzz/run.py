@@ -3,7 +3,7 @@
     ./dev fuzz                          all targets, a minute each
     ./dev fuzz ebnf --seconds 3600      one of them
     ./dev fuzz --total 7200             all in turns, for so long together; who finds new edges comes more often
-    ./dev fuzz --write                  and add the figures to lab/benchmarks/results/fuzz.json
+    ./dev fuzz --write                  and add the figures to build/results/fuzz.json
     ./dev fuzz ebnf --keep              choose the smallest inputs that cover the same for lab/fuzz/corpus/
 
 What is found goes to ``lab/fuzz/found/TARGET.jsonl``, which the tests replay: fix it, and leave it there.
@@ -28,7 +28,7 @@ REPO = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(REPO / "lab" / "benchmarks")]
 sys.path.append(str(REPO / "lab"))
 
-from record import RESULTS, checkout_state, write_result
+from record import checkout_state, path_of, write_result
 
 from fuzz.inputs import FOUND, Found, add_found
 from fuzz.targets import NAMES
@@ -265,7 +265,7 @@ def in_turns(names: Sequence[str], total: float, turn: float, engine: Path) -> i
 
 def write(rows: dict[str, dict[str, Any]], engine: Path) -> None:
     """Add the figures to the result; those of targets that did not run stay, and executions add up."""
-    path = RESULTS / "fuzz.json"
+    path = path_of("fuzz")
     known = json.loads(path.read_text(encoding="utf-8"))["targets"] if path.exists() else {}
     for name, row in rows.items():
         before = known.get(name, {})
@@ -304,9 +304,7 @@ def main() -> int:
     parser.add_argument("targets", nargs="*", metavar="TARGET", help=", ".join(NAMES))
     parser.add_argument("--seconds", type=float, default=60, help="for each target (60)")
     parser.add_argument("--total", type=float, help="fuzz in turns, for so many seconds together")
-    parser.add_argument(
-        "--write", action="store_true", help="add the figures to lab/benchmarks/results/fuzz.json"
-    )
+    parser.add_argument("--write", action="store_true", help="add the figures to build/results/fuzz.json")
     parser.add_argument(
         "--engine", type=Path, default=REPO / "build" / "edges", help="the copy that was compiled for it"
     )

@@ -8,9 +8,11 @@ import shutil
 import subprocess
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import pytest
-from repository.tree import REPO
+from repository import figures
+from repository.tree import REPO, tracked_files
 
 pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
 
@@ -23,6 +25,7 @@ def record(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ModuleType:
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     monkeypatch.setattr(module, "RESULTS", tmp_path / "written")
+    monkeypatch.setattr(module, "NOT_KEPT", tmp_path / "written" / "besides")
     return module
 
 
@@ -64,6 +67,37 @@ def test_a_result_carries_both(record: ModuleType) -> None:
     document = json.loads(record.write_result("made", "a command", {"figure": 1}).read_text())
     assert {"command", "date", "commit", "dirty", "cpu", "versions"} <= set(document)
     assert {key: document[key] for key in ("commit", "dirty")} == record.checkout_state()
+
+
+def test_kept_results_are_those_that_a_table_or_a_test_reads(
+    record: ModuleType, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read = {"gpu_output"}  # by a test of runtime/kernels
+
+    def result(name: str, known: Any = figures.result) -> Any:
+        read.add(name)
+        return known(name)
+
+    monkeypatch.setattr(figures, "result", result)
+    for lines in figures.TABLES.values():
+        lines()
+    kept = {Path(path).stem for path in tracked_files() if path.startswith("lab/benchmarks/results/")}
+    assert kept == read == set(record.INPUTS)
+    assert record.path_of("engine").parent != record.path_of("made").parent
+
+
+def test_inputs_of_results_are_there(record: ModuleType) -> None:
+    inputs = {path for line in record.INPUTS.values() for path in line.split()}
+    assert [path for path in sorted(inputs) if not (REPO / path).exists()] == []
+
+
+def test_a_result_is_stale_when_its_inputs_have_changed(record: ModuleType, checkout: Path) -> None:
+    commit = record.checkout_state(checkout)["commit"]
+    (checkout / "other").mkdir()
+    (checkout / "engine.py").write_text("2\n")
+    assert record.changed_since(commit, "other", checkout) == ""
+    assert "1 file changed" in record.changed_since(commit, "other engine.py", checkout)
+    assert "not in this repository" in record.changed_since("0" * 40, "other", checkout)
 
 
 def test_commands_are_those_of_any_machine() -> None:
