@@ -2,7 +2,7 @@
 """One switch for each optimisation of masks, for tests and benchmarks.
 
 No layer changes a bit of a mask: each only finds the same mask faster. The tests run the same cases with
-each layer off (``tests/matrix``), and ``benchmarks/ablation.py`` measures what each is worth. This is not
+each layer off (``tests/matrix``), and ``lab/benchmarks/ablation.py`` measures what each is worth. This is not
 public API.
 
 >>> from stackmask.pda.masks import layers

@@ -1,5 +1,5 @@
-/*! The editor of `stackmask play`: playground/editor.js and libraries, bundled by ./dev editor.
-sources d53b21feecedeca3c9e61b75aa3b99cfa4ffb344389d91df0bff2dc1bb699a51
+/*! The editor of `stackmask play`: lab/playground/editor.js and libraries, bundled by ./dev editor.
+sources 6cc5753b431a55146e5e3d22287ad0f394064fbbffb19c091f4812c591eb1038
 
 MIT License, for these libraries:
 @codemirror/commands 6.11.1, @codemirror/language 6.13.1, @codemirror/lint 6.9.8, @codemirror/search 6.7.2, @codemirror/state 6.7.6, @codemirror/streamparser 6.0.0, @codemirror/view 6.43.15

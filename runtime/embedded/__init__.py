@@ -1,6 +1,6 @@
 """The model that comes with stackmask: it answers questions about the bundled shop database in SQL.
 
-It is made by ``python -m training`` in the repository; docs/embedded-model.md tells what it can do.
+It is made by ``PYTHONPATH=lab python -m training`` in the repository; docs/embedded-model.md tells what it can do.
 """
 
 from __future__ import annotations
@@ -154,5 +154,7 @@ def can_read() -> bool:
 def _file(name: str) -> Path:
     path = FOLDER / name
     if not path.is_file():
-        raise EmbeddedModelError(f"{path.name} of the embedded model is missing; python -m training makes it")
+        raise EmbeddedModelError(
+            f"{path.name} of the embedded model is missing; `PYTHONPATH=lab python -m training` makes it"
+        )
     return path

@@ -43,7 +43,7 @@ class Wanted(NamedTuple):
 class Costs:
     """What the rule that chooses a form knows of a device: seconds, and bytes a second.
 
-    The defaults were fitted to an H100 (``benchmarks/results/gpu_output.json``): of 48 cases the rule takes the fastest form in
+    The defaults were fitted to an H100 (``lab/benchmarks/results/gpu_output.json``): of 48 cases the rule takes the fastest form in
     45, and one that is 3 to 6% slower in the others.
     """
 

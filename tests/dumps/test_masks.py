@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from golden import read_cases, write_cases
+from support.golden import read_cases, write_cases
 
 import stackmask as sm
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from golden import read_cases, write_cases
+from support.golden import read_cases, write_cases
 
 import stackmask as sm
 from stackmask.pda.lowering.rules_to_terms import Lowering

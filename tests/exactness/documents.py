@@ -14,10 +14,10 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import Any
 
-from datapack import datapack
 from judges.samples import load_samples
 from oracle.earley import Recognizer
 from oracle.masks import brute_force_mask
+from support.datapack import datapack
 from tokenizers import Tokenizer
 from transformers import PreTrainedTokenizerFast
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 
 import pytest
-from datapack import needs_datapack
+from support.datapack import needs_datapack
 
 from exactness.documents import GRAMMARS, LONGEST, SHORTEST, Checker, documents
 

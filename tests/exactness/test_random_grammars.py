@@ -1,6 +1,6 @@
 """Invariants 1, 2, 3 and 5 on random grammars: every bit of every mask is what the oracle says.
 
-The large campaign is ``benchmarks/exactness.py``; this is its seeded slice.
+The large campaign is ``lab/benchmarks/exactness.py``; this is its seeded slice.
 """
 
 from __future__ import annotations

@@ -2,21 +2,10 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Iterator
-
 import pytest
 from repository.tree import REPO
 
 import stackmask as sm
-
-
-@pytest.fixture(autouse=True)
-def fuzz_is_importable() -> Iterator[None]:
-    """Let ``fuzz`` be imported from the repository's folder, after everything else."""
-    sys.path.append(str(REPO))
-    yield
-    sys.path.remove(str(REPO))
 
 
 def test_inputs_share_a_compiler_until_it_is_dropped(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -71,7 +60,7 @@ def test_threads_on_one_compiler_get_the_same_masks() -> None:
 
 
 def test_turns_of_a_target_add_up(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.syspath_prepend(str(REPO / "benchmarks"))
+    monkeypatch.syspath_prepend(str(REPO / "lab" / "benchmarks"))
     from fuzz.run import joined
 
     row = {

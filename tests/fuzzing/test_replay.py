@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import random
-import sys
-from collections.abc import Iterator
 from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
-from repository.tree import REPO
 
 import stackmask as sm
 
@@ -19,14 +16,6 @@ NAMES = (
     *("ebnf", "json_schema", "regex", "sql_schema", "structural_tag", "tools", "compose", "budget"),
     *("matcher", "vocabulary", "buffers"),
 )
-
-
-@pytest.fixture(autouse=True)
-def fuzz_is_importable() -> Iterator[None]:
-    """Let ``fuzz`` be imported from the repository's folder, after everything else."""
-    sys.path.append(str(REPO))
-    yield
-    sys.path.remove(str(REPO))
 
 
 def test_these_are_the_targets() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from golden import check_samples, page_examples
+from support.golden import check_samples, page_examples
 
 from stackmask.grammar.grammar import Grammar
 

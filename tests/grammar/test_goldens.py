@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from golden import Case, check_samples, read_cases, write_cases
+from support.golden import Case, check_samples, read_cases, write_cases
 
 from stackmask.grammar.grammar import Grammar
 from stackmask.grammar.ir.dump import dump

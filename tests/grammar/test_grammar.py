@@ -12,8 +12,8 @@ from functools import partial
 from pathlib import Path
 
 import pytest
-from golden import read_cases
-from work import calls_of
+from support.golden import read_cases
+from support.work import calls_of
 
 from stackmask.grammar.ebnf.malformed import EXAMPLES
 from stackmask.grammar.grammar import Grammar

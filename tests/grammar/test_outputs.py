@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Annotated, Any, Literal, NewType
 
 import pytest
-from byte_matcher import ByteMatcher
 from pydantic import BaseModel, TypeAdapter
+from support.byte_matcher import ByteMatcher
 from typing_extensions import TypeAliasType, TypedDict
 
 import stackmask as sm

@@ -6,8 +6,8 @@ import json
 from pathlib import Path
 
 import pytest
-from datapack import datapack, needs_datapack
 from oracle.earley import Recognizer
+from support.datapack import datapack, needs_datapack
 
 from stackmask.grammar.grammar import Grammar
 

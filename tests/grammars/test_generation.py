@@ -1,4 +1,4 @@
-"""A seeded slice of the generation campaign (``benchmarks/generation_campaign.py`` is the large one)."""
+"""A seeded slice of the generation campaign (``lab/benchmarks/generation_campaign.py`` is the large one)."""
 
 from __future__ import annotations
 

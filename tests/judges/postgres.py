@@ -13,7 +13,7 @@ from functools import cache
 from typing import Any
 
 import pytest
-from postgres_server import NoServer, Server, postgres_server
+from support.postgres_server import NoServer, Server, postgres_server
 
 from judges.verdict import ACCEPTED, Verdict, decoded, rejected
 

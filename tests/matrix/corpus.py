@@ -14,8 +14,8 @@ from typing import Any
 from exactness.random_runs import ALPHABETS, Maker
 from exactness.random_runs import vocabulary as words_of_runs
 from exactness.walks import random_case, word_case
-from golden import read_cases
 from oracle.random_grammars import RandomVocabulary
+from support.golden import read_cases
 
 import stackmask as sm
 from stackmask.grammar.ir import Literal, TokenTerminal, walk

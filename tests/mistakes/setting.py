@@ -103,7 +103,7 @@ class Setting:
     @cached_property
     def generation(self) -> dict[str, Any]:
         import torch
-        from tiny_model import make_model, make_tokenizer
+        from support.tiny_model import make_model, make_tokenizer
 
         tokenizer = make_tokenizer()
         model = make_model(tokenizer, 0)

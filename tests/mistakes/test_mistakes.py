@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from golden import Case, read_cases, write_cases
 from mistakes.setting import Commanded, Setting
+from support.golden import Case, read_cases, write_cases
 
 from stackmask.grammar.grammar import Grammar
 from stackmask.grammar.json_schema.document.report import Report

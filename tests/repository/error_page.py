@@ -10,7 +10,7 @@ from pathlib import Path
 TESTS = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(TESTS))
 
-from golden import read_cases
+from support.golden import read_cases
 
 from stackmask.grammar.source.diagnostic_codes import CODES
 

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 from repository.tree import REPO
 
-RESULTS = REPO / "benchmarks" / "results"
+RESULTS = REPO / "lab" / "benchmarks" / "results"
 MARKED = re.compile(r"(<!-- table: (\S+) -->\n)(.*?)(<!-- end of table -->)", re.DOTALL)
 PEERS_NAMED = ("xgrammar", "XGrammar", "llguidance", "outlines-core", "vllm", "sglang", "flashinfer")
 PEERS = {"stackmask": "stackmask", "llguidance": "llguidance", "XGrammar": "xgrammar"}

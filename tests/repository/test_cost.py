@@ -13,7 +13,7 @@ OLD = {"import": 100_000_000, "seen: SQL": 50_000_000, "gone": 1_000_000}
 
 @pytest.fixture
 def compare(monkeypatch: pytest.MonkeyPatch) -> Any:
-    return load("benchmarks/cost/compare.py", monkeypatch)
+    return load("lab/benchmarks/cost/compare.py", monkeypatch)
 
 
 def test_the_table(compare: Any) -> None:
@@ -42,7 +42,7 @@ def test_an_allowance_has_a_number(compare: Any) -> None:
 
 
 def test_what_callgrind_writes_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    measure = load("benchmarks/cost/measure.py", monkeypatch)
+    measure = load("lab/benchmarks/cost/measure.py", monkeypatch)
     written = "version: 1\ndesc: Trigger: Client Request: first visits: SQL, postgres\nevents: Ir\nsummary: 1234\n\n0 5\ntotals: 1234\n"
     (tmp_path / "counts.77.1").write_text(written)
     (tmp_path / "counts.77").write_text("desc: Trigger: Program termination\nsummary: 9\n")
@@ -50,7 +50,7 @@ def test_what_callgrind_writes_is_read(tmp_path: Path, monkeypatch: pytest.Monke
 
 
 def test_kept_counts_are_not_measured_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    measure = load("benchmarks/cost/measure.py", monkeypatch)
+    measure = load("lab/benchmarks/cost/measure.py", monkeypatch)
     counted: list[Path] = []
     monkeypatch.setattr(measure, "key_of", lambda prepared: "key")
     monkeypatch.setattr(

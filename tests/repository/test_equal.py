@@ -26,7 +26,7 @@ Grammar.from_ebnf = _changed
 def load(path: str, monkeypatch: pytest.MonkeyPatch) -> Any:
     """Import a script of ``benchmarks``, and forget the folders that it looks in."""
     monkeypatch.syspath_prepend(str((REPO / path).parent))
-    monkeypatch.syspath_prepend(str(REPO / "benchmarks"))
+    monkeypatch.syspath_prepend(str(REPO / "lab" / "benchmarks"))
     spec = importlib.util.spec_from_file_location(path.replace("/", "_").removesuffix(".py"), REPO / path)
     assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)
@@ -37,12 +37,12 @@ def load(path: str, monkeypatch: pytest.MonkeyPatch) -> Any:
 
 @pytest.fixture
 def compare(monkeypatch: pytest.MonkeyPatch) -> Any:
-    return load("benchmarks/equal/compare.py", monkeypatch)
+    return load("lab/benchmarks/equal/compare.py", monkeypatch)
 
 
 def run(other: Path) -> subprocess.CompletedProcess[str]:
     """Compare this build with another one on a few random grammars, without the data pack."""
-    script = str(REPO / "benchmarks" / "equal" / "compare.py")
+    script = str(REPO / "lab" / "benchmarks" / "equal" / "compare.py")
     given = [str(other), "--new", str(VIEW.parent), "--only", "random grammars", "--share", "0.02"]
     environment = {**os.environ, "STACKMASK_DATA": "/there is none"}
     return subprocess.run(
@@ -113,7 +113,7 @@ def test_a_crash_fails(compare: Any) -> None:
 
 
 def test_an_earlier_engine_is_built_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    earlier = load("benchmarks/earlier.py", monkeypatch)
+    earlier = load("lab/benchmarks/earlier.py", monkeypatch)
     tree = tmp_path / "tree"
     tree.mkdir()
     monkeypatch.setattr(earlier, "REPO", tree)

@@ -11,7 +11,7 @@ from repository.tree import REPO
 
 @pytest.fixture
 def hostile_requests(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
-    monkeypatch.syspath_prepend(str(REPO / "benchmarks"))
+    monkeypatch.syspath_prepend(str(REPO / "lab" / "benchmarks"))
     import hostile_requests
 
     for name in [name for name in sys.modules if name.split(".")[0] == "hostile_requests"]:

@@ -8,7 +8,7 @@ import re
 
 from repository.tree import REPO
 
-FOLDER = REPO / "playground"
+FOLDER = REPO / "lab" / "playground"
 BUNDLE = (REPO / "runtime" / "cli" / "editor.js").read_text(encoding="utf-8")
 LOCK = json.loads((FOLDER / "package-lock.json").read_text(encoding="utf-8"))
 

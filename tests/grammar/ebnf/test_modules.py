@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from golden import check_samples
+from support.golden import check_samples
 
 from stackmask.grammar.grammar import Grammar
 from stackmask.grammar.source.diagnostics import GrammarError, GrammarFileError

@@ -6,7 +6,7 @@ from itertools import product
 from typing import Any
 
 import pytest
-from byte_matcher import ByteMatcher
+from support.byte_matcher import ByteMatcher
 
 import stackmask as sm
 from stackmask.grammar.turns.arguments import ArgumentSchema, read_arguments

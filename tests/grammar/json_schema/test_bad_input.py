@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 import pytest
-from json_schema_engine import COMPILER
+from support.json_schema_engine import COMPILER
 
 import stackmask as sm
 
@@ -156,7 +156,7 @@ def test_relaxed_is_wider(case: tuple[Any, str, list[str]]) -> None:
 
 
 def test_a_megabyte_of_different_parts_is_read() -> None:
-    """How long that takes is measured in benchmarks/json_schema.py; here it must stay within the budgets."""
+    """How long that takes is measured in lab/benchmarks/json_schema.py; here it must stay within the budgets."""
 
     def part(i: int) -> dict[str, Any]:
         return {

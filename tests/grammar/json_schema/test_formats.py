@@ -13,8 +13,8 @@ from collections.abc import Callable
 from functools import cache
 
 import pytest
-from datapack import datapack, needs_datapack
-from json_schema_engine import recognizer
+from support.datapack import datapack, needs_datapack
+from support.json_schema_engine import recognizer
 
 from stackmask.grammar.json_schema import formats
 from stackmask.grammar.json_schema.text import strings

@@ -9,7 +9,7 @@ from itertools import permutations, product
 from typing import Any
 
 import pytest
-from json_schema_engine import COMPILER
+from support.json_schema_engine import COMPILER
 
 import stackmask as sm
 from stackmask.grammar import ir

@@ -10,7 +10,7 @@ from decimal import Decimal
 from fractions import Fraction
 
 import pytest
-from json_schema_engine import recognizer
+from support.json_schema_engine import recognizer
 
 from stackmask.grammar import ir
 from stackmask.grammar.json_schema.sets import numbers as n

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from datapack import datapack, needs_datapack
-from json_schema_engine import COMPILER
+from support.datapack import datapack, needs_datapack
+from support.json_schema_engine import COMPILER
 
 import stackmask as sm
 

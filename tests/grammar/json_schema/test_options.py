@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from json_schema_engine import COMPILER
+from support.json_schema_engine import COMPILER
 from typing_extensions import TypedDict
 
 import stackmask as sm

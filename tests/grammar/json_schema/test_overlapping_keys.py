@@ -8,7 +8,7 @@ from typing import Any
 
 import jsonschema
 import pytest
-from json_schema_engine import COMPILER
+from support.json_schema_engine import COMPILER
 
 import stackmask as sm
 

@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 import pytest
-from json_schema_engine import COMPILER
+from support.json_schema_engine import COMPILER
 
 import stackmask as sm
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pydantic
 import pytest
-from json_profile_checks import (
+from support.json_profile_checks import (
     DUMPS,
     INSTANCES,
     SHIPPED,
@@ -21,7 +21,7 @@ from json_profile_checks import (
     judge_of,
     needless,
 )
-from json_schema_engine import COMPILER, VOCABULARY
+from support.json_schema_engine import COMPILER, VOCABULARY
 
 import stackmask as sm
 from stackmask.grammar.ir.dump import dump

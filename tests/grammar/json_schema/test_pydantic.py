@@ -24,7 +24,7 @@ from typing import Annotated, Any, Generic, Literal, NamedTuple, Optional, TypeV
 from uuid import UUID
 
 import pytest
-from json_schema_engine import COMPILER
+from support.json_schema_engine import COMPILER
 from typing_extensions import NotRequired, TypeAliasType, TypedDict
 
 import stackmask as sm

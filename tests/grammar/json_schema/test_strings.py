@@ -6,7 +6,7 @@ import json
 import random
 
 import pytest
-from json_schema_engine import recognizer
+from support.json_schema_engine import recognizer
 
 from stackmask.grammar import ir
 from stackmask.grammar.json_schema.text import strings

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from json_schema_engine import COMPILER
+from support.json_schema_engine import COMPILER
 
 import stackmask as sm
 from stackmask.grammar import ir

@@ -6,7 +6,7 @@ from decimal import Decimal
 from itertools import product
 
 import pytest
-from json_schema_engine import COMPILER
+from support.json_schema_engine import COMPILER
 
 import stackmask as sm
 

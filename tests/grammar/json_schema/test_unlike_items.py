@@ -8,8 +8,8 @@ from typing import Any
 
 import jsonschema
 import pytest
-from json_schema_engine import COMPILER
-from random_schemas import DOUBTFUL, walk
+from support.json_schema_engine import COMPILER
+from support.random_schemas import DOUBTFUL, walk
 
 import stackmask as sm
 

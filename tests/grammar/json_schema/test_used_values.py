@@ -9,7 +9,7 @@ from decimal import Decimal
 from typing import Any
 
 import pytest
-from json_schema_engine import COMPILER
+from support.json_schema_engine import COMPILER
 
 import stackmask as sm
 from stackmask.grammar.json_schema.sets import used_values

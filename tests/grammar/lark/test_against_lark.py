@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from lark_checks import compare
 from oracle.random_lark import LarkJudge, RandomLark, all_texts
+from support.lark_checks import compare
 
 from stackmask.grammar.grammar import Grammar
 from stackmask.grammar.source.diagnostics import StackmaskError

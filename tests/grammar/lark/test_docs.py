@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
-from golden import page_examples
+from support.golden import page_examples
 
 from stackmask.grammar.grammar import Grammar
 

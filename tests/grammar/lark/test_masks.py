@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 from exactness.walks import Case, check_case
-from golden import read_cases
 from oracle.random_grammars import RandomVocabulary
 from oracle.random_lark import RandomLark
+from support.golden import read_cases
 
 from stackmask.grammar.grammar import Grammar
 from stackmask.grammar.ir import TokenTerminal, walk

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import lark
 import pytest
-from datapack import datapack, needs_datapack
 from oracle.random_lark import LarkJudge
+from support.datapack import datapack, needs_datapack
 
 from stackmask.grammar.grammar import Grammar
 from stackmask.runtime.cli.command_convert import lark_as_ebnf

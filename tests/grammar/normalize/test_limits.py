@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from functools import partial
 
 import pytest
-from work import calls_of
+from support.work import calls_of
 
 from stackmask.grammar.ir import (
     Choice,

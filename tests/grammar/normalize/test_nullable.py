@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 
-from byte_matcher import ByteMatcher
+from support.byte_matcher import ByteMatcher
 
 from stackmask.grammar.grammar import Grammar
 from stackmask.grammar.normalize.nullable import both, minimal

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from golden import check_samples, read_cases, write_cases
+from support.golden import check_samples, read_cases, write_cases
 
 from stackmask.grammar.grammar import Grammar
 from stackmask.grammar.ir import RuleSet

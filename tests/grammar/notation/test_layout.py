@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from datapack import datapack
 from repository.tree import REPO
+from support.datapack import datapack
 
 from stackmask.grammar.ebnf.parser import SYNTAX as EBNF
 from stackmask.grammar.grammar import Grammar

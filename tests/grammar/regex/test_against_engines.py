@@ -10,8 +10,8 @@ import subprocess
 import warnings
 
 import pytest
-from byte_matcher import ByteMatcher
 from oracle import random_regexes as randoms
+from support.byte_matcher import ByteMatcher
 
 from stackmask import Grammar, GrammarError
 

@@ -6,7 +6,7 @@ import random
 from functools import cache
 
 import pytest
-from byte_matcher import ByteMatcher
+from support.byte_matcher import ByteMatcher
 
 import stackmask as sm
 from stackmask import Grammar

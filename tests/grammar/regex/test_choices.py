@@ -6,8 +6,8 @@ import random
 from functools import partial
 
 import pytest
-from byte_matcher import ByteMatcher
-from work import calls_of
+from support.byte_matcher import ByteMatcher
+from support.work import calls_of
 
 from stackmask import Grammar, GrammarError, StackmaskError
 

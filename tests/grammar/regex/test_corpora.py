@@ -6,8 +6,8 @@ import json
 import lzma
 import random
 
-from byte_matcher import ByteMatcher
-from datapack import datapack, needs_datapack
+from support.byte_matcher import ByteMatcher
+from support.datapack import datapack, needs_datapack
 
 from stackmask import Grammar, GrammarError
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from byte_matcher import ByteMatcher
+from support.byte_matcher import ByteMatcher
 
 from stackmask import Grammar, GrammarError
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 import pytest
-from byte_matcher import ByteMatcher
+from support.byte_matcher import ByteMatcher
 
 from stackmask import Grammar, GrammarError
 from stackmask.grammar.ir import ANY_CHAR, CharClass

@@ -6,8 +6,8 @@ import contextlib
 from typing import Literal
 
 import pytest
-from byte_matcher import ByteMatcher
-from work import calls_of
+from support.byte_matcher import ByteMatcher
+from support.work import calls_of
 
 import stackmask as sm
 from stackmask import BudgetError, Grammar, StackmaskError

@@ -7,7 +7,7 @@ from itertools import product
 from typing import Any
 
 import pytest
-from byte_matcher import ByteMatcher
+from support.byte_matcher import ByteMatcher
 
 from stackmask.grammar.grammar import Grammar
 from stackmask.grammar.ir import Rule, RuleSet

@@ -7,7 +7,7 @@ import re
 from itertools import product
 
 import pytest
-from byte_matcher import ByteMatcher
+from support.byte_matcher import ByteMatcher
 
 from stackmask import Grammar
 from stackmask.grammar.ir import walk

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import random
 
-from byte_matcher import ByteMatcher
 from oracle import random_regexes as randoms
+from support.byte_matcher import ByteMatcher
 
 from stackmask import Grammar
 from stackmask.grammar.ir import ANY_TEXT, Expr, Rule, RuleSet

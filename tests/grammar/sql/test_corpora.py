@@ -1,4 +1,4 @@
-"""Statements that other people wrote, as far as the data pack is there (``benchmarks/sql.py`` counts all sets)."""
+"""Statements that other people wrote, as far as the data pack is there (``lab/benchmarks/sql.py`` counts all sets)."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from functools import cache
 from typing import Any
 
 import pytest
-from datapack import datapack, needs_datapack
+from support.datapack import datapack, needs_datapack
 
 from stackmask.grammar.grammar import Grammar
 from stackmask.runtime.matching.compiler import Compiler

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from judges import postgres as postgres_judge
-from postgres_server import NoServer
+from support.postgres_server import NoServer
 
 from stackmask.grammar.grammar import Grammar
 from stackmask.grammar.sql.calls.functions import KINDS, Arity, safe_functions

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from postgres_server import NoServer, Server, postgres_server
+from support.postgres_server import NoServer, Server, postgres_server
 
 from stackmask.grammar.sql.schema.errors import SQLError
 from stackmask.grammar.sql.schema.read import read_schema

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from postgres_server import NoServer, postgres_server
+from support.postgres_server import NoServer, postgres_server
 
 from stackmask.grammar.grammar import Grammar
 from stackmask.grammar.sql.schema.errors import SQLError

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from byte_matcher import ByteMatcher
+from support.byte_matcher import ByteMatcher
 
 from stackmask import tools
 

@@ -7,7 +7,7 @@ import re
 from typing import Any
 
 import pytest
-from turn_cases import RENDERED, SEARCH, WEATHER
+from support.turn_cases import RENDERED, SEARCH, WEATHER
 
 from stackmask import tools
 from stackmask.grammar.turns.styles import STYLES

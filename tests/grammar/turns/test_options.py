@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 import pytest
-from turn_cases import RENDERED, SEARCH, WEATHER
+from support.turn_cases import RENDERED, SEARCH, WEATHER
 
 import stackmask as sm
 from stackmask import tools

@@ -23,7 +23,7 @@ UNFINISHED = {"deepseek-ai-DeepSeek-R1-Distill-Llama-8B"}
 
 @pytest.fixture
 def benchmark(monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> ModuleType:
-    monkeypatch.setattr(sys, "path", [str(REPO / "benchmarks"), *sys.path])
+    monkeypatch.setattr(sys, "path", [str(REPO / "lab" / "benchmarks"), *sys.path])
     name: str = request.param
     found = importlib.import_module(name)
     for other in (name, "record", "tool_turns"):

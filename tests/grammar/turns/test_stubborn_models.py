@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from byte_matcher import ByteMatcher
-from datapack import datapack, needs_datapack
+from support.byte_matcher import ByteMatcher
+from support.datapack import datapack, needs_datapack
 
 import stackmask as sm
 from stackmask import tools

@@ -8,8 +8,8 @@ import random
 from typing import Any
 
 import pytest
-from byte_matcher import ByteMatcher
-from turn_cases import RENDERED, SEARCH, WEATHER
+from support.byte_matcher import ByteMatcher
+from support.turn_cases import RENDERED, SEARCH, WEATHER
 
 import stackmask as sm
 from stackmask import tools

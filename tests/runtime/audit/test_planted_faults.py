@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 import pytest
-from planted_engines import PLANTED
+from support.planted_engines import PLANTED
 
 from stackmask.runtime.audit.auditor import Auditor, Settings
 from stackmask.runtime.audit.cases import Case, CaseResult, Language
@@ -69,8 +69,8 @@ def test_there_are_twenty_at_least() -> None:
 
 @pytest.mark.parametrize("name", PLANTED)
 def test_a_planted_fault_is_found(name: str) -> None:
-    result = audited(f"planted_engines:{name}")
-    found = result.engines[f"planted_engines:{name}"].counts
+    result = audited(f"support.planted_engines:{name}")
+    found = result.engines[f"support.planted_engines:{name}"].counts
     assert PLANTED[name][0] in found, found
     # that it writes an integer as digits, and not as 1.0, is a habit
     assert not any(map(is_proven_error, result.engines["stackmask"].counts))
@@ -81,7 +81,7 @@ def test_a_planted_fault_is_found(name: str) -> None:
 def test_formats_that_are_not_enforced_are_decided_and_no_error() -> None:
     schema = {"type": "string", "format": "ipv4"}
     case = Case("format", Language("schema", json.dumps(schema)), ('"1.2.3.4"', '"nowhere"'))
-    name = "planted_engines:no_formats"
+    name = "support.planted_engines:no_formats"
     engines = {each: Here("engine", each, TOKENS) for each in ("stackmask", name)}
     result = Auditor(TOKENS, engines, Here("judge"), SETTINGS).audit(case)
     record = result.engines[name]
@@ -92,7 +92,7 @@ def test_formats_that_are_not_enforced_are_decided_and_no_error() -> None:
 
 
 def test_an_engine_that_hangs_is_named_and_the_audit_goes_on() -> None:
-    name = "planted_engines:hangs"
+    name = "support.planted_engines:hangs"
     engines = {
         "stackmask": Here("engine", "stackmask", TOKENS),
         name: Child("engine", name, TOKENS, seconds=1.0),

@@ -1,5 +1,5 @@
 """A tiny random model, its tokenizer, and sampling that repeats itself."""
 
-from tiny_model import model, seeded, tokenizer
+from support.tiny_model import model, seeded, tokenizer
 
 __all__ = ["model", "seeded", "tokenizer"]

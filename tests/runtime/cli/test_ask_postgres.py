@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from postgres_server import NoServer, Server, postgres_server
+from support.postgres_server import NoServer, Server, postgres_server
 from typer.testing import CliRunner
 
 from stackmask.grammar.grammar import Grammar

@@ -39,7 +39,7 @@ def cases(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_an_audit_finds_ends_and_goes_on(cases: Path, tmp_path: Path) -> None:
-    planted = "planted_engines:loses_last_choice"
+    planted = "support.planted_engines:loses_last_choice"
     asked = (cases, "--engine", "stackmask", "--engine", planted, "--out", tmp_path)
     done = call(*asked)
     assert done.exit_code == 1, done.output
@@ -73,7 +73,7 @@ def test_this_engine_alone_has_no_errors(tmp_path: Path) -> None:
     [
         (("--engine", "nothing"), "no engine 'nothing'"),
         (("--engine", "no_such_module:x"), "no engine 'no_such_module:x'"),
-        (("--engine", "planted_engines:absent"), "absent"),
+        (("--engine", "support.planted_engines:absent"), "absent"),
         (("--engine", "stackmask", "--engine", "stackmask"), "named twice"),
     ],
 )

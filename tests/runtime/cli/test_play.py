@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from browser import page_after_scripts
+from support.browser import page_after_scripts
 
 from stackmask.runtime.cli.play_judging import MAX_TOKENS, Playground
 from stackmask.runtime.cli.play_server import (

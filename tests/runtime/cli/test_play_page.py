@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from browser import Browser, a_browser
+from support.browser import Browser, a_browser
 
 from stackmask.runtime.cli.play_judging import Playground
 from stackmask.runtime.cli.play_server import PlayServer

@@ -11,7 +11,7 @@ from xml.etree import ElementTree
 
 import pytest
 import torch
-from browser import page_after_scripts
+from support.browser import page_after_scripts
 from typer.testing import CliRunner
 
 from stackmask.grammar.grammar import Grammar

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from postgres_server import NoServer, postgres_server
+from support.postgres_server import NoServer, postgres_server
 from typer.testing import CliRunner
 
 from stackmask.runtime.cli import command_sql, loading

@@ -7,7 +7,7 @@ import lzma
 from pathlib import Path
 from typing import Any
 
-from datapack import datapack, needs_datapack
+from support.datapack import datapack, needs_datapack
 
 from stackmask.runtime.compat.xgrammar.grammar import Grammar
 

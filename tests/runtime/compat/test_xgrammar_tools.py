@@ -7,8 +7,8 @@ import lzma
 from typing import Any
 
 import pytest
-from datapack import datapack, needs_datapack
-from turn_cases import RENDERED, SEARCH, WEATHER
+from support.datapack import datapack, needs_datapack
+from support.turn_cases import RENDERED, SEARCH, WEATHER
 
 torch = pytest.importorskip("torch")
 pytest.importorskip("pydantic")

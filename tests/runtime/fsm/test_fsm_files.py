@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from both_engines import walk_all
+from support.both_engines import walk_all
 
 import stackmask as sm
 from stackmask.runtime.fsm.dfa import Dfa

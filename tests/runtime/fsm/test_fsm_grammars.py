@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import pytest
-from both_engines import compile_both, walk_all
 from exactness.walks import Case, check_case, random_case, word_case
+from support.both_engines import compile_both, walk_all
 
 import stackmask as sm
 

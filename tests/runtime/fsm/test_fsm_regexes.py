@@ -7,8 +7,8 @@ import re
 import warnings
 
 import pytest
-from both_engines import compile_both, walk_all
 from oracle import random_regexes as randoms
+from support.both_engines import compile_both, walk_all
 
 import stackmask as sm
 

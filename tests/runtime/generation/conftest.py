@@ -6,7 +6,7 @@ import copy
 from typing import Any
 
 import pytest
-from tiny_model import assistant, compiler, model, seeded, tokenizer, vocab
+from support.tiny_model import assistant, compiler, model, seeded, tokenizer, vocab
 
 __all__ = ["assistant", "compiler", "model", "seeded", "tokenizer", "vocab"]
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from kernel_masks import DENSITIES, FLOATS, SIZES, bits_of, random_logits, random_masks
+from support.kernel_masks import DENSITIES, FLOATS, SIZES, bits_of, random_logits, random_masks
 
 from stackmask.runtime.kernels import apply as apply_module
 from stackmask.runtime.kernels.bitmask import BitmaskError, apply_token_bitmask_inplace

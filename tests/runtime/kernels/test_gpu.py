@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 import torch
-from kernel_masks import random_logits, random_masks
+from support.kernel_masks import random_logits, random_masks
 
 import stackmask as sm
 from stackmask.runtime.kernels.bitmask import BitmaskError

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from kernel_masks import FLOATS, random_masks
+from support.kernel_masks import FLOATS, random_masks
 
 from stackmask.runtime.kernels.bitmask import BitmaskError
 from stackmask.runtime.kernels.output_layer import (
@@ -163,8 +163,10 @@ def test_the_rule() -> None:
 
 
 def test_the_rule_takes_what_was_fastest() -> None:
-    """In the times that were measured on a GPU; ``benchmarks/gpu.py`` writes them."""
-    result = json.loads((Path(__file__).parents[3] / "benchmarks/results/gpu_output.json").read_text("utf-8"))
+    """In the times that were measured on a GPU; ``lab/benchmarks/gpu.py`` writes them."""
+    result = json.loads(
+        (Path(__file__).parents[3] / "lab/benchmarks/results/gpu_output.json").read_text("utf-8")
+    )
     ratios = []
     for case in result["cases"]:
         blocks = max(1, int(case["blocks"] * (128_256 // BLOCK)))

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from kernel_masks import FLOATS, random_logits, random_masks
+from support.kernel_masks import FLOATS, random_logits, random_masks
 
 from stackmask.runtime.kernels import sampling
 from stackmask.runtime.kernels.bitmask import BitmaskError

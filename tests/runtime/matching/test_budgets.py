@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from datapack import needs_datapack
 from oracle.fewest_tokens import fewest_tokens, random_case, written
+from support.datapack import needs_datapack
 
 import stackmask as sm
 from stackmask.runtime.matching.budgets import CompletionError

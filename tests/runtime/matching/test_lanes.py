@@ -10,7 +10,7 @@ import warnings
 import zlib
 
 import pytest
-from busy_stores import at_work
+from support.busy_stores import at_work
 
 import stackmask as sm
 from stackmask.pda.errors import SpoiledError

@@ -10,10 +10,10 @@ from functools import cache
 
 import numpy as np
 import pytest
-from busy_stores import at_work
 from exactness.random_runs import Maker
 from exactness.test_objects import random_object, rules_of
 from exactness.walks import engine_mask
+from support.busy_stores import at_work
 
 import stackmask
 

@@ -11,7 +11,7 @@ import pytest
 pytest.importorskip("torch")
 pytest.importorskip("transformers.generation.continuous_batching")
 
-from tiny_model import compiler, model, tokenizer, vocab
+from support.tiny_model import compiler, model, tokenizer, vocab
 from transformers import ContinuousBatchingConfig, GenerationConfig
 
 import stackmask as sm

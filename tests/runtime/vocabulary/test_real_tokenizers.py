@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from datapack import datapack, needs_datapack
+from support.datapack import datapack, needs_datapack
 from tokenizers import Tokenizer
 from transformers import PreTrainedTokenizerFast
 

@@ -7,8 +7,8 @@ import sys
 from typing import Any
 
 import pytest
-from byte_matcher import ByteMatcher
-from datapack import REPO, datapack, needs_datapack
+from support.byte_matcher import ByteMatcher
+from support.datapack import REPO, datapack, needs_datapack
 
 import stackmask as sm
 
@@ -40,8 +40,10 @@ def test_recorded_verdicts(monkeypatch: pytest.MonkeyPatch) -> None:
     assert data is not None
     if not (data / "structural_tags").is_dir():
         pytest.skip("the data pack has no structural tags")
-    monkeypatch.setattr(sys, "path", [str(REPO / "benchmarks"), *sys.path])
-    spec = importlib.util.spec_from_file_location("structural_tags", REPO / "benchmarks/structural_tags.py")
+    monkeypatch.setattr(sys, "path", [str(REPO / "lab" / "benchmarks"), *sys.path])
+    spec = importlib.util.spec_from_file_location(
+        "structural_tags", REPO / "lab/benchmarks/structural_tags.py"
+    )
     assert spec and spec.loader
     runner = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(runner)

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from byte_matcher import ByteMatcher
+from support.byte_matcher import ByteMatcher
 
 import stackmask as sm
 from stackmask.grammar.turns.parts.free_text import any_overlap

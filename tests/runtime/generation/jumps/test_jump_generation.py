@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 import torch
-from jump_setup import LIST, PROMPTS, SHEET, TAKES_BACK, WIDTH, Prefer, StopAt, reference, tiny
+from support.jump_setup import LIST, PROMPTS, SHEET, TAKES_BACK, WIDTH, Prefer, StopAt, reference, tiny
 
 from stackmask.grammar.grammar import Grammar
 from stackmask.runtime.generation import JumpDecoding, generate, jumping, stream

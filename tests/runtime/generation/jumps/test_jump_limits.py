@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 import torch
-from jump_setup import LIST, PROMPTS, SHEET, TAKES_BACK, WIDTH, Prefer, StopAt, reference, tiny
+from support.jump_setup import LIST, PROMPTS, SHEET, TAKES_BACK, WIDTH, Prefer, StopAt, reference, tiny
 from transformers import EosTokenCriteria, LogitsProcessor, MaxLengthCriteria
 
 import stackmask

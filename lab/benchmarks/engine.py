@@ -1,0 +1,595 @@
+"""Time the engine on documents, hard schemas and hard grammars, beside two peers, against the targets of the project.
+
+    python lab/benchmarks/engine.py --data PATH_TO_DATA_PACK
+
+Engines run in turn, each in a process of its own, one thread. Every engine must accept every document: a fast
+wrong engine fails. A cold row is measured several times, each from a fresh compiler, and the time of a place in a
+document is the best of those: "worst" is then the worst place and not the worst moment of a shared machine. Warm
+rows are medians of several passes. Rounds are repeated and medians reported. An engine that needs longer than the limit for a row is recorded with that.
+"""
+
+from __future__ import annotations
+
+import argparse
+import functools
+import gc
+import json
+import lzma
+import multiprocessing as mp
+import os
+import queue
+import random
+import statistics
+import sys
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import made_documents as made
+from engines import ENGINES, SQL, XML, Grammars, Refused, versions
+from json_grammar import load_tokenizer
+from record import cpu_model, use_checkout, write_result
+from vocabulary import Watch, resident
+
+REPEATS = 5
+ENOUGH_S = 4.0  # a compile or a walk that took longer is not repeated
+STEPS_S = 10.0  # a document is followed no longer than that; how far it went is recorded
+LENGTHS = (10, 64, 128, 10_000)
+BATCH = 256
+SCHEMAS, REQUESTS = 50, 1_000
+
+USED = {"type": "object", "properties": {"before": {"type": "string"}, "n": {"type": "integer"}}}
+
+Figures = dict[str, Any]
+clock = time.perf_counter_ns
+
+
+class Bench:
+    """One engine and one tokenizer, in this process."""
+
+    def __init__(self, name: str, folder: Path, data: Path) -> None:
+        self.name, self.data = name, data
+        self.tokenizer = load_tokenizer(folder)
+
+    @functools.cached_property
+    def engine(self) -> Any:
+        return ENGINES[self.name](self.tokenizer)
+
+    def encode(self, text: str) -> list[int]:
+        return list(self.tokenizer.encode(text, add_special_tokens=False))
+
+    def follow(
+        self, compiled: Any, ids: Sequence[int], until_s: float = STEPS_S
+    ) -> tuple[list[int], list[int]]:
+        """Return the times of the masks and of the accept calls along a document, in ns."""
+        matcher = self.engine.matcher(compiled)
+        fill, accept = self.engine.filler(matcher), self.engine.accepter(matcher)
+        fills, accepts = [], []
+        end = clock() + int(until_s * 1e9)
+        for token in ids:
+            a = clock()
+            fill()
+            b = clock()
+            ok = accept(token)
+            c = clock()
+            if not ok:
+                raise Refused(f"a valid document at token {len(fills)}")
+            fills.append(b - a)
+            accepts.append(c - b)
+            if c > end:
+                break
+        return fills, accepts
+
+    def compiled(self, make: Callable[[], Any]) -> tuple[Any, float]:
+        """Return what ``make`` makes from a fresh compiler, and the time it took in ms."""
+        self.engine.fresh()
+        gc.collect()
+        begin = clock()
+        compiled = make()
+        return compiled, (clock() - begin) / 1e6
+
+    def cold(self, make: Callable[[], Any], documents: list[list[int]]) -> Figures:
+        """Compile and follow the documents, several times over, each time from nothing.
+
+        ``used_`` figures are those of a compiler that has written an object with a string before, as every compiler
+        has after its first request.
+        """
+        figures: Figures = {}
+        for prefix in ("", "used_"):
+            compiles, passes = [], []
+            begin = time.monotonic()
+            for _ in range(REPEATS):
+                self.engine.fresh()
+                if prefix:
+                    self.follow(
+                        self.engine.compile_schema(USED), self.encode('{"before": "some text", "n": 12}')
+                    )
+                gc.collect()
+                start = clock()
+                compiled = make()
+                compiles.append((clock() - start) / 1e6)
+                found: list[int] = []
+                for ids in documents:
+                    found += self.follow(compiled, ids)[0]
+                passes.append(found)
+                if time.monotonic() - begin > ENOUGH_S:
+                    break
+            size = min(map(len, passes))
+            places = [min(times) for times in zip(*(p[:size] for p in passes), strict=True)]
+            figures[f"{prefix}compile_ms"] = min(compiles)
+            figures |= summary(f"{prefix}mask", places)
+            if self.name != "stackmask":
+                break  # the peers share nothing between schemas but what the tokenizer has
+        return {**figures, "tokens": size}
+
+    def warm(self, make: Callable[[], Any], ids: list[int]) -> Figures:
+        """Compile, follow the document once for the memory of the engine, and then several times for the clock."""
+        compiled, took = self.compiled(make)
+        cold, accepts = self.follow(compiled, ids)
+        # what is not even followed once has no second pass
+        passes = [(cold, accepts)] if len(cold) < len(ids) else []
+        begin = time.monotonic()
+        for _ in range(0 if passes else REPEATS):
+            passes.append(self.follow(compiled, ids))
+            if time.monotonic() - begin > ENOUGH_S:
+                break
+        size = min(len(fills) for fills, _ in passes)
+        fills = [statistics.median(times) for times in zip(*(p[0][:size] for p in passes), strict=True)]
+        accepts = [statistics.median(times) for times in zip(*(p[1][:size] for p in passes), strict=True)]
+        return {
+            "compile_ms": took,
+            "tokens": size,
+            "asked_tokens": len(ids),
+            "cold_mean_us": statistics.fmean(cold) / 1e3,
+            "cold_worst_us": max(cold) / 1e3,
+            **summary("mask", fills),
+            **summary("accept", accepts),
+        }
+
+
+def summary(name: str, times: Sequence[float]) -> Figures:
+    ordered = sorted(times)
+    return {
+        f"{name}_mean_us": statistics.fmean(ordered) / 1e3,
+        f"{name}_p50_us": ordered[len(ordered) // 2] / 1e3,
+        f"{name}_p99_us": ordered[min(len(ordered) - 1, len(ordered) * 99 // 100)] / 1e3,
+        f"{name}_worst_us": ordered[-1] / 1e3,
+    }
+
+
+def warm_json(bench: Bench) -> Figures:
+    return bench.warm(bench.engine.compile_json, made.document_of("json", 10_000, bench.encode))
+
+
+def warm_sql(bench: Bench) -> Figures:
+    return bench.warm(
+        lambda: bench.engine.compile_grammar(SQL), made.document_of("sql", 10_000, bench.encode)
+    )
+
+
+def warm_xml(bench: Bench) -> Figures:
+    return bench.warm(
+        lambda: bench.engine.compile_grammar(XML), made.document_of("xml", 10_000, bench.encode)
+    )
+
+
+def schema_row(bench: Bench, schema: Any, texts: Sequence[str]) -> Figures:
+    return bench.cold(lambda: bench.engine.compile_schema(schema), [bench.encode(text) for text in texts])
+
+
+def max_length(length: int) -> Callable[[Bench], Figures]:
+    def row(bench: Bench) -> Figures:
+        schema = {
+            "type": "object",
+            "properties": {"text": {"type": "string", "maxLength": length}},
+            "required": ["text"],
+            "additionalProperties": False,
+        }
+        return schema_row(bench, schema, [json.dumps({"text": made.text_of(length)}, ensure_ascii=False)])
+
+    return row
+
+
+def pattern(bench: Bench) -> Figures:
+    letters = made.text_of(400).replace(" ", "").encode("ascii", "ignore").decode().lower()[:200]
+    return schema_row(bench, {"type": "string", "pattern": "^[a-z]{1,200}$"}, [f'"{letters}"'])
+
+
+def optional(count: int) -> Callable[[Bench], Figures]:
+    def row(bench: Bench) -> Figures:
+        schema, text = made.optional_properties(count)
+        return schema_row(bench, schema, [text])
+
+    return row
+
+
+def large(bench: Bench) -> Figures:
+    schema, text = made.resources(145, 500)
+    return schema_row(bench, schema, [text])
+
+
+def enumeration(bench: Bench) -> Figures:
+    values = list(made.enum_values(10_000))
+    texts = [json.dumps(value, ensure_ascii=False) for value in values[::50]]
+    return schema_row(bench, {"enum": values}, texts)
+
+
+def items(bench: Bench) -> Figures:
+    schema = {"type": "array", "items": {"type": "integer"}, "maxItems": 1_000}
+    return schema_row(bench, schema, [json.dumps(list(range(1_000)))])
+
+
+def nesting(bench: Bench) -> Figures:
+    schema, text = made.nested(600)
+    return schema_row(bench, schema, [text])
+
+
+AMBIGUOUS = Grammars('root ::= root root | "a"', 'root ::= root root | "a"', 'start: start start | "a"')
+LEFT = Grammars('root ::= root "a" | "a"', 'root ::= root "a" | "a"', 'start: start "a" | "a"')
+RIGHT = Grammars('root ::= "a" root | "a"', 'root ::= "a" root | "a"', 'start: "a" start | "a"')
+
+
+def recursion(grammars: Grammars, tokens: int) -> Callable[[Bench], Figures]:
+    def row(bench: Bench) -> Figures:
+        (letter,) = bench.encode("a")
+        passes: list[list[int]] = []
+        begin = time.monotonic()
+        for _ in range(REPEATS):
+            compiled, took = bench.compiled(lambda: bench.engine.compile_grammar(grammars))
+            fills, accepts = bench.follow(compiled, [letter] * tokens)
+            passes.append([fill + accept for fill, accept in zip(fills, accepts, strict=True)])
+            if time.monotonic() - begin > ENOUGH_S:
+                break
+        size = min(map(len, passes))
+        steps = [min(times) for times in zip(*(p[:size] for p in passes), strict=True)]
+        tenth = max(1, len(steps) // 10)
+        return {
+            "compile_ms": took,
+            "tokens": len(steps),
+            "asked_tokens": tokens,
+            "step_mean_us": statistics.fmean(steps) / 1e3,
+            # medians: one pause would be a slope
+            "first_tenth_us": statistics.median(steps[:tenth]) / 1e3,
+            "last_tenth_us": statistics.median(steps[-tenth:]) / 1e3,
+        }
+
+    return row
+
+
+def requests(bench: Bench) -> Figures:
+    """Follow 1,000 requests over 50 real schemas (MaskBench's, with a valid instance) on one compiler."""
+    if bench.name != "stackmask":
+        raise Refused("not asked of peers: they do not compile the same schemas")
+    engine = bench.engine
+    found: list[tuple[Any, list[int]]] = []
+    with lzma.open(bench.data / "maskbench_dev.jsonl.xz", "rt") as lines:
+        records = [json.loads(line) for line in lines]
+    random.Random(3).shuffle(records)
+    engine.fresh()
+    for record in records:
+        valid = [test["data"] for test in record["tests"] if test["valid"]]
+        if not valid:
+            continue
+        ids = bench.encode(json.dumps(valid[0], ensure_ascii=False))
+        try:
+            bench.follow(engine.compile_schema(record["schema"]), ids)
+        except (Refused, ValueError):  # what it does not support, or another order of keys
+            continue
+        found.append((record["schema"], ids))
+        if len(found) == SCHEMAS:
+            break
+    del records
+    rng = random.Random(4)
+    order = [n for _ in range(REQUESTS // SCHEMAS) for n in rng.sample(range(SCHEMAS), SCHEMAS)]
+    engine.fresh()
+    gc.collect()
+    fills: list[int] = []
+    compiles: list[int] = []
+    memory: list[float] = []
+    size: list[int] = []
+    for number, which in enumerate(order):
+        schema, ids = found[which]
+        begin = clock()
+        compiled = engine.compile_schema(schema)
+        compiles.append(clock() - begin)
+        fills += bench.follow(compiled, ids)[0]
+        if number + 1 in (SCHEMAS, REQUESTS // 2, REQUESTS):
+            memory.append(resident())
+            size.append(compiled.stats().get("bytes", compiled.stats().get("mask_bytes", 0)))
+    return {
+        "tokens": len(fills),
+        "request_compile_p50_ms": statistics.median(compiles) / 1e6,
+        "request_compile_mean_ms": statistics.fmean(compiles) / 1e6,
+        **summary("mask", fills),
+        "resident_mb_after_50_500_1000": memory,
+        "stats_bytes_after_50_500_1000": size,
+        "growth_mb": memory[2] - memory[1],
+    }
+
+
+def batch(threads: int, count: int = BATCH) -> Callable[[Bench], Figures]:
+    def row(bench: Bench) -> Figures:
+        compiled, _ = bench.compiled(bench.engine.compile_json)
+        ids = made.document_of("json", 10_000, bench.encode)
+        bench.follow(compiled, ids)
+        apart = len(ids) * 3 // 4 // count
+        matchers = [bench.engine.matcher(compiled) for _ in range(count)]
+        accepters = [bench.engine.accepter(matcher) for matcher in matchers]
+        for number, accept in enumerate(accepters):  # each at a place of its own
+            for token in ids[: number * apart]:
+                accept(token)
+        fill = bench.engine.batch(matchers, threads)
+        times: list[float] = []
+        for step in range(60):
+            best = []
+            for _ in range(3):
+                begin = clock()
+                fill()
+                best.append((clock() - begin) / count)
+            times.append(statistics.median(best))
+            for number, accept in enumerate(accepters):
+                if not accept(ids[number * apart + step]):
+                    raise Refused("a valid document")
+        return summary("row", times)
+
+    return row
+
+
+def memory(bench: Bench) -> Figures:
+    """The growth of a fresh process (tokenizer and modules loaded) with the engine and one warm schema."""
+    properties: dict[str, Any] = {
+        "name": {"type": "string", "maxLength": 100},
+        "born": {"type": "integer"},
+        "tags": {"type": "array", "items": {"type": "string"}, "maxItems": 20},
+        "kind": {"enum": ["a", "b", "c"]},
+        "place": {"type": "object", "properties": {"x": {"type": "number"}, "y": {"type": "number"}}},
+    }
+    schema = {"type": "object", "properties": properties, "required": ["name"]}
+    value = {
+        "name": made.text_of(90),
+        "born": 1815,
+        "tags": made.WORDS[:15],
+        "kind": "b",
+        "place": {"x": -1.5, "y": 20.25},
+    }
+    ids = bench.encode(json.dumps(value, ensure_ascii=False))
+    ENGINES[bench.name].load()
+    watch = Watch()
+    engine = bench.engine
+    built = watch.megabytes()
+    compiled = engine.compile_schema(schema)
+    for _ in range(2):
+        bench.follow(compiled, ids)
+    return {"built_mb": built, "warm_mb": watch.megabytes()}
+
+
+ROWS: dict[str, Callable[[Bench], Figures]] = {
+    "warm JSON": warm_json,
+    "warm SQL": warm_sql,
+    "warm XML": warm_xml,
+    **{f"maxLength {length:,}": max_length(length) for length in LENGTHS},
+    "pattern ^[a-z]{1,200}$": pattern,
+    "24 optional properties": optional(24),
+    "500 optional properties": optional(500),
+    "2,000 optional properties": optional(2_000),
+    "5,000 optional properties": optional(5_000),
+    "a schema of FHIR's size": large,
+    "enum of 10,000 strings": enumeration,
+    "maxItems 1,000": items,
+    "nesting 600": nesting,
+    "ambiguous s s, 400": recursion(AMBIGUOUS, 400),
+    "left recursion, 100,000": recursion(LEFT, 100_000),
+    "right recursion, 100,000": recursion(RIGHT, 100_000),
+    "1,000 requests, 50 schemas": requests,
+    "batch of 256, 1 thread": batch(1),
+    "batch of 256, 2 threads": batch(2),
+    "batch of 1,024, 1 thread": batch(1, 1_024),
+    "batch of 1,024, 2 threads": batch(2, 1_024),
+    "memory": memory,
+}
+
+ALONE = {"memory"}  # rows that need a process of their own
+
+# (row, figure, at most)
+# row, figure, target: None for a figure that is shown to compare
+TARGETS: tuple[tuple[str, str, float | None], ...] = (
+    *(
+        (f"warm {kind}", figure, limit)
+        for kind in ("JSON", "SQL", "XML")
+        for figure, limit in (("mask_mean_us", 1.0), ("mask_p99_us", 3.0), ("accept_mean_us", 0.4))
+    ),
+    *(
+        (f"maxLength {length:,}", figure, limit)
+        for length in LENGTHS
+        for figure, limit in (("compile_ms", 2.0), ("mask_worst_us", 300.0), ("used_mask_worst_us", 300.0))
+    ),
+    ("pattern ^[a-z]{1,200}$", "mask_mean_us", 5.0),
+    ("pattern ^[a-z]{1,200}$", "used_mask_mean_us", 5.0),
+    *(
+        (row, figure, None)
+        for row in ("24 optional properties", "5,000 optional properties", "a schema of FHIR's size")
+        for figure in ("compile_ms", "mask_mean_us", "mask_worst_us")
+    ),
+    ("500 optional properties", "compile_ms", 20.0),
+    ("500 optional properties", "mask_mean_us", 10.0),
+    ("500 optional properties", "mask_worst_us", 1000.0),
+    ("500 optional properties", "used_mask_mean_us", 10.0),
+    ("500 optional properties", "used_mask_worst_us", 1000.0),
+    ("2,000 optional properties", "compile_ms", 80.0),
+    ("2,000 optional properties", "mask_mean_us", 10.0),
+    ("2,000 optional properties", "mask_worst_us", 1000.0),
+    ("2,000 optional properties", "used_mask_mean_us", 10.0),
+    ("2,000 optional properties", "used_mask_worst_us", 1000.0),
+    ("enum of 10,000 strings", "compile_ms", 40.0),
+    ("enum of 10,000 strings", "mask_mean_us", 20.0),
+    ("maxItems 1,000", "compile_ms", 20.0),
+    ("nesting 600", "compile_ms", 20.0),
+    ("ambiguous s s, 400", "step_mean_us", 50.0),
+    ("left recursion, 100,000", "step_mean_us", 50.0),
+    ("left recursion, 100,000", "slope", 1.5),
+    ("right recursion, 100,000", "step_mean_us", 50.0),
+    ("right recursion, 100,000", "slope", 1.5),
+    ("1,000 requests, 50 schemas", "mask_mean_us", 1.5),
+    ("1,000 requests, 50 schemas", "growth_mb", 1.0),
+    ("batch of 256, 1 thread", "row_mean_us", 0.5),
+    ("batch of 256, 2 threads", "row_mean_us", 0.5),
+    ("batch of 1,024, 1 thread", "row_mean_us", None),
+    ("batch of 1,024, 2 threads", "row_mean_us", None),
+    ("memory", "warm_mb", 60.0),
+)
+
+
+def work(name: str, folder: str, data: str, rows: list[str], out: Any) -> None:
+    """Run rows with one engine; what each gave goes to the queue."""
+    use_checkout()
+    os.environ["TOKENIZERS_PARALLELISM"] = "false"
+    bench = Bench(name, Path(folder), Path(data))
+    if not set(rows) <= ALONE:
+        assert bench.engine
+    out.put(("ready", None))
+    for row in rows:
+        gc.collect()
+        try:
+            figures = ROWS[row](bench)
+        except Exception as error:  # noqa: BLE001 - a refusal of an engine is a result
+            figures = {"error": f"{type(error).__name__}: {error}"[:200]}
+        out.put((row, figures))
+
+
+def run(name: str, folder: Path, data: Path, rows: list[str], limit_s: float) -> dict[str, Figures]:
+    """Run rows in processes of one engine; a row that hangs or crashes ends its process and is recorded."""
+    context = mp.get_context("spawn")
+    results: dict[str, Figures] = {}
+    todo = [[row] for row in rows if row in ALONE]
+    todo.append([row for row in rows if row not in ALONE])
+    while todo:
+        left = todo.pop()
+        if not left:
+            continue
+        out = context.Queue()
+        process = context.Process(target=work, args=(name, str(folder), str(data), left, out))
+        process.start()
+        out.get(timeout=300)  # ready
+        while left:
+            begin = time.monotonic()
+            figures: Figures | None = None
+            while figures is None and time.monotonic() - begin < limit_s and process.is_alive():
+                try:
+                    _, figures = out.get(timeout=1)
+                except queue.Empty:
+                    continue
+            row = left.pop(0)
+            if figures is None:
+                figures = {
+                    "error": f"over {limit_s:g} s" if process.is_alive() else f"exit {process.exitcode}"
+                }
+                process.kill()
+                todo.append(left)
+                left = []
+            results[row] = figures
+            print(f"{name:10} {row:27} {time.monotonic() - begin:5.1f} s", file=sys.stderr, flush=True)
+        process.join()
+    return results
+
+
+def medians(runs: list[Figures]) -> Figures:
+    """Return the medians of figures over rounds; errors count if no round went well."""
+    good = [run for run in runs if "error" not in run]
+    if not good:
+        return runs[0]
+    merged: Figures = {}
+    for key, value in good[0].items():
+        if isinstance(value, list):
+            merged[key] = [
+                round(statistics.median(found), 1) for found in zip(*(run[key] for run in good), strict=True)
+            ]
+        else:
+            merged[key] = round(statistics.median(run[key] for run in good), 3)
+    if "first_tenth_us" in merged:
+        merged["slope"] = round(merged["last_tenth_us"] / merged["first_tenth_us"], 2)
+    return merged
+
+
+def shown(figures: Figures, figure: str) -> str:
+    if "error" in figures:
+        return str(figures["error"])[:24]
+    cut = figures.get("asked_tokens", 0) > figures["tokens"] if "tokens" in figures else False
+    return f"{figures[figure]:.2f}" + (f" ({figures['tokens']:,} tokens)" if cut else "")
+
+
+def table(results: dict[str, dict[str, Figures]], names: list[str]) -> list[str]:
+    """Return the lines of a Markdown table: our figure, the peers', the best ratio, the target, whether it is met."""
+    peers = [name for name in names if name != "stackmask"]
+    lines = [
+        "| row | figure | stackmask |"
+        + "".join(f" {name} |" for name in peers)
+        + " best peer / ours | target | |",
+        "|---|---|--:|" + "--:|" * len(peers) + "--:|--:|---|",
+    ]
+    for row, figure, limit in TARGETS:
+        if row not in results:
+            continue
+        ours = results[row]["stackmask"]
+        theirs = figure.removeprefix("used_")
+        found = [results[row][name].get(theirs) for name in peers]
+        known = [value for value in found if value]
+        value = ours.get(figure)
+        ratio = f"{min(known) / value:.1f}" if known and value and figure != "slope" else ""
+        verdict = "–" if limit is None else "met" if value is not None and value <= limit else "missed"
+        target = "–" if limit is None else f"{limit:g}"
+        columns = "".join(f" {shown(results[row][name], theirs)} |" for name in peers)
+        lines.append(
+            f"| {row} | {figure} | {shown(ours, figure)} |{columns} {ratio} | {target} | {verdict} |"
+        )
+    return lines
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument(
+        "--data",
+        type=Path,
+        default=Path(os.environ.get("STACKMASK_DATA", Path(__file__).parents[3] / "shared" / "data")),
+    )
+    parser.add_argument("--tokenizer", default="llama3-128k")
+    parser.add_argument("--engines", default=",".join(ENGINES))
+    parser.add_argument("--rounds", type=int, default=3, help="runs of each engine; medians are reported")
+    parser.add_argument(
+        "--rows", default="", help="only rows with one of these texts in their name, by semicolons"
+    )
+    parser.add_argument("--limit", type=float, default=60, help="seconds per engine and row")
+    parser.add_argument(
+        "--save",
+        default="engine",
+        help="name of the result file; without all rows, none is written to engine",
+    )
+    args = parser.parse_args()
+    folder = args.data / "tokenizers" / args.tokenizer
+    if not folder.is_dir():
+        sys.exit(f"no tokenizer at {folder}: give the data pack with --data")
+    names = args.engines.split(",")
+    rows = [row for row in ROWS if not args.rows or any(part in row for part in args.rows.split(";"))]
+    runs: dict[str, dict[str, list[Figures]]] = {row: {name: [] for name in names} for row in rows}
+    for _ in range(args.rounds):
+        for name in names:
+            # what took too long once is not asked again
+            over = [row for row in rows if any("over" in str(run.get("error")) for run in runs[row][name])]
+            found = run(name, folder, args.data, [row for row in rows if row not in over], args.limit)
+            for row, figures in found.items():
+                runs[row][name].append(figures)
+    results = {
+        row: {name: medians(found) for name, found in by_name.items()} for row, by_name in runs.items()
+    }
+    print(cpu_model())
+    lines = table(results, names) if "stackmask" in names else [json.dumps(results, indent=1)]
+    print("\n".join(lines))
+    if args.save != "engine" or (not args.rows and args.engines == ",".join(ENGINES)):
+        command = f"python lab/benchmarks/engine.py --tokenizer {args.tokenizer} --rounds {args.rounds} --limit {args.limit:g}"
+        command += f" --rows '{args.rows}' --save {args.save}" if args.rows else ""
+        document = {"tokenizer": args.tokenizer, "rounds": args.rounds, "rows": results, "table": lines}
+        write_result(args.save, command, document, **versions(names))
+
+
+if __name__ == "__main__":
+    main()

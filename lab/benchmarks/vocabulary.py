@@ -1,0 +1,192 @@
+"""Time what a process does before its first grammar: vocabulary and compiler from a tokenizer, beside two peers.
+
+    python lab/benchmarks/vocabulary.py --data PATH_TO_DATA_PACK
+
+Each run is a process of its own that has the tokenizer and the engine's modules loaded; runs of the engines
+alternate, and medians are reported. Memory is what the resident set grows by from there.
+``load`` reads a file that ``Vocabulary.save`` wrote, without any tokenizer. ``warm_mb`` is the growth with a
+JSON grammar whose masks were all used by a document.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ctypes
+import gc
+import multiprocessing as mp
+import os
+import statistics
+import sys
+import tempfile
+import time
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+from json_grammar import load_tokenizer
+from record import cpu_model, use_checkout, write_result
+
+ROOT = Path(__file__).resolve().parents[2]
+TOKENIZERS = ("llama3-128k", "gemma3-262k")
+TEXT = '{"name": "Ada Lovelace", "born": 1815, "tags": ["mathematics", "poetry", null, true], "ü": {"x": -1.5e3}}'
+
+
+def resident() -> float:
+    """Return the resident memory of this process in MB."""
+    return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE") / 1e6
+
+
+class Watch:
+    """Measure time and growth of the resident set; what the tokenizer left free goes back to the system before."""
+
+    def __init__(self) -> None:
+        gc.collect()
+        ctypes.CDLL(None).malloc_trim(0)
+        self.memory = resident()
+        self.begin, self.cpu = time.perf_counter(), time.process_time()
+
+    def milliseconds(self) -> float:
+        return (time.perf_counter() - self.begin) * 1e3
+
+    def cpu_milliseconds(self) -> float:
+        """Return the computing time, of all threads: what a busy machine disturbs least."""
+        return (time.process_time() - self.cpu) * 1e3
+
+    def megabytes(self) -> float:
+        return resident() - self.memory
+
+
+def run_stackmask(tokenizer: Any, file: str, out: dict[str, float]) -> None:
+    import stackmask as sm
+
+    watch = Watch()
+    vocabulary = sm.Vocabulary.from_huggingface(tokenizer)
+    out["vocabulary_ms"] = watch.milliseconds()
+    compiler = sm.Compiler(vocabulary)
+    out["total_ms"] = watch.milliseconds()
+    out["total_cpu_ms"] = watch.cpu_milliseconds()
+    out["memory_mb"] = watch.megabytes()
+    begin = time.perf_counter()
+    sm.Compiler(vocabulary)
+    out["second_compiler_ms"] = (time.perf_counter() - begin) * 1e3
+    grammar = sm.Grammar.bundled("json")
+    matcher = compiler.compile(grammar).matcher()
+    mask = sm.allocate_token_bitmask(1, vocabulary.size)
+    for token in tokenizer.encode(TEXT, add_special_tokens=False):
+        matcher.fill_next_token_bitmask(mask, 0)
+        if not matcher.accept_token(token):
+            raise SystemExit(f"stackmask refuses a valid document at token {token}")
+    out["warm_mb"] = watch.megabytes()
+    if hasattr(vocabulary, "save"):
+        vocabulary.save(file)
+
+
+def run_load(tokenizer: Any, file: str, out: dict[str, float]) -> None:
+    import stackmask as sm
+
+    watch = Watch()
+    vocabulary = sm.Vocabulary.load(file)
+    out["vocabulary_ms"] = watch.milliseconds()
+    compiler = sm.Compiler(vocabulary)
+    out["total_ms"] = watch.milliseconds()
+    out["total_cpu_ms"] = watch.cpu_milliseconds()
+    out["memory_mb"] = watch.megabytes()
+    matcher = compiler.compile(sm.Grammar.bundled("json")).matcher()
+    if not matcher.accept_string(TEXT):
+        raise SystemExit("the loaded vocabulary refuses a valid document")
+
+
+def run_llguidance(tokenizer: Any, file: str, out: dict[str, float]) -> None:
+    import llguidance
+    import llguidance.hf
+    from llguidance.numpy import allocate_token_bitmask, fill_next_token_bitmask
+
+    watch = Watch()
+    engine = llguidance.hf.from_tokenizer(tokenizer)
+    out["vocabulary_ms"] = out["total_ms"] = watch.milliseconds()
+    out["total_cpu_ms"] = watch.cpu_milliseconds()
+    out["memory_mb"] = watch.megabytes()
+    mask = allocate_token_bitmask(1, engine.vocab_size)
+    matcher = llguidance.LLMatcher(engine, llguidance.LLMatcher.grammar_from_json_schema("{}"))
+    for token in tokenizer.encode(TEXT, add_special_tokens=False):
+        fill_next_token_bitmask(matcher, mask, 0)
+        if not matcher.consume_token(token):
+            raise SystemExit(f"llguidance refuses a valid document at token {token}")
+    out["warm_mb"] = watch.megabytes()
+
+
+def run_xgrammar(tokenizer: Any, file: str, out: dict[str, float]) -> None:
+    import xgrammar as xgr
+
+    watch = Watch()
+    info = xgr.TokenizerInfo.from_huggingface(tokenizer, vocab_size=len(tokenizer))
+    out["vocabulary_ms"] = watch.milliseconds()
+    compiler = xgr.GrammarCompiler(info, max_threads=1)
+    out["total_ms"] = watch.milliseconds()
+    out["total_cpu_ms"] = watch.cpu_milliseconds()
+    out["memory_mb"] = watch.megabytes()
+    mask = xgr.allocate_token_bitmask(1, len(tokenizer))
+    matcher = xgr.GrammarMatcher(compiler.compile_builtin_json_grammar())
+    for token in tokenizer.encode(TEXT, add_special_tokens=False):
+        matcher.fill_next_token_bitmask(mask)
+        if not matcher.accept_token(token):
+            raise SystemExit(f"xgrammar refuses a valid document at token {token}")
+    out["warm_mb"] = watch.megabytes()
+
+
+RUNS = {"stackmask": run_stackmask, "load": run_load, "llguidance": run_llguidance, "xgrammar": run_xgrammar}
+
+
+def measure(name: str, folder: str, file: str, results: Any) -> None:
+    use_checkout()
+    os.environ["TOKENIZERS_PARALLELISM"] = "false"
+    out: dict[str, float] = {}
+    RUNS[name](load_tokenizer(Path(folder)), file, out)
+    results.put(out)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument(
+        "--data", type=Path, default=Path(os.environ.get("STACKMASK_DATA", ROOT.parent / "shared" / "data"))
+    )
+    parser.add_argument("--tokenizers", default=",".join(TOKENIZERS))
+    parser.add_argument("--engines", default=",".join(RUNS))
+    parser.add_argument("--rounds", type=int, default=5, help="runs of each engine; medians are reported")
+    args = parser.parse_args()
+    names = args.engines.split(",")
+    context = mp.get_context("spawn")
+    tables: dict[str, dict[str, dict[str, float]]] = {}
+    for tokenizer in args.tokenizers.split(","):
+        folder = args.data / "tokenizers" / tokenizer
+        if not folder.is_dir():
+            sys.exit(f"no tokenizer at {folder}: give the data pack with --data")
+        runs: dict[str, list[dict[str, float]]] = {name: [] for name in names}
+        with tempfile.TemporaryDirectory() as scratch:
+            for _ in range(args.rounds):
+                for name in names:
+                    results = context.Queue()
+                    job = (name, str(folder), str(Path(scratch) / "vocabulary"), results)
+                    process = context.Process(target=measure, args=job)
+                    process.start()
+                    runs[name].append(results.get(timeout=300))
+                    process.join()
+        tables[tokenizer] = {
+            name: {key: round(statistics.median(run[key] for run in found), 2) for key in found[0]}
+            for name, found in runs.items()
+        }
+    versions = {
+        name: metadata.version(name)
+        for name in (*(n for n in names if n in ("llguidance", "xgrammar")), "transformers", "tokenizers")
+    }
+    command = f"python lab/benchmarks/vocabulary.py --tokenizers {args.tokenizers} --rounds {args.rounds}"
+    write_result("vocabulary", command, {"rounds": args.rounds, "tokenizers": tables}, **versions)
+    print(cpu_model())
+    for tokenizer, table in tables.items():
+        print(tokenizer)
+        for name, values in table.items():
+            print(f"  {name:12}" + "  ".join(f"{key} {value:.1f}" for key, value in values.items()))
+
+
+if __name__ == "__main__":
+    main()
