@@ -47,7 +47,7 @@ def test_keywords_without_a_function_are_few() -> None:
         "maxContains": "contains",
         "$recursiveAnchor": "$recursiveRef",
     }
-    assert WITHOUT_EFFECT == {"$defs", "definitions", "$anchor", "$dynamicAnchor"}
+    assert {"$defs", "definitions", "$anchor", "$dynamicAnchor"} == WITHOUT_EFFECT
 
 
 DIALECTS = {
