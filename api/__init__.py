@@ -32,7 +32,7 @@ from stackmask.grammar.json_schema.document.errors import (
     UnsatisfiableSchemaError,
     UnsupportedSchemaError,
 )
-from stackmask.grammar.outputs import OutputError
+from stackmask.grammar.outputs import OutputError, prompt_for
 from stackmask.grammar.source.diagnostics import (
     CancelledError,
     Diagnostic,
@@ -125,6 +125,7 @@ __all__ = [
     "fill_next_token_bitmask",
     "fsm",
     "generate",
+    "prompt_for",
     "step",
     "stream",
     "tag",

@@ -16,7 +16,7 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, final, get_args, get_origin
 
-from stackmask.grammar.json_schema.document.loading import is_type
+from stackmask.grammar.json_schema.document.loading import is_type, load_schema
 from stackmask.grammar.source.diagnostics import Diagnostic, GrammarError, StackmaskError
 from stackmask.grammar.source.options import ArgumentError
 from stackmask.grammar.source.work import check_size, enter, spend
@@ -232,6 +232,26 @@ def reader_of(source: Any) -> Reader:
     raise OutputError(
         f"no grammar can be made of {source!r:.80} ({type(source).__name__}){cure}; give {POSSIBLE}"
     )
+
+
+def prompt_for(source: Any) -> str:
+    """Return the lines of a prompt that describe to the model what to write: a mask cannot do so.
+
+    ``source``: a type or a JSON Schema, as for ``Grammar.of``, with its titles and descriptions; or a list of strings.
+    Raises: OutputError for other grammars, which only words can describe; SchemaError for text that is not JSON.
+    """
+    reader = reader_of(source)
+    if reader == "from_choices":
+        strings = [item if isinstance(item, str) else bytes(item).decode(errors="replace") for item in source]
+        return f"Answer with one of these strings, without the quotes, and nothing else: {json.dumps(strings, ensure_ascii=False)[1:-1]}\n"
+    if reader != "from_json_schema":
+        raise OutputError(
+            f"{source!r:.60} is no type, JSON Schema or list of strings: describe what other grammars allow in your own words"
+        )
+    schema = load_schema(source)
+    # numbers that floats cannot hold stay as they are written
+    text = source.strip() if isinstance(source, str) else json.dumps(schema, ensure_ascii=False, default=float)
+    return f"Answer with JSON that this JSON Schema allows, and nothing else:\n{text}\n"
 
 
 def is_choice(item: Any) -> bool:

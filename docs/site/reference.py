@@ -28,7 +28,7 @@ SUBJECTS = {
     "grammars": Subject(
         "Grammars",
         "Make grammars, combine them, and bound what one request may use.",
-        {"stackmask": ("Grammar", "union", "concat", "tag", "text", "Limits", "Diagnostic")},
+        {"stackmask": ("Grammar", "union", "concat", "tag", "text", "prompt_for", "Limits", "Diagnostic")},
     ),
     "engine": Subject(
         "Vocabularies, matchers, masks",

@@ -224,3 +224,29 @@ def test_without_pydantic_only_whole_json_has_a_value(monkeypatch: pytest.Monkey
     monkeypatch.setitem(sys.modules, "pydantic_core", None)
     output = Output("json")
     assert [output.partial(text) for text in ("", "[1", "[1]", "[" * 100_000)] == [None, None, [1], None]
+
+
+@pytest.mark.parametrize(
+    ("source", "described"),
+    [
+        (Item, json.dumps(Item.model_json_schema()["properties"]["name"])),
+        ({"type": "string", "description": "ein Wort über Tee"}, "ein Wort über Tee"),
+        (' {"minimum": 1e400} ', '\n{"minimum": 1e400}\n'),
+        (["tea", b"coffee"], '"tea", "coffee"'),
+    ],
+)
+def test_prompts_describe_what_to_write(source: Any, described: str) -> None:
+    prompt = sm.prompt_for(source)
+    assert described in prompt
+    assert prompt.endswith("\n") and not prompt.endswith("\n\n")
+
+
+@pytest.mark.parametrize("source", ['root ::= "a"', re.compile("a+"), sm.Grammar.from_regex("a")])
+def test_prompts_of_other_grammars_are_refused(source: Any) -> None:
+    with pytest.raises(sm.OutputError, match="your own words|no grammar can be made"):
+        sm.prompt_for(source)
+
+
+def test_prompts_of_wrong_text_say_where() -> None:
+    with pytest.raises(sm.StackmaskError, match="not JSON"):
+        sm.prompt_for("{")
