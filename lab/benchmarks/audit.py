@@ -12,13 +12,12 @@ from __future__ import annotations
 import argparse
 import json
 import lzma
-import os
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from record import use_checkout, write_result
+from record import DATA, use_checkout, write_result
 
 DRAFTS = {
     "draft4": "http://json-schema.org/draft-04/schema#",
@@ -43,8 +42,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    default = Path(os.environ.get("STACKMASK_DATA", Path(__file__).parents[3] / "shared" / "data"))
-    parser.add_argument("--data", type=Path, default=default)
+    parser.add_argument("--data", type=Path, default=DATA)
     parser.add_argument("--engines", default="stackmask,xgrammar,llguidance")
     parser.add_argument("--tokenizer", help="the name of one in the data pack; by default the embedded one")
     parser.add_argument("--sample", type=int, default=1000, help="0: all")

@@ -16,7 +16,6 @@ import argparse
 import collections
 import json
 import lzma
-import os
 import random
 import time
 import warnings
@@ -25,7 +24,7 @@ from typing import Any
 
 import numpy as np
 from json_grammar import load_tokenizer
-from record import cpu_model, use_checkout, write_result
+from record import DATA, cpu_model, use_checkout, write_result
 
 FAVOURITES = {"random": b"", "blanks": b" \n\t", "digits": b"0123456789", "brackets": b'[{("<'}
 EXTRA = (0, 0, 1, 2, 4, 8, 16, 40, 100)
@@ -186,7 +185,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--data", type=Path, default=os.environ.get("STACKMASK_DATA", "../shared/data"))
+    parser.add_argument("--data", type=Path, default=DATA)
     parser.add_argument("--seconds", type=float, default=600)
     parser.add_argument("--tables", type=int, default=20_000)
     parser.add_argument("--rounds", type=int, default=1, help="generations of each model under each grammar")

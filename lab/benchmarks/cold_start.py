@@ -26,7 +26,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from record import use_checkout, write_result
+from record import DATA, use_checkout, write_result
 
 RUNS = 15
 TEXT = '{"name": "Ada Lovelace", "born": 1815, "tags": ["mathematics", "poetry", null, true], "ü": {"x": -1.5e3}}'
@@ -90,7 +90,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--data", type=Path, required=True)
+    parser.add_argument("--data", type=Path, default=DATA)
     parser.add_argument("--tokenizer", default="llama3-128k")
     parser.add_argument("--runs", type=int, default=RUNS)
     parser.add_argument("--child", nargs=2, help=argparse.SUPPRESS)

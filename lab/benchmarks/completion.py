@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import argparse
 import collections
-import os
 import time
 from pathlib import Path
 from typing import Any
@@ -20,7 +19,7 @@ from typing import Any
 import numpy as np
 from density import samples
 from json_grammar import load_tokenizer
-from record import cpu_model, use_checkout, write_result
+from record import DATA, cpu_model, use_checkout, write_result
 
 SLACK = (1, 4, 16)
 FAR = 1_000_000
@@ -80,7 +79,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--data", type=Path, default=os.environ.get("STACKMASK_DATA", "../shared/data"))
+    parser.add_argument("--data", type=Path, default=DATA)
     parser.add_argument("--sample", type=int, default=100)
     parser.add_argument("--order", choices=("schema", "any"), default="schema")
     args = parser.parse_args()

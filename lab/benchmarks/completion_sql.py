@@ -10,13 +10,12 @@ in a database with the tables (of the dialect ``sqlite``). Times are processor t
 from __future__ import annotations
 
 import argparse
-import os
 import random
 import time
 from pathlib import Path
 from typing import Any
 
-from record import cpu_model, use_checkout, write_result
+from record import DATA, cpu_model, use_checkout, write_result
 
 use_checkout()
 
@@ -88,7 +87,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--data", type=Path, default=os.environ.get("STACKMASK_DATA", "../shared/data"))
+    parser.add_argument("--data", type=Path, default=DATA)
     parser.add_argument("--queries", type=int, default=150)
     parser.add_argument("--write", action="store_true")
     args = parser.parse_args()

@@ -22,7 +22,7 @@ from typing import Any
 
 import numpy as np
 from json_grammar import load_tokenizer
-from record import cpu_model, use_checkout, write_result
+from record import DATA, cpu_model, use_checkout, write_result
 
 CLASSES = (("0", 0), ("1–16", 16), ("17–256", 256), ("257–4k", 4096), ("4k–64k", 65_536), ("more", 1 << 62))
 MADE = ("walks", "masks", "joined_masks", "simulations")
@@ -105,11 +105,7 @@ def row(times: list[float], total: float) -> dict[str, float]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument(
-        "--data",
-        type=Path,
-        default=Path(os.environ.get("STACKMASK_DATA", Path(__file__).parents[3] / "shared" / "data")),
-    )
+    parser.add_argument("--data", type=Path, default=DATA)
     parser.add_argument("--tokenizer", default="llama3-128k")
     parser.add_argument("--sample", type=int, default=400, help="number of schemas")
     args = parser.parse_args()

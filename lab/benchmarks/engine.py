@@ -29,7 +29,7 @@ from typing import Any
 import made_documents as made
 from engines import ENGINES, SQL, XML, Grammars, Refused, versions
 from json_grammar import load_tokenizer
-from record import cpu_model, use_checkout, write_result
+from record import DATA, cpu_model, use_checkout, write_result
 from vocabulary import Watch, resident
 
 REPEATS = 5
@@ -547,11 +547,7 @@ def table(results: dict[str, dict[str, Figures]], names: list[str]) -> list[str]
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument(
-        "--data",
-        type=Path,
-        default=Path(os.environ.get("STACKMASK_DATA", Path(__file__).parents[3] / "shared" / "data")),
-    )
+    parser.add_argument("--data", type=Path, default=DATA)
     parser.add_argument("--tokenizer", default="llama3-128k")
     parser.add_argument("--engines", default=",".join(ENGINES))
     parser.add_argument("--rounds", type=int, default=3, help="runs of each engine; medians are reported")

@@ -35,7 +35,7 @@ from pathlib import Path
 from typing import Any
 
 from json_grammar import load_tokenizer
-from record import use_checkout, write_result
+from record import DATA, use_checkout, write_result
 
 use_checkout()
 
@@ -163,8 +163,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    default = Path(os.environ.get("STACKMASK_DATA", Path(__file__).parents[3] / "shared" / "data"))
-    parser.add_argument("--data", type=Path, default=default)
+    parser.add_argument("--data", type=Path, default=DATA)
     parser.add_argument("--tokenizer", default="llama3-128k")
     parser.add_argument("--sample", type=int, default=0, help="number of patterns, 0 for all")
     parser.add_argument("--seconds", type=float, default=20, help="limit of one build, of the clock")

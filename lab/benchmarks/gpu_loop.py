@@ -29,7 +29,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 import torch
-from record import use_checkout, write_result
+from record import DATA, use_checkout, write_result
 
 use_checkout()
 
@@ -370,7 +370,7 @@ def compare(loops: dict[str, Loop], steps: int, rounds: int) -> dict[str, Any]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("--data", type=Path, required=True)
+    parser.add_argument("--data", type=Path, default=DATA)
     parser.add_argument("--tokenizer", default="llama3-128k")
     parser.add_argument("--sizes", nargs="*", default=["8B"], choices=sorted(SIZES))
     parser.add_argument("--batches", nargs="*", type=int, default=[1, 32, 256])

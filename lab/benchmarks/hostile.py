@@ -34,7 +34,7 @@ from typing import Any
 import hostile_child as parts
 from hostile_requests import Request, all_requests
 from json_grammar import load_tokenizer
-from record import use_checkout, write_result
+from record import DATA, use_checkout, write_result
 
 CPU_SECONDS = 5.0
 PEAK_MB = 1200.0
@@ -179,8 +179,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    default = Path(os.environ.get("STACKMASK_DATA", Path(__file__).parents[3] / "shared" / "data"))
-    parser.add_argument("--data", type=Path, default=default)
+    parser.add_argument("--data", type=Path, default=DATA)
     parser.add_argument("--tokenizer", default="llama3-128k")
     parser.add_argument("--only", default="*", help="a pattern of names or families")
     parser.add_argument(

@@ -22,7 +22,7 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-from record import cpu_model, use_checkout, write_result
+from record import DATA, cpu_model, use_checkout, write_result
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCUMENTS = 120
@@ -194,9 +194,7 @@ def measure(name: str, folder: str, data: str, out: Any) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument(
-        "--data", type=Path, default=Path(os.environ.get("STACKMASK_DATA", ROOT.parent / "shared" / "data"))
-    )
+    parser.add_argument("--data", type=Path, default=DATA)
     parser.add_argument("--tokenizer", default="llama3-128k")
     parser.add_argument("--engines", default="stackmask,builtin,llguidance,xgrammar")
     parser.add_argument("--rounds", type=int, default=3, help="runs of each engine; medians are reported")

@@ -28,7 +28,7 @@ from typing import Any
 
 import numpy as np
 from json_grammar import load_tokenizer
-from record import use_checkout, write_result
+from record import DATA, use_checkout, write_result
 
 MOST = 600  # tokens of a random text
 CALM = 40  # tokens after which what closes is favoured
@@ -129,7 +129,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--data", type=Path, required=True)
+    parser.add_argument("--data", type=Path, default=DATA)
     parser.add_argument("--schemas", type=int, default=200)
     parser.add_argument("--texts", type=int, default=5)
     parser.add_argument("--judged", type=int, default=0)

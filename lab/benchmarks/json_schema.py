@@ -30,7 +30,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from record import use_checkout, write_result
+from record import DATA, use_checkout, write_result
 
 TIMEOUT = 30  # seconds for one schema with its instances
 MAX_CHOICES = 20_000  # keys that are tried to find an order
@@ -193,7 +193,7 @@ def judge(
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--data", type=Path, required=True)
+    parser.add_argument("--data", type=Path, default=DATA)
     parser.add_argument("--sample", type=int, default=0, help="schemas (0: all)")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--order", choices=("any", "schema"), default="any")

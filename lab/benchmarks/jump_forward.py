@@ -26,7 +26,7 @@ from pathlib import Path
 from typing import Any
 
 from json_grammar import load_tokenizer
-from record import RESULTS, use_checkout, write_result
+from record import DATA, RESULTS, use_checkout, write_result
 
 PEER_TOKENIZER = "llama3-128k"
 MODES: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {  # options of the grammar, and of json.dumps
@@ -263,7 +263,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--data", type=Path, required=True)
+    parser.add_argument("--data", type=Path, default=DATA)
     parser.add_argument("--instances", type=int, default=2000)
     parser.add_argument("--seed", type=int, default=6)
     parser.add_argument("--tokenizers", nargs="*")

@@ -24,7 +24,7 @@ from typing import Any
 
 from json_grammar import load_tokenizer
 from jump_forward import instances
-from record import REPO, use_checkout, write_result
+from record import DATA, REPO, use_checkout, write_result
 
 use_checkout()
 sys.path.insert(0, str(REPO / "lab"))
@@ -255,7 +255,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--data", type=Path, required=True)
+    parser.add_argument("--data", type=Path, default=DATA)
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--rounds-random", type=int, default=3)
     options = parser.parse_args()

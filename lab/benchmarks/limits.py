@@ -10,7 +10,6 @@ from __future__ import annotations
 import argparse
 import json
 import lzma
-import os
 import random
 import time
 from collections.abc import Iterator
@@ -18,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from json_grammar import load_tokenizer
-from record import use_checkout, write_result
+from record import DATA, use_checkout, write_result
 
 
 def schemas(data: Path, count: int) -> Iterator[tuple[Any, str]]:
@@ -90,7 +89,7 @@ def quantiles(values: list[float]) -> dict[str, float]:
 def main() -> None:
     use_checkout()
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--data", type=Path, default=Path(os.environ.get("STACKMASK_DATA", "../shared/data")))
+    parser.add_argument("--data", type=Path, default=DATA)
     parser.add_argument("--count", type=int, default=300)
     parser.add_argument("--write", action="store_true")
     args = parser.parse_args()

@@ -48,7 +48,7 @@ BUILD_SECONDS = 900
 FOLDER = re.compile(r"(?<![\w:/])/(?:[\w.+-]+/)+")  # of this machine
 # what a failing test says of a fault that is no valid source
 NO_SOURCE = ("NameError", "SyntaxError", "ImportError", "ModuleNotFoundError", "UnboundLocalError")
-PYTEST = (sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--tb=no", "-rfE")
+PYTEST = (sys.executable, "-m", "pytest", "-q", "--all", "-p", "no:cacheprovider", "--tb=no", "-rfE")
 
 
 @dataclass(slots=True)

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from hostile import KILL_CPU, load_setting, run_once, selected
-from record import use_checkout, write_result
+from record import DATA, use_checkout, write_result
 
 # cores, and processes beside it that compute without end
 MACHINES = ((2, 0), (1, 0), (1, 1), (2, 2), (2, 0))
@@ -44,8 +44,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    default = Path(os.environ.get("STACKMASK_DATA", Path(__file__).parents[3] / "shared" / "data"))
-    parser.add_argument("--data", type=Path, default=default)
+    parser.add_argument("--data", type=Path, default=DATA)
     parser.add_argument("--tokenizer", default="llama3-128k")
     parser.add_argument("--only", default="*", help="a pattern of names or families")
     parser.add_argument("--every", type=int, default=1, help="take one request of so many")

@@ -11,12 +11,11 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import sys
 from pathlib import Path
 from typing import Any
 
-from record import RESULTS, use_checkout, write_result
+from record import DATA, RESULTS, use_checkout, write_result
 
 use_checkout()
 
@@ -148,11 +147,7 @@ FIGURES = {
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument(
-        "--data",
-        type=Path,
-        default=Path(os.environ.get("STACKMASK_DATA", Path(__file__).parents[3] / "shared" / "data")),
-    )
+    parser.add_argument("--data", type=Path, default=DATA)
     parser.add_argument("--tokenizer", default="llama3-128k")
     parser.add_argument(
         "--only", default="", help="only these languages, by commas; the others stay as they were"

@@ -21,7 +21,7 @@ import numpy as np
 from density import samples
 from json_grammar import load_tokenizer
 from made_documents import document_of
-from record import cpu_model, use_checkout, write_result
+from record import DATA, cpu_model, use_checkout, write_result
 
 DOCUMENTS = ("json", "xml", "sql")
 WITHOUT = ("arithmetic", "csv", "lua", "regex")
@@ -96,11 +96,7 @@ def measure(name: str, jobs: list[tuple[Callable[[], Any], list[list[int]]]], ma
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument(
-        "--data",
-        type=Path,
-        default=Path(os.environ.get("STACKMASK_DATA", Path(__file__).parents[3] / "shared" / "data")),
-    )
+    parser.add_argument("--data", type=Path, default=DATA)
     parser.add_argument("--tokenizer", default="llama3-128k")
     parser.add_argument("--sample", type=int, default=60, help="number of schemas")
     args = parser.parse_args()

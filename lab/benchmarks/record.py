@@ -14,6 +14,7 @@ from typing import Any
 
 REPO = Path(__file__).resolve().parents[2]
 RESULTS = Path(__file__).resolve().parent / "results"
+DATA = Path(os.environ.get("STACKMASK_DATA", REPO.parent / "shared" / "data"))  # the data pack
 NOT_KEPT = REPO / "build" / "results"
 
 FORMS = "grammar/ebnf grammar/ir grammar/normalize grammar/notation"

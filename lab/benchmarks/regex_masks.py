@@ -14,13 +14,12 @@ import argparse
 import gc
 import json
 import lzma
-import os
 import time
 from pathlib import Path
 from typing import Any
 
 from json_grammar import load_tokenizer
-from record import cpu_model, use_checkout, write_result
+from record import DATA, cpu_model, use_checkout, write_result
 
 use_checkout()
 
@@ -167,11 +166,7 @@ class Kept:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument(
-        "--data",
-        type=Path,
-        default=Path(os.environ.get("STACKMASK_DATA", Path(__file__).parents[3] / "shared" / "data")),
-    )
+    parser.add_argument("--data", type=Path, default=DATA)
     parser.add_argument("--tokenizer", default="llama3-128k")
     parser.add_argument(
         "--every", type=int, default=1, help="take one pattern out of so many, and write nothing"

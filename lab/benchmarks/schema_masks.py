@@ -19,7 +19,7 @@ from pathlib import Path
 
 import numpy as np
 from json_grammar import load_tokenizer
-from record import use_checkout, write_result
+from record import DATA, use_checkout, write_result
 
 PLACES = 3  # per document
 DOCUMENTS = 2  # per schema
@@ -29,7 +29,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--data", type=Path, required=True)
+    parser.add_argument("--data", type=Path, default=DATA)
     parser.add_argument("--tokenizer", default="llama3-128k")
     parser.add_argument("--positions", type=int, default=400)
     parser.add_argument("--property-order", choices=("any", "schema"), default="any")

@@ -28,7 +28,7 @@ from typing import Any
 
 import numpy as np
 from json_grammar import load_tokenizer
-from record import use_checkout, write_result
+from record import DATA, use_checkout, write_result
 
 LONGEST_WALK = 400  # tokens of one text
 JUDGED_TOKENS = 60  # of a request that is followed on a fresh compiler
@@ -318,8 +318,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    default = Path(os.environ.get("STACKMASK_DATA", Path(__file__).parents[3] / "shared" / "data"))
-    parser.add_argument("--data", type=Path, default=default)
+    parser.add_argument("--data", type=Path, default=DATA)
     parser.add_argument("--tokenizer", default="llama3-128k")
     parser.add_argument("--tokens", type=int, default=24_000_000)
     parser.add_argument(

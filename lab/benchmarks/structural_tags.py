@@ -14,7 +14,7 @@ import lzma
 from pathlib import Path
 from typing import Any
 
-from record import use_checkout, write_result
+from record import DATA, use_checkout, write_result
 
 CASES = "structural_tags/cases_dev.jsonl.xz"
 
@@ -53,7 +53,7 @@ def judge(data: Path) -> dict[str, Any]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("--data", type=Path, required=True)
+    parser.add_argument("--data", type=Path, default=DATA)
     parser.add_argument("--write", action="store_true")
     arguments = parser.parse_args()
     use_checkout()

@@ -26,7 +26,7 @@ from pathlib import Path
 from typing import Any
 
 from json_grammar import load_tokenizer
-from record import write_result
+from record import DATA, write_result
 
 import stackmask as sm
 
@@ -139,7 +139,7 @@ def in_processes(vocabulary: sm.Vocabulary, requests: list[Request], count: int)
 def main() -> None:
     """Run the rounds and write the result."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--data", type=Path, required=True)
+    parser.add_argument("--data", type=Path, default=DATA)
     parser.add_argument("--requests", type=int, default=200)
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--write", action="store_true")

@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import Any
 
 from json_grammar import load_tokenizer
-from record import use_checkout, write_result
+from record import DATA, use_checkout, write_result
 
 STYLE = "qwen_3"
 SIZES = (10, 100, 500)
@@ -179,7 +179,7 @@ def _value(schema: dict[str, Any]) -> Any:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("--data", type=Path, required=True)
+    parser.add_argument("--data", type=Path, default=DATA)
     parser.add_argument("--tokenizer", default="qwen3-151k")
     parser.add_argument("--rounds", type=int, default=7)
     parser.add_argument("--write", action="store_true")

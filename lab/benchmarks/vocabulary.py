@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import Any
 
 from json_grammar import load_tokenizer
-from record import cpu_model, use_checkout, write_result
+from record import DATA, cpu_model, use_checkout, write_result
 
 ROOT = Path(__file__).resolve().parents[2]
 TOKENIZERS = ("llama3-128k", "gemma3-262k")
@@ -147,9 +147,7 @@ def measure(name: str, folder: str, file: str, results: Any) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument(
-        "--data", type=Path, default=Path(os.environ.get("STACKMASK_DATA", ROOT.parent / "shared" / "data"))
-    )
+    parser.add_argument("--data", type=Path, default=DATA)
     parser.add_argument("--tokenizers", default=",".join(TOKENIZERS))
     parser.add_argument("--engines", default=",".join(RUNS))
     parser.add_argument("--rounds", type=int, default=5, help="runs of each engine; medians are reported")

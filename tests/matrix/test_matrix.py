@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 
 import pytest
+from support.campaign import mostly_campaign
 
 from matrix.corpus import Case, all_cases
 from matrix.engines import ALL_ON, EVICTED, LAYERED
@@ -30,7 +31,7 @@ USED = {
 }
 
 
-@pytest.mark.parametrize("group", range(GROUPS))
+@pytest.mark.parametrize("group", mostly_campaign(range(GROUPS), 5))
 def test_all_engines_say_the_same(group: int) -> None:
     engines: Counter[str] = Counter()
     places = judged = 0

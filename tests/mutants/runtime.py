@@ -78,7 +78,7 @@ ROWS = (
         '" ".join(question.split())',
         "question.strip()",
         "A question is one line of the prompt, whatever blanks it has.",
-        ("tests/embedded/test_model.py",),
+        ("tests/runtime/embedded/test_model.py",),
     ),
     Mutant(
         "strip-none",

@@ -99,6 +99,7 @@ def random_plain(rng: random.Random) -> tuple[RuleSet, str]:
     return RuleSet(rules, names[0]), "\n".join(lines)
 
 
+@pytest.mark.campaign
 def test_random_grammars_agree_with_lark() -> None:
     rng = random.Random(20240)
     words = ["".join(w) for n in range(5) for w in itertools.product("abc", repeat=n)]
@@ -163,6 +164,7 @@ def random_regular(rng: random.Random, depth: int) -> tuple[Expr, str]:
     return Choice(items), "(?:" + "|".join(p[1] for p in pairs) + ")"
 
 
+@pytest.mark.campaign
 def test_random_regular_expressions_agree_with_re() -> None:
     rng = random.Random(11)
     for _ in range(150):

@@ -1,8 +1,4 @@
-"""Classes and functions of the package, read from Python and Cython sources without importing them.
-
-``PYTHONPATH=tests python tests/repository/structure.py`` prints how many headers each extension is compiled against:
-what a change of one of them compiles anew.
-"""
+"""Classes and functions of the package, read from Python and Cython sources without importing them."""
 
 from __future__ import annotations
 
@@ -32,7 +28,6 @@ class Function:
 CDEF_CLASS = re.compile(r"^cdef class (\w+)(?:\(([^)]*)\))?:", re.MULTILINE)
 HEAD = re.compile(r"^( *)(?:async )?(?:def|cdef|cpdef)\b(?! class)[^\n=]*?(\w+)\(", re.MULTILINE)
 MEMBER = re.compile(r"^    (?:cdef|cpdef|def) [^\n(]*?(\w+) *(?:\(|$|#|=|:)", re.MULTILINE)
-CIMPORT = re.compile(r"^from stackmask\.([\w.]+) cimport", re.MULTILINE)
 PRIVATE_NAMES = ("__cinit__", "__init__", "__dealloc__")
 
 
@@ -113,22 +108,3 @@ def cython_functions() -> Iterator[Function]:
             while end > start + 1 and not lines[end - 1].strip():
                 end -= 1
             yield Function(match[2], path, end - start)
-
-
-def headers_of(path: str) -> set[str]:
-    """Return the ``.pxd`` files of the package that an extension is compiled against, directly or not."""
-    found: set[str] = set()
-    left = [path, path.removesuffix(".pyx") + ".pxd"]
-    while left:
-        file = left.pop()
-        if file in found or not (REPO / file).exists():
-            continue
-        found.add(file)
-        left += [name.replace(".", "/") + ".pxd" for name in CIMPORT.findall(read(file))]
-    return found - {path}
-
-
-if __name__ == "__main__":
-    counts = {path: len(headers_of(path)) for path in cython_files() if path.endswith(".pyx")}
-    for path, count in sorted(counts.items(), key=lambda item: -item[1]):
-        print(f"{count:4} {path}")

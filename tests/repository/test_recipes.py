@@ -8,6 +8,7 @@ import sys
 
 import pytest
 from repository.tree import REPO, tracked_files
+from support.campaign import mostly_campaign
 
 PAGES = [path for path in tracked_files() if path.startswith("docs/recipes/") or path == "docs/quickstart.md"]
 BLOCK = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
@@ -19,7 +20,7 @@ def test_there_are_recipes() -> None:
     assert len(PAGES) >= 4
 
 
-@pytest.mark.parametrize("page", PAGES)
+@pytest.mark.parametrize("page", mostly_campaign(PAGES, 1))
 def test_a_recipe_runs(page: str) -> None:
     program = "\n".join(BLOCK.findall((REPO / page).read_text(encoding="utf-8")))
     needed = {*IMPORT.findall(program), "transformers"} - {"stackmask"}

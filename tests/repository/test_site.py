@@ -51,6 +51,7 @@ def test_the_index_sorts_pages_as_the_navigation_does() -> None:
     assert listed == wanted
 
 
+@pytest.mark.campaign
 def test_the_site_builds_without_warnings(tmp_path: Path) -> None:
     pytest.importorskip("material", reason="the extra docs is not installed")
     pytest.importorskip("mkdocstrings", reason="the extra docs is not installed")

@@ -148,6 +148,7 @@ def test_no_extension_says_that_it_needs_no_lock() -> None:
     assert [path for path in sources if "freethreading" + "_compatible" in (REPO / path).read_text()] == []
 
 
+@pytest.mark.campaign
 def test_two_archives_of_one_tree_are_the_same_bytes(tmp_path: Path) -> None:
     made = []
     for umask, name in ((0o022, "one"), (0o077, "two")):

@@ -10,7 +10,6 @@ says old, new and ratio. Above +2% on any, the status is 1, unless that workload
 from __future__ import annotations
 
 import argparse
-import os
 import shutil
 import subprocess
 import sys
@@ -21,7 +20,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from earlier import commit_of
 from measure import Counts, kept, measure, prepare
-from record import REPO
+from record import DATA, REPO
 
 MOST = 2.0  # percent
 
@@ -72,9 +71,7 @@ def main() -> int:
         "--allow", nargs="+", default=[], metavar="NAME=PERCENT", help="how far a workload may rise"
     )
     parser.add_argument("--only", nargs="+", default=[], metavar="NAME", help="these workloads alone")
-    parser.add_argument(
-        "--data", type=Path, default=os.environ.get("STACKMASK_DATA", REPO.parent / "shared" / "data")
-    )
+    parser.add_argument("--data", type=Path, default=DATA)
     given = parser.parse_args()
     if not shutil.which("valgrind"):
         raise SystemExit("this needs valgrind")

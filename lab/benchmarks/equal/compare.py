@@ -23,10 +23,10 @@ from pathlib import Path
 from typing import Any
 
 FOLDER = Path(__file__).resolve().parent
-REPO = FOLDER.parents[2]
 sys.path.insert(0, str(FOLDER.parent))
 
 from earlier import commit_of, view_of_commit
+from record import DATA, REPO
 
 SHOWN = 12  # tokens of a difference
 
@@ -219,9 +219,7 @@ def main() -> int:
         "--share", type=float, default=1.0, help="so much of the usual work: 0.2 takes two minutes"
     )
     parser.add_argument("--only", nargs="+", metavar="CORPUS", help="these corpora alone, by name")
-    parser.add_argument(
-        "--data", type=Path, default=os.environ.get("STACKMASK_DATA", REPO.parent / "shared" / "data")
-    )
+    parser.add_argument("--data", type=Path, default=DATA)
     given = parser.parse_args()
     old = engine_of(given.rev)
     new = engine_of(given.new) if given.new else Engine("this tree", REPO / "build" / "view")

@@ -51,6 +51,7 @@ def test_terminals(terminal: str, texts: list[str]) -> None:
         assert grammar.accepts(sample) == judge.accepts(sample), sample
 
 
+@pytest.mark.campaign
 def test_random_grammars_as_ebnf() -> None:
     converted = 0
     for seed in range(30):

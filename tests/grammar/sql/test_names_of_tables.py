@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from support.campaign import mostly_campaign
 
 import stackmask as sm
 from stackmask.grammar.sql.scope.state import Query
@@ -134,7 +135,7 @@ def masks_along(grammar: sm.Grammar) -> list[np.ndarray]:
     return found
 
 
-@pytest.mark.parametrize("dialect", ["sqlite", "postgres"])
+@pytest.mark.parametrize("dialect", mostly_campaign(["sqlite", "postgres"], 1))
 def test_masks_do_not_depend_on_it(dialect: str, monkeypatch: pytest.MonkeyPatch) -> None:
     grammar = sm.Grammar.from_sql(dialect, schema=TABLES)
     once = masks_along(grammar)

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from support.campaign import mostly_campaign
 from support.postgres_server import NoServer, Server, postgres_server
 from typer.testing import CliRunner
 
@@ -98,7 +99,7 @@ def state(server: Server) -> Any:
         )
 
 
-@pytest.mark.parametrize("query", WRITES)
+@pytest.mark.parametrize("query", mostly_campaign(WRITES, 10))
 def test_what_would_write_is_refused(server: Server, database: Database, query: str) -> None:
     before = state(server)
     with pytest.raises(QueryError):

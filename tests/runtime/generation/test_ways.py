@@ -35,6 +35,7 @@ def test_texts_are_of_the_grammar(
     assert re.fullmatch(PATTERN, result.text)
 
 
+@pytest.mark.campaign
 def test_a_compiled_model(model: Any, tokenizer: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """The model's code is traced; the processor is none of it."""
     monkeypatch.setattr(model, "forward", torch.compile(model.forward, backend="eager"))

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from support.campaign import mostly_campaign
 from support.kernel_masks import FLOATS, random_logits, random_masks
 
 from stackmask.runtime.kernels import sampling
@@ -152,7 +153,7 @@ OPTIONS: list[dict[str, Any]] = [
 ]
 
 
-@pytest.mark.parametrize("number", range(len(OPTIONS) + 2))
+@pytest.mark.parametrize("number", mostly_campaign(range(len(OPTIONS) + 2), 5))
 def test_kernels_equal_the_reference(device: str, number: int) -> None:
     options = OPTIONS[number] if number < len(OPTIONS) else {}
     masks, _ = random_masks(2, 5, 2100, 0.7)
@@ -178,8 +179,10 @@ def test_more_logits_above_the_bound_than_are_listed(device: str, options: dict[
     assert torch.allclose(drawn.logprobs, wanted.logprobs, atol=1e-4)
 
 
-@pytest.mark.parametrize("options", [{"top_p": 0.95}, {"top_k": 1100, "top_p": 0.95}], ids=str)
-@pytest.mark.parametrize("highest", [0.0, 3.0])
+@pytest.mark.parametrize(
+    "options", mostly_campaign([{"top_p": 0.95}, {"top_k": 1100, "top_p": 0.95}], 1), ids=str
+)
+@pytest.mark.parametrize("highest", mostly_campaign([0.0, 3.0], 1))
 def test_many_equal_logits_whose_highest_is_zero(
     device: str, options: dict[str, Any], highest: float
 ) -> None:
@@ -330,7 +333,7 @@ HOSTILE = {
 }
 
 
-@pytest.mark.parametrize("dtype", FLOATS)
+@pytest.mark.parametrize("dtype", mostly_campaign(FLOATS, 1))
 @pytest.mark.parametrize("name", HOSTILE)
 def test_numbers_that_cannot_be_looked_at_draw_allowed_tokens(
     device: str, name: str, dtype: torch.dtype

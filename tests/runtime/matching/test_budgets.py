@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 from oracle.fewest_tokens import fewest_tokens, random_case, written
+from support.campaign import mostly_campaign
 from support.datapack import needs_datapack
 
 import stackmask as sm
@@ -481,8 +482,8 @@ UNLIKE: dict[str, tuple[Any, int]] = {
 }
 
 
-@pytest.mark.parametrize("name", UNLIKE)
-@pytest.mark.parametrize("whitespace", ["any", "compact"])
+@pytest.mark.parametrize("name", mostly_campaign(UNLIKE, 2))
+@pytest.mark.parametrize("whitespace", mostly_campaign(["any", "compact"], 1))
 def test_an_end_of_many_unlike_items_is_found_and_is_short(name: str, whitespace: str) -> None:
     items, size = UNLIKE[name]
     if items["type"] == "object":

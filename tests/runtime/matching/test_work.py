@@ -130,6 +130,7 @@ def test_a_cancelled_request_makes_no_masks() -> None:
     assert other.accept_token(97)
 
 
+@pytest.mark.campaign
 def test_threads_get_right_masks_while_another_thread_works() -> None:
     vocabulary = letters()
     compiler = sm.Compiler(vocabulary)

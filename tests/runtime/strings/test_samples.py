@@ -10,6 +10,7 @@ from typing import Any, Literal
 
 import pytest
 from pydantic import BaseModel
+from support.campaign import mostly_campaign
 
 import stackmask as sm
 from stackmask.grammar import ir, whole_strings
@@ -90,7 +91,7 @@ LEAVES: tuple[Any, ...] = (
 )
 
 
-@pytest.mark.parametrize("number", range(len(SIZES) + len(LEAVES)))
+@pytest.mark.parametrize("number", mostly_campaign(range(len(SIZES) + len(LEAVES)), 6))
 def test_every_seed_draws_a_string(number: int) -> None:
     named = number < len(SIZES)
     grammar = (
@@ -202,6 +203,7 @@ def test_several_threads() -> None:
         assert list(pool.map(lambda seed: grammar.sample(3, seed=seed), range(8))) == wanted
 
 
+@pytest.mark.campaign
 def test_nobody_is_refused_for_memory_that_other_questions_hold(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(compiling, "LEAST_HELD", 1)
     monkeypatch.setattr(compiling, "WEIGHED", 1)

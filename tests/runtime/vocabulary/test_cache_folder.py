@@ -213,6 +213,7 @@ print(built.digest() == vocabulary.digest(), matcher.accept_token(5000), matcher
 """
 
 
+@pytest.mark.campaign
 def test_ten_processes_start_at_once(tmp_path: Path) -> None:
     started = [
         subprocess.Popen([sys.executable, "-c", SCRIPT, tmp_path], stdout=subprocess.PIPE, text=True)

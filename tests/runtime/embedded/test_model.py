@@ -14,7 +14,7 @@ import stackmask
 from stackmask.runtime import embedded
 from stackmask.runtime.embedded import EmbeddedModelError, bundled_database, load_embedded, prompt_for
 
-REPO = Path(__file__).resolve().parent.parent.parent
+REPO = Path(__file__).resolve().parents[3]
 RESULTS = REPO / "lab" / "benchmarks" / "results" / "embedded_accuracy.json"
 SLICE = 40  # of the held-out questions are asked here
 LEAST = 0.6  # execution accuracy
