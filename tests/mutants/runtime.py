@@ -221,10 +221,10 @@ ROWS = (
     ),
     Mutant(
         "one-validator",
-        "runtime/audit",
+        "runtime/comparison",
         "== 2",
         "== 3",
         "Where two validators disagree about a text, there is no verdict.",
-        ("tests/runtime/audit/test_judges.py",),
+        ("tests/runtime/comparison/test_judges.py",),
     ),
 )
