@@ -212,14 +212,6 @@ ROWS = (
         ("tests/runtime/cli/test_cli.py",),
     ),
     Mutant(
-        "open-arrays",
-        "runtime/compat/xgrammar",
-        '"prefixItems" in says',
-        "False",
-        "In strict mode an array has no items beyond those that the schema speaks of.",
-        ("tests/runtime/compat/test_xgrammar.py::test_strict_mode_closes_what_the_schema_leaves_open",),
-    ),
-    Mutant(
         "one-validator",
         "runtime/comparison",
         "== 2",
