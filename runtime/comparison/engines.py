@@ -64,23 +64,10 @@ class Engine(Protocol):
         """Return what the engine tells of itself."""
 
 
-class Pushdown:
-    """The lazily determinised pushdown automaton."""
+class Matching:
+    """An engine whose matchers have the calls that this project and XGrammar have in common."""
 
-    def __init__(self, vocabulary: Vocabulary, options: dict[str, Any]) -> None:
-        from stackmask.runtime.matching.compiler import Compiler
-
-        self.compiler = Compiler(vocabulary)
-        self.compiled: Any = None
-        self.matcher: Any = None
-
-    def compile(self, subject: Subject) -> None:
-        """Make the grammar and compile it; states and masks come when they are first visited."""
-        self.compiled = self.compiler.compile(subject.grammar())
-
-    def begin(self) -> None:
-        """Take a new matcher."""
-        self.matcher = self.compiled.matcher()
+    matcher: Any = None
 
     def fill(self, mask: Mask) -> None:
         """Write the tokens that may come next."""
@@ -93,6 +80,24 @@ class Pushdown:
     def forced(self) -> bytes | None:
         """Return the text that must come next."""
         return str(self.matcher.find_jump_forward_string()).encode()
+
+
+class Pushdown(Matching):
+    """The lazily determinised pushdown automaton."""
+
+    def __init__(self, vocabulary: Vocabulary, options: dict[str, Any]) -> None:
+        from stackmask.runtime.matching.compiler import Compiler
+
+        self.compiler = Compiler(vocabulary)
+        self.compiled: Any = None
+
+    def compile(self, subject: Subject) -> None:
+        """Make the grammar and compile it; states and masks come when they are first visited."""
+        self.compiled = self.compiler.compile(subject.grammar())
+
+    def begin(self) -> None:
+        """Take a new matcher."""
+        self.matcher = self.compiled.matcher()
 
     def facts(self) -> Facts:
         """Return the local states that were visited and what the store holds."""
@@ -191,7 +196,7 @@ def first_line(error: object) -> str:
     return re.sub(r"^\[[\d:]+\] \S+?:\d+: ", "", lines[0])[:300] if lines else type(error).__name__
 
 
-class XGrammar:
+class XGrammar(Matching):
     """XGrammar: a pushdown automaton whose masks are mostly made when it compiles."""
 
     def __init__(self, vocabulary: Vocabulary, options: dict[str, Any]) -> None:
@@ -208,7 +213,6 @@ class XGrammar:
         )
         self.compiler = xgrammar.GrammarCompiler(self.info, max_threads=1, cache_enabled=False)
         self.compiled: Any = None
-        self.matcher: Any = None
 
     def compile(self, subject: Subject) -> None:
         """Compile a pattern, a schema or a grammar in its own dialect."""
@@ -235,18 +239,6 @@ class XGrammar:
     def begin(self) -> None:
         """Take a new matcher."""
         self.matcher = self.library.GrammarMatcher(self.compiled)
-
-    def fill(self, mask: Mask) -> None:
-        """Write the tokens that may come next."""
-        self.matcher.fill_next_token_bitmask(mask)
-
-    def accept(self, token: int) -> bool:
-        """Advance by a token."""
-        return bool(self.matcher.accept_token(token))
-
-    def forced(self) -> bytes | None:
-        """Return the text that must come next."""
-        return str(self.matcher.find_jump_forward_string()).encode()
 
     def facts(self) -> Facts:
         """Return what the compiled grammar takes."""
