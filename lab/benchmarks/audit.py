@@ -59,10 +59,10 @@ def main() -> int:
     parser.add_argument("--name", default="audit", help="of the file of results")
     options = parser.parse_args()
     use_checkout()
-    from stackmask.runtime.audit.auditor import Settings
-    from stackmask.runtime.audit.cases import read_cases, sample
-    from stackmask.runtime.audit.report import audit_json, report_page
-    from stackmask.runtime.audit.run import about_audit, open_audit, run_audit
+    from stackmask.runtime.comparison.audit import about_audit, open_audit, run_audit
+    from stackmask.runtime.comparison.auditor import Settings
+    from stackmask.runtime.comparison.cases import read_cases, sample
+    from stackmask.runtime.comparison.report import audit_json, report_page
     from stackmask.runtime.comparison.tokenizer import load_tokenizer
 
     settings = Settings(seed=options.seed, seconds=60.0, call_seconds=options.limit)

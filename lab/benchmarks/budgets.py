@@ -52,7 +52,7 @@ TABLES = {"customers": ["id", "name", "city"], "orders": ["id", "customer_id", "
 
 def schema_judge(schema: Any) -> Any:
     """Return a function from a text to whether two validators of JSON Schema call it valid; None: they cannot say."""
-    from stackmask.runtime.audit.judges import SchemaJudge, Unjudgeable
+    from stackmask.runtime.comparison.judges import SchemaJudge, Unjudgeable
 
     try:
         judge = SchemaJudge(json.dumps(schema))

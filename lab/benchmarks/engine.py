@@ -15,9 +15,7 @@ import functools
 import gc
 import json
 import lzma
-import multiprocessing as mp
 import os
-import queue
 import random
 import statistics
 import sys
@@ -440,56 +438,42 @@ TARGETS: tuple[tuple[str, str, float | None], ...] = (
 )
 
 
-def work(name: str, folder: str, data: str, rows: list[str], out: Any) -> None:
-    """Run rows with one engine; what each gave goes to the queue."""
-    use_checkout()
-    os.environ["TOKENIZERS_PARALLELISM"] = "false"
-    bench = Bench(name, Path(folder), Path(data))
-    if not set(rows) <= ALONE:
-        assert bench.engine
-    out.put(("ready", None))
-    for row in rows:
+class Worker:
+    """Runs rows with one engine, in a process of its own."""
+
+    def __init__(self, name: str, folder: str, data: str, rows: list[str]) -> None:
+        use_checkout()
+        os.environ["TOKENIZERS_PARALLELISM"] = "false"
+        self.bench = Bench(name, Path(folder), Path(data))
+        if not set(rows) <= ALONE:
+            assert self.bench.engine
+
+    def run(self, row: str) -> Figures:
+        """Return the figures of a row. Raises: what the engine raises, which is a result."""
         gc.collect()
-        try:
-            figures = ROWS[row](bench)
-        except Exception as error:  # noqa: BLE001 - a refusal of an engine is a result
-            figures = {"error": f"{type(error).__name__}: {error}"[:200]}
-        out.put((row, figures))
+        return ROWS[row](self.bench)
 
 
 def run(name: str, folder: Path, data: Path, rows: list[str], limit_s: float) -> dict[str, Figures]:
     """Run rows in processes of one engine; a row that hangs or crashes ends its process and is recorded."""
-    context = mp.get_context("spawn")
+    use_checkout()
+    from stackmask.runtime.child import Child, WorkerFault
+
     results: dict[str, Figures] = {}
-    todo = [[row] for row in rows if row in ALONE]
-    todo.append([row for row in rows if row not in ALONE])
-    while todo:
-        left = todo.pop()
-        if not left:
-            continue
-        out = context.Queue()
-        process = context.Process(target=work, args=(name, str(folder), str(data), left, out))
-        process.start()
-        out.get(timeout=300)  # ready
-        while left:
+    for group in ([row for row in rows if row not in ALONE], *([row] for row in rows if row in ALONE)):
+        child = Child(
+            "engine:Worker", name, str(folder), str(data), group, seconds=limit_s, start_seconds=300
+        )
+        for row in group:
             begin = time.monotonic()
-            figures: Figures | None = None
-            while figures is None and time.monotonic() - begin < limit_s and process.is_alive():
-                try:
-                    _, figures = out.get(timeout=1)
-                except queue.Empty:
-                    continue
-            row = left.pop(0)
-            if figures is None:
-                figures = {
-                    "error": f"over {limit_s:g} s" if process.is_alive() else f"exit {process.exitcode}"
-                }
-                process.kill()
-                todo.append(left)
-                left = []
+            try:
+                figures = child.ask("run", row)
+            except WorkerFault as fault:
+                ended = {"hung": f"over {limit_s:g} s", "crashed": f"exit {fault.status}"}
+                figures = {"error": ended.get(fault.kind, str(fault)[:200])}
             results[row] = figures
             print(f"{name:10} {row:27} {time.monotonic() - begin:5.1f} s", file=sys.stderr, flush=True)
-        process.join()
+        child.end()
     return results
 
 

@@ -12,7 +12,6 @@ from __future__ import annotations
 import argparse
 import json
 import lzma
-import multiprocessing as mp
 import os
 import random
 import statistics
@@ -141,7 +140,7 @@ class LLGuidance:
 ENGINES = {"stackmask": Stackmask, "builtin": Builtin, "llguidance": LLGuidance, "xgrammar": XGrammar}
 
 
-def measure(name: str, folder: str, data: str, out: Any) -> None:
+def measure(name: str, folder: str, data: str) -> dict[str, float]:
     use_checkout()
     os.environ["TOKENIZERS_PARALLELISM"] = "false"
     tokenizer = load_tokenizer(Path(folder))
@@ -174,22 +173,20 @@ def measure(name: str, folder: str, data: str, out: Any) -> None:
                 (fills if number else cold).append(b - a)
                 if number:
                     accepts.append(c - b)
-    out.put(
-        {
-            "vocabulary_ms": setup / 1e6,
-            "compile_ms": compiled / 1e6,
-            "first_mask_us": first / 1e3,
-            "all_to_first_mask_ms": (setup + compiled + first) / 1e6,
-            "cold_mask_mean_us": statistics.fmean(cold) / 1e3,
-            "mask_mean_us": statistics.fmean(fills) / 1e3,
-            "mask_p50_us": statistics.median(fills) / 1e3,
-            "mask_p99_us": statistics.quantiles(fills, n=100)[98] / 1e3,
-            "mask_max_us": max(fills) / 1e3,
-            "accept_mean_us": statistics.fmean(accepts) / 1e3,
-            "accept_p99_us": statistics.quantiles(accepts, n=100)[98] / 1e3,
-            "tokens": len(cold),
-        }
-    )
+    return {
+        "vocabulary_ms": setup / 1e6,
+        "compile_ms": compiled / 1e6,
+        "first_mask_us": first / 1e3,
+        "all_to_first_mask_ms": (setup + compiled + first) / 1e6,
+        "cold_mask_mean_us": statistics.fmean(cold) / 1e3,
+        "mask_mean_us": statistics.fmean(fills) / 1e3,
+        "mask_p50_us": statistics.median(fills) / 1e3,
+        "mask_p99_us": statistics.quantiles(fills, n=100)[98] / 1e3,
+        "mask_max_us": max(fills) / 1e3,
+        "accept_mean_us": statistics.fmean(accepts) / 1e3,
+        "accept_p99_us": statistics.quantiles(accepts, n=100)[98] / 1e3,
+        "tokens": len(cold),
+    }
 
 
 def main() -> None:
@@ -204,14 +201,14 @@ def main() -> None:
         sys.exit(f"no tokenizer at {folder}: give the data pack with --data")
     names = args.engines.split(",")
     runs: dict[str, list[dict[str, float]]] = {name: [] for name in names}
-    context = mp.get_context("spawn")
+    use_checkout()
+    from stackmask.runtime.child import Child
+
     for _ in range(args.rounds):
         for name in names:
-            out = context.Queue()
-            process = context.Process(target=measure, args=(name, str(folder), str(args.data), out))
-            process.start()
-            runs[name].append(out.get(timeout=900))
-            process.join()
+            child = Child("importlib:import_module", "json_grammar", seconds=900)
+            runs[name].append(child.ask("measure", name, str(folder), str(args.data)))
+            child.end()
     medians = {
         name: {key: round(statistics.median(run[key] for run in results), 3) for key in results[0]}
         for name, results in runs.items()

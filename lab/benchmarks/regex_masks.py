@@ -24,8 +24,16 @@ from record import DATA, cpu_model, use_checkout, write_result
 use_checkout()
 
 import stackmask as sm
-from stackmask.runtime.comparison.engines import Engine, Facts, Pushdown, Refused, empty_mask
-from stackmask.runtime.comparison.peers import LLGuidance, XGrammar, installed_peers
+from stackmask.runtime.comparison.engines import (
+    Engine,
+    Facts,
+    LLGuidance,
+    Pushdown,
+    Unsupported,
+    XGrammar,
+    empty_mask,
+    installed_peers,
+)
 from stackmask.runtime.comparison.subject import Subject
 from stackmask.runtime.comparison.tokenizer import Encoder, Tokenizer
 
@@ -109,7 +117,7 @@ def run(
     for pattern, texts in cases:
         try:
             compile_ms, times, wrong = measure(make, pattern, texts, mask, repeats)
-        except (Refused, sm.StackmaskError):
+        except (Unsupported, sm.StackmaskError):
             refused += 1
             continue
         strings_refused += wrong

@@ -13,7 +13,6 @@ from __future__ import annotations
 import argparse
 import ctypes
 import gc
-import multiprocessing as mp
 import os
 import statistics
 import sys
@@ -137,12 +136,12 @@ def run_xgrammar(tokenizer: Any, file: str, out: dict[str, float]) -> None:
 RUNS = {"stackmask": run_stackmask, "load": run_load, "llguidance": run_llguidance, "xgrammar": run_xgrammar}
 
 
-def measure(name: str, folder: str, file: str, results: Any) -> None:
+def measure(name: str, folder: str, file: str) -> dict[str, float]:
     use_checkout()
     os.environ["TOKENIZERS_PARALLELISM"] = "false"
     out: dict[str, float] = {}
     RUNS[name](load_tokenizer(Path(folder)), file, out)
-    results.put(out)
+    return out
 
 
 def main() -> None:
@@ -153,7 +152,9 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=5, help="runs of each engine; medians are reported")
     args = parser.parse_args()
     names = args.engines.split(",")
-    context = mp.get_context("spawn")
+    use_checkout()
+    from stackmask.runtime.child import Child
+
     tables: dict[str, dict[str, dict[str, float]]] = {}
     for tokenizer in args.tokenizers.split(","):
         folder = args.data / "tokenizers" / tokenizer
@@ -163,12 +164,10 @@ def main() -> None:
         with tempfile.TemporaryDirectory() as scratch:
             for _ in range(args.rounds):
                 for name in names:
-                    results = context.Queue()
-                    job = (name, str(folder), str(Path(scratch) / "vocabulary"), results)
-                    process = context.Process(target=measure, args=job)
-                    process.start()
-                    runs[name].append(results.get(timeout=300))
-                    process.join()
+                    child = Child("importlib:import_module", "vocabulary", seconds=300)
+                    file = str(Path(scratch) / "vocabulary")
+                    runs[name].append(child.ask("measure", name, str(folder), file))
+                    child.end()
         tables[tokenizer] = {
             name: {key: round(statistics.median(run[key] for run in found), 2) for key in found[0]}
             for name, found in runs.items()

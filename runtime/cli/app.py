@@ -558,8 +558,8 @@ def audit(
 
     Exit status: 0 no proven errors, 1 some, 2 bad input, 3 if the budget ran out before all cases were done.
     """
-    from stackmask.runtime.audit.auditor import Settings
     from stackmask.runtime.cli.command_audit import Asked, run
+    from stackmask.runtime.comparison.auditor import Settings
 
     settings = Settings(seed=seed, texts=texts, mutants=mutants, samples=samples, call_seconds=limit)
     asked = Asked(engine or ["stackmask"], tokenizer, out, count, budget, cast(Any, kind), settings)

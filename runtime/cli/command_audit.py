@@ -10,16 +10,17 @@ from typing import TYPE_CHECKING, Final
 
 from rich.table import Table
 
-from stackmask.runtime.audit.auditor import Settings
-from stackmask.runtime.audit.cases import AuditError, Case, CaseResult, LanguageKind, read_cases, sample
-from stackmask.runtime.audit.report import audit_json, is_proven_error, report_page, summarise
-from stackmask.runtime.audit.run import Audit, about_audit, open_audit, run_audit
 from stackmask.runtime.cli.console import cell, messages, output, show
+from stackmask.runtime.comparison.audit import Audit, about_audit, open_audit, run_audit
+from stackmask.runtime.comparison.auditor import Settings
+from stackmask.runtime.comparison.cases import AuditError, Case, CaseResult, read_cases, sample
+from stackmask.runtime.comparison.report import audit_json, is_proven_error, report_page, summarise
+from stackmask.runtime.comparison.subject import Kind
 from stackmask.runtime.comparison.tokenizer import load_tokenizer
 from stackmask.runtime.extras import require
 
 if TYPE_CHECKING:
-    from stackmask.runtime.audit.report import EngineSummary
+    from stackmask.runtime.comparison.report import EngineSummary
 
 NO_ERRORS, ERRORS, UNFINISHED = 0, 1, 3
 TELL_EVERY: Final = 10  # cases, where nobody watches a terminal
@@ -36,7 +37,7 @@ class Asked:
     folder: Path
     sample: int
     budget: float | None
-    kind: LanguageKind | None
+    kind: Kind | None
     settings: Settings
 
 

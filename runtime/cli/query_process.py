@@ -1,34 +1,36 @@
 """A database that is asked by a process of its own, which is killed when a limit is met.
 
 One step of SQLite's machine can take minutes, and nothing inside of its process stops it; neither does anything bound
-what a driver takes to receive one value. The process is spawned, not forked: models run threads.
+what a driver takes to receive one value.
 """
 
 from __future__ import annotations
 
 import contextlib
-import json
 import signal
-import subprocess
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from decimal import Decimal
 from pathlib import Path
-from typing import Any, BinaryIO, Final, Protocol, cast
+from typing import Any, Final
 
+from stackmask.grammar.source.diagnostics import StackmaskError
 from stackmask.grammar.sql.schema.errors import SQLError
+from stackmask.grammar.sql.schema.schema import Schema
 from stackmask.grammar.sql.schema.secrets import hide, possible_secrets
-from stackmask.runtime.cli.database import ANSWER_BYTES, Keys, QueryError, Rows, too_large, too_slow
-from stackmask.runtime.cli.frames import (
-    LONGEST_CODE,
-    STEP_BYTES,
-    FrameError,
-    OversizeError,
-    read_frame,
-    unpacked,
-    unpacked_schema,
-    write_frame,
+from stackmask.runtime.child import Child, Timer, WorkerFault
+from stackmask.runtime.cli.database import (
+    ANSWER_BYTES,
+    ConnectionLostError,
+    Keys,
+    QueryError,
+    Rows,
+    too_large,
+    too_much_memory,
+    too_slow,
 )
+from stackmask.runtime.cli.open_database import open_directly
 
 OPEN_SECONDS: Final = 120.0  # for connecting and reading the schema
 SCHEMA_BYTES: Final = 256 << 20
@@ -37,105 +39,18 @@ GRACE_SECONDS: Final = {
     "postgres": 5.0,
 }  # after the database's own limit; a server is asked to cancel
 CLOSE_SECONDS: Final = 5.0
-PROGRAM: Final = """\
-import json, sys
-sys.path[:] = json.loads(sys.stdin.buffer.readline())
-from stackmask.runtime.cli.query_child import main
-main()
-"""
-
-
-class Timer(Protocol):
-    """What ``threading.Timer`` is, as far as it is used."""
-
-    daemon: bool
-
-    def start(self) -> None:
-        """Begin to wait."""
-
-    def cancel(self) -> None:
-        """Stop waiting."""
-
-
-class _Ended(Exception):
-    """The process is gone; ``timed_out`` if its time was over."""
-
-    def __init__(self, status: int, *, timed_out: bool) -> None:
-        super().__init__(status)
-        self.status, self.timed_out = status, timed_out
-
-
-class _Child:
-    """A running process and its pipes. Invariant: a process that is not answering is killed before anyone sees why."""
-
-    def __init__(self, make_timer: Callable[[float, Callable[[], None]], Timer]) -> None:
-        self._make_timer = make_timer
-        self._timed_out = False
-        # nothing of the database is on the command line; what drivers print goes nowhere
-        self.process = subprocess.Popen(
-            [sys.executable, "-I", "-c", PROGRAM],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            start_new_session=True,  # a terminal's Ctrl-C is for the command line alone
-        )
-        self._is_new = True
-        self._input, self._output = cast(BinaryIO, self.process.stdin), cast(BinaryIO, self.process.stdout)
-
-    def ask(self, request: dict[str, Any], seconds: float, most: int) -> list[dict[str, Any]]:
-        """Send a request and return the frames of the answer, up to ``most`` bytes. Whatever fails kills the process.
-
-        Raises: _Ended, OversizeError.
-        """
-        timer = self._make_timer(min(seconds, threading.TIMEOUT_MAX), self._time_out)
-        timer.daemon = True
-        timer.start()
-        try:
-            with contextlib.suppress(OSError):  # it is gone: reading says so
-                if self._is_new:
-                    self._is_new = False
-                    self._input.write(json.dumps(sys.path).encode("ascii") + b"\n")
-                write_frame(self._input, request)
-            frames: list[dict[str, Any]] = []
-            while not frames or "rows" in frames[-1]:
-                frame = read_frame(self._output, most)
-                if frame is None:
-                    raise FrameError("the process is gone")
-                most -= frame[1]
-                frames.append(frame[0])
-            return frames
-        except OversizeError:
-            self.end()
-            raise
-        except (FrameError, OSError, UnicodeError, json.JSONDecodeError):
-            status = self.end()
-            raise _Ended(status, timed_out=self._timed_out) from None
-        except BaseException:  # Ctrl-C
-            self.end()
-            raise
-        finally:
-            timer.cancel()
-
-    def is_running(self) -> bool:
-        """Say whether the process is there."""
-        return self.process.poll() is None
-
-    def _time_out(self) -> None:
-        self._timed_out = True
-        self.process.kill()
-
-    def end(self, seconds: float = 0) -> int:
-        """End the process, by force after some seconds; return its status."""
-        with contextlib.suppress(OSError):
-            self._input.close()
-        if seconds:
-            with contextlib.suppress(subprocess.TimeoutExpired):
-                self.process.wait(seconds)
-        own = self.process.poll()  # how it ended by itself
-        self.process.kill()
-        status = self.process.wait()
-        self._output.close()
-        return status if own is None else own
+LONGEST_CODE: Final = 6  # bytes of an answer for one that ``weight`` counts
+STEP_BYTES: Final = 1 << 20  # of an answer beside its rows
+DATA: Final = frozenset(
+    {
+        "decimal.Decimal",
+        *(f"stackmask.runtime.cli.database.{name}" for name in ("Keys", "Reference", "Rows")),
+        *(f"stackmask.grammar.sql.schema.schema.{name}" for name in ("Column", "Schema", "Table")),
+    }
+)
+# that the process may take beyond what it has when it is ready to open the database
+MEMORY_BYTES: Final = 1 << 30
+PAGES_OF_PROCESS: Final = Path("/proc/self/statm")  # where Linux says how large a process is
 
 
 class ProcessDatabase:
@@ -148,14 +63,30 @@ class ProcessDatabase:
         make_timer: Callable[[float, Callable[[], None]], Timer] = threading.Timer,
     ) -> None:
         """Open the database and read its schema. Raises: SQLError."""
-        self._source = source
+        if not sys.executable:
+            raise SQLError("queries run in a process of their own, and it is not known where Python is")
         self._secrets = possible_secrets(str(source))
-        self._make_timer = make_timer
-        self._child: _Child | None = None
-        found = self._open(with_schema=True)
-        self.dialect: str = found["dialect"]
-        self.product: str = found["product"]
-        self.schema, self._keys = unpacked_schema(found["schema"])
+        worker = f"{__name__}:Asker"
+        self._child = Child(worker, source, start_seconds=OPEN_SECONDS, data=DATA, make_timer=make_timer)
+        problem = ""
+        try:
+            self.dialect, self.product, self.schema, self._keys = self._child.ask(
+                "about", seconds=OPEN_SECONDS, most=SCHEMA_BYTES
+            )
+        except WorkerFault as fault:
+            problem = self._opening(fault)
+        if problem:
+            raise SQLError(problem)
+
+    def _opening(self, fault: WorkerFault) -> str:
+        match fault.kind:
+            case "hung":
+                return f"the database was not open after {OPEN_SECONDS:g} s"
+            case "large":
+                return f"the database has a schema of more than {SCHEMA_BYTES >> 20} MiB"
+            case "crashed":
+                return _end_of(fault.status, "opened the database")
+        return hide(fault.said, self._secrets)
 
     def keys(self) -> Keys:
         """Return the primary and foreign keys."""
@@ -163,75 +94,47 @@ class ProcessDatabase:
 
     def run(self, query: str, *, timeout: float, limit: int, size: int = ANSWER_BYTES) -> Rows:
         """Run one query; see :class:`Database`."""
-        request = {"query": query, "plan": False, "timeout": timeout, "limit": limit, "size": size}
-        *steps, end = self._ask(request, timeout, size)
-        rows = [tuple(map(unpacked, row)) for step in steps for row in step["rows"]]
-        return Rows(end["columns"], rows, end["more"])
+        found: Rows = self._ask("run", query, timeout, limit, size, size=size)
+        return found
 
     def plan(self, query: str, *, timeout: float) -> list[str]:
         """Return how the database would run a query; see :class:`Database`."""
-        request = {"query": query, "plan": True, "timeout": timeout}
-        (frame,) = self._ask(request, timeout, ANSWER_BYTES)
-        return list(frame["plan"])
+        return list(self._ask("plan", query, timeout))
 
     def close(self) -> None:
         """End the process."""
-        child, self._child = self._child, None
-        if child is not None:
-            child.end(CLOSE_SECONDS)
+        self._child.end(CLOSE_SECONDS)
 
-    def _ask(self, request: dict[str, Any], timeout: float, size: int) -> list[dict[str, Any]]:
-        """Return the frames of an answer. Raises: QueryError."""
+    def _ask(self, call: str, query: str, timeout: float, *more: int, size: int = ANSWER_BYTES) -> Any:
+        """Return the answer of the process. Raises: QueryError."""
         if not timeout > 0:
             raise QueryError(f"a query cannot take {timeout:g} s")
-        if self._child is None or not self._child.is_running():
-            self.close()
-            self._open(with_schema=False)
-        child, self._child = cast(_Child, self._child), None
-        seconds = timeout + GRACE_SECONDS[self.dialect]
-        problem = None
-        frames: list[dict[str, Any]] = []
+        child, problem = self._child, None
         try:
-            frames = child.ask(request, seconds, LONGEST_CODE * size + STEP_BYTES)
-        except OversizeError:
-            problem = too_large(size)
-        except _Ended as ended:
-            problem = (
-                too_slow(timeout) if ended.timed_out else QueryError(_end_of(ended.status, "ran the query"))
-            )
+            if not child.is_running():
+                child.end()
+                child.start()
+        except WorkerFault as fault:
+            problem = SQLError(self._opening(fault))
         if problem is not None:
             raise problem
-        self._child = child
-        if "error" in frames[-1]:
-            if frames[-1].get("last"):
-                self.close()
-            raise QueryError(hide(frames[-1]["text"], self._secrets))
-        return frames
-
-    def _open(self, *, with_schema: bool) -> dict[str, Any]:
-        """Start a process that has opened the database. Raises: SQLError."""
-        if not sys.executable:
-            raise SQLError("queries run in a process of their own, and it is not known where Python is")
-        is_path = isinstance(self._source, Path)
-        request = {"source": str(self._source), "is_path": is_path, "schema": with_schema}
-        child = _Child(self._make_timer)
-        problem = ""
-        frame: dict[str, Any] = {}
+        most = LONGEST_CODE * size + STEP_BYTES
         try:
-            *_, frame = child.ask(request, OPEN_SECONDS, SCHEMA_BYTES)
-        except OversizeError:
-            problem = f"the database has a schema of more than {SCHEMA_BYTES >> 20} MiB"
-        except _Ended as ended:
-            problem = _end_of(ended.status, "opened the database")
-            if ended.timed_out:
-                problem = f"the database was not open after {OPEN_SECONDS:g} s"
-        if "error" in frame:
-            child.end(CLOSE_SECONDS)
-            problem = hide(frame["text"], self._secrets)
-        if problem:
-            raise SQLError(problem)
-        self._child = child
-        return frame
+            return child.ask(
+                call, query, timeout, *more, seconds=timeout + GRACE_SECONDS[self.dialect], most=most
+            )
+        except WorkerFault as fault:
+            failed = fault
+        match failed.kind:
+            case "hung":
+                raise too_slow(timeout)
+            case "large":
+                raise too_large(size)
+            case "crashed":
+                raise QueryError(_end_of(failed.status, "ran the query"))
+        if failed.name != QueryError.__name__:
+            self.close()
+        raise QueryError(hide(failed.said, self._secrets))
 
 
 def _end_of(status: int, what: str) -> str:
@@ -243,3 +146,87 @@ def _end_of(status: int, what: str) -> str:
         more = "; perhaps the memory of the machine ran out" if name == "SIGKILL" else ""
         return f"the process that {what} was ended by the signal {name}{more}"
     return f"the process that {what} was ended by the signal {-status}"
+
+
+# -- In the process ----------------------------------------------------------------------------------------
+
+
+class Asker:
+    """The worker that has opened the database. What it raises beside a ``QueryError`` ends the process."""
+
+    def __init__(self, source: str | Path) -> None:
+        """Open the database. Raises: SQLError."""
+        from stackmask.runtime.cli.sqlite_database import limit_heap
+
+        limit_process()
+        limit_heap()
+        try:
+            self.database = open_directly(source)
+        except MemoryError:
+            raise SQLError(str(too_much_memory(MEMORY_BYTES))) from None
+        except Exception as error:  # noqa: BLE001  # said in words, whatever it is
+            raise SQLError(_text_of(error)) from None
+
+    def about(self) -> tuple[str, str, Schema, Keys]:
+        """Return dialect, product, schema and keys."""
+        found = self.database
+        return found.dialect, found.product, found.schema, found.keys()
+
+    def run(self, query: str, timeout: float, limit: int, size: int) -> Rows:
+        """Run a query; values that are no literals of Python come as their text. Raises: QueryError."""
+        with _as_query_errors():
+            found = self.database.run(query, timeout=timeout, limit=limit, size=size)
+            return Rows(list(found.columns), [tuple(map(plain, row)) for row in found.rows], found.more)
+
+    def plan(self, query: str, timeout: float) -> list[str]:
+        """Return the plan of a query. Raises: QueryError."""
+        with _as_query_errors():
+            return self.database.plan(query, timeout=timeout)
+
+
+@contextlib.contextmanager
+def _as_query_errors() -> Iterator[None]:
+    """Raise whatever is raised as an error of the query; one that is more ends the process."""
+    try:
+        yield
+    except QueryError:
+        raise
+    except MemoryError:
+        raise ConnectionLostError(str(too_much_memory(MEMORY_BYTES))) from None
+    except Exception as error:  # noqa: BLE001  # a fault of a driver is no fault of the command line
+        raise ConnectionLostError(_text_of(error)) from None
+
+
+def _text_of(error: Exception) -> str:
+    if isinstance(error, StackmaskError):
+        return str(error)
+    return f"{type(error).__name__}: {str(error).strip().partition(chr(10))[0]}"
+
+
+def plain(value: Any) -> Any:
+    """Return a value of a row as literals of Python and decimals, others as their text."""
+    if value is None or type(value) in (bool, int, float, str, bytes, Decimal):
+        return value
+    if isinstance(value, bytearray | memoryview):
+        return bytes(value)
+    if isinstance(value, list | tuple):
+        return [plain(item) for item in value]
+    if isinstance(value, dict):
+        return {str(key): plain(item) for key, item in value.items()}
+    return str(value)
+
+
+def limit_process() -> None:
+    """Bound the memory of this process where the system can, and leave no core file: a password would be in it."""
+    try:
+        import resource
+    except ImportError:  # not on Windows
+        return
+    with contextlib.suppress(OSError, ValueError):
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    with contextlib.suppress(OSError, ValueError):
+        pages = int(PAGES_OF_PROCESS.read_text("ascii").split()[0])
+        most = pages * resource.getpagesize() + MEMORY_BYTES
+        _, hard = resource.getrlimit(resource.RLIMIT_AS)
+        if hard == resource.RLIM_INFINITY or most < hard:
+            resource.setrlimit(resource.RLIMIT_AS, (most, hard))

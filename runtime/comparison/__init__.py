@@ -1,8 +1,10 @@
-"""Compare engines on one language: the pushdown engine, the finite-state mode, and other libraries that are installed.
+"""Compare engines: their figures on one language, or their masks token by token, with texts that validators judge.
 
-``subject`` tells what is compared, ``tokenizer`` with which vocabulary, ``texts`` along which text; ``engines`` and ``peers``
-give every engine the same face, ``measuring`` follows the text in a process per engine, ``result`` puts the answers
-side by side, ``plot`` draws them.
+``subject`` is a language, ``tokenizer`` the vocabulary and the text; ``engines`` gives every engine the same calls.
+``stackmask compare``: ``measuring`` follows the text in a process per engine, ``result`` puts the answers side by side.
+``stackmask audit``: ``cases`` reads languages with texts, ``audited`` adds engines of one's own, ``closing`` walks to the
+end of a text under an engine's own masks, ``workers`` are engines and judges in processes of their own, ``judges`` says
+whether a text is right, ``auditor`` compares, ``audit`` keeps the results, ``report`` lays them out as a page.
 """
 
 from __future__ import annotations

@@ -4,35 +4,35 @@ from __future__ import annotations
 
 import ctypes
 import gc
-import multiprocessing as mp
 import os
 import statistics
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
 
 from stackmask.grammar.source.diagnostics import StackmaskError
+from stackmask.runtime.child import Child, WorkerFault
 from stackmask.runtime.comparison.engines import (
     FSM,
+    PEERS,
     PUSHDOWN,
     WARM,
     Engine,
     Fsm,
     Pushdown,
-    Refused,
+    Unsupported,
     empty_mask,
 )
-from stackmask.runtime.comparison.peers import PEERS
 from stackmask.runtime.comparison.subject import Subject
 from stackmask.runtime.comparison.tokenizer import Tokenizer
 
+MEASURER: Final = "stackmask.runtime.comparison.measuring:Measurer"
 COLD_PASSES: Final = 3  # from a fresh engine each; the best of each place is taken
 WARM_PASSES: Final = 5
 ENOUGH_S: Final = 1.0  # what took longer is not repeated
@@ -92,59 +92,57 @@ def measure(column: Column, task: Task, masks: Path) -> Column:
 
     An engine that takes too long, or too much memory, is ended; the column says so.
     """
-    context = mp.get_context("spawn")
-    receiver, sender = context.Pipe(duplex=False)
-    process = context.Process(target=_work, args=(sender, column, task, str(masks)), daemon=True)
-    process.start()
-    sender.close()
-    deadline = time.monotonic() + task.limits.seconds
-    done = False
+    limits = task.limits
+    deadline = time.monotonic() + limits.seconds
+    child = Child(MEASURER, column, task, str(masks), start_seconds=limits.seconds)
     try:
-        while not done:
-            if not receiver.poll(max(0.0, deadline - time.monotonic())):
-                column.refusal = f"not ready after {task.limits.seconds:g} s"
-                break
-            try:
-                column, done = receiver.recv()
-            except EOFError:
-                process.join()
-                column.refusal = _how_it_ended(process.exitcode, task.limits)
-                break
+        for step in ("compile", "follow"):
+            if column.refusal is None:
+                column = child.ask(step, seconds=max(0.0, deadline - time.monotonic()))
+    except WorkerFault as fault:
+        column.refusal = {
+            "hung": f"not ready after {limits.seconds:g} s",
+            "crashed": _how_it_ended(fault.status, limits),
+        }.get(fault.kind, f"failed: {fault}"[:200])
     finally:
-        if not done:
-            process.kill()
-        process.join()
-        process.close()
-        receiver.close()
+        child.end()
     return column
 
 
-def _how_it_ended(status: int | None, limits: Limits) -> str:
-    if status is not None and status < 0:  # a signal: allocation failed, or the system ended it
+def _how_it_ended(status: int, limits: Limits) -> str:
+    if status < 0:  # a signal: allocation failed, or the system ended it
         return f"ended by signal {-status}, probably for want of memory (limit {limits.process >> 20} MiB)"
     return f"ended with status {status}"
 
 
-def _work(sender: Connection, column: Column, task: Task, masks: str) -> None:
-    """Measure, in the new process. The column is sent when it is compiled, and when it is done."""
-    with open(os.devnull, "w") as nowhere:  # noqa: PTH123  # what libraries print is not for users
-        os.dup2(nowhere.fileno(), 1)
-        os.dup2(nowhere.fileno(), 2)
-    try:
+class Measurer:
+    """The engine of a column in a process of its own: a worker, whose steps return the column."""
+
+    def __init__(self, column: Column, task: Task, masks: str) -> None:
         task.tokenizer.vocabulary._trie()  # not part of any engine
-        run = _Run(column, task)
-        run.compile()
-        sender.send((column, False))
-        np.save(masks, run.follow())
-    except (Refused, StackmaskError) as error:
-        lines = [line for line in str(error).splitlines() if line.strip()]
-        column.refusal = lines[0] if lines else type(error).__name__
-    except MemoryError:
-        column.refusal = f"more than {task.limits.process >> 20} MiB of memory"
-    except Exception as error:  # noqa: BLE001  # a library that fails is a result, not the end of the comparison
-        column.refusal = f"failed: {type(error).__name__}: {error}"[:200]
-    sender.send((column, True))
-    sender.close()
+        self.column, self.task, self.masks = column, task, masks
+        self.run = _Run(column, task)
+
+    def compile(self) -> Column:
+        """Compile, and follow the text for the first time."""
+        return self._tried(self.run.compile)
+
+    def follow(self) -> Column:
+        """Follow the text again, and keep the masks."""
+        return self._tried(lambda: np.save(self.masks, self.run.follow()))
+
+    def _tried(self, step: Callable[[], None]) -> Column:
+        column = self.column
+        try:
+            step()
+        except (Unsupported, StackmaskError) as error:
+            lines = [line for line in str(error).splitlines() if line.strip()]
+            column.refusal = lines[0] if lines else type(error).__name__
+        except MemoryError:
+            column.refusal = f"more than {self.task.limits.process >> 20} MiB of memory"
+        except Exception as error:  # noqa: BLE001  # a library that fails is a result, not the end of the comparison
+            column.refusal = f"failed: {type(error).__name__}: {error}"[:200]
+        return column
 
 
 def make_engine(column: Column, tokenizer: Tokenizer, limits: Limits) -> Engine:
@@ -177,7 +175,7 @@ class _Run:
     def compile(self) -> None:
         """Compile from nothing: some times, if that is quick. Modules are loaded before, by another language."""
         warm = self.make()
-        with suppress(Refused, StackmaskError):  # a small vocabulary may not spell it
+        with suppress(Unsupported, StackmaskError):  # a small vocabulary may not spell it
             warm.compile(WARM[self.task.subject.kind])
             warm.begin()
             warm.fill(self.mask)

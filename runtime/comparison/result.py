@@ -19,9 +19,8 @@ import numpy.typing as npt
 
 from stackmask.grammar.grammar import Grammar
 from stackmask.grammar.whole_strings import wider
-from stackmask.runtime.comparison.engines import FSM, PUSHDOWN
+from stackmask.runtime.comparison.engines import FSM, PUSHDOWN, installed_peers
 from stackmask.runtime.comparison.measuring import Column, Limits, Task, measure
-from stackmask.runtime.comparison.peers import installed_peers
 from stackmask.runtime.comparison.subject import ComparisonError, Subject
 from stackmask.runtime.comparison.tokenizer import Text, Tokenizer, draw_text, given_text
 from stackmask.runtime.extras import require

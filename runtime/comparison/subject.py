@@ -12,7 +12,7 @@ from stackmask.grammar.grammar import Grammar
 from stackmask.grammar.source.diagnostics import StackmaskError
 from stackmask.grammar.source.files import bundled_names, bundled_path, read_text
 
-Kind: TypeAlias = Literal["regex", "grammar", "schema"]
+Kind: TypeAlias = Literal["regex", "grammar", "schema", "sql"]
 Flavor: TypeAlias = Literal["ecma", "python", "rust"]
 
 LARK_ENDING: Final = ".lark"
@@ -27,7 +27,9 @@ class ComparisonError(StackmaskError):
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """One language. ``source``: the pattern, or the text of the grammar or the schema; ``origin``: its file, if any.
+    """One language. ``source``: the pattern, the text of the grammar or the schema, or the DDL of SQLite tables.
+
+    ``origin``: its file, if any.
 
     ``start`` is of grammars, ``profile`` of schemas; ``flavor``, ``flags`` and ``search`` are of patterns, as ``Grammar.from_regex`` has them.
     """
@@ -52,8 +54,8 @@ class Subject:
         """Whether it is a grammar in the syntax of Lark."""
         return self.kind == "grammar" and (self.origin or "").lower().endswith(LARK_ENDING)
 
-    def grammar(self) -> Grammar:
-        """Make the grammar.
+    def grammar(self, property_order: str = "schema") -> Grammar:
+        """Make the grammar. ``property_order``: of schemas, as ``Grammar.from_json_schema`` has it.
 
         Raises: GrammarError, SchemaError and so on, as the makers of grammars do.
         """
@@ -69,7 +71,11 @@ class Subject:
                     return Grammar.from_lark(self.source, self.start, name=name, base=base)
                 return Grammar.from_ebnf(self.source, self.start, name=name, base=base)
             case "schema":
-                return Grammar.from_json_schema(self.schema(), profile=self.profile)
+                return Grammar.from_json_schema(
+                    self.schema(), profile=self.profile, property_order=property_order
+                )
+            case "sql":
+                return Grammar.from_sql("sqlite", schema=self.source)
 
     def schema(self) -> Any:
         """Return the schema as a value."""

@@ -25,9 +25,11 @@ from stackmask.runtime.generation.endings import Finish, check_finish, ends_whol
 from stackmask.runtime.generation.errors import GenerationError
 from stackmask.runtime.generation.models import compile_for
 from stackmask.runtime.generation.processor import (
+    check_width,
     common_vocabulary,
-    describe_allowed,
     forbid_tokens,
+    spread,
+    stuck_error,
     stuck_rows,
 )
 from stackmask.runtime.generation.result import JumpReport
@@ -40,7 +42,6 @@ from stackmask.runtime.vocabulary.vocabulary import Vocabulary
 if TYPE_CHECKING:
     from stackmask.runtime.matching.compiler import CompiledGrammar
     from stackmask.runtime.matching.matcher import Matcher
-    from stackmask.runtime.vocabulary.vocabulary import Vocabulary
 
 
 _PER_TOKEN = ("output_scores", "output_logits", "output_attentions", "output_hidden_states")
@@ -178,7 +179,7 @@ class _Run:
         self.pad = int(pad) if pad is not None else stops[0] if stops else 0
         self.real = self.attention.sum(1).tolist()
         positions = getattr(model.config.get_text_config(), "max_position_embeddings", None) or math.inf
-        grammars = _spread(decoding.grammars, batch)
+        grammars = spread(decoding.grammars, batch)
         room = int(config.max_length) - length
         self.rows = [
             JumpRow(
@@ -375,16 +376,6 @@ def _as_tuple(value: Any) -> tuple[int, ...]:
     return tuple(int(i) for i in value) if isinstance(value, list | tuple) else (int(value),)
 
 
-def _spread(grammars: list[CompiledGrammar | None], rows: int) -> list[CompiledGrammar | None]:
-    """Return the grammar of each row; several rows in a row belong to one prompt."""
-    if rows % len(grammars):
-        raise GenerationError(
-            f"grammars has {len(grammars)} entries, but the batch has {rows} rows: give one grammar, or one per prompt"
-        )
-    each = rows // len(grammars)
-    return [grammar for grammar in grammars for _ in range(each)]
-
-
 # -- Giving out tokens while a generation jumps over forced text -------------------------------------------
 
 
@@ -469,11 +460,7 @@ class TokenChoice:
         rows = self._constrained
         if rows and self._vocabulary is not None:
             width = self._vocabulary.size
-            if scores.shape[1] < width:
-                raise GenerationError(
-                    f"scores have {scores.shape[1]} columns, but the grammar was compiled for a vocabulary of {width}: "
-                    f"build it with size={scores.shape[1]}"
-                )
+            check_width(scores, width)
             forbid_tokens(scores, self._mask, None if len(rows) == len(scores) else rows, width)
         masked = scores
         if self._after:
@@ -533,10 +520,7 @@ class TokenChoice:
         for i in stuck_rows(scores, self._mask, rows, vocabulary.size):
             matcher = self._batch.rows[i].matcher
             assert matcher is not None
-            raise GenerationError(
-                f"no token is left for row {i}: the grammar allows {describe_allowed(matcher, vocabulary)}, and other "
-                "processors (min_new_tokens, bad_words_ids, forced tokens, ...) forbid all of it"
-            )
+            raise stuck_error(i, matcher, vocabulary)
 
 
 class StoppingChecks:

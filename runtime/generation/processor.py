@@ -91,7 +91,7 @@ class GrammarLogitsProcessor(LogitsProcessor):
         self._finish = finish
         self._grammars: list[CompiledGrammar | None] = compile_for(grammars, tokenizer)
         self._vocabulary = common_vocabulary(self._grammars)
-        self._tracker = RowTracker(self._assign)
+        self._tracker = RowTracker(partial(spread, self._grammars))
         self._mask: torch.Tensor | None = None
         self._rows: npt.NDArray[np.int32] | None = None  # of the mask
         stops = () if self._vocabulary is None else self._vocabulary.stop_ids
@@ -114,12 +114,8 @@ class GrammarLogitsProcessor(LogitsProcessor):
         vocabulary = self._vocabulary
         if vocabulary is None:
             return scores
-        rows, width = scores.shape
-        if width < self._size:
-            raise GenerationError(
-                f"scores have {width} columns, but the grammar was compiled for a vocabulary of {self._size}: "
-                f"build it with size={width}"
-            )
+        check_width(scores, self._size)
+        rows = len(scores)
         # assisted decoding hands over slices of the scores of several positions
         drafting = scores.untyped_storage().nbytes() >= 2 * scores.nbytes
         tracks = self._tracker.advance(
@@ -139,15 +135,6 @@ class GrammarLogitsProcessor(LogitsProcessor):
         forbid_tokens(result, mask, constrained, self._size)
         self._check_not_stuck(result, live, tracks)
         return cast("torch.FloatTensor", result)
-
-    def _assign(self, rows: int) -> list[CompiledGrammar | None]:
-        count = len(self._grammars)
-        if rows % count:
-            raise GenerationError(
-                f"grammars has {count} entries, but the batch has {rows} rows: give one grammar, or one per prompt"
-            )
-        each = rows // count
-        return [grammar for grammar in self._grammars for _ in range(each)]
 
     def _mask_for(self, rows: int, *, pin: bool) -> torch.Tensor:
         """Return the mask buffer. It is safe to fill again: reading the next ids waits for the copy to the device."""
@@ -219,16 +206,31 @@ class GrammarLogitsProcessor(LogitsProcessor):
             if going and dead.issuperset(going):
                 track = tracks[going[0]]
                 assert track is not None
-                assert self._vocabulary is not None
-                shown = describe_allowed(cast("Matcher", track.matcher), self._vocabulary)
-                raise GenerationError(
-                    f"no token is left for row {going[0]}: the grammar allows {shown}, and other "
-                    "processors (min_new_tokens, bad_words_ids, forced tokens, ...) forbid all of it"
-                )
+                raise stuck_error(going[0], cast("Matcher", track.matcher), self._vocabulary)
 
 
 # transformers asks each processor for its signature in every step; finding it takes longer than a mask
 setattr(GrammarLogitsProcessor.__call__, "__signature__", inspect.signature(GrammarLogitsProcessor.__call__))  # noqa: B010
+
+
+def spread(grammars: Sequence[CompiledGrammar | None], rows: int) -> list[CompiledGrammar | None]:
+    """Return the grammar of each row; several rows in a row belong to one prompt. Raises: GenerationError."""
+    each, rest = divmod(rows, len(grammars))
+    if rest:
+        raise GenerationError(
+            f"grammars has {len(grammars)} entries, but the batch has {rows} rows: give one grammar, or one per prompt"
+        )
+    return [grammar for grammar in grammars for _ in range(each)]
+
+
+def check_width(scores: torch.Tensor, size: int) -> None:
+    """Check that scores have a column for each token. Raises: GenerationError."""
+    width = scores.shape[1]
+    if width < size:
+        raise GenerationError(
+            f"scores have {width} columns, but the grammar was compiled for a vocabulary of {size}: "
+            f"build it with size={width}"
+        )
 
 
 def forbid_tokens(scores: torch.Tensor, mask: torch.Tensor, rows: list[int] | None, columns: int) -> None:
@@ -275,8 +277,8 @@ def _is_plain(scores: torch.Tensor) -> bool:
     return scores.is_cpu and scores.dtype is torch.float32 and scores.is_contiguous()
 
 
-def describe_allowed(matcher: Matcher, vocabulary: Vocabulary) -> str:
-    """Name the first few tokens that a matcher allows, for an error."""
+def stuck_error(row: int, matcher: Matcher, vocabulary: Vocabulary) -> GenerationError:
+    """Return the error of a row in which nothing is left, with the first few tokens that its matcher allows."""
     mask = allocate_token_bitmask(1, vocabulary.size)
     fill_next_token_bitmask([matcher], mask)
     allowed = np.flatnonzero(np.unpackbits(mask.view(np.uint8), bitorder="little"))
@@ -287,7 +289,11 @@ def describe_allowed(matcher: Matcher, vocabulary: Vocabulary) -> str:
         for i in allowed[:SHOWN_TOKENS].tolist()
     ]
     more = len(allowed) - len(shown)
-    return ", ".join(shown) + (f" and {more} more" if more > 0 else "")
+    listed = ", ".join(shown) + (f" and {more} more" if more > 0 else "")
+    return GenerationError(
+        f"no token is left for row {row}: the grammar allows {listed}, and other "
+        "processors (min_new_tokens, bad_words_ids, forced tokens, ...) forbid all of it"
+    )
 
 
 def common_vocabulary(grammars: Sequence[CompiledGrammar | None]) -> Vocabulary | None:

@@ -12,7 +12,7 @@ from contextlib import suppress
 from enum import Enum
 from functools import partial
 from types import GenericAlias
-from typing import Any, ClassVar, Final, Generic, TypeAlias, final, overload
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic, TypeAlias, final, overload
 from weakref import WeakSet
 
 from transformers import StoppingCriteria, StoppingCriteriaList
@@ -28,6 +28,9 @@ from stackmask.runtime.generation.result import GenerationResult, Prompt, Prompt
 from stackmask.runtime.generation.run import StopFlag, generate, plan_of
 from stackmask.runtime.generation.wanted import MISSING
 from stackmask.runtime.matching.compiler import CompiledGrammar
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
 
 SECONDS_AT_EXIT: Final = 10.0  # for the steps that streams are in when the program ends
 Partial: TypeAlias = dict[str, Any] | list[Any] | str | float | Enum | None
@@ -45,8 +48,32 @@ def _end_all() -> None:
         stream._thread.join(SECONDS_AT_EXIT)
 
 
+class _Closing:
+    """What ends with its block, in ``with`` and ``async with`` alike."""
+
+    def close(self) -> None:
+        """End the generation after its current step, and wait for that."""
+        raise NotImplementedError
+
+    async def aclose(self) -> None:
+        """Do what ``close`` does, while other tasks go on."""
+        await asyncio.to_thread(self.close)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.aclose()
+
+
 @final
-class TextStream(Iterator[str], AsyncIterator[str], Generic[T]):
+class TextStream(_Closing, Iterator[str], AsyncIterator[str], Generic[T]):
     """The text of one generation, piece by piece, for ``for`` and ``async for``; ``result`` is there at its end.
 
     Its value is a T. Closing it (or leaving its ``with`` or ``async with`` block) early ends the generation at the next token, as cancelling the task does
@@ -140,26 +167,9 @@ class TextStream(Iterator[str], AsyncIterator[str], Generic[T]):
         self._stop.set()
         self._thread.join()
 
-    async def aclose(self) -> None:
-        """Do what ``close`` does, while other tasks go on."""
-        self._stop.set()
-        await asyncio.to_thread(self._thread.join)
-
-    def __enter__(self) -> TextStream[T]:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
-    async def __aenter__(self) -> TextStream[T]:
-        return self
-
-    async def __aexit__(self, *_: object) -> None:
-        await self.aclose()
-
 
 @final
-class TurnStream(Iterator[Event], AsyncIterator[Event], Generic[T, R]):
+class TurnStream(_Closing, Iterator[Event], AsyncIterator[Event], Generic[T, R]):
     """The events of one turn with tools or reasoning, for ``for`` and ``async for``; ``result`` is there at its end.
 
     Its value is a T, and running its calls gives an R.
@@ -232,22 +242,6 @@ class TurnStream(Iterator[Event], AsyncIterator[Event], Generic[T, R]):
     def close(self) -> None:
         """End the generation after its current step, and wait for that."""
         self._pieces.close()
-
-    async def aclose(self) -> None:
-        """Do what ``close`` does, while other tasks go on."""
-        await self._pieces.aclose()
-
-    def __enter__(self) -> TurnStream[T, R]:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
-    async def __aenter__(self) -> TurnStream[T, R]:
-        return self
-
-    async def __aexit__(self, *_: object) -> None:
-        await self.aclose()
 
 
 @overload

@@ -8,14 +8,12 @@ from dataclasses import dataclass, fields, replace
 from typing import Any, Final, Literal
 
 from stackmask.grammar.grammar import Grammar
+from stackmask.grammar.json_schema.document.closed import closed
 from stackmask.grammar.notation.foreign import is_lark
 from stackmask.grammar.source.diagnostics import StackmaskError
 from stackmask.pda.limits import Limits
 
 KINDS: Final = ("json", "json_object", "regex", "grammar", "choice", "structural_tag")
-# keywords whose values are data or lists, not schemas
-DATA_KEYWORDS: Final = frozenset({"enum", "const", "default", "examples"})
-MAX_SCHEMA_NODES: Final = 1_000_000
 
 
 class RequestError(StackmaskError):
@@ -88,7 +86,7 @@ def grammar_of(kind: str, text: Any, options: Options) -> Grammar:
     if kind == "json":
         schema = parsed_json(text, "the schema")
         if options.closed_objects:
-            schema = with_closed_objects(schema)
+            schema = closed(schema)
         return _json(schema, options)
     if kind == "json_object":
         return _json({"type": "object"}, options)
@@ -133,43 +131,6 @@ def parsed_json(text: Any, what: str) -> Any:
         raise RequestError(f"{what} is nested too deeply") from None
     except ValueError as error:  # a number with thousands of digits
         raise RequestError(f"{what} cannot be read: {error}") from None
-
-
-def with_closed_objects(schema: Any) -> Any:
-    """Return a schema in which objects with ``properties`` have no others, unless it says whether they have.
-
-    Cost: a copy. Raises: RequestError above a million nodes.
-    """
-    root: list[Any] = [schema]
-    # places that hold a value to be copied: a container, a key, and whether keys are names of properties
-    work: list[tuple[Any, Any, bool]] = [(root, 0, False)]
-    count = 0
-    while work:
-        holder, key, of_names = work.pop()
-        value = holder[key]
-        count += 1
-        if count > MAX_SCHEMA_NODES:
-            raise RequestError(f"the schema has more than {MAX_SCHEMA_NODES} nodes")
-        if isinstance(value, dict):
-            made = dict(value)
-            holder[key] = made
-            if not of_names and "properties" in made:
-                made.setdefault("additionalProperties", False)
-            for name in value:
-                if of_names or name not in DATA_KEYWORDS:
-                    maps_names = name in (
-                        "properties",
-                        "patternProperties",
-                        "$defs",
-                        "definitions",
-                        "dependentSchemas",
-                    )
-                    work.append((made, name, maps_names and not of_names))
-        elif isinstance(value, list):
-            items = list(value)
-            holder[key] = items
-            work.extend((items, i, False) for i in range(len(items)))
-    return root[0]
 
 
 def _json(schema: Any, options: Options) -> Grammar:

@@ -480,4 +480,12 @@ ROWS = (
         "A picture is XML whatever the grammar writes.",
         ("tests/grammar/diagram/test_pictures.py::test_pictures_are_xml_whatever_is_written",),
     ),
+    Mutant(
+        "open-arrays",
+        "grammar/json_schema/document",
+        '"prefixItems" in says',
+        "False",
+        "In strict mode an array has no items beyond those that the schema speaks of.",
+        ("tests/runtime/compat/test_xgrammar.py::test_strict_mode_closes_what_the_schema_leaves_open",),
+    ),
 )

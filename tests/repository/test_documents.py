@@ -199,7 +199,7 @@ def test_every_page_is_listed() -> None:
 def test_limits_of_the_security_page() -> None:
     """The table has every field of ``Limits`` with its default, and the bounds of the command line as they are."""
     typer_main = pytest.importorskip("typer.main")
-    from stackmask.runtime.cli import command_sql, query_child, query_process, sqlite_database
+    from stackmask.runtime.cli import command_sql, query_process, sqlite_database
     from stackmask.runtime.cli.app import app
     from stackmask.runtime.fsm.compiling import DEFAULT_MEMORY
     from stackmask.runtime.matching.compiler import DEFAULT_CACHE_BYTES
@@ -215,7 +215,7 @@ def test_limits_of_the_security_page() -> None:
         ("`--max-size`", f"{options['max_size']} MiB"),
         ("one value in SQLite", f"{sqlite_database.LONGEST_VALUE >> 20} MiB"),
         ("memory of SQLite", f"{sqlite_database.HEAP_BYTES >> 20} MiB"),
-        ("memory of the process", f"{query_child.MEMORY_BYTES >> 30} GiB"),
+        ("memory of the process", f"{query_process.MEMORY_BYTES >> 30} GiB"),
         ("opening", f"{query_process.OPEN_SECONDS:g} s"),
         ("one value in the table for people", f"{command_sql.LONGEST_CELL:,} characters"),
     ]

@@ -12,7 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from stackmask.runtime.audit.engines import Ours
+from stackmask.runtime.comparison.audited import Ours
+from stackmask.runtime.comparison.engines import empty_mask
+from stackmask.runtime.comparison.subject import Subject
 from stackmask.runtime.vocabulary.vocabulary import Vocabulary
 
 Change = Callable[["Faulty", np.ndarray[Any, Any]], None]
@@ -24,7 +26,8 @@ class Faulty:
     def __init__(
         self, vocabulary: Vocabulary, change: Change | None = None, schema: Callable[[Any], Any] | None = None
     ) -> None:
-        self.ours = Ours(vocabulary)
+        self.ours = Ours(vocabulary, {})
+        self.row = empty_mask(vocabulary)
         self.vocabulary, self.change, self.schema = vocabulary, change, schema
         self.ids: list[int] = []
         self.asked = 0
@@ -40,7 +43,7 @@ class Faulty:
     def compile(self, kind: str, source: str) -> None:
         if self.schema is not None and kind == "schema":
             source = json.dumps(everywhere(json.loads(source), self.schema))
-        self.ours.compile(kind, source)
+        self.ours.compile(Subject(kind, source))  # type: ignore[arg-type]
 
     def begin(self) -> None:
         self.ids = []
@@ -48,7 +51,8 @@ class Faulty:
 
     def mask(self) -> Any:
         self.asked += 1
-        words = self.ours.mask().view(np.uint8)
+        self.ours.fill(self.row)
+        words = self.row[0].view(np.uint8)
         bits = np.unpackbits(words, bitorder="little")[: self.vocabulary.size].astype(np.bool_)
         if self.change is not None:
             self.change(self, bits)

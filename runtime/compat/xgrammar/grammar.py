@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from stackmask.grammar.grammar import Grammar as NativeGrammar
 from stackmask.grammar.grammar import concat, union
-from stackmask.grammar.source.work import spend
+from stackmask.grammar.json_schema.document.closed import closed
 from stackmask.grammar.turns.formats.fields import as_plain
 from stackmask.runtime.compat.xgrammar.errors import (
     DeserializeFormatError,
@@ -222,7 +222,7 @@ def _of_schema(recipe: Recipe) -> NativeGrammar:
         except (ValueError, RecursionError) as error:
             raise XGrammarError(f"the schema is no JSON: {error}") from None
     if recipe["strict_mode"]:
-        schema = strict(schema)
+        schema = closed(schema, arrays=True)
     indent, separators = recipe["indent"], recipe["separators"]
     whitespace: Any
     if recipe["any_whitespace"]:
@@ -315,80 +315,3 @@ def _plain_item(item: Any) -> Any:
 def _show(grammar: Grammar, wanted: bool) -> None:
     if wanted:
         print(grammar)
-
-
-# -- ``strict_mode``: properties and items that a schema does not speak of are left out --------------------
-
-
-# keywords whose values are schemas, lists of them, or objects of them
-SCHEMA: Final = frozenset(
-    {
-        "items",
-        "additionalProperties",
-        "unevaluatedProperties",
-        "unevaluatedItems",
-        "contains",
-        "additionalItems",
-    }
-)
-SCHEMAS: Final = frozenset({"anyOf", "oneOf", "prefixItems", "items"})
-NAMED: Final = frozenset({"properties", "patternProperties", "$defs", "definitions", "dependentSchemas"})
-# schemas that speak of the same value: closed together, not each by itself
-SAME_VALUE: Final = frozenset({"allOf"})
-
-
-def strict(schema: Any) -> Any:
-    """Return a copy of a schema in which objects with ``properties`` and arrays with ``prefixItems`` have nothing else.
-
-    Where the schema says what else there may be, that holds. Objects that are put together with ``allOf`` are closed
-    as a whole. Conditions, ``not`` and data stay as they are.
-    Cost: linear in the schema.
-    """
-    root: list[Any] = [schema]
-    # places that hold a schema to be copied, and whether the value is closed by the schema around it
-    work: list[tuple[Any, Any, bool]] = [(root, 0, False)]
-    while work:
-        holder, key, is_part = work.pop()
-        value = holder[key]
-        spend(4)
-        if not isinstance(value, dict):
-            continue
-        made = dict(value)
-        holder[key] = made
-        if not is_part:
-            _close(made)
-        for name, inner in value.items():
-            if name in SCHEMA and isinstance(inner, dict):
-                work.append((made, name, False))
-            elif (name in SCHEMAS or name in SAME_VALUE) and isinstance(inner, list):
-                items = list(inner)
-                made[name] = items
-                part = name in SAME_VALUE or (is_part and name in ("anyOf", "oneOf"))
-                work.extend((items, i, part) for i in range(len(items)))
-            elif name in NAMED and isinstance(inner, dict):
-                named = dict(inner)
-                made[name] = named
-                work.extend((named, each, False) for each in named)
-    return root[0]
-
-
-def _close(made: dict[str, Any]) -> None:
-    """Leave out what an object or an array says nothing about."""
-    says = made.keys()
-    if "allOf" in says:
-        if not says & {"additionalProperties", "unevaluatedProperties"} and _has_properties(made):
-            made["unevaluatedProperties"] = False
-    elif "properties" in says and not says & {"additionalProperties", "unevaluatedProperties"}:
-        made["additionalProperties"] = False
-    if "prefixItems" in says and not says & {"items", "unevaluatedItems"}:  # mutant: open-arrays
-        made["items"] = False
-    if isinstance(made.get("items"), list) and "additionalItems" not in says:
-        made["additionalItems"] = False
-
-
-def _has_properties(schema: dict[str, Any]) -> bool:
-    parts = schema["allOf"]
-    spend(len(parts) if isinstance(parts, list) else 1)
-    return "properties" in schema or (
-        isinstance(parts, list) and any(isinstance(part, dict) and "properties" in part for part in parts)
-    )

@@ -372,20 +372,3 @@ def _plain(schema: str | type[BaseModel] | dict[str, Any]) -> Any:
     if isinstance(schema, str):
         return json.loads(schema)
     return schema if isinstance(schema, dict) else schema.model_json_schema()
-
-
-for _model in (
-    SequenceFormat,
-    OrFormat,
-    OptionalFormat,
-    PlusFormat,
-    StarFormat,
-    RepeatFormat,
-    TagFormat,
-    TriggeredTagsFormat,
-    TokenTriggeredTagsFormat,
-    TagsWithSeparatorFormat,
-    DispatchFormat,
-    TokenDispatchFormat,
-):
-    _model.model_rebuild()

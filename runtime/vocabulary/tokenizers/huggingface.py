@@ -220,21 +220,12 @@ class Decoding:
         ``pieces`` come in parts, so that not all of them need to be in memory at once.
         """
         builder = TokenBytesBuilder()
-        replacements = [(old.encode(), new.encode()) for old, new in self.replacements if old]
         for part in pieces:
             if self.byte_level:
                 add_byte_level(builder, part)
-            elif len(replacements) == len(self.replacements):
-                add_pieces(builder, part, replacements, self.byte_fallback)
-            else:  # an empty string occurs between all characters, which bytes do not show
-                texts = [None if piece is None else self._replaced(piece) for piece in part]
-                add_pieces(builder, texts, (), self.byte_fallback)
+            else:
+                add_pieces(builder, part, self.replacements, self.byte_fallback)
         return builder.finish()
-
-    def _replaced(self, text: str) -> str:
-        for old, new in self.replacements:
-            text = text.replace(old, new)
-        return text
 
 
 def read_decoder(decoder: Mapping[str, Any]) -> Decoding:

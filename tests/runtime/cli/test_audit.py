@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from stackmask.runtime.audit.cases import CaseResult, EngineRecord, Finding, case_result
-from stackmask.runtime.audit.engines import Processor, WrongMask, words_of
-from stackmask.runtime.audit.report import audit_json, report_page, worst_cases
-from stackmask.runtime.audit.run import Audit
 from stackmask.runtime.cli.app import app
+from stackmask.runtime.comparison.audit import Audit
+from stackmask.runtime.comparison.audited import Processor, WrongMask, words_of
+from stackmask.runtime.comparison.cases import CaseResult, EngineRecord, Finding, case_result
+from stackmask.runtime.comparison.report import audit_json, report_page, worst_cases
 from stackmask.runtime.comparison.tokenizer import load_tokenizer
 
 pytest.importorskip("jsonschema")

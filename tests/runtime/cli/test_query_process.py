@@ -17,11 +17,11 @@ from typing import Any
 import pytest
 
 from stackmask.grammar.sql.schema.errors import SQLError
-from stackmask.runtime.cli import query_process
+from stackmask.runtime import child as child_process
+from stackmask.runtime.child import PROGRAM
 from stackmask.runtime.cli.database import QueryError
 from stackmask.runtime.cli.open_database import open_database, open_directly
-from stackmask.runtime.cli.query_child import MEMORY_BYTES
-from stackmask.runtime.cli.query_process import PROGRAM, ProcessDatabase
+from stackmask.runtime.cli.query_process import MEMORY_BYTES, ProcessDatabase
 from stackmask.runtime.cli.sqlite_database import HEAP_BYTES, LONGEST_VALUE
 
 GUARD = 600  # seconds: against a hang only
@@ -103,15 +103,15 @@ def test_the_process_is_killed_when_the_timer_is_due(file: Path) -> None:
     made: list[NoTimer] = []
 
     def make(seconds: float, action: Callable[[], None]) -> NoTimer:
-        made.append((DueTimer if len(made) == 1 else NoTimer)(seconds, action))
+        made.append((DueTimer if len(made) == 2 else NoTimer)(seconds, action))
         return made[-1]
 
     database = ProcessDatabase(file, make_timer=make)
-    child = database._child
-    assert child is not None
+    process = database._child.process
+    assert process is not None
     with pytest.raises(QueryError, match="longer than 7 s"):
         database.run("SELECT 1", timeout=7, limit=1)
-    assert 7 < made[1].seconds < 8 and child.process.returncode is not None
+    assert 7 < made[2].seconds < 8 and process.returncode is not None
     assert database.run("SELECT 1", timeout=GUARD, limit=1).rows == [(1,)]
     database.close()
 
@@ -147,7 +147,7 @@ def test_memory_has_a_limit(database: Any) -> None:
 @pytest.mark.skipif(sys.platform != "linux", reason="where the system bounds the address space")
 def test_the_memory_of_the_process_has_a_limit() -> None:
     code = (
-        "from stackmask.runtime.cli.query_child import limit_process\n"
+        "from stackmask.runtime.cli.query_process import limit_process\n"
         "limit_process()\n"
         f"kept = bytearray({MEMORY_BYTES // 2})\n"
         "try:\n"
@@ -197,10 +197,10 @@ def test_a_process_that_ended_between_queries_is_replaced(database: Any) -> None
 
 
 def test_a_process_that_cannot_begin(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(query_process, "PROGRAM", "raise SystemExit(7)")
+    monkeypatch.setattr(child_process, "PROGRAM", "raise SystemExit(7)")
     with pytest.raises(SQLError, match="ended early, with status 7"):
         open_database(file)
-    monkeypatch.setattr(query_process, "PROGRAM", "print('what no frame is, and what is long enough')")
+    monkeypatch.setattr(child_process, "PROGRAM", "print('what no frame is, and what is long enough')")
     with pytest.raises(SQLError):
         open_database(file)
 
@@ -278,7 +278,7 @@ def test_sqlite_needs_no_database_library(file: Path) -> None:
         "import sys\n"
         "sys.modules['sqlalchemy'] = sys.modules['psycopg'] = sys.modules['sqlglot'] = None\n"
         "sys.modules['torch'] = None\n"
-        "import stackmask.runtime.cli.query_child\n"
+        "import stackmask.runtime.cli.query_process\n"
         "from stackmask.runtime.cli.open_database import open_directly\n"
         "print(open_directly(sys.argv[1]).run('SELECT 1', timeout=600, limit=1).rows)\n"
     )

@@ -16,9 +16,8 @@ import stackmask as sm
 from stackmask.runtime.cli.app import app
 from stackmask.runtime.cli.comparing import type_subject
 from stackmask.runtime.comparison import ComparisonError, Limits, Subject, compare, read_subject
-from stackmask.runtime.comparison.engines import FSM, PUSHDOWN
+from stackmask.runtime.comparison.engines import FSM, PUSHDOWN, ascii_classes, bare_pattern, installed_peers
 from stackmask.runtime.comparison.measuring import _how_it_ended
-from stackmask.runtime.comparison.peers import ascii_classes, bare_pattern, installed_peers
 from stackmask.runtime.comparison.result import Comparison, Difference, _difference, _explained, running_total
 from stackmask.runtime.comparison.tokenizer import (
     Greedy,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import stackmask as sm
-from stackmask.runtime.serving.requests import Options, RequestError, check, grammar_of, with_closed_objects
+from stackmask.runtime.serving.requests import Options, RequestError, check, grammar_of
 from stackmask.runtime.serving.versions import ServerVersionError, check_version
 
 OBJECT = '{"type": "object", "properties": {"a": {"type": "boolean"}}, "required": ["a"]}'
@@ -52,25 +52,6 @@ def test_options(options: Options, good: str, bad: str) -> None:
     grammar = grammar_of("json", OBJECT, options)
     assert accepts(grammar, good)
     assert not accepts(grammar, bad)
-
-
-def test_objects_are_closed_where_the_schema_does_not_say() -> None:
-    schema = {
-        "properties": {
-            "properties": {"properties": {}},
-            "open": {"properties": {}, "additionalProperties": True},
-            "data": {"enum": [{"properties": {}}]},
-        },
-        "anyOf": [{"properties": {"x": True}}],
-    }
-    made = with_closed_objects(schema)
-    assert made["additionalProperties"] is False
-    assert made["properties"]["properties"]["additionalProperties"] is False
-    assert made["properties"]["open"]["additionalProperties"] is True
-    assert made["properties"]["data"] == {"enum": [{"properties": {}}]}
-    assert made["anyOf"][0]["additionalProperties"] is False
-    assert "additionalProperties" not in made["properties"]
-    assert "additionalProperties" not in schema  # what was given stays
 
 
 @pytest.mark.parametrize(

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from stackmask.runtime.audit.engines import Audited, Words, WrongMask
-from stackmask.runtime.audit.json_reader import JsonReader
+from stackmask.runtime.comparison.audited import Audited, Words, WrongMask
+from stackmask.runtime.comparison.json_reader import JsonReader
 
 if TYPE_CHECKING:
     from stackmask.runtime.comparison.tokenizer import Tokenizer

@@ -8,12 +8,14 @@ from typing import Any
 import pytest
 from support.planted_engines import PLANTED
 
-from stackmask.runtime.audit.auditor import Auditor, Settings
-from stackmask.runtime.audit.cases import Case, CaseResult, Language
-from stackmask.runtime.audit.child import Child, Here
-from stackmask.runtime.audit.judges import FORMAT
-from stackmask.runtime.audit.report import is_proven_error
+from stackmask.runtime.child import Child, WorkerFault
+from stackmask.runtime.comparison.auditor import Auditor, Settings
+from stackmask.runtime.comparison.cases import Case, CaseResult
+from stackmask.runtime.comparison.judges import FORMAT
+from stackmask.runtime.comparison.report import is_proven_error
+from stackmask.runtime.comparison.subject import Subject
 from stackmask.runtime.comparison.tokenizer import Greedy, Tokenizer
+from stackmask.runtime.comparison.workers import ENGINE, EngineWorker, JudgeWorker
 from stackmask.runtime.vocabulary.vocabulary import Vocabulary
 
 pytest.importorskip("jsonschema")
@@ -54,13 +56,29 @@ TEXTS = (
     {"name": "xy", "count": 400},
     {"tags": [], "color": "red", "name": "zz"},
 )
-CASE = Case("all", Language("schema", json.dumps(SCHEMA)), tuple(json.dumps(text) for text in TEXTS))
+CASE = Case("all", Subject("schema", json.dumps(SCHEMA)), tuple(json.dumps(text) for text in TEXTS))
 SETTINGS = Settings(seed=5, mutants=8, samples=2, seconds=60)
 
 
+class Here:
+    """A worker in this process."""
+
+    def __init__(self, worker: Any) -> None:
+        self.worker = worker
+
+    def ask(self, call: str, *arguments: Any) -> Any:
+        try:
+            return getattr(self.worker, call)(*arguments)
+        except Exception as error:  # noqa: BLE001
+            raise WorkerFault("raised", type(error).__name__, str(error)) from None
+
+    def end(self) -> None:
+        pass
+
+
 def audited(name: str, settings: Settings = SETTINGS) -> CaseResult:
-    engines = {each: Here("engine", each, TOKENS) for each in ("stackmask", name)}
-    return Auditor(TOKENS, engines, Here("judge"), settings).audit(CASE)
+    engines = {each: Here(EngineWorker(each, TOKENS)) for each in ("stackmask", name)}
+    return Auditor(TOKENS, engines, Here(JudgeWorker()), settings).audit(CASE)
 
 
 def test_there_are_twenty_at_least() -> None:
@@ -80,10 +98,10 @@ def test_a_planted_fault_is_found(name: str) -> None:
 
 def test_formats_that_are_not_enforced_are_decided_and_no_error() -> None:
     schema = {"type": "string", "format": "ipv4"}
-    case = Case("format", Language("schema", json.dumps(schema)), ('"1.2.3.4"', '"nowhere"'))
+    case = Case("format", Subject("schema", json.dumps(schema)), ('"1.2.3.4"', '"nowhere"'))
     name = "support.planted_engines:no_formats"
-    engines = {each: Here("engine", each, TOKENS) for each in ("stackmask", name)}
-    result = Auditor(TOKENS, engines, Here("judge"), SETTINGS).audit(case)
+    engines = {each: Here(EngineWorker(each, TOKENS)) for each in ("stackmask", name)}
+    result = Auditor(TOKENS, engines, Here(JudgeWorker()), SETTINGS).audit(case)
     record = result.engines[name]
     assert record.counts[f"under: {FORMAT}"] > 1
     assert record.judged == record.decided > 0
@@ -94,10 +112,10 @@ def test_formats_that_are_not_enforced_are_decided_and_no_error() -> None:
 def test_an_engine_that_hangs_is_named_and_the_audit_goes_on() -> None:
     name = "support.planted_engines:hangs"
     engines = {
-        "stackmask": Here("engine", "stackmask", TOKENS),
-        name: Child("engine", name, TOKENS, seconds=1.0),
+        "stackmask": Here(EngineWorker("stackmask", TOKENS)),
+        name: Child(ENGINE, name, TOKENS, seconds=1.0),
     }
-    auditor = Auditor(TOKENS, engines, Here("judge"), SETTINGS)
+    auditor = Auditor(TOKENS, engines, Here(JudgeWorker()), SETTINGS)
     try:
         result = auditor.audit(CASE)
         assert result.engines[name].counts["fault: hung"] == 1

@@ -9,9 +9,9 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from stackmask.grammar.source.visible import visible
-from stackmask.runtime.audit.cases import CaseResult, EngineRecord, Finding
-from stackmask.runtime.audit.judges import FORMAT, NAME_TWICE, OPTIONAL
-from stackmask.runtime.audit.run import Audit
+from stackmask.runtime.comparison.audit import Audit
+from stackmask.runtime.comparison.cases import CaseResult, EngineRecord, Finding
+from stackmask.runtime.comparison.judges import FORMAT, NAME_TWICE, OPTIONAL
 
 EXAMPLES: Final = 5  # witnesses of one engine and category
 WORST: Final = 25

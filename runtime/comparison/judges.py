@@ -22,8 +22,8 @@ from typing import IO, Any, Final, Protocol
 from stackmask.grammar import ir
 from stackmask.grammar.grammar import Grammar
 from stackmask.grammar.source.diagnostics import StackmaskError
-from stackmask.runtime.audit.cases import Language
-from stackmask.runtime.audit.json_reader import begins_json
+from stackmask.runtime.comparison.json_reader import begins_json
+from stackmask.runtime.comparison.subject import Subject
 
 MAX_SAID = 160  # characters of what a validator says
 FORMAT = "only a format forbids it"
@@ -210,7 +210,7 @@ class SqlJudge:
         return None
 
 
-def make_judge(language: Language) -> Judge:
+def make_judge(language: Subject) -> Judge:
     """Return the judge of a language. Raises: Unjudgeable."""
     match language.kind:
         case "schema":

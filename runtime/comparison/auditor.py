@@ -12,11 +12,12 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from stackmask.runtime.audit.cases import Case, CaseResult, EngineRecord, Finding, Kind
-from stackmask.runtime.audit.child import Asked, WorkerFault
-from stackmask.runtime.audit.closing import Closed, Followed
-from stackmask.runtime.audit.engines import OURS
-from stackmask.runtime.audit.judges import OPTIONAL, Verdict
+from stackmask.runtime.child import WorkerFault
+from stackmask.runtime.comparison.audited import OURS
+from stackmask.runtime.comparison.cases import Case, CaseResult, EngineRecord, Finding, Kind
+from stackmask.runtime.comparison.closing import Closed, Followed
+from stackmask.runtime.comparison.judges import OPTIONAL, Verdict
+from stackmask.runtime.comparison.workers import Asked
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -85,7 +86,7 @@ class Auditor:
     def close(self) -> None:
         """End all workers."""
         for worker in (*self.engines.values(), self.judge):
-            worker.close()
+            worker.end()
 
 
 class _CaseRun:
@@ -171,9 +172,8 @@ class _CaseRun:
 
     def fault(self, name: str, fault: WorkerFault, call: str, ids: list[int]) -> None:
         """Note a fault with the tokens along which the engine was asked."""
-        kind, _, said = str(fault).partition(": ")
-        category = {"WrongMask": "wrong mask", "EngineFault": "error state"}.get(kind, fault.kind)
-        message = said if category != fault.kind else str(fault)
+        category = {"WrongMask": "wrong mask", "EngineFault": "error state"}.get(fault.name, fault.kind)
+        message = fault.said if category != fault.kind else str(fault)
         self.result.note(
             Finding(
                 name,

@@ -9,10 +9,11 @@ from typing import Any
 
 import pytest
 
-from stackmask.runtime.audit.auditor import declared_order, mutants, same_value, target, ways_to_write
-from stackmask.runtime.audit.cases import AuditError, Language, read_cases, sample
-from stackmask.runtime.audit.child import EngineWorker
+from stackmask.runtime.comparison.auditor import declared_order, mutants, same_value, target, ways_to_write
+from stackmask.runtime.comparison.cases import AuditError, read_cases, sample
+from stackmask.runtime.comparison.subject import Subject
 from stackmask.runtime.comparison.tokenizer import load_tokenizer
+from stackmask.runtime.comparison.workers import EngineWorker
 
 SCHEMA: dict[str, Any] = {
     "$defs": {"p": {"properties": {"x": {}, "y": {}}}},
@@ -66,7 +67,7 @@ def test_a_shortest_end_is_taken_with_other_digits_too() -> None:
     worker = EngineWorker("stackmask", load_tokenizer(None))
     date = {"type": "string", "format": "date"}
     schema = {"type": "object", "properties": {"at": date}, "required": ["at"]}
-    assert worker.compile(Language("schema", json.dumps(schema))) is None
+    assert worker.compile(Subject("schema", json.dumps(schema))) is None
     closed = [worker.close([], seed, 0, vary) for seed, vary in ((0, False), (1, True), (2, True))]
     texts = [worker.walker.vocabulary.decode(each.ids) for each in closed]
     assert [each.ending for each in closed] == ["ended"] * 3

@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from stackmask.runtime.audit.cases import Language
-from stackmask.runtime.audit.json_reader import JsonReader, begins_json
-from stackmask.runtime.audit.judges import FORMAT, GrammarJudge, SchemaJudge, Unjudgeable, make_judge
+from stackmask.runtime.comparison.json_reader import JsonReader, begins_json
+from stackmask.runtime.comparison.judges import FORMAT, GrammarJudge, SchemaJudge, Unjudgeable, make_judge
+from stackmask.runtime.comparison.subject import Subject
 
 pytest.importorskip("jsonschema")
 
@@ -92,27 +92,27 @@ def test_a_reference_to_elsewhere_is_not_fetched() -> None:
 
 
 def test_sqlite_knows_the_tables() -> None:
-    judge = make_judge(Language("sql", "CREATE TABLE t (a INT, b TEXT)"))
+    judge = make_judge(Subject("sql", "CREATE TABLE t (a INT, b TEXT)"))
     assert judge.judge(b"SELECT a FROM t").valid is True
     assert judge.judge(b"SELECT c FROM t").category == "no such column"
     assert judge.may_begin(b"SELEC") is None
     with pytest.raises(Unjudgeable):
-        make_judge(Language("sql", "CREATE TABEL t"))
+        make_judge(Subject("sql", "CREATE TABEL t"))
     assert sqlite3.sqlite_version
 
 
 @pytest.mark.skipif(shutil.which("node") is None, reason="Node is not installed")
 def test_patterns_mean_what_node_says() -> None:
-    judge = make_judge(Language("regex", r"\d{2}$"))
+    judge = make_judge(Subject("regex", r"\d{2}$"))
     assert judge.judge(b"12").valid is True
     assert judge.judge(b"12\n").valid is False  # Python's `$` would take it
     assert judge.judge("٣٤".encode()).valid is False  # and its `\d`
     with pytest.raises(Unjudgeable):
-        make_judge(Language("regex", "("))
+        make_judge(Subject("regex", "("))
 
 
 def test_patterns_of_python_mean_what_re_says() -> None:
-    judge = make_judge(Language("regex", r"(?P<x>a)(?P=x)?", flavor="python"))
+    judge = make_judge(Subject("regex", r"(?P<x>a)(?P=x)?", flavor="python"))
     assert [judge.judge(text).valid for text in (b"a", b"aa", b"b")] == [True, True, False]
 
 

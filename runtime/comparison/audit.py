@@ -10,11 +10,12 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from stackmask.runtime.audit.auditor import Auditor, Settings
-from stackmask.runtime.audit.cases import AuditError, Case, CaseResult, case_result
-from stackmask.runtime.audit.child import Child, WorkerFault
-from stackmask.runtime.audit.engines import OURS, PEER_NAMES, PROCESSOR, factory_of, version_of
-from stackmask.runtime.audit.judges import judge_versions
+from stackmask.runtime.child import Child, WorkerFault
+from stackmask.runtime.comparison.audited import OURS, PEER_NAMES, PROCESSOR, factory_of, version_of
+from stackmask.runtime.comparison.auditor import Auditor, Settings
+from stackmask.runtime.comparison.cases import AuditError, Case, CaseResult, case_result
+from stackmask.runtime.comparison.judges import judge_versions
+from stackmask.runtime.comparison.workers import ENGINE, JUDGE
 
 if TYPE_CHECKING:
     from stackmask.runtime.comparison.tokenizer import Tokenizer
@@ -114,10 +115,9 @@ def run_audit(
         return True
     tokenizer.vocabulary._trie()
     workers = {
-        name: Child("engine", name, tokenizer, seconds=settings.call_seconds)
-        for name in audit.about["engines"]
+        name: Child(ENGINE, name, tokenizer, seconds=settings.call_seconds) for name in audit.about["engines"]
     }
-    auditor = Auditor(tokenizer, workers, Child("judge", seconds=CALL_S), settings)
+    auditor = Auditor(tokenizer, workers, Child(JUDGE, seconds=CALL_S), settings)
     begun = time.monotonic()
     try:
         with (folder / CASES_FILE).open("a", encoding="utf-8") as lines:

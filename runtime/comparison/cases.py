@@ -13,9 +13,9 @@ from typing import Any, Final, Literal, TypeAlias, cast
 
 from stackmask.grammar.source.diagnostics import StackmaskError
 from stackmask.runtime.comparison.subject import Flavor, Subject, read_subject
+from stackmask.runtime.comparison.subject import Kind as SubjectKind
 
-LanguageKind: TypeAlias = Literal["schema", "regex", "grammar", "sql"]
-KINDS: Final[tuple[LanguageKind, ...]] = ("schema", "regex", "grammar", "sql")
+KINDS: Final[tuple[SubjectKind, ...]] = ("schema", "regex", "grammar", "sql")
 ENDINGS: Final = (".jsonl", ".jsonl.xz")
 MAX_TEXT: Final = 20_000  # characters of a text of a case; longer ones are left out
 
@@ -25,31 +25,15 @@ class AuditError(StackmaskError):
 
 
 @dataclass(frozen=True, slots=True)
-class Language:
-    """One language. ``source``: a schema as JSON, a pattern of whole texts, a grammar in EBNF, or the DDL of SQLite tables."""
-
-    kind: LanguageKind
-    source: str
-    start: str | None = None
-    flavor: Flavor = "ecma"
-
-    def subject(self) -> Subject | None:
-        """Return what other libraries are given; None for SQL, which they have no notation for."""
-        if self.kind == "sql":
-            return None
-        return Subject(self.kind, self.source, start=self.start, flavor=self.flavor)
-
-
-@dataclass(frozen=True, slots=True)
 class Case:
     """A language and texts, of which the validators say which are right; ``name`` is unique in an audit."""
 
     name: str
-    language: Language
+    language: Subject
     texts: tuple[str, ...] = ()
 
 
-def read_cases(argument: str, kind: LanguageKind | None = None) -> Iterator[Case]:
+def read_cases(argument: str, kind: SubjectKind | None = None) -> Iterator[Case]:
     """Yield the cases of a file of them (``.jsonl``, ``.jsonl.xz``), or the one that an argument names.
 
     A line of a file: ``{"id": …, "schema" | "regex" | "grammar" | "sql": …, "tests": [{"data": …} | {"text": …}]}``.
@@ -62,10 +46,10 @@ def read_cases(argument: str, kind: LanguageKind | None = None) -> Iterator[Case
         path = Path(argument)
         if not path.is_file():
             raise AuditError(f"no such file of CREATE TABLE statements: {argument}")
-        yield Case(path.name, Language("sql", path.read_text("utf-8")))
+        yield Case(path.name, Subject("sql", path.read_text("utf-8")))
         return
     subject = read_subject(argument, kind)
-    yield Case(subject.title, Language(subject.kind, subject.source, subject.start, subject.flavor))
+    yield Case(subject.title, subject)
 
 
 def sample(cases: list[Case], count: int, seed: int) -> list[Case]:
@@ -112,7 +96,7 @@ def _case(record: dict[str, Any], number: int) -> Case:
     flavor = record.get("flavor", "ecma")
     if flavor not in ("ecma", "python", "rust"):
         raise ValueError(f"no flavour of patterns: {flavor!r}")
-    language = Language(kind, source, record.get("start"), cast(Flavor, flavor))
+    language = Subject(kind, source, start=record.get("start"), flavor=cast(Flavor, flavor))
     return Case(str(record.get("id", number)), language, tuple(texts))
 
 

@@ -1,4 +1,4 @@
-"""Engines behind the same four calls: this project's, other libraries, logits processors, and one's own.
+"""The engines of an audit: this project's, other libraries, logits processors, and one's own.
 
 An engine of one's own is a class, or a function that returns an object, that is given the vocabulary, with
 
@@ -21,11 +21,14 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from stackmask.runtime.audit.cases import AuditError, Language
-from stackmask.runtime.comparison.engines import Refused, empty_mask
-from stackmask.runtime.comparison.peers import PEERS
+from stackmask.grammar.source.diagnostics import StackmaskError
+from stackmask.runtime.comparison.cases import AuditError
+from stackmask.runtime.comparison.engines import PEERS, Pushdown, Unsupported, empty_mask, first_line
+from stackmask.runtime.matching.matcher import MatcherError
 
 if TYPE_CHECKING:
+    from stackmask.runtime.comparison.engines import Engine
+    from stackmask.runtime.comparison.subject import Subject
     from stackmask.runtime.comparison.tokenizer import Tokenizer
     from stackmask.runtime.vocabulary.vocabulary import Vocabulary
 
@@ -33,10 +36,6 @@ Words = npt.NDArray[np.uint32]
 OURS: Final = "stackmask"
 PEER_NAMES: Final = {"xgrammar": "XGrammar", "llguidance": "llguidance", "outlines-core": "outlines-core"}
 PROCESSOR: Final = "hf="
-
-
-class Unsupported(Exception):
-    """An engine says that it cannot enforce a language: no fault."""
 
 
 class EngineFault(Exception):
@@ -64,12 +63,13 @@ class OwnEngine(Protocol):
 
 
 class Audited:
-    """What the audit asks of an engine: the four calls, with masks as words of a known width."""
+    """An engine as the audit asks it: masks are words of a known width."""
 
-    def __init__(self, own: OwnEngine, size: int) -> None:
-        self.own, self.size = own, size
+    def __init__(self, own: OwnEngine | Engine, size: int) -> None:
+        self.own: Any = own
+        self.size = size
 
-    def compile(self, language: Language) -> None:
+    def compile(self, language: Subject) -> None:
         """Make a language ready. Raises: Unsupported."""
         self.own.compile(language.kind, language.source)
 
@@ -89,6 +89,26 @@ class Audited:
         """Return the tokens of a shortest end where the engine can tell."""
         find = getattr(self.own, "shortest_end", None)
         return None if find is None else find()
+
+
+class _Known(Audited):
+    """An engine of ``stackmask compare``."""
+
+    def __init__(self, engine: Engine, vocabulary: Vocabulary) -> None:
+        super().__init__(engine, vocabulary.size)
+        self.row = empty_mask(vocabulary)
+
+    def compile(self, language: Subject) -> None:
+        if language.kind == "sql" and not isinstance(self.own, Ours):
+            raise Unsupported("it has no notation for this language")
+        self.own.compile(language)
+
+    def mask(self) -> Words:
+        self.own.fill(self.row)
+        is_error = getattr(self.own.matcher, "is_error", None)
+        if is_error is not None and is_error():
+            raise EngineFault(first_line(self.own.matcher.get_error()))
+        return words_of(self.row, self.size)
 
 
 def words_of(mask: Any, size: int) -> Words:
@@ -114,105 +134,22 @@ def words_of(mask: Any, size: int) -> Words:
     return found
 
 
-class Ours:
+class Ours(Pushdown):
     """This project's engine, with properties in any order and every spelling: what a schema says and no more."""
 
-    def __init__(self, vocabulary: Vocabulary) -> None:
-        from stackmask.runtime.matching.compiler import Compiler
-
-        self.compiler = Compiler(vocabulary)
-        self.compiled: Any = None
-        self.matcher: Any = None
-        self.row = empty_mask(vocabulary)
-
-    def compile(self, kind: str, source: str) -> None:
-        """Make a language ready; what is refused is ``Unsupported``."""
-        self.compile_language(Language(kind, source))  # type: ignore[arg-type]
-
-    def compile_language(self, language: Language) -> None:
+    def compile(self, subject: Subject) -> None:
         """Make a language ready. Raises: Unsupported for what the engine refuses by name."""
-        from stackmask.grammar.grammar import Grammar
-        from stackmask.grammar.source.diagnostics import StackmaskError
-
         try:
-            match language.kind:
-                case "schema":
-                    grammar = Grammar.from_json_schema(language.source, property_order="any")
-                case "sql":
-                    grammar = Grammar.from_sql("sqlite", schema=language.source)
-                case _:
-                    subject = language.subject()
-                    assert subject is not None
-                    grammar = subject.grammar()
-            self.compiled = self.compiler.compile(grammar)
+            self.compiled = self.compiler.compile(subject.grammar(property_order="any"))
         except StackmaskError as error:
-            raise Unsupported(_first_line(error)) from None
-
-    def begin(self) -> None:
-        """Take a new matcher."""
-        self.matcher = self.compiled.matcher()
-
-    def mask(self) -> Any:
-        """Return what may come next."""
-        self.matcher.fill_next_token_bitmask(self.row)
-        return self.row
-
-    def accept(self, token: int) -> bool:
-        """Go on by a token."""
-        return bool(self.matcher.accept_token(token))
+            raise Unsupported(first_line(error)) from None
 
     def shortest_end(self) -> list[int] | None:
         """Return the tokens of a shortest end; None where none was found within the bounds."""
-        from stackmask.runtime.matching.matcher import MatcherError
-
         try:
             return list(self.matcher.shortest_completion().tokens)
         except MatcherError:
             return None
-
-
-class _AuditedOurs(Audited):
-    def __init__(self, vocabulary: Vocabulary) -> None:
-        self.ours = Ours(vocabulary)
-        super().__init__(self.ours, vocabulary.size)
-
-    def compile(self, language: Language) -> None:
-        self.ours.compile_language(language)
-
-
-class _Peer(Audited):
-    """Another library, by its adapter of ``stackmask compare``."""
-
-    def __init__(self, name: str, tokenizer: Tokenizer) -> None:
-        kind: type[Any] = PEERS[name][0]
-        self.peer = kind(tokenizer.vocabulary, {"encode": tokenizer.encode})
-        self.row = empty_mask(tokenizer.vocabulary)
-        super().__init__(self, tokenizer.vocabulary.size)  # type: ignore[arg-type]
-
-    def compile(self, language: Language) -> None:
-        subject = language.subject()
-        if subject is None:
-            raise Unsupported("it has no notation for this language")
-        try:
-            self.peer.compile(subject)
-        except Refused as error:
-            raise Unsupported(str(error)) from None
-
-    def begin(self) -> None:
-        self.peer.begin()
-
-    def mask(self) -> Words:
-        self.peer.fill(self.row)
-        is_error = getattr(self.peer.matcher, "is_error", None)
-        if is_error is not None and is_error():
-            raise EngineFault(_first_line(self.peer.matcher.get_error()))
-        return words_of(self.row, self.size)
-
-    def accept(self, token: int) -> bool:
-        return bool(self.peer.accept(token))
-
-    def shortest_end(self) -> list[int] | None:
-        return None
 
 
 class Processor:
@@ -256,10 +193,9 @@ def make_engine(name: str, tokenizer: Tokenizer) -> Audited:
     Raises: AuditError if there is none of this name.
     """
     vocabulary = tokenizer.vocabulary
-    if name == OURS:
-        return _AuditedOurs(vocabulary)
-    if name in PEER_NAMES:
-        return _Peer(PEER_NAMES[name], tokenizer)
+    if name == OURS or name in PEER_NAMES:
+        kind: type[Any] = Ours if name == OURS else PEERS[PEER_NAMES[name]][0]
+        return _Known(kind(vocabulary, {"encode": tokenizer.encode}), vocabulary)
     factory = factory_of(name.removeprefix(PROCESSOR))
     own = Processor(factory, vocabulary) if name.startswith(PROCESSOR) else factory(vocabulary)
     return Audited(own, vocabulary.size)
@@ -292,8 +228,3 @@ def version_of(name: str) -> str:
     if find_spec(module) is None:
         raise AuditError(f"{name} is not installed")
     return metadata.version(distribution)
-
-
-def _first_line(error: object) -> str:
-    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    return lines[0][:300] if lines else type(error).__name__

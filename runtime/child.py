@@ -1,0 +1,255 @@
+"""Workers in processes of their own: what crashes, hangs or takes too much memory there harms nothing here.
+
+A worker is an object whose methods are called by name. Its process is spawned, not forked, since models run threads, and
+ends with the process that started it, even inside of a call. Requests and answers are pickles, each after its length.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import io
+import os
+import pickle
+import queue
+import signal
+import subprocess
+import sys
+import threading
+import weakref
+from collections.abc import Callable, Collection
+from typing import Any, BinaryIO, Final, Protocol, cast
+
+LENGTH_BYTES: Final = 8
+START_SECONDS: Final = 120.0  # to load libraries and a vocabulary, or to connect to a database
+MAX_SAID: Final = 300
+PROGRAM: Final = """\
+import pickle, sys
+sys.path[:] = pickle.load(sys.stdin.buffer)
+from stackmask.runtime.child import main
+main()
+"""
+
+
+class WorkerFault(Exception):
+    """A worker did not answer.
+
+    ``kind``: ``raised``, ``crashed``, ``hung``, or ``large`` for an answer of too many bytes. ``name``, ``said``: the class
+    and the message of what it raised; ``status``: of its process, where that has ended.
+    """
+
+    def __init__(self, kind: str, name: str = "", said: str = "", status: int = 0) -> None:
+        super().__init__(f"{name}: {' '.join(said.split())}"[:MAX_SAID] if name else said)
+        self.kind, self.name, self.said, self.status = kind, name, said, status
+
+
+class Timer(Protocol):
+    """The part of ``threading.Timer`` that is used."""
+
+    daemon: bool
+
+    def start(self) -> None:
+        """Begin to wait."""
+
+    def cancel(self) -> None:
+        """Stop waiting."""
+
+
+class Child:
+    """A worker in a process that is started by the first call, and again by the next one after it was ended.
+
+    ``worker``: ``module:factory``, called with ``arguments`` in the process. ``seconds``: that one call may take, and
+    ``start_seconds`` the start; then the process is killed. ``data``: the classes, as ``module.name``, that answers may
+    have beside those of Python's literals; without it any, which only suits processes whose code is trusted.
+    Not safe for use from several threads.
+    """
+
+    def __init__(
+        self,
+        worker: str,
+        *arguments: Any,
+        seconds: float = 30.0,
+        start_seconds: float = START_SECONDS,
+        data: Collection[str] | None = None,
+        make_timer: Callable[[float, Callable[[], None]], Timer] = threading.Timer,
+    ) -> None:
+        self.seconds, self.start_seconds = seconds, start_seconds
+        self.process: subprocess.Popen[bytes] | None = None
+        self._first = (worker, arguments)
+        self._data, self._make_timer = data, make_timer
+        self._timed_out = False
+
+    def ask(self, call: str, *arguments: Any, seconds: float | None = None, most: int = sys.maxsize) -> Any:
+        """Call a method of the worker and return its answer of at most ``most`` bytes.
+
+        Raises: WorkerFault; only where the worker raised is its process kept.
+        """
+        if self.process is None:
+            self.start()
+        return self._answer((call, arguments), self.seconds if seconds is None else seconds, most)
+
+    def is_running(self) -> bool:
+        """Return whether there is a process that has not ended."""
+        return self.process is not None and self.process.poll() is None
+
+    def start(self) -> None:
+        """Start the process. Raises: WorkerFault."""
+        # nothing of the arguments is on the command line; what libraries print goes nowhere
+        self.process = subprocess.Popen(
+            [sys.executable, "-I", "-c", PROGRAM],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,  # a terminal's Ctrl-C is for this process alone
+        )
+        weakref.finalize(self, _kill, self.process)
+        with contextlib.suppress(OSError):  # it is gone: reading says so
+            pickle.dump(sys.path, cast(BinaryIO, self.process.stdin))
+        try:
+            self._answer(self._first, self.start_seconds, sys.maxsize)
+        except WorkerFault:
+            self.end()
+            raise
+
+    def _answer(self, request: Any, seconds: float, most: int) -> Any:
+        process = cast("subprocess.Popen[bytes]", self.process)
+        self._timed_out = False
+        timer = self._make_timer(min(seconds, threading.TIMEOUT_MAX), self._time_out)
+        timer.daemon = True
+        timer.start()
+        try:
+            with contextlib.suppress(OSError):
+                write_frame(cast(BinaryIO, process.stdin), pickle.dumps(request))
+            is_answer, value = self._unpickled(read_frame(cast(BinaryIO, process.stdout), most))
+        except OverflowError:
+            raise WorkerFault("large", status=self.end()) from None
+        except Exception:  # noqa: BLE001  # whatever a process writes that fails
+            status = self.end()
+            if self._timed_out:
+                raise WorkerFault("hung", said=f"no answer after {seconds:g} s") from None
+            raise WorkerFault(
+                "crashed", said=f"its process ended with status {status}", status=status
+            ) from None
+        except BaseException:  # Ctrl-C
+            self.end()
+            raise
+        finally:
+            timer.cancel()
+        if is_answer:
+            return value
+        raise WorkerFault("raised", *value)
+
+    def _unpickled(self, answer: bytes) -> Any:
+        return pickle.loads(answer) if self._data is None else read_data(answer, self._data)
+
+    def _time_out(self) -> None:
+        self._timed_out = True
+        if self.process is not None:
+            self.process.kill()
+
+    def end(self, seconds: float = 0) -> int:
+        """End the process, by force after some seconds; return its status, 0 where there is none."""
+        process, self.process = self.process, None
+        if process is None:
+            return 0
+        with contextlib.suppress(OSError):
+            cast(BinaryIO, process.stdin).close()
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            process.wait(seconds or 0.2)  # how it ends by itself
+        own = process.poll()
+        _kill(process)
+        cast(BinaryIO, process.stdout).close()
+        return process.returncode if own is None else own
+
+
+def _kill(process: subprocess.Popen[bytes]) -> None:
+    process.kill()
+    process.wait()
+
+
+class _DataOnly(pickle.Unpickler):
+    """Reads only values of named classes: whatever became of the process that wrote them, nothing is run."""
+
+    def __init__(self, answer: bytes, allowed: Collection[str]) -> None:
+        super().__init__(io.BytesIO(answer))
+        self.allowed = allowed
+
+    def find_class(self, module: str, name: str) -> Any:
+        if f"{module}.{name}" not in self.allowed:
+            raise pickle.UnpicklingError(f"an answer has a {module}.{name}")
+        return super().find_class(module, name)
+
+
+def read_data(answer: bytes, allowed: Collection[str]) -> Any:
+    """Read a pickle of Python's literals and values of named classes. Raises: UnpicklingError for others."""
+    return _DataOnly(answer, allowed).load()
+
+
+def write_frame(pipe: BinaryIO, message: bytes) -> None:
+    """Write one message."""
+    pipe.write(len(message).to_bytes(LENGTH_BYTES, "big"))
+    pipe.write(message)
+    pipe.flush()
+
+
+def read_frame(pipe: BinaryIO, most: int) -> bytes:
+    """Read one message. Raises: EOFError where the pipe ends before it does; OverflowError for more than ``most`` bytes."""
+    header = pipe.read(LENGTH_BYTES)
+    size = int.from_bytes(header, "big")
+    if len(header) == LENGTH_BYTES and size > most:
+        raise OverflowError(size)
+    message = pipe.read(size) if len(header) == LENGTH_BYTES else b""
+    if len(header) < LENGTH_BYTES or len(message) < size:
+        raise EOFError
+    return message
+
+
+# -- In the process ----------------------------------------------------------------------------------------
+
+
+def main() -> None:
+    """Serve on the standard pipes; what is printed goes nowhere."""
+    with contextlib.suppress(ValueError, OSError):
+        signal.signal(signal.SIGINT, signal.SIG_IGN)  # the starting process is interrupted, and ends this one
+    answers = os.fdopen(os.dup(1), "wb")
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, 1)
+    os.dup2(nowhere, 2)
+    waiting = _requests(sys.stdin.buffer)
+    worker = _answered(answers, lambda: _made(*waiting.get()), show=False)
+    while worker is not None:
+        call, arguments = waiting.get()
+        _answered(answers, lambda: getattr(worker, call)(*arguments))  # noqa: B023
+    os._exit(0)  # threads of a library do not hold it up
+
+
+def _made(worker: str, arguments: tuple[Any, ...]) -> Any:
+    module, _, factory = worker.partition(":")
+    return getattr(importlib.import_module(module), factory)(*arguments)
+
+
+def _requests(pipe: BinaryIO) -> queue.SimpleQueue[Any]:
+    """Read requests in a thread; the end of the pipe ends the process, even inside of a call."""
+    found: queue.SimpleQueue[Any] = queue.SimpleQueue()
+
+    def read() -> None:
+        try:
+            while True:
+                found.put(pickle.loads(read_frame(pipe, sys.maxsize)))
+        finally:
+            os._exit(0)
+
+    threading.Thread(target=read, daemon=True).start()
+    return found
+
+
+def _answered(answers: BinaryIO, call: Callable[[], Any], *, show: bool = True) -> Any:
+    """Send what a call returns, or what it raised; return it, or None."""
+    value = None
+    try:
+        value = call()
+        answer = pickle.dumps((True, value if show else None))
+    except BaseException as error:  # noqa: BLE001  # pyo3's panics are no Exception
+        answer = pickle.dumps((False, (type(error).__name__, str(error))))
+    write_frame(answers, answer)
+    return value
