@@ -401,7 +401,7 @@ def without_dead_ends(rules: dict[str, Rule], names: Collection[str]) -> dict[st
         return rules
     parts = {name for rule in rules.values() for name in _references(rule.body)} - rules.keys()
     whole = rules | {name: Rule(name, EPSILON) for name in parts}
-    found = solve(RuleSet(whole, next(iter(names)), (), ()), False, derives, remember=False)
+    found = solve(RuleSet(whole, next(iter(names)), (), ()), False, derives)
     dead = {name for name in names if not found[name]}
 
     def leaf(expr: Expr) -> Expr:

@@ -76,7 +76,7 @@ class Indentation:
             part.name for rule in self.rules.values() for part in walk(rule.body) if isinstance(part, RuleRef)
         }
         whole = self.rules | {name: Rule(name, EPSILON) for name in parts - self.rules.keys()}
-        self.ends = solve(RuleSet(whole, start, (), ()), (0, 0), self.both, remember=False)
+        self.ends = solve(RuleSet(whole, start, (), ()), (0, 0), self.both)
         self.known = {}
         self.made = {name: rule for name, rule in self.rules.items() if name in self.atoms}
         lines = RuleRef(self.newline)

@@ -84,7 +84,7 @@ class Preference:
             part.name for rule in self.rules.values() for part in walk(rule.body) if isinstance(part, RuleRef)
         }
         whole = self.rules | {name: Rule(name, SOME_TEXT) for name in parts - self.rules.keys()}
-        self.facts = solve(RuleSet(whole, start, (), ()), LazyFacts(), self.evaluated, remember=False)
+        self.facts = solve(RuleSet(whole, start, (), ()), LazyFacts(), self.evaluated)
         self.made = {name: rule for name, rule in self.rules.items() if name in self.atoms}
         self.variant(start, self.of(RuleRef(start)).first, NO_NAMES)
         while self.todo:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import partial
 
 from stackmask.grammar.ir import (
     Capture,
@@ -27,12 +26,12 @@ from stackmask.grammar.ir.build import rebuild, rewrite, with_bodies
 from stackmask.grammar.normalize.graph import (
     components,
     cycle_through,
+    facts,
     reachable,
     reference_graph,
     references,
 )
 from stackmask.grammar.normalize.left_parts import nonempty_part
-from stackmask.grammar.normalize.memo import facts, remembered
 from stackmask.grammar.source.diagnostics import Diagnostic, GrammarError
 from stackmask.grammar.source.work import spend
 
@@ -58,7 +57,7 @@ def expand_booleans(ruleset: RuleSet) -> RuleSet:
     Raises: GrammarError (G107 an operand is recursive, G108 it holds what is not regular, G109 too large).
     """
     outermost = {
-        name: remembered(_outermost_booleans, rule.body, (), partial(_outermost_booleans, rule.body))
+        name: _outermost_booleans(rule.body)
         for name, rule in ruleset.rules.items()
         if not facts(rule.body).kinds.isdisjoint(_BOOLEANS)
     }
@@ -86,8 +85,8 @@ def expand_booleans(ruleset: RuleSet) -> RuleSet:
 
     def checked_size(expr: Expr, span: Span | None) -> tuple[int, int]:
         """Return the parts and levels of an expression once rules are written out, if these are not too many."""
-        known = tuple([sizes[name] for name in facts(expr).names])
-        found = remembered(_size, expr, known, partial(_size, expr, sizes))
+        spend(2 * facts(expr).size)
+        found = _size(expr, sizes)
         if found[0] > MAX_EXPANDED:
             raise GrammarError([_too_large(span)], ruleset.sources)
         if found[1] > MAX_LEVELS:
@@ -97,9 +96,7 @@ def expand_booleans(ruleset: RuleSet) -> RuleSet:
     for [name] in components(inner):  # callees first; all are single, nothing here is recursive
         body = ruleset.rules[name].body
         sizes[name] = checked_size(body, ruleset.rules[name].span)
-        used = [expanded[other] for other in facts(body).names]
-        written = partial(substitute, body)
-        expanded[name] = remembered(expand_booleans, body, tuple(map(id, used)), written, used)
+        expanded[name] = substitute(body)
     for item in operands:
         checked_size(item, item.span)
 
@@ -119,11 +116,8 @@ def expand_booleans(ruleset: RuleSet) -> RuleSet:
     for name in ruleset.rules:
         if name not in needed:
             continue
-        body = bodies[name] = ruleset.rules[name].body
-        if name in outermost:
-            inside = {other: expanded[other] for other in facts(body).names if other in expanded}
-            known = tuple([(other, id(made)) for other, made in inside.items()])
-            bodies[name] = remembered("outside", body, known, partial(outside, body), inside)
+        body = ruleset.rules[name].body
+        bodies[name] = outside(body) if name in outermost else body
     return with_bodies(ruleset, bodies)
 
 
@@ -140,6 +134,7 @@ def _outermost_booleans(body: Expr) -> tuple[Expr, ...]:
             found.append(expr)
         else:
             stack.extend(reversed(children(expr)))
+    spend(len(seen))
     return tuple(found)
 
 

@@ -6,8 +6,6 @@ until one may end.
 
 from __future__ import annotations
 
-from contextlib import suppress
-from functools import partial
 from typing import Final
 
 from stackmask.grammar.ir import (
@@ -20,11 +18,12 @@ from stackmask.grammar.ir import (
     children,
 )
 from stackmask.grammar.ir.build import rebuild, with_bodies
+from stackmask.grammar.normalize.graph import facts
 from stackmask.grammar.normalize.left_parts import nonempty_part
-from stackmask.grammar.normalize.memo import facts, remembered
 from stackmask.grammar.normalize.nullable import ends_of
 from stackmask.grammar.normalize.productive import remove_useless
 from stackmask.grammar.source.diagnostics import Diagnostic, GrammarError
+from stackmask.grammar.source.work import spend
 from stackmask.pda.errors import BudgetError
 from stackmask.pda.lowering.questions import is_empty
 
@@ -63,26 +62,14 @@ def drop_empty_booleans(ruleset: RuleSet) -> RuleSet:
         items = children(expr)
         return rebuild(expr, tuple(map(prune, items))) if items else expr
 
-    def pruned(body: Expr) -> Expr:
-        if facts(body).kinds.isdisjoint(_BOOLEANS):
-            return body
-        before = len(problems)
-        result = prune(body)
-        if len(problems) > before:
-            raise _Refused
-        return result
-
     bodies = {}
     for name, rule in ruleset.rules.items():
-        with suppress(_Refused):  # what is refused is not remembered
-            bodies[name] = remembered(drop_empty_booleans, rule.body, (), partial(pruned, rule.body))
+        known = facts(rule.body)
+        spend(known.size)
+        bodies[name] = rule.body if known.kinds.isdisjoint(_BOOLEANS) else prune(rule.body)
     if problems:
         raise GrammarError(problems, ruleset.sources)
     return remove_useless(with_bodies(ruleset, bodies), written=ruleset)
-
-
-class _Refused(Exception):
-    """The problems say why."""
 
 
 def _simplest(expr: Expr) -> Expr:

@@ -1,19 +1,54 @@
-"""The reference graph of the rules: components, reachability, and fixpoints over them."""
+"""What bodies of rules are made of, and the reference graph: components, reachability, and fixpoints over them."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from functools import partial
-from typing import TypeVar
+from typing import Final, NamedTuple, TypeVar
 
 from stackmask.grammar.ir import Expr, RuleRef, RuleSet, walk
-from stackmask.grammar.ir.build import components
-from stackmask.grammar.normalize.memo import facts, remembered
+from stackmask.grammar.ir.build import components, survey
 from stackmask.grammar.source.work import spend
 
-__all__ = ["components", "cycle_through", "reachable", "reference_graph", "references", "solve"]
+__all__ = ["components", "cycle_through", "facts", "reachable", "reference_graph", "references", "solve"]
+
+MAX_NODES: Final = 400_000  # of all bodies whose facts are remembered; then all are forgotten
 
 Value = TypeVar("Value")
+
+
+class Facts(NamedTuple):
+    """What a body is made of. References, and nodes in ``size``, count once if they are one object.
+
+    ``written``: the places for subexpressions, in which one object may stand often. ``text``: bytes of the literals,
+    counted at each place. ``depth``: levels below the body. ``counts``: its repetitions make sense.
+    """
+
+    references: tuple[RuleRef, ...]
+    names: tuple[str, ...]
+    kinds: frozenset[type]
+    size: int
+    written: int
+    text: int
+    depth: int
+    counts: bool
+
+
+_facts: dict[int, tuple[Expr, Facts]] = {}  # by the identity of a body, which is kept
+_held = [0]  # nodes
+
+
+def facts(body: Expr) -> Facts:
+    """Return what a body is made of. Cost: linear, once."""
+    known = _facts.get(id(body))
+    if known is not None:
+        return known[1]
+    found = Facts(*survey(body))
+    _held[0] += found.written
+    if _held[0] > MAX_NODES:
+        _facts.clear()
+        _held[0] = found.written
+    _facts[id(body)] = (body, found)
+    return found
 
 
 def references(expr: Expr) -> list[RuleRef]:
@@ -62,14 +97,11 @@ def solve(
     ruleset: RuleSet,
     bottom: Value,
     evaluate: Callable[[Expr, Mapping[str, Value]], Value],
-    *,
-    remember: bool = True,
 ) -> dict[str, Value]:
     """Return the least fixpoint of ``values[name] = evaluate(body of name, values)``.
 
-    ``evaluate`` must be monotone from ``bottom`` over a lattice without long chains. ``remember``: it depends on its
-    arguments alone, and is the same function each time.
-    Cost: one evaluation for a rule outside cycles, a few for those in one; what was evaluated before is looked up.
+    ``evaluate`` must be monotone from ``bottom`` over a lattice without long chains.
+    Cost: one evaluation for a rule outside cycles, a few for those in one.
     """
     graph = reference_graph(ruleset)
     values = dict.fromkeys(ruleset.rules, bottom)
@@ -79,14 +111,8 @@ def solve(
             changed = False
             for name in reversed(component):
                 body = ruleset.rules[name].body
-                names = graph[name]
-                spend(1 + len(names))
-                if remember:
-                    known = tuple([values[other] for other in names])
-                    value = remembered(evaluate, body, known, partial(evaluate, body, values))
-                else:
-                    spend(facts(body).size)
-                    value = evaluate(body, values)
+                spend(1 + len(graph[name]) + 2 * facts(body).size)
+                value = evaluate(body, values)
                 if value != values[name]:
                     values[name] = value
                     changed = True

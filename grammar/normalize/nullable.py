@@ -34,7 +34,6 @@ from stackmask.grammar.ir import (
 )
 from stackmask.grammar.ir.build import choice
 from stackmask.grammar.normalize.graph import solve
-from stackmask.grammar.normalize.memo import facts, remembered
 from stackmask.grammar.source.work import spend
 
 Ends: TypeAlias = frozenset[int]
@@ -115,6 +114,7 @@ def first_calls(expr: Expr, ends: Mapping[str, Ends]) -> dict[str, RuleRef]:
     found: dict[str, RuleRef] = {}
     stack = [expr]
     while stack:
+        spend(1)
         match stack.pop():
             case RuleRef(name) as ref:
                 found.setdefault(name, ref)
@@ -134,13 +134,7 @@ def first_calls(expr: Expr, ends: Mapping[str, Ends]) -> dict[str, RuleRef]:
     return found
 
 
-def first_called(body: Expr, ends: Mapping[str, Ends]) -> tuple[str, ...]:
-    """Return the names of the rules that a body can call before it has consumed anything; remembered."""
-    known = tuple([ends[name] for name in facts(body).names])
-    return remembered(first_calls, body, known, lambda: tuple(first_calls(body, ends)))
-
-
 def left_calls(ruleset: RuleSet) -> dict[str, set[str]]:
     """Return for each rule those that it can call before it has consumed anything."""
     ends = rule_ends(ruleset)
-    return {name: set(first_called(rule.body, ends)) for name, rule in ruleset.rules.items()}
+    return {name: set(first_calls(rule.body, ends)) for name, rule in ruleset.rules.items()}

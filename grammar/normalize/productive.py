@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from functools import partial
 from typing import Final
 
 from stackmask.grammar.ir import (
@@ -21,7 +20,6 @@ from stackmask.grammar.ir import (
 )
 from stackmask.grammar.ir.build import derives, with_bodies, without_nothing
 from stackmask.grammar.normalize.graph import reachable, reference_graph, references, solve
-from stackmask.grammar.normalize.memo import remembered
 from stackmask.grammar.source.diagnostics import Diagnostic, GrammarError
 
 MAX_LOOKED_AT: Final = 1_000  # characters of an expression that is shown
@@ -39,7 +37,7 @@ def remove_useless(ruleset: RuleSet, written: RuleSet | None = None) -> RuleSet:
     Raises: GrammarError (G102 for each rule that derives nothing, reachable or not; G103).
     Cost: linear for rules outside cycles.
     """
-    productive = solve(ruleset, False, derives, remember=False)
+    productive = solve(ruleset, False, derives)
     unproductive = [name for name in ruleset.rules if not productive[name]]
     problems = [_unproductive(name, ruleset, productive, written or ruleset) for name in unproductive]
     if not productive[ruleset.start]:
@@ -52,17 +50,8 @@ def remove_useless(ruleset: RuleSet, written: RuleSet | None = None) -> RuleSet:
         )
     if problems:
         raise GrammarError(problems, ruleset.sources)
-    bodies = {}
-    for name, rule in ruleset.rules.items():
-        made = without_nothing(rule.body)
-        if made is not rule.body:  # the very object of the last time
-            made = remembered(without_nothing, rule.body, (), partial(_itself, made))
-        bodies[name] = made
+    bodies = {name: without_nothing(rule.body) for name, rule in ruleset.rules.items()}
     return remove_unreachable(with_bodies(ruleset, bodies))
-
-
-def _itself(body: Expr) -> Expr:
-    return body
 
 
 def _unproductive(

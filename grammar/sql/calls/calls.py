@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from itertools import pairwise
-from typing import Final, TypeAlias
+from typing import Final
 
 from stackmask.grammar.ir import (
     EPSILON,
@@ -20,15 +20,13 @@ from stackmask.grammar.ir import (
 )
 from stackmask.grammar.ir.build import rewrite
 from stackmask.grammar.notation.loading import SKIP_RULE
-from stackmask.grammar.sql.calls.functions import Arity, Functions
+from stackmask.grammar.sql.calls.functions import Arity, Functions, Groups
 
 SKIP: Final = RuleRef(SKIP_RULE)
 _ID_BYTES: Final = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_$" + bytes(
     range(0x80, 0x100)
 )
 WORD_END: Final = NotFollowedBy(sum(1 << byte for byte in _ID_BYTES))
-
-Groups: TypeAlias = Mapping[Arity, tuple[str, ...]]
 
 
 def call_rules(dialect: str, functions: Functions) -> dict[str, Expr]:

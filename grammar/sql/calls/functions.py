@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Final
+from typing import Final, TypeAlias
 
 from stackmask.grammar.ir import CharClass, Choice, Expr, Literal, Repeat, RuleRef, Sequence
 from stackmask.grammar.sql.schema.errors import SQLError
@@ -34,20 +34,23 @@ class Arity:
         return cls(tuple(map(int, text.removesuffix("+").split(","))), text.endswith("+"))
 
 
+Groups: TypeAlias = Mapping[Arity, tuple[str, ...]]
+
+
 @dataclass(frozen=True, slots=True)
 class Functions:
-    """Names by kind and arity; ``unlisted`` are names that the dialect's list does not have: any arguments.
+    """Names by kind and arity, as pairs, so that what is made of them can be remembered; ``unlisted`` are names that the dialect's list does not have: any arguments.
 
     ``types``: names of types, where the dialect has a list of them; a type's name calls its input function.
     """
 
-    by_kind: Mapping[str, Mapping[Arity, tuple[str, ...]]]
+    groups: tuple[tuple[str, Arity, tuple[str, ...]], ...]
     unlisted: tuple[str, ...] = ()
     types: tuple[str, ...] = ()
 
-    def of(self, kind: str) -> Mapping[Arity, tuple[str, ...]]:
+    def of(self, kind: str) -> Groups:
         """Return the names of a kind."""
-        return self.by_kind.get(kind, {})
+        return {arity: names for of, arity, names in self.groups if of == kind}
 
 
 @cache
@@ -55,11 +58,11 @@ def safe_functions(dialect: str) -> Functions:
     """Return the functions of a dialect that only compute."""
     document = json.loads((FOLDER / f"{dialect}_functions.json").read_text("utf-8"))
     return Functions(
-        {
-            kind: {Arity.read(count): tuple(names) for count, names in document[kind].items()}
+        tuple(
+            (kind, Arity.read(count), tuple(names))
             for kind in KINDS
-            if kind in document
-        },
+            for count, names in document.get(kind, {}).items()
+        ),
         types=tuple(document.get("types", {}).get("names", ())),
     )
 
@@ -82,16 +85,13 @@ def chosen_functions(dialect: str, names: Iterable[str], forbidden: re.Pattern[s
             )
         wanted.add(name.lower())
     known = safe_functions(dialect)
-    listed: set[str] = set()
-    kept: dict[str, dict[Arity, tuple[str, ...]]] = {}
-    for kind, groups in known.by_kind.items():
-        kept[kind] = {}
-        for arity, group in groups.items():
-            here = tuple(name for name in group if name in wanted)
-            listed.update(here)
-            if here:
-                kept[kind][arity] = here
-    return Functions(kept, tuple(sorted(wanted - listed)), known.types)
+    kept = [
+        (kind, arity, here)
+        for kind, arity, names in known.groups
+        if (here := tuple(name for name in names if name in wanted))
+    ]
+    listed = {name for _, _, names in kept for name in names}
+    return Functions(tuple(kept), tuple(sorted(wanted - listed)), known.types)
 
 
 def names_pattern(expr: Expr, rules: Mapping[str, Expr]) -> re.Pattern[str]:

@@ -6,7 +6,7 @@ import re
 from dataclasses import replace
 from functools import lru_cache, partial
 from pathlib import Path
-from typing import Final, TypeAlias
+from typing import Final
 
 from stackmask.grammar.ir import (
     NOTHING,
@@ -24,7 +24,7 @@ from stackmask.grammar.normalize import normalize
 from stackmask.grammar.ready import written_rules
 from stackmask.grammar.source.work import spend, uncounted
 from stackmask.grammar.sql.calls.calls import WORD_END, numbers_up_to, seq, without_empty
-from stackmask.grammar.sql.calls.functions import Arity, Functions, names_pattern
+from stackmask.grammar.sql.calls.functions import Functions, names_pattern
 from stackmask.grammar.sql.calls.spelling import QuerySpelling
 from stackmask.grammar.sql.scope import clause_actions, from_actions, query_actions  # noqa: F401  their places
 from stackmask.grammar.sql.scope.actions import PLACES
@@ -36,10 +36,6 @@ from stackmask.grammar.sql.scope.state import Query, TableReading
 
 FREE: Final = "FREE_"  # dynamic rules with this prefix are another way to write the rule behind it
 FOLDER: Final = Path(__file__).parent
-Groups: TypeAlias = tuple[tuple[Arity, tuple[str, ...]], ...]
-Listed: TypeAlias = tuple[tuple[tuple[str, Groups], ...], tuple[str, ...], tuple[str, ...]]
-
-
 CALLS: Final = {"sqlite": sqlite_calls, "postgres": postgres_calls}
 KEYWORDS: Final = {"sqlite": "sqlite.reserved", "postgres": "NO_NAME"}  # that are no names of tables
 
@@ -57,12 +53,10 @@ def scoped_rules(
 
     Cost: all that depends on the schema is the state that they start in; the rest is remembered.
     """
-    by_kind = tuple((kind, tuple(groups.items())) for kind, groups in functions.by_kind.items())
-    listed = by_kind, functions.unlisted, functions.types
     # what the dialect takes is the package's own, what the request adds to it is small
-    names = sum(len(names) for groups in functions.by_kind.values() for names in groups.values())
+    names = sum(len(names) for _, _, names in functions.groups)
     spend(2_000 + 100 * names + (4 * len(escape) if escape else 0))
-    written, ready = _shared(catalog.dialect.name, listed, max_limit, escape, spelling)
+    written, ready = _shared(catalog.dialect.name, functions, max_limit, escape, spelling)
     catalog.is_keyword = partial(_is_keyword, catalog.dialect.name)
     start = Query(catalog, None, "root", reading=TableReading(not without_from))
     return replace(written, initial=start), replace(ready, initial=start)
@@ -72,14 +66,14 @@ def scoped_rules(
 @uncounted
 def _shared(
     name: str,
-    listed: Listed,
+    functions: Functions,
     max_limit: int | None,
     escape: str | None,
     spelling: QuerySpelling,
 ) -> tuple[RuleSet, RuleSet]:
     base = _rules(name, max_limit is not None)
     bodies: dict[str, Expr] = {rule: body.body for rule, body in base.rules.items()}
-    bodies = spelling.respell(bodies | _calls(name, listed), f"{name}.")
+    bodies = spelling.respell(bodies | _calls(name, functions), f"{name}.")
     keyword = _capitals if spelling.keywords == "upper" else caseless
     dynamic = resolvers(Words.of(base, name), keyword("ON"), keyword("USING"))
     names = {rule: resolver for rule, resolver in dynamic.items() if rule.removeprefix(FREE) in bodies}
@@ -110,11 +104,9 @@ def _capitals(word: str) -> Expr:
 
 @lru_cache(maxsize=32)
 @uncounted
-def _calls(name: str, listed: Listed) -> dict[str, Expr]:
+def _calls(name: str, functions: Functions) -> dict[str, Expr]:
     """Return the rules of the functions, remembered: other arguments may differ."""
-    by_kind, unlisted, types = listed
-    groups = {kind: dict(entries) for kind, entries in by_kind}
-    return CALLS[name](Functions(groups, unlisted, types))
+    return CALLS[name](functions)
 
 
 def _is_keyword(dialect: str, name: str) -> bool:
