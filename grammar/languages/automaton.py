@@ -6,7 +6,6 @@ the way back; M. O. Rabin and D. Scott, Finite automata and their decision probl
 
 from __future__ import annotations
 
-import random
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
