@@ -13,7 +13,7 @@ Invariants of the result, beside "the same language":
 from __future__ import annotations
 
 from stackmask.grammar.ir import Choice, Literal, RuleSet
-from stackmask.grammar.normalize.booleans import expand_booleans
+from stackmask.grammar.normalize.booleans import drop_empty_booleans, expand_booleans
 from stackmask.grammar.normalize.checks import (
     check_captures,
     check_keys,
@@ -21,11 +21,10 @@ from stackmask.grammar.normalize.checks import (
     check_stack,
     check_wellformed,
 )
-from stackmask.grammar.normalize.emptiness import drop_empty_booleans
+from stackmask.grammar.normalize.graph import remove_useless
 from stackmask.grammar.normalize.inline import inline_rules, write_out_empty_rules
 from stackmask.grammar.normalize.left_recursion import merge_operators, remove_left_recursion
 from stackmask.grammar.normalize.nullable import left_calls, nullable_rules
-from stackmask.grammar.normalize.productive import remove_useless
 from stackmask.grammar.source.diagnostics import Diagnostic, GrammarError
 from stackmask.grammar.source.gc_pause import without_collection
 from stackmask.grammar.source.work import enter

@@ -22,10 +22,15 @@ from stackmask.grammar.ir import (
     children,
 )
 from stackmask.grammar.ir.build import is_nothing, rewrite, with_bodies
-from stackmask.grammar.normalize.graph import Facts, components, facts, reference_graph, solve
-from stackmask.grammar.normalize.left_parts import nonempty_part
-from stackmask.grammar.normalize.nullable import ends_expression, rule_ends
-from stackmask.grammar.normalize.productive import remove_unreachable
+from stackmask.grammar.normalize.graph import (
+    Facts,
+    components,
+    facts,
+    reference_graph,
+    remove_unreachable,
+    solve,
+)
+from stackmask.grammar.normalize.nullable import ends_expression, nonempty_part, rule_ends
 from stackmask.grammar.source.work import spend
 
 SMALL = 8  # nodes: a class, a literal, a keyword in either case

@@ -33,28 +33,32 @@ from stackmask.grammar.ir import (
     Slot,
 )
 from stackmask.grammar.ir.build import choice, is_nothing, repeat, sequence, with_bodies
-from stackmask.grammar.normalize.graph import components, cycle_through, facts, reference_graph, references
-from stackmask.grammar.normalize.left_parts import (
-    LeadingBehindRestriction,
-    LeadingInCapture,
-    Split,
-    SplitTooLarge,
-    nonempty_part,
-    split,
-    union,
+from stackmask.grammar.normalize.graph import (
+    components,
+    cycle_through,
+    facts,
+    reference_graph,
+    references,
+    remove_unreachable,
 )
 from stackmask.grammar.normalize.nullable import (
     ALWAYS,
     NEVER,
     Ends,
+    LeadingBehindRestriction,
+    LeadingInCapture,
+    Split,
+    SplitTooLarge,
     both,
     ends_expression,
     ends_of,
     first_calls,
     minimal,
+    nonempty_part,
     rule_ends,
+    split,
+    union,
 )
-from stackmask.grammar.normalize.productive import remove_unreachable
 from stackmask.grammar.source.diagnostics import Diagnostic, GrammarError
 from stackmask.grammar.source.work import spend
 
