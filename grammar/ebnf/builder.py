@@ -19,7 +19,6 @@ from stackmask.grammar.ir import (
     TokenTerminal,
 )
 from stackmask.grammar.notation import tree
-from stackmask.grammar.notation.reading import TreeMaker, read_ids
 from stackmask.grammar.notation.tree import (
     EMPTY,
     Dispatch,
@@ -31,6 +30,8 @@ from stackmask.grammar.notation.tree import (
     Prefix,
     Repetition,
     Terminal,
+    TreeMaker,
+    read_ids,
 )
 from stackmask.grammar.regex.compile import regex_expr
 from stackmask.grammar.regex.flavours.inline import FLAGS, character, parse_regex

@@ -16,8 +16,7 @@ from typing import TYPE_CHECKING, Final
 from stackmask.grammar.ebnf.builder import NAMES, NOTHING_CUT, Builder, Cut, JSONBody
 from stackmask.grammar.ir import Span
 from stackmask.grammar.notation.layout import Syntax
-from stackmask.grammar.notation.reading import read_json, without_surrogates
-from stackmask.grammar.notation.tree import Module
+from stackmask.grammar.notation.tree import Module, read_json, without_surrogates
 from stackmask.grammar.source.diagnostics import Collector
 from stackmask.grammar.source.similar import similar
 from stackmask.grammar.source.work import spend, uncounted

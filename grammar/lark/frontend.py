@@ -14,10 +14,18 @@ from typing import Final, Literal, NamedTuple
 from stackmask.grammar import ir
 from stackmask.grammar.ir import EPSILON, Expr, Rule, RuleRef, RuleSet, Span
 from stackmask.grammar.ir.build import choice, derives, rewrite, sequence
-from stackmask.grammar.lark.counters import changed, holds
-from stackmask.grammar.lark.indentation import NAMES, NEWLINES, Indentation, Unmatched
-from stackmask.grammar.lark.lexemes import ATOMS, Lexeme, Preference, TooManyVariants
+from stackmask.grammar.lark.lexemes import (
+    ATOMS,
+    NAMES,
+    NEWLINES,
+    Indentation,
+    Lexeme,
+    Preference,
+    TooManyVariants,
+    Unmatched,
+)
 from stackmask.grammar.lark.modules import Entry, File, LarkReport, Loader, Notes
+from stackmask.grammar.lark.parser import changed, holds
 from stackmask.grammar.lark.terminals import Flavor, TerminalPart, Terminals
 from stackmask.grammar.normalize.graph import solve
 from stackmask.grammar.notation import tree

@@ -12,9 +12,18 @@ from stackmask.grammar.normalize import normalize
 from stackmask.grammar.ready import written_rules
 from stackmask.grammar.source.files import bundled_path
 from stackmask.grammar.source.work import enter, spend, uncounted
-from stackmask.grammar.sql.calls.calls import WORD_END, call_rules, numbers_up_to, seq, without_empty
-from stackmask.grammar.sql.calls.functions import Functions, chosen_functions, names_pattern, safe_functions
-from stackmask.grammar.sql.calls.spelling import QuerySpelling
+from stackmask.grammar.sql.calls.calls import (
+    WORD_END,
+    Functions,
+    QuerySpelling,
+    call_rules,
+    chosen_functions,
+    names_pattern,
+    numbers_up_to,
+    safe_functions,
+    seq,
+    without_empty,
+)
 from stackmask.grammar.sql.schema.errors import SQLError
 from stackmask.grammar.sql.schema.read import read_schema
 from stackmask.grammar.sql.scope.relations import read_catalog

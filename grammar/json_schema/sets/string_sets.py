@@ -17,6 +17,7 @@ from stackmask.grammar.json_schema.text.strings import (
     word,
 )
 from stackmask.grammar.languages.classes import TooLarge
+from stackmask.grammar.languages.forms import is_plain
 from stackmask.grammar.source.work import remembering, spend
 from stackmask.pda.errors import BudgetError
 from stackmask.pda.lowering.questions import Recognizer, is_empty
@@ -324,7 +325,9 @@ def _found_out(question: Callable[[], bool]) -> bool:
 @remembering(4096)
 def _goes_on(expr: ir.Expr) -> bool:
     """Return whether every beginning of a member begins infinitely many; False where that takes too long to find out."""
-    from stackmask.grammar.languages.continuations import automaton_of  # few schemas ask
+    if isinstance(expr, ir.Sequence) and expr.items[-1] == ir.ANY_TEXT and is_plain(expr):
+        return True  # as of most patterns
+    from stackmask.grammar.languages.automaton import automaton_of  # few schemas ask
 
     try:
         return automaton_of(expr, MAX_STATES).is_endless()

@@ -15,7 +15,7 @@ import stackmask as sm
 from stackmask.grammar import ir
 from stackmask.grammar.json_schema.sets import key_languages
 from stackmask.grammar.json_schema.text.strings import literal
-from stackmask.grammar.languages.continuations import automaton_of
+from stackmask.grammar.languages.automaton import automaton_of
 from stackmask.pda.lowering.questions import Recognizer
 
 ONE = {"const": 1}

@@ -10,9 +10,8 @@ import pytest
 from oracle import regular as textbook
 
 from stackmask.grammar import ir
-from stackmask.grammar.languages.automaton import Automaton, reaching
+from stackmask.grammar.languages.automaton import Automaton, automaton_of, reaching
 from stackmask.grammar.languages.classes import TooLarge, byte_class, char_class
-from stackmask.grammar.languages.continuations import automaton_of
 from stackmask.grammar.languages.partition import merged
 from stackmask.grammar.regex import regex_expr
 from stackmask.pda.lowering.questions import Recognizer, is_empty
