@@ -434,7 +434,7 @@ class Grammar(metaclass=Suggesting):
         Raises: SQLError for arguments that mean nothing.
         Cost: some 0.1 to 0.3 s for a dialect's first grammar, which is made ready.
         """
-        from stackmask.grammar.sql.calls.spelling import QuerySpelling
+        from stackmask.grammar.sql.calls.calls import QuerySpelling
         from stackmask.grammar.sql.frontend import query_rules
 
         def read() -> Grammar:

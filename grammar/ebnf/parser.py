@@ -7,21 +7,257 @@ once more, rule by rule.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-from stackmask.grammar.ebnf.builder import NOTHING_CUT, Builder, Cut, JSONBody
-from stackmask.grammar.ebnf.macros import NAMES
-from stackmask.grammar.ebnf.malformed import Messages, report_character, report_token
+from stackmask.grammar.ebnf.builder import NAMES, NOTHING_CUT, Builder, Cut, JSONBody
 from stackmask.grammar.ir import Span
 from stackmask.grammar.notation.layout import Syntax
-from stackmask.grammar.notation.reading import read_json, without_surrogates
-from stackmask.grammar.notation.tree import Module
+from stackmask.grammar.notation.tree import Module, read_json, without_surrogates
 from stackmask.grammar.source.diagnostics import Collector
+from stackmask.grammar.source.similar import similar
 from stackmask.grammar.source.work import spend, uncounted
+
+if TYPE_CHECKING:
+    from lark.exceptions import UnexpectedToken
+
+# -- Say what is wrong where Lark stopped. ----------------------------------------------------------------
+#
+# Examples pick the message: each is parsed once, and the state and token where it fails stand for all texts that fail there
+# (as in Lark's ``match_examples``). A failure that no example describes names what was expected.
+
+_REPEAT: Final = "nothing before `{0}` to repeat"
+_SIDES: Final = "`{0}` needs an operand on either side"
+_NO_DEFINES: Final = "expected `::=` after the name of a rule"
+_A_RULE: Final = "a rule is a name, `::=` and an expression"
+# message, help, and texts that fail in this way; {0} is what is found there
+EXAMPLES: Final[tuple[tuple[str, str, tuple[str, ...]], ...]] = (
+    (
+        _REPEAT,
+        'put it into quotes for the character: `"{0}"`',
+        ("a ::= *", "a ::= +", "a ::= ?", "a ::= b | *"),
+    ),
+    (
+        _REPEAT,
+        "braces hold a repetition count, as in `x{{2}}`; for repeated parts write `(…)*`",
+        ("a ::= {2}",),
+    ),
+    (
+        _REPEAT,
+        "a follow restriction matches nothing and cannot be repeated",
+        ('a ::= !>> "b" *', 'a ::= !>> "b" {2}'),
+    ),
+    ("`)` closes nothing", 'write `")"` for the character', ("a ::= )", "a ::= b )")),
+    (_SIDES, 'write `"{0}"` for the character', ("a ::= - b", "a ::= & b")),
+    (
+        "nothing stands behind `-` or `&`",
+        'write `"-"` or `"&"` for the character',
+        ("a ::= b -", "a ::= b &", "a ::= b - | c", "a ::= (b - )", "a ::= b - !>> c"),
+    ),
+    ("`!` needs an operand", "`!x` is any text but x", ("a ::= !", "a ::= ! | b")),
+    (
+        "`!>>` needs a class or a character",
+        "for example `!>> [A-Za-z0-9_]`",
+        ("a ::= b !>>", "a ::= b !>> | c"),
+    ),
+    (
+        "unexpected `,`",
+        'elements follow each other without commas; write `","` for the text',
+        ("a ::= b , c", "a ::= , c", "a ::= (b , c)"),
+    ),
+    (
+        "a look-ahead `(= …)` stands at the end of a rule",
+        "move it behind the last element of the rule, or leave it out: it changes no text",
+        (
+            "a ::= (b (= c))",
+            "a ::= b (= (c (= d)))",
+            *[f"a ::= b (= c) {more}" for more in ("d", '"d"', "[d]", "(d)", "(= d)", "| d")],
+        ),
+    ),
+    ("unexpected `=`", "rules are defined with `::=`", ("a ::= b = c", "a ::= = c")),
+    ("unexpected `::=`", _A_RULE, ("a ::= ::= b",)),
+    ("a rule without a name", _A_RULE, ("::= b",)),
+    (_NO_DEFINES, _A_RULE, ("a", "a (")),
+    ("a rule or directive begins with a name or `%`", _A_RULE, ('"a"', "(")),
+    (
+        "`@push` and `@scope` need an argument in parentheses",
+        "for example `@push(name)`",
+        ("a ::= @push", "a ::= @push b"),
+    ),
+    ("expected the name of a bundled grammar, or a path in quotes", "`%import json (value)`", ("%import",)),
+    (
+        "expected `(` and the names of rules to import",
+        "`%import json (value)`",
+        ("%import json", "%import json value"),
+    ),
+    (
+        "expected the name of a rule to import",
+        "`%import json (value)`",
+        ("%import json (", "%import json ()"),
+    ),
+    ("expected a name after `as`", "`%import json (value as json_value)`", ("%import json (a as)",)),
+    ("expected the names of rules", "`%lexical word number`", ("%lexical",)),
+    ("expected the names of rules", "`%syntactic ROW`", ("%syntactic",)),
+    (
+        "expected a regex after `%regex`",
+        "for example `%regex /[a-z]+(?!x)/i`",
+        ("a ::= %regex", 'a ::= %regex "b"', "a ::= %regex b"),
+    ),
+    (
+        "expected a text in quotes after `%marker`",
+        '`%marker "<tool_call>"`',
+        ("a ::= %marker", "a ::= %marker b"),
+    ),
+    ("expected a text in quotes", '`%stack "\\n"`', ("%stack", "%stack a")),
+)
+# tokens that mean the same mistake wherever they are not expected
+_ALIKE: Final = frozenset(
+    {"STAR", "PLUS", "QUESTION", "BOUNDS", "AND", "MINUS", "RPAR", "_COMMA", "LOOK", "EQUALS"}
+)
+_WORDS: Final = {
+    "HEAD": "a rule",
+    "NAME": "a name",
+    "STRING": "a literal",
+    "LPAR": "`(`",
+    "RPAR": "`)`",
+    "_BAR": "`|`",
+    "_COMMA": "`,`",
+    "_DEFINES": "`::=`",
+    "$END": "the end",
+}
+_DIRECTIVES: Final = ("%import", "%skip", "%lexical", "%syntactic", "%stack")
+_PARTS: Final = ("%json", "%choice", "%regex", "%sql", "%marker")
+_KNOWN: Final = {"%": ("directive", _DIRECTIVES + _PARTS), "@": ("construct", ("@push", "@scope", "@top"))}
+_ELSEWHERE: Final = {"%ignore": "%skip", "%whitespace": "%skip", "%declare": "%lexical"}
+_ARGUMENTS: Final = {"RPAR": "a value is missing", "LPAR": "a tuple within a tuple"}  # of macros
+_OTHER_DEFINES: Final = re.compile(r"[ \t]*(:=|:|=|->|<-)")
+_SIGNED_WORD: Final = re.compile(r"[%@]?[\w-]+")
+_ESCAPE: Final = re.compile(r"\\(?:[pP]\{\w*\}|\w)")
+# how a character at which no token begins is reported: code, message, label, and help
+_CHARACTERS: Final[dict[str, tuple[str, str, str, str]]] = {
+    '"': ("G002", "the literal is not closed on its line", "opened here", "add a `{0}`, or write `\\n` for a line break in it"),
+    "[": ("G002", "the class is not closed on its line", "opened here", "add a `]`"),
+    "/": ("G002", "the regex is not closed on its line", "opened here", "add a `/`; between alternatives write `|`"),
+    "{": ("G002", "the repetition is not closed", "opened here", "write {{m}}, {{m,}}, {{,n}} or {{m,n}}"),
+    "<": (
+        "G017",
+        "`<` begins a special token that does not end",
+        "opened here",
+        'write `<|name|>`, `<"any text">` or `<[1,2-5]>`; or `"<"` for the character',
+    ),
+    ":": ("G001", "unexpected `{0}`", "", "rules are defined with `::=`"),
+    ";": ("G001", "unexpected `;`", "", "remove it: a rule ends where the next begins"),
+    "/*": ("G001", "`/*` does not start a comment", "", "comments are #, // and (* … *)"),
+}  # fmt: skip
+_CHARACTERS["'"], _CHARACTERS["="] = _CHARACTERS['"'], _CHARACTERS[":"]
+
+
+class Messages:
+    """Messages by the state of the parser and the type of the token, made from the examples by ``parse``, which raises."""
+
+    def __init__(self, parse: Callable[[str], object]) -> None:
+        from lark.exceptions import UnexpectedToken
+
+        self.exact: dict[tuple[int, str], tuple[str, str]] = {}
+        self.by_type: dict[str, tuple[str, str]] = {}
+        for message, help, examples in EXAMPLES:
+            for example in examples:
+                try:
+                    parse(example)
+                except UnexpectedToken as error:
+                    self.exact.setdefault(_key(error), (message, help))
+                    if error.token.type in _ALIKE:
+                        self.by_type.setdefault(error.token.type, (message, help))
+
+    def of(self, error: UnexpectedToken) -> tuple[str, str] | None:
+        """Return the message and the help for a failure."""
+        return self.exact.get(_key(error)) or self.by_type.get(error.token.type)
+
+
+def _key(error: UnexpectedToken) -> tuple[int, str]:
+    return error.state.position, error.token.type
+
+
+def report_token(
+    error: UnexpectedToken, text: str, offset: int, messages: Messages, problems: Collector
+) -> None:
+    """Report a token that cannot stand where it does; ``offset`` is where the parsed piece begins in text."""
+    token = error.token
+    at_end = token.type == "$END"
+    # Lark gives the end the place of the last token
+    start = (token.end_pos or 0 if at_end else token.start_pos) + offset
+    end = start + 1 if at_end else token.end_pos + offset
+    found = "the end" if at_end else str(token)
+    if token.type == "STAR" and text[start - 1 : start + 1] == "(*":
+        message = "the comment `(*` is not closed"
+        problems.add("G002", message, start - 1, end, label="opened here", help="add a `*)`")
+        return
+    label = "unexpected end" if at_end else "unexpected"
+    values = error.state.value_stack
+    macro = next((value for value in reversed(values) if getattr(value, "type", None) == "MACRO"), None)
+    if macro is not None and not at_end:
+        help = 'arguments are "texts", numbers, `true`, `false`, names of rules, and tuples of these'
+        message = _ARGUMENTS.get(token.type, f"`{found:.40}` cannot be an argument of `{macro}`")
+        problems.add("G020", message, start, end, label="here", help=help)
+        return
+    known = messages.of(error)
+    if known:
+        message, help = (part.format(found) for part in known)
+        other = _OTHER_DEFINES.match(text, end) if message == _NO_DEFINES else None
+        if other:
+            help = f"write `{found} ::=` for `{found}{other[1]}`"
+        problems.add("G001", message, start, end, label=label, help=help)
+        return
+    opened = next((value for value in reversed(values) if getattr(value, "type", None) == "LPAR"), None)
+    expected = set(error.expected)
+    if at_end and opened is not None and "RPAR" in expected:
+        begin = opened.start_pos + offset
+        problems.add("G002", "`(` is not closed", begin, begin + 1, label="opened here", help="add a `)`")
+        return
+    shown = "the end of the rule" if at_end else f"`{found}`"
+    problems.add("G001", f"expected {_in_words(expected)}, found {shown}", start, end, label="unexpected")
+
+
+def _in_words(names: set[str]) -> str:
+    """Say in words which terminals may come next."""
+    words = []
+    if {"NAME", "STRING", "CLASS"} <= names:
+        words.append("an expression")
+        names = names - {"NAME", "STRING", "LPAR"}
+    words += [word for name, word in _WORDS.items() if name in names]
+    if not words:
+        words = ["something else"]
+    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} or {words[-1]}"
+
+
+def report_character(text: str, start: int, problems: Collector) -> None:
+    """Report a character at which no token begins."""
+    char = text[start]
+    key = "/*" if text.startswith("/*", start) else char
+    shown = ":=" if text.startswith(":=", start) else char
+    code, label, end = "G001", "", start + 1
+    if key in _CHARACTERS:
+        code, message, label, help = _CHARACTERS[key]
+        message, help, end = message.format(shown), help.format(shown), start + max(len(shown), len(key))
+    elif char in _KNOWN:
+        word = match[0] if (match := _SIGNED_WORD.match(text, start)) else char
+        what, known = _KNOWN[char]
+        close = _ELSEWHERE.get(word) or similar(word, known)
+        code, message, end = "G012", f"unknown {what} `{word}`", start + len(word)
+        help = f"did you mean `{close}`?" if close else f"there are {', '.join(known)}"
+    elif char == "\\" and (escape := _ESCAPE.match(text, start)):
+        message, end = f"unexpected `{escape[0]}`", escape.end()
+        help = f"write it as a class, `[{escape[0]}]`, or in a pattern, `/{escape[0]}+/`"
+    else:
+        message = f"unexpected character {f'`{char}`' if char.isprintable() else f'U+{ord(char):04X}'}"
+        help = 'text to be matched stands in quotes, as in `"text"`'
+    problems.add(code, message, start, end, label=label, help=help)
+
+
+# -- The file -----------------------------------------------------------------------------------------------
 
 _FILE: Final = Path(__file__).with_name("ebnf.lark")
 _JSON_EXAMPLE: Final = '`%json {"type": "integer"}` or `%choice ["yes", "no"]`'

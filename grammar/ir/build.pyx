@@ -361,7 +361,7 @@ def referred(body):
 
 
 def survey(body):
-    """Return what an expression is made of: see ``normalize.memo.Facts``.
+    """Return what an expression is made of: see ``normalize.graph.Facts``.
 
     Cost: linear, no recursion.
     """

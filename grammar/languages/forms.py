@@ -19,7 +19,6 @@ from stackmask.grammar.source.charclass import Ranges
 from stackmask.grammar.source.work import spend
 
 MANY: Final = 1_000_000_000  # more than anything that is counted here
-_ANY: Final = ir.ANY_CHAR.ranges
 
 
 def concat(items: Iterable[ir.Expr]) -> ir.Expr:
@@ -55,76 +54,6 @@ def nullable(expr: ir.Expr) -> bool:
         case ir.Complement(item):
             return not nullable(item)
     return False
-
-
-@lru_cache(4096)
-def is_endless(expr: ir.Expr) -> bool:
-    """Return whether every beginning of a member begins infinitely many, as far as can be read off.
-
-    An intersection has that property if some character c can end it without end: all its positive parts end in a
-    loop over a class that holds c, and no other part reads c but in loops over all characters. For if p begins the
-    member pw, then no complemented part holds pwc, pwcc, …: such a loop would have read all that follows p.
-    """
-    match expr:
-        case ir.Choice(items):
-            return bool(items) and all(map(is_endless, items))
-        case ir.Intersection() | ir.Complement():
-            return bool(_endings(expr))
-        case ir.Sequence(items):
-            return bool(items) and is_plain(expr) and is_endless(items[-1])
-        case ir.Repeat(item, _, None):
-            return is_plain(expr) and not nullable(item)
-        case ir.Repeat(item, _, high) if high:
-            return is_plain(expr) and is_endless(item)
-        case _:
-            return False
-
-
-def _endings(expr: ir.Expr) -> charclass.Ranges:
-    """Return characters that may follow every member, any number of times, and no dead beginning."""
-    match expr:
-        case ir.Repeat(ir.CharClass(ranges), _, None):
-            return ranges
-        case ir.Sequence(items):
-            return _endings(items[-1]) if items and is_plain(expr) else ()
-        case ir.Choice(items):
-            found = _ANY if items else ()
-            for item in items:
-                found = intersect(found, _endings(item))
-            return found
-        case ir.Intersection(items):
-            found = _ANY
-            for item in items:
-                if found:
-                    found = intersect(found, _endings(item))
-            return found
-        case ir.Complement(item):
-            read = _read(item)
-            return () if read is None else charclass.negate(read)
-        case _:
-            return ()
-
-
-def _read(expr: ir.Expr) -> charclass.Ranges | None:
-    """Return the characters that an expression reads outside of loops over all of them."""
-    ranges: list[tuple[int, int]] = []
-    todo = [expr]
-    seen: set[int] = set()
-    while todo:
-        part = todo.pop()
-        if id(part) in seen or part == ir.ANY_TEXT:
-            continue
-        seen.add(id(part))
-        match part:
-            case ir.CharClass(own):
-                ranges.extend(own)
-            case ir.Literal(data):
-                ranges.extend((ord(char), ord(char)) for char in data.decode())
-            case ir.Sequence() | ir.Choice() | ir.Repeat():
-                todo.extend(ir.children(part))
-            case _:
-                return None
-    return charclass.normalize(ranges)
 
 
 @lru_cache(4096)

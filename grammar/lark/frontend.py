@@ -14,10 +14,18 @@ from typing import Final, Literal, NamedTuple
 from stackmask.grammar import ir
 from stackmask.grammar.ir import EPSILON, Expr, Rule, RuleRef, RuleSet, Span
 from stackmask.grammar.ir.build import choice, derives, rewrite, sequence
-from stackmask.grammar.lark.counters import changed, holds
-from stackmask.grammar.lark.indentation import NAMES, NEWLINES, Indentation, Unmatched
-from stackmask.grammar.lark.lexemes import ATOMS, Lexeme, Preference, TooManyVariants
+from stackmask.grammar.lark.lexemes import (
+    ATOMS,
+    NAMES,
+    NEWLINES,
+    Indentation,
+    Lexeme,
+    Preference,
+    TooManyVariants,
+    Unmatched,
+)
 from stackmask.grammar.lark.modules import Entry, File, LarkReport, Loader, Notes
+from stackmask.grammar.lark.parser import changed, holds
 from stackmask.grammar.lark.terminals import Flavor, TerminalPart, Terminals
 from stackmask.grammar.normalize.graph import solve
 from stackmask.grammar.notation import tree
@@ -401,7 +409,7 @@ def without_dead_ends(rules: dict[str, Rule], names: Collection[str]) -> dict[st
         return rules
     parts = {name for rule in rules.values() for name in _references(rule.body)} - rules.keys()
     whole = rules | {name: Rule(name, EPSILON) for name in parts}
-    found = solve(RuleSet(whole, next(iter(names)), (), ()), False, derives, remember=False)
+    found = solve(RuleSet(whole, next(iter(names)), (), ()), False, derives)
     dead = {name for name in names if not found[name]}
 
     def leaf(expr: Expr) -> Expr:

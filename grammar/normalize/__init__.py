@@ -13,8 +13,7 @@ Invariants of the result, beside "the same language":
 from __future__ import annotations
 
 from stackmask.grammar.ir import Choice, Literal, RuleSet
-from stackmask.grammar.ir.build import with_bodies
-from stackmask.grammar.normalize.booleans import expand_booleans
+from stackmask.grammar.normalize.booleans import drop_empty_booleans, expand_booleans
 from stackmask.grammar.normalize.checks import (
     check_captures,
     check_keys,
@@ -22,12 +21,10 @@ from stackmask.grammar.normalize.checks import (
     check_stack,
     check_wellformed,
 )
-from stackmask.grammar.normalize.emptiness import drop_empty_booleans
+from stackmask.grammar.normalize.graph import remove_useless
 from stackmask.grammar.normalize.inline import inline_rules, write_out_empty_rules
 from stackmask.grammar.normalize.left_recursion import merge_operators, remove_left_recursion
-from stackmask.grammar.normalize.memo import the_same
 from stackmask.grammar.normalize.nullable import left_calls, nullable_rules
-from stackmask.grammar.normalize.productive import remove_useless
 from stackmask.grammar.source.diagnostics import Diagnostic, GrammarError
 from stackmask.grammar.source.gc_pause import without_collection
 from stackmask.grammar.source.work import enter
@@ -39,8 +36,7 @@ def normalize(ruleset: RuleSet) -> RuleSet:
     """Return a RuleSet of the same language with the invariants above.
 
     Raises: GrammarError with all problems that the first refusing pass has found.
-    Cost: about linear in the size of the grammar, except for left recursion among many rules at once; for rules
-        that were made ready before, as objects or as equal expressions of a program, a few µs each.
+    Cost: about linear in the size of the grammar, except for left recursion among many rules at once.
     """
     if _is_plain_choice(ruleset):
         return ruleset
@@ -53,7 +49,6 @@ def normalize(ruleset: RuleSet) -> RuleSet:
 def _normalized(ruleset: RuleSet) -> RuleSet:
     with without_collection():
         enter("making the rules ready")
-        ruleset = with_bodies(ruleset, {name: the_same(rule.body) for name, rule in ruleset.rules.items()})
         check_wellformed(ruleset)
         ruleset = remove_useless(ruleset)
         enter("writing out the operands of `&`, `-` and `!`")

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import partial
 
 from stackmask.grammar.ir import (
+    EPSILON,
+    NOTHING,
     Capture,
     Complement,
     Dynamic,
@@ -27,14 +28,17 @@ from stackmask.grammar.ir.build import rebuild, rewrite, with_bodies
 from stackmask.grammar.normalize.graph import (
     components,
     cycle_through,
+    facts,
     reachable,
     reference_graph,
     references,
+    remove_useless,
 )
-from stackmask.grammar.normalize.left_parts import nonempty_part
-from stackmask.grammar.normalize.memo import facts, remembered
+from stackmask.grammar.normalize.nullable import ends_of, nonempty_part
 from stackmask.grammar.source.diagnostics import Diagnostic, GrammarError
 from stackmask.grammar.source.work import spend
+from stackmask.pda.errors import BudgetError
+from stackmask.pda.lowering.questions import is_empty
 
 MAX_EXPANDED = 1_000_000  # nodes of one operand once its rules are written out
 MAX_LEVELS = 400  # ... and how deeply they nest: some passes go down them by recursion
@@ -58,7 +62,7 @@ def expand_booleans(ruleset: RuleSet) -> RuleSet:
     Raises: GrammarError (G107 an operand is recursive, G108 it holds what is not regular, G109 too large).
     """
     outermost = {
-        name: remembered(_outermost_booleans, rule.body, (), partial(_outermost_booleans, rule.body))
+        name: _outermost_booleans(rule.body)
         for name, rule in ruleset.rules.items()
         if not facts(rule.body).kinds.isdisjoint(_BOOLEANS)
     }
@@ -86,8 +90,8 @@ def expand_booleans(ruleset: RuleSet) -> RuleSet:
 
     def checked_size(expr: Expr, span: Span | None) -> tuple[int, int]:
         """Return the parts and levels of an expression once rules are written out, if these are not too many."""
-        known = tuple([sizes[name] for name in facts(expr).names])
-        found = remembered(_size, expr, known, partial(_size, expr, sizes))
+        spend(2 * facts(expr).size)
+        found = _size(expr, sizes)
         if found[0] > MAX_EXPANDED:
             raise GrammarError([_too_large(span)], ruleset.sources)
         if found[1] > MAX_LEVELS:
@@ -97,9 +101,7 @@ def expand_booleans(ruleset: RuleSet) -> RuleSet:
     for [name] in components(inner):  # callees first; all are single, nothing here is recursive
         body = ruleset.rules[name].body
         sizes[name] = checked_size(body, ruleset.rules[name].span)
-        used = [expanded[other] for other in facts(body).names]
-        written = partial(substitute, body)
-        expanded[name] = remembered(expand_booleans, body, tuple(map(id, used)), written, used)
+        expanded[name] = substitute(body)
     for item in operands:
         checked_size(item, item.span)
 
@@ -119,11 +121,8 @@ def expand_booleans(ruleset: RuleSet) -> RuleSet:
     for name in ruleset.rules:
         if name not in needed:
             continue
-        body = bodies[name] = ruleset.rules[name].body
-        if name in outermost:
-            inside = {other: expanded[other] for other in facts(body).names if other in expanded}
-            known = tuple([(other, id(made)) for other, made in inside.items()])
-            bodies[name] = remembered("outside", body, known, partial(outside, body), inside)
+        body = ruleset.rules[name].body
+        bodies[name] = outside(body) if name in outermost else body
     return with_bodies(ruleset, bodies)
 
 
@@ -140,6 +139,7 @@ def _outermost_booleans(body: Expr) -> tuple[Expr, ...]:
             found.append(expr)
         else:
             stack.extend(reversed(children(expr)))
+    spend(len(seen))
     return tuple(found)
 
 
@@ -257,3 +257,60 @@ def _reached_by(
             if ref.name not in cache:
                 cache[ref.name] = reachable([ref.name], inner)
             yield ref, cache[ref.name]
+
+
+# -- Pass 4: drop `&` and `!` expressions that match nothing, and with them the rules that need them. ----
+#
+# Emptiness is decided by the automaton's own terms: from the expression, derivatives are followed breadth first
+# until one may end.
+
+
+def drop_empty_booleans(ruleset: RuleSet) -> RuleSet:
+    """Return the RuleSet without `&` and `!` that match nothing, or no more than ε.
+
+    Raises: GrammarError (G102, G103 for rules that then derive nothing; G117 where the search is too long).
+    Cost: few derivatives where something matches; up to ``Limits.max_explored`` of them where nothing does.
+    """
+    if all(facts(rule.body).kinds.isdisjoint(_BOOLEANS) for rule in ruleset.rules.values()):
+        return ruleset
+    verdicts: dict[Expr, Expr] = {}
+    problems: list[Diagnostic] = []
+
+    def prune(expr: Expr) -> Expr:
+        if isinstance(expr, Intersection | Complement):
+            if expr not in verdicts:
+                verdicts[expr] = expr
+                try:
+                    verdicts[expr] = _simplest(expr)
+                except BudgetError as error:
+                    if error.limit != "max_explored":
+                        raise
+                    problems.append(
+                        Diagnostic(
+                            "G117",
+                            f"cannot tell within {error.value:,} steps whether anything matches here",
+                            expr.span,
+                            help="make the operands of `&`, `-` or `!` smaller",
+                        )
+                    )
+            return verdicts[expr]
+        items = children(expr)
+        return rebuild(expr, tuple(map(prune, items))) if items else expr
+
+    bodies = {}
+    for name, rule in ruleset.rules.items():
+        known = facts(rule.body)
+        spend(known.size)
+        bodies[name] = rule.body if known.kinds.isdisjoint(_BOOLEANS) else prune(rule.body)
+    if problems:
+        raise GrammarError(problems, ruleset.sources)
+    return remove_useless(with_bodies(ruleset, bodies), written=ruleset)
+
+
+def _simplest(expr: Expr) -> Expr:
+    """Return ∅ or ε where the expression is no more than that."""
+    if is_empty(expr):  # mutant: empty-operands
+        return NOTHING
+    if ends_of(expr, {}) and is_empty(nonempty_part(expr, {})):
+        return EPSILON
+    return expr

@@ -25,8 +25,7 @@ from stackmask.grammar.ir import (
     children,
     walk,
 )
-from stackmask.grammar.normalize.graph import reachable, reference_graph, solve
-from stackmask.grammar.normalize.memo import facts
+from stackmask.grammar.normalize.graph import facts, reachable, reference_graph, solve
 from stackmask.grammar.normalize.nullable import Ends, ends_of, rule_ends
 from stackmask.grammar.source.diagnostics import Diagnostic, GrammarError
 from stackmask.grammar.source.similar import similar
@@ -297,7 +296,7 @@ def check_restrictions(ruleset: RuleSet) -> None:
             case _:
                 return any(leaves_pending(item, leaves) for item in children(expr))
 
-    leaves = solve(ruleset, False, leaves_pending, remember=False)
+    leaves = solve(ruleset, False, leaves_pending)
     problems: dict[int, Diagnostic] = {}
     # what is entered with a restriction pending, and what without: a rule is looked at once for each
     seen = {(ruleset.start, False)}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import partial
 
 from stackmask.grammar.ir import (
     Capture,
@@ -23,11 +22,16 @@ from stackmask.grammar.ir import (
     children,
 )
 from stackmask.grammar.ir.build import is_nothing, rewrite, with_bodies
-from stackmask.grammar.normalize.graph import components, reference_graph, solve
-from stackmask.grammar.normalize.left_parts import nonempty_part
-from stackmask.grammar.normalize.memo import Facts, facts, remembered
-from stackmask.grammar.normalize.nullable import ends_expression, rule_ends
-from stackmask.grammar.normalize.productive import remove_unreachable
+from stackmask.grammar.normalize.graph import (
+    Facts,
+    components,
+    facts,
+    reference_graph,
+    remove_unreachable,
+    solve,
+)
+from stackmask.grammar.normalize.nullable import ends_expression, nonempty_part, rule_ends
+from stackmask.grammar.source.work import spend
 
 SMALL = 8  # nodes: a class, a literal, a keyword in either case
 SMALL_WRITTEN = 100  # places for nodes: one node may stand at many
@@ -88,23 +92,11 @@ def _is_small(body: Facts, nullable: bool) -> bool:
 
 
 def _substituted(body: Expr, inlined: Mapping[str, Expr], ends: Mapping[str, frozenset[int]]) -> Expr:
-    """Return what ``_substitute`` does, or did for the same body and the same expressions in it."""
-    held: list[Expr] = []
-    known: list[tuple[str, int]] = []
-    for name in facts(body).names:
-        while name in inlined:
-            found = inlined[name]
-            held.append(found)
-            known.append((name, id(found)))
-            if not isinstance(found, RuleRef):
-                break
-            name = found.name  # an alias, which stands for another
-    if not held:
+    known = facts(body)
+    if inlined.keys().isdisjoint(known.names):
         return body
-    return remembered(_substitute, body, tuple(known), partial(_substitute, body, inlined, ends), held)
+    spend(2 * known.size)
 
-
-def _substitute(body: Expr, inlined: Mapping[str, Expr], ends: Mapping[str, frozenset[int]]) -> Expr:
     def leaf(expr: Expr) -> Expr:
         while isinstance(expr, RuleRef) and expr.name in inlined:
             found = inlined[expr.name]
@@ -140,9 +132,9 @@ def write_out_empty_rules(ruleset: RuleSet) -> RuleSet:
 
     bodies = {}
     for name, rule in ruleset.rules.items():
-        empty = tuple([(other, ends[other]) for other in facts(rule.body).names if not consumes[other]])
-        written = partial(rewrite, rule.body, leaf)
-        bodies[name] = remembered(write_out_empty_rules, rule.body, empty, written) if empty else rule.body
+        spend(facts(rule.body).size)
+        keeps = all(consumes[other] for other in facts(rule.body).names)
+        bodies[name] = rule.body if keeps else rewrite(rule.body, leaf)
     return remove_unreachable(with_bodies(ruleset, bodies))
 
 

@@ -17,7 +17,6 @@ calls itself at its end too, the others are written out in it (``operators``).
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from functools import partial
 from typing import TypeAlias
 
 from stackmask.grammar.ir import (
@@ -34,29 +33,32 @@ from stackmask.grammar.ir import (
     Slot,
 )
 from stackmask.grammar.ir.build import choice, is_nothing, repeat, sequence, with_bodies
-from stackmask.grammar.normalize.graph import components, cycle_through, reference_graph, references
-from stackmask.grammar.normalize.left_parts import (
-    LeadingBehindRestriction,
-    LeadingInCapture,
-    Split,
-    SplitTooLarge,
-    nonempty_part,
-    split,
-    union,
+from stackmask.grammar.normalize.graph import (
+    components,
+    cycle_through,
+    facts,
+    reference_graph,
+    references,
+    remove_unreachable,
 )
-from stackmask.grammar.normalize.memo import facts, remembered
 from stackmask.grammar.normalize.nullable import (
     ALWAYS,
     NEVER,
     Ends,
+    LeadingBehindRestriction,
+    LeadingInCapture,
+    Split,
+    SplitTooLarge,
     both,
     ends_expression,
     ends_of,
-    first_called,
+    first_calls,
     minimal,
+    nonempty_part,
     rule_ends,
+    split,
+    union,
 )
-from stackmask.grammar.normalize.productive import remove_unreachable
 from stackmask.grammar.source.diagnostics import Diagnostic, GrammarError
 from stackmask.grammar.source.work import spend
 
@@ -73,7 +75,7 @@ def remove_left_recursion(ruleset: RuleSet) -> RuleSet:
         and refused beyond ``MAX_WRITTEN``.
     """
     ends = rule_ends(ruleset)
-    graph = {name: list(first_called(rule.body, ends)) for name, rule in ruleset.rules.items()}
+    graph = {name: list(first_calls(rule.body, ends)) for name, rule in ruleset.rules.items()}
     cycles = [c for c in components(graph) if len(c) > 1 or c[0] in graph[c[0]]]
     if not cycles:
         return ruleset
@@ -83,14 +85,11 @@ def remove_left_recursion(ruleset: RuleSet) -> RuleSet:
     for name, rule in ruleset.rules.items():
         for other in facts(rule.body).names:
             users[other].add(name)
-    tails = frozenset(name for name in bodies if _BETWEEN in name)
     for cycle in cycles:
         splits = {}
         for name in cycle:
             try:
-                body = ruleset.rules[name].body
-                known = (tuple(cycle), tuple([ends[other] for other in facts(body).names]))
-                splits[name] = remembered(split, body, known, partial(split, body, frozenset(cycle), ends))
+                splits[name] = split(ruleset.rules[name].body, frozenset(cycle), ends)
             except LeadingInCapture:
                 problems.append(_refuse("G112", name, graph, "inside a capture or scope", ruleset))
             except LeadingBehindRestriction:
@@ -105,9 +104,7 @@ def remove_left_recursion(ruleset: RuleSet) -> RuleSet:
             continue
         try:
             called = _called(cycle, splits, ruleset.start, users)
-            made = _rewritten(cycle, splits, ends, called, bodies, tails, ruleset)
-            tails |= {name for name in made if name not in ruleset.rules}
-            bodies |= made
+            bodies |= _rewrite_cycle(cycle, splits, ends, called, bodies)
         except SplitTooLarge:
             problems.append(_too_large(cycle, ruleset))
     if problems:
@@ -135,24 +132,6 @@ def _refuse(code: str, name: str, graph: dict[str, list[str]], where: str, rules
         f"left recursion: {cycle}",
         "let the rule begin with something else, or write it with repetition",
     )
-
-
-def _rewritten(
-    cycle: list[str],
-    splits: dict[str, Split],
-    ends: dict[str, Ends],
-    called: list[str],
-    bodies: dict[str, Expr],
-    tails: frozenset[str],
-    ruleset: RuleSet,
-) -> dict[str, Expr]:
-    """Return what ``_rewrite_cycle`` does, or did for the same bodies with the same things around them."""
-    members = [ruleset.rules[name].body for name in cycle]
-    around = {other: ends[other] for body in members for other in facts(body).names}
-    taken = tails if len(cycle) > 1 else None
-    key = (tuple(cycle), tuple(map(id, members)), tuple(around.items()), tuple(called), taken)
-    answer = partial(_rewrite_cycle, cycle, splits, ends, called, bodies)
-    return remembered(_rewrite_cycle, members[0], key, answer, members)
 
 
 def _rewrite_cycle(

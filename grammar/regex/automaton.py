@@ -19,9 +19,8 @@ from collections.abc import Iterable, Iterator
 from typing import Final, NamedTuple, TypeAlias, cast
 
 from stackmask.grammar import ir
-from stackmask.grammar.languages.automaton import Automaton, explored
+from stackmask.grammar.languages.automaton import Automaton, Continuations, explored
 from stackmask.grammar.languages.classes import TooLarge, byte_class, intersect, one_of, union
-from stackmask.grammar.languages.continuations import Continuations
 from stackmask.grammar.languages.ends import NON_ASCII
 from stackmask.grammar.languages.forms import concat
 from stackmask.grammar.regex.pattern.tree import (

@@ -8,12 +8,22 @@ from typing import Any, Final
 
 from stackmask.grammar.ir import Expr, Literal, RuleSet
 from stackmask.grammar.ir.build import with_bodies
+from stackmask.grammar.normalize import normalize
 from stackmask.grammar.ready import written_rules
 from stackmask.grammar.source.files import bundled_path
-from stackmask.grammar.source.work import enter, uncounted
-from stackmask.grammar.sql.calls.calls import WORD_END, call_rules, numbers_up_to, seq, without_empty
-from stackmask.grammar.sql.calls.functions import Functions, chosen_functions, names_pattern, safe_functions
-from stackmask.grammar.sql.calls.spelling import QuerySpelling
+from stackmask.grammar.source.work import enter, spend, uncounted
+from stackmask.grammar.sql.calls.calls import (
+    WORD_END,
+    Functions,
+    QuerySpelling,
+    call_rules,
+    chosen_functions,
+    names_pattern,
+    numbers_up_to,
+    safe_functions,
+    seq,
+    without_empty,
+)
 from stackmask.grammar.sql.schema.errors import SQLError
 from stackmask.grammar.sql.schema.read import read_schema
 from stackmask.grammar.sql.scope.relations import read_catalog
@@ -24,35 +34,30 @@ MAX_ROWS: Final = 10**18  # what a 64-bit count of rows holds, and so what LIMIT
 NO_WORD: Final = Literal(b" ")  # in a rule of words to be left out: leaves out none
 
 
-def sql_rules(
+@lru_cache(maxsize=8)
+@uncounted
+def _plain_rules(
     dialect: str,
-    *,
-    functions: Iterable[str] | str | None,
+    functions: Functions | None,
     read_only: bool,
     max_limit: int | None,
     spelling: QuerySpelling,
-) -> RuleSet:
-    """Return the rules of ``Grammar.from_sql``; its docstring says what the arguments mean.
-
-    Raises: SQLError.
-    """
-    enter("reading the dialect")
-    dialect = _dialect(dialect)
-    _check_limit(max_limit)
-    spelling = spelling.checked(dialect)
+) -> tuple[RuleSet, RuleSet]:
+    """Return the rules of a dialect without a schema, as written and as the automaton needs them."""
     base = _dialect_rules(dialect, "root" if max_limit is None else "limited")
     changes: dict[str, Expr] = {}
-    if functions != "any":
-        changes |= call_rules(dialect, _functions(dialect, functions, read_only))
+    if functions is not None:
+        changes |= call_rules(dialect, functions)
     if not read_only:
         changes["side_effect"] = NO_WORD
     if max_limit is not None:
         changes["MAX_ROWS"] = seq(numbers_up_to(max_limit), WORD_END)
     bodies = {name: rule.body for name, rule in base.rules.items()} | changes
-    return with_bodies(base, without_empty(spelling.respell(bodies, "")))
+    written = with_bodies(base, without_empty(spelling.respell(bodies, "")))
+    return written, normalize(written)
 
 
-def scoped_sql_rules(
+def query_rules(
     dialect: str,
     *,
     schema: Any,
@@ -66,70 +71,47 @@ def scoped_sql_rules(
     without_from: bool,
     spelling: QuerySpelling,
 ) -> tuple[RuleSet, RuleSet]:
-    """Return the rules of ``Grammar.from_sql`` over a schema: as written, and as the automaton needs them.
+    """Return the rules of ``Grammar.from_sql``, whose docstring says what the arguments mean: as written, and as the automaton needs them.
 
     Raises: SQLError.
     """
-    enter("reading the tables")
-    dialect = _dialect(dialect)
-    _check_limit(max_limit)
-    spelling = spelling.checked(dialect)
-    if functions == "any":
-        raise SQLError(
-            'functions: "any" goes with no schema, whose queries call known functions; list their names'
-        )
-    if escape is not None and (not isinstance(escape, str) or not escape.strip()):
-        raise SQLError(f"escape: {escape!r:.60} is no text")
-    catalog = read_catalog(read_schema(schema, dialect), dialect, tables, columns, new_names)
-    return scoped_rules(
-        catalog,
-        _functions(dialect, functions, read_only),
-        max_limit=max_limit,
-        escape=escape,
-        without_from=without_from,
-        spelling=spelling,
-    )
-
-
-def query_rules(
-    dialect: str,
-    *,
-    schema: Any,
-    tables: Iterable[str] | None,
-    columns: Mapping[str, Iterable[str]] | None,
-    escape: str | None,
-    new_names: bool,
-    without_from: bool,
-    spelling: QuerySpelling,
-    **options: Any,
-) -> tuple[RuleSet, RuleSet | None]:
-    """Return the rules of ``Grammar.from_sql``: as written, and as the automaton needs them where these are known.
-
-    Raises: SQLError.
-    """
-    flags = {
-        "new_names": new_names,
-        "without_from": without_from,
-        "read_only": options.get("read_only", True),
-    }
-    for name, flag in flags.items():
+    for name, flag in {"new_names": new_names, "without_from": without_from, "read_only": read_only}.items():
         if not isinstance(flag, bool):
             raise SQLError(f"{name}: {flag!r:.60} is neither True nor False")
-    if schema is not None:
-        of_schema = {"schema": schema, "tables": tables, "columns": columns, "without_from": without_from}
-        of_schema |= {"escape": escape, "new_names": new_names}
-        return scoped_sql_rules(dialect, spelling=spelling, **of_schema, **options)
-    for name, value in {
+    of_schema: dict[str, Any] = {
         "tables": tables,
         "columns": columns,
         "escape": escape,
         "new_names": new_names or None,
         "without_from": without_from or None,
         "double_quotes": None if spelling.double_quotes == "names" else spelling.double_quotes,
-    }.items():
+    }
+    for name, value in of_schema.items() if schema is None else ():
         if value is not None:
             raise SQLError(f"{name}: means nothing without a `schema`: a database, its DDL or its tables")
-    return sql_rules(dialect, spelling=spelling, **options), None
+    enter("reading the dialect" if schema is None else "reading the tables")
+    dialect = _dialect(dialect)
+    _check_limit(max_limit)
+    spelling = spelling.checked(dialect)
+    if schema is None:
+        listed = None if functions == "any" else _functions(dialect, functions, read_only)
+        # what the dialect takes is the package's own, what the request adds to it is small
+        spend(2_000 + 100 * len(listed.unlisted if listed is not None else ()))
+        return _plain_rules(dialect, listed, read_only, max_limit, spelling)
+    if functions == "any":
+        raise SQLError(
+            'functions: "any" goes with no schema, whose queries call known functions; list their names'
+        )
+    if escape is not None and (not isinstance(escape, str) or not escape.strip()):
+        raise SQLError(f"escape: {escape!r:.60} is no text")
+    return scoped_rules(
+        read_catalog(read_schema(schema, dialect), dialect, tables, columns, new_names),
+        _functions(dialect, functions, read_only),
+        max_limit=max_limit,
+        escape=escape,
+        without_from=without_from,
+        spelling=spelling,
+    )
 
 
 def _dialect(dialect: str) -> str:

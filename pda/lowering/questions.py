@@ -32,24 +32,6 @@ def is_empty(expr: ir.Expr, max_explored: int = Limits().max_explored) -> bool:
     return _charged(meter, answer)
 
 
-def is_endless(expr: ir.Expr, max_explored: int) -> bool | None:
-    """Return whether every beginning of a match of a regular expression without references begins infinitely many.
-
-    Returns: None if more than ``max_explored`` derivatives would have to be visited; False if nothing matches.
-    Raises: BudgetError if the request has no work left.
-    """
-    from stackmask.pda.terms.term_store import is_endless  # few grammars ask
-
-    meter = WorkMeter()
-
-    def answer() -> bool | None:
-        terms = TermStore()
-        terms.count_work(meter)
-        return is_endless(terms, regular_term(terms, expr), max_explored)
-
-    return _charged(meter, answer)
-
-
 class Recognizer:
     """The strings that a regular expression without references matches."""
 

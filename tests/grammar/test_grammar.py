@@ -15,7 +15,7 @@ import pytest
 from support.golden import read_cases
 from support.work import calls_of
 
-from stackmask.grammar.ebnf.malformed import EXAMPLES
+from stackmask.grammar.ebnf.parser import EXAMPLES
 from stackmask.grammar.grammar import Grammar
 from stackmask.grammar.ir import Choice, Literal, Repeat, RuleSet, walk
 from stackmask.grammar.ir.dump import dump

@@ -16,10 +16,10 @@ from stackmask.grammar.json_schema.text.strings import (
     string,
     word,
 )
-from stackmask.grammar.languages.forms import is_endless
+from stackmask.grammar.languages.classes import TooLarge
+from stackmask.grammar.languages.forms import is_plain
 from stackmask.grammar.source.work import remembering, spend
 from stackmask.pda.errors import BudgetError
-from stackmask.pda.lowering import questions
 from stackmask.pda.lowering.questions import Recognizer, is_empty
 
 MAX_WORDS: Final = 256  # words that a finite language is written out to
@@ -324,8 +324,15 @@ def _found_out(question: Callable[[], bool]) -> bool:
 
 @remembering(4096)
 def _goes_on(expr: ir.Expr) -> bool:
-    """Return whether every beginning of a member begins infinitely many: read off the form, or by all its states."""
-    return is_endless(expr) or bool(questions.is_endless(expr, MAX_STATES))
+    """Return whether every beginning of a member begins infinitely many; False where that takes too long to find out."""
+    if isinstance(expr, ir.Sequence) and expr.items[-1] == ir.ANY_TEXT and is_plain(expr):
+        return True  # as of most patterns
+    from stackmask.grammar.languages.automaton import automaton_of  # few schemas ask
+
+    try:
+        return automaton_of(expr, MAX_STATES).is_endless()
+    except TooLarge:
+        return False
 
 
 def finite_words(expr: ir.Expr, limit: int) -> list[str] | None:

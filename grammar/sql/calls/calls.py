@@ -1,10 +1,19 @@
-"""Rules for calls of listed functions: the right number of arguments, DISTINCT, FILTER and OVER where they may stand."""
+"""Which functions a query may call: the lists of each dialect, and what the caller names.
+
+The lists (``…_functions.json``) are made of the databases' own catalogues by ``benchmarks/sql_catalogue.py``.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import json
+import re
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from functools import cache
 from itertools import pairwise
-from typing import Final, TypeAlias
+from pathlib import Path
+from typing import Final, NamedTuple, TypeAlias
+from typing import Literal as OneOf
 
 from stackmask.grammar.ir import (
     EPSILON,
@@ -20,15 +29,115 @@ from stackmask.grammar.ir import (
 )
 from stackmask.grammar.ir.build import rewrite
 from stackmask.grammar.notation.loading import SKIP_RULE
-from stackmask.grammar.sql.calls.functions import Arity, Functions
+from stackmask.grammar.sql.schema.errors import SQLError
+
+KINDS: Final = ("scalar", "aggregate", "ordered_set", "window", "table")
+NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_$]*(\.[A-Za-z_][A-Za-z0-9_$]*)*")
+FOLDER: Final = Path(__file__).parent
+
+
+@dataclass(frozen=True, slots=True)
+class Arity:
+    """How many arguments: one of ``counts`` (sorted), or more than the last of them if ``open``."""
+
+    counts: tuple[int, ...]
+    open: bool = False
+
+    @classmethod
+    def read(cls, text: str) -> Arity:
+        """Read ``1``, ``2,3`` or ``2+``."""
+        return cls(tuple(map(int, text.removesuffix("+").split(","))), text.endswith("+"))
+
+
+Groups: TypeAlias = Mapping[Arity, tuple[str, ...]]
+
+
+@dataclass(frozen=True, slots=True)
+class Functions:
+    """Names by kind and arity, as pairs, so that what is made of them can be remembered; ``unlisted`` are names that the dialect's list does not have: any arguments.
+
+    ``types``: names of types, where the dialect has a list of them; a type's name calls its input function.
+    """
+
+    groups: tuple[tuple[str, Arity, tuple[str, ...]], ...]
+    unlisted: tuple[str, ...] = ()
+    types: tuple[str, ...] = ()
+
+    def of(self, kind: str) -> Groups:
+        """Return the names of a kind."""
+        return {arity: names for of, arity, names in self.groups if of == kind}
+
+
+@cache
+def safe_functions(dialect: str) -> Functions:
+    """Return the functions of a dialect that only compute."""
+    document = json.loads((FOLDER / f"{dialect}_functions.json").read_text("utf-8"))
+    return Functions(
+        tuple(
+            (kind, Arity.read(count), tuple(names))
+            for kind in KINDS
+            for count, names in document.get(kind, {}).items()
+        ),
+        types=tuple(document.get("types", {}).get("names", ())),
+    )
+
+
+def chosen_functions(dialect: str, names: Iterable[str], forbidden: re.Pattern[str] | None) -> Functions:
+    """Return the functions that a caller lists, with the arities of those that the dialect's list has.
+
+    Raises: SQLError if a name is none, or is ``forbidden``.
+    """
+    if isinstance(names, str | bytes):
+        raise SQLError(f'functions: {names!r:.60} is neither None, "any" nor a list of names')
+    wanted = set()
+    for name in names:
+        if not isinstance(name, str) or not NAME.fullmatch(name):
+            raise SQLError(f"functions: {name!r:.60} is no name of a function")
+        if forbidden is not None and forbidden.fullmatch(name.rpartition(".")[2]):  # mutant: schema-name
+            raise SQLError(
+                f"functions: `{name:.60}` has side effects; read_only=False lets it through, and then nothing "
+                "but the privileges of the role that runs the query keeps it from writing"
+            )
+        wanted.add(name.lower())
+    known = safe_functions(dialect)
+    kept = [
+        (kind, arity, here)
+        for kind, arity, names in known.groups
+        if (here := tuple(name for name in names if name in wanted))
+    ]
+    listed = {name for _, _, names in kept for name in names}
+    return Functions(tuple(kept), tuple(sorted(wanted - listed)), known.types)
+
+
+def names_pattern(expr: Expr, rules: Mapping[str, Expr]) -> re.Pattern[str]:
+    """Return the Python pattern of a regular expression of the grammar; for rules that list words."""
+
+    def spelled(expr: Expr) -> str:
+        match expr:
+            case Literal(data):
+                return re.escape(data.decode())
+            case CharClass(ranges):
+                return "[" + "".join(f"{re.escape(chr(a))}-{re.escape(chr(b))}" for a, b in ranges) + "]"
+            case Sequence(items):
+                return "".join(map(spelled, items))
+            case Choice(items):
+                return "(?:" + "|".join(map(spelled, items)) + ")"
+            case Repeat(item, low, high):
+                return f"(?:{spelled(item)}){{{low},{'' if high is None else high}}}"
+            case RuleRef(name):
+                return spelled(rules[name])
+        raise TypeError(expr)
+
+    return re.compile(spelled(expr))
+
+
+# -- Rules for calls of listed functions: the right number of arguments, DISTINCT, FILTER and OVER where they may stand.
 
 SKIP: Final = RuleRef(SKIP_RULE)
 _ID_BYTES: Final = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_$" + bytes(
     range(0x80, 0x100)
 )
 WORD_END: Final = NotFollowedBy(sum(1 << byte for byte in _ID_BYTES))
-
-Groups: TypeAlias = Mapping[Arity, tuple[str, ...]]
 
 
 def call_rules(dialect: str, functions: Functions) -> dict[str, Expr]:
@@ -194,3 +303,72 @@ def without_empty(bodies: dict[str, Expr]) -> dict[str, Expr]:
         return NOTHING if isinstance(expr, RuleRef) and expr.name in empty else expr
 
     return {name: rewrite(body, leaf) for name, body in bodies.items() if name not in empty}
+
+
+# -- How elements are written: keywords in capitals or not, and what may stand between two elements. -----
+
+CHOICES: Final = {
+    "profile": ("exact", "model"),
+    "blanks": ("any", "single"),
+    "keywords": ("any", "upper"),
+    "double_quotes": ("names", "strings"),
+}
+
+
+class QuerySpelling(NamedTuple):
+    """How queries are spelled; ``profile`` gives what the others leave open.
+
+    ``keywords``: "upper" for capitals alone. ``blanks``: "single" for one space at most. ``double_quotes``: over a schema of
+    SQLite, what "…" may be.
+    """
+
+    profile: OneOf["exact", "model"] = "exact"
+    allow_comments: bool = False
+    blanks: OneOf["any", "single"] | None = None
+    keywords: OneOf["any", "upper"] | None = None
+    double_quotes: OneOf["names", "strings"] = "names"
+
+    def checked(self, dialect: str) -> QuerySpelling:
+        """Return it with what the profile gives. Raises: SQLError for what means nothing."""
+        for name, allowed in CHOICES.items():
+            value = getattr(self, name)
+            if value not in allowed and not (value is None and name in ("blanks", "keywords")):
+                raise SQLError(f"{name}: {value!r:.60} is neither {' nor '.join(map(repr, allowed))}")
+        if dialect == "postgres" and self.double_quotes == "strings":
+            raise SQLError("double_quotes: PostgreSQL reads names alone in double quotes")
+        model = self.profile == "model"
+        blanks = self.blanks or ("single" if model else "any")
+        if blanks == "single" and self.allow_comments:
+            raise SQLError('allow_comments: comments do not go with blanks="single"')
+        return self._replace(blanks=blanks, keywords=self.keywords or ("upper" if model else "any"))
+
+    def respell(self, bodies: Mapping[str, Expr], module: str) -> dict[str, Expr]:
+        """Return the rules with keywords and blanks as they are to be; those of blanks stand in ``module``."""
+        result = dict(bodies)
+        if self.blanks == "single":
+            # in PostgreSQL blanks also stand in the gap between the parts of a string
+            result |= {SKIP_RULE: Repeat(Literal(b" "), 0, 1), f"{module}gap": NOTHING}
+        elif not self.allow_comments:
+            result[SKIP_RULE] = Repeat(RuleRef(f"{module}blank"), 0, None)
+        if self.keywords == "upper":
+            for name, body in bodies.items():
+                if name.split(".")[-1].isupper() and _is_keyword(body):
+                    result[name] = rewrite(body, _capital)
+        return result
+
+
+def _is_keyword(body: Expr) -> bool:
+    """Return whether a rule is words alone, or letters of one."""
+    match body:
+        case Sequence(items) | Choice(items):
+            return all(map(_is_keyword, items))
+        case CharClass():
+            return _capital(body) is not body
+    return isinstance(body, Literal | RuleRef | NotFollowedBy)
+
+
+def _capital(expr: Expr) -> Expr:
+    match expr:
+        case CharClass(((upper, first), (lower, last))) if upper == first and lower == last == upper + 32:
+            return Literal(bytes([upper]))
+    return expr

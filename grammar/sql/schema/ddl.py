@@ -8,9 +8,8 @@ from collections.abc import Iterator
 from contextlib import closing
 from typing import Final
 
-from stackmask.grammar.sql.schema.ddl_errors import ddl_error
 from stackmask.grammar.sql.schema.ddl_postgres import read_postgres
-from stackmask.grammar.sql.schema.errors import SQLError
+from stackmask.grammar.sql.schema.errors import SQLError, ddl_error
 from stackmask.grammar.sql.schema.inspect_sqlite import read_connection
 from stackmask.grammar.sql.schema.schema import Schema
 

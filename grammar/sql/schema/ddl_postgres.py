@@ -7,8 +7,7 @@ import re
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, Final
 
-from stackmask.grammar.sql.schema.ddl_errors import ddl_error
-from stackmask.grammar.sql.schema.errors import SQLError
+from stackmask.grammar.sql.schema.errors import SQLError, ddl_error
 from stackmask.grammar.sql.schema.schema import Column, Schema, Table
 
 if TYPE_CHECKING:

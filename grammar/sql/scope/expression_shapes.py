@@ -9,9 +9,10 @@ from __future__ import annotations
 import re
 from typing import Final, NamedTuple, TypeAlias
 
-from stackmask.grammar.sql.scope.actions import KEPT
 from stackmask.grammar.sql.scope.state import Query
 
+# bytes of an expression, without the names in it, that tell whether it is a name or a number
+KEPT: Final = 200
 # ("column", name), ("member", table, name) or ("call", name); None where a query stands within the expression
 Log: TypeAlias = tuple[tuple[str, ...], ...] | None
 Use: TypeAlias = tuple[str, str]  # a table of FROM and a column; "" for no table, or for a column of several

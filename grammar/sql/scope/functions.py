@@ -19,22 +19,31 @@ from stackmask.grammar.ir import (
     follows_restrictions,
     never_forbids,
 )
-from stackmask.grammar.sql.calls.calls import SKIP, WORD_END, arguments, ref, seq, sign, words
-from stackmask.grammar.sql.calls.functions import Arity, Functions
-from stackmask.grammar.sql.scope.actions import Action
-from stackmask.grammar.sql.scope.clause_actions import (
+from stackmask.grammar.sql.calls.calls import (
+    SKIP,
+    WORD_END,
+    Arity,
+    Functions,
+    arguments,
+    ref,
+    seq,
+    sign,
+    words,
+)
+from stackmask.grammar.sql.scope.actions import (
+    Action,
     begin_aggregate,
     begin_named_aggregate,
     begin_ranking,
+    begin_table_call,
     begin_window_call,
     end_aggregate,
     may_aggregate,
     may_window,
 )
-from stackmask.grammar.sql.scope.from_actions import begin_table_call
+from stackmask.grammar.sql.scope.lookup import may_call
 from stackmask.grammar.sql.scope.names import caseless
 from stackmask.grammar.sql.scope.state import Query
-from stackmask.grammar.sql.scope.tables import may_call
 
 Names = tuple[str, ...]
 _OPEN: Final = sign("(")

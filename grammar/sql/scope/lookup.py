@@ -10,21 +10,24 @@ from typing import Final
 
 from stackmask.grammar.ir import Undecided
 from stackmask.grammar.sql.scope.expression_shapes import Use
-from stackmask.grammar.sql.scope.grouping import determined
 from stackmask.grammar.sql.scope.relations import Relation
 from stackmask.grammar.sql.scope.state import (
     ANY,
     CLOSED,
+    MAX_DEPTH,
     WITH_TABLES,
+    Item,
     Query,
     Source,
     counts_of,
+    decided,
     listed_relations,
     of_last,
     own_cte,
     replace_at,
     scopes,
     tables_seen,
+    usable_of,
     usable_once,
     visible,
 )
@@ -359,3 +362,291 @@ def said_aliases(query: Query) -> frozenset[str] | None:
     names = {source.alias for source in query.sources[:-1]}
     names.update(name for name, _ in query.needs.qualified)
     return frozenset(names.union(item.column[0] for item in query.items if item.column is not None))
+
+
+# -- What PostgreSQL asks of a query with aggregates or GROUP BY, and which names ORDER BY and GROUP BY can mean.
+#
+# Each selected item knows the columns that it uses outside of aggregates (its *loose* columns). Where rows are grouped, each
+# of them must be a column of GROUP BY, or the item as a whole must be one of its expressions: by number, by label, or written
+# the same way. Where the primary key of a table is known, grouping by it is grouping by all columns of the table.
+
+
+def covered(query: Query) -> bool:
+    """Return whether everything selected may be, as far as GROUP BY matters."""
+    if not (query.grouping.begun or query.aggregates):
+        return True
+    if query.stands_in and (query.forgot or any(ANY in use for item in query.items for use in item.loose)):
+        raise Undecided
+    return all(
+        all(determined(query, use) for use in item.loose)  # mutant: grouped
+        or n in query.grouping.items
+        or (item.text is not None and item.text in query.grouping.expressions)
+        for n, item in enumerate(query.items)
+    )
+
+
+def determined(query: Query, use: Use) -> bool:
+    """Return whether all rows of a group have the same value of a column: it was grouped by, or the key of its table was."""
+    if use in query.grouping.columns:
+        return True
+    source = query.source(use[0]) if use[0] else None
+    if source is None or not source.relation.key:
+        return False
+    return all((use[0], name) in query.grouping.columns for name in source.relation.key)
+
+
+def with_grouped(query: Query, n: int) -> Query:
+    """Return the query after GROUP BY named a selected item by its number, from 0 on."""
+    column = query.items[n].column
+    by = query.grouping
+    columns = by.columns if column is None else by.columns | {column}
+    return query._replace(grouping=by._replace(items=by.items | {n}, columns=columns))
+
+
+def order_names(query: Query) -> frozenset[str]:
+    """Return the names of selected items that ORDER BY, which is no part of a set operation, can mean by themselves."""
+    if query.phase not in CLOSED:
+        return frozenset()
+    return _names_of(query, query.known_items() if query.catalog.dialect.groups else query.items)
+
+
+def result_names(query: Query) -> frozenset[str]:
+    """Return the names that ORDER BY of a set operation can mean. Raises: Undecided."""
+    return _names_of(query, decided(query.head or ()))
+
+
+def _names_of(query: Query, items: tuple[Item, ...]) -> frozenset[str]:
+    if query.catalog.dialect.groups:
+        return output_names(items)
+    return frozenset(item.name for item in items if item.labelled and item.name is not None)
+
+
+def output_names(items: tuple[Item, ...]) -> frozenset[str]:
+    """Return the names that mean one selected item, or several that are the same column."""
+    by_name: dict[str, list[int]] = {}
+    for n, item in enumerate(items):
+        if item.name is not None:
+            by_name.setdefault(item.name, []).append(n)
+    return frozenset(name for name, where in by_name.items() if _is_one(items, name, where))
+
+
+def _is_one(items: tuple[Item, ...], name: str, where: list[int]) -> bool:
+    columns: set[Use | None] = {items[n].column for n in where}
+    if len(where) > 1 and (len(columns) > 1 or None in columns):
+        return False
+    return not any(item.maybe is None or name in item.maybe for item in items)
+
+
+def is_ambiguous(items: tuple[Item, ...], name: str) -> bool:
+    """Return whether a name by itself may mean more than one selected item."""
+    where = [n for n, item in enumerate(items) if item.name == name]
+    if where:
+        return not _is_one(items, name, where)
+    return sum(item.maybe is None or name in item.maybe for item in items) > 1
+
+
+def group_labels(query: Query) -> frozenset[str]:
+    """Return the names of selected items that GROUP BY can mean: those that are no column of FROM."""
+    if query.phase != "group":
+        return frozenset()
+    query.known_items()
+    counts = query.counts()
+    refused = {item.name for item in query.items if item.aggregate or item.window}
+    return frozenset(n for n in output_names(query.items) if not counts[n] and n not in refused)
+
+
+def chosen_names(query: Query) -> frozenset[str]:
+    """Return the names that ORDER BY can mean where each row is selected once: labels, and columns that are selected."""
+    query.known_items()
+    counts = query.counts()
+    named = {item.name for item in query.items}
+    columns = {
+        item.column[1]
+        for item in query.items
+        if item.column is not None and counts[item.column[1]] == 1 and _plain(query, item.column)
+    }
+    return output_names(query.items) | {n for n in columns - named if not is_ambiguous(query.items, n)}
+
+
+def _plain(query: Query, column: Use) -> bool:
+    """Return whether the name of a column by itself means this very column."""
+    merged = any(column[1] in source.merged for source in query.sources)
+    return (column[0] == "") == merged
+
+
+def chosen_members(query: Query) -> dict[str, frozenset[str]]:
+    """Return the selected columns by the table that they are of."""
+    query.known_items()
+    found: dict[str, frozenset[str]] = {}
+    for item in query.items:
+        if item.column is not None and item.column[0]:
+            table, name = item.column
+            source = query.source(table)
+            if source is not None and name in source.relation.usable:
+                found[table] = found.get(table, frozenset()) | {name}
+    return found
+
+
+# -- Which tables FROM may name next, which columns USING, and how many columns a star may stand for. ----
+
+MOST_COLUMNS: Final = 2  # of a function in FROM
+
+
+def must_read_next(query: Query) -> bool:
+    """Return whether FROM must name a table before anything else: a star may leave no room for another one after it."""
+    return query.reading.lacks() and (star_room(query) is not None or query.depth >= MAX_DEPTH)
+
+
+def readable(query: Query) -> frozenset[str]:
+    """Return the tables that FROM may name next, as they are spelled.
+
+    One that would make a needed name ambiguous is left out, but where USING or NATURAL can make the columns one.
+    """
+    query.decide_before_from()
+    counts = query.counts()
+    once = frozenset(name for name in query.needs.columns | query.needs.strings if counts[name])
+    usable = query.usable()
+    star = query.has_star()
+    room = star_room(query)
+    needs_table = must_read_next(query)
+    found = set()
+    relations = listed_relations(query)
+    for relation in relations.values():
+        if needs_table and not relation.reads:
+            continue
+        both = relation.names & once
+        if both and query.join.link != "natural":
+            mendable = query.join.link == "join" and all(
+                counts[name] == 1 and name in usable and name in relation.usable for name in both
+            )
+            if not mendable:
+                continue
+        if query.join.link == "natural" and not _joins_naturally(query, relation):
+            continue
+        if star and (not relation.is_whole or relation.names & query.banned):
+            continue
+        if room is not None and len(relation.columns) > room:
+            continue
+        found.add(relation.spelled)
+    return frozenset(found)
+
+
+def _joins_naturally(query: Query, relation: Relation) -> bool:
+    counts = query.counts()
+    return (
+        relation.is_whole
+        and all(counts[name] <= 1 for name in relation.names)
+        and all(source.relation.is_whole for source in query.sources)
+    )
+
+
+def common_columns(query: Query) -> frozenset[str]:
+    """Return the columns that USING may still name: one table to the left has them, and the last one."""
+    counts, usable = counts_of(query.sources[:-1]), usable_of(query.sources[:-1])
+    if query.comma:
+        return frozenset()
+    return frozenset(
+        name for name in query.sources[-1].relation.usable if counts[name] == 1 and name in usable
+    ) - set(query.join.using)
+
+
+def must_use(query: Query) -> frozenset[str]:
+    """Return the columns that would be ambiguous without USING."""
+    counts = counts_of(query.sources[:-1])
+    names = query.sources[-1].relation.names
+    return frozenset(
+        name for name in query.needs.columns | query.needs.strings if counts[name] and name in names
+    )
+
+
+def is_named(query: Query) -> bool:
+    """Return whether the last table has a name that no other has, and what was needed of that name."""
+    last = query.sources[-1]
+    if last.named or not last.alias:
+        return True
+    query.decide_names()
+    needed = query.needs.of_table(last.alias)
+    return all(source.alias != last.alias for source in query.sources[:-1]) and (
+        needed is None or needed <= last.relation.usable_names
+    )
+
+
+def named_tables(query: Query) -> frozenset[str]:
+    """Return the tables that FROM may name next without their schema, as they are spelled."""
+    join = query.join
+    if join.link == "natural" and query.comma:
+        return frozenset()
+    if join.link == "join" and query.comma:  # USING cannot mend a name
+        query = query._replace(join=join._replace(link="comma"))
+    found = readable(query)
+    own = own_cte(query)
+    # PostgreSQL has no table that reads itself on the side of an outer join that may be missing
+    is_optional = join.side == "left" or (join.link == "natural" and query.catalog.dialect.groups)
+    return found - {own.spelled} if own is not None and is_optional else found
+
+
+def schema_tables(query: Query, schema: str) -> frozenset[str]:
+    """Return the tables of a schema that FROM may name next."""
+    tables = query.catalog.schemas.get(schema, {})
+    return frozenset(name for name, relation in tables.items() if _fits(query, relation))
+
+
+def _fits(query: Query, relation: Relation) -> bool:
+    query.decide_before_from()
+    if query.join.link == "natural":
+        return False
+    counts = query.counts()
+    room = star_room(query)
+    if any(counts[name] for name in query.needs.columns & relation.names) or (
+        room is not None and len(relation.columns) > room
+    ):
+        return False
+    return not query.has_star() or (relation.is_whole and not relation.names & query.banned)
+
+
+def schema_names(query: Query) -> frozenset[str]:
+    """Return the schemas of which FROM may name a table next."""
+    return frozenset(schema for schema in query.catalog.schemas if schema_tables(query, schema))
+
+
+def may_call(query: Query) -> bool:
+    """Return whether a function may stand in FROM here."""
+    room = star_room(query)
+    return (
+        query.join.link != "natural"
+        and query.join.side != "right"
+        and (room is None or room >= MOST_COLUMNS)
+        and not must_read_next(query)
+    )
+
+
+# -- a star where the number of columns is given: the tables of FROM must have just as many as are left
+
+
+def star_fits(query: Query) -> bool:
+    """Return whether a star may be selected here: it is the only one, and leaves no column over, where that counts."""
+    if query.reading.owes and query.depth >= MAX_DEPTH:  # no query in FROM could have what no table has
+        return False
+    return query.expect is None or (not query.has_star() and len(query.items) < query.expect)
+
+
+def list_fits(query: Query) -> bool:
+    """Return whether the select list may end after the item at hand."""
+    if query.expect is None:
+        return True
+    count = len(query.items) + 1
+    return (
+        count <= query.expect if query.has_star() or query.target.star is not None else count == query.expect
+    )
+
+
+def star_room(query: Query) -> int | None:
+    """Return how many columns the next tables of FROM must have, None if that does not matter.
+
+    FROM can always have them: a query in FROM selects as many as are left.
+    """
+    if query.expect is None or not query.has_star():
+        return None
+    selected = sum(item.star is None for item in query.items)
+    there = sum(len(source.relation.columns) - len(source.merged) for source in query.sources)
+    return query.expect - selected - there  # mutant: star-room

@@ -22,7 +22,7 @@ from stackmask.grammar.ir import (
     RuleSet,
     Sequence,
 )
-from stackmask.grammar.sql.calls.functions import names_pattern
+from stackmask.grammar.sql.calls.calls import names_pattern
 from stackmask.grammar.sql.scope.relations import fold
 
 PLAIN: Final = re.compile(r"[a-z_\x80-\U0010FFFF][a-z0-9_$\x80-\U0010FFFF]*")  # of PostgreSQL

@@ -5,7 +5,7 @@ compares by value, so the automaton can keep it in its configurations, go back t
 
 SELECT comes before FROM. A column selected before there are tables is a *need*: of a name that some table must supply, or,
 after a qualifier, of the table that will have that name. FROM may end only where each need is met, by exactly one
-table of this query or else by a query around it; `from_actions.py` says when. A query in FROM can supply any names, so
+table of this query or else by a query around it; `actions.py` says when. A query in FROM can supply any names, so
 a query whose needs the tables at hand do not meet can still be completed: what is allowed never leads to a dead end.
 """
 
@@ -246,7 +246,7 @@ class _Fields(NamedTuple):
     in_aggregate: int = 0
     in_window: int = 0
     reading: TableReading = TableReading()
-    # PostgreSQL, see `grouping.py`
+    # PostgreSQL, see `lookup.py`
     with_recursive: bool = False
     distinct: bool = False
     comma: int = 0  # the first table after the last comma

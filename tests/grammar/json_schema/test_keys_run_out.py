@@ -15,7 +15,7 @@ import stackmask as sm
 from stackmask.grammar import ir
 from stackmask.grammar.json_schema.sets import key_languages
 from stackmask.grammar.json_schema.text.strings import literal
-from stackmask.grammar.languages.forms import is_endless
+from stackmask.grammar.languages.automaton import automaton_of
 from stackmask.pda.lowering.questions import Recognizer
 
 ONE = {"const": 1}
@@ -131,7 +131,7 @@ AS, BS = ir.Repeat(A, 0, None), ir.Repeat(B, 0, None)
     ],
 )
 def test_is_endless(expr: ir.Expr, endless: bool) -> None:
-    assert is_endless(expr) == endless
+    assert automaton_of(expr, 100).is_endless() == endless
 
 
 def test_short_keys_are_not_taken_for_few() -> None:

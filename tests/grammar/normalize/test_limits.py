@@ -22,7 +22,7 @@ from stackmask.grammar.ir import (
     Span,
 )
 from stackmask.grammar.normalize import left_calls, left_recursion, normalize, nullable_rules
-from stackmask.grammar.normalize.memo import facts
+from stackmask.grammar.normalize.graph import facts
 from stackmask.grammar.normalize.nullable import Ends
 from stackmask.grammar.source.diagnostics import GrammarError
 

@@ -11,7 +11,7 @@ from support.golden import check_samples, read_cases, write_cases
 from stackmask.grammar.grammar import Grammar
 from stackmask.grammar.ir import RuleSet
 from stackmask.grammar.ir.dump import dump
-from stackmask.grammar.normalize.booleans import expand_booleans
+from stackmask.grammar.normalize.booleans import drop_empty_booleans, expand_booleans
 from stackmask.grammar.normalize.checks import (
     check_captures,
     check_keys,
@@ -19,10 +19,9 @@ from stackmask.grammar.normalize.checks import (
     check_stack,
     check_wellformed,
 )
-from stackmask.grammar.normalize.emptiness import drop_empty_booleans
+from stackmask.grammar.normalize.graph import remove_useless
 from stackmask.grammar.normalize.inline import inline_rules, write_out_empty_rules
 from stackmask.grammar.normalize.left_recursion import merge_operators, remove_left_recursion
-from stackmask.grammar.normalize.productive import remove_useless
 from stackmask.grammar.source.diagnostic_codes import CODES
 from stackmask.grammar.source.diagnostics import GrammarError
 

@@ -12,7 +12,7 @@ from judges import postgres as postgres_judge
 from support.postgres_server import NoServer
 
 from stackmask.grammar.grammar import Grammar
-from stackmask.grammar.sql.calls.functions import KINDS, Arity, safe_functions
+from stackmask.grammar.sql.calls.calls import KINDS, Arity, safe_functions
 from stackmask.grammar.sql.schema.errors import SQLError
 from stackmask.runtime.matching.compiler import Compiler
 from stackmask.runtime.vocabulary.vocabulary import Vocabulary

@@ -9,7 +9,7 @@ from oracle import regular as textbook
 
 from stackmask.grammar import ir
 from stackmask.pda.lowering.entry import regular_term
-from stackmask.pda.lowering.questions import is_empty, is_endless
+from stackmask.pda.lowering.questions import is_empty
 from stackmask.pda.terms.term_store import TermStore
 
 LETTERS = ir.CharClass(((0x61, 0x63),))
@@ -145,32 +145,3 @@ def test_a_complement_leaves_whole_texts_alone(seed: int) -> None:
         else:
             expected = bool(terms.matches(plain, data)) and data != b"ab"
         assert bool(terms.matches(term, data)) == expected, data
-
-
-@pytest.mark.parametrize("seed", range(150))
-def test_endless_is_what_automata_say(seed: int) -> None:
-    rng = random.Random(seed)
-    loop = ir.Repeat(LETTERS, 0, None)
-    items: list[ir.Expr] = [some_expr(rng, 2) for _ in range(rng.randint(1, 2))]
-    if rng.random() < 0.7:
-        items[0] = ir.Sequence((items[0], loop, *items[1:]))
-    items += [ir.Complement(some_expr(rng, 2)) for _ in range(rng.randint(0, 2))]
-    expr = ir.Intersection(tuple(items))
-    try:
-        dfa = textbook.compile_dfa(expr, {})
-    except textbook.TooLarge:
-        pytest.skip("too large for the textbook")
-    # each state of a trimmed automaton has strings: it has infinitely many if all that follow it go on
-    endless = not dfa.is_empty() and all(dfa.steps)
-    assert is_endless(expr, 100_000) == endless
-
-
-def test_what_is_too_large_is_not_known() -> None:
-    any_text = ir.Repeat(LETTERS, 0, None)
-    ends = [
-        ir.Sequence((any_text, ir.Literal(b), ir.Repeat(LETTERS, n, n))) for b, n in ((b"a", 8), (b"b", 5))
-    ]
-    expr = ir.Intersection(tuple(ends))
-    assert is_endless(expr, 100) is None
-    assert is_endless(expr, 100_000) is True
-    assert is_endless(ir.Choice(()), 100) is False
