@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from fractions import Fraction
 from functools import lru_cache
 from math import lcm
@@ -471,6 +471,7 @@ class Digits:
             tuple[int, tuple[int, ...]], int
         ] = {}  # remainders that behave alike: the first of them
         self.none = (0,) * len(steps)
+        self.empty: Residual = ((), (NO_MEMBER,) * len(steps))
         self.begun: list[tuple[ir.Expr, State]] = []
         width = self._last_digits()
         if width is None:
@@ -491,16 +492,16 @@ class Digits:
             raise UnsupportedNumber(f"these multiples with a bound of more than {MAX_LENGTH} digits")
         levels = [self.scale + k for k in range(1, self.length + 1)]
         rows = [self._children(self._clip(pieces, self.none, 0, level), level) for level in levels]
-        self._enter([0], [self._whole((rows[0][0],), None)])
         ends = [digit % self.period if self.beyond else None for digit in range(10)]
-        self._enter(range(1, 10), [self._whole(tuple(row[d] for row in rows), ends[d]) for d in range(1, 10)])
+        longer = [(d, self._whole(tuple(row[d] for row in rows), ends[d])) for d in range(1, 10)]
+        self._enter([(0, self._whole((rows[0][0],), None)), *longer])
 
     def _start_by_length(self, pieces: tuple[ScaledPiece, ...], width: int) -> None:
         """Start with a guess of the length; only the last ``width`` digits before the point matter."""
         scale = self.scale
         self.length = max(self.length, width)
         free: list[tuple[int, int | None, ScaledClass]] = []
-        self._enter([0], [self._last(0, self._clip(pieces, self.none, 0, scale))])
+        self._enter([(0, self._last(0, self._clip(pieces, self.none, 0, scale)))])
         for length in range(1, self.length + 1):
             least = 2 * 10 ** (scale + length - 1)
             inside = [p for p in pieces if p[0] < 10 * least and (p[1] is None or p[1] > least)]
@@ -513,7 +514,8 @@ class Digits:
                     free.append((length, length, terms))
             elif inside:
                 row = self._children(self._clip(inside, self.none, 0, scale + length), scale + length)
-                self._enter(range(1, 10), [self._last(length - 1, child) for child in row[1:]])
+                row[0] = self.empty
+                self._enter(_moves(row, lambda child, left=length - 1: self._last(left, child)))
         if self.beyond:
             if free and free[-1][1] == self.length and free[-1][2] == self.beyond:
                 free[-1] = (free[-1][0], None, self.beyond)
@@ -525,12 +527,13 @@ class Digits:
             before = concat((NONZERO_DIGIT, repeat(DIGIT, shortest - width - 1, most)))
             self.begun.append((before, self._last(width, residual)))
 
-    def _enter(self, digits: Iterable[int], states: list[State]) -> None:
+    def _enter(self, moves: list[tuple[int, State]]) -> None:
         """Begin with digits, each of which leads to its state."""
         after: dict[State, list[int]] = {}
-        for digit, state in zip(digits, states, strict=True):
-            after.setdefault(state, []).append(digit)
-        self.begun += [(_letters(found), state) for state, found in after.items()]
+        for digit, state in moves:
+            if state is not ir.NOTHING:
+                after.setdefault(state, []).append(digit)
+        self.begun += [(_letters(tuple(found)), state) for state, found in after.items()]
 
     # -- residuals -----------------------------------------------------------------------------------------
 
@@ -559,7 +562,7 @@ class Digits:
         used: set[int] = set()
         for low, high, terms in pieces:
             left = terms
-            if terms != _ALL:
+            if terms != _ALL and NO_MEMBER in least:
                 left = frozenset(
                     (lattice, frozenset(i for i in excluded if least[i] != NO_MEMBER))
                     for lattice, excluded in terms
@@ -567,10 +570,10 @@ class Digits:
                 )
                 if (None, frozenset()) in left:
                     left = _ALL
-                for lattice, excluded in left:
-                    used.update(excluded)
-                    if lattice is not None:
-                        used.add(lattice)
+            for lattice, excluded in left:
+                used.update(excluded)
+                if lattice is not None:
+                    used.add(lattice)
             if not left:
                 continue
             if kept and kept[-1][1] == low and kept[-1][2] == left:
@@ -580,27 +583,20 @@ class Digits:
         return tuple(kept), tuple(c if i in used else NO_MEMBER for i, c in enumerate(least))
 
     def _children(self, residual: Residual, level: int) -> list[Residual]:
-        """Return what is left after each digit. Where no multiple tells digits apart, many have one residual."""
+        """Return what is left after each digit: one object for those of a piece that no multiple tells apart."""
         pieces, least = residual
         size = 10 ** (level - 1)
         alike = all(c == NO_MEMBER or not size % step for c, step in zip(least, self.steps, strict=True))
-        found: list[Residual] = []
-        at = 0  # the first piece that the digit, or a later one, lies in
-        last = None  # where the digit before lay, if all of it lay in one piece or before it
-        for digit in range(10):
-            first, end = 2 * digit * size, 2 * (digit + 1) * size
-            while at < len(pieces) and (pieces[at][1] or end) <= first:
-                at += 1
-            place = None
-            if at == len(pieces) or pieces[at][0] >= end:
-                place = (at, False)
-            elif alike and pieces[at][0] <= first and (pieces[at][1] or end) >= end:
-                place = (at, True)
-            if place is None or place != last:
-                found.append(self._clip(pieces[at:], least, digit * size, level - 1))
-            else:
-                found.append(found[-1])
-            last = place
+        found = [self.empty] * 10
+        for at, (low, high, _) in enumerate(pieces):
+            first, last = low // (2 * size), 9 if high is None else (high - 1) // (2 * size)
+            for digit in range(first, last + 1):
+                if (
+                    alike and first < digit - 1 and digit < last
+                ):  # all of it is in the piece, as of the one before
+                    found[digit] = found[digit - 1]
+                elif found[digit] is self.empty:
+                    found[digit] = self._clip(pieces[at:], least, digit * size, level - 1)
         return found
 
     def _decimals_left(self, residual: Residual, level: int) -> tuple[int | None] | None:
@@ -650,7 +646,7 @@ class Digits:
         if not residual[0]:
             return ir.NOTHING
         if decimals is not None:
-            return concat((repeat(DIGIT, left, left), fraction(decimals[0], self.fractions)))
+            return _free(left, decimals[0], self.fractions)
         return Last(left, residual) if left else Whole((residual,), None)
 
     def _decimals(self, residual: Residual, level: int, first: bool) -> State:
@@ -709,10 +705,10 @@ class Digits:
                 return self._has_zero(end), moves
             case Last(left, residual):
                 row = self._children(residual, scale + left)
-                return False, [(digit, self._last(left - 1, child)) for digit, child in enumerate(row)]
+                return False, _moves(row, lambda child: self._last(left - 1, child))
             case Decimals(residual, level, first):
                 row = self._children(residual, level)
-                moves = [(digit, self._decimals(child, level - 1, False)) for digit, child in enumerate(row)]
+                moves = _moves(row, lambda child: self._decimals(child, level - 1, False))
                 return self._has_zero(residual) and not first, moves
             case _:
                 return state != ir.NOTHING, []
@@ -736,7 +732,23 @@ class Digits:
         return bool(self.beyond) and self._last_digits() is None
 
 
-def _letters(letters: list[int]) -> ir.Expr:
+@lru_cache(1024)
+def _free(left: int, decimals: int | None, fractions: bool) -> ir.Expr:
+    """Return so many digits and then, if there may be one, a fraction."""
+    return concat((repeat(DIGIT, left, left), fraction(decimals, fractions)))
+
+
+def _moves(row: list[Residual], after: Callable[[Residual], State]) -> list[tuple[int, State]]:
+    """Return the state after each digit after which something is left."""
+    found: list[tuple[int, State]] = []
+    for digit, child in enumerate(row):
+        if child[0]:
+            found.append((digit, found[-1][1] if digit and child is row[digit - 1] else after(child)))
+    return found
+
+
+@lru_cache(1024)
+def _letters(letters: tuple[int, ...]) -> ir.Expr:
     """Return the class of some digits, or the point."""
     return one_of([code for letter in letters for code in _LETTERS[letter]], False)
 
@@ -823,7 +835,7 @@ class _Writer:
         items: list[ir.Expr] = [ir.EPSILON] if self.digits.automaton.accepting[number] else []
         parts, depth = 1, 0
         for target, letters in self.moves[number].items():
-            more, size, below = self._after(_letters(letters), target)
+            more, size, below = self._after(_letters(tuple(letters)), target)
             items += more
             parts += size
             depth = max(depth, below)
