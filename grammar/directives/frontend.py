@@ -30,7 +30,7 @@ from stackmask.grammar.ir import (
     walk,
 )
 from stackmask.grammar.ir.build import choice, rewrite, sequence
-from stackmask.grammar.json_schema.document.errors import SchemaError
+from stackmask.grammar.json_schema.document.errors import SchemaError, Where
 from stackmask.grammar.json_schema.frontend import schema_rules
 from stackmask.grammar.normalize import normalize
 from stackmask.grammar.notation.loading import Loaded
@@ -173,7 +173,7 @@ def ebnf_rules(
 def _schema_problem(error: SchemaError, part: Part) -> Diagnostic:
     """Return what is wrong with a schema, with its place in the grammar's text."""
     message = f"in `%json`: {error}"
-    path = path_of(error.pointer, error.keyword)
+    path = path_of(error.where, error.keyword)
     if path is None:
         return Diagnostic("G020", message, part.span, "the schema behind this")
     start, end = place_of(part.text, path)
@@ -221,12 +221,13 @@ def _bundled_sql() -> RuleSet:
 _TOKEN: Final = re.compile(r"\"(?:[^\"\\]|\\.)*\"|[{}\[\],:]|[^\s{}\[\],:\"]+")
 
 
-def path_of(pointer: str, keyword: str) -> list[str] | None:
-    """Return the names on the way to a keyword; None if the pointer leads to another document."""
-    if not pointer.startswith("#"):
-        return None
-    names = [part.replace("~1", "/").replace("~0", "~") for part in pointer[1:].split("/")[1:]]
-    return [*names, keyword] if keyword else names
+def path_of(where: Where, keyword: str) -> list[str] | None:
+    """Return the names on the way to a keyword; None if the place is in another document."""
+    names = [keyword] if keyword else []
+    while not isinstance(where, str):
+        where, token = where
+        names.append(str(token))
+    return None if where else names[::-1]
 
 
 def place_of(text: str, path: list[str]) -> tuple[int, int]:

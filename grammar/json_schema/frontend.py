@@ -20,7 +20,7 @@ from stackmask.grammar.json_schema.sets.numbers import UnsupportedNumber
 from stackmask.grammar.json_schema.sets.string_sets import TextsTooLarge
 from stackmask.grammar.json_schema.text.strings import ANY, ANY_CHARS
 from stackmask.grammar.json_schema.write.lowering import Lowering
-from stackmask.grammar.json_schema.write.numbers.number_spellings import PLAIN_NARROWING
+from stackmask.grammar.json_schema.write.number_spellings import PLAIN_NARROWING
 from stackmask.grammar.json_schema.write.style import JSON_WORDS, Style, Words
 from stackmask.grammar.json_schema.write.whitespace import Whitespace
 from stackmask.grammar.source.diagnostics import StackmaskError

@@ -14,6 +14,7 @@ from math import isinf
 from typing import Any, Final
 
 from stackmask.grammar.grammar import Grammar
+from stackmask.grammar.json_schema.document.references import local_target
 from stackmask.grammar.json_schema.sets.string_sets import Texts, TextsTooLarge
 from stackmask.grammar.json_schema.write.argument_styles import ARGUMENT_STYLES, STRING, ArgumentStyle
 from stackmask.grammar.regex.compile import regex_expr
@@ -424,13 +425,8 @@ class ArgumentSchema:
             reference = schema.get("$ref") if isinstance(schema, dict) else None
             if not isinstance(reference, str):
                 return schema
-            if not reference.startswith("#"):
-                return True
-            found = self.root
-            for part in reference[1:].split("/")[1:]:
-                key = part.replace("~1", "/").replace("~0", "~")
-                found = found.get(key, True) if isinstance(found, dict) else True
-            schema = found
+            found = local_target(self.root, reference)
+            schema = True if found is None else found
         return True
 
     def fitting(self, schema: Any, ways: list[Any]) -> Any:

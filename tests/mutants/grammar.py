@@ -259,7 +259,7 @@ ROWS = (
     ),
     Mutant(
         "whole-decade",
-        "grammar/json_schema/write/numbers",
+        "grammar/json_schema/write",
         "decade + 1",
         "decade",
         "An exponent is written only for decades that lie between the bounds as a whole.",

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
+from stackmask.grammar.json_schema.document.references import local_target
 from stackmask.grammar.source.work import spend
 
 MARK: Final[dict[str, Any]] = {"$comment": "stackmask: keys that are ignored"}
@@ -78,7 +79,7 @@ def close_objects(schema: Any, *, unmarked: bool = False) -> bool:
         reached[id(node)] = safe
         for key, value in node.items():
             if key == "$ref":
-                stack.append((_target(schema, value), safe))
+                stack.append((local_target(schema, value), safe))
             elif key in ("properties", "patternProperties") and isinstance(value, dict):
                 stack.extend((inner, safe) for inner in value.values())
             elif key not in _NOTES and key not in ("enum", "const"):
@@ -93,11 +94,8 @@ def close_objects(schema: Any, *, unmarked: bool = False) -> bool:
 
 def _leads_out(schema: Any, node: dict[str, Any]) -> bool:
     """Return whether references of a node, or to it, are not found by their path from the root."""
-    reference = node.get("$ref", "#")
-    has_path = isinstance(reference, str) and (reference == "#" or reference.startswith("#/"))
-    found = has_path and isinstance(_target(schema, reference), dict | bool)
     return (
-        not found
+        not isinstance(local_target(schema, node.get("$ref", "#")), dict | bool)
         or bool(node.keys() & {"$dynamicRef", "$recursiveRef"})
         or ("$id" in node and node is not schema)
     )
@@ -127,15 +125,6 @@ def _is_plain(node: dict[str, Any]) -> bool:
 
 def _as_list(value: Any) -> list[Any]:
     return value if isinstance(value, list) else []
-
-
-def _target(schema: dict[str, Any], reference: Any) -> Any:
-    """Return what a reference within the schema leads to."""
-    found: Any = schema
-    for token in str(reference).removeprefix("#").split("/")[1:]:
-        key = token.replace("~1", "/").replace("~0", "~")
-        found = found.get(key) if isinstance(found, dict) else None
-    return found
 
 
 def _all_marked(schema: dict[str, Any]) -> list[dict[str, Any]]:

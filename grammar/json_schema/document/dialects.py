@@ -13,6 +13,7 @@ from typing import Any, Final
 
 from stackmask.grammar.json_schema.document.drafts import DRAFT_4, DRAFT_2020, Draft, subschema_keys
 from stackmask.grammar.json_schema.document.errors import DialectError, Where
+from stackmask.grammar.json_schema.document.references import local_target
 from stackmask.grammar.source.work import spend
 
 _NOTES: Final = frozenset(("title", "description", "default", "examples", "$comment", "deprecated"))
@@ -335,14 +336,9 @@ def _check_cycles(
         for keyword, key in subschema_keys(schema):
             if keyword not in ("$defs", "definitions") and counts(schema, keyword, key):
                 yield schema[keyword] if key is None else schema[keyword][key]
-        target = schema.get("$ref")
-        if isinstance(target, str) and target.startswith("#"):
-            found: Any = root
-            for token in target[1:].split("/")[1:]:
-                name = token.replace("~1", "/").replace("~0", "~")
-                found = found.get(name) if isinstance(found, dict) else None
-            if isinstance(found, dict):
-                yield found
+        found = local_target(root, schema.get("$ref"))
+        if isinstance(found, dict):
+            yield found
 
     places = {id(schema): where for schema, where in reading.nodes}
     state: dict[int, bool] = {}  # whether all that it leads to was seen

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any, Final, NamedTuple
@@ -247,24 +247,47 @@ class Registry:
 
     def _pointer(self, fragment: str, resource: Resource, where: Where, keyword: str, ref: str) -> Referred:
         schema, place = resource.root, resource.where
-        for raw in fragment.split("/")[1:]:
-            spend(2)
-            token = unquote(raw).replace("~1", "/").replace("~0", "~") if "%" in raw or "~" in raw else raw
-            if isinstance(schema, dict) and token in schema:
-                schema = schema[token]
-                place = (place, token)
-            elif isinstance(schema, list) and token.isdecimal() and int(token[:9]) < len(schema):
-                schema = schema[int(token)]
-                place = (place, int(token))
-            else:
-                close = similar(token, map(str, schema)) if isinstance(schema, dict) else None
-                meant = f"; did you mean `{close}`?" if close else ""
-                raise SchemaError(where, keyword, f"{ref!r} leads to nothing: there is no `{token}`{meant}")
-            if isinstance(schema, dict) and resource.draft.id_keyword in schema:
-                resource = self.enter(schema, resource, place)
+        try:
+            for key, schema in along(fragment, schema):  # noqa: B020
+                place = (place, key)
+                if isinstance(schema, dict) and resource.draft.id_keyword in schema:
+                    resource = self.enter(schema, resource, place)
+        except KeyError as missing:
+            (token,) = missing.args
+            close = similar(token, map(str, schema)) if isinstance(schema, dict) else None
+            meant = f"; did you mean `{close}`?" if close else ""
+            reason = f"{ref!r} leads to nothing: there is no `{token}`{meant}"
+            raise SchemaError(where, keyword, reason) from None
         if not isinstance(schema, dict | bool):
             raise SchemaError(where, keyword, f"{ref!r} leads to what is no schema")
         return Referred(schema, resource, place)
+
+
+def along(fragment: str, value: Any) -> Iterator[tuple[str | int, Any]]:
+    """Yield the keys of a JSON pointer, each with what it leads to. Raises: KeyError, with one that is not there."""
+    for raw in fragment.split("/")[1:]:
+        spend(2)
+        token = unquote(raw).replace("~1", "/").replace("~0", "~") if "%" in raw or "~" in raw else raw
+        key: str | int = token
+        if isinstance(value, list) and token.isdecimal() and int(token[:9]) < len(value):
+            key = int(token)
+        elif not isinstance(value, dict) or token not in value:
+            raise KeyError(token)
+        value = value[key]
+        yield key, value
+
+
+def local_target(root: Any, reference: Any) -> Any:
+    """Return what a reference within a schema leads to by its path; None where it does not."""
+    found = root
+    if not isinstance(reference, str) or not (reference == "#" or reference.startswith("#/")):
+        return None
+    try:
+        for _, inner in along(reference, root):
+            found = inner
+    except KeyError:
+        return None
+    return found
 
 
 def _note_anchors(schema: dict[str, Any], resource: Resource, where: Where) -> None:

@@ -4,7 +4,7 @@ A :class:`NumberSet` is cut into pieces of the real line. On each piece it is on
 combination of lattices (``multipleOf q`` is the lattice of the multiples of q, ``integer`` is that of 1).
 The universe is what JSON can write: numbers with finitely many decimals. All arithmetic is exact.
 
-How the values are written is the subject of ``write.numbers``.
+How the values are written is the subject of ``write.number_spellings``.
 """
 
 from __future__ import annotations

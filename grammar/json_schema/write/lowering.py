@@ -7,7 +7,7 @@ from itertools import islice, product
 from typing import Any, Final, NamedTuple
 
 from stackmask.grammar import ir
-from stackmask.grammar.ir.build import effects_of
+from stackmask.grammar.ir.build import effects_of, sequence
 from stackmask.grammar.json_schema.algebra.algebra import Algebra
 from stackmask.grammar.json_schema.document.errors import (
     SchemaError,
@@ -57,9 +57,9 @@ from stackmask.grammar.json_schema.sets.values import FALSE, NULL, TRUE
 from stackmask.grammar.json_schema.text.strings import NARROWING as STRING_NARROWING
 from stackmask.grammar.json_schema.text.strings import QUOTE, choice, literals
 from stackmask.grammar.json_schema.write.contradictions import MAX_SCHEMAS, contradictions
-from stackmask.grammar.json_schema.write.numbers.decimals import ended, sequence
-from stackmask.grammar.json_schema.write.numbers.number_spellings import (
+from stackmask.grammar.json_schema.write.number_spellings import (
     NARROWING,
+    ended,
     number_expr,
     number_spelling,
 )
@@ -1740,7 +1740,7 @@ class UnlikeItems:
     def closed(self, bracket: bytes) -> ir.Expr:
         """Return a closing bracket after items or members and a gate."""
         parts = self.writer.whitespace.end(ir.Literal(bracket))
-        return sequence(*(gated(self.writer, part, may_close) for part in parts))
+        return sequence(gated(self.writer, part, may_close) for part in parts)
 
 
 class BegunArray:
@@ -1814,7 +1814,7 @@ class BegunArray:
         if items:
             rest = ir.Repeat(choice(more), 0, None)
             some = [ir.Sequence((*firsts, items[0], rest, fields.closed(b"]")))]
-        empty = sequence(ws.empty, gated(writer, ir.Literal(b"]"), may_close))
+        empty = sequence((ws.empty, gated(writer, ir.Literal(b"]"), may_close)))
         return ir.Scope(ir.Sequence((begin, choice([*some, empty]))))
 
 
@@ -1855,7 +1855,7 @@ class BegunObject:
             gate = GateOf(writer.style.word(name), MayBegin(i))
             key = writer.capture(writer.dynamic(gate), AtKey(i))
             members.append(ir.Sequence((key, ws.member, fields.item(state))))
-        empty = sequence(ws.empty, gated(writer, ir.Literal(b"}"), may_close))
+        empty = sequence((ws.empty, gated(writer, ir.Literal(b"}"), may_close)))
         if not members:
             return ir.Scope(ir.Sequence((begin, empty)))
         name = writer.fresh("member")

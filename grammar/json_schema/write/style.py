@@ -13,7 +13,7 @@ from stackmask.grammar.json_schema.sets.numbers import ALL_NUMBERS, INTEGERS, Nu
 from stackmask.grammar.json_schema.sets.string_sets import ALL, Texts, text_expr
 from stackmask.grammar.json_schema.sets.values import FALSE, NULL, TRUE
 from stackmask.grammar.json_schema.text.strings import ANY_BODIES, ANY_STRINGS, choice, word
-from stackmask.grammar.json_schema.write.numbers.number_spellings import number_expr
+from stackmask.grammar.json_schema.write.number_spellings import number_expr
 from stackmask.grammar.json_schema.write.whitespace import Whitespace
 
 Words: TypeAlias = tuple[tuple[int, ir.Literal], ...]

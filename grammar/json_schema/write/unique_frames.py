@@ -18,7 +18,7 @@ from stackmask.grammar.json_schema.sets.numbers import MAX_EXPONENT, NumberSet, 
 from stackmask.grammar.json_schema.sets.used_values import NONE_USED, UsedValues
 from stackmask.grammar.json_schema.sets.values import FALSE, NULL, TRUE, FarNumber, read_value
 from stackmask.grammar.json_schema.text.strings import choice, lift, literal, string
-from stackmask.grammar.json_schema.write.numbers.number_spellings import number_expr
+from stackmask.grammar.json_schema.write.number_spellings import number_expr
 from stackmask.grammar.json_schema.write.whitespace import OfDepth
 from stackmask.grammar.source.work import spend
 

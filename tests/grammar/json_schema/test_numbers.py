@@ -15,7 +15,7 @@ from support.json_schema_engine import recognizer
 from stackmask.grammar import ir
 from stackmask.grammar.json_schema.sets import numbers as n
 from stackmask.grammar.json_schema.sets.numbers import NumberSet, UnsupportedNumber
-from stackmask.grammar.json_schema.write.numbers.number_spellings import number_expr, number_spelling
+from stackmask.grammar.json_schema.write.number_spellings import number_expr, number_spelling
 
 Predicate = Callable[[Fraction], bool]
 JSON_NUMBER = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?")

@@ -1,1 +1,0 @@
-"""Write every spelling of the members of a set of numbers, and no other, as expressions and rules."""
