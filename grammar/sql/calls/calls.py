@@ -1,6 +1,6 @@
 """Which functions a query may call: the lists of each dialect, and what the caller names.
 
-The lists (``…_functions.json``) are made of the databases' own catalogues by ``benchmarks/sql_catalogue.py``.
+The lists (``…_functions.json``) are made of the databases' own catalogues by ``lab/benchmarks/sql_catalogue.py``.
 """
 
 from __future__ import annotations
