@@ -243,7 +243,7 @@ def test_prompts_describe_what_to_write(source: Any, described: str) -> None:
 
 @pytest.mark.parametrize("source", ['root ::= "a"', re.compile("a+"), sm.Grammar.from_regex("a")])
 def test_prompts_of_other_grammars_are_refused(source: Any) -> None:
-    with pytest.raises(sm.OutputError, match="your own words|no grammar can be made"):
+    with pytest.raises(sm.OutputError, match=r"your own words|no grammar can be made"):
         sm.prompt_for(source)
 
 
