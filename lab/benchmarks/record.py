@@ -26,8 +26,7 @@ LOOPS = f"{MASKS} {KERNELS} runtime/generation"
 # the results that a table of a page or a test reads, each with the folders and files whose code it measures
 INPUTS: dict[str, str] = {
     "ablation": f"{SCHEMAS} {SQL} {MASKS}",
-    "audit": f"{SCHEMAS} {MASKS} runtime/audit",
-    "audit_outlines": f"{SCHEMAS} {MASKS} runtime/audit",
+    "audit": f"{SCHEMAS} {MASKS} runtime/comparison",
     "budgets": f"{SCHEMAS} {SQL} {LOOPS}",
     "cold_start": "api grammar pda runtime",
     "completion": f"{SCHEMAS} {MASKS}",

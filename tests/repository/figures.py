@@ -274,12 +274,6 @@ def _audit() -> list[str]:
     return _audited("audit", PEERS, AUDIT)
 
 
-@made("audit-outlines")
-def _audit_outlines() -> list[str]:
-    titles = {title: AUDIT[title] for title in list(AUDIT)[:2] + list(AUDIT)[4:6]}
-    return _audited("audit_outlines", {"stackmask": "stackmask", "outlines-core": "outlines-core"}, titles)
-
-
 @made("maskbench")
 def _maskbench() -> list[str]:
     heads, _, *rows = (line.strip("| ").split(" | ")[:4] for line in result("maskbench_ratio")["table"])
