@@ -410,6 +410,7 @@ def test_relevance() -> None:
 # the command as a program ------------------------------------------------------------------------------
 
 
+@pytest.mark.campaign
 def test_the_default_run_needs_no_database_library() -> None:
     """The first command of the README. ``.ci/run`` bounds its processor time."""
     code = (
