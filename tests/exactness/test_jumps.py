@@ -14,6 +14,7 @@ from oracle.earley import Recognizer
 from oracle.masks import Place, advance_token
 from oracle.random_grammars import Features, random_features, random_rule_set
 from oracle.regular import TooLarge
+from support.campaign import mostly_campaign
 from tokenizers import Tokenizer
 
 import stackmask as sm
@@ -119,7 +120,7 @@ def lookahead(kind: str, number: int) -> tuple[Tokenizer, sm.Compiler]:
     return tokenizer, sm.Compiler(sm.Vocabulary.from_huggingface(tokenizer, stop_ids=[stop]))
 
 
-@pytest.mark.parametrize("kind", LOOKAHEAD)
+@pytest.mark.parametrize("kind", mostly_campaign(LOOKAHEAD, 3))
 def test_tokenizers_that_look_ahead_and_both_engines(kind: str) -> None:
     proposals = 0
     for seed in range(LOOKAHEAD_GRAMMARS):
@@ -190,7 +191,7 @@ class Judge:
         return bytes(forced)
 
 
-@pytest.mark.parametrize(("kind", "number", "seed"), list(cases()))
+@pytest.mark.parametrize(("kind", "number", "seed"), mostly_campaign(list(cases()), 15))
 def test_jumps_change_nothing_but_the_tokens(kind: str, number: int, seed: int) -> None:
     compiled = compile_case(kind, number, seed)
     vocabulary = compiled.vocabulary
@@ -256,7 +257,7 @@ def check_text(
         assert engine_mask(other, vocabulary.size) == mask
 
 
-@pytest.mark.parametrize("seed", GRAMMARS[::3])
+@pytest.mark.parametrize("seed", mostly_campaign(GRAMMARS[::3], 5))
 def test_forced_bytes_are_those_of_the_oracle(seed: int) -> None:
     compiled = compile_case("bytes", 0, seed)
     try:

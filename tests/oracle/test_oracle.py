@@ -239,6 +239,7 @@ def test_restriction_inside_a_repetition_applies_to_the_next_round() -> None:
     }
 
 
+@pytest.mark.campaign
 def test_restrictions_agree_with_lookahead_of_re() -> None:
     rng = random.Random(5)
 

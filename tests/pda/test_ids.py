@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 from repository.tree import REPO
+from support.campaign import mostly_campaign
 
 HEADER = REPO / "pda" / "ids.h"
 COMPILER = shlex.split(os.environ.get("CXX") or sysconfig.get_config_var("CXX") or "c++")
@@ -98,7 +99,7 @@ def test_ids_are_used_as_integers(tmp_path: Path, debug: bool) -> None:
 
 
 @needs_compiler
-@pytest.mark.parametrize("use", MIXED)
+@pytest.mark.parametrize("use", mostly_campaign(MIXED, 3))
 def test_ids_of_two_names_do_not_mix_in_a_debug_build(tmp_path: Path, use: str) -> None:
     assert compiles(MIXED[use], tmp_path, debug=False)
     assert not compiles(MIXED[use], tmp_path, debug=True)

@@ -233,6 +233,7 @@ SAYS = {
 }
 
 
+@pytest.mark.campaign
 @pytest.mark.parametrize("path", EXAMPLES)
 def test_examples_run(path: str) -> None:
     if "logits" in path or "tool" in path or "xgrammar" in path:

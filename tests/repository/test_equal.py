@@ -50,6 +50,7 @@ def run(other: Path) -> subprocess.CompletedProcess[str]:
     )
 
 
+@pytest.mark.campaign
 def test_a_build_equals_itself() -> None:
     done = run(VIEW.parent)
     assert done.returncode == 0, done.stdout + done.stderr

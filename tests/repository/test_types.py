@@ -67,6 +67,7 @@ def check(program: str, folder: Path) -> list[str]:
     return done.stdout.splitlines()
 
 
+@pytest.mark.campaign
 def test_programs_of_the_readme_have_types_that_help(tmp_path: Path) -> None:
     pytest.importorskip("mypy")
     pytest.importorskip("pydantic")

@@ -22,6 +22,7 @@ def test_random_grammars() -> None:
     assert sum(outcome.accepted for outcome in outcomes) >= 100
 
 
+@pytest.mark.campaign
 def test_random_changes() -> None:
     outcomes = [compare(seed, 3, True) for seed in range(2_000, 2_040)]
     for outcome in outcomes:

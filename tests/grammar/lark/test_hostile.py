@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
+from support.campaign import mostly_campaign
 
 import stackmask as sm
 
@@ -61,7 +62,7 @@ READ: dict[str, str] = {
 }
 
 
-@pytest.mark.parametrize("name", REFUSED)
+@pytest.mark.parametrize("name", mostly_campaign(REFUSED, 8))
 def test_refused(name: str) -> None:
     text, code = REFUSED[name]
     with pytest.raises(sm.GrammarError) as caught:

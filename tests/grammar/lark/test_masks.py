@@ -47,6 +47,7 @@ def test_goldens(title: str) -> None:
     assert outcome.masks >= 2
 
 
+@pytest.mark.campaign
 def test_random_grammars() -> None:
     masks = 0
     for seed in SEEDS:

@@ -7,6 +7,7 @@ import random
 import pytest
 from oracle.comparing import TOKENS, check_invariants, compare
 from oracle.earley import Recognizer
+from support.campaign import mostly_campaign
 
 from stackmask.grammar.grammar import Grammar
 from stackmask.grammar.ir import (
@@ -101,7 +102,7 @@ class Operators:
         return Sequence((here, self.between(), there))
 
 
-@pytest.mark.parametrize("group", range(8))
+@pytest.mark.parametrize("group", mostly_campaign(range(8), 2))
 def test_random_operators(group: int) -> None:
     judged = merged = 0
     for seed in range(group * 60, group * 60 + 60):

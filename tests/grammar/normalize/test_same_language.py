@@ -9,13 +9,14 @@ import pytest
 from oracle.comparing import check_invariants, compare
 from oracle.random_grammars import Features, random_features, random_rule_set
 from oracle.regular import TooLarge
+from support.campaign import mostly_campaign
 
 from stackmask import Grammar
 from stackmask.grammar.normalize import normalize
 from stackmask.grammar.source.diagnostics import GrammarError
 
 
-@pytest.mark.parametrize("group", range(8))
+@pytest.mark.parametrize("group", mostly_campaign(range(8), 2))
 def test_random_grammars(group: int) -> None:
     judged = refused = 0
     for seed in range(group * 50, group * 50 + 50):

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from repository.tree import REPO
+from support.campaign import mostly_campaign
 from support.datapack import datapack
 
 from stackmask.grammar.ebnf.parser import SYNTAX as EBNF
@@ -99,7 +100,7 @@ def comments(text: str, syntax: Syntax = EBNF) -> list[str]:
     return [piece.text for each in read_statements(text, syntax) for piece in each.pieces if piece.is_comment]
 
 
-@pytest.mark.parametrize("file", BUNDLED, ids=lambda file: file.stem)
+@pytest.mark.parametrize("file", mostly_campaign(BUNDLED, 4), ids=lambda file: file.stem)
 def test_bundled_grammars_mean_the_same(file: Path) -> None:
     text = file.read_text(encoding="utf-8")
     made = lay_out(text)
@@ -224,7 +225,9 @@ def test_layout_of_lark(case: tuple[str, str]) -> None:
     assert lay_out(wanted, LARK) == wanted
 
 
-@pytest.mark.parametrize("file", LARK_FILES, ids=lambda file: f"{file.parent.name}-{file.stem}")
+@pytest.mark.parametrize(
+    "file", mostly_campaign(LARK_FILES, 8), ids=lambda file: f"{file.parent.name}-{file.stem}"
+)
 @pytest.mark.parametrize("width", [60, 110])
 def test_lark_files_mean_the_same(file: Path, width: int) -> None:
     text = file.read_text(encoding="utf-8")

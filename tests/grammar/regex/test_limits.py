@@ -134,6 +134,7 @@ def test_assertions_compare_classes_once() -> None:
     assert calls_of(read) < 2 * MOST_CALLS
 
 
+@pytest.mark.campaign
 def test_anchors_count() -> None:
     def read() -> None:
         with pytest.raises(BudgetError):

@@ -290,6 +290,7 @@ WORDS = (
 )
 
 
+@pytest.mark.campaign
 def test_random_queries_fail_for_types_alone_and_are_never_stuck(connection: Any) -> None:
     names = [name for table, columns in PUBLIC.items() for name in (table, *columns) if name.isidentifier()]
     texts = [word.encode() for word in dict.fromkeys([*WORDS.split("|"), *names]) if len(word) > 1]

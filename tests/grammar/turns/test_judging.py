@@ -6,6 +6,7 @@ import json
 from typing import Any
 
 import pytest
+from support.campaign import mostly_campaign
 from support.turn_cases import RENDERED, SEARCH, WEATHER
 
 from stackmask import tools
@@ -161,7 +162,7 @@ NESTED: dict[str, Any] = {
 }
 
 
-@pytest.mark.parametrize("style", STYLES)
+@pytest.mark.parametrize("style", mostly_campaign(STYLES, 15))
 @pytest.mark.parametrize("profile", ["exact", "model"])
 def test_values_of_several_types_are_read_as_the_schema_has_them(style: str, profile: str) -> None:
     for number, value in enumerate(VALUES):

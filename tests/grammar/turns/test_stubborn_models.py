@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 from support.byte_matcher import ByteMatcher
+from support.campaign import mostly_campaign
 from support.datapack import datapack, needs_datapack
 
 import stackmask as sm
@@ -150,7 +151,7 @@ def begun_turn(style: tools.ToolStyle, reasoning: str, *, calls: bool) -> str:
     return thoughts + said + (style.begin or style.calls[0][0].partition(NAME)[0])
 
 
-@pytest.mark.parametrize("style", STYLES)
+@pytest.mark.parametrize("style", mostly_campaign(STYLES, 8))
 def test_every_turn_ends_by_itself(style: str) -> None:
     how = STYLES[style]
     count = 0

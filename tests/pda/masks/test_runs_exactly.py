@@ -14,6 +14,7 @@ from exactness.walks import Mismatch, engine_mask
 from oracle.earley import Recognizer
 from oracle.masks import brute_force_mask
 from oracle.regular import TooLarge
+from support.campaign import mostly_campaign
 
 import stackmask
 
@@ -75,6 +76,6 @@ def judge(seed: int, sample: int = 100, steps: int = 5, whole: bool = False) -> 
     return masks
 
 
-@pytest.mark.parametrize("block", range(4))
+@pytest.mark.parametrize("block", mostly_campaign(range(4), 2))
 def test_random_runs(block: int) -> None:
     assert sum(judge(seed) for seed in range(5 * block, 5 * block + 5)) > 10

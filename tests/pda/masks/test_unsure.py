@@ -13,6 +13,7 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
+from support.campaign import mostly_campaign
 
 import stackmask as sm
 from stackmask.grammar import ir
@@ -96,7 +97,7 @@ def begins(part: str, seen: set[str]) -> bool:
     return enter(words, seen) and (not last or bool(WORD.fullmatch(last)))
 
 
-@pytest.mark.parametrize("most", [None, 0, 3])
+@pytest.mark.parametrize("most", mostly_campaign([None, 0, 3], 2))
 @pytest.mark.parametrize("scoped", [False, True])
 @pytest.mark.parametrize("bounded", [False, True])
 def test_masks_are_those_of_the_language(most: int | None, scoped: bool, bounded: bool) -> None:

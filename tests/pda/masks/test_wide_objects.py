@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 from exactness.walks import engine_mask, tried_tokens
+from support.campaign import mostly_campaign
 
 import stackmask as sm
 from stackmask.grammar import ir
@@ -145,7 +146,7 @@ def bits_of(matcher: sm.Matcher) -> list[bool]:
     return [bool(bit) for bit in np.unpackbits(mask.view(np.uint8), bitorder="little")[: VOCABULARY.size]]
 
 
-@pytest.mark.parametrize("cache", [None, 20_000], ids=["cached", "small"])
+@pytest.mark.parametrize("cache", mostly_campaign([None, 20_000], 1), ids=["cached", "small"])
 @pytest.mark.parametrize("ordered", [False, True], ids=["any", "ordered"])
 @pytest.mark.parametrize(
     ("count", "bounds"),

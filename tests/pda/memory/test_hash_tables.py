@@ -6,6 +6,7 @@ import random
 import re
 
 import numpy as np
+import pytest
 
 import stackmask
 from stackmask.grammar import ir
@@ -18,6 +19,7 @@ ASKED_AGAIN = 3  # of what is there, with each new one
 SETS = 12_000
 
 
+@pytest.mark.campaign
 def test_equal_terms_are_one_while_their_index_grows() -> None:
     rng = random.Random(3)
     terms = TermStore()
@@ -89,6 +91,7 @@ def test_derivatives_do_not_depend_on_the_order_in_which_they_are_asked() -> Non
                 assert terms.matches(term, text.encode()) == bool(pattern.fullmatch(text))
 
 
+@pytest.mark.campaign
 def test_rows_of_many_blocks() -> None:
     """Masks of more rows than a block of memory holds, against a store that forgets them all the time."""
     rng = random.Random(13)

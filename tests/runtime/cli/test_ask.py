@@ -19,6 +19,7 @@ from typing import Any
 
 import pytest
 from rich.console import Console
+from support.campaign import mostly_campaign
 from typer.testing import CliRunner
 
 from stackmask.grammar.grammar import Grammar
@@ -150,7 +151,7 @@ def test_queries_are_run(database: Any) -> None:
         assert list(database.run(query, timeout=GUARD, limit=5).rows) == wanted
 
 
-@pytest.mark.parametrize("query", WRITES)
+@pytest.mark.parametrize("query", mostly_campaign(WRITES, 12))
 def test_what_would_write_is_refused(file: Path, query: str, tmp_path: Path) -> None:
     before = hashlib.sha256(file.read_bytes()).hexdigest()
     other = tmp_path / "other.db"
@@ -298,13 +299,16 @@ def test_explain_shows_the_plan_and_runs_nothing(
 
 @pytest.mark.parametrize(
     "text",
-    [
-        "DELETE FROM item",
-        "SELECT 1; DROP TABLE item",
-        "Sure! Here it is:",
-        "SELECT load_extension('x')",
-        "PRAGMA x",
-    ],
+    mostly_campaign(
+        [
+            "DELETE FROM item",
+            "SELECT 1; DROP TABLE item",
+            "Sure! Here it is:",
+            "SELECT load_extension('x')",
+            "PRAGMA x",
+        ],
+        2,
+    ),
 )
 def test_without_a_grammar_only_queries_run(file: Path, writes: Callable[[str], None], text: str) -> None:
     before = file.read_bytes()
@@ -406,6 +410,7 @@ def test_relevance() -> None:
 # the command as a program ------------------------------------------------------------------------------
 
 
+@pytest.mark.campaign
 def test_the_default_run_needs_no_database_library() -> None:
     """The first command of the README. ``.ci/run`` bounds its processor time."""
     code = (

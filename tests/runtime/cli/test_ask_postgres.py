@@ -99,7 +99,7 @@ def state(server: Server) -> Any:
         )
 
 
-@pytest.mark.parametrize("query", mostly_campaign(WRITES, 10))
+@pytest.mark.parametrize("query", mostly_campaign(WRITES, 6))
 def test_what_would_write_is_refused(server: Server, database: Database, query: str) -> None:
     before = state(server)
     with pytest.raises(QueryError):

@@ -38,6 +38,7 @@ def cases(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
+@pytest.mark.campaign
 def test_an_audit_finds_ends_and_goes_on(cases: Path, tmp_path: Path) -> None:
     planted = "support.planted_engines:loses_last_choice"
     asked = (cases, "--engine", "stackmask", "--engine", planted, "--out", tmp_path)

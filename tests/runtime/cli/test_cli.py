@@ -244,6 +244,7 @@ def start_program(code: str, *arguments: str, **options: Any) -> Any:
     )  # fmt: skip
 
 
+@pytest.mark.campaign
 def test_without_an_extra_the_program_names_it() -> None:
     block = "import sys; sys.modules[{!r}] = None; "
     for module, arguments, extra in (

@@ -56,6 +56,7 @@ def allowed(matcher: xgr.GrammarMatcher, size: int = 257) -> list[int]:
     return [i for i in range(size) if mask[0, i // 32] >> (i % 32) & 1]
 
 
+@pytest.mark.campaign
 def test_the_program_prints_what_xgrammar_printed() -> None:
     assert output_of() == RECORDED
 

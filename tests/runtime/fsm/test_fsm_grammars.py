@@ -57,6 +57,7 @@ def test_masks_equal_the_oracle(group: int) -> None:
     assert kinds["judged"] >= 12, kinds
 
 
+@pytest.mark.campaign
 def test_restrictions_that_cross_returns() -> None:
     kinds = Counter(judge(word_case(seed), seed) for seed in range(60))
     assert kinds["judged"] >= 5, kinds

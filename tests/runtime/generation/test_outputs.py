@@ -386,6 +386,7 @@ print(len(next(stream)) > 0)
 """
 
 
+@pytest.mark.campaign
 def test_a_program_ends_in_the_middle_of_a_stream() -> None:
     done = subprocess.run([sys.executable, "-c", UNFINISHED], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout, done.stderr) == (0, "True\n", "")

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from support.campaign import mostly_campaign
 
 from stackmask.grammar.grammar import Grammar
 from stackmask.runtime.generation import GrammarLogitsProcessor
@@ -118,7 +119,7 @@ MODES: dict[str, dict[str, Any]] = {
 }
 
 
-@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("mode", mostly_campaign(MODES, 3))
 @pytest.mark.parametrize("name", GRAMMARS)
 def test_one_grammar_for_a_ragged_batch(
     model: Any, tokenizer: Any, compiled: Any, mode: str, name: str

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 import torch
+from support.campaign import mostly_campaign
 from transformers import LogitsProcessor
 
 from stackmask.grammar.grammar import Grammar
@@ -29,7 +30,7 @@ class Likes(LogitsProcessor):  # type: ignore[misc]
         return scores
 
 
-@pytest.mark.parametrize("pieces", ["[", "1", "Ġ", "{", '"'])
+@pytest.mark.parametrize("pieces", mostly_campaign(["[", "1", "Ġ", "{", '"'], 3))
 @pytest.mark.parametrize("how", [{}, {"jump": "off"}, {"num_beams": 2}, {"do_sample": True, "top_k": 5}])
 def test_texts_end_whole(
     model: Any, tokenizer: Any, compiler: Compiler, pieces: str, how: dict[str, Any]

@@ -26,6 +26,7 @@ def compiled() -> Any:
     return json.loads(done.stdout)
 
 
+@pytest.mark.campaign
 def test_forbidden_groups_are_stored_16_bytes_at_a_time(compiled: Any) -> None:
     found = {name: kernel["accesses"] for name, kernel in compiled.items() if name.startswith("apply")}
     assert len(found) == 2

@@ -241,7 +241,8 @@ def chi_square(counts: torch.Tensor, probabilities: torch.Tensor) -> float:
 
 
 @pytest.mark.parametrize(
-    ("options", "draws"), [({}, 2000), ({"temperature": 2.0, "top_k": 9}, 1500), ({"top_p": 0.8}, 1500)]
+    ("options", "draws"),
+    mostly_campaign([({}, 2000), ({"temperature": 2.0, "top_k": 9}, 1500), ({"top_p": 0.8}, 1500)], 1),
 )
 def test_frequencies_are_probabilities(options: dict[str, Any], draws: int) -> None:
     # tokens far apart, so that both random numbers decide

@@ -482,7 +482,7 @@ UNLIKE: dict[str, tuple[Any, int]] = {
 }
 
 
-@pytest.mark.parametrize("name", mostly_campaign(UNLIKE, 2))
+@pytest.mark.parametrize("name", mostly_campaign(UNLIKE, 1))
 @pytest.mark.parametrize("whitespace", mostly_campaign(["any", "compact"], 1))
 def test_an_end_of_many_unlike_items_is_found_and_is_short(name: str, whitespace: str) -> None:
     items, size = UNLIKE[name]

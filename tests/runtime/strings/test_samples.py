@@ -126,6 +126,7 @@ def test_samples_are_valid_values() -> None:
     assert set(sm.Grammar.of(Literal["a", "b"]).sample(30)) == {'"a"', '"b"'}
 
 
+@pytest.mark.campaign
 def test_queries_run() -> None:
     connection = sqlite3.connect(":memory:")
     connection.executescript(DDL)
