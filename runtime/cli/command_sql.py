@@ -27,7 +27,6 @@ from stackmask.grammar.grammar import Grammar
 from stackmask.grammar.source.visible import visible, visible_in_json
 from stackmask.grammar.sql.schema.errors import SQLError
 from stackmask.grammar.sql.schema.schema import Schema, Table
-from stackmask.runtime.cli.checking import explain, judge
 from stackmask.runtime.cli.console import cell, messages, output, show, show_error
 from stackmask.runtime.cli.database import ANSWER_BYTES, Database, QueryError, Rows
 from stackmask.runtime.cli.loading import load_model, refuse_missing_model
@@ -41,6 +40,7 @@ from stackmask.runtime.cli.prompts import (
     spell,
 )
 from stackmask.runtime.embedded import bundled_database, bundled_names, can_read, prompt_for
+from stackmask.runtime.matching.refusal import explain, judge
 from stackmask.runtime.strings.engine import compile_for_text
 
 ANSWERED, FAILED = 0, 1
