@@ -218,11 +218,13 @@ def _decoded(tokens: Sequence[bytes] | Sequence[str], vocab_type: VocabType) -> 
     written: list[str | None] = []
     raw: dict[int, bytes] = {}
     for token in tokens:
-        try:
-            written.append(token.decode() if isinstance(token, bytes) else token)
-        except UnicodeDecodeError:
-            raw[len(written)] = bytes(token)
-            written.append(None)
+        text = token if isinstance(token, str) else None
+        if isinstance(token, bytes):
+            try:
+                text = token.decode()
+            except UnicodeDecodeError:
+                raw[len(written)] = token
+        written.append(text)
     decoded = _DECODINGS[vocab_type].decode([written])
     return [raw.get(i, token or b"") for i, token in enumerate(decoded)]
 
