@@ -11,8 +11,8 @@ SUFFIX: Final = ".ebnf"
 MAX_FILE_BYTES: Final = 16 << 20  # grammars are text that people write; more than this is a mistake
 
 
-def read_text(path: Path) -> str:
-    """Read a grammar file.
+def read_text(path: Path, kind: str = "grammar") -> str:
+    """Read a grammar file, or one of another ``kind``.
 
     Raises: GrammarFileError, one line, if it is missing, a directory, too large, binary or not UTF-8.
     """
@@ -20,21 +20,21 @@ def read_text(path: Path) -> str:
         with path.open("rb") as file:
             data = file.read(MAX_FILE_BYTES + 1)
     except FileNotFoundError:
-        raise GrammarFileError(f"no such grammar file: {path}") from None
+        raise GrammarFileError(f"no such {kind} file: {path}") from None
     except IsADirectoryError:
-        raise GrammarFileError(f"not a grammar file but a directory: {path}") from None
+        raise GrammarFileError(f"not a {kind} file but a directory: {path}") from None
     except (OSError, ValueError) as error:  # ValueError: a null character in the path
         reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
-        raise GrammarFileError(f"cannot read the grammar file {path}: {reason}") from None
+        raise GrammarFileError(f"cannot read the {kind} file {path}: {reason}") from None
     if len(data) > MAX_FILE_BYTES:
-        raise GrammarFileError(f"the grammar file is larger than {MAX_FILE_BYTES >> 20} MiB: {path}")
+        raise GrammarFileError(f"the {kind} file is larger than {MAX_FILE_BYTES >> 20} MiB: {path}")
     if b"\0" in data:
-        raise GrammarFileError(f"not a grammar but a binary file: {path}")
+        raise GrammarFileError(f"not a {kind} but a binary file: {path}")
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise GrammarFileError(
-            f"the grammar file is not UTF-8 (byte 0x{data[error.start]:02X} at offset {error.start}): {path}"
+            f"the {kind} file is not UTF-8 (byte 0x{data[error.start]:02X} at offset {error.start}): {path}"
         ) from None
 
 

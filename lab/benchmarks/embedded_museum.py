@@ -22,8 +22,8 @@ import transformers
 
 import stackmask
 from stackmask.runtime.cli.command_sql import make_grammar
-from stackmask.runtime.cli.open_database import open_database
 from stackmask.runtime.cli.prompts import make_embedded_prompt
+from stackmask.runtime.cli.query_process import open_database
 from stackmask.runtime.embedded import bundled_database, load_embedded
 from training.evaluate import open_database as open_rows
 from training.evaluate import parses, rows_of, same_rows

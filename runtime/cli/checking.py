@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from stackmask.grammar.ir import SourceText, Span
 from stackmask.grammar.ir.dump import summary
-from stackmask.grammar.source.diagnostics import Diagnostic, StackmaskError, render_one
+from stackmask.grammar.source.diagnostics import StackmaskError
 from stackmask.grammar.source.files import bundled_names
 from stackmask.grammar.whole_strings import wider
 from stackmask.runtime.cli.console import output, show, show_error
@@ -17,60 +14,12 @@ from stackmask.runtime.cli.grammars import Reading, load_grammar
 from stackmask.runtime.cli.loading import load_tokenizer
 from stackmask.runtime.matching.compiler import Compiler
 from stackmask.runtime.matching.matcher import MatcherError
-from stackmask.runtime.matching.refusal import describe_expectation
+from stackmask.runtime.matching.refusal import explain, judge
 from stackmask.runtime.strings.engine import compile_for_text
 from stackmask.runtime.vocabulary.vocabulary import Vocabulary
 
-if TYPE_CHECKING:
-    from stackmask.runtime.matching.compiler import CompiledGrammar
-
-
-CHUNK = 1 << 16  # bytes that are tried at once before looking closer
 MAX_TEXT_BYTES = 1 << 28
 ACCEPTED, REJECTED = 0, 1
-
-
-@dataclass(frozen=True, slots=True)
-class Verdict:
-    """What a grammar says of a text: accepted, or refused at a byte (its length, if the text ends too early)."""
-
-    accepted: bool
-    position: int
-    expected: str
-
-
-def judge(compiled: CompiledGrammar, data: bytes) -> Verdict:
-    """Run a text through the grammar. Cost: linear; a refusal takes some tries more to find its byte."""
-    matcher = compiled.matcher()
-    position, size = 0, CHUNK
-    while position < len(data):
-        part = data[position : position + size]
-        if matcher.accept_string(part):
-            position += len(part)
-        elif len(part) == 1:
-            break
-        else:
-            size = len(part) // 2
-    if position == len(data) and matcher.is_accepting():  # mutant: early-end
-        return Verdict(True, position, "")
-    expected = describe_expectation(*matcher.expected(), compiled._automaton.store.info)
-    expected += compiled._rules_around([data[:position]])
-    return Verdict(False, position, expected)
-
-
-def explain(verdict: Verdict, data: bytes, name: str) -> str:
-    """Render a refusal: the place in the text, a caret, what was expected."""
-    position = verdict.position
-    while 0 < position < len(data) and data[position] & 0xC0 == 0x80 and position > verdict.position - 3:
-        position -= 1  # to the beginning of a character
-    text = data.decode("utf-8", "replace")
-    offset = len(data[:position].decode("utf-8", "replace"))
-    at_end = verdict.position == len(data)
-    headline = "the text ends too early" if at_end else "the text is not in the language"
-    label = f"expected {verdict.expected}"
-    span = Span(offset, offset if at_end else offset + 1)
-    rendered = render_one(Diagnostic("", headline, span, label), [SourceText(name, text)])
-    return f"rejected: {headline}\n" + rendered.partition("\n")[2]
 
 
 def read_data(file: Path) -> bytes:

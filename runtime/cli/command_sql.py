@@ -27,11 +27,9 @@ from stackmask.grammar.grammar import Grammar
 from stackmask.grammar.source.visible import visible, visible_in_json
 from stackmask.grammar.sql.schema.errors import SQLError
 from stackmask.grammar.sql.schema.schema import Schema, Table
-from stackmask.runtime.cli.checking import explain, judge
 from stackmask.runtime.cli.console import cell, messages, output, show, show_error
 from stackmask.runtime.cli.database import ANSWER_BYTES, Database, QueryError, Rows
 from stackmask.runtime.cli.loading import load_model, refuse_missing_model
-from stackmask.runtime.cli.open_database import open_database
 from stackmask.runtime.cli.prompts import (
     Prompt,
     describe_table,
@@ -40,7 +38,9 @@ from stackmask.runtime.cli.prompts import (
     qualified,
     spell,
 )
+from stackmask.runtime.cli.query_process import open_database
 from stackmask.runtime.embedded import bundled_database, bundled_names, can_read, prompt_for
+from stackmask.runtime.matching.refusal import explain, judge
 from stackmask.runtime.strings.engine import compile_for_text
 
 ANSWERED, FAILED = 0, 1

@@ -10,6 +10,7 @@ from rich.table import Table
 
 from stackmask.grammar.grammar import Grammar
 from stackmask.grammar.source.diagnostics import StackmaskError
+from stackmask.runtime.cli.command_diagram import write_file
 from stackmask.runtime.cli.console import cell, messages, output, show_error
 from stackmask.runtime.cli.console import show as show_text
 from stackmask.runtime.cli.grammars import import_type
@@ -72,7 +73,7 @@ def run_compare(
         )
     show(result)
     if json_file is not None:
-        _write(json_file, json.dumps(result.document(), indent=1, ensure_ascii=False) + "\n")
+        write_file(json_file, json.dumps(result.document(), indent=1, ensure_ascii=False) + "\n")
     if plot_file is not None:
         from stackmask.runtime.comparison.result import draw
 
@@ -81,13 +82,6 @@ def run_compare(
         show_error("error: the masks of the two modes differ; one of them is wrong")
         return DIFFERENT
     return EQUAL
-
-
-def _write(file: Path, text: str) -> None:
-    try:
-        file.write_text(text, "utf-8")
-    except OSError as error:
-        raise StackmaskError(f"cannot write {file}: {error.strerror or error}") from None
 
 
 def show(result: Comparison) -> None:

@@ -17,12 +17,14 @@ from typing import Any, Final
 
 from stackmask.grammar.source.diagnostics import StackmaskError
 from stackmask.grammar.sql.schema.errors import SQLError
+from stackmask.grammar.sql.schema.read import is_url
 from stackmask.grammar.sql.schema.schema import Schema
 from stackmask.grammar.sql.schema.secrets import hide, possible_secrets
 from stackmask.runtime.child import Child, Timer, WorkerFault
 from stackmask.runtime.cli.database import (
     ANSWER_BYTES,
     ConnectionLostError,
+    Database,
     Keys,
     QueryError,
     Rows,
@@ -30,7 +32,6 @@ from stackmask.runtime.cli.database import (
     too_much_memory,
     too_slow,
 )
-from stackmask.runtime.cli.open_database import open_directly
 
 OPEN_SECONDS: Final = 120.0  # for connecting and reading the schema
 SCHEMA_BYTES: Final = 256 << 20
@@ -51,6 +52,15 @@ DATA: Final = frozenset(
 # that the process may take beyond what it has when it is ready to open the database
 MEMORY_BYTES: Final = 1 << 30
 PAGES_OF_PROCESS: Final = Path("/proc/self/statm")  # where Linux says how large a process is
+
+
+def open_database(source: str | Path) -> Database:
+    """Open a SQLite file, or what a URL names, in a process of its own.
+
+    Raises: SQLError if it cannot be opened or has no tables: missing, locked, of another kind, not to be reached,
+    a driver not installed. Messages show no password.
+    """
+    return ProcessDatabase(source)
 
 
 class ProcessDatabase:
@@ -149,6 +159,33 @@ def _end_of(status: int, what: str) -> str:
 
 
 # -- In the process ----------------------------------------------------------------------------------------
+
+
+def refuse_other_products(url: str) -> None:
+    """Refuse the URL of what cannot be read, before anything is installed for it. Raises: SQLError."""
+    product = url.partition(":")[0].partition("+")[0].lower()
+    if product not in ("sqlite", "postgres", "postgresql"):
+        raise SQLError(
+            f"no database is known under {product}:// that could be read: --db takes SQLite, CSV and Parquet files, and "
+            "postgresql:// URLs"
+        )
+
+
+def open_directly(source: str | Path) -> Database:
+    """Open the same in this process: what ``open_database`` does where it cannot harm anyone. Raises: SQLError."""
+    if is_url(source):
+        refuse_other_products(str(source))
+    if is_url(source) and not str(source).startswith("sqlite:"):
+        from stackmask.runtime.cli.server_database import ServerDatabase
+
+        return ServerDatabase(str(source))
+    from stackmask.runtime.cli.sqlite_database import SQLiteDatabase
+
+    if is_url(source):
+        from stackmask.grammar.sql.schema.inspect_server import sqlite_path
+
+        return SQLiteDatabase(sqlite_path(str(source)))
+    return SQLiteDatabase(Path(source))
 
 
 class Asker:

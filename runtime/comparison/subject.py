@@ -110,7 +110,7 @@ def read_subject(
             path = bundled
         return Subject("grammar", read_text(path), origin=str(path), start=start)
     is_inline = argument.lstrip()[:1] == "{" or argument.strip() in ("true", "false")
-    text = argument if is_inline and not _is_file(argument) else _schema_text(Path(argument))
+    text = argument if is_inline and not _is_file(argument) else read_text(Path(argument), "schema")
     _check_json(text, None if text is argument else argument)
     return Subject("schema", text, origin=None if text is argument else argument)
 
@@ -149,18 +149,6 @@ def _is_file(argument: str) -> bool:
         return Path(argument).is_file()
     except (OSError, ValueError):  # too long for a path, or with a null character
         return False
-
-
-def _schema_text(path: Path) -> str:
-    try:
-        return path.read_text("utf-8-sig")
-    except FileNotFoundError:
-        raise ComparisonError(f"no such schema file: {path}") from None
-    except UnicodeDecodeError:
-        raise ComparisonError(f"the schema file is not UTF-8: {path}") from None
-    except (OSError, ValueError) as error:
-        reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
-        raise ComparisonError(f"cannot read the schema file {path}: {reason}") from None
 
 
 def _check_json(text: str, origin: str | None) -> None:

@@ -10,13 +10,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from stackmask.grammar.ir import SourceText, Span
-from stackmask.grammar.source.diagnostics import Diagnostic, render_one
 from stackmask.pda.errors import VocabularyError
 from stackmask.runtime.comparison.subject import ComparisonError
 from stackmask.runtime.extras import require
 from stackmask.runtime.matching.compiler import CompiledGrammar
-from stackmask.runtime.matching.refusal import describe_expectation
+from stackmask.runtime.matching.refusal import explain, judge
 from stackmask.runtime.vocabulary.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
@@ -223,18 +221,10 @@ def given_text(compiled: CompiledGrammar, text: str) -> Text:
     Raises: ComparisonError with the place of the first byte that does not belong.
     """
     data = text.encode("utf-8", "surrogateescape")
-    matcher = compiled.matcher()
-    position = 0
-    while position < len(data) and matcher.accept_string(data[position : position + 1]):
-        position += 1
-    if position < len(data):
-        before = data[:position].decode("utf-8", "ignore")
-        expected = describe_expectation(*matcher.expected(), compiled._automaton.store.info)
-        span = Span(len(before), min(len(before) + 1, len(text)))
-        problem = Diagnostic("", "the text is not in the language", span, f"expected {expected}")
-        shown = render_one(problem, [SourceText("<text>", data.decode("utf-8", "replace"))])
-        raise ComparisonError(f"the text is not in the language\n{shown.partition(chr(10))[2]}")
-    return Text(data, matcher.is_accepting())
+    verdict = judge(compiled, data)
+    if verdict.position < len(data):
+        raise ComparisonError(explain(verdict, data, "<text>").removeprefix("rejected: "))
+    return Text(data, verdict.accepted)
 
 
 def draw_text(grammar: Grammar, seed: int) -> Text:

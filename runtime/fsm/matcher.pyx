@@ -21,7 +21,7 @@ from stackmask.runtime.matching.mask_buffer cimport (
 
 import numpy as np
 
-from stackmask.runtime.jump_forward.jump_forward import FINAL, NOTHING, Plan
+from stackmask.runtime.jump_forward.jump_forward import FINAL, NOTHING, Plan, lone_tokens
 from stackmask.runtime.matching.draft_trees import parents_and_mask
 from stackmask.runtime.matching.mask_buffer import EmptyMaskError, MatcherError, MatcherTypeError, as_integer
 from stackmask.runtime.matching.refusal import describe_refusal
@@ -297,7 +297,7 @@ cdef class FsmMatcher(JumpCalls):
             raise MatcherError("the context does not end with the tokens that were accepted last")
         encoder = self.compiled.vocabulary.encoder
         if encoder is None:
-            return Plan(0, lone_tokens(self))
+            return Plan(0, tuple(lone_tokens(self.fork(), self.index.size)))
         with self.compiled._jumping:
             return self.compiled._planner.plan(encoder, self.history.back() + 1, self.tokens, prompt > 0)
 
@@ -326,21 +326,6 @@ cdef tuple expected_at(FsmMatcher matcher, int32_t state):
             if matcher.dfa.special[<size_t>state * matcher.dfa.specials + symbol] != NO_STATE:
                 tokens.add(token)
     return allowed, tokens, bool(matcher.dfa.accepting[state])
-
-
-cdef tuple lone_tokens(FsmMatcher matcher):
-    """Return the tokens that come one after the other as the only one allowed, without a tokenizer."""
-    cdef list forced = []
-    cdef int32_t state = matcher.history.back(), token
-    cdef set seen = set()
-    while not matcher.terminated and not matcher.dfa.accepting[state] and state not in seen:
-        seen.add(state)
-        if matcher.index.count[matcher.index.row_of[state]] != 1:
-            break
-        token = matcher.index.allowed_tokens(state)[0]
-        forced.append(token)
-        state = matcher.index.after_token(state, token)
-    return tuple(forced)
 
 
 cdef list fill_tree(FsmMatcher matcher, tokens, parents, Rows* rows):

@@ -24,6 +24,7 @@ from stackmask.runtime.generation.endings import (
 from stackmask.runtime.generation.errors import GenerationError
 from stackmask.runtime.generation.models import compile_for
 from stackmask.runtime.generation.tensor_peek import has_choice, next_id
+from stackmask.runtime.jump_forward.jump_forward import allowed_ids
 from stackmask.runtime.kernels.apply import MINUS_INF
 from stackmask.runtime.kernels.bitmask import allocate_token_bitmask, apply_token_bitmask_inplace
 from stackmask.runtime.kernels.forbid import forbid_at
@@ -279,9 +280,7 @@ def _is_plain(scores: torch.Tensor) -> bool:
 
 def stuck_error(row: int, matcher: Matcher, vocabulary: Vocabulary) -> GenerationError:
     """Return the error of a row in which nothing is left, with the first few tokens that its matcher allows."""
-    mask = allocate_token_bitmask(1, vocabulary.size)
-    fill_next_token_bitmask([matcher], mask)
-    allowed = np.flatnonzero(np.unpackbits(mask.view(np.uint8), bitorder="little"))
+    allowed = allowed_ids(matcher, vocabulary.size)
     tokens = vocabulary.token_bytes
     names = {i: name for name, i in vocabulary.special_names.items()}
     shown = [

@@ -127,6 +127,11 @@ def answer_value(turn: ParsedTurn, answer: Grammar | None) -> tuple[Any, str]:
     text = turn.content
     if output.kind != "json" and not answer.accepts(text):
         text = text.lstrip(_BLANKS)  # that stood after the reasoning
+    return value_of(output, text)
+
+
+def value_of(output: Output, text: str) -> tuple[Any, str]:
+    """Return the value of a text, or None and why there is none."""
     try:
         return output.value(text), ""
     except Exception as error:  # noqa: BLE001  # a validator of the type may raise anything, and the text is there

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 from stackmask.grammar.grammar import Grammar
-from stackmask.grammar.outputs import Output, OutputError, describe_refusal, is_choice
+from stackmask.grammar.outputs import Output, OutputError, is_choice
 from stackmask.grammar.source.diagnostics import StackmaskError
 from stackmask.grammar.source.work import Event
 from stackmask.grammar.turns.parser import ParsedTurn
@@ -17,7 +17,7 @@ from stackmask.runtime.generation.endings import closing_place
 from stackmask.runtime.generation.errors import GenerationError
 from stackmask.runtime.generation.result import GenerationResult, JumpReport, Prompt, Reason
 from stackmask.runtime.generation.text import TextDecoder
-from stackmask.runtime.generation.turns import Began, TurnPlan, answer_value
+from stackmask.runtime.generation.turns import Began, TurnPlan, answer_value, value_of
 from stackmask.runtime.matching.compiler import CompiledGrammar, Compiler
 
 if TYPE_CHECKING:
@@ -207,7 +207,4 @@ def _parsed(output: Output | None, text: str, note: str) -> tuple[Any, str]:
         )
     if note:
         return None, UNFINISHED + note
-    try:
-        return output.value(text), ""
-    except Exception as error:  # noqa: BLE001  # a validator of the type may raise anything, and the text is there
-        return None, describe_refusal(error)
+    return value_of(output, text)

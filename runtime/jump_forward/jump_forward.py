@@ -26,6 +26,8 @@ import numpy as np
 from stackmask.runtime.vocabulary.tokenizers.encoders import Encoder
 
 if TYPE_CHECKING:
+    import numpy.typing as npt
+
     from stackmask.pda.vocabulary.token_bytes import TokenBytes
     from stackmask.runtime.jump_forward.token_history import TokenHistory
 
@@ -455,16 +457,21 @@ def _is_cut_short(text: bytes) -> bool:
     return False
 
 
+def allowed_ids(matcher: Follower, size: int) -> npt.NDArray[np.intp]:
+    """Return the tokens of a vocabulary of ``size`` that a matcher allows, ascending. Cost: that of a mask."""
+    row = np.zeros(-(-size // 32), dtype=np.int32)
+    matcher.fill_next_token_bitmask(row)
+    return np.flatnonzero(np.unpackbits(row.view(np.uint8), bitorder="little"))
+
+
 def lone_tokens(matcher: Follower, size: int) -> list[int]:
     """Return the tokens that come one after the other as the only one allowed; advance the matcher.
 
     That needs no tokenizer: nothing else could have been written.
     """
     forced: list[int] = []
-    row = np.zeros(-(-size // 32), dtype=np.int32)
     while len(forced) < MAX_LONE and not matcher.is_terminated() and not matcher.is_accepting():
-        matcher.fill_next_token_bitmask(row)
-        allowed = np.flatnonzero(np.unpackbits(row.view(np.uint8), bitorder="little"))
+        allowed = allowed_ids(matcher, size)
         if len(allowed) != 1:
             break
         forced.append(int(allowed[0]))

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-import numpy as np
-
 from stackmask.grammar.source.diagnostics import StackmaskError
 from stackmask.grammar.source.notebook import code, table, words
+from stackmask.runtime.jump_forward.jump_forward import allowed_ids
 
 SHOWN: Final = 12  # tokens of those that are allowed
 
@@ -32,10 +31,7 @@ def matcher_html(matcher: Any) -> str:
 
 def _allowed(matcher: Any) -> str:
     vocabulary = matcher.compiled.vocabulary
-    mask = np.zeros((1, (vocabulary.size + 31) // 32), dtype=np.int32)
-    matcher.fill_next_token_bitmask(mask)
-    bits = np.unpackbits(mask[0].view(np.uint8), bitorder="little")[: vocabulary.size]
-    ids = np.flatnonzero(bits)
+    ids = allowed_ids(matcher, vocabulary.size)
     names = {token: name for name, token in vocabulary.special_names.items()}
     texts = vocabulary.token_bytes
     shown = []

@@ -19,15 +19,13 @@ import torch
 from stackmask.runtime.kernels.apply import apply_token_bitmask_inplace, check_apart, check_masked, has_triton
 from stackmask.runtime.kernels.bitmask import bitmask_shape
 from stackmask.runtime.kernels.errors import BitmaskError
+from stackmask.runtime.kernels.gpu.sizes import ENTRY, ENTRY_ROWS, ENTRY_TOKENS
 from stackmask.runtime.kernels.sampling import MaskedSampler, SampledTokens
 from stackmask.runtime.matching.row_references import copy_row, fill_entries
 
 if TYPE_CHECKING:
     from stackmask.runtime.matching.matcher import Matcher
 
-ENTRY_ROWS = 4
-ENTRY_TOKENS = 12
-ENTRY = ENTRY_ROWS + ENTRY_TOKENS  # int32: 64 bytes
 ALL = 0  # the row that allows everything
 NONE = -1
 IN_FLIGHT = 4  # steps whose entries may still be on their way to the device

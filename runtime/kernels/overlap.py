@@ -1,4 +1,4 @@
-"""Mask work on the CPU beside the forward pass, and a record of when each ran.
+"""Mask work on the CPU beside the forward pass.
 
 The masks of a step depend on the token that was chosen in the step before, as the forward pass does: both can start
 together. On a GPU the launches of the forward pass return at once, so a loop that launches first and fills masks then
@@ -8,61 +8,15 @@ the interpreter during its operations, and the engine during copies of finished 
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import contextmanager
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, TypeVar, final
+from typing import TYPE_CHECKING, Any, final
 
 from stackmask.runtime.kernels.errors import BitmaskError
 from stackmask.runtime.matching.step import fill_next_token_bitmask
 
 if TYPE_CHECKING:
     from stackmask.runtime.matching.matcher import Matcher
-
-Result = TypeVar("Result")
-
-
-@dataclass(frozen=True, slots=True)
-class Span:
-    """One piece of work: seconds since the timeline began."""
-
-    lane: str
-    name: str
-    start: float
-    end: float
-
-
-@dataclass(slots=True)
-class Timeline:
-    """When pieces of work ran, lane by lane. Entering spans from several threads is safe."""
-
-    spans: list[Span] = field(default_factory=list)
-    origin: float = field(default_factory=time.perf_counter)
-
-    @contextmanager
-    def span(self, lane: str, name: str) -> Iterator[None]:
-        """Note how long the block takes."""
-        start = time.perf_counter() - self.origin
-        try:
-            yield
-        finally:
-            self.spans.append(Span(lane, name, start, time.perf_counter() - self.origin))
-
-    def overlapped(self, one: str, other: str) -> float:
-        """Return for how many seconds both lanes were at work."""
-        return sum(
-            max(0.0, min(a.end, b.end) - max(a.start, b.start))
-            for a in self.spans
-            if a.lane == one
-            for b in self.spans
-            if b.lane == other
-        )
-
-    def busy(self, lane: str) -> float:
-        """Return the seconds of work in a lane."""
-        return sum(span.end - span.start for span in self.spans if span.lane == lane)
 
 
 @final
@@ -73,8 +27,7 @@ class MaskWorker:
     and the mask belong to the worker in between. Close it, or use it in a ``with`` block.
     """
 
-    def __init__(self, timeline: Timeline | None = None) -> None:
-        self.timeline = timeline
+    def __init__(self) -> None:
         self._pool = ThreadPoolExecutor(1, thread_name_prefix="stackmask-masks")
         self._running: Future[Any] | None = None
 
@@ -93,17 +46,11 @@ class MaskWorker:
         every = list(matchers)
         self.submit(lambda: _advance(every, mask, now))
 
-    def submit(self, work: Callable[[], Result]) -> None:
+    def submit(self, work: Callable[[], object]) -> None:
         """Begin any other mask work, such as naming the entries of a ``DeviceMaskTable``."""
         if self._running is not None:
             raise BitmaskError("the worker has 1 step under way, must have 0: wait for it first")
-        self._running = self._pool.submit(self._timed, work)
-
-    def _timed(self, work: Callable[[], Result]) -> Result:
-        if self.timeline is None:
-            return work()
-        with self.timeline.span("masks", "fill"):
-            return work()
+        self._running = self._pool.submit(work)
 
     def wait(self) -> Any:
         """Return the result of the work; its errors are raised here."""

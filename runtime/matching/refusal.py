@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
 
+from stackmask.grammar.ir import SourceText, Span
+from stackmask.grammar.source.diagnostics import Diagnostic, render_one
 from stackmask.grammar.whole_strings import wider
 
 if TYPE_CHECKING:
@@ -11,6 +14,7 @@ if TYPE_CHECKING:
     from stackmask.grammar.ir import RuleSet
     from stackmask.pda.store import TokenInfo
     from stackmask.pda.vocabulary.token_bytes import TokenBytes
+    from stackmask.runtime.matching.compiler import CompiledGrammar
 
 _SHOWN = 12  # pieces of an expectation that are spelled out
 _SHOWN_BYTES = 40  # of the end of a text
@@ -148,3 +152,51 @@ def _range(low: int, high: int) -> list[str]:
 
 def _show(text: bytes) -> str:
     return repr(text.decode(errors="backslashreplace"))
+
+
+# -- Whole texts: whether a grammar takes them, and where it does not ---------------------------------------
+
+CHUNK: Final = 1 << 16  # bytes that are tried at once before looking closer
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What a grammar says of a text: accepted, or refused at a byte (its length, if the text ends too early)."""
+
+    accepted: bool
+    position: int
+    expected: str
+
+
+def judge(compiled: CompiledGrammar, data: bytes) -> Verdict:
+    """Run a text through the grammar. Cost: linear; a refusal takes some tries more to find its byte."""
+    matcher = compiled.matcher()
+    position, size = 0, CHUNK
+    while position < len(data):
+        part = data[position : position + size]
+        if matcher.accept_string(part):
+            position += len(part)
+        elif len(part) == 1:
+            break
+        else:
+            size = len(part) // 2
+    if position == len(data) and matcher.is_accepting():  # mutant: early-end
+        return Verdict(True, position, "")
+    expected = describe_expectation(*matcher.expected(), compiled._automaton.store.info)
+    expected += compiled._rules_around([data[:position]])
+    return Verdict(False, position, expected)
+
+
+def explain(verdict: Verdict, data: bytes, name: str) -> str:
+    """Render a refusal: the place in the text, a caret, what was expected."""
+    position = verdict.position
+    while 0 < position < len(data) and data[position] & 0xC0 == 0x80 and position > verdict.position - 3:
+        position -= 1  # to the beginning of a character
+    text = data.decode("utf-8", "replace")
+    offset = len(data[:position].decode("utf-8", "replace"))
+    at_end = verdict.position == len(data)
+    headline = "the text ends too early" if at_end else "the text is not in the language"
+    label = f"expected {verdict.expected}"
+    span = Span(offset, offset if at_end else offset + 1)
+    rendered = render_one(Diagnostic("", headline, span, label), [SourceText(name, text)])
+    return f"rejected: {headline}\n" + rendered.partition("\n")[2]

@@ -232,15 +232,7 @@ class Vocabulary:
         ``tokenizer``: one that a reader takes, or a function from text to ids. It is not saved or pickled.
         Raises: VocabularyError if it cannot encode text.
         """
-        other = Vocabulary(
-            self._texts,
-            stop_ids=self._stop_ids,
-            special_ids=self._special_ids,
-            special_names=self._special_names,
-            size=self._size,
-            strip_first_space=self._strip_first_space,
-            added_ids=self._added_ids,
-        )
+        other = Vocabulary(self._texts, **self._fields())
         other._derived = self._derived
         other._silent_texts = self._silent_texts
         other._encoder = encoder_of(tokenizer)
@@ -251,15 +243,7 @@ class Vocabulary:
 
         What was a stop token stays special. Raises: VocabularyError if an id is out of range.
         """
-        other = Vocabulary(
-            self._texts,
-            stop_ids=stop_ids,
-            special_ids=self._special_ids,
-            special_names=self._special_names,
-            size=self._size,
-            strip_first_space=self._strip_first_space,
-            added_ids=self._added_ids,
-        )
+        other = Vocabulary(self._texts, **{**self._fields(), "stop_ids": stop_ids})
         if other._special_ids == self._special_ids:
             other._derived = self._derived
         other._encoder = self._encoder
@@ -354,7 +338,11 @@ class Vocabulary:
         return vocabulary
 
     def _contents(self, key: str = "") -> Contents:
-        fields = {
+        return Contents(key, self._fields(), self._texts, self._trie().order)
+
+    def _fields(self) -> dict[str, Any]:
+        """Return the arguments that it is made with, but for the tokens, as JSON has them."""
+        return {
             "size": self._size,
             "stop_ids": list(self._stop_ids),
             "special_ids": sorted(self._special_ids),
@@ -362,7 +350,6 @@ class Vocabulary:
             "strip_first_space": self._strip_first_space,
             "added_ids": sorted(self._added_ids),
         }
-        return Contents(key, fields, self._texts, self._trie().order)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _restore, (serialise(self._contents()),)

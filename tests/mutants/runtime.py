@@ -205,7 +205,7 @@ ROWS = (
     ),
     Mutant(
         "early-end",
-        "runtime/cli",
+        "runtime/matching",
         " and matcher.is_accepting()",
         "",
         "A text that ends too early is rejected.",

@@ -11,7 +11,7 @@ from typing import Any, Final
 from stackmask.grammar.source.options import ArgumentError
 from stackmask.runtime.compat.xgrammar.errors import DeserializeFormatError, XGrammarError, runtime_errors
 from stackmask.runtime.compat.xgrammar.records import read_record, write_record
-from stackmask.runtime.vocabulary.tokenizers.byte_level import char_to_byte
+from stackmask.runtime.vocabulary.tokenizers.huggingface import SPACE, Decoding
 from stackmask.runtime.vocabulary.vocabulary import Vocabulary
 
 # tokens that end a text in the vocabularies of common models, where a caller names none
@@ -27,7 +27,6 @@ STOP_TOKENS: Final = frozenset(
         "<｜end▁of▁sentence｜>".encode(),
     }
 )
-METASPACE: Final = "\u2581"  # SentencePiece writes a space so
 
 
 class VocabType(Enum):
@@ -61,7 +60,7 @@ class TokenizerInfo:
         stop_token_ids: Sequence[int] | int | None = None,
         add_prefix_space: bool = False,
     ) -> None:
-        decoded = [_decoded(token, vocab_type) for token in encoded_vocab]
+        decoded = _decoded(encoded_vocab, vocab_type)
         if stop_token_ids is None:
             stops = [i for i, token in enumerate(decoded) if token in STOP_TOKENS]
         else:
@@ -214,24 +213,27 @@ def _ids(given: Sequence[int] | int) -> list[int]:
     return [given] if isinstance(given, int) else list(given)
 
 
-def _decoded(token: bytes | str, vocab_type: VocabType) -> bytes:
-    """Return the bytes that a token stands for."""
-    written = token.decode(errors="surrogateescape") if isinstance(token, bytes) else token
-    if vocab_type is VocabType.BYTE_LEVEL:
-        table = _BYTES
-        if all(character in table for character in written):
-            return bytes(table[character] for character in written)
-    elif vocab_type is VocabType.BYTE_FALLBACK:
-        if len(written) == 6 and written.startswith("<0x") and written.endswith(">"):
+def _decoded(tokens: Sequence[bytes] | Sequence[str], vocab_type: VocabType) -> list[bytes]:
+    """Return the bytes that tokens stand for; what is no text stands for itself."""
+    written: list[str | None] = []
+    raw: dict[int, bytes] = {}
+    for token in tokens:
+        text = token if isinstance(token, str) else None
+        if isinstance(token, bytes):
             try:
-                return bytes([int(written[3:5], 16)])
-            except ValueError:
-                pass
-        written = written.replace(METASPACE, " ")
-    return written.encode(errors="surrogateescape")
+                text = token.decode()
+            except UnicodeDecodeError:
+                raw[len(written)] = token
+        written.append(text)
+    decoded = _DECODINGS[vocab_type].decode([written])
+    return [raw.get(i, token or b"") for i, token in enumerate(decoded)]
 
 
-_BYTES: Final = char_to_byte()
+_DECODINGS: Final = {
+    VocabType.RAW: Decoding(),
+    VocabType.BYTE_FALLBACK: Decoding(replacements=((SPACE, " "),), byte_fallback=True),
+    VocabType.BYTE_LEVEL: Decoding(byte_level=True),
+}
 
 
 def _type_of(tokenizer: Any) -> VocabType:

@@ -16,10 +16,7 @@ import torch
 import triton
 import triton.language as tl
 
-# a row of a step's entries for the mask table: rows to or, then tokens to flip; -1 where there is none
-ENTRY_ROWS = 4
-ENTRY_TOKENS = 12
-ENTRY = ENTRY_ROWS + ENTRY_TOKENS  # int32: 64 bytes
+from stackmask.runtime.kernels.gpu.sizes import ENTRY, ENTRY_ROWS, ENTRY_TOKENS
 
 _ENTRY_ROWS = tl.constexpr(ENTRY_ROWS)
 _ENTRY_TOKENS = tl.constexpr(ENTRY_TOKENS)

@@ -8,7 +8,7 @@ from decimal import Decimal
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from stackmask.grammar.sql.schema.schema import Column, Schema, Table
@@ -35,6 +35,7 @@ def through_pipe(message: Any) -> Any:
     return read_data(pickle.dumps(message), DATA)
 
 
+@settings(deadline=None)
 @given(VALUES)
 def test_values_come_back(value: Any) -> None:
     rows = Rows(["a"], [(plain(value),)], False)
@@ -43,6 +44,7 @@ def test_values_come_back(value: Any) -> None:
     assert found == value and type(found) is type(value)
 
 
+@settings(deadline=None)
 @given(st.one_of(st.text(st.characters()), st.binary()))
 def test_answers_are_within_their_bound(value: Any) -> None:
     assert len(pickle.dumps([(plain(value),)])) <= LONGEST_CODE * weight(value) + 64

@@ -29,9 +29,8 @@ from stackmask.runtime.cli import command_sql
 from stackmask.runtime.cli.app import app
 from stackmask.runtime.cli.command_sql import json_value, unique_names
 from stackmask.runtime.cli.database import Keys, QueryError, Reference
-from stackmask.runtime.cli.open_database import open_database
 from stackmask.runtime.cli.prompts import by_relevance, context_of, describe_table, make_prompt
-from stackmask.runtime.cli.query_process import ProcessDatabase
+from stackmask.runtime.cli.query_process import ProcessDatabase, open_database
 from stackmask.runtime.cli.sqlite_database import SQLiteDatabase
 from stackmask.runtime.embedded import bundled_database
 

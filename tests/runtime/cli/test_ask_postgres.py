@@ -16,7 +16,7 @@ from stackmask.grammar.sql.schema.errors import SQLError
 from stackmask.runtime.cli import command_sql
 from stackmask.runtime.cli.app import app
 from stackmask.runtime.cli.database import Database, QueryError, Reference
-from stackmask.runtime.cli.open_database import open_database
+from stackmask.runtime.cli.query_process import open_database
 
 GUARD = 600  # seconds: against a hang only
 SETUP = """

@@ -15,8 +15,9 @@ from typer.testing import CliRunner
 from stackmask.grammar.grammar import Grammar
 from stackmask.grammar.source.files import bundled_names
 from stackmask.runtime.cli.app import app
-from stackmask.runtime.cli.checking import compile_for_text, explain, judge
+from stackmask.runtime.cli.checking import compile_for_text
 from stackmask.runtime.cli.command_grammars import describe
+from stackmask.runtime.matching.refusal import explain, judge
 
 MAIN = "from stackmask.runtime.cli import main; main()"
 

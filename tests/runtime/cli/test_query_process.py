@@ -20,8 +20,7 @@ from stackmask.grammar.sql.schema.errors import SQLError
 from stackmask.runtime import child as child_process
 from stackmask.runtime.child import PROGRAM
 from stackmask.runtime.cli.database import QueryError
-from stackmask.runtime.cli.open_database import open_database, open_directly
-from stackmask.runtime.cli.query_process import MEMORY_BYTES, ProcessDatabase
+from stackmask.runtime.cli.query_process import MEMORY_BYTES, ProcessDatabase, open_database, open_directly
 from stackmask.runtime.cli.sqlite_database import HEAP_BYTES, LONGEST_VALUE
 
 GUARD = 600  # seconds: against a hang only
@@ -211,7 +210,7 @@ def test_the_process_ends_with_the_command_line(file: Path, number: signal.Signa
     code = (
         "import signal, sys\n"
         "signal.signal(signal.SIGINT, signal.default_int_handler)\n"
-        "from stackmask.runtime.cli.open_database import open_database\n"
+        "from stackmask.runtime.cli.query_process import open_database\n"
         "database = open_database(sys.argv[1])\n"
         "print(database._child.process.pid, flush=True)\n"
         f"database.run({ONE_STEP!r}, timeout={GUARD}, limit=1)\n"
@@ -279,7 +278,7 @@ def test_sqlite_needs_no_database_library(file: Path) -> None:
         "sys.modules['sqlalchemy'] = sys.modules['psycopg'] = sys.modules['sqlglot'] = None\n"
         "sys.modules['torch'] = None\n"
         "import stackmask.runtime.cli.query_process\n"
-        "from stackmask.runtime.cli.open_database import open_directly\n"
+        "from stackmask.runtime.cli.query_process import open_directly\n"
         "print(open_directly(sys.argv[1]).run('SELECT 1', timeout=600, limit=1).rows)\n"
     )
     done = subprocess.run(

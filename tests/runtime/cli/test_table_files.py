@@ -15,7 +15,7 @@ import pytest
 from stackmask.grammar.sql.schema.errors import SQLError
 from stackmask.runtime.cli import sqlite_database
 from stackmask.runtime.cli.database import QueryError
-from stackmask.runtime.cli.open_database import open_database
+from stackmask.runtime.cli.query_process import open_database
 from stackmask.runtime.cli.sqlite_database import SQLiteDatabase
 
 GUARD = 600  # seconds: against a hang only

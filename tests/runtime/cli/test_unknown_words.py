@@ -16,7 +16,7 @@ from stackmask.runtime.cli import command_sql, loading
 from stackmask.runtime.cli.app import app
 from stackmask.runtime.cli.command_sql import note_unknown_words
 from stackmask.runtime.cli.database import QueryError
-from stackmask.runtime.cli.open_database import open_directly
+from stackmask.runtime.cli.query_process import open_directly
 from stackmask.runtime.embedded import bundled_database
 from stackmask.runtime.generation.errors import GenerationError
 

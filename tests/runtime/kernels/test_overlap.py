@@ -9,7 +9,7 @@ import pytest
 
 import stackmask as sm
 from stackmask.runtime.kernels.errors import BitmaskError
-from stackmask.runtime.kernels.overlap import MaskWorker, Span, Timeline
+from stackmask.runtime.kernels.overlap import MaskWorker
 
 
 @pytest.fixture
@@ -23,8 +23,7 @@ def test_a_loop_with_the_worker_sees_the_same_masks(compiled: sm.CompiledGrammar
     alone = compiled.matcher()
     mask = sm.allocate_token_bitmask(3, 259)
     wanted = sm.allocate_token_bitmask(1, 259)
-    timeline = Timeline()
-    with MaskWorker(timeline) as worker:
+    with MaskWorker() as worker:
         worker.start(matchers, mask)
         for token in (ord("x"), 256, ord("1"), ord("2"), 258, 258):
             assert worker.wait()
@@ -35,7 +34,6 @@ def test_a_loop_with_the_worker_sees_the_same_masks(compiled: sm.CompiledGrammar
                 assert alone.accept_token(token)
             worker.start(matchers, mask, [token, 7, token])
         worker.wait()
-    assert [span.lane for span in timeline.spans] == ["masks"] * 7
 
 
 def test_work_runs_while_the_caller_does_something_else(compiled: sm.CompiledGrammar) -> None:
@@ -62,15 +60,6 @@ def test_misuse_and_refused_tokens_are_named(compiled: sm.CompiledGrammar) -> No
             BitmaskError, match=r"tokens\[0\] is 49, but the mask allows it not: token 49 \('1'\)"
         ):
             worker.wait()
-
-
-def test_times_of_both_lanes() -> None:
-    timeline = Timeline([Span("a", "", 0.0, 2.0), Span("b", "", 1.0, 4.0), Span("a", "", 3.0, 5.0)])
-    assert timeline.overlapped("a", "b") == 2.0
-    assert timeline.busy("a") == 4.0
-    with pytest.raises(ValueError, match="stop"), timeline.span("c", "failed"):
-        raise ValueError("stop")
-    assert timeline.spans[-1].lane == "c"
 
 
 def test_a_list_that_the_caller_writes_over_is_read_before(compiled: sm.CompiledGrammar) -> None:
