@@ -13,6 +13,7 @@ from operator import attrgetter
 from typing import Any, Final, TypeAlias
 
 from stackmask.grammar.ir import Undecided, never_forbids, reads_at_most, tells_apart
+from stackmask.grammar.sql.schema.schema import fold
 from stackmask.grammar.sql.scope.expression_shapes import (
     BARE,
     KEPT,
@@ -47,7 +48,7 @@ from stackmask.grammar.sql.scope.lookup import (
     use_text,
     with_grouped,
 )
-from stackmask.grammar.sql.scope.relations import QUOTES, Relation, fold
+from stackmask.grammar.sql.scope.relations import QUOTES, Relation
 from stackmask.grammar.sql.scope.state import (
     ANY,
     MAX_DEPTH,

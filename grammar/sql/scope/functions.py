@@ -25,6 +25,7 @@ from stackmask.grammar.sql.calls.calls import (
     Arity,
     Functions,
     arguments,
+    caseless,
     ref,
     seq,
     sign,
@@ -42,7 +43,6 @@ from stackmask.grammar.sql.scope.actions import (
     may_window,
 )
 from stackmask.grammar.sql.scope.lookup import may_call
-from stackmask.grammar.sql.scope.names import caseless
 from stackmask.grammar.sql.scope.state import Query
 
 Names = tuple[str, ...]

@@ -30,6 +30,7 @@ from stackmask.grammar.sql.calls.calls import (
     WORD_END,
     Functions,
     QuerySpelling,
+    caseless,
     names_pattern,
     numbers_up_to,
     seq,
@@ -54,7 +55,7 @@ from stackmask.grammar.sql.scope.lookup import (
     seen_members,
     seen_qualifiers,
 )
-from stackmask.grammar.sql.scope.names import Keywords, Words, caseless, written_out
+from stackmask.grammar.sql.scope.names import Keywords, Words, written_out
 from stackmask.grammar.sql.scope.relations import Catalog
 from stackmask.grammar.sql.scope.state import Query, TableReading
 
