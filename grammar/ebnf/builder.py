@@ -42,7 +42,7 @@ from stackmask.grammar.source.diagnostics import Collector, GrammarError, line_a
 from stackmask.grammar.source.escapes import read_class, read_literal
 from stackmask.grammar.source.similar import similar
 from stackmask.grammar.source.work import spend
-from stackmask.grammar.turns.parts.free_text import any_overlap
+from stackmask.grammar.turns.parts.merge import any_overlap
 
 # -- Macros of XGrammar's EBNF: calls such as ``TagDispatch(("<a>", x))``, turned into nodes ------------
 #

@@ -8,7 +8,7 @@ from dataclasses import dataclass, fields, replace
 from typing import Any, Final, Literal
 
 from stackmask.grammar.grammar import Grammar
-from stackmask.grammar.notation.foreign import is_lark
+from stackmask.grammar.notation.loading import is_lark
 from stackmask.grammar.source.diagnostics import StackmaskError
 from stackmask.pda.limits import Limits
 

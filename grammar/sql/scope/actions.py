@@ -14,21 +14,15 @@ from typing import Any, Final, TypeAlias
 
 from stackmask.grammar.ir import Undecided, never_forbids, reads_at_most, tells_apart
 from stackmask.grammar.sql.schema.schema import fold
-from stackmask.grammar.sql.scope.expression_shapes import (
+from stackmask.grammar.sql.scope.lookup import (
     BARE,
     KEPT,
+    NAMED_BY_ALIAS,
     Use,
     begins_ordinal,
-    figure,
-    of_postgres,
-    ordinal,
-    plain_column,
-    same_text,
-)
-from stackmask.grammar.sql.scope.lookup import (
-    NAMED_BY_ALIAS,
     common_columns,
     covered,
+    figure,
     identity,
     is_ambiguous,
     is_named,
@@ -37,10 +31,14 @@ from stackmask.grammar.sql.scope.lookup import (
     must_read_next,
     must_use,
     named_tables,
+    of_postgres,
+    ordinal,
+    plain_column,
     said_aliases,
     said_columns,
     said_members,
     said_tables,
+    same_text,
     star_fits,
     star_room,
     use_column,
