@@ -651,7 +651,7 @@ def find_warnings(
         else:
             found += grammar_warnings(rules, lark.parse_module(text, 0, Collector()))
     if regex is not None:  # mutant: regex-warnings
-        from stackmask.grammar.regex.warnings import regex_warnings
+        from stackmask.grammar.regex.compile import regex_warnings
 
         found += regex_warnings(*regex)
     if report is not None:

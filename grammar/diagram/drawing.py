@@ -13,8 +13,6 @@ from typing import TYPE_CHECKING, Any, Final
 from stackmask.grammar.ir import (
     ANY_CHAR,
     EPSILON,
-    MAX_CODE_POINT,
-    SURROGATES,
     ByteClass,
     Capture,
     CharClass,
@@ -36,6 +34,7 @@ from stackmask.grammar.ir import (
     TokenTerminal,
 )
 from stackmask.grammar.ir.dump import dump_expr
+from stackmask.grammar.source.charclass import negate
 from stackmask.grammar.source.diagnostics import StackmaskError
 
 if TYPE_CHECKING:
@@ -352,22 +351,10 @@ def class_label(expr: Expr) -> str:
     if isinstance(expr, ByteClass) and is_blank(expr):
         return "blank"
     if isinstance(expr, CharClass):
-        missing = _others(expr.ranges)
+        missing = negate(expr.ranges)
         if expr.ranges[-1:] == ANY_CHAR.ranges[-1:] and len(missing) <= len(expr.ranges) + 1:
             return shown("[^" + dump_expr(CharClass(missing))[1:])
     return shown(dump_expr(expr))
-
-
-def _others(ranges: tuple[tuple[int, int], ...]) -> tuple[tuple[int, int], ...]:
-    """Return the ranges of all characters that are not in some ranges."""
-    found = []
-    next_code = 0
-    for low, high in (*ranges, (MAX_CODE_POINT + 1, MAX_CODE_POINT + 1)):
-        gap = (next_code, low - 1)
-        if gap[0] <= gap[1] and gap != SURROGATES:
-            found.append(gap)
-        next_code = high + 1
-    return tuple(found)
 
 
 def is_blank(expr: Expr) -> bool:

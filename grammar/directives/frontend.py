@@ -40,8 +40,7 @@ from stackmask.grammar.source.diagnostics import Diagnostic, GrammarError
 from stackmask.grammar.source.files import bundled_path, read_text
 from stackmask.grammar.source.options import ArgumentError
 from stackmask.grammar.source.work import spend
-from stackmask.grammar.turns.parts.free_text import any_of, any_overlap, text
-from stackmask.grammar.turns.parts.merge import Markers, Merger, named
+from stackmask.grammar.turns.parts.merge import Markers, Merger, any_of, any_overlap, named, text
 
 SQL: Final = "sql"  # the bundled grammar, and the name under which another one takes its place
 Given = Mapping[str, Callable[[frozenset[str]], RuleSet]]

@@ -18,6 +18,7 @@ from stackmask.grammar.ir import (
     Span,
     TokenTerminal,
 )
+from stackmask.grammar.languages.forms import concat
 from stackmask.grammar.notation import tree
 from stackmask.grammar.notation.tree import (
     EMPTY,
@@ -34,14 +35,14 @@ from stackmask.grammar.notation.tree import (
     read_ids,
 )
 from stackmask.grammar.regex.compile import regex_expr
-from stackmask.grammar.regex.flavours.inline import FLAGS, character, parse_regex
+from stackmask.grammar.regex.flavours.inline import FLAGS, at_place, character, parse_regex
 from stackmask.grammar.regex.pattern.reader import MAX_COUNT, check_bounds, read_bounds, read_number
 from stackmask.grammar.source import charclass
 from stackmask.grammar.source.diagnostics import Collector, GrammarError, line_and_column
 from stackmask.grammar.source.escapes import read_class, read_literal
 from stackmask.grammar.source.similar import similar
 from stackmask.grammar.source.work import spend
-from stackmask.grammar.turns.parts.free_text import any_overlap
+from stackmask.grammar.turns.parts.merge import any_overlap
 
 # -- Macros of XGrammar's EBNF: calls such as ``TagDispatch(("<a>", x))``, turned into nodes ------------
 #
@@ -534,7 +535,10 @@ class Builder(TreeMaker):
     def literal(self, children: list[Any]) -> Node:
         span = self._place(children[0])
         value, ignores_case = self._string(children[0])
-        expr = _caseless(value, span) if ignores_case else ir.Literal(value.encode(), span)
+        expr: Expr = ir.Literal(value.encode(), span)
+        if ignores_case:
+            spend(2 * len(value))
+            expr = at_place(concat(character(ord(char), True, span) for char in value), span)
         return tree.Terminal(expr, span)
 
     def _string(self, token: Any) -> tuple[str, bool]:
@@ -612,21 +616,3 @@ class Builder(TreeMaker):
             self.problems.add("G006", message, start, start + 1)
         encoded = sorted({word.encode("utf-8", "surrogatepass") for word in strings})
         return tree.Terminal(Choice(tuple(ir.Literal(word) for word in encoded), span), span, 2)
-
-
-def _caseless(value: str, span: Span) -> Expr:
-    spend(2 * len(value))
-    items: list[Expr] = []
-    plain = ""
-    for char in value:
-        expr = character(ord(char), True, span)
-        if isinstance(expr, ir.Literal):
-            plain += char
-            continue
-        if plain:
-            items.append(ir.Literal(plain.encode(), span))
-            plain = ""
-        items.append(expr)
-    if plain or not items:
-        items.append(ir.Literal(plain.encode(), span))
-    return items[0] if len(items) == 1 else ir.Sequence(tuple(items), span)

@@ -20,8 +20,14 @@ from stackmask.grammar import ir
 from stackmask.grammar.ebnf.parser import parse_module
 from stackmask.grammar.ir import EPSILON, Expr, Rule, RuleRef, RuleSet, Sequence, Span
 from stackmask.grammar.notation import tree
-from stackmask.grammar.notation.foreign import foreign_dialect
-from stackmask.grammar.notation.loading import SKIP_RULE, START_RULE, Loaded, SourceFiles, skip_rule
+from stackmask.grammar.notation.loading import (
+    SKIP_RULE,
+    START_RULE,
+    Loaded,
+    SourceFiles,
+    foreign_dialect,
+    skip_rule,
+)
 from stackmask.grammar.notation.tree import Group, Import, Module, Name, Node, Prefix, names_in
 from stackmask.grammar.source import charclass
 from stackmask.grammar.source.diagnostics import Collector

@@ -104,7 +104,7 @@ class Automaton:
     def is_endless(self) -> bool:
         """Return whether every beginning of a string begins infinitely many; False if there is no string."""
         alive = self.alive()
-        return 0 in alive and not self._finite(alive)
+        return 0 in alive and not self._finite(alive)  # mutant: every-beginning
 
     def _finite(self, alive: set[int]) -> set[int]:
         """Return the states, of those that are alive, from which finitely many strings end."""

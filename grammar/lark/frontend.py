@@ -29,8 +29,7 @@ from stackmask.grammar.lark.parser import changed, holds
 from stackmask.grammar.lark.terminals import Flavor, TerminalPart, Terminals
 from stackmask.grammar.normalize.graph import solve
 from stackmask.grammar.notation import tree
-from stackmask.grammar.notation.foreign import foreign_to_lark
-from stackmask.grammar.notation.loading import SKIP_RULE, START_RULE, Loaded, skip_rule
+from stackmask.grammar.notation.loading import SKIP_RULE, START_RULE, Loaded, foreign_to_lark, skip_rule
 from stackmask.grammar.notation.tree import Name, Node, Part, Use, names_in
 from stackmask.grammar.source.options import ArgumentError
 from stackmask.grammar.source.similar import similar

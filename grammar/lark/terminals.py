@@ -15,7 +15,7 @@ from typing import Literal as OneOf
 from stackmask.grammar import ir
 from stackmask.grammar.ir import Choice, Complement, Expr, Intersection, Literal, NotFollowedBy, RuleRef, Span
 from stackmask.grammar.ir.build import choice, repeat, sequence
-from stackmask.grammar.languages.classes import TooLarge, byte_class, char_class
+from stackmask.grammar.languages.classes import TooLarge, char_class
 from stackmask.grammar.languages.forms import (
     EMPTY,
     UNKNOWN,
@@ -33,7 +33,7 @@ from stackmask.grammar.regex.automaton import Whole, looks_before, restrictable,
 from stackmask.grammar.regex.compile import Flavor as RegexFlavor
 from stackmask.grammar.regex.compile import read_tree
 from stackmask.grammar.regex.pattern import tree
-from stackmask.grammar.source.charclass import NON_ASCII_MASK, Ranges
+from stackmask.grammar.source.charclass import Ranges, follow_mask
 from stackmask.grammar.source.diagnostics import GrammarError
 from stackmask.grammar.source.work import remembering, spend
 
@@ -252,7 +252,7 @@ class Terminals:
         exprs = [piece.expr for piece in pieces]
         asserted = sum(piece.asserted for piece in pieces)
         if is_set and pieces[-1].follow:  # which goes with `&` and `~`, as it is no part of a pattern
-            exprs[-1] = NotFollowedBy(_mask(pieces[-1].follow))
+            exprs[-1] = NotFollowedBy(follow_mask(pieces[-1].follow) or 0)
             asserted -= pieces[-1].asserted
         low = min(sum(piece.low for piece in pieces), MAX_WIDTH)
         high = min(sum(piece.high for piece in pieces), MAX_WIDTH)
@@ -336,7 +336,9 @@ class Terminals:
             return self._refuse(file, span, problem, "leave the look-ahead out")
         options: list[Expr] = []
         for expr, forbidden in found.parts:
-            options.append(expr if not forbidden else sequence([expr, NotFollowedBy(_mask(forbidden))]))
+            options.append(
+                expr if not forbidden else sequence([expr, NotFollowedBy(follow_mask(forbidden) or 0)])
+            )
         return options[0] if len(options) == 1 else Choice(tuple(options))
 
     def _refuse(self, file: File, span: Span, problem: str, help: str) -> Expr:
@@ -393,14 +395,3 @@ def _options(entry: Entry) -> list[tuple[Node, File]]:
 
 def _of_set(expr: Expr) -> TerminalPart:
     return TerminalPart(expr, expr, UNKNOWN._replace(is_empty=False), 1, 0, MAX_WIDTH, 0, 0, is_set=True)
-
-
-def _mask(forbidden: Ranges) -> int:
-    """Return the bytes that characters begin with."""
-    mask = 0
-    for low, high in forbidden:
-        if low < 0x80:
-            mask |= byte_class(((low, min(high, 0x7F)),)).mask
-        if high >= 0x80:
-            mask |= NON_ASCII_MASK
-    return mask

@@ -11,6 +11,7 @@ from itertools import islice
 from typing import Final
 
 from stackmask.grammar.ir import EPSILON, CharClass, Literal, RuleRef, RuleSet, Sequence, Span, TokenTerminal
+from stackmask.grammar.languages.classes import intersect
 from stackmask.grammar.notation import tree
 from stackmask.grammar.notation.loading import SKIP_RULE, START_RULE
 from stackmask.grammar.notation.tree import Group, Module, Name, Node, Terminal, Use
@@ -170,7 +171,7 @@ def _are_apart(left: Node, right: Node) -> bool:
     if one[0] > other[1] or other[0] > one[1]:
         return True
     ones, others = _single(left), _single(right)
-    return ones is not None and others is not None and not _common(ones, others)
+    return ones is not None and others is not None and not intersect(ones, others)
 
 
 def _lengths(node: Node) -> tuple[float, float] | None:
@@ -220,11 +221,6 @@ def _hidden_warning(item: Node, other: Node, text: str) -> Diagnostic:
     return _warning("G203", f"the alternative is hidden by {named}", item.span, "adds nothing", help)
 
 
-def _common(one: charclass.Ranges, other: charclass.Ranges) -> charclass.Ranges:
-    """Return the characters that are in both."""
-    return charclass.negate(charclass.normalize([*charclass.negate(one), *charclass.negate(other)]))
-
-
 def _characters(node: Node) -> tuple[charclass.Ranges, float, float] | None:
     """Return (characters, least number, greatest number) of a node that is a run of one class, or a literal."""
     match node:
@@ -249,7 +245,7 @@ def _covers(one: Node, other: Node) -> bool:
     if outer is None or inner is None or inner[1] < outer[1] or inner[2] > outer[2]:
         return False
     spend(len(inner[0]))
-    return inner[0] != outer[0] and _common(inner[0], outer[0]) == charclass.normalize(inner[0])
+    return inner[0] != outer[0] and intersect(inner[0], outer[0]) == charclass.normalize(inner[0])
 
 
 # recursion is as deep as the syntax tree, which builder.MAX_DEPTH limits

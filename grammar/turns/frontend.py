@@ -19,8 +19,7 @@ from stackmask.grammar.source.similar import advice, similar
 from stackmask.grammar.turns.errors import ToolError
 from stackmask.grammar.turns.formats.fields import Format, any_of, const, optional, sequence_of, tag
 from stackmask.grammar.turns.formats.frontend import ANY_BLANKS, Calls, format_rules
-from stackmask.grammar.turns.parts.free_text import text
-from stackmask.grammar.turns.parts.merge import Markers, Merged
+from stackmask.grammar.turns.parts.merge import Markers, Merged, text
 from stackmask.grammar.turns.styles import (
     NAME,
     NUMBER,

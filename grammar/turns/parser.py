@@ -193,7 +193,6 @@ class TurnParser:
         self._at = 0
         self._dropped = 0  # characters before it
         self._state = "reasoning" if opened else "begin"
-        self._open_end = ""  # of a block of content
         self._tried = 0  # how long the text was when a call was not at its end
         self._brackets = JsonEnd()
         # a call: its name, where its arguments begin, its end, its id

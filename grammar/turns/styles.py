@@ -92,6 +92,16 @@ _DEEPSEEK_MARKERS: Final = ("<｜tool▁call▁begin｜>", "<｜tool▁call▁en
 _DSML_CALL: Final = (('<｜DSML｜invoke name="{name}">\n', "</｜DSML｜invoke>\n"),)
 _TOOL_CALL: Final = "<tool_call>"
 
+_QWEN_3: Final = ToolStyle(
+    ((f"<tool_call>\n{_JSON_CALL}", "}\n</tool_call>"),), between="\n", trigger=_TOOL_CALL
+)
+_QWEN_3_5: Final = ToolStyle(
+    (("<tool_call>\n<function={name}>\n", "</function>\n</tool_call>"),),
+    "qwen_xml",
+    between="\n",
+    trigger=_TOOL_CALL,
+)
+
 STYLES: Final[dict[str, ToolStyle]] = {
     "llama": ToolStyle(
         (('{"name": "{name}", "parameters": ', "}"),),
@@ -100,26 +110,12 @@ STYLES: Final[dict[str, ToolStyle]] = {
         is_alone=True,
         reasons=False,
     ),
-    "qwen_3": ToolStyle(
-        ((f"<tool_call>\n{_JSON_CALL}", "}\n</tool_call>"),), between="\n", trigger=_TOOL_CALL
-    ),
-    "hermes": ToolStyle(
-        ((f"<tool_call>\n{_JSON_CALL}", "}\n</tool_call>"),), between="\n", trigger=_TOOL_CALL
-    ),
+    "qwen_3": _QWEN_3,
+    "hermes": _QWEN_3,
     "pythonic": ToolStyle((("{name}(", ")"),), PYTHON, section=("[", "]"), between=", ", is_alone=True),
     "exaone": ToolStyle(((f"<tool_call>{_JSON_CALL}", "}</tool_call>"),), trigger=_TOOL_CALL),
-    "qwen_3_5": ToolStyle(
-        (("<tool_call>\n<function={name}>\n", "</function>\n</tool_call>"),),
-        "qwen_xml",
-        between="\n",
-        trigger=_TOOL_CALL,
-    ),
-    "qwen_3_coder": ToolStyle(
-        (("<tool_call>\n<function={name}>\n", "</function>\n</tool_call>"),),
-        "qwen_xml",
-        between="\n",
-        trigger=_TOOL_CALL,
-    ),
+    "qwen_3_5": _QWEN_3_5,
+    "qwen_3_coder": _QWEN_3_5,
     "mimo": ToolStyle(
         (("<tool_call><function={name}>", "</function></tool_call>"),), "qwen_xml", trigger=_TOOL_CALL
     ),

@@ -9,7 +9,7 @@ from typing import Final
 
 from stackmask.grammar.ebnf.parser import SYNTAX as EBNF
 from stackmask.grammar.lark.parser import SYNTAX as LARK
-from stackmask.grammar.notation.foreign import is_lark
+from stackmask.grammar.notation.loading import is_lark
 from stackmask.grammar.notation.layout import lay_out
 from stackmask.grammar.source.diagnostics import render
 from stackmask.grammar.source.files import read_text

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, Final, Literal
 
 from stackmask.grammar.grammar import Grammar
-from stackmask.grammar.notation.foreign import LARK, foreign_dialect
+from stackmask.grammar.notation.loading import LARK, foreign_dialect
 from stackmask.grammar.source.diagnostics import StackmaskError
 from stackmask.grammar.source.files import bundled_names, read_text
 from stackmask.grammar.source.similar import similar

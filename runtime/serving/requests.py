@@ -9,7 +9,7 @@ from typing import Any, Final, Literal
 
 from stackmask.grammar.grammar import Grammar
 from stackmask.grammar.json_schema.document.closed import closed
-from stackmask.grammar.notation.foreign import is_lark
+from stackmask.grammar.notation.loading import is_lark
 from stackmask.grammar.source.diagnostics import StackmaskError
 from stackmask.pda.limits import Limits
 

@@ -6,6 +6,14 @@ from mutants.mutant import Mutant
 
 ROWS = (
     Mutant(
+        "every-beginning",
+        "grammar/languages",
+        "not self._finite(alive)",
+        "0 not in self._finite(alive)",
+        "Keys run out where some beginning has finitely many ends, not the empty one alone.",
+        ("tests/grammar/languages/test_automaton.py",),
+    ),
+    Mutant(
         "repeat-gap",
         "grammar/ir",
         "first * n + 1",

@@ -73,14 +73,6 @@ ROWS = (
         ("tests/pda/terms/test_terms.py",),
     ),
     Mutant(
-        "dead-steps",
-        "pda/terms",
-        "live[target[i]]",
-        "1",
-        "A string that only leads to states without a string cannot be made longer.",
-        ("tests/pda/terms/test_emptiness.py",),
-    ),
-    Mutant(
         "shorter-first",
         "pda/vocabulary",
         "a.length < b.length or",

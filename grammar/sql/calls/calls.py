@@ -9,7 +9,7 @@ import json
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from itertools import pairwise
 from pathlib import Path
 from typing import Final, NamedTuple, TypeAlias
@@ -237,16 +237,26 @@ def _each(groups: Groups, rest: Callable[[Arity], Expr]) -> list[Expr]:
 
 def words(names: tuple[str, ...]) -> Expr:
     """Return any of the names, in capitals or not, and what may stand behind it."""
-    return seq(Choice(tuple(map(_caseless, names))), WORD_END, SKIP)
+    return seq(Choice(tuple(map(caseless, names))), WORD_END, SKIP)
 
 
-def _caseless(name: str) -> Expr:
-    return Sequence(tuple(map(_letter, name)))
-
-
-def _letter(char: str) -> Expr:
-    low, up = ord(char.lower()), ord(char.upper())
-    return Literal(char.encode()) if low == up else CharClass(((up, up), (low, low)))
+@lru_cache(maxsize=65536)
+def caseless(text: str) -> Expr:
+    """Return the text, its ASCII letters in capitals or not."""
+    parts: list[Expr] = []
+    plain = ""
+    for char in text:
+        if char.isascii() and char.isalpha():
+            if plain:
+                parts.append(Literal(plain.encode()))
+                plain = ""
+            low, up = ord(char.lower()), ord(char.upper())
+            parts.append(CharClass(((up, up), (low, low))))
+        else:
+            plain += char
+    if plain:
+        parts.append(Literal(plain.encode()))
+    return Sequence(tuple(parts))
 
 
 def sign(text: str) -> Expr:

@@ -121,7 +121,7 @@ def _read_table(
         return None
     implicit = [column for column, _, hidden in rows if hidden == HIDDEN]
     if kind != "view" and not without_rowid:  # mutant: without-rowid
-        taken = {fold(column, True) for column, _, _ in rows}
+        taken = {fold(column) for column, _, _ in rows}
         implicit += [word for word in ROWID if word not in taken]
     return Table(name, columns, database, kind == "view", tuple(implicit))
 

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from string import ascii_uppercase
 from typing import Any, Final
 
 from stackmask.grammar.sql.schema.errors import SQLError
 
 MAX_TABLES: Final = 100_000  # beyond it something else than a schema was given
 SHOWN: Final = 60  # characters of a name or a source in a message
+_FOLD: Final = {ord(upper): ord(upper.lower()) for upper in ascii_uppercase}
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,13 +81,14 @@ def check_schema(schema: Schema) -> None:
     if len(schema.tables) > MAX_TABLES:
         raise SQLError(f"schema: {len(schema.tables):,} tables are more than {MAX_TABLES:,}")
     sqlite = schema.dialect == "sqlite"
+    same: Callable[[str], str] = fold if sqlite else str
     seen: set[tuple[str | None, str]] = set()
     for table in schema.tables:
         _check_name(table.name, "a table", sqlite)
         if table.schema is not None:
             _check_name(table.schema, "a schema", sqlite)
         where = f"table {table.name!r:.{SHOWN}}"
-        key = (table.schema and fold(table.schema, sqlite), fold(table.name, sqlite))
+        key = (table.schema and same(table.schema), same(table.name))
         if key in seen:
             raise SQLError(f"schema: {where} is there twice")
         seen.add(key)
@@ -96,18 +99,16 @@ def check_schema(schema: Schema) -> None:
                 raise SQLError(
                     f"schema: {where}: the type of {name!r:.{SHOWN}} is no text: {kind!r:.{SHOWN}}"
                 )
-            if fold(name, sqlite) in columns:
+            if same(name) in columns:
                 raise SQLError(f"schema: {where} has the column {name!r:.{SHOWN}} twice")
-            columns.add(fold(name, sqlite))
+            columns.add(same(name))
         if sqlite and not table.columns:
             raise SQLError(f"schema: {where} has no columns")
 
 
-def fold(name: str, sqlite: bool) -> str:
-    """Return what two spellings of one name have in common: in SQLite the case of ASCII letters does not count."""
-    if not sqlite:
-        return name
-    return name.lower() if name.isascii() else "".join(c.lower() if c.isascii() else c for c in name)
+def fold(name: str) -> str:
+    """Return the name as names are compared: without regard to the case of ASCII letters."""
+    return name.translate(_FOLD)
 
 
 def _check_name(name: object, what: str, sqlite: bool) -> None:

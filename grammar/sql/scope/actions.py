@@ -13,21 +13,16 @@ from operator import attrgetter
 from typing import Any, Final, TypeAlias
 
 from stackmask.grammar.ir import Undecided, never_forbids, reads_at_most, tells_apart
-from stackmask.grammar.sql.scope.expression_shapes import (
+from stackmask.grammar.sql.schema.schema import fold
+from stackmask.grammar.sql.scope.lookup import (
     BARE,
     KEPT,
+    NAMED_BY_ALIAS,
     Use,
     begins_ordinal,
-    figure,
-    of_postgres,
-    ordinal,
-    plain_column,
-    same_text,
-)
-from stackmask.grammar.sql.scope.lookup import (
-    NAMED_BY_ALIAS,
     common_columns,
     covered,
+    figure,
     identity,
     is_ambiguous,
     is_named,
@@ -36,10 +31,14 @@ from stackmask.grammar.sql.scope.lookup import (
     must_read_next,
     must_use,
     named_tables,
+    of_postgres,
+    ordinal,
+    plain_column,
     said_aliases,
     said_columns,
     said_members,
     said_tables,
+    same_text,
     star_fits,
     star_room,
     use_column,
@@ -47,7 +46,7 @@ from stackmask.grammar.sql.scope.lookup import (
     use_text,
     with_grouped,
 )
-from stackmask.grammar.sql.scope.relations import QUOTES, Relation, fold
+from stackmask.grammar.sql.scope.relations import QUOTES, Relation
 from stackmask.grammar.sql.scope.state import (
     ANY,
     MAX_DEPTH,

@@ -22,8 +22,8 @@ from stackmask.grammar.ir import (
     RuleSet,
     Sequence,
 )
-from stackmask.grammar.sql.calls.calls import names_pattern
-from stackmask.grammar.sql.scope.relations import fold
+from stackmask.grammar.sql.calls.calls import caseless, names_pattern
+from stackmask.grammar.sql.schema.schema import fold
 
 PLAIN: Final = re.compile(r"[a-z_\x80-\U0010FFFF][a-z0-9_$\x80-\U0010FFFF]*")  # of PostgreSQL
 WORD: Final = re.compile(r"[A-Za-z_\x80-\U0010FFFF][A-Za-z0-9_$\x80-\U0010FFFF]*")
@@ -150,25 +150,6 @@ def _trie(texts: tuple[str, ...], write: Callable[[str], Expr], depth: int = 0) 
         rest = _trie(tuple(text[size:] for text in alike), write, depth + 1)
         ways.append(Sequence((write(alike[0][:size]), rest)))
     return Choice(tuple(ways))
-
-
-@lru_cache(maxsize=65536)
-def caseless(text: str) -> Expr:
-    """Return the text, its ASCII letters in capitals or not."""
-    parts: list[Expr] = []
-    plain = ""
-    for char in text:
-        if char.isascii() and char.isalpha():
-            if plain:
-                parts.append(Literal(plain.encode()))
-                plain = ""
-            low, up = ord(char.lower()), ord(char.upper())
-            parts.append(CharClass(((up, up), (low, low))))
-        else:
-            plain += char
-    if plain:
-        parts.append(Literal(plain.encode()))
-    return Sequence(tuple(parts))
 
 
 def _as_written(text: str) -> Expr:

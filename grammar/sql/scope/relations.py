@@ -7,17 +7,10 @@ from functools import cached_property
 from typing import Final, NamedTuple, TypeAlias
 
 from stackmask.grammar.sql.schema.errors import SQLError
-from stackmask.grammar.sql.schema.schema import Schema, Table
+from stackmask.grammar.sql.schema.schema import Schema, Table, fold
 
-_UPPER: Final = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
-_FOLD: Final = {ord(upper): ord(upper.lower()) for upper in _UPPER}
 MAX_NAME: Final = 63  # bytes; PostgreSQL cuts longer names off
 QUOTES: Final = {'"': '"', "`": "`", "[": "]", "'": "'"}
-
-
-def fold(name: str) -> str:
-    """Return the name as names are compared: without regard to the case of ASCII letters."""
-    return name.translate(_FOLD)
 
 
 def read_name(data: bytes) -> str:

@@ -18,7 +18,8 @@ from functools import lru_cache
 from typing import Any, Final, NamedTuple, TypeAlias, TypeVar
 
 from stackmask.grammar.ir import Owed, Undecided
-from stackmask.grammar.sql.scope.relations import Catalog, Relation, fold
+from stackmask.grammar.sql.schema.schema import fold
+from stackmask.grammar.sql.scope.relations import Catalog, Relation
 
 MAX_DEPTH: Final = (
     8  # queries within queries; SQLite's parser has a stack of 100 entries, and a query takes several

@@ -26,8 +26,18 @@ from stackmask.grammar.turns.formats.fields import (
     as_plain,
     kind_of,
 )
-from stackmask.grammar.turns.parts.free_text import SOME_TEXT, any_overlap, counted_until, text, text_until
-from stackmask.grammar.turns.parts.merge import Markers, Merged, Merger, Place, named
+from stackmask.grammar.turns.parts.merge import (
+    SOME_TEXT,
+    Markers,
+    Merged,
+    Merger,
+    Place,
+    any_overlap,
+    counted_until,
+    named,
+    text,
+    text_until,
+)
 
 ANY_BLANKS = {"pattern": r"[ \n\t\r]*"}
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import stackmask as sm
-from stackmask.grammar.notation.foreign import is_lark
+from stackmask.grammar.notation.loading import is_lark
 from stackmask.runtime.serving.requests import Options, grammar_of
 
 

@@ -11,7 +11,7 @@ import pytest
 from support.byte_matcher import ByteMatcher
 
 import stackmask as sm
-from stackmask.grammar.turns.parts.free_text import any_overlap
+from stackmask.grammar.turns.parts.merge import any_overlap
 
 NUMBER = sm.Grammar.from_ebnf("root ::= item+\nitem ::= [0-9]")
 WORD = sm.Grammar.from_ebnf("root ::= item+\nitem ::= [a-z]")
