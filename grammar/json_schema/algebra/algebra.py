@@ -123,7 +123,7 @@ class Algebra:
         self.constants: dict[Any, int] = {}
         self.values: dict[State, StateValue] = {}
         self.singles: dict[int, State] = {NOTHING: NO_STATE}
-        self.complements: dict[int, tuple[Texts, Texts]] = {}
+        self.complements: dict[Texts, Texts] = {}
         self.known_clashes: dict[State, bool] = {}
         self.steps = 0
         self.combinations = 0  # states of more than one literal
@@ -269,11 +269,10 @@ class Algebra:
 
     def complement(self, texts: Texts) -> Texts:
         """Return all other strings; the same set for the same argument, so that it can be told by identity."""
-        found = self.complements.get(id(texts))
+        found = self.complements.get(texts)
         if found is None:
-            found = (texts, texts.complement())
-            self.complements[id(texts)] = found
-        return found[1]
+            found = self.complements[texts] = texts.complement()
+        return found
 
     def name_scalars(self, literal: int, where: Where) -> Scalars:
         """Return the scalar values of names. Raises: UnsupportedSchemaError if names of names nest too deeply."""

@@ -101,7 +101,7 @@ def test_what_is_remembered_is_bounded_by_number_and_by_work() -> None:
     rules, report = read_schema(True, asked())
 
     def known(units: int) -> Known:
-        return Known(blanks, rules, report, units)
+        return Known(rules, report, units)
 
     schemas = KnownSchemas()
     for n in range(2 * MAX_KNOWN):
