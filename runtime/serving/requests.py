@@ -8,6 +8,7 @@ from dataclasses import dataclass, fields, replace
 from typing import Any, Final, Literal
 
 from stackmask.grammar.grammar import Grammar
+from stackmask.grammar.json_schema.document.drafts import MAPS
 from stackmask.grammar.notation.foreign import is_lark
 from stackmask.grammar.source.diagnostics import StackmaskError
 from stackmask.pda.limits import Limits
@@ -157,14 +158,7 @@ def with_closed_objects(schema: Any) -> Any:
                 made.setdefault("additionalProperties", False)
             for name in value:
                 if of_names or name not in DATA_KEYWORDS:
-                    maps_names = name in (
-                        "properties",
-                        "patternProperties",
-                        "$defs",
-                        "definitions",
-                        "dependentSchemas",
-                    )
-                    work.append((made, name, maps_names and not of_names))
+                    work.append((made, name, name in MAPS and not of_names))
         elif isinstance(value, list):
             items = list(value)
             holder[key] = items

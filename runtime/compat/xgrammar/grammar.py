@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from stackmask.grammar.grammar import Grammar as NativeGrammar
 from stackmask.grammar.grammar import concat, union
+from stackmask.grammar.json_schema.document.drafts import MAPS
 from stackmask.grammar.source.work import spend
 from stackmask.grammar.turns.formats.fields import as_plain
 from stackmask.runtime.compat.xgrammar.errors import (
@@ -332,7 +333,6 @@ SCHEMA: Final = frozenset(
     }
 )
 SCHEMAS: Final = frozenset({"anyOf", "oneOf", "prefixItems", "items"})
-NAMED: Final = frozenset({"properties", "patternProperties", "$defs", "definitions", "dependentSchemas"})
 # schemas that speak of the same value: closed together, not each by itself
 SAME_VALUE: Final = frozenset({"allOf"})
 
@@ -365,7 +365,7 @@ def strict(schema: Any) -> Any:
                 made[name] = items
                 part = name in SAME_VALUE or (is_part and name in ("anyOf", "oneOf"))
                 work.extend((items, i, part) for i in range(len(items)))
-            elif name in NAMED and isinstance(inner, dict):
+            elif name in MAPS and isinstance(inner, dict):
                 named = dict(inner)
                 made[name] = named
                 work.extend((named, each, False) for each in named)
