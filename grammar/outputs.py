@@ -250,7 +250,9 @@ def prompt_for(source: Any) -> str:
         )
     schema = load_schema(source)
     # numbers that floats cannot hold stay as they are written
-    text = source.strip() if isinstance(source, str) else json.dumps(schema, ensure_ascii=False, default=float)
+    text = (
+        source.strip() if isinstance(source, str) else json.dumps(schema, ensure_ascii=False, default=float)
+    )
     return f"Answer with JSON that this JSON Schema allows, and nothing else:\n{text}\n"
 
 

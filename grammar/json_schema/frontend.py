@@ -180,7 +180,7 @@ def schema_rules(
     }
     report.options = Given(rules, source if of_type else None, blanks, options).notes
     if key is not None and work is not None:
-        _KNOWN.add(key, Known(style, rules, report.copy(), work.done - before))
+        _KNOWN.add(key, Known(rules, report.copy(), work.done - before))
     return rules, report
 
 
@@ -283,9 +283,8 @@ def _written(algebra: Algebra, style: Style, write: Callable[[Lowering], RuleSet
 
 
 class Known(NamedTuple):
-    """A schema that was read: its style, which has an address of its own so, its rules, its report, and its work."""
+    """A schema that was read: its rules, its report, and its work."""
 
-    style: Style
     rules: RuleSet
     report: Report
     units: int
@@ -334,7 +333,7 @@ def key_of(schema: Any, options: tuple[Any, ...], style: Style) -> tuple[Any, ..
         said = marshal.dumps(schema, 2)
     except ValueError:  # it has a value that JSON does not have
         return None
-    return (said, options, id(style)) if len(said) <= MAX_KNOWN_BYTES else None
+    return (said, options, style) if len(said) <= MAX_KNOWN_BYTES else None
 
 
 # -- what options leave out ------------------------------------------------------------------------------

@@ -14,6 +14,7 @@ from math import isinf
 from typing import Any, Final
 
 from stackmask.grammar.grammar import Grammar
+from stackmask.grammar.json_schema.document.drafts import KEYWORDS
 from stackmask.grammar.json_schema.document.references import local_target
 from stackmask.grammar.json_schema.sets.string_sets import Texts, TextsTooLarge
 from stackmask.grammar.json_schema.write.argument_styles import ARGUMENT_STYLES, STRING, ArgumentStyle
@@ -284,24 +285,11 @@ MAX_DEPTH: Final = 20  # of combined schemas and references; what lies deeper ma
 # what says nothing of a value beside its type
 _SILENT: Final = frozenset({"type", "title", "description", "default", "examples", "$comment", "deprecated"})
 _EITHER: Final = ("anyOf", "oneOf")
-# what a schema says of the object as a whole, and not of its parts
-_OF_ALL: Final = frozenset(
+# what a schema says of each part of an object by itself, and where other schemas are
+_OF_PARTS: Final = frozenset(
     (
-        "required",
-        "minProperties",
-        "maxProperties",
-        "dependentRequired",
-        "dependentSchemas",
-        "dependencies",
-        "propertyNames",
-        "allOf",
-        "anyOf",
-        "oneOf",
-        "not",
-        "if",
-        "then",
-        "else",
-        "unevaluatedProperties",
+        *("properties", "patternProperties", "additionalProperties", "$defs", "definitions", "$ref"),
+        *("$anchor", "$dynamicAnchor", "$dynamicRef", "$recursiveAnchor", "$recursiveRef"),
     )
 )
 _PLACE: Final = "tool:arguments"
@@ -470,7 +458,7 @@ class ArgumentSchema:
         for name in _part(schema, "required", list):
             if name not in arguments:
                 return f"the argument `{name!s:.60}` is needed"
-        members = {key: value for key, value in schema.items() if key not in _OF_ALL}
+        members = {key: value for key, value in schema.items() if key not in KEYWORDS or key in _OF_PARTS}
         try:
             alone = Grammar.from_json_schema({**members, "type": "object"}, property_order="any")
         except StackmaskError:  # a reference leads into what was left out

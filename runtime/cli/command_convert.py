@@ -9,8 +9,8 @@ from stackmask.grammar.ebnf.parser import SYNTAX
 from stackmask.grammar.grammar import Grammar
 from stackmask.grammar.lark.convert import Converted, to_ebnf
 from stackmask.grammar.lark.frontend import OnUnsupported
-from stackmask.grammar.notation.loading import is_lark
 from stackmask.grammar.notation.layout import lay_out
+from stackmask.grammar.notation.loading import is_lark
 from stackmask.grammar.source.diagnostics import GrammarError
 from stackmask.grammar.source.files import read_text
 from stackmask.grammar.source.visible import visible

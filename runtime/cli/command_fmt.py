@@ -9,8 +9,8 @@ from typing import Final
 
 from stackmask.grammar.ebnf.parser import SYNTAX as EBNF
 from stackmask.grammar.lark.parser import SYNTAX as LARK
-from stackmask.grammar.notation.loading import is_lark
 from stackmask.grammar.notation.layout import lay_out
+from stackmask.grammar.notation.loading import is_lark
 from stackmask.grammar.source.diagnostics import render
 from stackmask.grammar.source.files import read_text
 from stackmask.grammar.source.visible import visible

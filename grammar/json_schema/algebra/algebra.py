@@ -7,7 +7,7 @@ off one at a time, after everything that follows without a choice, and branches 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Generator
+from collections.abc import Callable, Collection, Generator, Iterable
 from dataclasses import dataclass
 from itertools import product
 from typing import Any, Final
@@ -123,7 +123,7 @@ class Algebra:
         self.constants: dict[Any, int] = {}
         self.values: dict[State, StateValue] = {}
         self.singles: dict[int, State] = {NOTHING: NO_STATE}
-        self.complements: dict[int, tuple[Texts, Texts]] = {}
+        self.complements: dict[Texts, Texts] = {}
         self.known_clashes: dict[State, bool] = {}
         self.steps = 0
         self.combinations = 0  # states of more than one literal
@@ -269,11 +269,10 @@ class Algebra:
 
     def complement(self, texts: Texts) -> Texts:
         """Return all other strings; the same set for the same argument, so that it can be told by identity."""
-        found = self.complements.get(id(texts))
+        found = self.complements.get(texts)
         if found is None:
-            found = (texts, texts.complement())
-            self.complements[id(texts)] = found
-        return found[1]
+            found = self.complements[texts] = texts.complement()
+        return found
 
     def name_scalars(self, literal: int, where: Where) -> Scalars:
         """Return the scalar values of names. Raises: UnsupportedSchemaError if names of names nest too deeply."""
@@ -351,15 +350,8 @@ class Algebra:
             for atoms in self.expand(state, ARRAY):
                 found.arrays.extend(array_forms(self, atoms))
         if possible & OBJECT:
-            ways = self.without_choice(state, OBJECT)
-            if ways is not None:  # members come in order from these
-                for atoms in ways:
-                    found.objects.extend(object_forms(self, atoms))
-                return found
-            for atoms in Expansion(self, OBJECT).run(state):
+            for atoms in self.expand(state, OBJECT):
                 found.objects.extend(object_forms(self, atoms))
-            if found.objects and (len(state) > 1 or any(self.node(x).parts for x in state)):
-                order_members(self, state, found.objects)
         return found
 
     def where(self, state: State) -> Where:
@@ -811,8 +803,13 @@ def conjunction(algebra: Algebra, state: State, kind: int) -> dict[tuple[Any, ..
     return atoms
 
 
-def order_members(algebra: Algebra, state: State, forms: list[ObjectForm]) -> None:
-    """Put declared members into the order of declaration: left to right, through all that is in place."""
+def in_order(
+    algebra: Algebra, state: State, assumed: Collection[Any], atoms: list[ObjectAtom]
+) -> list[ObjectAtom]:
+    """Put declared members into the order of declaration: left to right, through all that is in place.
+
+    Of `anyOf` and `oneOf` only what is assumed is in place: each of their objects has the order of its own schema.
+    """
     ranks: dict[str, int] = {}
     seen: set[int] = set()
     todo: list[Any] = sorted((x for x in state if x > 0), reverse=True)
@@ -829,7 +826,7 @@ def order_members(algebra: Algebra, state: State, forms: list[ObjectForm]) -> No
             continue
         seen.add(literal)
         node = algebra.node(literal)
-        inside = [x for x in in_place(node) if x > 0]
+        inside = [x for x in in_place(node, assumed) if x > 0]
         inside.reverse()
         if node.parts_first:
             todo.append(node)
@@ -838,8 +835,7 @@ def order_members(algebra: Algebra, state: State, forms: list[ObjectForm]) -> No
             todo.extend(inside)
             todo.append(node)
     last = len(ranks)
-    for form in forms:
-        form.members.sort(key=lambda member: ranks.get(member.name, last) if member.declared else last)
+    return sorted(atoms, key=lambda atom: ranks.get(atom[1], last) if atom[0] == PROPERTY else last)
 
 
 # -- scalar values: null, booleans, numbers and strings, one set each --------------------------------------
@@ -1018,7 +1014,10 @@ class Expansion:
             spend(20 + len(branch.atoms) // 4)
             clause = self.next_clause(branch)
             if clause is None:
-                results[tuple(dict.fromkeys(branch.atoms))] = None
+                atoms = list(dict.fromkeys(branch.atoms))
+                if self.kind == OBJECT:
+                    atoms = in_order(algebra, state, branch.assumed, atoms)
+                results[tuple(atoms)] = None
                 continue
             if not clause:
                 continue
@@ -1362,15 +1361,26 @@ def _is_choice(alternative: Alternative) -> bool:
 
 
 def _minimal(results: list[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
-    """Leave out conjunctions that another, weaker one makes superfluous. Cost: quadratic for up to 64 of them."""
+    """Leave out conjunctions that another, weaker one in the same order makes superfluous.
+
+    Cost: quadratic for up to 64 of them.
+    """
     if len(results) < 2 or len(results) > 64:
         return results
     sets = [frozenset(atoms) for atoms in results]
     return [
         atoms
         for i, atoms in enumerate(results)
-        if not any(other < sets[i] for j, other in enumerate(sets) if j != i)
+        if not any(
+            other < sets[i] and _names(results[j]) == _names(atom for atom in atoms if atom in other)
+            for j, other in enumerate(sets)
+        )
     ]
+
+
+def _names(atoms: Iterable[Any]) -> list[str]:
+    """Return the names of members in the order of conjunctions."""
+    return [atom[1] for atom in atoms if atom[0] == PROPERTY]
 
 
 # -- what `unevaluatedProperties` and `unevaluatedItems` see -----------------------------------------------

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
+from stackmask.grammar.json_schema.document.drafts import MAPS
 from stackmask.grammar.source.work import spend
 
 # keywords whose values are schemas, lists of them, or objects of them
@@ -18,7 +19,6 @@ SCHEMA: Final = frozenset(
     }
 )
 SCHEMAS: Final = frozenset({"anyOf", "oneOf", "prefixItems", "items"})
-NAMED: Final = frozenset({"properties", "patternProperties", "$defs", "definitions", "dependentSchemas"})
 # schemas that speak of the same value: closed together, not each by itself
 SAME_VALUE: Final = frozenset({"allOf"})
 
@@ -51,7 +51,7 @@ def closed(schema: Any, *, arrays: bool = False) -> Any:
                 made[name] = items
                 part = name in SAME_VALUE or (is_part and name in ("anyOf", "oneOf"))
                 work.extend((items, i, part) for i in range(len(items)))
-            elif name in NAMED and isinstance(inner, dict):
+            elif name in MAPS and isinstance(inner, dict):
                 named = dict(inner)
                 made[name] = named
                 work.extend((named, each, False) for each in named)

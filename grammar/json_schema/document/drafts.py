@@ -75,6 +75,8 @@ KEYWORDS: Final = {
 }
 """All keywords by name. `dependencies` left the newer drafts but keeps its meaning there, as their metaschemas allow."""
 
+# keywords whose value has schemas by names that are free
+MAPS: Final = frozenset(name for name, keyword in KEYWORDS.items() if keyword.holds == "map")
 # keywords that say nothing of values by themselves
 WITHOUT_EFFECT: Final = frozenset(("$defs", "definitions", "$anchor", "$dynamicAnchor"))
 VOCABULARIES: Final = {

@@ -32,6 +32,7 @@ class ArrayForm:
     high: int | None
     contains: list[Counted]
     unique: bool | None
+    plan: Any = None  # how its items are counted, once that was asked for
 
 
 @dataclass(slots=True, eq=False)

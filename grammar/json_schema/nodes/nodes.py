@@ -8,7 +8,7 @@ Atoms and parts are tuples that begin with what they are, so that the type check
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, Literal, TypeAlias
 
@@ -161,8 +161,8 @@ class Node:
             self.mask &= ~NUMBER
 
 
-def in_place(node: Node) -> list[int]:
-    """Return the literals of subschemas for the same value."""
+def in_place(node: Node, assumed: Collection[Any] | None = None) -> list[int]:
+    """Return the literals of subschemas for the same value. ``assumed``: of alternatives only these."""
     found: list[int] = []
     for part in node.parts:
         if part[0] == PART_IF:
@@ -170,5 +170,6 @@ def in_place(node: Node) -> list[int]:
         elif part[0] == PART_NEEDS_SCHEMA:
             found.append(part[2])
         elif part[0] == PART_ALL or part[0] == PART_SOME or part[0] == PART_ONE:
-            found.extend(part[1])
+            some = part[0] != PART_ALL and assumed is not None
+            found.extend([x for x in part[1] if x in assumed] if some else part[1])
     return [x for x in found if abs(x) != 1]

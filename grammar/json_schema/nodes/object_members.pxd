@@ -19,9 +19,8 @@ cpdef int add_states(list members, set seen, list states) except -1
 cpdef Py_ssize_t count_required(list members) except -1
 cpdef tuple by_declaration(list members)
 cpdef Py_ssize_t chain_size(list members) except -1
-cpdef list write_members(list members, object style, object lowering)
-cpdef list write_slots(list members, object style, object lowering)
-cpdef object write_item(Member member, object expr, dict known, object comma)
+cpdef list write_members(list members, object style, object lowering, bint slotted=*)
+cpdef object write_item(Member member, object expr, object comma)
 cpdef list write_chain(
-    list members, list written, dict known, object blank, object comma, list rest, list alone
+    list members, list written, object blank, object comma, list rest, list alone
 )

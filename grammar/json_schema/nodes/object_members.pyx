@@ -4,13 +4,12 @@ cimport cython
 from cpython.ref cimport Py_INCREF
 from cpython.tuple cimport PyTuple_New, PyTuple_SET_ITEM
 
-from stackmask.grammar.ir.expressions cimport REPEAT, Repeat, Slot
+from stackmask.grammar.ir.expressions cimport Repeat, Slot
 from stackmask.grammar.json_schema.text.string_spelling cimport sequence
 
 from stackmask.grammar.json_schema.nodes.nodes import COUNT, KEYS, PROPERTY, REQUIRED, SOME_KEY
 
 cdef str A_PROPERTY = PROPERTY, A_REQUIRED = REQUIRED, A_KEYS = KEYS, A_SOME_KEY = SOME_KEY, A_COUNT = COUNT
-cdef list SLOTS = [Slot(i) for i in range(64)]
 
 
 @cython.final
@@ -194,71 +193,31 @@ cpdef Py_ssize_t chain_size(list members) except -1:
 # -- expressions -----------------------------------------------------------------------------------------
 
 
-cdef object value_of(Member member, object lowering):
-    """Return the expression of a member's value."""
-    cdef object found = (<dict>lowering.expressions).get(member.state)
-    return lowering.expression(member.state) if found is None else found
-
-
-cpdef list write_members(list members, object style, object lowering):
-    """Return the members as expressions: key, colon, value. Equal ones are one, out of those of the style."""
+cpdef list write_members(list members, object style, object lowering, bint slotted=False):
+    """Return the members as expressions: key, colon, value; ``slotted``: each with its slot after the key."""
     cdef list written = []
-    cdef dict known = style.members
-    cdef object key, found, value, colon = style.blanks.member
-    cdef Member member
-    for member in members:
-        value = value_of(member, lowering)
-        key = (member.name, <Py_ssize_t><void*>value)  # what is found holds it, so that the address stays its own
-        found = known.get(key)
-        if found is None:
-            found = known[key] = sequence((style.word(member.name), colon, value))
-        written.append(found)
-    return written
-
-
-cpdef list write_slots(list members, object style, object lowering):
-    """Return the members as expressions, each with its slot. Equal ones are one, out of those of the style."""
-    cdef list written = []
-    cdef dict known = style.slots
-    cdef object key, found, value, colon = style.blanks.member
+    cdef dict known = lowering.expressions
+    cdef object value, key, colon = style.blanks.member
     cdef Py_ssize_t i
     cdef Member member
     for i in range(len(members)):
         member = <Member?>members[i]
-        value = value_of(member, lowering)
-        key = (member.name, <Py_ssize_t><void*>value, i)
-        found = known.get(key)
-        if found is None:
-            slot = SLOTS[i] if i < 64 else Slot(i)
-            found = known[key] = sequence((style.word(member.name), slot, colon, value))
-        written.append(found)
+        value = known.get(member.state)
+        if value is None:
+            value = lowering.expression(member.state)
+        key = style.word(member.name)
+        written.append(sequence((key, Slot(i), colon, value) if slotted else (key, colon, value)))
     return written
 
 
-cpdef object write_item(Member member, object expr, dict known, object comma):
-    """Return a member behind another one, which may be left out if it is not required.
-
-    ``known`` holds it by the address of its expression, which lives in what is known.
-    """
-    cdef object key = 2 * <Py_ssize_t><void*>expr + member.required
-    cdef object found = known.get(key)
-    cdef Repeat repeat
-    if found is None:
-        found = sequence((comma, expr))
-        if not member.required:
-            repeat = Repeat.__new__(Repeat)
-            repeat.kind = REPEAT
-            repeat.item = found
-            repeat.min = 0
-            repeat.max = 1
-            repeat.take_item(found)
-            found = repeat
-        known[key] = found
-    return found
+cpdef object write_item(Member member, object expr, object comma):
+    """Return a member behind another one, which may be left out if it is not required."""
+    cdef object found = sequence((comma, expr))
+    return found if member.required else Repeat(found, 0, 1)
 
 
 cpdef list write_chain(
-    list members, list written, dict known, object blank, object comma, list rest, list alone
+    list members, list written, object blank, object comma, list rest, list alone
 ):
     """Return the ways to write members in order, one for each that may come first.
 
@@ -276,7 +235,7 @@ cpdef list write_chain(
     # behind the last member that may come first there is one way on: all in one
     items = PyTuple_New((total - first - 1) + size)
     for i in range(first + 1, total):
-        part = write_item(<Member?>members[i], written[i], known, comma)
+        part = write_item(<Member?>members[i], written[i], comma)
         Py_INCREF(part)
         PyTuple_SET_ITEM(items, i - first - 1, part)
     for i in range(size):
@@ -289,7 +248,7 @@ cpdef list write_chain(
         tail = items[0] if len(items) == 1 else sequence(items)
         tails.append(tail)
         for i in range(first, 0, -1):
-            tail = sequence((write_item(<Member>members[i], written[i], known, comma), tail))
+            tail = sequence((write_item(<Member>members[i], written[i], comma), tail))
             tails.append(tail)
         for i in range(first + 1):
             options.append(sequence((blank, written[i], tails[first - i])))

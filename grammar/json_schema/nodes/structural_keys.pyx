@@ -4,7 +4,7 @@ import marshal
 
 cimport cython
 
-from stackmask.grammar.json_schema.document.drafts import KEYWORDS
+from stackmask.grammar.json_schema.document.drafts import MAPS
 
 cdef enum:
     MAX_RECURSION = 300     # levels that are looked at in calls within one another, 200 bytes each
@@ -22,7 +22,7 @@ cdef dict ROLES = {
     "const": VALUES,
     "dependencies": VALUES,
     "dependentRequired": VALUES,
-    **{name: NAMED for name, keyword in KEYWORDS.items() if keyword.holds == "map"},
+    **dict.fromkeys(MAPS, NAMED),
 }
 cdef frozenset UNSAID_NAMES = frozenset([name for name, role in ROLES.items() if role == UNSAID])
 cdef object YES = b"t"

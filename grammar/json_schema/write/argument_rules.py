@@ -65,7 +65,6 @@ class ArgumentWriter(ObjectStyle):
         self.names = Texts(parts=(_NAME, _without(excludes)) if excludes else (_NAME,))
         self.brackets = Delimiters.of(ir.EPSILON, blanks, blanks, (blanks,), (blanks,))
         self.any_order = lowering.style.any_order
-        self.items: dict[int, ir.Expr] = {}
         self.objects = ObjectWriter(lowering, self)
         self.named: dict[State, str] = {}  # rules of the values of nested arguments
         self.pending: list[tuple[str, State | ArrayForm]] = []

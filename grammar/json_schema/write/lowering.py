@@ -153,13 +153,11 @@ class Lowering:
         self.todo: list[tuple[str, StateValue]] = []
         self.uses_prelude = False
         self.counter = 0
-        self.actions: dict[int, BesideDepth] = {}  # by the address of what they hold
-        self.resolvers: dict[int, ResolverBesideDepth] = {}
-        self.few_words: dict[int, tuple[Texts, list[str] | None]] = {}  # of sets of strings, by address
+        self.actions: dict[ir.Action, BesideDepth] = {}  # by what they hold
+        self.resolvers: dict[Callable[[Hashable], ir.Expr], ResolverBesideDepth] = {}
+        self.few_words: dict[Texts, list[str] | None] = {}  # of sets of strings
         self.noted_strings = False
         self.noted_numbers = False  # whether the report says how numbers are spelled
-        self.plans: dict[int, tuple[ArrayForm, Plan]] = {}
-        style.trim()
         self.objects = ObjectWriter(self, style)
 
     def run(self) -> ir.RuleSet:
@@ -356,13 +354,13 @@ class Lowering:
     def capture(self, item: ir.Expr, action: ir.Action) -> ir.Expr:
         """Return an expression with an action on what it matches, beside the depth where that counts."""
         if self.whitespace.nested and not isinstance(action, str | OfDepth | ir.TokenLimit):
-            action = self.actions.setdefault(id(action), BesideDepth(action))
+            action = self.actions.setdefault(action, BesideDepth(action))
         return ir.Capture(item, action)
 
     def dynamic(self, resolver: Callable[[Hashable], ir.Expr]) -> ir.Expr:
         """Return what a resolver returns, which is asked beside the depth where that counts."""
         if self.whitespace.nested and not isinstance(resolver, OfDepth):
-            resolver = self.resolvers.setdefault(id(resolver), ResolverBesideDepth(resolver))
+            resolver = self.resolvers.setdefault(resolver, ResolverBesideDepth(resolver))
         return ir.Dynamic(resolver)
 
     def structured(self, state: State) -> ir.Expr:
@@ -544,9 +542,9 @@ class Lowering:
 
         Raises: UnsupportedSchemaError beyond 2,000 states.
         """
-        known = self.plans.get(id(form))
-        if known is not None:
-            return known[1]
+        if form.plan is not None:
+            found: Plan = form.plan
+            return found
         algebra = self.algebra
         plan = Plan()
         cap = max(len(form.prefix), form.low, *(start for start, *_ in form.contains))
@@ -579,7 +577,7 @@ class Lowering:
                         )
                     plan.moves[target] = []
                     todo.append(target)
-        self.plans[id(form)] = (form, plan)
+        form.plan = plan
         return plan
 
     def _marked(
@@ -1040,10 +1038,7 @@ class ObjectWriter:
         written = self.style.written(members, self.writer)
         if chain_size(members) > MAX_CHAIN:
             return self.shared_chain(members, written, rest, rest_alone)
-        options = write_chain(
-            members, written, self.style.items, brackets.open, brackets.item, rest, rest_alone
-        )
-        return choice(options)
+        return choice(write_chain(members, written, brackets.open, brackets.item, rest, rest_alone))
 
     def shared_chain(
         self, members: list[Member], written: list[ir.Expr], rest: list[ir.Expr], rest_alone: list[ir.Expr]
@@ -1054,9 +1049,7 @@ class ObjectWriter:
         follows: ir.Expr = ir.Sequence(tuple(rest))
         for member, expr, name in zip(reversed(members), reversed(written), reversed(names), strict=True):
             writer.rules[name] = ir.Rule(name, follows)
-            follows = ir.Sequence(
-                (write_item(member, expr, self.style.items, brackets.item), ir.RuleRef(name))
-            )
+            follows = ir.Sequence((write_item(member, expr, brackets.item), ir.RuleRef(name)))
         options: list[ir.Expr] = []
         for member, expr, name in zip(members, written, names, strict=True):
             options.append(ir.Sequence((brackets.open, expr, ir.RuleRef(name))))
@@ -1386,8 +1379,7 @@ def few_words(writer: Lowering, text: Texts) -> list[str] | None:
     """Return the members of a set if they are few. Many arrays of a schema ask for the same ones."""
     if text.words is not None:
         return list(text.words)
-    known = writer.few_words.get(id(text))
-    if known is None:
+    if text not in writer.few_words:
         words: list[str] | None = None
         if text.is_empty():
             words = []
@@ -1395,8 +1387,8 @@ def few_words(writer: Lowering, text: Texts) -> list[str] | None:
             words = finite_words(text.expr(), MAX_VALUES)
             if words is None and not text.is_endless():
                 words = hidden_words(text)
-        known = writer.few_words[id(text)] = (text, words)
-    return known[1]
+        writer.few_words[text] = words
+    return writer.few_words[text]
 
 
 def count_values(writer: Lowering, value: StateValue) -> int:

@@ -43,7 +43,6 @@ class PythonWriter(ObjectStyle):
         self.lowering = lowering
         self.others_beside = False
         self.brackets = Delimiters.of(ir.EPSILON, ir.EPSILON, _COMMA, (), ())
-        self.items: dict[int, ir.Expr] = {}
         self.has_patterns = False  # a name may then have no way to be written
 
     def run(self) -> ir.RuleSet:

@@ -8,7 +8,7 @@ from stackmask.grammar import ir
 from stackmask.grammar.ir.build import sequence
 from stackmask.grammar.json_schema.nodes.forms import KeyClass, ObjectForm
 from stackmask.grammar.json_schema.nodes.nodes import State
-from stackmask.grammar.json_schema.nodes.object_members import Member, write_members, write_slots
+from stackmask.grammar.json_schema.nodes.object_members import Member, write_members
 from stackmask.grammar.json_schema.sets.numbers import ALL_NUMBERS, INTEGERS, NumberSet
 from stackmask.grammar.json_schema.sets.string_sets import ALL, Texts, text_expr
 from stackmask.grammar.json_schema.sets.values import FALSE, NULL, TRUE
@@ -32,7 +32,6 @@ MAY_CLOSE: Final = ir.KeyTest("close")
 MAY_GO_ON: Final = ir.KeyTest("continue")
 UNDECLARED: Final = ir.KeyTest("undeclared")
 MAX_STYLES: Final = 16  # whose pieces are remembered
-MAX_KEPT: Final = 4096  # pieces of each kind
 _STYLES: Final[dict[tuple[Any, ...], Style]] = {}
 
 
@@ -97,11 +96,9 @@ class ObjectStyle(Protocol):
     ``any_order``: members need not come as they are declared. ``compares_keys``: the engine keeps account of keys without a
     declared name; else two may be equal where members are not counted, and all such keys are out of ``names``.
     ``others_beside``: such keys may stand beside declared ones. ``any_object``: an object of which nothing is said.
-    ``items``: members that follow others.
     """
 
     brackets: Delimiters
-    items: dict[int, ir.Expr]
     any_order: bool = False
     compares_keys: bool = False
     others_beside: bool = True
@@ -140,8 +137,7 @@ class Style(ObjectStyle):
     """How values are written, and what objects of several grammars have in common. Threads may share it.
 
     ``spelling``: of strings, one of ``SPELLINGS``. ``any_order``: members need not come as they are declared. ``words``:
-    null, true and false. ``members``: key, colon and value, by name and address of the value; ``slots``: the same with a
-    slot; ``items``: members that follow others; ``leaves``: scalar values by what their schema says.
+    null, true and false. ``leaves``: scalar values by what their schema says.
     """
 
     compares_keys = True
@@ -168,16 +164,13 @@ class Style(ObjectStyle):
         self.any_whole = self.numbers(INTEGERS, whole=True)
         self.brackets = Delimiters.of_json(ws, b"{}")
         self.array_brackets = Delimiters.of_json(ws, b"[]")
-        self.members: dict[tuple[str, int], ir.Expr] = {}
-        self.slots: dict[tuple[str, int, int], ir.Expr] = {}
-        self.items: dict[int, ir.Expr] = {}
         self.leaves: dict[Any, Any] = {}
         self._any_value: dict[str, ir.Rule] = {}
 
     @classmethod
     def of(cls, blanks: Whitespace, *options: Any) -> Style:
         """Return the style with these options, the same one as long as it is remembered."""
-        key = (id(blanks), *options)
+        key = (blanks, *options)
         found = _STYLES.get(key)
         if found is None:
             if len(_STYLES) >= MAX_STYLES:
@@ -185,18 +178,13 @@ class Style(ObjectStyle):
             found = _STYLES[key] = cls(blanks, *options)
         return found
 
-    def trim(self) -> None:
-        """Forget pieces where they are many."""
-        if len(self.members) > MAX_KEPT or len(self.slots) > MAX_KEPT:
-            self.members, self.slots, self.items = {}, {}, {}
-
     def written(self, members: list[Member], writer: Any) -> list[ir.Expr]:
         """Return members: key, colon, value."""
         return write_members(members, self, writer)
 
     def slotted(self, members: list[Member], writer: Any) -> list[ir.Expr]:
         """Return members, each with its slot: key, slot, colon, value."""
-        return write_slots(members, self, writer)
+        return write_members(members, self, writer, True)
 
     def other(self, form: ObjectForm, entry: KeyClass, state: State, objects: Any) -> ir.Expr:
         """Return a member whose key has no name; it must not have been there before."""

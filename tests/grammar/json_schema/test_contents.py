@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from stackmask import Grammar
+from stackmask.grammar.json_schema.document.drafts import MAPS, WITHOUT_EFFECT
 from stackmask.grammar.json_schema.document.errors import SchemaError
 from stackmask.grammar.json_schema.nodes.structural_keys import Contents
 
@@ -125,7 +126,7 @@ def test_deep_parts_are_compared_in_the_same_way() -> None:
     assert deep != contents.key(nested(4_999, "one", 1), keywords)
 
 
-@pytest.mark.parametrize("keyword", ["properties", "patternProperties", "dependentSchemas"])
+@pytest.mark.parametrize("keyword", sorted(MAPS - WITHOUT_EFFECT))
 def test_a_text_in_place_of_a_schema_is_an_error_beside_an_equal_part_without_it(keyword: str) -> None:
     for around in (lambda part: part, lambda part: {"items": part}):
         right, wrong = around({keyword: {"q": {}}}), around({keyword: {"q": {}, "title": "x"}})

@@ -23,7 +23,6 @@ from stackmask.grammar.json_schema.frontend import (
     read_schema,
 )
 from stackmask.grammar.json_schema.nodes import leaf_cache
-from stackmask.grammar.json_schema.write import style
 from stackmask.grammar.json_schema.write.style import Style
 from stackmask.grammar.json_schema.write.whitespace import Whitespace
 
@@ -97,11 +96,10 @@ def test_a_schema_that_comes_again_is_remembered() -> None:
 
 
 def test_what_is_remembered_is_bounded_by_number_and_by_work() -> None:
-    blanks = Whitespace.of(None)
     rules, report = read_schema(True, asked())
 
     def known(units: int) -> Known:
-        return Known(blanks, rules, report, units)
+        return Known(rules, report, units)
 
     schemas = KnownSchemas()
     for n in range(2 * MAX_KNOWN):
@@ -164,7 +162,6 @@ def test_threads_may_ask_for_one_report_at_once() -> None:
 
 
 def test_threads_may_read_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(style, "MAX_KEPT", 5)
     monkeypatch.setattr(leaf_cache, "MAX_LEAVES", 5)
     schemas = [random_object(seed) for seed in range(100)]
     expected = [read_schema(schema, asked())[0] for schema in schemas]

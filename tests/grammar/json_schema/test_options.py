@@ -467,3 +467,45 @@ def test_the_report_names_the_keywords_that_shaped_the_grammar() -> None:
     pytest.importorskip("pydantic")
     of_type = sm.Grammar.from_json_schema(dict[str, int]).report
     assert isinstance(of_type, Report) and of_type.keywords["additionalProperties"] == 1
+
+
+@pytest.mark.parametrize("union", ["anyOf", "oneOf"])
+@pytest.mark.parametrize("closed", [True, False])
+def test_alternatives_keep_their_own_order(union: str, closed: bool) -> None:
+    def of(required: list[str], **properties: Any) -> dict[str, Any]:
+        rest = {"additionalProperties": False} if closed else {}
+        kinds = {name: {"type": kind} for name, kind in properties.items()}
+        return {"type": "object", "properties": kinds, "required": required, **rest}
+
+    schema = {union: [of(["a", "b"], a="integer", b="string"), of(["b"], b="integer", a="integer")]}
+    for text, expected in (
+        ('{"a": 1, "b": "x"}', True),
+        ('{"b": "x", "a": 1}', False),
+        ('{"b": 1, "a": 1}', True),
+        ('{"a": 1, "b": 1}', False),
+    ):
+        assert accepts(schema, text) == expected, text
+        assert accepts({"properties": {"p": schema}, "type": "object"}, f'{{"p": {text}}}') == expected, text
+        assert accepts(schema, text, property_order="any"), text
+
+
+def test_a_weaker_alternative_of_another_order_leaves_the_order_of_the_first() -> None:
+    first: dict[str, Any] = {"properties": {"a": {"type": "integer"}, "b": {}}, "required": ["a", "b"]}
+    other: dict[str, Any] = {"properties": {"b": {}, "a": {"type": "integer"}}}
+    schema = {"type": "object", "anyOf": [first, other]}
+    assert accepts(schema, '{"a": 1, "b": 2}')
+    assert accepts(schema, '{"b": 2, "a": 1}')
+
+
+def test_what_stands_beside_alternatives_is_in_order_with_each() -> None:
+    schema = {
+        "type": "object",
+        "properties": {"id": {"type": "integer"}},
+        "anyOf": [
+            {"properties": {"x": {}, "y": {}}, "required": ["x", "y"]},
+            {"properties": {"y": {}, "x": {}}},
+        ],
+    }
+    assert accepts(schema, '{"id": 1, "x": 1, "y": 2}')
+    assert accepts(schema, '{"id": 1, "y": 1, "x": 2}')
+    assert not accepts(schema, '{"x": 1, "id": 1, "y": 2}')

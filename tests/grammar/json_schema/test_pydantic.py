@@ -444,3 +444,25 @@ def test_the_report_says_what_types_leave_out() -> None:
         "dates have no year 0, and their bounds are whole years",
         "times have no leap seconds",
     ]
+
+
+class NameFirst(BaseModel):
+    name: str
+    kind: int
+
+
+class KindFirst(BaseModel):
+    kind: int
+    name: str
+    more: bool = False
+
+
+def test_models_of_a_union_have_the_order_of_their_own_fields() -> None:
+    compiled = COMPILER.compile(sm.Grammar.of(NameFirst | KindFirst))
+    for value in (
+        NameFirst(name="x", kind=1),
+        KindFirst(kind=1, name="x"),
+        KindFirst(kind=1, name="x", more=True),
+    ):
+        matcher = compiled.matcher()
+        assert matcher.accept_string(value.model_dump_json()) and matcher.is_accepting(), value
