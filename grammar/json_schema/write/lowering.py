@@ -162,10 +162,10 @@ class Lowering:
         style.trim()
         self.objects = ObjectWriter(self, style)
 
-    def run(self) -> ir.RuleSet:
-        """Return the rules. Raises: UnsatisfiableSchemaError if no value is valid."""
+    def run(self, state: State | None = None) -> ir.RuleSet:
+        """Return the rules; ``state``: of its values alone. Raises: UnsatisfiableSchemaError if no value is valid."""
         algebra = self.algebra
-        start = algebra.state((algebra.start,))
+        start = algebra.state((algebra.start,)) if state is None else state
         self.find_productive(start)
         if not self.productive[start]:
             raise UnsatisfiableSchemaError(algebra.where(start), "", self.why(start))
