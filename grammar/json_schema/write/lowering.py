@@ -15,6 +15,7 @@ from stackmask.grammar.json_schema.document.errors import (
     UnsupportedSchemaError,
     Where,
 )
+from stackmask.grammar.json_schema.document.report import place_of_name
 from stackmask.grammar.json_schema.nodes.forms import ANY_KEYS, ArrayForm, KeyClass, ObjectForm, StateValue
 from stackmask.grammar.json_schema.nodes.leaf_cache import remember
 from stackmask.grammar.json_schema.nodes.nodes import PART_ALL, State
@@ -179,6 +180,8 @@ class Lowering:
         self.find_productive(start)
         self.rules[START] = ir.Rule(START, ir.EPSILON)
         forms = self.object_forms(start)
+        if not self.productive[start]:
+            raise UnsatisfiableSchemaError(algebra.where(start), "", self.why(start))
         if not forms:
             problem = "arguments are an object, and the schema allows none"
             raise SchemaError(algebra.where(start), "type", problem)
@@ -203,6 +206,10 @@ class Lowering:
             effects_of(self.rules)[1:]
         )  # arrays and objects, if there are any
         return ir.RuleSet(self.rules, START, self.whitespace.start if counts else ())
+
+    def place_of_name(self, name: str) -> Where:
+        """Return the place of a declared name, for a message."""
+        return place_of_name(self.algebra.registry.root.root, name)
 
     def forget(self) -> None:
         """Let go of the writer of objects, which refers back: all is freed at once, and not left to the garbage collector."""
