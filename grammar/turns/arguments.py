@@ -357,6 +357,10 @@ class ArgumentSchema:
         self._meanings: dict[State, _Meaning] = {}
         self._judges: dict[State, Grammar | None] = {}
 
+    def __reduce__(self) -> tuple[type, tuple[Any]]:
+        """Return what makes this again: what was worked out is not copied or pickled."""
+        return ArgumentSchema, (self.root,)
+
     def meaning(self, state: State) -> _Meaning:
         """Return what a state says."""
         found = self._meanings.get(state)
@@ -389,9 +393,10 @@ class ArgumentSchema:
             return ways[0], dict.fromkeys(states, ways[0])
         found: dict[State, Any] = {}
         for state in states:
-            allowed = [way for way in ways if self.allows(state, way)]
-            if allowed:
-                found[state] = allowed[0]
+            for way in ways:
+                if self.allows(state, way):
+                    found[state] = way
+                    break
         return next(iter(found.values()), ways[0]), found
 
     def whole(self, states: States, kind: type, parts: dict[str | int, _Read]) -> _Read:

@@ -197,6 +197,10 @@ class ArgumentWriter(ObjectStyle):
             found.append((types.NULL, self.padded(ir.Literal(b"null"))))
         objects = [form for form in value.objects if lowering.objects.is_productive(form)]
         arrays = [form for form in value.arrays if lowering.array_is_productive(form)]
+        name = self.style.item.removeprefix(self.style.open).removesuffix(self.style.middle)
+        if arrays and name and any(member.name == name for form in objects for member in form.members):
+            problem = "an object with it is written as an array is, which may stand here too: rename it"
+            raise UnsupportedSchemaError(lowering.place_of_name(name), "", problem)
         if objects and self.style.nested:
             found.append((types.OBJECT, self.nested_object(value.state)))
         elif objects:

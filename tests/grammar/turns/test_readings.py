@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Literal
 
 import pytest
@@ -201,3 +204,24 @@ def test_schemas_that_are_not_enforced_exactly_are_judged_all_the_same() -> None
     assert tools.parse("glm_4_7", call_of("glm_4_7", {"a": "aa", "b": "1"}), tools=[tool]).calls
     with pytest.raises(tools.TurnError, match="the argument `b` is needed"):
         tools.parse("glm_4_7", call_of("glm_4_7", {"a": "aa"}), tools=[tool])
+
+
+def test_tools_that_have_read_arguments_are_copied() -> None:
+    tool = tools.Tool("f", {"type": "object", "oneOf": TEXT_OR_NUMBER})
+    text = call_of("glm_4_7", {"kind": "number", "value": "5"})
+    first = tools.parse("glm_4_7", text, tools=[tool]).calls
+    for again in (copy.deepcopy(tool.argument_schema), pickle.loads(pickle.dumps(tool.argument_schema))):
+        assert again.refusal(first[0].arguments) == ""
+        assert again.refusal({"kind": "number", "value": "5"})
+
+
+def test_threads_that_read_arguments_of_one_tool() -> None:
+    values: list[tuple[str, Any]] = [(f"k{i}", {"type": ("string", "integer")[i % 2]}) for i in range(12)]
+    tool = tools.Tool("f", {"type": "object", "oneOf": tagged(*values)})
+
+    def value(number: int) -> Any:
+        text = call_of("glm_4_7", {"kind": f"k{number}", "value": "5"})
+        return tools.parse("glm_4_7", text, tools=[tool]).calls[0].arguments["value"]
+
+    with ThreadPoolExecutor(12) as pool:
+        assert list(pool.map(value, range(12))) == ["5", 5] * 6

@@ -98,3 +98,14 @@ def test_keywords_are_no_names_of_arguments_in_python() -> None:
         assert found.accepts(f"[f({name}=1)]") == accepted
     assert found.report is not None
     assert any("may come twice" in note.reason for note in found.report.narrowed)
+
+
+def test_objects_that_are_written_as_arrays() -> None:
+    array = {"type": "array", "items": {"type": "string"}, "minItems": 2}
+    thing = {"type": "object", "properties": {"item": {"type": "integer"}}, "additionalProperties": False}
+    schema = {"type": "object", "properties": {"a": {"anyOf": [array, thing]}}}
+    with pytest.raises(sm.UnsupportedSchemaError, match="written as an array is") as raised:
+        grammar_of("minimax_m3", schema)
+    assert raised.value.pointer == "#/properties/a/anyOf/1/properties/item"
+    assert grammar_of("minimax_m3", {"type": "object", "properties": {"a": thing}}).report is not None
+    assert grammar_of("cohere", schema).report is not None
