@@ -350,12 +350,13 @@ class ArgumentSchema:
 
     def __init__(self, root: Any) -> None:
         self.root = root
-        self.algebra = Algebra(
-            root, draft=None, resources=None, formats="assert", relax=True, report=Report(), leaves={}
-        )
+        try:
+            self.algebra = _algebra_of(root)
+        except _TOO_MUCH:
+            self.algebra = _algebra_of(True)
         self.start: States = (self.algebra.state((self.algebra.start,)),)
         self._meanings: dict[State, _Meaning] = {}
-        self._judges: dict[State, Grammar | None] = {}
+        self._judges: dict[State, Grammar | bool] = {}
 
     def __reduce__(self) -> tuple[type, tuple[Any]]:
         """Return what makes this again: what was worked out is not copied or pickled."""
@@ -370,6 +371,7 @@ class ArgumentSchema:
                     found = _Meaning(self.algebra.value(state))
                 except _TOO_MUCH:
                     found = _Meaning(self.algebra.value(ANY_STATE))
+                    self._judges[self.start[0]] = True  # a part of the schema is read in part
             self._meanings[state] = found
         return found
 
@@ -427,19 +429,16 @@ class ArgumentSchema:
             with _LOCK:
                 try:
                     self._judges[state] = Grammar._read(None, partial(self._judge, state))
-                except _TOO_MUCH:
-                    self._judges[state] = None
+                except _TOO_MUCH as error:
+                    self._judges[state] = not isinstance(error, UnsatisfiableSchemaError)
         judge = self._judges[state]
         try:
-            return judge is None or judge.accepts(_written(value))
+            return judge if isinstance(judge, bool) else judge.accepts(_written(value))
         except (TypeError, ValueError):  # as of infinite numbers, and sets of Python
             return False
 
     def _judge(self, state: State) -> Grammar:
-        try:
-            rules = Lowering(self.algebra, _STYLE).run(state)
-        except UnsatisfiableSchemaError:
-            return Grammar.from_json_schema({"enum": []})
+        rules = Lowering(self.algebra, _STYLE).run(state)
         return Grammar(rules, normalized=rules)
 
     def refusal(self, arguments: Mapping[str, Any]) -> str:
@@ -464,6 +463,10 @@ class ArgumentSchema:
                 return f"the schema does not allow `{name:.60}` with {_short(value)}"
             return f"no argument `{name:.60}`; {advice(name, declared)}"
         return f"the schema does not allow these arguments together: {short}"
+
+
+def _algebra_of(root: Any) -> Algebra:
+    return Algebra(root, draft=None, resources=None, formats="assert", relax=True, report=Report(), leaves={})
 
 
 def _joined(kind: type, values: dict[Any, Any]) -> Any:

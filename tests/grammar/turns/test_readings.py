@@ -225,3 +225,30 @@ def test_threads_that_read_arguments_of_one_tool() -> None:
 
     with ThreadPoolExecutor(12) as pool:
         assert list(pool.map(value, range(12))) == ["5", 5] * 6
+
+
+@pytest.mark.parametrize(
+    ("around", "value"),
+    [
+        ({"$schema": "http://unknown/x"}, {}),
+        ({}, {"type": "strin"}),
+        ({}, {"$ref": "#/nowhere"}),
+        ({}, 5),
+    ],
+)
+def test_schemas_that_are_none_say_nothing(around: Any, value: Any) -> None:
+    tool = {"name": "f", "parameters": {"type": "object", "properties": {"a": value}, **around}}
+    for _ in range(2):
+        assert tools.parse("glm_4_7", call_of("glm_4_7", {"a": "5"}), tools=[tool]).calls[0].arguments
+
+
+def test_parts_that_have_no_value_allow_none() -> None:
+    values = [{"type": "integer", "minimum": 5, "maximum": 4}, {"type": "string"}]
+    schema = {"type": "object", "properties": {"a": {"anyOf": values}, "b": False}}
+    assert read("glm_4_7", {"a": "5"}, schema) == {"a": "5"}
+    for name in ("b", "a"):
+        schema = {"type": "object", "properties": {name: {"enum": []}}}
+        with pytest.raises(tools.TurnError, match=f"`{name}` is"):
+            tools.parse(
+                "glm_4_7", call_of("glm_4_7", {name: "5"}), tools=[{"name": "f", "parameters": schema}]
+            )
