@@ -244,7 +244,7 @@ def _value(
     end = text.find(close, at)
     kinds = known.types(states)
     if style.nested and not label and kinds & {"array", "object"} and skip_blanks(text, at) == end:
-        empty = (STRING, text[at:end]), ("array", []), ("object", {})
+        empty: tuple[tuple[str, Any], ...] = (STRING, text[at:end]), ("array", []), ("object", {})
         return [value for kind, value in empty if kind in kinds], end + len(close)
     if not label and kinds != {STRING}:
         try:
@@ -406,20 +406,18 @@ class ArgumentSchema:
         found: dict[State, Any] = {}
         for state in states:
             for form, of in self.meaning(state).forms[kind]:
-                count = len(parts)
-                if count < form.low or (form.high is not None and count > form.high):
+                if len(parts) < form.low or (form.high is not None and len(parts) > form.high):
                     continue
-                if isinstance(form, ObjectForm) and any(
-                    m.required and m.name not in parts for m in form.members
-                ):
+                members = form.members if isinstance(form, ObjectForm) else ()
+                if any(member.required and member.name not in parts for member in members):
                     continue
-                inner = {key: of(key) for key in parts}
-                if all(inner[key] in read for key, (_, read) in parts.items()):
-                    found[state] = _joined(kind, {key: read[inner[key]] for key, (_, read) in parts.items()})
+                inner = [(key, of(key), read) for key, (_, read) in parts.items()]
+                values = {key: read[at] for key, at, read in inner if at is not None and at in read}
+                if len(values) == len(parts):
+                    found[state] = _joined(kind, values)
                     break
-        return next(iter(found.values()), None) or _joined(
-            kind, {key: plain for key, (plain, _) in parts.items()}
-        ), found
+        plain = _joined(kind, {key: value for key, (value, _) in parts.items()})
+        return next(iter(found.values()), plain), found
 
     def allows(self, state: State, value: Any) -> bool:
         """Return whether a state allows a value; True where no grammar can be made of it."""
