@@ -376,15 +376,15 @@ class Given(NamedTuple):
 # -- arguments of tools ----------------------------------------------------------------------------------
 
 
-def tool_rules(source: Any, profile: str, blanks: str = "") -> RuleSet:
-    """Return the rules of the arguments of a tool as JSON, in a profile.
+def tool_rules(source: Any, profile: str, blanks: str = "") -> tuple[RuleSet, Report]:
+    """Return the rules of the arguments of a tool as JSON, in a profile, and the report.
 
     ``blanks``: of the exact profile, the pattern of blanks, beside which it has ``spelling="plain"`` here.
     Raises: as ``schema_rules``. Cost: some 10 µs for a plain object.
     """
     if profile == "model":
-        return schema_rules(source, profile=profile)[0]
-    return schema_rules(source, spelling="plain", whitespace={"pattern": blanks})[0]
+        return schema_rules(source, profile=profile)
+    return schema_rules(source, spelling="plain", whitespace={"pattern": blanks})
 
 
 def argument_rules(
@@ -397,8 +397,8 @@ def argument_rules(
     property_order: str = "schema",
     plain: bool = False,
     profile: str = "exact",
-) -> tuple[RuleSet, bool]:
-    """Return the rules of an object whose members are written between markers, and whether they are in normal form.
+) -> tuple[RuleSet, bool, Report]:
+    """Return the rules of an object whose members are written between markers, whether they are in normal form, and the report.
 
     ``style``: one of ``ARGUMENT_STYLES``. ``spell``: what writes a piece of a marker; None: as text. ``excludes``:
     strings that names and strings between markers do not hold. ``plain``: as for ``ArgumentWriter.is_plain``.
@@ -425,7 +425,7 @@ def argument_rules(
         whitespace = (
             "compact" if ARGUMENT_STYLES[style].nested else None
         )  # these have no JSON of several parts
-    rules, _ = schema_rules(
+    rules, report = schema_rules(
         source,
         whitespace=whitespace,
         property_order=property_order,
@@ -433,11 +433,11 @@ def argument_rules(
         profile=profile,
         write=write,
     )
-    return rules, not writers[-1].has_patterns
+    return rules, not writers[-1].has_patterns, report
 
 
-def python_rules(source: Any) -> tuple[RuleSet, bool]:
-    """Return the rules of an object whose members are arguments of a call in Python, and whether they are in normal form.
+def python_rules(source: Any) -> tuple[RuleSet, bool, Report]:
+    """Return the rules of an object whose members are arguments of a call in Python, else as ``argument_rules``.
 
     Raises: SchemaError and its subclasses.
     """
@@ -450,10 +450,10 @@ def python_rules(source: Any) -> tuple[RuleSet, bool]:
         return writers[-1].run()
 
     blanks = {"separators": (", ", ": ")}
-    rules, _ = schema_rules(
+    rules, report = schema_rules(
         source, whitespace=blanks, spelling="dumps", numbers="plain", write=write, words=PYTHON_WORDS
     )
-    return rules, not writers[-1].has_patterns
+    return rules, not writers[-1].has_patterns, report
 
 
 def schema_of_kind(kind: Any) -> Any:

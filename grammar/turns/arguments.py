@@ -8,27 +8,36 @@ import json
 import re
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
-from functools import lru_cache
+from dataclasses import dataclass, field
+from functools import lru_cache, partial
 from math import isinf
+from threading import RLock
 from typing import Any, Final
 
 from stackmask.grammar.grammar import Grammar
-from stackmask.grammar.json_schema.document.drafts import KEYWORDS
-from stackmask.grammar.json_schema.document.references import local_target
-from stackmask.grammar.json_schema.sets.string_sets import Texts, TextsTooLarge
+from stackmask.grammar.json_schema.algebra.algebra import ANY_STATE, Algebra
+from stackmask.grammar.json_schema.document.errors import UnsatisfiableSchemaError
+from stackmask.grammar.json_schema.document.report import Report
+from stackmask.grammar.json_schema.nodes.forms import ArrayForm, ObjectForm, StateValue
+from stackmask.grammar.json_schema.nodes.nodes import State
+from stackmask.grammar.json_schema.sets.numbers import UnsupportedNumber
+from stackmask.grammar.json_schema.sets.string_sets import TextsTooLarge
+from stackmask.grammar.json_schema.sets.values import FALSE, NULL, TRUE, read_number
 from stackmask.grammar.json_schema.write.argument_styles import ARGUMENT_STYLES, STRING, ArgumentStyle
-from stackmask.grammar.regex.compile import regex_expr
-from stackmask.grammar.source.diagnostics import GrammarError, StackmaskError
+from stackmask.grammar.json_schema.write.lowering import Lowering
+from stackmask.grammar.json_schema.write.style import Style
+from stackmask.grammar.json_schema.write.whitespace import Whitespace
+from stackmask.grammar.source.diagnostics import StackmaskError
 from stackmask.grammar.source.similar import advice
 from stackmask.grammar.turns.errors import TurnError
 from stackmask.grammar.turns.styles import PYTHON
 
+States = tuple[State, ...]  # that a part of the arguments may have
 _BLANKS: Final = re.compile(r"[ \n\t\r]*")
 _NAME: Final = r"[^<>/][^<>]*?|"
 # JSON in which no string is open
 _STRINGS: Final = re.compile(r'[^"]*(?:"[^"\\]*(?:\\.[^"\\]*)*"[^"]*)*', re.DOTALL)
-_DECODER: Final = json.JSONDecoder()
+_HALF: Final = re.compile("[\ud800-\udfff]")  # of a character
 # how JSON may go on where it ends, by what Python's decoder then says
 _WORD_CUT: Final = re.compile(r"(?:t(?:ru?)?|f(?:a(?:ls?)?)?|n(?:ul?)?|-)?")
 _NUMBER_CUT: Final = re.compile(r"(?:^|[^0-9.eE+-])-?[0-9]+(?:\.|(?:\.[0-9]+)?[eE][+-]?)\Z")
@@ -36,6 +45,31 @@ _ESCAPE_CUT: Final = re.compile("u[0-9a-fA-F]{0,4}")
 MAX_DIGITS: Final = 500  # before the end, that are looked at
 _FIELDS: Final = re.compile(r"(\{[a-z]+\})")
 _FIELD: Final = {"{id}": "[0-9]+", "{type}": "[a-z]+", "{blanks}": r"[ \n\t\r]*"}
+
+
+class WrittenFloat(float):
+    """A number whose digits say more than a float holds, by which it is judged."""
+
+    text: str
+    """The number as it was written."""
+
+
+def _read_float(text: str) -> float | int:
+    """Return a number of a JSON text; one that is too large for a float as an integer, if it is one."""
+    value = float(text)
+    if len(text) < 17 and (1e-300 < abs(value) < 1e300):
+        return value  # floats keep 15 digits
+    number = read_number(text)
+    if isinf(value):
+        return number if isinstance(number, int) else value
+    if number == read_number(float.__repr__(value)):
+        return value
+    written = WrittenFloat(value)
+    written.text = text
+    return written
+
+
+_DECODER: Final = json.JSONDecoder(parse_float=_read_float)
 
 
 def skip_blanks(text: str, at: int) -> int:
@@ -122,46 +156,47 @@ def read_arguments(text: str, at: int, style: str, schema: ArgumentSchema) -> tu
     return _members(text, at, ARGUMENT_STYLES[style], schema)
 
 
+_Read = tuple[Any, dict[State, Any]]  # a value, and how each state has it that allows it
+
+
 @dataclass(slots=True)
 class _Open:
     """An object or an array whose members or items are being read; ``close`` ends it, ``key`` is its name in the one around it."""
 
-    value: dict[str, Any] | list[Any]
-    schema: Any
+    kind: type
+    states: States
     close: str = ""
-    key: str = ""
+    key: str | int = ""
+    parts: dict[str | int, _Read] = field(default_factory=dict)
 
 
 def _members(text: str, at: int, style: ArgumentStyle, known: ArgumentSchema) -> tuple[dict[str, Any], int]:
     """Return arguments up to what is none, with those inside of them. No recursion: the open ones are a list."""
-    root: dict[str, Any] = {}
-    stack = [_Open(root, known.root)]
+    stack = [_Open(dict, known.start)]
     while True:
         inside = stack[-1]
         begin = skip_blanks(text, at)
-        if isinstance(inside.value, list):
-            found = _item(text, begin, style, inside, known)
-        else:
-            found = _member(text, begin, style, inside, known)
+        found = (_item if inside.kind is list else _member)(text, begin, style, inside, known)
         if found is None:
+            read = known.whole(inside.states, inside.kind, inside.parts)
             if len(stack) == 1:
-                return root, at
+                return read[0], at
             at = _after(text, at, inside.close, _begins(style))
             stack.pop()
-            _put(stack[-1].value, inside.key, inside.value)
+            stack[-1].parts[inside.key] = read
             continue
-        key, label, at, inner, close = found
-        container = _container(text, at, close, label, style, inner, known)
-        if container is not None:
-            stack.append(_Open(container, inner, close, key))
+        key, label, at, states, close = found
+        kind = _container(text, at, label, style, states, known)
+        if kind is not None:
+            stack.append(_Open(kind, states, close, key))
             continue
-        value, at = _value(text, at, close, label, style, inner, known)
-        _put(inside.value, key, value)
+        ways, at = _value(text, at, close, label, style, states, known)
+        inside.parts[key] = known.reading(states, ways)
 
 
 _Part = tuple[
-    str, str, int, Any, str
-]  # name, what its type is called, where its value begins, its schema, its end
+    str | int, str, int, States, str
+]  # name or index, what its type is called, where its value begins, its states, its end
 
 
 def _member(text: str, at: int, style: ArgumentStyle, inside: _Open, known: ArgumentSchema) -> _Part | None:
@@ -172,7 +207,7 @@ def _member(text: str, at: int, style: ArgumentStyle, inside: _Open, known: Argu
     name = html.unescape(match["name"]) if style.entities else match["name"]
     label = match.groupdict().get("type", "")
     close = style.close.replace("{name}", match["name"])
-    return name, label, match.end(), known.member(inside.schema, name), close
+    return name, label, match.end(), known.inner(inside.states, name), close
 
 
 def _item(text: str, at: int, style: ArgumentStyle, inside: _Open, known: ArgumentSchema) -> _Part | None:
@@ -181,47 +216,36 @@ def _item(text: str, at: int, style: ArgumentStyle, inside: _Open, known: Argume
     if match is None:
         return None
     label = match.groupdict().get("type", "")
-    return "", label, match.end(), known.item(inside.schema, len(inside.value)), style.item_close
-
-
-def _put(container: dict[str, Any] | list[Any], key: str, value: Any) -> None:
-    if isinstance(container, list):
-        container.append(value)
-    else:
-        container[key] = value
+    index = len(inside.parts)
+    return index, label, match.end(), known.inner(inside.states, index), style.item_close
 
 
 def _container(
-    text: str, at: int, close: str, label: str, style: ArgumentStyle, schema: Any, known: ArgumentSchema
-) -> dict[str, Any] | list[Any] | None:
-    """Return an empty object or array for a value that has arguments or items in it; None if it has none."""
-    if not style.nested:
-        return None
-    if label:
-        return [] if label == "list" else {} if label == "dict" else None
-    kinds = known.types(schema)
+    text: str, at: int, label: str, style: ArgumentStyle, states: States, known: ArgumentSchema
+) -> type | None:
+    """Return the type of an object or array that has arguments or items in it; None for another value, and an empty one."""
+    if label or not style.nested:
+        return {"list": list, "dict": dict}.get(label) if style.nested else None
+    kinds = known.types(states)
     start = skip_blanks(text, at)
-    if text.startswith(close, start):
-        ways: list[Any] = [text[at:start]] if STRING in kinds else []
-        ways += [[]] if "array" in kinds else []
-        ways += [{}] if "object" in kinds else []
-        found = known.fitting(schema, ways) if ways else None
-        return None if isinstance(found, str) else found
     if "array" in kinds and style.item and marker_pattern(style.item).match(text, start) is not None:
-        return []
+        return list
     is_member = "object" in kinds and marker_pattern(_begins(style)[0]).match(text, start) is not None
-    return {} if is_member else None
+    return dict if is_member else None
 
 
 def _value(
-    text: str, at: int, close: str, label: str, style: ArgumentStyle, schema: Any, known: ArgumentSchema
-) -> tuple[Any, int]:
-    """Return a value without arguments in it, and where its closing marker ends."""
+    text: str, at: int, close: str, label: str, style: ArgumentStyle, states: States, known: ArgumentSchema
+) -> tuple[list[Any], int]:
+    """Return what a value without arguments in it may mean, and where its closing marker ends."""
     if label and label != style.labels[STRING]:
         value, stop = read_json(text, at)  # a string in it may hold the marker
-        return value, _after(text, stop, close)
+        return [value], _after(text, stop, close)
     end = text.find(close, at)
-    kinds = known.types(schema)
+    kinds = known.types(states)
+    if style.nested and not label and kinds & {"array", "object"} and skip_blanks(text, at) == end:
+        empty: tuple[tuple[str, Any], ...] = (STRING, text[at:end]), ("array", []), ("object", {})
+        return [value for kind, value in empty if kind in kinds], end + len(close)
     if not label and kinds != {STRING}:
         try:
             value, stop = read_json(text, at)
@@ -230,14 +254,15 @@ def _value(
             stop = -1
         # where a string may stand, it ends with the first marker, unless that is within a string of JSON
         if stop > (end if STRING in kinds else -1) and text.startswith(close, stop):
-            return value, stop + len(close)
+            return [value], stop + len(close)
         if STRING not in kinds and end >= 0 and _STRINGS.fullmatch(text, at, end) is None:
             raise TurnError(
                 at, f"no `{close}` outside of a string", True
             )  # the rest of the value may still come
     if end < 0:
         raise TurnError(at, f"no `{close}`", True)
-    return _plain(text[at:end], label, style, schema, known), end + len(close)
+    written = text[at:end]
+    return [written] if label else _ways(written, style, kinds, known.has_words(states)), end + len(close)
 
 
 def _after(text: str, at: int, close: str, others: tuple[str, ...] = ()) -> int:
@@ -252,24 +277,19 @@ def _after(text: str, at: int, close: str, others: tuple[str, ...] = ()) -> int:
     return place + len(close)
 
 
-def _plain(written: str, label: str, style: ArgumentStyle, schema: Any, known: ArgumentSchema) -> Any:
-    """Return what a text without a type means: of the values that it may mean, the first that the schema allows."""
-    if label:
-        return written
-    kinds = known.types(schema)
-    words = known.words(schema)
+def _ways(written: str, style: ArgumentStyle, kinds: frozenset[str], is_word: bool) -> list[Any]:
+    """Return the values that a text without a type may mean; ``is_word``: it may be one that the schema lists."""
     stripped = written.strip(" \n\t\r")
     unbroken = _without_line_breaks(written) if style.on_lines else written
     # a word may have blanks at its ends, which some styles write around others too
-    ways: list[Any] = [unbroken, written, stripped] if words is None else [written, unbroken, stripped]
-    if STRING not in kinds:
-        ways = []
+    first = (written, unbroken) if is_word else (unbroken, written)
+    ways: list[Any] = list(dict.fromkeys((*first, stripped))) if STRING in kinds else []
     if "boolean" in kinds and stripped in ("True", "False"):
         ways.append("T" in stripped)
     if kinds != {STRING}:
         with suppress(ValueError, RecursionError):
-            ways.append(json.loads(written))
-    return known.fitting(schema, ways) if ways else written
+            ways.append(_DECODER.decode(written))
+    return ways or [written]
 
 
 def _without_line_breaks(written: str) -> str:
@@ -281,218 +301,174 @@ def _without_line_breaks(written: str) -> str:
 
 EVERY: Final = frozenset({"string", "number", "boolean", "null", "object", "array"})
 ANY_ARGUMENTS: Final[dict[str, Any]] = {"type": "object"}
-MAX_DEPTH: Final = 20  # of combined schemas and references; what lies deeper may be of any type
-# what says nothing of a value beside its type
-_SILENT: Final = frozenset({"type", "title", "description", "default", "examples", "$comment", "deprecated"})
-_EITHER: Final = ("anyOf", "oneOf")
-# what a schema says of each part of an object by itself, and where other schemas are
-_OF_PARTS: Final = frozenset(
-    (
-        *("properties", "patternProperties", "additionalProperties", "$defs", "definitions", "$ref"),
-        *("$anchor", "$dynamicAnchor", "$dynamicRef", "$recursiveAnchor", "$recursiveRef"),
-    )
-)
-_PLACE: Final = "tool:arguments"
+_STYLE: Final = Style.of(Whitespace.of("any"), "any", False, True)
+_LOCK: Final = RLock()  # of what is worked out of schemas, which threads may share
+_TOO_MUCH: Final = (StackmaskError, UnsupportedNumber, TextsTooLarge, RecursionError, UnicodeEncodeError)
+_Form = tuple["ArrayForm | ObjectForm", Callable[[Any], "State | None"]]  # and the states of its parts
+
+
+class _Meaning:
+    """What a state says of values: their types, whether strings are listed, and the forms of objects and of arrays."""
+
+    def __init__(self, value: StateValue) -> None:
+        kinds = {
+            "string": value.has_strings(),
+            "number": value.digits is not None or value.has_numbers(),
+            "boolean": value.mask & (TRUE | FALSE),
+            "null": value.mask & NULL,
+            "object": value.objects,
+            "array": value.arrays,
+        }
+        self.texts = value.text
+        self.kinds = frozenset(kind for kind, there in kinds.items() if there)
+        self.forms: dict[type, list[_Form]] = {
+            dict: [(form, partial(_of_name, form, _named(form))) for form in value.objects],
+            list: [(form, partial(_of_index, form)) for form in value.arrays],
+        }
+
+
+def _named(form: ObjectForm) -> dict[str, State]:
+    return {member.name: member.state for member in form.members}
+
+
+def _of_name(form: ObjectForm, named: dict[str, State], name: str) -> State | None:
+    if name in form.names:
+        return named.get(name)
+    return next((entry.state for entry in form.classes if entry.texts.contains(name)), None)
+
+
+def _of_index(form: ArrayForm, index: int) -> State | None:
+    return form.prefix[index] if index < len(form.prefix) else form.rest
 
 
 class ArgumentSchema:
-    """The schema of the arguments of one tool, which the parser asks; parts that are no schema say nothing.
+    """The schema of the arguments of one tool, which the parser asks; what cannot be read of it says nothing.
 
-    Cost: each part of the schema is looked at once, and compiled once where its types do not decide what a text means.
+    A part of the arguments is asked for by its states: one for each form of what it is in. Threads may share it.
+    Cost: each state is worked out once, and compiled once where its types do not decide what a text means.
     """
 
     def __init__(self, root: Any) -> None:
         self.root = root
-        self._types: dict[int, frozenset[str]] = {}  # by the address of a part of the root
-        self._inner: dict[
-            tuple[int, str | int], Any
-        ] = {}  # schemas of members and items, by that of what holds them
-        self._judges: dict[int, Grammar | None] = {}
+        try:
+            self.algebra = _algebra_of(root)
+        except _TOO_MUCH:
+            self.algebra = _algebra_of(True)
+        self.start: States = (self.algebra.state((self.algebra.start,)),)
+        self._meanings: dict[State, _Meaning] = {}
+        self._judges: dict[State, Grammar | bool] = {}
 
-    def types(self, schema: Any, depth: int = 0) -> frozenset[str]:
-        """Return the types that a part may allow, from its keywords; all where they do not say."""
-        schema = self.resolved(schema)
-        if schema is False:
-            return frozenset()
-        if not isinstance(schema, dict) or depth > MAX_DEPTH:
-            return EVERY
-        known = self._types.get(id(schema))
-        if known is not None:
-            return known
-        self._types[id(schema)] = EVERY  # for one that leads back to itself
-        named = schema.get("type")
-        names = [named] if isinstance(named, str) else named if isinstance(named, list) else []
-        known_names = EVERY & {
-            "number" if name == "integer" else name for name in names if isinstance(name, str)
-        }
-        found = known_names or EVERY
-        words = self.words(schema)
-        if words is not None:
-            found &= {_type_of(word) for word in words}
-        for keyword in _EITHER:
-            if parts := _part(schema, keyword, list):
-                found &= frozenset().union(*(self.types(part, depth + 1) for part in parts))
-        for part in _part(schema, "allOf", list):
-            found &= self.types(part, depth + 1)
-        self._types[id(schema)] = found or EVERY
-        return found or EVERY
+    def __reduce__(self) -> tuple[type, tuple[Any]]:
+        """Return what makes this again: what was worked out is not copied or pickled."""
+        return ArgumentSchema, (self.root,)
 
-    def words(self, schema: Any) -> list[Any] | None:
-        """Return the only values that a part lists; None where it lists none."""
-        schema = self.resolved(schema)
-        if isinstance(schema, dict):
-            if "const" in schema:
-                return [schema["const"]]
-            if isinstance(schema.get("enum"), list):
-                return list(schema["enum"])
-        return None
+    def meaning(self, state: State) -> _Meaning:
+        """Return what a state says."""
+        found = self._meanings.get(state)
+        if found is None:
+            with _LOCK:
+                try:
+                    found = _Meaning(self.algebra.value(state))
+                except _TOO_MUCH:
+                    found = _Meaning(self.algebra.value(ANY_STATE))
+                    self._judges[self.start[0]] = True  # a part of the schema is read in part
+            self._meanings[state] = found
+        return found
 
-    def member(self, schema: Any, name: str) -> Any:
-        """Return the schema of a member of an object."""
+    def types(self, states: States) -> frozenset[str]:
+        """Return the types that a part may have; all where there is none."""
+        return frozenset().union(*(self.meaning(state).kinds for state in states)) or EVERY
 
-        def own(part: dict[str, Any]) -> list[Any]:
-            declared = _part(part, "properties", dict)
-            found = [declared[name]] if name in declared else []
-            patterns = _part(part, "patternProperties", dict)
-            found += [inner for pattern, inner in patterns.items() if _matches(pattern, name)]
-            return found or [part.get("additionalProperties", True)]
+    def has_words(self, states: States) -> bool:
+        """Return whether strings are listed."""
+        return any(self.meaning(state).texts.words for state in states)
 
-        def values(word: Any) -> list[Any]:
-            return [word[name]] if isinstance(word, dict) and name in word else []
+    def inner(self, states: States, key: str | int) -> States:
+        """Return the states of a member or an item."""
+        kind = dict if isinstance(key, str) else list
+        found = [of(key) for state in states for _, of in self.meaning(state).forms[kind]]
+        return tuple(dict.fromkeys(state for state in found if state is not None))
 
-        return self._within(schema, name, "object", own, values)
+    def reading(self, states: States, ways: list[Any]) -> _Read:
+        """Return the first of some values that each state allows, and that of the first one; the first value where none does."""
+        if len(ways) == 1 and len(states) < 2:
+            return ways[0], dict.fromkeys(states, ways[0])
+        found: dict[State, Any] = {}
+        for state in states:
+            for way in ways:
+                if self.allows(state, way):
+                    found[state] = way
+                    break
+        return next(iter(found.values()), ways[0]), found
 
-    def item(self, schema: Any, index: int) -> Any:
-        """Return the schema of an item of an array."""
+    def whole(self, states: States, kind: type, parts: dict[str | int, _Read]) -> _Read:
+        """Return an object or an array of some parts as each state has it, and as the first one does."""
+        found: dict[State, Any] = {}
+        for state in states:
+            for form, of in self.meaning(state).forms[kind]:
+                if len(parts) < form.low or (form.high is not None and len(parts) > form.high):
+                    continue
+                members = form.members if isinstance(form, ObjectForm) else ()
+                if any(member.required and member.name not in parts for member in members):
+                    continue
+                inner = [(key, of(key), read) for key, (_, read) in parts.items()]
+                values = {key: read[at] for key, at, read in inner if at is not None and at in read}
+                if len(values) == len(parts):
+                    found[state] = _joined(kind, values)
+                    break
+        plain = _joined(kind, {key: value for key, (value, _) in parts.items()})
+        return next(iter(found.values()), plain), found
 
-        def own(part: dict[str, Any]) -> list[Any]:
-            leading = _part(part, "prefixItems", list)
-            return [leading[index] if index < len(leading) else part.get("items", True)]
+    def allows(self, state: State, value: Any) -> bool:
+        """Return whether a state allows a value; True where no grammar can be made of it."""
+        if isinstance(value, str):
+            return _HALF.search(value) is None and self.meaning(state).texts.contains(value)
+        if state not in self._judges:
+            with _LOCK:
+                try:
+                    self._judges[state] = Grammar._read(None, partial(self._judge, state))
+                except _TOO_MUCH as error:
+                    self._judges[state] = not isinstance(error, UnsatisfiableSchemaError)
+        judge = self._judges[state]
+        try:
+            return judge if isinstance(judge, bool) else judge.accepts(_written(value))
+        except (TypeError, ValueError):  # as of infinite numbers, and sets of Python
+            return False
 
-        def values(word: Any) -> list[Any]:
-            return word[index : index + 1] if isinstance(word, list) else []
-
-        return self._within(schema, index, "array", own, values)
-
-    def _within(
-        self,
-        schema: Any,
-        key: str | int,
-        kind: str,
-        own: Callable[[dict[str, Any]], list[Any]],
-        values: Callable[[Any], list[Any]],
-        depth: int = 0,
-    ) -> Any:
-        """Return the schema of a part of a value of a kind: what all keywords say of it."""
-        schema = self.resolved(schema)
-        if not isinstance(schema, dict) or depth > MAX_DEPTH:
-            return schema is not False
-        known = self._inner.get((id(schema), key))
-        if known is not None:
-            return known
-        self._inner[id(schema), key] = True  # for one that leads back to itself
-
-        def inner(part: Any) -> Any:
-            return self._within(part, key, kind, own, values, depth + 1)
-
-        found = [*own(schema), *map(inner, _part(schema, "allOf", list))]
-        for keyword in _EITHER:
-            if parts := [part for part in _part(schema, keyword, list) if kind in self.types(part)]:
-                found.append({"anyOf": [inner(part) for part in parts]})
-        words = self.words(schema)
-        if words is not None:
-            found.append({"enum": [value for word in words for value in values(word)]})
-        found = [part for part in found if part is not True]
-        made = True if not found else found[0] if len(found) == 1 else {"allOf": found}
-        self._inner[id(schema), key] = made  # which keeps it, so that its address stays its own
-        return made
-
-    def resolved(self, schema: Any) -> Any:
-        """Return a part with its own reference followed, if that is one within the root."""
-        for _ in range(MAX_DEPTH):
-            reference = schema.get("$ref") if isinstance(schema, dict) else None
-            if not isinstance(reference, str):
-                return schema
-            found = local_target(self.root, reference)
-            schema = True if found is None else found
-        return True
-
-    def fitting(self, schema: Any, ways: list[Any]) -> Any:
-        """Return the first of some values that a part allows; the first one where it allows none."""
-        if len(ways) > 1:
-            schema = self.resolved(schema)
-            kinds = self.types(schema)
-            is_plain = not isinstance(schema, dict) or schema.keys() <= _SILENT
-            for value in ways:
-                if _type_of(value) in kinds and (is_plain or self.allows(schema, value)):
-                    return value
-        return ways[0]
-
-    def allows(self, schema: Any, value: Any) -> bool:
-        """Return whether a part of the root allows a value; True where no grammar can be made of it.
-
-        Raises: TypeError, ValueError for what is no JSON.
-        """
-        if id(schema) not in self._judges:
-            source, resources = schema, {}
-            if schema is not self.root:
-                resource = {**self.root, "$defs": {**_part(self.root, "$defs", dict), _PLACE: schema}}
-                source, resources = {"$ref": f"{_PLACE}#/$defs/{_PLACE}"}, {_PLACE: resource}
-            try:
-                judge = Grammar.from_json_schema(source, resources=resources, property_order="any")
-            except StackmaskError:
-                judge = None
-            self._judges[id(schema)] = judge
-        found = self._judges[id(schema)]
-        return found is None or found.accepts(_written(value))
+    def _judge(self, state: State) -> Grammar:
+        rules = Lowering(self.algebra, _STYLE).run(state)
+        return Grammar(rules, normalized=rules)
 
     def refusal(self, arguments: Mapping[str, Any]) -> str:
         """Return why the schema refuses arguments, in one line; empty if it takes them."""
-        schema = self.root
+        if self.allows(self.start[0], arguments):
+            return ""
         try:
-            if self.allows(schema, arguments):
-                return ""
-        except (ValueError, TypeError) as error:  # as of infinite numbers, and sets of Python
+            short = _short(arguments)
+        except (ValueError, TypeError) as error:
             return f"the arguments are no JSON: {error}"
+        schema = self.root
         declared = _part(schema, "properties", dict)
         for name in _part(schema, "required", list):
             if name not in arguments:
                 return f"the argument `{name!s:.60}` is needed"
-        members = {key: value for key, value in schema.items() if key not in KEYWORDS or key in _OF_PARTS}
-        try:
-            alone = Grammar.from_json_schema({**members, "type": "object"}, property_order="any")
-        except StackmaskError:  # a reference leads into what was left out
-            return f"the schema does not allow these arguments: {_short(arguments)}"
         for name, value in arguments.items():
-            if alone.accepts(_written({name: value})):
+            if any(self.allows(state, value) for state in self.inner(self.start, name)):
                 continue
             if name in declared:
                 return f"`{name:.60}` is {_short(value)}, and its schema is {declared[name]!r:.120}"
             if "patternProperties" in schema:
                 return f"the schema does not allow `{name:.60}` with {_short(value)}"
             return f"no argument `{name:.60}`; {advice(name, declared)}"
-        return f"the schema does not allow these arguments together: {_short(arguments)}"
+        return f"the schema does not allow these arguments together: {short}"
 
 
-def _type_of(value: Any) -> str:
-    if isinstance(value, bool):
-        return "boolean"
-    names = {str: "string", int: "number", float: "number", type(None): "null", dict: "object"}
-    return names.get(type(value), "array")
+def _algebra_of(root: Any) -> Algebra:
+    return Algebra(root, draft=None, resources=None, formats="assert", relax=True, report=Report(), leaves={})
 
 
-def _matches(pattern: Any, name: str) -> bool:
-    """Return whether a pattern of ECMA-262 is found in a name: by derivatives, in linear time, not by backtracking."""
-    texts = _texts(pattern) if isinstance(pattern, str) else None
-    return texts is not None and texts.contains(name)
-
-
-@lru_cache(256)
-def _texts(pattern: str) -> Texts | None:
-    try:
-        return Texts(parts=(regex_expr(pattern, flavor="ecma", search=True),))
-    except (GrammarError, StackmaskError, TextsTooLarge):
-        return None  # no pattern, or one that no grammar was made of
+def _joined(kind: type, values: dict[Any, Any]) -> Any:
+    return values if kind is dict else list(values.values())
 
 
 def _written(value: Any) -> str:
@@ -516,15 +492,9 @@ def _written(value: Any) -> str:
             for index, inner in reversed(list(enumerate(part))):
                 todo += (False, inner), (True, ", " if index else "")
         else:
-            pieces.append(_spelled(part))
+            exact = isinstance(part, WrittenFloat)
+            pieces.append(part.text if exact else json.dumps(part, allow_nan=False))
     return "".join(pieces)
-
-
-def _spelled(value: Any) -> str:
-    """Return a value that is no object or array as JSON. Numbers beyond those of Python's floats are large ones."""
-    if isinstance(value, float) and isinf(value):
-        return f"{'-' * (value < 0)}1{'0' * 309}"  # an integer, as such a number may be
-    return json.dumps(value, allow_nan=False)
 
 
 def _short(value: Any) -> str:
@@ -552,6 +522,7 @@ _PIECE: Final = re.compile(
 _BAD_ESCAPE: Final = re.compile(r"(?:[^\\]|^)(?:\\\\)*\\(?![\\'\"abfnrtv0-7xuUN\n])")
 _WORDS: Final = {"true": "True", "false": "False", "null": "None"}  # as some models write them
 _KNOWN: Final = frozenset({"True", "False", "None", "e", "E"})
+_LONG: Final = re.compile(r"[0-9._]{17}|[eE][-+]?[0-9]{3}")  # in which a float may not hold a number
 
 
 def read_python(text: str, at: int) -> tuple[dict[str, Any], int]:
@@ -633,6 +604,25 @@ _NO_LITERAL: Final = object()
 def _evaluated(text: str) -> Any:
     """Return what a literal of Python means, or that it is none."""
     try:
-        return ast.literal_eval(text.strip())
+        tree = ast.parse(text.strip(), mode="eval")
+        return ast.literal_eval(_Exact(text.strip()).visit(tree) if _LONG.search(text) else tree)
     except (ValueError, SyntaxError, RecursionError, MemoryError, TypeError):
         return _NO_LITERAL
+
+
+class _Exact(ast.NodeTransformer):
+    """Reads numbers as JSON does."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+
+    def visit_Constant(self, node: ast.Constant) -> ast.Constant:
+        return self._read(node, node.value)
+
+    def visit_UnaryOp(self, node: ast.UnaryOp) -> ast.AST:
+        value = getattr(node.operand, "value", None)
+        return self._read(node, value) if isinstance(node.op, ast.USub) else node
+
+    def _read(self, node: Any, value: Any) -> Any:
+        written = ast.get_source_segment(self.text, node) if type(value) is float else None
+        return node if written is None else ast.Constant(_read_float(written.replace("_", "")))

@@ -161,7 +161,8 @@ class Turn:
         """Read the tools, and return whether nothing but their parameters could be wrong. Raises: ToolError, SchemaError."""
         for tool in self.allowed:
             if not (tool.is_text and self.style.arguments == TEXT):
-                self._arguments(tool, Markers())
+                place = ("", "tools"), self.names[tool.name]
+                self.report.parts.append((place, self._read(tool, Markers())[1]))
         has_grammars = any(tool.grammar is not None for tool in self.allowed)
         return self.answer is None and is_built_in(self.style) and not has_grammars
 
@@ -256,9 +257,12 @@ class Turn:
 
     def _arguments(self, tool: Tool, markers: Markers) -> RuleSet:
         """Return the rules of the arguments of a tool. Raises: SchemaError, with the place of the tool."""
+        return self._read(tool, markers)[0]
+
+    def _read(self, tool: Tool, markers: Markers) -> tuple[RuleSet, Report]:
         style = self.style
         try:
-            return tool.rules(style.arguments, markers, profile=self.profile, blanks=style.blanks)
+            return tool.read(style.arguments, markers, profile=self.profile, blanks=style.blanks)
         except StackmaskError as error:
             raise named_error(error, f"/tools/{self.names[tool.name]}", tool.name) from None
 

@@ -19,6 +19,7 @@ from stackmask.grammar.json_schema.document.declared_keys import close_objects
 from stackmask.grammar.json_schema.document.errors import SchemaError
 from stackmask.grammar.json_schema.document.loading import load_schema
 from stackmask.grammar.json_schema.document.python_types import type_schema
+from stackmask.grammar.json_schema.document.report import Report
 from stackmask.grammar.json_schema.document.schema_size import is_plain_json
 from stackmask.grammar.json_schema.document.typed_dicts import readable_type
 from stackmask.grammar.json_schema.frontend import argument_rules, python_rules, tool_rules
@@ -86,7 +87,7 @@ class Tool:
     kept_calls: Kept
     """What grammars have kept of its calls, so that later ones cost less."""
 
-    _rules: dict[RulesKey, RuleSet]
+    _rules: dict[RulesKey, tuple[RuleSet, Report]]
     _reading: ArgumentSchema | None  # of the schema, once arguments are read
     _closed: Any  # the schema in the model profile, once it is made
     _others: dict[bool, Tool]  # by what they are in place of this one's `strict`
@@ -258,12 +259,21 @@ class Tool:
     ) -> RuleSet:
         """Return the rules of the arguments in a style. ``profile``: of JSON in them; ``blanks``: in exact JSON.
 
+        Raises: as ``read``.
+        """
+        return self.read(style, markers, profile=profile, blanks=blanks)[0]
+
+    def read(
+        self, style: str, markers: Markers, *, profile: str = "exact", blanks: str = ANY_BLANKS["pattern"]
+    ) -> tuple[RuleSet, Report]:
+        """Return the same rules, and what their report says of the schema.
+
         Raises: SchemaError and its subclasses, about the schema; ToolError for a tool that has no calls in the style.
         """
         if style == TEXT:
             if self.grammar is None:
                 raise ToolError("", "arguments are text in this style: the tool needs a `grammar`")
-            return self.grammar.for_vocabulary(markers.names).normalize()
+            return self.grammar.for_vocabulary(markers.names).normalize(), Report()
         key = style, blanks if style == "json" else markers.names, profile
         found = self._rules.get(key)
         if found is None:
@@ -275,11 +285,13 @@ class Tool:
                 if not self.name.isidentifier() or iskeyword(self.name):
                     problem = f"`{self.name}` is no name of a function in Python, as this style needs"
                     raise ToolError("", problem)
-                found = ready(*python_rules(schema))
+                rules, is_ready, report = python_rules(schema)
+                found = ready(rules, is_ready), report
             else:
                 spaces = None if is_model else ANY_BLANKS
                 options: dict[str, Any] = {"style": style, "whitespace": spaces, "profile": profile}
-                found = ready(*argument_rules(schema, spell=markers.expr, plain=True, **options))
+                rules, is_ready, report = argument_rules(schema, spell=markers.expr, plain=True, **options)
+                found = ready(rules, is_ready), report
             if len(self._rules) >= _KNOWN:
                 self._rules.clear()
             self._rules[key] = found

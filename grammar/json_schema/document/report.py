@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import marshal
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final, Literal, NamedTuple
 
 from stackmask.grammar.json_schema.document.drafts import is_unknown, subschema_keys, why_unknown
@@ -51,7 +51,7 @@ class Report:
     each place when the notes are first asked for.
     """
 
-    __slots__ = ("_keywords", "_notes", "_raw", "meant", "options", "repeated", "source")
+    __slots__ = ("_keywords", "_notes", "_raw", "meant", "options", "parts", "repeated", "source")
 
     def __init__(self) -> None:
         self._raw: list[tuple[Kind, Where, str, str]] = []
@@ -65,6 +65,8 @@ class Report:
         self.source: Any = None
         # what tells which options leave something out of this schema, when somebody asks
         self.options: Callable[[Any], Iterable[str]] | None = None
+        # reports of schemas that are parts of a request, with their places in it
+        self.parts: list[tuple[Where, Report]] = []
 
     def add(self, kind: Kind, where: Where, keyword: str, reason: str) -> None:
         """Add a note; the same one counts once."""
@@ -87,7 +89,7 @@ class Report:
             "_raw": self._raw,
             "repeated": self.repeated,
         }
-        return None, {**known, "meant": self.meant, "options": None, "source": None}
+        return None, {**known, "meant": self.meant, "options": None, "parts": [], "source": None}
 
     @property
     def notes(self) -> list[Note]:
@@ -104,6 +106,13 @@ class Report:
             source = self._schema()
             left_out = () if self.options is None else self.options(source)
             notes.update(dict.fromkeys(Note("narrowed", pointer(""), "", text) for text in left_out))
+            for part, report in self.parts:
+                alone = report.copy()
+                alone.options = None  # which belong to the request, and not to its parts
+                place = pointer(part)
+                for note in alone.notes:
+                    inside = place + note.pointer[1:] if note.pointer.startswith("#") else note.pointer
+                    notes[replace(note, pointer=inside)] = None
             self._notes = [*_unknown_keywords(source), *notes]
         return self._notes
 
@@ -166,6 +175,14 @@ def _subschemas(source: Any) -> Iterator[tuple[dict[str, Any], Where]]:
         for keyword, key in reversed(subschema_keys(schema)):
             inner = schema[keyword] if key is None else schema[keyword][key]
             todo.append((inner, (where, keyword) if key is None else ((where, keyword), key)))
+
+
+def place_of_name(source: Any, name: str) -> Where:
+    """Return the place of the first property of a name in a schema; the schema itself without one. Cost: linear."""
+    for schema, where in _subschemas(source):
+        if isinstance(properties := schema.get("properties"), dict) and name in properties:
+            return ((where, "properties"), name)
+    return ""
 
 
 def _unknown_keywords(source: Any) -> list[Note]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from copy import copy
 from typing import Final
@@ -13,7 +14,7 @@ from stackmask.grammar.json_schema.nodes.forms import ArrayForm, KeyClass, Objec
 from stackmask.grammar.json_schema.nodes.nodes import State
 from stackmask.grammar.json_schema.sets.numbers import ALL_NUMBERS, INTEGERS
 from stackmask.grammar.json_schema.sets.string_sets import ALL, Texts
-from stackmask.grammar.json_schema.sets.values import FALSE, NULL, TRUE
+from stackmask.grammar.json_schema.sets.values import FALSE, NULL, TRUE, shown
 from stackmask.grammar.json_schema.write import argument_styles as types
 from stackmask.grammar.json_schema.write.argument_styles import ArgumentStyle
 from stackmask.grammar.json_schema.write.lowering import Lowering, ObjectWriter
@@ -29,6 +30,7 @@ _RESERVED: Final = (
     (0x3E, 0x3E),
 )  # blanks, `"`, `&`, `<`, `>`
 _SLASH: Final = 0x2F
+_READABLE: Final = re.compile("(?:[^<>/][^<>]*)?")  # names, as parsers find them between markers
 # of an argument that is not declared; it does not begin as a closing marker
 _NAME: Final = ir.Sequence(
     (
@@ -91,8 +93,13 @@ class ArgumentWriter(ObjectStyle):
     # -- arguments -----------------------------------------------------------------------------------
 
     def word(self, text: str) -> ir.Expr:
-        """Return one declared name."""
-        return ir.Literal("".join(self.style.entities.get(char, char) for char in text).encode())
+        """Return one declared name. Raises: UnsupportedSchemaError for a name that could not be read back."""
+        written = "".join(self.style.entities.get(char, char) for char in text)
+        if _READABLE.fullmatch(written) is None:
+            problem = f"{text!r:.60} cannot be the name of an argument between markers: it may not"
+            problem = f"{problem} begin with `/`, or hold `<` or `>`; give it another name"
+            raise UnsupportedSchemaError(self.lowering.place_of_name(text), "", problem)
+        return ir.Literal(written.encode())
 
     def other(self, form: ObjectForm, entry: KeyClass, state: State, _: object) -> ir.Expr:
         """Return an argument whose name is not declared, and kept where the markers repeat it."""
@@ -175,7 +182,9 @@ class ArgumentWriter(ObjectStyle):
         lowering = self.lowering
         found: list[tuple[str, ir.Expr]] = []
         if value.has_strings():
-            found.append((types.STRING, self.text(value.text)))
+            texts = value.text if value.text.words is None else self.writable(value)
+            if texts.words != {}:
+                found.append((types.STRING, self.text(texts)))
         if value.digits is not None or value.has_numbers():
             found.append((types.NUMBER, self.padded(self.numbers(value))))
         words = [word for bit, word in ((TRUE, b"true"), (FALSE, b"false")) if value.mask & bit]
@@ -187,6 +196,10 @@ class ArgumentWriter(ObjectStyle):
             found.append((types.NULL, self.padded(ir.Literal(b"null"))))
         objects = [form for form in value.objects if lowering.objects.is_productive(form)]
         arrays = [form for form in value.arrays if lowering.array_is_productive(form)]
+        name = self.style.item.removeprefix(self.style.open).removesuffix(self.style.middle)
+        if arrays and name and any(member.name == name for form in objects for member in form.members):
+            problem = "an object with it is written as an array is, which may stand here too: rename it"
+            raise UnsupportedSchemaError(lowering.place_of_name(name), "", problem)
         if objects and self.style.nested:
             found.append((types.OBJECT, self.nested_object(value.state)))
         elif objects:
@@ -197,7 +210,29 @@ class ArgumentWriter(ObjectStyle):
         elif arrays:
             written = choice([lowering.array_expression(form) for form in arrays])
             found.append((types.ARRAY, self.padded(lowering.whitespace.around(written))))
+        if not found:
+            problem = f"no value can be written without {self.shown_stops()}, which ends it: give it others"
+            raise UnsupportedSchemaError(lowering.algebra.where(value.state), "enum", problem)
         return found
+
+    @property
+    def stops(self) -> tuple[str, ...]:
+        """What no string holds."""
+        return self.style.text_end or self.style.close, *self.excludes
+
+    def shown_stops(self) -> str:
+        return " or ".join(f"`{stop:.60}`" for stop in self.stops)
+
+    def writable(self, value: StateValue) -> Texts:
+        """Return the words of a value that can be written; a note says which ones cannot."""
+        algebra = self.lowering.algebra
+        words = value.text.words or {}
+        kept = {word: None for word in words if not any(stop in word for stop in self.stops)}
+        for word in words:
+            if word not in kept:
+                reason = f"{shown(word)} is left out: no string holds {self.shown_stops()}"
+                algebra.report.add("narrowed", algebra.where(value.state), "enum", reason)
+        return Texts(kept)
 
     def numbers(self, value: StateValue) -> ir.Expr:
         """Return the spellings of the numbers of a value."""
@@ -224,16 +259,13 @@ class ArgumentWriter(ObjectStyle):
 
     def text(self, texts: Texts) -> ir.Expr:
         """Return strings as they are: without what would end them, and without what is excluded."""
-        stops = (self.style.text_end or self.style.close, *self.excludes)
         if texts is ALL:
-            return _without(stops)
+            return _without(self.stops)
         if texts.words is not None:
-            words = [word for word in texts.words if not any(stop in word for stop in stops)]
-            self.has_patterns = self.has_patterns or not words
-            written = choice([ir.Literal(word.encode()) for word in words])
+            written = choice([ir.Literal(word.encode()) for word in texts.words])
             return self.padded(written) if self.is_plain or self.style.pads_words else written
         self.has_patterns = True
-        return ir.Intersection((texts.expr(), _without(stops)))
+        return ir.Intersection((texts.expr(), _without(self.stops)))
 
     def nested_object(self, state: State) -> ir.Expr:
         """Return the rule of an object whose members are arguments."""

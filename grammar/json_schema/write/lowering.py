@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Iterator
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from itertools import islice, product
 from typing import Any, Final, NamedTuple
 
@@ -15,6 +15,7 @@ from stackmask.grammar.json_schema.document.errors import (
     UnsupportedSchemaError,
     Where,
 )
+from stackmask.grammar.json_schema.document.report import place_of_name
 from stackmask.grammar.json_schema.nodes.forms import ANY_KEYS, ArrayForm, KeyClass, ObjectForm, StateValue
 from stackmask.grammar.json_schema.nodes.leaf_cache import remember
 from stackmask.grammar.json_schema.nodes.nodes import PART_ALL, State
@@ -160,10 +161,10 @@ class Lowering:
         self.noted_numbers = False  # whether the report says how numbers are spelled
         self.objects = ObjectWriter(self, style)
 
-    def run(self) -> ir.RuleSet:
-        """Return the rules. Raises: UnsatisfiableSchemaError if no value is valid."""
+    def run(self, state: State | None = None) -> ir.RuleSet:
+        """Return the rules; ``state``: of its values alone. Raises: UnsatisfiableSchemaError if no value is valid."""
         algebra = self.algebra
-        start = algebra.state((algebra.start,))
+        start = algebra.state((algebra.start,)) if state is None else state
         self.find_productive(start)
         if not self.productive[start]:
             raise UnsatisfiableSchemaError(algebra.where(start), "", self.why(start))
@@ -177,6 +178,8 @@ class Lowering:
         self.find_productive(start)
         self.rules[START] = ir.Rule(START, ir.EPSILON)
         forms = self.object_forms(start)
+        if not self.productive[start]:
+            raise UnsatisfiableSchemaError(algebra.where(start), "", self.why(start))
         if not forms:
             problem = "arguments are an object, and the schema allows none"
             raise SchemaError(algebra.where(start), "type", problem)
@@ -201,6 +204,10 @@ class Lowering:
             effects_of(self.rules)[1:]
         )  # arrays and objects, if there are any
         return ir.RuleSet(self.rules, START, self.whitespace.start if counts else ())
+
+    def place_of_name(self, name: str) -> Where:
+        """Return the place of a declared name, for a message."""
+        return place_of_name(self.algebra.registry.root.root, name)
 
     def forget(self) -> None:
         """Let go of the writer of objects, which refers back: all is freed at once, and not left to the garbage collector."""
@@ -902,21 +909,32 @@ class ObjectWriter:
         """Return an object of which no account is kept of keys without a declared name."""
         brackets = self.brackets
         others = [self.style.other(form, entry, entry.state, self) for entry in classes]
-        if not others:
-            return self.closed_chain(members)
-        other = choice(others)
-        more = ir.Repeat(ir.Sequence((brackets.item, other)), 0, None)
-        first = ir.Sequence((brackets.open, other, more, brackets.end))
-        chain = self.chain(members, [more, brackets.end], [first, brackets.empty])
-        return ir.Sequence((brackets.begin, chain))
+        rest, alone = [brackets.end], [brackets.empty]
+        if others:
+            other = choice(others)
+            rest.insert(0, ir.Repeat(ir.Sequence((brackets.item, other)), 0, None))
+            alone.insert(0, ir.Sequence((brackets.open, other, *rest)))
+        if chain_size(members) > MAX_CHAIN and by_declaration(members)[0]:
+            name = self.writer.fresh("others")  # one for all members that may come last
+            self.writer.rules[name] = ir.Rule(name, ir.Sequence(tuple(rest)))
+            rest = [ir.RuleRef(name)]
+            return self.by_number(form, members, [], 0, None, rest, alone)
+        return ir.Sequence((brackets.begin, self.chain(members, rest, alone)))
 
     def by_number(
-        self, form: ObjectForm, members: list[Member], classes: list[KeyClass], low: int, high: int | None
+        self,
+        form: ObjectForm,
+        members: list[Member],
+        classes: list[KeyClass],
+        low: int,
+        high: int | None,
+        rest: Sequence[ir.Expr] = (),
+        alone: Sequence[ir.Expr] = (),
     ) -> ir.Expr:
         """Return members in any order, or counted, in a style whose keys the engine does not compare.
 
         Names that are not declared are slots too, the first, the second and so on, where they count: there is a rule for each
-        number of them, whose names are none of those before.
+        number of them, whose names are none of those before. ``rest``, ``alone``: as for ``chain``, in place of the end.
         """
         writer, style, brackets = self.writer, self.style, self.brackets
         required = frozenset(i for i, member in enumerate(members) if member.required)
@@ -936,7 +954,7 @@ class ObjectWriter:
             """Return a member, its slot, and what follows it. ``taken``: the names that are not declared, with it."""
             options: list[ir.Expr] = []
             for name, value, close in ways:
-                ends: ir.Expr = ir.Sequence((MAY_CLOSE, close, brackets.end))
+                ends: ir.Expr = ir.Sequence((MAY_CLOSE, close, *(rest or (brackets.end,))))
                 if (members and not (ordered and taken)) or (classes and (taken < most or is_open)):
                     more = ir.Sequence((MAY_GO_ON, close, brackets.item, ir.RuleRef(f"{prefix}.{taken}")))
                     ends = ir.Choice((ends, more))
@@ -961,7 +979,7 @@ class ObjectWriter:
                 writer.rules[f"{prefix}.{taken}"] = ir.Rule(f"{prefix}.{taken}", choice(options))
         some: list[ir.Expr] = [ir.Sequence((brackets.open, ir.RuleRef(f"{prefix}.0")))]
         if not low and not required:
-            some.append(brackets.empty)
+            some.extend(alone or (brackets.empty,))
         return ir.Keyed(ir.Sequence((brackets.begin, choice(some))), spec)
 
     @property

@@ -6,7 +6,7 @@ Python reads as the same strings. Declared arguments come in declared order.
 
 from __future__ import annotations
 
-from keyword import iskeyword
+from keyword import iskeyword, kwlist
 from typing import Final
 
 from stackmask.grammar import ir
@@ -20,7 +20,8 @@ from stackmask.grammar.json_schema.write.style import Delimiters, ObjectStyle, P
 from stackmask.grammar.source import charclass
 
 NARROWING: Final = (
-    "arguments without a declared name are left out where some are declared, and strings are in double quotes"
+    "arguments without a declared name are left out where some are declared, else one may come twice,"
+    " and strings are in double quotes"
 )
 PYTHON_WORDS: Final[Words] = (
     (NULL, ir.Literal(b"None")),
@@ -37,7 +38,7 @@ _NAME: Final = ir.Sequence(
 class PythonWriter(ObjectStyle):
     """A style of objects: members as arguments of a call."""
 
-    names = Texts(parts=(_NAME,))
+    names = Texts(parts=(_NAME,), excluded=dict.fromkeys(kwlist))
 
     def __init__(self, lowering: Lowering) -> None:
         self.lowering = lowering
@@ -55,11 +56,11 @@ class PythonWriter(ObjectStyle):
         """Return one declared name. Raises: UnsupportedSchemaError for a name that Python has not."""
         if not text.isascii() or not text.isidentifier() or iskeyword(text):
             problem = f"{text!r:.60} cannot be the name of an argument in Python"
-            raise UnsupportedSchemaError("", "properties", problem)
+            raise UnsupportedSchemaError(self.lowering.place_of_name(text), "", problem)
         return ir.Literal(text.encode())
 
     def parted(self, name: ir.Expr, state: State, _: ir.Expr | None = None) -> list[Parted]:
         """Return one argument. What follows it is decided before its value, which nothing closes."""
-        self.has_patterns = self.has_patterns or (not isinstance(name, ir.Literal) and name is not _NAME)
+        self.has_patterns = self.has_patterns or not isinstance(name, ir.Literal)
         value = ir.Sequence((ir.Literal(b"="), self.lowering.expression(state)))
         return [Parted(name, ir.EPSILON, value)]

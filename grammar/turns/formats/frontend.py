@@ -150,7 +150,7 @@ def _schema(fields: FormatFields, markers: Markers) -> RuleSet:
     return _of_part(
         fields,
         "json_schema",
-        lambda: ready(*argument_rules(schema, style=style, spell=markers.expr, **options)),
+        lambda: ready(*argument_rules(schema, style=style, spell=markers.expr, **options)[:2]),
     )
 
 

@@ -328,3 +328,25 @@ def test_what_arguments_cannot_say() -> None:
             grammar_of(schema, "qwen_xml")
     with pytest.raises(sm.UnsupportedSchemaError, match="must be found"):
         grammar_of({"type": "object", "not": {"additionalProperties": False}}, "qwen_xml")
+
+
+@pytest.mark.parametrize("style", [*FLAT, "minimax_m3_xml"])
+@pytest.mark.parametrize("is_open", [False, True])
+def test_many_optional_arguments(style: str, is_open: bool) -> None:
+    names = [f"p{i}" for i in range(600)]
+    schema: dict[str, Any] = {
+        "type": "object",
+        "properties": {name: {"type": "integer"} for name in names},
+        "additionalProperties": is_open,
+    }
+    write = FLAT.get(style) or (lambda name, _, value: m3(name, value))
+    written = [write(name, False, "1") for name in names]
+    other = write("x", True, "1")
+    whole = "".join(written)
+    check(
+        schema,
+        style,
+        ["", whole, written[7] + written[599], *([whole + other, other] if is_open else [])],
+        [written[7] + written[6], written[7] * 2, other + written[0], *([] if is_open else [other])],
+    )
+    check({**schema, "required": ["p5"]}, style, [written[5], whole], ["", written[6]])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 
 import pytest
@@ -133,12 +134,14 @@ def test_turns_that_end_in_the_middle_of_something_else() -> None:
 
 
 @pytest.mark.parametrize("kind", ["number", "integer"])
-def test_numbers_beyond_floats_are_judged_as_large_ones(kind: str) -> None:
+def test_numbers_beyond_floats_are_integers(kind: str) -> None:
     tool = {"name": "f", "parameters": {"type": "object", "properties": {"n": {"type": kind}}}}
-    turn = '<tool_call>\n{"name": "f", "arguments": {"n": -1e999}}\n</tool_call>'
+    turn = '<tool_call>\n{"name": "f", "arguments": {"n": -1.5e999}}\n</tool_call>'
     [call] = tools.parse("qwen_3", turn, tools=[tool]).calls
-    with pytest.raises(tools.ToolError, match="not JSON"):
-        tools.ParsedTurn("", "", [call]).message(as_json=True)
+    assert call.arguments == {"n": -15 * 10**998}
+    assert tools.ParsedTurn("", "", [call]).message(as_json=True)
+    with pytest.raises(tools.TurnError, match="the arguments are no JSON"):
+        tools.parse("qwen_3", turn.replace("e999", "e99999"), tools=[tool])
 
 
 VALUES: list[Any] = [
@@ -176,6 +179,8 @@ def test_values_of_several_types_are_read_as_the_schema_has_them(style: str, pro
         tool = {"name": "f", "parameters": schema}
         made = tools.grammar(style, [tool], tool_choice="f", reasoning="off", profile=profile)
         for text in made.sample(4, seed=number):
+            if re.search("[eE][+]?[0-9]{4}", text):
+                continue  # Python writes no integer of so many digits
             assert tools.parse(style, text, tools=[tool]).calls  # each is judged, too
 
 

@@ -92,7 +92,7 @@ def test_strict_tools_are_closed_in_the_model_profile() -> None:
     [note] = [note for note in made.report.narrowed if note.keyword == "strict"]
     assert (note.pointer, note.reason) == ("#/tools/1", "objects have no members but the declared ones")
     exact = tools.grammar("qwen_3", [SEARCH, STRICT])
-    assert exact.report is not None and exact.report.narrowed == []
+    assert exact.report is not None and "strict" not in [note.keyword for note in exact.report.narrowed]
     loose = tools.Tool("go", STRICT["function"]["parameters"])
     assert takes(others[0], offered=[loose], profile="model") == [True]
     assert takes(others[0], offered=[loose], profile="model", strict=True) == [False]
