@@ -118,15 +118,14 @@ class LarkRules:
         try:
             made = writer.run(start, LINES_RULE)
             self.rules = without_dead_ends(made, made.keys() - self.rules.keys())
-        except Unmatched:
-            message = (
-                f"`{self.layout[0]}` and `{self.layout[1]}` stand in one sequence, with what is between them"
-            )
-            self.loader.sources.problems[place.source].at(
-                place, "G018", message, "for example `_NEWLINE _INDENT stmt+ _DEDENT`"
-            )
+        except Unmatched as problem:
+            self.loader.sources.problems[place.source].at(place, "G018", *problem.args)
             return start
-        reason = "the lines of a block begin with the same blanks and tabs, and none end the text"
+        for bracket in writer.open:
+            reason = "newlines within these brackets are refused: the closing one stands in another sequence"
+            span = bracket.span if isinstance(bracket, RuleRef) else None
+            self.notes.add("narrowed", span or place, writer.text(bracket).decode(), reason)
+        reason = "the lines of a block begin with the same blanks and tabs and end with a line break, and no blanks end the text"
         self.notes.add("narrowed", place, "%declare " + " ".join(self.layout), reason)
         return LINES_RULE
 
@@ -135,7 +134,7 @@ class LarkRules:
         if not self.lexemes:
             return
         atoms = self.atoms()
-        preference = Preference(self.rules, atoms, SKIP_RULE, self.lexemes)
+        preference = Preference(self.rules, atoms, (SKIP_RULE, *(self.layout or ())), self.lexemes)
         for name in self.lexemes:
             self.rules[name] = Rule(name, preference.body(name), self.rules[name].span)
         if not self.keeps:

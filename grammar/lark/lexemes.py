@@ -7,7 +7,7 @@ lazy one can end at is its: the strings of the others that one of its strings be
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Final, NamedTuple
 
 from stackmask.grammar import ir
@@ -63,11 +63,11 @@ class TooManyVariants(Exception):
 class Preference:
     """Leaves out of all terminals what belongs to lazy rules.
 
-    ``rules``: of the grammar. ``atoms``: those of terminals, and the name of what is ignored.
+    ``rules``: of the grammar. ``atoms``: those of terminals. ``skip``: the names of what is ignored, and of blocks.
     """
 
     def __init__(
-        self, rules: dict[str, Rule], atoms: set[str], skip: str, lexemes: Mapping[str, Lexeme]
+        self, rules: dict[str, Rule], atoms: set[str], skip: Collection[str], lexemes: Mapping[str, Lexeme]
     ) -> None:
         self.rules, self.atoms, self.skip, self.lexemes = rules, atoms, skip, lexemes
         self.empty: dict[str, bool] = {}  # of atoms: whether they may be
@@ -145,7 +145,7 @@ class Preference:
                 return LazyFacts(True)
             again = inner.first if expr.max != 1 else NO_NAMES
             return LazyFacts(inner.nullable or expr.min == 0, inner.first, inner.going_on | again)
-        if isinstance(expr, RuleRef) and expr.name == self.skip:
+        if isinstance(expr, RuleRef) and expr.name in self.skip:
             return LazyFacts(True)
         if isinstance(expr, RuleRef) and expr.name in self.rules and expr.name not in self.atoms:
             return self.facts.get(expr.name, LazyFacts())
@@ -172,7 +172,7 @@ class Preference:
             for part in reversed(parts[1:]):
                 follow.append(part.first | (follow[-1] if part.nullable else NO_NAMES))
             for at, (item, part, then) in enumerate(zip(expr.items, parts, reversed(follow), strict=True)):
-                if isinstance(item, RuleRef) and item.name == self.skip:
+                if isinstance(item, RuleRef) and item.name in self.skip:
                     items.append(item)  # after which the same may begin
                     continue
                 taken = part.going_on | then
@@ -196,7 +196,7 @@ class Preference:
             return self.repeated(expr, here, after)
         if isinstance(expr, RuleRef) and expr.name in self.rules and expr.name not in self.atoms:
             return RuleRef(self.variant(expr.name, here, after), span=expr.span)
-        if isinstance(expr, RuleRef) and expr.name == self.skip:
+        if isinstance(expr, RuleRef) and expr.name in self.skip:
             return expr
         if isinstance(expr, RuleRef) and expr.name in self.lexemes:
             return RuleRef(self.lexeme(expr.name, here - {expr.name}), span=expr.span)
