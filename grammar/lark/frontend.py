@@ -337,7 +337,8 @@ class LarkRules:
             if len(self.instances) >= MAX_INSTANCES:
                 self.too_many(node, scope)
                 return EPSILON
-            made = self.instances[key] = self.instance_name(full, values)
+            shown = ", ".join(value.key[-1][:MAX_SHOWN] for value in values)
+            made = self.instances[key] = self.instance_name(full, f"{{{shown}}}")
             self.pending.append((made, entry, dict(zip(entry.parameters, values, strict=True)), 0))
             if full not in self.used:
                 self.used.add(full)
@@ -355,16 +356,15 @@ class LarkRules:
             if len(self.instances) >= MAX_INSTANCES:
                 self.too_many(node, scope)
                 return EPSILON
-            self.instances[key] = f"{full}::{number}"
+            self.instances[key] = self.instance_name(full, f"::{number}")
             self.used.add(full)
             self.pending.append((self.instances[key], entry, {}, number))
         return RuleRef(self.instances[key], span=node.span)
 
-    def instance_name(self, full: str, values: tuple[Bound, ...]) -> str:
-        name = f"{full}{{{', '.join(value.key[-1] for value in values)}}}"
-        if len(name) > MAX_SHOWN or name in self.rules:
-            name = f"{full}{{{len(self.instances)}}}"
-        return name
+    def instance_name(self, full: str, shown: str) -> str:
+        if len(full) + len(shown) > MAX_SHOWN or full + shown in self.rules:
+            return f"{full[:MAX_SHOWN]}{{{len(self.instances)}}}"
+        return full + shown
 
     def bind(self, argument: Node, scope: BodyScope) -> Bound:
         """Return what an argument stands for."""
@@ -452,6 +452,7 @@ def load_lark(
     notes = Notes()
     reader = _LarkReader(flavor, on_unsupported == "relax", given, notes, rules)
     made, begin, first = reader.read(loader, start)
+    reader.add_nested(loader, made, begin)
     parts = {name: part for file in reader.files for name, part in file.module.parts.items()}
     if flavor == "xgrammar":  # to which 1.0 is no integer
         parts = {name: part._replace(numbers="plain") for name, part in parts.items()}
@@ -499,31 +500,41 @@ class _LarkReader:
             ):
                 terminals.piece(full)
         loader.sources.stop_on_problems(None)
-        self.add_nested(loader, made)
         return made, begin, first
 
-    def add_nested(self, loader: Loader, made: LarkRules) -> None:
-        """Add the rules of grammars in the text, under names of their own."""
-        used = {
-            name for rule in made.rules.values() for name in _references(rule.body) if name[:6] == "%lark."
-        }
-        for file in loader.files:
-            for name in file.module.nested.keys() & used:
-                inner = Loader(loader.sources)
-                inner.load_module(
-                    File(file.module.nested[name], file.text, file.folder, file.problems, path=file.path)
-                )
-                rules, begin, _ = self.read(inner, DEFAULT_START)
-                names = {own: f"{name}.{own}" for own in rules.rules}
+    def add_nested(self, outer: Loader, made: LarkRules, begin: str) -> None:
+        """Add the rules of grammars in the text, each once, under names of their own."""
+        todo = [(outer, [*made.rules.values()])]
+        has_blocks = begin == LINES_RULE
+        while todo:
+            loader, rules = todo.pop()
+            used = {name for rule in rules for name in _references(rule.body) if name[:6] == "%lark."}
+            for file in loader.files:
+                for name in sorted(file.module.nested.keys() & used - made.rules.keys()):
+                    inner = Loader(loader.sources)
+                    inner.load_module(
+                        File(file.module.nested[name], file.text, file.folder, file.problems, path=file.path)
+                    )
+                    own, begin, _ = self.read(inner, DEFAULT_START)
+                    if begin == LINES_RULE and has_blocks and own.layout:
+                        message = (
+                            "blocks by indentation in two grammars of one text, which do not know each other"
+                        )
+                        place = inner.entries[own.layout[0]].span
+                        file.problems.at(place, "G018", message, "write them as one grammar, without `%lark`")
+                        loader.sources.stop_on_problems(None)
+                    has_blocks = has_blocks or begin == LINES_RULE
+                    names = {rule: f"{name}.{rule}" for rule in own.rules}
 
-                def leaf(expr: Expr, names: dict[str, str] = names) -> Expr:
-                    if isinstance(expr, RuleRef) and expr.name in names:
-                        return RuleRef(names[expr.name], span=expr.span)
-                    return expr
+                    def leaf(expr: Expr, names: dict[str, str] = names) -> Expr:
+                        if isinstance(expr, RuleRef) and expr.name in names:
+                            return RuleRef(names[expr.name], span=expr.span)
+                        return expr
 
-                for own, rule in rules.rules.items():
-                    made.rules[names[own]] = Rule(names[own], rewrite(rule.body, leaf), rule.span)
-                made.rules[name] = Rule(name, RuleRef(names[begin]))
+                    found = [Rule(names[r.name], rewrite(r.body, leaf), r.span) for r in own.rules.values()]
+                    made.rules.update({rule.name: rule for rule in found})
+                    made.rules[name] = Rule(name, RuleRef(names[begin]))
+                    todo.append((inner, found))
 
 
 def _choose_start(loader: Loader, start: str | None) -> str:

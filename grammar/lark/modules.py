@@ -58,6 +58,7 @@ class File:
         """Return the name that a definition of this file has in the whole grammar. Cost: linear in the importers."""
         file: File | None = self
         while file is not None and file.importer is not None:
+            spend(len(name) // 16)
             given = file.names.get(name)
             if given is not None:
                 name = given  # mutant: given-name
@@ -150,6 +151,7 @@ class Loader:
         if found is None:
             return
         name, text, path = found
+        spend(1_000)
         outer: File | None = file
         while outer is not None and path is not None:
             if outer.path == path:

@@ -734,7 +734,8 @@ class _LarkParser(TreeMaker):
         if kind == "substring_chars" and isinstance(found, str):
             return tuple(found)
         if kind == "substring_words" and isinstance(found, str):
-            return tuple(_words(found))
+            spend(len(found) // 4)
+            return tuple(re.findall(r"\w+|\W", found))
         if kind == "substring_chunks" and isinstance(found, list) and all(isinstance(c, str) for c in found):
             return tuple(found)
         if value is not None:  # else it was no JSON, which is reported
@@ -972,19 +973,6 @@ class _LarkParser(TreeMaker):
 
 def _is_label(value: Node | int) -> bool:
     return isinstance(value, tree.Text) and _LABEL.fullmatch(value.value) is not None
-
-
-def _words(text: str) -> list[str]:
-    """Return the words of a text, each with the blanks behind it as chunks of their own."""
-    found: list[str] = []
-    for character in text:
-        kind = character.isalnum() or character == "_"
-        if found and kind and (found[-1][-1].isalnum() or found[-1][-1] == "_"):
-            found[-1] += character
-        else:
-            found.append(character)
-    spend(len(text) // 4)
-    return found
 
 
 # -- layout ---------------------------------------------------------------------------------------------------

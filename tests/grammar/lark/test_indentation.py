@@ -162,7 +162,7 @@ def test_blocks_beside_lazy_rules(attribute: str) -> None:
 
 def test_brackets_of_several_rules_are_reported() -> None:
     text = 'start: o "a" ")" _NEWLINE _INDENT "b" _NEWLINE _DEDENT\no: "("\n' + NEWLINE + LAYOUT
-    note = sm.Grammar.from_lark(text).report.narrowed[-1]
+    note = sm.Grammar.from_lark(text).report.narrowed[0]
     assert "the closing one stands in another sequence" in note.reason
 
 

@@ -189,6 +189,14 @@ def test_a_grammar_in_a_grammar_has_names_of_its_own() -> None:
     assert not any(map(grammar.accepts, ("[():1]", '[x:"1"]', "[x 1]", "[x:1}{]", " [x:1]")))
 
 
+def test_blocks_of_two_grammars_are_refused() -> None:
+    blocks = 'start: "b" _NEWLINE _INDENT {}"a" _NEWLINE _DEDENT\n%declare _INDENT _DEDENT\n_NEWLINE: /\\n/\n'
+    inner = "%lark {\n" + blocks.format("") + "} "
+    with pytest.raises(sm.GrammarError, match="in two grammars of one text"):
+        sm.Grammar.from_lark(blocks.format(inner))
+    assert sm.Grammar.from_lark(f'start: "x" {inner}').accepts("xb\n a\n")
+
+
 def test_grammars_nest_to_a_limit() -> None:
     text = "start: " + "%lark { start: " * 20 + '"a"' + " }" * 20
     assert sm.Grammar.from_lark(text).accepts("a")
