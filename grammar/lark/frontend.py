@@ -144,6 +144,9 @@ class LarkRules:
             for span in preference.narrowed:
                 reason = "a lazy rule takes its text also where it could not begin, after what stands before"
                 self.notes.add("narrowed", span, "lazy", reason)
+            for span in preference.relaxed:
+                reason = "a lazy rule takes no text from it, nor from what follows it, where it may be empty"
+                self.notes.add("relaxed", span, "a part in another language", reason)
         except TooManyVariants:
             message = "too many rules for what `lazy`, `suffix` and `stop` leave out of the others"
             self.loader.root.problems.at(None, "G018", message, "give fewer rules these attributes")
@@ -346,6 +349,9 @@ class LarkRules:
 
     def counted(self, node: tree.CountedUse, scope: BodyScope) -> Expr:
         """Return a reference to a rule with a number, which is lowered some time."""
+        if node.name in scope.bound:
+            message = f"`{node.name}` is a parameter, which has no number"
+            scope.file.problems.at(node.span, "G018", message, "name the rule that counts")
         full = scope.file.full(node.name)
         entry = self.entries.get(full)
         if entry is None or not entry.counts:  # which is reported
@@ -524,6 +530,9 @@ class _LarkReader:
                         file.problems.at(place, "G018", message, "write them as one grammar, without `%lark`")
                         loader.sources.stop_on_problems(None)
                     has_blocks = has_blocks or begin == LINES_RULE
+                    for lazy in (own.entries[one] for one in own.lexemes if own.entries[one].is_lazy):
+                        reason = "it takes no text from terminals around its `%lark`"
+                        self.notes.add("relaxed", lazy.span, lazy.name, reason)
                     names = {rule: f"{name}.{rule}" for rule in own.rules}
 
                     def leaf(expr: Expr, names: dict[str, str] = names) -> Expr:
@@ -558,6 +567,8 @@ def _choose_start(loader: Loader, start: str | None) -> str:
         close = similar(start, own)
         cure = f'pass start="{close or own[0]}"' if close or own else "write one"
         others = f"there are {', '.join(own[:10]) or 'none'}: {cure}"
+        if found is not None and found.counts:
+            others = f"it counts: refer to it with a number, `begin: {start:.60}::0`"
         help = f"did you mean `{close}`? {cure}" if close else others
         problems.at(None, "G016", f"no rule `{start:.60}` to begin with", help)
     return start

@@ -77,6 +77,7 @@ class Preference:
         self.todo: list[tuple[str, frozenset[str], frozenset[str]]] = []
         self.rests: dict[Expr, str] = {}  # of sequences, that are written as rules
         self.narrowed: list[Span] = []
+        self.relaxed: list[Span] = []  # parts in other languages, where lazy rules may begin
 
     def run(self, start: str) -> dict[str, Rule]:
         """Return the rules, the start rule under its own name. Raises: TooManyVariants."""
@@ -113,7 +114,10 @@ class Preference:
                     own = self.lexemes.get(name)
                     self.empty[name] = self.may_be_empty(own.strings if own else self.rules[name].body)
                 return self.empty[name]
-        return isinstance(expr, ir.NotFollowedBy)
+        # of parts in other languages, runs of chunks may be empty
+        return isinstance(expr, ir.NotFollowedBy) or (
+            isinstance(expr, RuleRef) and expr.name.startswith("%regex.")
+        )
 
     def evaluated(self, expr: Expr, facts: Mapping[str, LazyFacts]) -> LazyFacts:
         """Return the facts of an expression, given those of the rules."""
@@ -201,6 +205,9 @@ class Preference:
         if isinstance(expr, RuleRef) and expr.name in self.lexemes:
             return RuleRef(self.lexeme(expr.name, here - {expr.name}), span=expr.span)
         if isinstance(expr, RuleRef) and expr.name not in self.atoms:
+            is_known = expr.name.startswith(("%json.", "%regex."))  # whether it may be empty
+            if expr.span is not None and (here or (after and not is_known)):
+                self.relaxed.append(expr.span)
             return expr  # a part in another language
         return self.without(expr, here, ANY_TEXT) if isinstance(expr, ATOMS[:-1]) else expr
 

@@ -257,6 +257,7 @@ class _LarkParser(TreeMaker):
         self.at = 0
         self.module, self.depth, self.as_json = module, depth, as_json
         self.beginnings: list[int] = []  # of statements
+        self.counts = False  # whether the rule that is read has a number
 
     def run(self) -> Module:
         last = self.last
@@ -517,7 +518,9 @@ class _LarkParser(TreeMaker):
         if bool(attributes) + bool(parameters) + counts > 1:
             message = "attributes, parameters and `::_` do not go together"
             self.problems.at(name.span, "G018", message, "write two rules, one of which refers to the other")
+        self.counts = counts
         body = self.expression()
+        self.counts = False
         return tree.RuleDefinition(
             name.name, body, name.span, tuple(parameters), priority, how, attributes, counts
         )
@@ -574,7 +577,7 @@ class _LarkParser(TreeMaker):
         if self.token.kind == ".":  # of a temperature
             self.at += 1
             self.take("number", "the digits after the point")
-            return 0
+            return 0 if attribute == "temperature" else -1
         return read_number(token.text) if token.text.isdigit() else -1
 
     def check_attributes(self, name: Name, found: dict[str, tree.Attribute]) -> None:
@@ -598,6 +601,8 @@ class _LarkParser(TreeMaker):
             elif word == "max_tokens":
                 is_count = isinstance(value, int) and 0 <= value <= MAX_COUNT
                 problem = "" if is_count else "`max_tokens` is a whole number"
+            elif word == "temperature" and not (isinstance(value, int) and value >= 0):
+                problem = "`temperature` is a number"
             elif word == "stop_capture" and not found.keys() & {"suffix", "stop"}:
                 problem = "`stop_capture` needs `stop` or `suffix`"
             elif word in ("capture", "stop_capture") and not (value is None or _is_label(value)):
@@ -638,6 +643,8 @@ class _LarkParser(TreeMaker):
                 value = WHOLE if self.token.text == "_" else self.called(VALUES, "v")
                 self.at += value is WHOLE
                 value = NumberCall("_") if value is WHOLE else value
+                if isinstance(value, NumberCall):
+                    self.check_counts(token)
                 frame.items[-1] = tree.CountedUse(
                     name.name, value, self.span(name.span.start, self.tokens[self.at - 1].end)
                 )
@@ -816,6 +823,7 @@ class _LarkParser(TreeMaker):
     def guard(self, frame: OpenGroup, directive: Token) -> None:
         """Read `%if` and its condition, at the end of an alternative."""
         condition = self.called(CONDITIONS, "c")
+        self.check_counts(directive)
         if self.token.kind not in ("line", "|", ")", "]", "->"):
             raise self.fail(
                 "`%if` stands at the end of an alternative", directive, help="put all parts before it"
@@ -825,13 +833,22 @@ class _LarkParser(TreeMaker):
         frame.items = [self.checked(tree.Guarded(item, condition, span, item.depth + 1))]
         frame.is_atom = False
 
+    def check_counts(self, token: Token) -> None:
+        """Report what asks for the number of a rule that has none."""
+        if not self.counts:
+            message = f"`{token.text}` asks for the number of its rule, which does not count"
+            help = "a rule that counts is `name::_: …`; a number of its own is `name::0`"
+            self.problems.at(self.place(token), "G018", message, help)
+
     def called(self, known: Mapping[str, str], kind: str, depth: int = 0) -> Argument:
         """Read an argument of this kind: "v" a number or a function, "b" a bit, "r" a range of bits, "c" a condition."""
         token = self.token
         self.at += 1
         if token.kind in ("hex", "number") and kind in "vb":
-            digits = token.text[:MAX_DIGITS]  # more than any number has
-            number = int(digits, 16 if token.kind == "hex" else 10)
+            digits = (
+                token.text.removeprefix("0x").lstrip("+0")[:MAX_DIGITS] or "0"
+            )  # more than any number has
+            number = -1 if digits[0] == "-" else int(digits, 16 if token.kind == "hex" else 10)
             if 0 <= number < (BITS if kind == "b" else 1 << BITS):
                 return number
             limit = f"{BITS - 1}" if kind == "b" else "2⁶⁴ - 1"

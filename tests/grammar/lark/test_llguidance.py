@@ -113,6 +113,24 @@ def test_lazy_rules_beside_special_tokens() -> None:
     assert not takes(3, 1)
 
 
+def test_numbers_may_begin_with_zeros() -> None:
+    for number in ("0" * 31 + "5", "0x" + "0" * 31 + "5"):
+        grammar = sm.Grammar.from_lark(f'start: p::{number}\np::_: "a" %if eq(_, 5) | "b" %if eq(_, 0)')
+        assert grammar.accepts("a")
+        assert not grammar.accepts("b")
+
+
+def test_parts_in_other_languages_beside_lazy_rules() -> None:
+    text = 'start: (r "z")* {} T\nr[lazy]: /[abc]*b/\nT: /[abc]*/'
+    made = sm.Grammar.from_lark(text.format('%lark { start: "x"? }'))
+    assert [note.what for note in made.report.relaxed] == ["a part in another language"]
+    made = sm.Grammar.from_lark(text.format('%regex {"substring_chars": "xy"}'))
+    assert made.accepts("xya")
+    assert not made.accepts("cbc")
+    made = sm.Grammar.from_lark("start: T | %lark { start: r\nr[lazy]: /a*b/\n}\nT: /[abc]*/")
+    assert [note.what for note in made.report.relaxed] == ["r"]
+
+
 def test_what_has_no_effect_is_reported() -> None:
     text = 'start[capture="all"]: a b\na[temperature=0.7, capture]: "a"\nb[suffix=".", stop_capture="end"]: /b*/\n'
     report = sm.Grammar.from_lark(text).report
@@ -160,6 +178,17 @@ def test_what_has_no_effect_is_reported() -> None:
         ("start: p::0\np::_: \"a\" %if lt([3:1], 1)", 29, "a range of bits ends after its beginning, at 64 at most"),
         ("start: p::0\np::_: \"a\" %if lt(_)", 30, "expected `,` and the arguments of `lt`, found `)`"),
         ("start: p::0\np::_: \"a\" %if true \"b\"", 22, "`%if` stands at the end of an alternative"),
+        ('start: t{"b"}\nt{x}: "a" x::0', 24, "`x` is a parameter, which has no number"),
+        ('start: r\nr: "a"\n%extend r[lazy]: "b"', 24, "`r` is extended with another head, of other attributes or without `::_`"),
+        ('start: p\np: "a"\n%extend p::_: "b"', 24, "`p` is extended with another head, of other attributes or without `::_`"),
+        ('start: "a" %if bit_set(0)', 11, "`%if` asks for the number of its rule, which does not count"),
+        ('start: p::_\np::_: "a"', 8, "`::` asks for the number of its rule, which does not count"),
+        ('start: p::incr(_)\np::_: "a"', 8, "`::` asks for the number of its rule, which does not count"),
+        ('start[max_tokens=5.5]: "a"', 6, "`max_tokens` is a whole number"),
+        ('start[temperature="hot"]: "a"', 6, "`temperature` is a number"),
+        ('start: "a"\n%ignore p::0\np::_: "b"', 19, "a rule with a number cannot stand in a terminal"),
+        ('start: A\nA: "a" %if true', 16, "`%if` asks for the number of its rule, which does not count"),
+        ('start::_: "a"', None, "no rule `start` to begin with"),
         ("start: p::0\np::_: \"a\" p::incr(_)", 22, "more than 20,000 rules of templates, or of rules that count"),
     ],
 )  # fmt: skip
