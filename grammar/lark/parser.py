@@ -54,7 +54,8 @@ _CHUNKS: Final = ("substring_chunks", "substring_words", "substring_chars")
 _ESCAPE: Final = re.compile(
     r"\\(?:([ntrf\\\"])|x([0-9A-Fa-f]{0,2})|u([0-9A-Fa-f]{0,4})|U([0-9A-Fa-f]{0,8})|)"
 )
-_JSON_ESCAPE: Final = re.compile(_ESCAPE.pattern.replace("[ntrf", "[ntrfb/"))  # of llguidance
+_PAIR: Final = r"u[Dd][89ABab][0-9A-Fa-f]{2}\\u[Dd][C-Fc-f][0-9A-Fa-f]{2}|"  # of surrogates
+_JSON_ESCAPE: Final = re.compile(_ESCAPE.pattern.replace("(?:([ntrf", f"(?:{_PAIR}([ntrfb/"))  # of llguidance
 _PLAIN: Final = {"b": "\b", "/": "/", "n": "\n", "t": "\t", "r": "\r", "f": "\f", "\\": "\\", '"': '"'}
 DIRECTIVES: Final = ("%ignore", "%import", "%declare", "%override", "%extend")
 _DIRECTIVE_CURES: Final = {
@@ -217,6 +218,12 @@ def _read_string(
     def meaning(match: re.Match[str]) -> str:
         if match[1]:
             return _PLAIN[match[1]]
+        if len(match[0]) == 12:  # two halves of a character
+            return (
+                (chr(int(match[0][2:6], 16)) + chr(int(match[0][8:], 16)))
+                .encode("utf-16", "surrogatepass")
+                .decode("utf-16")
+            )
         place = start + match.start()
         for group, digits in ((2, 2), (3, 4), (4, 8)):
             if match[group] is None:
@@ -997,13 +1004,27 @@ def _is_label(value: Node | int) -> bool:
 _LAID_OUT: Final = {
     **dict.fromkeys(("*", "+", "?", ","), "suffix"),
     **dict.fromkeys((")", "]", "}"), "close"),
-    **dict.fromkeys(("..", "."), "joint"),
+    **dict.fromkeys(("..", ".", "::", ":"), "joint"),
     **dict.fromkeys(("->", "&"), "operator"),
     "(": "open",
     "[": "open",
     "{": "call",
     "|": "bar",
 }
+
+
+_CALLED: Final = VALUES.keys() | CONDITIONS.keys()
+
+
+def _closing(tokens: list[Token], at: int) -> Token:
+    """Return the token that closes a brace, which is closed."""
+    depth = 0
+    for index in range(at, len(tokens)):
+        spend(1)
+        depth += {"{": 1, "}": -1}.get(tokens[index].kind, 0)
+        if not depth:
+            return tokens[index]
+    raise ValueError("a brace that is not closed")
 
 
 def _layout_tokens(text: str, problems: Collector) -> list[tuple[str, str, int, int]]:
@@ -1020,7 +1041,7 @@ def _layout_tokens(text: str, problems: Collector) -> list[tuple[str, str, int, 
     for begin, end in zip(parser.beginnings, [*parser.beginnings[1:], len(tokens)], strict=True):
         body = begin + 1
         if tokens[begin].kind != "body" and tokens[begin].text not in ("%ignore", "%import", "%declare"):
-            while tokens[body].kind not in (":", "::"):
+            while tokens[body].kind != ":":
                 body += 1
             head = "".join(
                 f"{token.text} " if token.kind in ("directive", ",") else token.text
@@ -1032,11 +1053,17 @@ def _layout_tokens(text: str, problems: Collector) -> list[tuple[str, str, int, 
             found.append(("directive", *tokens[begin][1:4]))
         else:
             found.append(("directive", *_written(tokens[begin])[1:]))
+        done = 0
         for at in range(body, end):
             kind, written, first, past = _written(tokens[at])
-            if kind == "line":
+            if kind == "line" or first < done:
                 continue
-            if kind == "~":
+            if written == "%lark":  # which stays as it is written
+                done = past = _closing(tokens, at + 1).end
+                written = text[first:past]
+            if kind == "(" and tokens[at - 1].text in _CALLED and tokens[at - 1].end == first:
+                how = "call"
+            elif kind == "~":
                 how = "operator" if tokens[at + 1].kind == "number" else "prefix"
             elif kind == "." and at == begin + 1:  # of a path
                 how = "prefix"

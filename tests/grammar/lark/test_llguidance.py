@@ -259,6 +259,7 @@ def test_any_token_and_runs_of_chunks_in_terminals() -> None:
 
 
 def test_strings_of_llguidance_have_the_escapes_of_json() -> None:
+    assert sm.Grammar.from_lark('start: "\\ud83d\\uDE00"', flavor="rust").accepts("\N{GRINNING FACE}")
     assert sm.Grammar.from_lark(r'start: "\b\/"', flavor="rust").accepts("\b/")
     assert sm.Grammar.from_lark(r'start: "\b"').accepts(r"\b")
 
