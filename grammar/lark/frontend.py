@@ -135,12 +135,20 @@ class LarkRules:
             return
         atoms = self.atoms()
         preference = Preference(self.rules, atoms, (SKIP_RULE, *(self.layout or ())), self.lexemes)
-        for name in self.lexemes:
+        for name, own in self.lexemes.items():
+            if own.is_lazy and preference.may_be_empty(own.strings):
+                reason = "it may end at once, so that it is always the empty text"
+                self.notes.add("narrowed", self.entries[name].span, name, reason)
             self.rules[name] = Rule(name, preference.body(name), self.rules[name].span)
         if not self.keeps:
             return
         try:
             self.rules = preference.run(start)
+            for name, others in preference.dead.items():
+                reason = f"`{'`, `'.join(others[:5])}` takes its text where both may begin"
+                self.notes.add("narrowed", self.entries[name].span, name, reason)
+            if preference.dead:
+                self.rules = without_dead_ends(self.rules, self.rules.keys() - {start})
             for span in preference.narrowed:
                 reason = "a lazy rule takes its text also where it could not begin, after what stands before"
                 self.notes.add("narrowed", span, "lazy", reason)

@@ -30,11 +30,15 @@ from stackmask.grammar.ir import (
     walk,
 )
 from stackmask.grammar.ir.build import choice, repeat, sequence
+from stackmask.grammar.normalize.booleans import expand_booleans
+from stackmask.grammar.normalize.emptiness import drop_empty_booleans
 from stackmask.grammar.normalize.graph import solve
+from stackmask.grammar.source.diagnostics import GrammarError
 from stackmask.grammar.source.work import spend
 
 SOME_TEXT: Final = Repeat(ANY_CHAR, 1, None)
 MAX_VARIANTS: Final = 10_000  # of rules, for the lazy ones that may begin where they do
+_WHOLE: Final = "%whole"
 NO_NAMES: Final[frozenset[str]] = frozenset()
 # what is kept as it is; special tokens are no text
 ATOMS: Final = (ir.Literal, ir.CharClass, RuleRef, Intersection, Complement, ir.TokenTerminal)
@@ -77,6 +81,9 @@ class Preference:
         self.todo: list[tuple[str, frozenset[str], frozenset[str]]] = []
         self.rests: dict[Expr, str] = {}  # of sequences, that are written as rules
         self.narrowed: list[Span] = []
+        self.dead: dict[
+            str, list[str]
+        ] = {}  # lexemes of which nothing is left somewhere, and what takes their text
         self.relaxed: list[Span] = []  # parts in other languages, where lazy rules may begin
 
     def run(self, start: str) -> dict[str, Rule]:
@@ -256,8 +263,30 @@ class Preference:
         key = name, others, NO_NAMES
         if key not in self.variants:
             made = self.variants[key] = self.free(name) if others else name
-            self.made[made] = Rule(made, self.body(name, others), self.rules[name].span)
+            body = self.body(name, others)
+            if others and self.is_empty(body):
+                body = ir.NOTHING
+                self.dead[name] = sorted(others)
+            self.made[made] = Rule(made, body, self.rules[name].span)
         return self.variants[key]
+
+    def is_empty(self, strings: Expr) -> bool:
+        """Return whether nothing is left of a lexeme."""
+        needed: dict[str, Rule] = {}
+        todo = [strings]
+        while todo:
+            found = {part.name for part in walk(todo.pop()) if isinstance(part, RuleRef)} - needed.keys()
+            if not found <= self.rules.keys():  # runs of chunks, which may be empty
+                return False
+            needed |= {name: self.rules[name] for name in found}
+            todo += [self.rules[name].body for name in found]
+        other = ir.Literal(b"x")
+        needed[_WHOLE] = Rule(_WHOLE, Choice((Sequence((other, strings)), other)))
+        try:
+            ruleset = drop_empty_booleans(expand_booleans(RuleSet(needed, _WHOLE, (), ())))
+        except GrammarError:  # which the whole grammar has too, with its place
+            return False
+        return ruleset.rules[_WHOLE].body == other
 
     def body(self, name: str, others: frozenset[str] = NO_NAMES) -> Expr:
         """Return the body of a lexeme without the strings that belong to others."""

@@ -131,6 +131,21 @@ def test_parts_in_other_languages_beside_lazy_rules() -> None:
     assert [note.what for note in made.report.relaxed] == ["r"]
 
 
+def test_a_lazy_rule_of_which_another_takes_all() -> None:
+    text = 'start: (f | g)* T\nT: /[abc]*/\nf_hd[lazy]: T "b"\nf: f_hd "a"\ng_hd[lazy]: T "bc"\ng: g_hd "a"\n'
+    grammar = sm.Grammar.from_lark(text)
+    assert grammar.accepts("cbac")
+    assert not grammar.accepts("cbca")
+    assert ("g_hd", "`f_hd` takes its text where both may begin") in [
+        (note.what, note.reason) for note in grammar.report.narrowed
+    ]
+
+
+def test_a_lazy_rule_that_is_always_empty_is_reported() -> None:
+    notes = sm.Grammar.from_lark('start: r "c"\nr[suffix=/b*/]: /[ab]*/').report.narrowed
+    assert [note.reason for note in notes] == ["it may end at once, so that it is always the empty text"]
+
+
 def test_what_has_no_effect_is_reported() -> None:
     text = 'start[capture="all"]: a b\na[temperature=0.7, capture]: "a"\nb[suffix=".", stop_capture="end"]: /b*/\n'
     report = sm.Grammar.from_lark(text).report
