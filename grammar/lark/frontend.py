@@ -16,7 +16,7 @@ from stackmask.grammar.ir import EPSILON, Expr, Rule, RuleRef, RuleSet, Span
 from stackmask.grammar.ir.build import choice, derives, rewrite, sequence
 from stackmask.grammar.lark.counters import changed, holds
 from stackmask.grammar.lark.indentation import NAMES, NEWLINES, Indentation, Unmatched
-from stackmask.grammar.lark.lexemes import ATOMS, Lexeme, Preference, TooManyVariants
+from stackmask.grammar.lark.lexemes import ATOMS, Lexeme, Preference, TooManyVariants, factored
 from stackmask.grammar.lark.modules import Entry, File, LarkReport, Loader, Notes
 from stackmask.grammar.lark.terminals import Flavor, TerminalPart, Terminals
 from stackmask.grammar.normalize.graph import solve
@@ -134,6 +134,11 @@ class LarkRules:
         if not self.lexemes:
             return
         atoms = self.atoms()
+        if self.keeps:
+            self.rules = {
+                name: rule if name in atoms else Rule(name, factored(rule.body), rule.span)
+                for name, rule in self.rules.items()
+            }
         preference = Preference(self.rules, atoms, (SKIP_RULE, *(self.layout or ())), self.lexemes)
         for name, own in self.lexemes.items():
             if own.is_lazy and preference.may_be_empty(own.strings):
@@ -152,6 +157,9 @@ class LarkRules:
             for span in preference.narrowed:
                 reason = "a lazy rule takes its text also where it could not begin, after what stands before"
                 self.notes.add("narrowed", span, "lazy", reason)
+            for span in preference.alike:
+                reason = "a lazy rule takes no text from alternatives that begin like its own: write the beginning once"
+                self.notes.add("relaxed", span, "|", reason)
             for span in preference.relaxed:
                 reason = "a lazy rule takes no text from it, nor from what follows it, where it may be empty"
                 self.notes.add("relaxed", span, "a part in another language", reason)

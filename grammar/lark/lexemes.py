@@ -8,7 +8,7 @@ lazy one can end at is its: the strings of the others that one of its strings be
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from stackmask.grammar import ir
 from stackmask.grammar.ir import (
@@ -27,9 +27,10 @@ from stackmask.grammar.ir import (
     Sequence,
     Span,
     TokenLimit,
+    children,
     walk,
 )
-from stackmask.grammar.ir.build import choice, repeat, sequence
+from stackmask.grammar.ir.build import choice, rebuild, repeat, sequence
 from stackmask.grammar.normalize.booleans import expand_booleans
 from stackmask.grammar.normalize.emptiness import drop_empty_booleans
 from stackmask.grammar.normalize.graph import solve
@@ -39,6 +40,7 @@ from stackmask.grammar.source.work import spend
 SOME_TEXT: Final = Repeat(ANY_CHAR, 1, None)
 MAX_VARIANTS: Final = 10_000  # of rules, for the lazy ones that may begin where they do
 _WHOLE: Final = "%whole"
+MAX_ALIKE: Final = 10  # terminals that alternatives begin with alike, which are written before them
 NO_NAMES: Final[frozenset[str]] = frozenset()
 # what is kept as it is; special tokens are no text
 ATOMS: Final = (ir.Literal, ir.CharClass, RuleRef, Intersection, Complement, ir.TokenTerminal)
@@ -53,15 +55,41 @@ class Lexeme(NamedTuple):
 
 
 class LazyFacts(NamedTuple):
-    """Of an expression: whether it may be empty, which lazy rules may begin where it begins, and which where it may end."""
+    """Of an expression: whether it may be empty, which lazy rules may begin where it begins, and which where it may end.
+
+    ``begins``: the terminals that it may begin with. ``later``: whether lazy rules may begin after these.
+    """
 
     nullable: bool = False
     first: frozenset[str] = NO_NAMES
     going_on: frozenset[str] = NO_NAMES
+    begins: frozenset[Expr] = frozenset()
+    later: bool = False
 
 
 class TooManyVariants(Exception):
     """Rules that would be written too often."""
+
+
+# recursion is as deep as the syntax tree, whose depth is limited, and as MAX_ALIKE
+def factored(expr: Expr, most: int = MAX_ALIKE) -> Expr:
+    """Return an expression with what its alternatives begin with alike before them."""
+    spend(2)
+    if inner := children(expr):
+        expr = rebuild(expr, tuple([factored(item, most) for item in inner]))
+    if not isinstance(expr, Choice) or not most:
+        return expr
+    groups: dict[Expr, list[tuple[Expr, ...]]] = {}
+    for option in expr.items:
+        items = option.items if isinstance(option, Sequence) and option.items else (option,)
+        groups.setdefault(items[0], []).append(items)
+    if len(groups) == len(expr.items):
+        return expr
+    options: list[Expr] = []
+    for first, found in groups.items():
+        rest = choice([sequence(items[1:]) for items in found])
+        options.append(sequence([first, factored(rest, most - 1) if len(found) > 1 else rest]))
+    return choice(options)
 
 
 class Preference:
@@ -80,6 +108,8 @@ class Preference:
         self.variants: dict[tuple[str, frozenset[str], frozenset[str]], str] = {}
         self.todo: list[tuple[str, frozenset[str], frozenset[str]]] = []
         self.rests: dict[Expr, str] = {}  # of sequences, that are written as rules
+        self.place = Span(0, 0)
+        self.alike: list[Span] = []  # alternatives that begin alike
         self.narrowed: list[Span] = []
         self.dead: dict[
             str, list[str]
@@ -99,6 +129,7 @@ class Preference:
             name, here, after = self.todo.pop()
             made = self.variants[name, here, after]
             rule = self.rules[name]
+            self.place = rule.span or self.place
             self.made[made] = Rule(made, self.written(rule.body, here, after), rule.span)
         return self.made
 
@@ -136,26 +167,28 @@ class Preference:
         """Return the facts of an expression."""
         spend(2)
         if isinstance(expr, Sequence):
-            nullable, first, going_on = True, NO_NAMES, NO_NAMES
+            nullable, first, going_on, begins, later = True, NO_NAMES, NO_NAMES, frozenset[Expr](), False
             for item in expr.items:
                 found = self.of(item)
+                later = later or found.later or (bool(found.first) and not nullable)
                 if nullable:
                     first |= found.first
+                    begins |= found.begins
                 going_on = found.going_on | (going_on | found.first if found.nullable else NO_NAMES)
                 nullable = nullable and found.nullable
-            return LazyFacts(nullable, first, going_on)
+            return LazyFacts(nullable, first, going_on, begins, later)
         if isinstance(expr, Choice):
-            parts = [self.of(item) for item in expr.items]
-            first = NO_NAMES.union(*(part.first for part in parts))
-            return LazyFacts(
-                any(p.nullable for p in parts), first, NO_NAMES.union(*(p.going_on for p in parts))
-            )
+            columns = list(zip(*[self.of(item) for item in expr.items], strict=True))
+            sets = [frozenset[Any]().union(*column) for column in columns[1:4]]
+            spend(len(sets[2]))
+            return LazyFacts(any(columns[0]), *sets, any(columns[4]))
         if isinstance(expr, Repeat):
             inner = self.of(expr.item)
             if expr.max == 0:
                 return LazyFacts(True)
             again = inner.first if expr.max != 1 else NO_NAMES
-            return LazyFacts(inner.nullable or expr.min == 0, inner.first, inner.going_on | again)
+            going_on, later = inner.going_on | again, inner.later or bool(again)
+            return LazyFacts(inner.nullable or expr.min == 0, inner.first, going_on, inner.begins, later)
         if isinstance(expr, RuleRef) and expr.name in self.skip:
             return LazyFacts(True)
         if isinstance(expr, RuleRef) and expr.name in self.rules and expr.name not in self.atoms:
@@ -167,8 +200,8 @@ class Preference:
             and (own := self.lexemes.get(expr.name))
             and own.is_lazy
         ):
-            return LazyFacts(False, frozenset({expr.name}))
-        return LazyFacts(nullable)
+            return LazyFacts(False, frozenset({expr.name}), NO_NAMES, frozenset({expr}))
+        return LazyFacts(nullable, NO_NAMES, NO_NAMES, frozenset({expr}))
 
     def written(self, expr: Expr, here: frozenset[str], after: frozenset[str]) -> Expr:
         """Return an expression as it is at a place.
@@ -180,6 +213,14 @@ class Preference:
             items: list[Expr] = []
             parts = [self.of(item) for item in expr.items]
             follow = [after]
+            then_begins, later = frozenset[Expr](), False
+            for part in reversed(parts):
+                if part.nullable:
+                    self.check_beginnings(
+                        [part, LazyFacts(False, begins=then_begins, later=later)], expr.span
+                    )
+                later = later or part.later or bool(part.first)
+                then_begins = part.begins | (then_begins if part.nullable else frozenset())
             for part in reversed(parts[1:]):
                 follow.append(part.first | (follow[-1] if part.nullable else NO_NAMES))
             for at, (item, part, then) in enumerate(zip(expr.items, parts, reversed(follow), strict=True)):
@@ -202,6 +243,7 @@ class Preference:
                 here = taken | (here if part.nullable else NO_NAMES)
             return Sequence(tuple(items), expr.span)
         if isinstance(expr, Choice):
+            self.check_beginnings([self.of(item) for item in expr.items], expr.span)
             return Choice(tuple([self.written(item, here, after) for item in expr.items]), expr.span)
         if isinstance(expr, Repeat):
             return self.repeated(expr, here, after)
@@ -217,6 +259,16 @@ class Preference:
                 self.relaxed.append(expr.span)
             return expr  # a part in another language
         return self.without(expr, here, ANY_TEXT) if isinstance(expr, ATOMS[:-1]) else expr
+
+    def check_beginnings(self, parts: list[LazyFacts], span: Span | None) -> None:
+        """Report alternatives that begin alike and have lazy rules later, which take no text from the others."""
+        found: set[Expr] = set()
+        for part in parts:
+            spend(len(part.begins))
+            if not found.isdisjoint(part.begins) and any(part.later for part in parts):
+                self.alike.append(span or self.place)
+                return
+            found |= part.begins
 
     def rest(self, items: tuple[Expr, ...], here: frozenset[str], after: frozenset[str]) -> Expr:
         """Return the rest of a sequence as it is at a place."""

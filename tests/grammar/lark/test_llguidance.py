@@ -131,6 +131,16 @@ def test_parts_in_other_languages_beside_lazy_rules() -> None:
     assert [note.what for note in made.report.relaxed] == ["r"]
 
 
+def test_alternatives_that_begin_alike() -> None:
+    rules = "r[lazy]: /[abc]*b/\nT: /[abc]+/\n"
+    grammar = sm.Grammar.from_lark('start: "a" r "c" | "a" T\n' + rules)
+    assert [word for word in ("abc", "aac", "ab", "aabcb") if grammar.accepts(word)] == ["abc", "aac"]
+    assert not grammar.report.relaxed
+    for text in ('start: x | y\nx: "a" r "c"\ny: "a" T\n', 'start: ("a" r "c")? "a" T\n'):
+        (note,) = sm.Grammar.from_lark(text + rules).report.relaxed
+        assert note.reason.endswith("write the beginning once")
+
+
 def test_a_lazy_rule_of_which_another_takes_all() -> None:
     text = 'start: (f | g)* T\nT: /[abc]*/\nf_hd[lazy]: T "b"\nf: f_hd "a"\ng_hd[lazy]: T "bc"\ng: g_hd "a"\n'
     grammar = sm.Grammar.from_lark(text)
