@@ -134,12 +134,10 @@ class LarkRules:
         if not self.lexemes:
             return
         atoms = self.atoms()
-        if self.keeps:
-            self.rules = {
-                name: rule if name in atoms else Rule(name, factored(rule.body), rule.span)
-                for name, rule in self.rules.items()
-            }
-        preference = Preference(self.rules, atoms, (SKIP_RULE, *(self.layout or ())), self.lexemes)
+        for name in self.rules.keys() - atoms if self.keeps else ():
+            self.rules[name] = Rule(name, factored(self.rules[name].body), self.rules[name].span)
+        skip = (SKIP_RULE, *(self.layout or ()))
+        preference = Preference(self.rules, atoms, skip, self.lexemes, self.notes.add)
         for name, own in self.lexemes.items():
             if own.is_lazy and preference.may_be_empty(own.strings):
                 reason = "it may end at once, so that it is always the empty text"
@@ -149,20 +147,8 @@ class LarkRules:
             return
         try:
             self.rules = preference.run(start)
-            for name, others in preference.dead.items():
-                reason = f"`{'`, `'.join(others[:5])}` takes its text where both may begin"
-                self.notes.add("narrowed", self.entries[name].span, name, reason)
-            if preference.dead:
+            if preference.is_dead:
                 self.rules = without_dead_ends(self.rules, self.rules.keys() - {start})
-            for span in preference.narrowed:
-                reason = "a lazy rule takes its text also where it could not begin, after what stands before"
-                self.notes.add("narrowed", span, "lazy", reason)
-            for span in preference.alike:
-                reason = "a lazy rule takes no text from alternatives that begin like its own: write the beginning once"
-                self.notes.add("relaxed", span, "|", reason)
-            for span in preference.relaxed:
-                reason = "a lazy rule takes no text from it, nor from what follows it, where it may be empty"
-                self.notes.add("relaxed", span, "a part in another language", reason)
         except TooManyVariants:
             message = "too many rules for what `lazy`, `suffix` and `stop` leave out of the others"
             self.loader.root.problems.at(None, "G018", message, "give fewer rules these attributes")
@@ -539,9 +525,7 @@ class _LarkReader:
                     )
                     own, begin, _ = self.read(inner, DEFAULT_START)
                     if begin == LINES_RULE and has_blocks and own.layout:
-                        message = (
-                            "blocks by indentation in two grammars of one text, which do not know each other"
-                        )
+                        message = "blocks in two grammars of one text, which do not know each other"
                         place = inner.entries[own.layout[0]].span
                         file.problems.at(place, "G018", message, "write them as one grammar, without `%lark`")
                         loader.sources.stop_on_problems(None)

@@ -43,6 +43,7 @@ MAX_COPIES: Final = 20  # of what is repeated a number of times, with newlines i
 BRACKETS: Final = {b"(": b")", b"[": b"]", b"{": b"}"}
 _BLANK: Final = CharClass(((0x09, 0x09), (0x20, 0x20)))
 _SOME_BLANKS: Final = Repeat(_BLANK, 1, None)
+_NO_BLANK_FIRST: Final = Complement(Sequence((_BLANK, ANY_TEXT)))
 _ENDS_A_LINE: Final = Sequence((ANY_TEXT, Literal(b"\n")))
 _IN_BRACKETS: Final = "%skip.brackets"
 _FIRST: Final = "%skip.first"  # what is ignored after the blanks of a line
@@ -101,15 +102,11 @@ class Indentation:
         skipped = [RuleRef(self.skip)] if self.skip in self.rules else []
         self.made[_IN_BRACKETS] = Rule(_IN_BRACKETS, Repeat(choice([*skipped, lines]), 0, None))
         if skipped:
-            self.made[_FIRST] = Rule(
-                _FIRST, Intersection((*skipped, Complement(Sequence((_BLANK, ANY_TEXT)))))
-            )
+            self.made[_FIRST] = Rule(_FIRST, Intersection((*skipped, _NO_BLANK_FIRST)))
         options = [self.written(RuleRef(start), 0, state, LinePlace()) for state in (0, 1)]
         options[1] = sequence([options[1], self.level(LinePlace())])
         if all(map(_is_nothing, options)):
-            message = (
-                f"no text has a line break before each `{self.dedent}`, so that there is nothing to derive"
-            )
+            message = f"no text has a line break before each `{self.dedent}`"
             raise Unmatched(message, f"end the last line of each block with `{self.newline}`")
         self.made[begin] = Rule(begin, choice([option for option in options if not _is_nothing(option)]))
         while self.todo:
@@ -212,6 +209,8 @@ class Indentation:
         items, written = run.items, list[Expr]()
         while at < len(items):
             spend(2)
+            if not run.reached[at] >> before & 1:
+                return NOTHING
             first, close = items[at], run.closing[at]
             if _name(first) == self.indent:
                 close = self.matching(items, at)
@@ -259,10 +258,8 @@ class Indentation:
             if not depth:
                 return at
             if depth > MAX_COPIES:
-                raise Unmatched(
-                    f"more than {MAX_COPIES} blocks in each other stand in one sequence",
-                    "give the inner ones a rule of their own",
-                )
+                message = f"more than {MAX_COPIES} blocks in each other stand in one sequence"
+                raise Unmatched(message, "give the inner ones a rule of their own")
         raise self.unmatched
 
     def text(self, expr: Expr) -> bytes:

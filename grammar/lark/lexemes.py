@@ -7,8 +7,8 @@ lazy one can end at is its: the strings of the others that one of its strings be
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
-from typing import Any, Final, NamedTuple
+from collections.abc import Callable, Collection, Mapping
+from typing import Any, Final, Literal, NamedTuple
 
 from stackmask.grammar import ir
 from stackmask.grammar.ir import (
@@ -40,6 +40,11 @@ from stackmask.grammar.source.work import spend
 SOME_TEXT: Final = Repeat(ANY_CHAR, 1, None)
 MAX_VARIANTS: Final = 10_000  # of rules, for the lazy ones that may begin where they do
 _WHOLE: Final = "%whole"
+_TOO_MUCH: Final = "a lazy rule takes its text also where it could not begin, after what stands before"
+_TOO_LITTLE: Final = "a lazy rule takes no text from it, nor from what follows it, where it may be empty"
+_ALIKE: Final = (
+    "a lazy rule takes no text from alternatives that begin like its own: write the beginning once"
+)
 MAX_ALIKE: Final = 10  # terminals that alternatives begin with alike, which are written before them
 NO_NAMES: Final[frozenset[str]] = frozenset()
 # what is kept as it is; special tokens are no text
@@ -99,8 +104,14 @@ class Preference:
     """
 
     def __init__(
-        self, rules: dict[str, Rule], atoms: set[str], skip: Collection[str], lexemes: Mapping[str, Lexeme]
+        self,
+        rules: dict[str, Rule],
+        atoms: set[str],
+        skip: Collection[str],
+        lexemes: Mapping[str, Lexeme],
+        note: Callable[[Literal["narrowed", "relaxed"], Span, str, str], None],
     ) -> None:
+        self.note, self.is_dead = note, False
         self.rules, self.atoms, self.skip, self.lexemes = rules, atoms, skip, lexemes
         self.empty: dict[str, bool] = {}  # of atoms: whether they may be
         self.facts: Mapping[str, LazyFacts] = {}
@@ -109,12 +120,6 @@ class Preference:
         self.todo: list[tuple[str, frozenset[str], frozenset[str]]] = []
         self.rests: dict[Expr, str] = {}  # of sequences, that are written as rules
         self.place = Span(0, 0)
-        self.alike: list[Span] = []  # alternatives that begin alike
-        self.narrowed: list[Span] = []
-        self.dead: dict[
-            str, list[str]
-        ] = {}  # lexemes of which nothing is left somewhere, and what takes their text
-        self.relaxed: list[Span] = []  # parts in other languages, where lazy rules may begin
 
     def run(self, start: str) -> dict[str, Rule]:
         """Return the rules, the start rule under its own name. Raises: TooManyVariants."""
@@ -238,7 +243,7 @@ class Preference:
                         ]
                         return sequence([*items, choice(options)])
                     if expr.span is not None:
-                        self.narrowed.append(expr.span)
+                        self.note("narrowed", expr.span, "lazy", _TOO_MUCH)
                 items.append(self.written(item, here, then))
                 here = taken | (here if part.nullable else NO_NAMES)
             return Sequence(tuple(items), expr.span)
@@ -256,7 +261,7 @@ class Preference:
         if isinstance(expr, RuleRef) and expr.name not in self.atoms:
             is_known = expr.name.startswith(("%json.", "%regex."))  # whether it may be empty
             if expr.span is not None and (here or (after and not is_known)):
-                self.relaxed.append(expr.span)
+                self.note("relaxed", expr.span, "a part in another language", _TOO_LITTLE)
             return expr  # a part in another language
         return self.without(expr, here, ANY_TEXT) if isinstance(expr, ATOMS[:-1]) else expr
 
@@ -266,7 +271,7 @@ class Preference:
         for part in parts:
             spend(len(part.begins))
             if not found.isdisjoint(part.begins) and any(part.later for part in parts):
-                self.alike.append(span or self.place)
+                self.note("relaxed", span or self.place, "|", _ALIKE)
                 return
             found |= part.begins
 
@@ -317,8 +322,9 @@ class Preference:
             made = self.variants[key] = self.free(name) if others else name
             body = self.body(name, others)
             if others and self.is_empty(body):
-                body = ir.NOTHING
-                self.dead[name] = sorted(others)
+                body, self.is_dead = ir.NOTHING, True
+                reason = f"`{'`, `'.join(sorted(others)[:5])}` takes its text where both may begin"
+                self.note("narrowed", self.rules[name].span or self.place, name, reason)
             self.made[made] = Rule(made, body, self.rules[name].span)
         return self.variants[key]
 
@@ -330,8 +336,9 @@ class Preference:
             found = {part.name for part in walk(todo.pop()) if isinstance(part, RuleRef)} - needed.keys()
             if not found <= self.rules.keys():  # runs of chunks, which may be empty
                 return False
-            needed |= {name: self.rules[name] for name in found}
-            todo += [self.rules[name].body for name in found]
+            for name in found:
+                needed[name] = self.rules[name]
+                todo.append(needed[name].body)
         other = ir.Literal(b"x")
         needed[_WHOLE] = Rule(_WHOLE, Choice((Sequence((other, strings)), other)))
         try:

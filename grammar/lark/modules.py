@@ -233,14 +233,9 @@ class Loader:
         body = (definition.body, file)
         if how == "extend" and known is not None:
             given, there = definition.attributes, known.attributes
-            if known.parameters != parameters or not known.bodies:
-                problems.at(span, "G018", f"`{own}` is extended with other parameters, or was declared only")
-            elif known.counts != definition.counts or any(
-                word not in there or there[word].value != given[word].value for word in given
-            ):
-                message = f"`{own}` is extended with another head, of other attributes or without `::_`"
-                head = f"{own}::_" if known.counts else own
-                problems.at(span, "G018", message, f"write `%extend {head}: …`")
+            is_same = (known.parameters, known.counts) == (parameters, definition.counts) and known.bodies
+            if not is_same or any(there.get(word, (0,))[0] != value for word, (value, _) in given.items()):
+                problems.at(span, "G018", f"`{own}` is extended with another head, or was declared only")
             known.bodies.append(body)
             return
         if how != "define" and known is None:

@@ -6,6 +6,7 @@ broken is reported once, and reading goes on where the next one begins.
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -219,11 +220,7 @@ def _read_string(
         if match[1]:
             return _PLAIN[match[1]]
         if len(match[0]) == 12:  # two halves of a character
-            return (
-                (chr(int(match[0][2:6], 16)) + chr(int(match[0][8:], 16)))
-                .encode("utf-16", "surrogatepass")
-                .decode("utf-16")
-            )
+            return str(json.loads(f'"{match[0]}"'))
         place = start + match.start()
         for group, digits in ((2, 2), (3, 4), (4, 8)):
             if match[group] is None:
@@ -264,6 +261,7 @@ class _LarkParser(TreeMaker):
         self.at = 0
         self.module, self.depth, self.as_json = module, depth, as_json
         self.beginnings: list[int] = []  # of statements
+        self.nested_ends: dict[int, int] = {}  # of `%lark {…}`, by its beginning
         self.counts = False  # whether the rule that is read has a number
 
     def run(self) -> Module:
@@ -399,6 +397,7 @@ class _LarkParser(TreeMaker):
         if open_:
             raise self.never_closed("{", opened)
         close = self.tokens[self.at - 1]
+        self.nested_ends[directive.start] = close.end
         span = self.span(directive.start, close.end)
         name = f"%lark.{span.source}.{span.start}"
         if self.depth >= MAX_NESTED:
@@ -852,9 +851,8 @@ class _LarkParser(TreeMaker):
         token = self.token
         self.at += 1
         if token.kind in ("hex", "number") and kind in "vb":
-            digits = (
-                token.text.removeprefix("0x").lstrip("+0")[:MAX_DIGITS] or "0"
-            )  # more than any number has
+            # no number has more digits
+            digits = token.text.removeprefix("0x").lstrip("+0")[:MAX_DIGITS] or "0"
             number = -1 if digits[0] == "-" else int(digits, 16 if token.kind == "hex" else 10)
             if 0 <= number < (BITS if kind == "b" else 1 << BITS):
                 return number
@@ -1016,17 +1014,6 @@ _LAID_OUT: Final = {
 _CALLED: Final = VALUES.keys() | CONDITIONS.keys()
 
 
-def _closing(tokens: list[Token], at: int) -> Token:
-    """Return the token that closes a brace, which is closed."""
-    depth = 0
-    for index in range(at, len(tokens)):
-        spend(1)
-        depth += {"{": 1, "}": -1}.get(tokens[index].kind, 0)
-        if not depth:
-            return tokens[index]
-    raise ValueError("a brace that is not closed")
-
-
 def _layout_tokens(text: str, problems: Collector) -> list[tuple[str, str, int, int]]:
     """Return the tokens of a text but for `:`: how each is laid out, its text, and where it begins and ends.
 
@@ -1059,7 +1046,7 @@ def _layout_tokens(text: str, problems: Collector) -> list[tuple[str, str, int, 
             if kind == "line" or first < done:
                 continue
             if written == "%lark":  # which stays as it is written
-                done = past = _closing(tokens, at + 1).end
+                done = past = parser.nested_ends[first]
                 written = text[first:past]
             if kind == "(" and tokens[at - 1].text in _CALLED and tokens[at - 1].end == first:
                 how = "call"

@@ -204,8 +204,8 @@ def test_what_has_no_effect_is_reported() -> None:
         ("start: p::0\np::_: \"a\" %if lt(_)", 30, "expected `,` and the arguments of `lt`, found `)`"),
         ("start: p::0\np::_: \"a\" %if true \"b\"", 22, "`%if` stands at the end of an alternative"),
         ('start: t{"b"}\nt{x}: "a" x::0', 24, "`x` is a parameter, which has no number"),
-        ('start: r\nr: "a"\n%extend r[lazy]: "b"', 24, "`r` is extended with another head, of other attributes or without `::_`"),
-        ('start: p\np: "a"\n%extend p::_: "b"', 24, "`p` is extended with another head, of other attributes or without `::_`"),
+        ('start: r\nr: "a"\n%extend r[lazy]: "b"', 24, "`r` is extended with another head, or was declared only"),
+        ('start: p\np: "a"\n%extend p::_: "b"', 24, "`p` is extended with another head, or was declared only"),
         ('start: "a" %if bit_set(0)', 11, "`%if` asks for the number of its rule, which does not count"),
         ('start: p::_\np::_: "a"', 8, "`::` asks for the number of its rule, which does not count"),
         ('start: p::incr(_)\np::_: "a"', 8, "`::` asks for the number of its rule, which does not count"),
@@ -246,7 +246,7 @@ def test_a_grammar_in_a_grammar_has_names_of_its_own() -> None:
 def test_blocks_of_two_grammars_are_refused() -> None:
     blocks = 'start: "b" _NEWLINE _INDENT {}"a" _NEWLINE _DEDENT\n%declare _INDENT _DEDENT\n_NEWLINE: /\\n/\n'
     inner = "%lark {\n" + blocks.format("") + "} "
-    with pytest.raises(sm.GrammarError, match="in two grammars of one text"):
+    with pytest.raises(sm.GrammarError, match="blocks in two grammars of one text"):
         sm.Grammar.from_lark(blocks.format(inner))
     assert sm.Grammar.from_lark(f'start: "x" {inner}').accepts("xb\n a\n")
 
