@@ -14,16 +14,8 @@ from typing import Final, Literal, NamedTuple
 from stackmask.grammar import ir
 from stackmask.grammar.ir import EPSILON, Expr, Rule, RuleRef, RuleSet, Span
 from stackmask.grammar.ir.build import choice, derives, rewrite, sequence
-from stackmask.grammar.lark.lexemes import (
-    ATOMS,
-    NAMES,
-    NEWLINES,
-    Indentation,
-    Lexeme,
-    Preference,
-    TooManyVariants,
-    Unmatched,
-)
+from stackmask.grammar.lark.indentation import NAMES, NEWLINES, Indentation, Unmatched
+from stackmask.grammar.lark.lexemes import ATOMS, Lexeme, Preference, TooManyVariants, factored
 from stackmask.grammar.lark.modules import Entry, File, LarkReport, Loader, Notes
 from stackmask.grammar.lark.parser import changed, holds
 from stackmask.grammar.lark.terminals import Flavor, TerminalPart, Terminals
@@ -125,15 +117,14 @@ class LarkRules:
         try:
             made = writer.run(start, LINES_RULE)
             self.rules = without_dead_ends(made, made.keys() - self.rules.keys())
-        except Unmatched:
-            message = (
-                f"`{self.layout[0]}` and `{self.layout[1]}` stand in one sequence, with what is between them"
-            )
-            self.loader.sources.problems[place.source].at(
-                place, "G018", message, "for example `_NEWLINE _INDENT stmt+ _DEDENT`"
-            )
+        except Unmatched as problem:
+            self.loader.sources.problems[place.source].at(place, "G018", *problem.args)
             return start
-        reason = "the lines of a block begin with the same blanks and tabs, and none end the text"
+        for bracket in writer.open:
+            reason = "newlines within these brackets are refused: the closing one stands in another sequence"
+            span = bracket.span if isinstance(bracket, RuleRef) else None
+            self.notes.add("narrowed", span or place, writer.text(bracket).decode(), reason)
+        reason = "the lines of a block begin with the same blanks and tabs and end with a line break, and no blanks end the text"
         self.notes.add("narrowed", place, "%declare " + " ".join(self.layout), reason)
         return LINES_RULE
 
@@ -142,16 +133,21 @@ class LarkRules:
         if not self.lexemes:
             return
         atoms = self.atoms()
-        preference = Preference(self.rules, atoms, SKIP_RULE, self.lexemes)
-        for name in self.lexemes:
+        for name in self.rules.keys() - atoms if self.keeps else ():
+            self.rules[name] = Rule(name, factored(self.rules[name].body), self.rules[name].span)
+        skip = (SKIP_RULE, *(self.layout or ()))
+        preference = Preference(self.rules, atoms, skip, self.lexemes, self.notes.add)
+        for name, own in self.lexemes.items():
+            if own.is_lazy and preference.may_be_empty(own.strings):
+                reason = "it may end at once, so that it is always the empty text"
+                self.notes.add("narrowed", self.entries[name].span, name, reason)
             self.rules[name] = Rule(name, preference.body(name), self.rules[name].span)
         if not self.keeps:
             return
         try:
             self.rules = preference.run(start)
-            for span in preference.narrowed:
-                reason = "a lazy rule takes its text also where it could not begin, after what stands before"
-                self.notes.add("narrowed", span, "lazy", reason)
+            if preference.is_dead:
+                self.rules = without_dead_ends(self.rules, self.rules.keys() - {start})
         except TooManyVariants:
             message = "too many rules for what `lazy`, `suffix` and `stop` leave out of the others"
             self.loader.root.problems.at(None, "G018", message, "give fewer rules these attributes")
@@ -345,7 +341,8 @@ class LarkRules:
             if len(self.instances) >= MAX_INSTANCES:
                 self.too_many(node, scope)
                 return EPSILON
-            made = self.instances[key] = self.instance_name(full, values)
+            shown = ", ".join(value.key[-1][:MAX_SHOWN] for value in values)
+            made = self.instances[key] = self.instance_name(full, f"{{{shown}}}")
             self.pending.append((made, entry, dict(zip(entry.parameters, values, strict=True)), 0))
             if full not in self.used:
                 self.used.add(full)
@@ -353,6 +350,9 @@ class LarkRules:
 
     def counted(self, node: tree.CountedUse, scope: BodyScope) -> Expr:
         """Return a reference to a rule with a number, which is lowered some time."""
+        if node.name in scope.bound:
+            message = f"`{node.name}` is a parameter, which has no number"
+            scope.file.problems.at(node.span, "G018", message, "name the rule that counts")
         full = scope.file.full(node.name)
         entry = self.entries.get(full)
         if entry is None or not entry.counts:  # which is reported
@@ -363,16 +363,15 @@ class LarkRules:
             if len(self.instances) >= MAX_INSTANCES:
                 self.too_many(node, scope)
                 return EPSILON
-            self.instances[key] = f"{full}::{number}"
+            self.instances[key] = self.instance_name(full, f"::{number}")
             self.used.add(full)
             self.pending.append((self.instances[key], entry, {}, number))
         return RuleRef(self.instances[key], span=node.span)
 
-    def instance_name(self, full: str, values: tuple[Bound, ...]) -> str:
-        name = f"{full}{{{', '.join(value.key[-1] for value in values)}}}"
-        if len(name) > MAX_SHOWN or name in self.rules:
-            name = f"{full}{{{len(self.instances)}}}"
-        return name
+    def instance_name(self, full: str, shown: str) -> str:
+        if len(full) + len(shown) > MAX_SHOWN or full + shown in self.rules:
+            return f"{full[:MAX_SHOWN]}{{{len(self.instances)}}}"
+        return full + shown
 
     def bind(self, argument: Node, scope: BodyScope) -> Bound:
         """Return what an argument stands for."""
@@ -460,6 +459,7 @@ def load_lark(
     notes = Notes()
     reader = _LarkReader(flavor, on_unsupported == "relax", given, notes, rules)
     made, begin, first = reader.read(loader, start)
+    reader.add_nested(loader, made, begin)
     parts = {name: part for file in reader.files for name, part in file.module.parts.items()}
     if flavor == "xgrammar":  # to which 1.0 is no integer
         parts = {name: part._replace(numbers="plain") for name, part in parts.items()}
@@ -507,31 +507,42 @@ class _LarkReader:
             ):
                 terminals.piece(full)
         loader.sources.stop_on_problems(None)
-        self.add_nested(loader, made)
         return made, begin, first
 
-    def add_nested(self, loader: Loader, made: LarkRules) -> None:
-        """Add the rules of grammars in the text, under names of their own."""
-        used = {
-            name for rule in made.rules.values() for name in _references(rule.body) if name[:6] == "%lark."
-        }
-        for file in loader.files:
-            for name in file.module.nested.keys() & used:
-                inner = Loader(loader.sources)
-                inner.load_module(
-                    File(file.module.nested[name], file.text, file.folder, file.problems, path=file.path)
-                )
-                rules, begin, _ = self.read(inner, DEFAULT_START)
-                names = {own: f"{name}.{own}" for own in rules.rules}
+    def add_nested(self, outer: Loader, made: LarkRules, begin: str) -> None:
+        """Add the rules of grammars in the text, each once, under names of their own."""
+        todo = [(outer, [*made.rules.values()])]
+        has_blocks = begin == LINES_RULE
+        while todo:
+            loader, rules = todo.pop()
+            used = {name for rule in rules for name in _references(rule.body) if name[:6] == "%lark."}
+            for file in loader.files:
+                for name in sorted(file.module.nested.keys() & used - made.rules.keys()):
+                    inner = Loader(loader.sources)
+                    inner.load_module(
+                        File(file.module.nested[name], file.text, file.folder, file.problems, path=file.path)
+                    )
+                    own, begin, _ = self.read(inner, DEFAULT_START)
+                    if begin == LINES_RULE and has_blocks and own.layout:
+                        message = "blocks in two grammars of one text, which do not know each other"
+                        place = inner.entries[own.layout[0]].span
+                        file.problems.at(place, "G018", message, "write them as one grammar, without `%lark`")
+                        loader.sources.stop_on_problems(None)
+                    has_blocks = has_blocks or begin == LINES_RULE
+                    for lazy in (own.entries[one] for one in own.lexemes if own.entries[one].is_lazy):
+                        reason = "it takes no text from terminals around its `%lark`"
+                        self.notes.add("relaxed", lazy.span, lazy.name, reason)
+                    names = {rule: f"{name}.{rule}" for rule in own.rules}
 
-                def leaf(expr: Expr, names: dict[str, str] = names) -> Expr:
-                    if isinstance(expr, RuleRef) and expr.name in names:
-                        return RuleRef(names[expr.name], span=expr.span)
-                    return expr
+                    def leaf(expr: Expr, names: dict[str, str] = names) -> Expr:
+                        if isinstance(expr, RuleRef) and expr.name in names:
+                            return RuleRef(names[expr.name], span=expr.span)
+                        return expr
 
-                for own, rule in rules.rules.items():
-                    made.rules[names[own]] = Rule(names[own], rewrite(rule.body, leaf), rule.span)
-                made.rules[name] = Rule(name, RuleRef(names[begin]))
+                    found = [Rule(names[r.name], rewrite(r.body, leaf), r.span) for r in own.rules.values()]
+                    made.rules.update({rule.name: rule for rule in found})
+                    made.rules[name] = Rule(name, RuleRef(names[begin]))
+                    todo.append((inner, found))
 
 
 def _choose_start(loader: Loader, start: str | None) -> str:
@@ -555,6 +566,8 @@ def _choose_start(loader: Loader, start: str | None) -> str:
         close = similar(start, own)
         cure = f'pass start="{close or own[0]}"' if close or own else "write one"
         others = f"there are {', '.join(own[:10]) or 'none'}: {cure}"
+        if found is not None and found.counts:
+            others = f"it counts: refer to it with a number, `begin: {start:.60}::0`"
         help = f"did you mean `{close}`? {cure}" if close else others
         problems.at(None, "G016", f"no rule `{start:.60}` to begin with", help)
     return start

@@ -58,6 +58,7 @@ class File:
         """Return the name that a definition of this file has in the whole grammar. Cost: linear in the importers."""
         file: File | None = self
         while file is not None and file.importer is not None:
+            spend(len(name) // 16)
             given = file.names.get(name)
             if given is not None:
                 name = given  # mutant: given-name
@@ -150,6 +151,7 @@ class Loader:
         if found is None:
             return
         name, text, path = found
+        spend(1_000)
         outer: File | None = file
         while outer is not None and path is not None:
             if outer.path == path:
@@ -230,8 +232,10 @@ class Loader:
         known = self.entries.get(name)
         body = (definition.body, file)
         if how == "extend" and known is not None:
-            if known.parameters != parameters or not known.bodies:
-                problems.at(span, "G018", f"`{own}` is extended with other parameters, or was declared only")
+            given, there = definition.attributes, known.attributes
+            is_same = (known.parameters, known.counts) == (parameters, definition.counts) and known.bodies
+            if not is_same or any(there.get(word, (0,))[0] != value for word, (value, _) in given.items()):
+                problems.at(span, "G018", f"`{own}` is extended with another head, or was declared only")
             known.bodies.append(body)
             return
         if how != "define" and known is None:

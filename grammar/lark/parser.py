@@ -6,6 +6,7 @@ broken is reported once, and reading goes on where the next one begins.
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -62,7 +63,8 @@ _CHUNKS: Final = ("substring_chunks", "substring_words", "substring_chars")
 _ESCAPE: Final = re.compile(
     r"\\(?:([ntrf\\\"])|x([0-9A-Fa-f]{0,2})|u([0-9A-Fa-f]{0,4})|U([0-9A-Fa-f]{0,8})|)"
 )
-_JSON_ESCAPE: Final = re.compile(_ESCAPE.pattern.replace("[ntrf", "[ntrfb/"))  # of llguidance
+_PAIR: Final = r"u[Dd][89ABab][0-9A-Fa-f]{2}\\u[Dd][C-Fc-f][0-9A-Fa-f]{2}|"  # of surrogates
+_JSON_ESCAPE: Final = re.compile(_ESCAPE.pattern.replace("(?:([ntrf", f"(?:{_PAIR}([ntrfb/"))  # of llguidance
 _PLAIN: Final = {"b": "\b", "/": "/", "n": "\n", "t": "\t", "r": "\r", "f": "\f", "\\": "\\", '"': '"'}
 DIRECTIVES: Final = ("%ignore", "%import", "%declare", "%override", "%extend")
 _DIRECTIVE_CURES: Final = {
@@ -225,6 +227,8 @@ def _read_string(
     def meaning(match: re.Match[str]) -> str:
         if match[1]:
             return _PLAIN[match[1]]
+        if len(match[0]) == 12:  # two halves of a character
+            return str(json.loads(f'"{match[0]}"'))
         place = start + match.start()
         for group, digits in ((2, 2), (3, 4), (4, 8)):
             if match[group] is None:
@@ -265,6 +269,8 @@ class _LarkParser(TreeMaker):
         self.at = 0
         self.module, self.depth, self.as_json = module, depth, as_json
         self.beginnings: list[int] = []  # of statements
+        self.nested_ends: dict[int, int] = {}  # of `%lark {…}`, by its beginning
+        self.counts = False  # whether the rule that is read has a number
 
     def run(self) -> Module:
         last = self.last
@@ -399,6 +405,7 @@ class _LarkParser(TreeMaker):
         if open_:
             raise self.never_closed("{", opened)
         close = self.tokens[self.at - 1]
+        self.nested_ends[directive.start] = close.end
         span = self.span(directive.start, close.end)
         name = f"%lark.{span.source}.{span.start}"
         if self.depth >= MAX_NESTED:
@@ -525,7 +532,9 @@ class _LarkParser(TreeMaker):
         if bool(attributes) + bool(parameters) + counts > 1:
             message = "attributes, parameters and `::_` do not go together"
             self.problems.at(name.span, "G018", message, "write two rules, one of which refers to the other")
+        self.counts = counts
         body = self.expression()
+        self.counts = False
         return tree.RuleDefinition(
             name.name, body, name.span, tuple(parameters), priority, how, attributes, counts
         )
@@ -582,7 +591,7 @@ class _LarkParser(TreeMaker):
         if self.token.kind == ".":  # of a temperature
             self.at += 1
             self.take("number", "the digits after the point")
-            return 0
+            return 0 if attribute == "temperature" else -1
         return read_number(token.text) if token.text.isdigit() else -1
 
     def check_attributes(self, name: Name, found: dict[str, tree.Attribute]) -> None:
@@ -606,6 +615,8 @@ class _LarkParser(TreeMaker):
             elif word == "max_tokens":
                 is_count = isinstance(value, int) and 0 <= value <= MAX_COUNT
                 problem = "" if is_count else "`max_tokens` is a whole number"
+            elif word == "temperature" and not (isinstance(value, int) and value >= 0):
+                problem = "`temperature` is a number"
             elif word == "stop_capture" and not found.keys() & {"suffix", "stop"}:
                 problem = "`stop_capture` needs `stop` or `suffix`"
             elif word in ("capture", "stop_capture") and not (value is None or _is_label(value)):
@@ -646,6 +657,8 @@ class _LarkParser(TreeMaker):
                 value = WHOLE if self.token.text == "_" else self.called(VALUES, "v")
                 self.at += value is WHOLE
                 value = NumberCall("_") if value is WHOLE else value
+                if isinstance(value, NumberCall):
+                    self.check_counts(token)
                 frame.items[-1] = tree.CountedUse(
                     name.name, value, self.span(name.span.start, self.tokens[self.at - 1].end)
                 )
@@ -742,7 +755,8 @@ class _LarkParser(TreeMaker):
         if kind == "substring_chars" and isinstance(found, str):
             return tuple(found)
         if kind == "substring_words" and isinstance(found, str):
-            return tuple(_words(found))
+            spend(len(found) // 4)
+            return tuple(re.findall(r"\w+|\W", found))
         if kind == "substring_chunks" and isinstance(found, list) and all(isinstance(c, str) for c in found):
             return tuple(found)
         if value is not None:  # else it was no JSON, which is reported
@@ -823,6 +837,7 @@ class _LarkParser(TreeMaker):
     def guard(self, frame: OpenGroup, directive: Token) -> None:
         """Read `%if` and its condition, at the end of an alternative."""
         condition = self.called(CONDITIONS, "c")
+        self.check_counts(directive)
         if self.token.kind not in ("line", "|", ")", "]", "->"):
             raise self.fail(
                 "`%if` stands at the end of an alternative", directive, help="put all parts before it"
@@ -832,13 +847,21 @@ class _LarkParser(TreeMaker):
         frame.items = [self.checked(tree.Guarded(item, condition, span, item.depth + 1))]
         frame.is_atom = False
 
+    def check_counts(self, token: Token) -> None:
+        """Report what asks for the number of a rule that has none."""
+        if not self.counts:
+            message = f"`{token.text}` asks for the number of its rule, which does not count"
+            help = "a rule that counts is `name::_: …`; a number of its own is `name::0`"
+            self.problems.at(self.place(token), "G018", message, help)
+
     def called(self, known: Mapping[str, str], kind: str, depth: int = 0) -> Argument:
         """Read an argument of this kind: "v" a number or a function, "b" a bit, "r" a range of bits, "c" a condition."""
         token = self.token
         self.at += 1
         if token.kind in ("hex", "number") and kind in "vb":
-            digits = token.text[:MAX_DIGITS]  # more than any number has
-            number = int(digits, 16 if token.kind == "hex" else 10)
+            # no number has more digits
+            digits = token.text.removeprefix("0x").lstrip("+0")[:MAX_DIGITS] or "0"
+            number = -1 if digits[0] == "-" else int(digits, 16 if token.kind == "hex" else 10)
             if 0 <= number < (BITS if kind == "b" else 1 << BITS):
                 return number
             limit = f"{BITS - 1}" if kind == "b" else "2⁶⁴ - 1"
@@ -982,31 +1005,21 @@ def _is_label(value: Node | int) -> bool:
     return isinstance(value, tree.Text) and _LABEL.fullmatch(value.value) is not None
 
 
-def _words(text: str) -> list[str]:
-    """Return the words of a text, each with the blanks behind it as chunks of their own."""
-    found: list[str] = []
-    for character in text:
-        kind = character.isalnum() or character == "_"
-        if found and kind and (found[-1][-1].isalnum() or found[-1][-1] == "_"):
-            found[-1] += character
-        else:
-            found.append(character)
-    spend(len(text) // 4)
-    return found
-
-
 # -- layout ---------------------------------------------------------------------------------------------------
 
 _LAID_OUT: Final = {
     **dict.fromkeys(("*", "+", "?", ","), "suffix"),
     **dict.fromkeys((")", "]", "}"), "close"),
-    **dict.fromkeys(("..", "."), "joint"),
+    **dict.fromkeys(("..", ".", "::", ":"), "joint"),
     **dict.fromkeys(("->", "&"), "operator"),
     "(": "open",
     "[": "open",
     "{": "call",
     "|": "bar",
 }
+
+
+_CALLED: Final = VALUES.keys() | CONDITIONS.keys()
 
 
 def _layout_tokens(text: str, problems: Collector) -> list[tuple[str, str, int, int]]:
@@ -1023,7 +1036,7 @@ def _layout_tokens(text: str, problems: Collector) -> list[tuple[str, str, int, 
     for begin, end in zip(parser.beginnings, [*parser.beginnings[1:], len(tokens)], strict=True):
         body = begin + 1
         if tokens[begin].kind != "body" and tokens[begin].text not in ("%ignore", "%import", "%declare"):
-            while tokens[body].kind not in (":", "::"):
+            while tokens[body].kind != ":":
                 body += 1
             head = "".join(
                 f"{token.text} " if token.kind in ("directive", ",") else token.text
@@ -1035,11 +1048,17 @@ def _layout_tokens(text: str, problems: Collector) -> list[tuple[str, str, int, 
             found.append(("directive", *tokens[begin][1:4]))
         else:
             found.append(("directive", *_written(tokens[begin])[1:]))
+        done = 0
         for at in range(body, end):
             kind, written, first, past = _written(tokens[at])
-            if kind == "line":
+            if kind == "line" or first < done:
                 continue
-            if kind == "~":
+            if written == "%lark":  # which stays as it is written
+                done = past = parser.nested_ends[first]
+                written = text[first:past]
+            if kind == "(" and tokens[at - 1].text in _CALLED and tokens[at - 1].end == first:
+                how = "call"
+            elif kind == "~":
                 how = "operator" if tokens[at + 1].kind == "number" else "prefix"
             elif kind == "." and at == begin + 1:  # of a path
                 how = "prefix"

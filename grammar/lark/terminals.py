@@ -167,7 +167,8 @@ class Terminals:
                 return _of_set(Complement(self.finish(self.build(item, file), item.span, file)))
             case syntax.Repetition(item, least, most, _, _, length):
                 return self.repetition(self.build(item, file), least, most, length)
-        what = node.what if isinstance(node, syntax.Terminal) else "a template"
+        kinds = {syntax.CountedUse: "a rule with a number", syntax.Guarded: "`%if`"}
+        what = node.what if isinstance(node, syntax.Terminal) else kinds.get(type(node), "a template")
         help = "a terminal is text; write a rule, whose name is small"
         file.problems.at(node.span, "G018", f"{what} cannot stand in a terminal", help)
         return NOTHING

@@ -70,9 +70,11 @@ def _unused(module: Module, rules: RuleSet) -> Iterator[Diagnostic]:
         uses[""] |= _uses(skip)
     for one in module.definitions:
         name = one.name if one.how == "define" else ""  # what changes an imported rule is used there
-        uses.setdefault(name, set()).update(
-            _uses(one.body) - {parameter.name for parameter in one.parameters}
-        )
+        ends = [
+            value for value, _ in one.attributes.values() if value is not None and not isinstance(value, int)
+        ]
+        found = {use for node in (one.body, *ends) for use in _uses(node)}
+        uses.setdefault(name, set()).update(found - {parameter.name for parameter in one.parameters})
     seen, todo = {""}, [""]
     while todo:
         found = uses.get(todo.pop(), set()) - seen

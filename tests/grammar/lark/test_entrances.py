@@ -112,6 +112,7 @@ def test_warnings_tell_what_is_not_used() -> None:
     ]
     assert "<grammar>:6:1" in str(warnings)
     assert not sm.Grammar.from_lark("start: INT\n%import common.INT").warnings
+    assert not sm.Grammar.from_lark('start[suffix=END]: /[ab]*/\nEND: "c"\n').warnings
 
 
 def test_commands(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 from support.campaign import mostly_campaign
@@ -59,6 +60,7 @@ READ: dict[str, str] = {
     "arguments, doubled": 'start: t0{"a"}\n'
     + "".join(f"t{i}{{x}}: t{i + 1}{{p{{x}}}}\n" for i in range(300))
     + "t300{x}: x\np{x}: x x\n",
+    "a word": 'start: %regex {"substring_words": "' + "a" * 1_000_000 + '"}',
 }
 
 
@@ -103,3 +105,25 @@ def test_work_is_the_same_when_terminals_come_again() -> None:
     first, again = (sm.Grammar.from_lark(text) for _ in range(2))
     assert first.work == again.work > 0
     assert first.dump() == again.dump()
+
+
+@pytest.mark.parametrize(
+    "rules", ['{n}::0\n{n}::_: "a" {n}::incr(_) %if lt(_, 100) | "b"\n', '{n}{{"a"}}\n{n}{{x}}: x {n}{{"{n}"}}?\n']
+)  # fmt: skip
+def test_rules_of_long_names_have_short_ones(rules: str) -> None:
+    grammar = sm.Grammar.from_lark("start: " + rules.format(n="p" * 10_000))
+    assert max(map(len, grammar.rules.rules)) < 100
+
+
+def test_grammars_of_files_that_lead_to_each_other(tmp_path: Path) -> None:
+    nested = "%lark {{\n%import .{}.start\n}}"
+    (tmp_path / "a.lark").write_text(f'start: "x" {nested.format("b")} | "y"\n')
+    (tmp_path / "b.lark").write_text(f'start: "z" {nested.format("a")} | "w"\n')
+    grammar = sm.Grammar.from_file(tmp_path / "a.lark")
+    accepted = [text for text in ("y", "xw", "xzxzy", "xx") if grammar.accepts(text)]
+    assert accepted == ["y", "xw", "xzxzy"]
+    for at in range(40):
+        once = nested.format(f"f{at + 1}")
+        (tmp_path / f"f{at}.lark").write_text(f"start: {once} {once}\n")
+    (tmp_path / "f40.lark").write_text('start: "a"?\n')
+    assert sm.Grammar.from_file(tmp_path / "f0.lark").accepts("aaa")

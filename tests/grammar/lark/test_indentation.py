@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from itertools import product
 from typing import ClassVar
 
 import lark
@@ -120,3 +121,67 @@ def test_an_indent_without_its_dedent_is_refused() -> None:
 def test_without_newlines_they_are_declared_only() -> None:
     with pytest.raises(sm.GrammarError, match="is declared, not defined"):
         sm.Grammar.from_lark('start: _INDENT "a" _DEDENT\n%declare _INDENT _DEDENT\n')
+
+
+LAYOUT = "\n%declare _INDENT _DEDENT\n"
+NEWLINE = "_NEWLINE: /\\n[ ]*/"
+LINES = 'line: "a" _NEWLINE | "b" _NEWLINE _INDENT line+ _DEDENT\n'
+SMALL: dict[str, tuple[str, str]] = {
+    "two newlines": ("start: (line | _NEWLINE)*\n" + LINES, "ab\n "),
+    "what is ignored is first on a line": ("start: (line | _NEWLINE)*\n" + LINES + "%ignore \"#\"\n", "ab\n #"),
+    "newlines in brackets, nothing ignored": (
+        'start: line+\nline: x _NEWLINE | "b" _NEWLINE _INDENT line+ _DEDENT\nx: LPAR x* ")" | "a"\nLPAR: "("\n',
+        "a()\n",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", SMALL)
+def test_all_short_texts_as_lark_reads_them(name: str) -> None:
+    text, letters = SMALL[name]
+    text += NEWLINE + LAYOUT
+    ours, parser = sm.Grammar.from_lark(text), lark.Lark(text, parser="lalr", postlex=Blocks())
+    for length in range(7):
+        for letter in product(letters, repeat=length):
+            try:
+                parser.parse("".join(letter))
+                is_in = True
+            except lark.exceptions.LarkError:
+                is_in = False
+            if letter[-1:] != (" ",):
+                assert ours.accepts("".join(letter)) == is_in, letter
+
+
+@pytest.mark.parametrize("attribute", ["", "[lazy]"])
+def test_blocks_beside_lazy_rules(attribute: str) -> None:
+    text = f'start: line*\nline: r _NEWLINE | "b" _NEWLINE _INDENT line+ _DEDENT\nr{attribute}: /[a-z]+x/\n'
+    grammar = sm.Grammar.from_lark(text + NEWLINE + LAYOUT)
+    assert grammar.accepts("b\n ax\n")
+    assert not grammar.accepts("b\nax\n")
+
+
+def test_brackets_of_several_rules_are_reported() -> None:
+    text = 'start: o "a" ")" _NEWLINE _INDENT "b" _NEWLINE _DEDENT\no: "("\n' + NEWLINE + LAYOUT
+    note = sm.Grammar.from_lark(text).report.narrowed[0]
+    assert "the closing one stands in another sequence" in note.reason
+
+
+@pytest.mark.parametrize(
+    "items", ['"a" ' * 5_000, '("x" _NEWLINE)? ' * 1_000, '"(" ' * 5_000, '_NEWLINE _INDENT "a" _NEWLINE _DEDENT ' * 500]
+)  # fmt: skip
+def test_long_sequences(items: str) -> None:
+    text = f'start: {items}_NEWLINE _INDENT "b" _NEWLINE _DEDENT\n{NEWLINE}{LAYOUT}'
+    assert sm.Grammar.from_lark(text).normalized
+
+
+@pytest.mark.parametrize(
+    ("items", "message"),
+    [
+        ("_NEWLINE _INDENT " * 500 + '"b" _NEWLINE ' + "_DEDENT " * 500, "more than 20 blocks in each other"),
+        ('("x" _NEWLINE) ~ 21 _INDENT "b" _NEWLINE _DEDENT', "repeated more than 20 times"),
+        ('_NEWLINE _INDENT "b" _DEDENT', "no text has a line break before each `_DEDENT`"),
+    ],
+)
+def test_blocks_that_are_refused(items: str, message: str) -> None:
+    with pytest.raises(sm.GrammarError, match=message):
+        sm.Grammar.from_lark(f"start: {items}\n{NEWLINE}{LAYOUT}")

@@ -113,6 +113,49 @@ def test_lazy_rules_beside_special_tokens() -> None:
     assert not takes(3, 1)
 
 
+def test_numbers_may_begin_with_zeros() -> None:
+    for number in ("0" * 31 + "5", "0x" + "0" * 31 + "5"):
+        grammar = sm.Grammar.from_lark(f'start: p::{number}\np::_: "a" %if eq(_, 5) | "b" %if eq(_, 0)')
+        assert grammar.accepts("a")
+        assert not grammar.accepts("b")
+
+
+def test_parts_in_other_languages_beside_lazy_rules() -> None:
+    text = 'start: (r "z")* {} T\nr[lazy]: /[abc]*b/\nT: /[abc]*/'
+    made = sm.Grammar.from_lark(text.format('%lark { start: "x"? }'))
+    assert [note.what for note in made.report.relaxed] == ["a part in another language"]
+    made = sm.Grammar.from_lark(text.format('%regex {"substring_chars": "xy"}'))
+    assert made.accepts("xya")
+    assert not made.accepts("cbc")
+    made = sm.Grammar.from_lark("start: T | %lark { start: r\nr[lazy]: /a*b/\n}\nT: /[abc]*/")
+    assert [note.what for note in made.report.relaxed] == ["r"]
+
+
+def test_alternatives_that_begin_alike() -> None:
+    rules = "r[lazy]: /[abc]*b/\nT: /[abc]+/\n"
+    grammar = sm.Grammar.from_lark('start: "a" r "c" | "a" T\n' + rules)
+    assert [word for word in ("abc", "aac", "ab", "aabcb") if grammar.accepts(word)] == ["abc", "aac"]
+    assert not grammar.report.relaxed
+    for text in ('start: x | y\nx: "a" r "c"\ny: "a" T\n', 'start: ("a" r "c")? "a" T\n'):
+        (note,) = sm.Grammar.from_lark(text + rules).report.relaxed
+        assert note.reason.endswith("write the beginning once")
+
+
+def test_a_lazy_rule_of_which_another_takes_all() -> None:
+    text = 'start: (f | g)* T\nT: /[abc]*/\nf_hd[lazy]: T "b"\nf: f_hd "a"\ng_hd[lazy]: T "bc"\ng: g_hd "a"\n'
+    grammar = sm.Grammar.from_lark(text)
+    assert grammar.accepts("cbac")
+    assert not grammar.accepts("cbca")
+    assert ("g_hd", "`f_hd` takes its text where both may begin") in [
+        (note.what, note.reason) for note in grammar.report.narrowed
+    ]
+
+
+def test_a_lazy_rule_that_is_always_empty_is_reported() -> None:
+    notes = sm.Grammar.from_lark('start: r "c"\nr[suffix=/b*/]: /[ab]*/').report.narrowed
+    assert [note.reason for note in notes] == ["it may end at once, so that it is always the empty text"]
+
+
 def test_what_has_no_effect_is_reported() -> None:
     text = 'start[capture="all"]: a b\na[temperature=0.7, capture]: "a"\nb[suffix=".", stop_capture="end"]: /b*/\n'
     report = sm.Grammar.from_lark(text).report
@@ -160,6 +203,17 @@ def test_what_has_no_effect_is_reported() -> None:
         ("start: p::0\np::_: \"a\" %if lt([3:1], 1)", 29, "a range of bits ends after its beginning, at 64 at most"),
         ("start: p::0\np::_: \"a\" %if lt(_)", 30, "expected `,` and the arguments of `lt`, found `)`"),
         ("start: p::0\np::_: \"a\" %if true \"b\"", 22, "`%if` stands at the end of an alternative"),
+        ('start: t{"b"}\nt{x}: "a" x::0', 24, "`x` is a parameter, which has no number"),
+        ('start: r\nr: "a"\n%extend r[lazy]: "b"', 24, "`r` is extended with another head, or was declared only"),
+        ('start: p\np: "a"\n%extend p::_: "b"', 24, "`p` is extended with another head, or was declared only"),
+        ('start: "a" %if bit_set(0)', 11, "`%if` asks for the number of its rule, which does not count"),
+        ('start: p::_\np::_: "a"', 8, "`::` asks for the number of its rule, which does not count"),
+        ('start: p::incr(_)\np::_: "a"', 8, "`::` asks for the number of its rule, which does not count"),
+        ('start[max_tokens=5.5]: "a"', 6, "`max_tokens` is a whole number"),
+        ('start[temperature="hot"]: "a"', 6, "`temperature` is a number"),
+        ('start: "a"\n%ignore p::0\np::_: "b"', 19, "a rule with a number cannot stand in a terminal"),
+        ('start: A\nA: "a" %if true', 16, "`%if` asks for the number of its rule, which does not count"),
+        ('start::_: "a"', None, "no rule `start` to begin with"),
         ("start: p::0\np::_: \"a\" p::incr(_)", 22, "more than 20,000 rules of templates, or of rules that count"),
     ],
 )  # fmt: skip
@@ -187,6 +241,14 @@ def test_a_grammar_in_a_grammar_has_names_of_its_own() -> None:
     grammar = sm.Grammar.from_lark(text)
     assert all(map(grammar.accepts, ("[x:1]", "[ ((x)) : -2 ]", "[x:1}]", "[x:1{]")))
     assert not any(map(grammar.accepts, ("[():1]", '[x:"1"]', "[x 1]", "[x:1}{]", " [x:1]")))
+
+
+def test_blocks_of_two_grammars_are_refused() -> None:
+    blocks = 'start: "b" _NEWLINE _INDENT {}"a" _NEWLINE _DEDENT\n%declare _INDENT _DEDENT\n_NEWLINE: /\\n/\n'
+    inner = "%lark {\n" + blocks.format("") + "} "
+    with pytest.raises(sm.GrammarError, match="blocks in two grammars of one text"):
+        sm.Grammar.from_lark(blocks.format(inner))
+    assert sm.Grammar.from_lark(f'start: "x" {inner}').accepts("xb\n a\n")
 
 
 def test_grammars_nest_to_a_limit() -> None:
@@ -222,6 +284,7 @@ def test_any_token_and_runs_of_chunks_in_terminals() -> None:
 
 
 def test_strings_of_llguidance_have_the_escapes_of_json() -> None:
+    assert sm.Grammar.from_lark('start: "\\ud83d\\uDE00"', flavor="rust").accepts("\N{GRINNING FACE}")
     assert sm.Grammar.from_lark(r'start: "\b\/"', flavor="rust").accepts("\b/")
     assert sm.Grammar.from_lark(r'start: "\b"').accepts(r"\b")
 

@@ -213,6 +213,14 @@ LARK_CASES = {
         '# one\n\n\nstart : ( "a" // two\n "b" )\n\n  # three\n  | "c" # four\n# five\n\nx:"x"',
         '# one\n\nstart: ("a"  // two\n         "b")\n       # three\n     | "c"  # four\n# five\n\nx: "x"\n',
     ),
+    "grammars in the text": (
+        "start:  a   %lark {\n  start:  b\n  b:'x'\n} a\na : 'c'".replace("'", '"'),
+        "start: a %lark {\n  start:  b\n  b:'x'\n} a\na: 'c'\n".replace("'", '"'),
+    ),
+    "rules that count": (
+        'start : p :: 0\np::_ : "a" p::incr([0:3])   %if and(lt([0:3],2),not(bit_set(5)))',
+        'start: p::0\np::_: "a" p::incr([0:3]) %if and(lt([0:3], 2), not(bit_set(5)))\n',
+    ),
     "lines that go on": ('start: \\\n "a" \\\n "b"\n', 'start: "a" "b"\n'),
     "a regex with lines": ("start: /a  # x\n  b/x   C\nC:/c/", "start: /a  # x\n  b/x C\nC: /c/\n"),
 }
