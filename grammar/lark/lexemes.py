@@ -31,8 +31,7 @@ from stackmask.grammar.ir import (
     walk,
 )
 from stackmask.grammar.ir.build import choice, rebuild, repeat, sequence
-from stackmask.grammar.normalize.booleans import expand_booleans
-from stackmask.grammar.normalize.emptiness import drop_empty_booleans
+from stackmask.grammar.normalize.booleans import drop_empty_booleans, expand_booleans
 from stackmask.grammar.normalize.graph import solve
 from stackmask.grammar.source.diagnostics import GrammarError
 from stackmask.grammar.source.work import spend

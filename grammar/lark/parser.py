@@ -1019,9 +1019,6 @@ _LAID_OUT: Final = {
 }
 
 
-_CALLED: Final = VALUES.keys() | CONDITIONS.keys()
-
-
 def _layout_tokens(text: str, problems: Collector) -> list[tuple[str, str, int, int]]:
     """Return the tokens of a text but for `:`: how each is laid out, its text, and where it begins and ends.
 
@@ -1129,6 +1126,7 @@ CONDITIONS: Final = {
     "or": "cc",
     "not": "c",
 }
+_CALLED: Final = VALUES.keys() | CONDITIONS.keys()
 
 
 def changed(value: int | NumberCall, number: int) -> int:
