@@ -13,6 +13,7 @@ tokens depend on the stack. Three things keep walks short:
 
 cimport cython
 from libc.stdint cimport uint64_t
+from libcpp.utility cimport move
 
 from stackmask.pda.context.object_keys cimport KEYS_UNKNOWN
 from stackmask.pda.context.semantic_states cimport SEM_SYMBOL
@@ -42,7 +43,7 @@ from stackmask.pda.masks.arena cimport (
 )
 from stackmask.pda.masks.prefixes cimport as_literal
 from stackmask.pda.masks.token_partition cimport Uncounted
-from stackmask.pda.masks.trie_walk cimport UngroupedWalk, WalkQuery
+from stackmask.pda.masks.trie_walk cimport CutWalk, UngroupedWalk, WalkQuery
 from stackmask.pda.memory.hash_tables cimport NO_VALUE
 from stackmask.pda.stack.configuration_table cimport BOTTOM, DEAD, READS_STATE
 from stackmask.pda.terms.term_table cimport ANY_BYTE, EMPTY, F_CALL, F_KEYS, F_TOKEN
@@ -113,21 +114,28 @@ cdef class LocalMasks(MaskPart):
     ) except ID_FAILED nogil:
         """Walk some places and return the mask. ``includes``: masks that it includes besides."""
         cdef WalkResult found
+        cdef CutWalk cut
+        cdef CutWalk* known = NULL
         cdef uint64_t before = self.walker.visited_nodes
         cdef MaskId made
-        if self.walker.is_over:
+        if self.terms.meter.is_spent():
             return NO_TOKENS
-        self.walker.walk(query, places, found)
-        if self.walker.is_over:
-            return NO_TOKENS
-        found.visited = <int32_t>(self.walker.visited_nodes - before)
+        found.visited = 0
+        if self.walker.cut.size() and self.walker.take_cut(query, places, &cut):
+            known = &cut
+            found = move(cut.out)
+        if known == NULL or not cut.is_done:
+            self.walker.walk(query, places, found, known)
+            if self.terms.meter.is_over:
+                return NO_TOKENS
+        found.visited += <int32_t>(self.walker.visited_nodes - before)
         made = self.keep(query, places, found, includes)
-        # the masks of what follows runs are made there
-        return NO_TOKENS if self.walker.is_over else made
+        self.terms.meter.has_moved = True
+        return made
 
     cdef int remember(self, KeyMap* masks, uint64_t key, MaskId mask) except FAILED nogil:
         """Remember a mask, if it is whole."""
-        if not self.walker.is_over:
+        if not self.terms.meter.is_over:
             masks.put(key, mask)
         return 0
 
@@ -141,15 +149,20 @@ cdef class LocalMasks(MaskPart):
         """Make a mask of the result of a walk, and include what run tables add."""
         cdef Mask mask = nothing()
         cdef size_t r
+        cdef size_t readers = found.readers.size()
+        # what follows a run is walked in turn
+        for r in range(found.deferred.size()):
+            self.include_run(found.deferred[r], query.strict, includes, found.readers)
+        if self.terms.meter.is_over:
+            found.readers.resize(readers)
+            self.walker.keep_cut(query, places, found, NULL, 0)
+            return NO_TOKENS
         mask.cost = found.visited
         self.keep_tokens(found, &mask)
         self.keep_groups(query, places, found, &mask)
         if found.is_ungrouped:
             mask.repeat = self.keep_ungrouped(query, places)
             self.ungrouped[mask.repeat].has_calls = found.has_calls
-        # what follows a run is walked in turn
-        for r in range(found.deferred.size()):
-            self.include_run(found.deferred[r], query.strict, includes, found.readers)
         mask.reader_first = <int32_t>self.arena.readers.size()
         mask.reader_count = <int32_t>found.readers.size()
         self.arena.readers.insert(self.arena.readers.end(), found.readers.begin(), found.readers.end())
@@ -265,11 +278,12 @@ cdef class LocalMasks(MaskPart):
         cdef RunMember member = self.splitter.run_members[deferred.member]
         cdef Include included
         cdef RunId run
-        cdef int32_t high = member.high
+        cdef int32_t high = member.high, nodes = self.runs.scanned(member.code, deferred.place)
         cdef bint returns = not self.space.configs[member.continuation].count
-        if self.walker.is_spent(NODE_UNITS * self.runs.scanned(member.code, deferred.place)):
+        if nodes and self.terms.meter.is_spent(NODE_UNITS * nodes):
             return 0
         run = self.runs.run_of(member.code, deferred.place)
+        self.terms.meter.has_moved = self.terms.meter.has_moved or nodes > 0
         if strict and returns and high <= self.runs.runs[run].most_needed:
             high -= 1
             readers.push_back(deferred.place)
@@ -305,7 +319,7 @@ cdef class LocalMasks(MaskPart):
             while words[k]:
                 first[k] = words[k] & (~words[k] + 1)
                 words[k] ^= first[k]
-                if self.walker.is_spent():
+                if self.terms.meter.is_spent():
                     return NO_TOKENS
                 self.runs.append_suffixes(run, first, places)
         query = walk_query(
