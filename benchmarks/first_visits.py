@@ -490,7 +490,7 @@ def main() -> None:
     )
     parser.add_argument("--worst", type=int, default=20, help="so many worst places are explained")
     parser.add_argument(
-        "--steps", type=int, nargs="?", const=30_000, help="also time steps with slices of so much work"
+        "--steps", type=int, nargs="?", const=10_000, help="also time steps with slices of so much work"
     )
     parser.add_argument("--instructions", action="store_true", help="also count them, under valgrind")
     parser.add_argument("--write", action="store_true", help="write results/first_visits.json")

@@ -150,6 +150,7 @@ cdef class LocalMasks(MaskPart):
         cdef Mask mask = nothing()
         cdef size_t r
         cdef size_t readers = found.readers.size()
+        self.intern_groups(found)
         # what follows a run is walked in turn
         for r in range(found.deferred.size()):
             self.include_run(found.deferred[r], query.strict, includes, found.readers)
@@ -172,6 +173,21 @@ cdef class LocalMasks(MaskPart):
         if is_nothing(mask):
             return NO_TOKENS
         return self.arena.add(mask)
+
+    cdef int intern_groups(self, WalkResult& found) except FAILED nogil:
+        """Store the groups of a walk, which may be large, as far as the limit of work allows."""
+        cdef size_t g
+        for g in range(found.groups.size()):
+            if found.groups.ids[g] != NO_SUFFIXES:
+                continue
+            if self.terms.meter.is_spent():
+                return 0
+            self.walker.acceptance.open_subtrees(found.groups.guard(g), found.groups.places[g])
+            found.groups.ids[g] = self.arena.intern_group(
+                found.groups.guard(g), found.groups.sem(g), NO_RUN, found.groups.places[g]
+            )
+            self.terms.meter.has_moved = True
+        return 0
 
     cdef int keep_tokens(self, WalkResult& found, Mask* mask) except FAILED nogil:
         """Store the tokens that are allowed with any stack, and those that a follow restriction decides."""
@@ -222,12 +238,7 @@ cdef class LocalMasks(MaskPart):
         for g in range(found.groups.size()):
             self.arena.mask_groups.push_back(
                 MaskGroup(
-                    self.arena.intern_group(
-                        found.groups.guard(g),
-                        found.groups.sem(g),
-                        NO_RUN,
-                        found.groups.places[g],
-                    ),
+                    found.groups.ids[g],
                     found.groups.callees[g],
                 )
             )
@@ -310,6 +321,7 @@ cdef class LocalMasks(MaskPart):
         cdef uint64_t words[4]
         cdef uint64_t first[4]
         cdef int32_t k
+        cdef size_t lists = self.runs.suffix_lists.size()
         if found != NO_VALUE:
             return found
         self.splitter.first_of(member.continuation, words)
@@ -322,6 +334,7 @@ cdef class LocalMasks(MaskPart):
                 if self.terms.meter.is_spent():
                     return NO_TOKENS
                 self.runs.append_suffixes(run, first, places)
+                self.terms.meter.has_moved = self.terms.meter.has_moved or self.runs.suffix_lists.size() > lists
         query = walk_query(
             member.continuation, self.arena.intern_group(ANY_BYTE, SEM_SYMBOL, run, nowhere), False, strict
         )

@@ -54,6 +54,7 @@ cdef extern from "walk_result.h" nogil:
         vector[uint64_t] keys
         vector[vector[PlaceId]] places
         vector[CalleeId] callees
+        vector[SuffixesId] ids
         WalkGroupId at(GuardId guard, SemId sem, CalleeId callee) except +
         GuardId guard(size_t g)
         SemId sem(size_t g)

@@ -636,16 +636,14 @@ cdef class TrieWalk(MaskPart):
         self, const WalkQuery& query, vector[PlaceId]& places, size_t job, WalkState* s, WalkResult& out
     ) except FAILED nogil:
         """Walk the places that are left, from that of a number on."""
-        cdef size_t r
         while job < self.jobs.size():
             self.walk_place(query, self.jobs[job], self.job_configs[job], s, out)
             job += not s.is_inside
             if s.is_inside or (job < self.jobs.size() and self.terms.meter.is_spent()):
                 return self.keep_cut(query, places, out, s, job)
+            self.terms.meter.has_moved = True
         if query.with_tokens:
             self.emit_special_tokens(query, out)
-        for r in range(out.groups.size()):
-            self.acceptance.open_subtrees(out.groups.guard(r), out.groups.places[r])
         return 0
 
     cdef int keep_cut(
@@ -752,8 +750,8 @@ cdef class TrieWalk(MaskPart):
                     out.readers.push_back(place_at(i, s.in_suffix_trie | INCLUSIVE))
                 continue
             visited += 1
-            if not visited & 0xFF:
-                self.terms.meter.spend(0x100)
+            if not visited & 0x3F:
+                self.terms.meter.spend(0x40)
                 if self.terms.meter.is_spent():
                     # this node comes first then
                     s.is_inside = True
@@ -792,7 +790,7 @@ cdef class TrieWalk(MaskPart):
             k = nodes.kid_first[i]
             kid_end = nodes.kid_first[i + 1]
         self.visited_nodes += visited
-        return self.terms.meter.spend(visited & 0xFF)
+        return self.terms.meter.spend(visited & 0x3F)
 
     cdef int classify(self, ConfigId c, SummaryId summary, int32_t nodes, WalkState* s) except FAILED nogil:
         """Classify a subtree for a configuration by the subtree's summary: see ``SubtreeAcceptance``."""

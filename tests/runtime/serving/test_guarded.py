@@ -48,24 +48,24 @@ def test_tokens_after_the_end_are_ignored(compiled: sm.CompiledGrammar) -> None:
 def test_the_first_mask_is_made_where_the_grammar_is_compiled(compiled: sm.CompiledGrammar) -> None:
     one = guarded(compiled)
     one.prepare()
-    walks = compiled.stats()["walks"]
+    masks = compiled.stats()["masks"]
     row = np.zeros((1, 9), dtype=np.int32)
     one.fill(row, 0)
-    assert allowed(row[0]) == [ord("a")] and compiled.stats()["walks"] == walks
+    assert allowed(row[0]) == [ord("a")] and compiled.stats()["masks"] == masks
     assert one.accept_all(b"ab")  # the text that must come: the mask after it is there as well
     one.fill(row, 0)
-    assert allowed(row[0]) == [ord("c"), ord("d")] and compiled.stats()["walks"] == walks
+    assert allowed(row[0]) == [ord("c"), ord("d")] and compiled.stats()["masks"] == masks
 
 
 def test_masks_ahead_end_after_some_work(compiled: sm.CompiledGrammar, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("stackmask.runtime.serving.guarded.AHEAD_WORK", 1)
     one = guarded(compiled)
     one.prepare()
-    walks = compiled.stats()["walks"]
+    masks = compiled.stats()["masks"]
     row = np.zeros((1, 9), dtype=np.int32)
     assert one.accept_all(b"ab")
     one.fill(row, 0)
-    assert allowed(row[0]) == [ord("c"), ord("d")] and compiled.stats()["walks"] > walks
+    assert allowed(row[0]) == [ord("c"), ord("d")] and compiled.stats()["masks"] > masks
 
 
 def test_a_row_that_needs_more_than_a_step_gives_comes_after_the_others() -> None:
