@@ -296,8 +296,7 @@ cdef class MaskArena:
         group.place_count = <int32_t>places.size()
         group.entry = NO_ENTRY
         group.by_byte = NOT_INDEXED
-        for k in range(places.size()):
-            self.places.push_back(places[k])
+        self.places.append(places.begin(), places.end())
         id = <int32_t>self.groups.size()
         self.groups.push_back(group)
         self.group_index.put(probe, id)

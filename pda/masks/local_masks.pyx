@@ -182,7 +182,10 @@ cdef class LocalMasks(MaskPart):
                 continue
             if self.terms.meter.is_spent():
                 return 0
-            self.walker.acceptance.open_subtrees(found.groups.guard(g), found.groups.places[g])
+            if self.walker.acceptance.open_subtrees(found.groups.guard(g), found.groups.places[g]):
+                self.terms.meter.has_moved = True
+                if self.terms.meter.is_spent():
+                    return 0
             found.groups.ids[g] = self.arena.intern_group(
                 found.groups.guard(g), found.groups.sem(g), NO_RUN, found.groups.places[g]
             )

@@ -517,14 +517,14 @@ cdef class SubtreeAcceptance(MaskPart):
     cdef int open_subtrees(self, GuardId guard, vector[PlaceId]& places) except FAILED nogil:
         """Replace ALL_UNDER by the nodes under the place before it where a whole character ends.
 
-        Nodes where the guard allows no next byte are left out. The order of the trie is kept.
+        Nodes where the guard allows no next byte are left out. The order of the trie is kept. Return whether there was one.
         """
         cdef vector[PlaceId] opened
         cdef NodeId i, node
         cdef int32_t k, j
         cdef size_t r
         if find(places.begin(), places.end(), <PlaceId>ALL_UNDER) == places.end():
-            return 0
+            return False
         for r in range(places.size()):
             if places[r] != ALL_UNDER:
                 opened.push_back(places[r])
@@ -539,7 +539,7 @@ cdef class SubtreeAcceptance(MaskPart):
                             opened.push_back(place_at(i, 0))
                             break
         places.swap(opened)
-        return 0
+        return True
 
 
 cdef enum:
