@@ -345,7 +345,12 @@ def step_times(engine: Any, item: Item, text: int, at: int, units: int) -> dict[
         if result.errors:
             raise RuntimeError(result.errors)
         times = list(map(min, times, found)) if times else found
-    figures = {"alone ms": alone, "p50 ms": sorted(times)[len(times) // 2], "worst ms": max(times), "all ms": sum(times)}
+    figures = {
+        "alone ms": alone,
+        "p50 ms": sorted(times)[len(times) // 2],
+        "worst ms": max(times),
+        "all ms": sum(times),
+    }
     return {
         **{name: float(f"{value:.3g}") for name, value in figures.items()},
         "steps": len(times),
@@ -545,7 +550,10 @@ def main() -> None:
             document = {"units": options.steps, "worst places": document["worst places"]}
         print(
             write_result(
-                "waiting_rows" if options.steps else "first_visits", command, document, **versions([n for n in engines if n != "stackmask"])
+                "waiting_rows" if options.steps else "first_visits",
+                command,
+                document,
+                **versions([n for n in engines if n != "stackmask"]),
             )
         )
 

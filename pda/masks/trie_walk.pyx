@@ -538,6 +538,7 @@ cdef class SubtreeAcceptance(MaskPart):
                         if self.terms.classes.guard_has(guard, self.trie.kid_byte[j]):
                             opened.push_back(place_at(i, 0))
                             break
+        self.terms.meter.spend(opened.size())
         places.swap(opened)
         return True
 

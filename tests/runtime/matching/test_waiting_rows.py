@@ -15,7 +15,9 @@ from stackmask.grammar.source.options import ArgumentError
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
 WORDS = ["".join(pair) for pair in itertools.product(LETTERS, repeat=2)]
 WORDS += [a + b for a, b in zip(WORDS[::3], WORDS[1::3], strict=False)]
-WORDS += [" " + word for word in WORDS[::2]] + [word + '"' for word in WORDS[::5]] + ["Ab" + w for w in WORDS[::7]]
+WORDS += (
+    [" " + word for word in WORDS[::2]] + [word + '"' for word in WORDS[::5]] + ["Ab" + w for w in WORDS[::7]]
+)
 WORDS += ["SELECT", " FROM", " WHERE", '":', '", "', "),", "(x", "é", "1.", "12", "\n\n", "->", " {", "},"]
 TOKENS: list[bytes | None] = [bytes([b]) for b in range(256)]
 TOKENS += [word.encode() for word in dict.fromkeys(WORDS)]
@@ -47,7 +49,10 @@ number ::= [0-9]{1,4} ("." [0-9]+)?
 """
 SCHEMA = {
     "type": "object",
-    "properties": {"name": {"type": "string", "maxLength": 20}, "tags": {"type": "array", "uniqueItems": True}},
+    "properties": {
+        "name": {"type": "string", "maxLength": 20},
+        "tags": {"type": "array", "uniqueItems": True},
+    },
     "required": ["name"],
     "additionalProperties": {"anyOf": [{"type": "string"}, {"type": "object"}]},
 }
@@ -62,7 +67,9 @@ CASES: dict[str, tuple[Any, bytes]] = {
 }  # fmt: skip
 
 
-def compiled_of(name: str, units: int | None, walk_units: int | None = None, **options: Any) -> sm.CompiledGrammar:
+def compiled_of(
+    name: str, units: int | None, walk_units: int | None = None, **options: Any
+) -> sm.CompiledGrammar:
     compiler = sm.Compiler(VOCABULARY, limits=sm.Limits(max_fill_work=units), **options)
     compiled = compiler.compile(CASES[name][0]())
     if walk_units is not None:
@@ -70,7 +77,9 @@ def compiled_of(name: str, units: int | None, walk_units: int | None = None, **o
     return compiled
 
 
-def steps_until_ready(matchers: list[Any], mask: Any, tokens: list[int | None] | None = None) -> list[list[int]]:
+def steps_until_ready(
+    matchers: list[Any], mask: Any, tokens: list[int | None] | None = None
+) -> list[list[int]]:
     """Return who waits in each step, until none does."""
     result = sm.step(matchers, tokens or [None] * len(matchers), mask, forced=True)
     found = [result.waiting]
@@ -190,7 +199,9 @@ def test_a_row_that_waits_may_go_elsewhere(move: str, whole: dict[str, list[Any]
 
 
 @pytest.mark.parametrize("cache_bytes", [1, 1 << 17])
-def test_masks_that_are_dropped_between_slices_come_again(cache_bytes: int, whole: dict[str, list[Any]]) -> None:
+def test_masks_that_are_dropped_between_slices_come_again(
+    cache_bytes: int, whole: dict[str, list[Any]]
+) -> None:
     compiled = compiled_of("ebnf", 300, cache_bytes=cache_bytes)
     text = CASES["ebnf"][1]
     late, other = compiled.matcher(), compiled.matcher()

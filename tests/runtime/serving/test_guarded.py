@@ -57,7 +57,9 @@ def test_the_first_mask_is_made_where_the_grammar_is_compiled(compiled: sm.Compi
     assert allowed(row[0]) == [ord("c"), ord("d")] and compiled.stats()["masks"] == masks
 
 
-def test_masks_ahead_end_after_some_work(compiled: sm.CompiledGrammar, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_masks_ahead_end_after_some_work(
+    compiled: sm.CompiledGrammar, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("stackmask.runtime.serving.guarded.AHEAD_WORK", 1)
     one = guarded(compiled)
     one.prepare()
