@@ -64,6 +64,19 @@ cdef WalkQuery walk_query(ConfigId start, SuffixesId group, bint with_tokens, bi
     return query
 
 
+cdef bint resume(
+    LocalMasks masks, const WalkQuery& query, vector[PlaceId]& places, WalkResult& found
+) except FAILED nogil:
+    """Go on with a walk, if it was cut before. Return whether it was."""
+    cdef CutWalk cut
+    if not masks.walker.take_cut(query, places, &cut):
+        return False
+    found = move(cut.out)
+    if not cut.is_done:
+        masks.walker.walk(query, places, found, &cut)
+    return True
+
+
 @cython.final
 cdef class LocalMasks(MaskPart):
     """The masks of local states, remembered by their queries."""
@@ -114,20 +127,15 @@ cdef class LocalMasks(MaskPart):
     ) except ID_FAILED nogil:
         """Walk some places and return the mask. ``includes``: masks that it includes besides."""
         cdef WalkResult found
-        cdef CutWalk cut
-        cdef CutWalk* known = NULL
         cdef uint64_t before = self.walker.visited_nodes
         cdef MaskId made
         if self.terms.meter.is_spent():
             return NO_TOKENS
         found.visited = 0
-        if self.walker.cut.size() and self.walker.take_cut(query, places, &cut):
-            known = &cut
-            found = move(cut.out)
-        if known == NULL or not cut.is_done:
-            self.walker.walk(query, places, found, known)
-            if self.terms.meter.is_over:
-                return NO_TOKENS
+        if not self.walker.cut.size() or not resume(self, query, places, found):
+            self.walker.walk(query, places, found, NULL)
+        if self.terms.meter.is_over:
+            return NO_TOKENS
         found.visited += <int32_t>(self.walker.visited_nodes - before)
         made = self.keep(query, places, found, includes)
         self.terms.meter.has_moved = True

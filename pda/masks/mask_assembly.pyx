@@ -758,7 +758,11 @@ cdef class MaskAssembler(MaskPart):
         cdef size_t sure, unsure, places, tokens, doubtful
         cdef uint64_t entered
         cdef bint is_visit
-        while self.progress.rooted < count or self.progress.expanded < self.work.visits.size() or self.work.calls.size():
+        while (
+            self.progress.rooted < count
+            or self.progress.expanded < self.work.visits.size()
+            or self.work.calls.size()
+        ):
             sure, unsure, entered = self.found.sure.size(), self.found.unsure.size(), self.progress.entered
             places, tokens = self.trials.places_to_try.size(), self.trials.tokens_to_try.size()
             doubtful = self.keys_used.doubtful.size()
@@ -784,7 +788,8 @@ cdef class MaskAssembler(MaskPart):
                 self.progress.rooted += 1
                 self.progress.roots = self.work.visits.size()
                 self.progress.entered = 0
-                self.progress.most_entered = EDGES_PER_VISIT * self.progress.most if self.progress.rooted == count else 0
+                if self.progress.rooted == count:
+                    self.progress.most_entered = EDGES_PER_VISIT * self.progress.most
             elif is_visit:
                 self.progress.expanded += 1
                 if (
@@ -853,7 +858,7 @@ cdef class PlaceTrials(MaskPart):
         return 0
 
     cdef bint try_all(self, ConfigSpace family, ConfigId config, uint32_t* words) except ID_FAILED nogil:
-        """Add what may follow of the places and tokens that are to be tried. Return False where the limit of work is over.
+        """Add what may follow of what is to be tried. Return False where the limit of work is over before.
 
         The stand-in is tried first. What it leaves undecided is tried on the configuration itself.
         """

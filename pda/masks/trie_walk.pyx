@@ -517,7 +517,8 @@ cdef class SubtreeAcceptance(MaskPart):
     cdef int open_subtrees(self, GuardId guard, vector[PlaceId]& places) except FAILED nogil:
         """Replace ALL_UNDER by the nodes under the place before it where a whole character ends.
 
-        Nodes where the guard allows no next byte are left out. The order of the trie is kept. Return whether there was one.
+        Nodes where the guard allows no next byte are left out. The order of the trie is kept. Return whether there was
+        one.
         """
         cdef vector[PlaceId] opened
         cdef NodeId i, node

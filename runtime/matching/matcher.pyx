@@ -660,9 +660,9 @@ cdef class Matcher(JumpCalls):
     def prepare(self, max_work=None):
         """Work for the mask here. Return whether it is ready.
 
-        ``max_work``: units of work, about; by default as many as it takes. A row that waits (``StepResult.waiting``) may
-        be worked for beside the steps, in another thread too, while no other call uses this matcher: the lock of the
-        store is given up after each slice of ``Limits(max_fill_work=…)``.
+        ``max_work``: about so many units; by default as many as it takes. A row that waits (``StepResult.waiting``)
+        may be worked for beside the steps, in another thread too, while no other call uses this matcher: the lock of
+        the store is given up after each slice of ``Limits(max_fill_work=…)``.
         Raises: as ``fill_next_token_bitmask`` does, and CancelledError.
         """
         cdef vector[uint32_t] words
