@@ -24,6 +24,8 @@ class Limits:
     max_work: units of work of one request, about 10 ns each: reading its grammar, compiling it and all its masks. Work that
         was done before for anybody is free, and each accepted token gives back 100,000 units (1 ms). One call may
         use three quarters. The same on every machine and at any load.
+    max_fill_work: units of work that one step spends on masks that are not ready; None for no bound. A row that needs more
+        waits, and the step does not: see ``StepResult.waiting``.
     max_input_bytes: size of each text that a grammar is read from, looked at before anything is read. The largest
         schemas that people publish have 0.5 MB, and the names of a database of 10,000 tables 1 to 3 MB.
     max_seconds: time of one call on the clock, on top of it; checked with every millisecond of work.
@@ -50,6 +52,9 @@ class Limits:
     max_work: int = 300_000_000
     """Units of work of one request, about 10 ns each: 3 seconds."""
 
+    max_fill_work: int | None = None
+    """Units of work that one step spends on masks that are not ready; rows that need more wait."""
+
     max_input_bytes: int = 4 << 20
     """Bytes of each text that a grammar is read from; 4 MiB."""
 
@@ -59,6 +64,8 @@ class Limits:
     def __post_init__(self) -> None:
         for field in fields(self):
             value = getattr(self, field.name)
+            if value is None and field.name == "max_fill_work":
+                continue
             kinds = int | float if field.name == "max_seconds" else int
             if isinstance(value, bool) or not isinstance(value, kinds) or not value > 0:
                 what = "seconds" if field.name == "max_seconds" else "a whole number"

@@ -346,4 +346,4 @@ class Store:
 
     def counts(self) -> dict[str, int]:
         """Return the sizes of all stores."""
-        return {**self.terms.counts(), **self.masks.counts()}
+        return {**self.terms.counts(), **self.masks.counts(), "slices": self.lock.meter.slices}

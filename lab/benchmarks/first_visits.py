@@ -2,12 +2,14 @@
 
     python lab/benchmarks/first_visits.py [--only GROUP,…] [--sample N] [--engines stackmask,llguidance] [--write]
     python lab/benchmarks/first_visits.py --only grammars --names lark/csv.lark --instructions
+    python lab/benchmarks/first_visits.py --only grammars,bundled,sql --engines stackmask --steps [--write]
 
 Every mask along real strings, on a new compiler, with Llama-3's vocabulary and one thread. Groups: *grammars* of the data pack with strings that they
 accept; *bundled* grammars along queries of Spider and BIRD, JSON documents, and files below ``--files``; *sql* over
 the schemas of these queries' databases, where one compiler meets one new query after the other; *regexes* of JSON schemas;
 structural *tags*; schemas of *maskbench*. Each place counts with the best of three new compilers, the collector frozen, and without
-the time that other processes took of it. Peers follow the same strings where they load the same grammar. ``--instructions`` counts reading and compiling,
+the time that other processes took of it. ``--steps``: also steps of 64 rows at seen places, one of which comes to each of the worst places in turn;
+``--write`` then writes results/waiting_rows.json. Peers follow the same strings where they load the same grammar. ``--instructions`` counts reading and compiling,
 and the first pass, under callgrind.
 """
 
@@ -50,6 +52,7 @@ MOST = {"grammars": 40, "bundled": 40, "sql": 60, "regexes": 1925, "tags": 507, 
 LONG = 400  # tokens of a text that are followed
 ROUNDS = 3
 ENOUGH_S = 5.0  # what took longer is not repeated
+ROWS = 64
 FOLDER = Path(__file__).resolve().parent
 
 
@@ -319,6 +322,48 @@ def explain(engine: Any, item: Item, text: int, at: int) -> dict[str, int]:
     return {**operands, **{name: value for name, value in found["cost"].items() if value}}
 
 
+# -- a step in which one row is at a worst place ----------------------------------------------------------
+
+
+def step_times(engine: Any, item: Item, text: int, at: int, units: int) -> dict[str, Any]:
+    """Return ms of a step of 63 rows at seen places, and of those with a row at a new place until its mask is there."""
+    whole = engine.mask[0].copy()
+    follow(engine, item, text, at).fill_next_token_bitmask(whole)
+    times: list[float] = []
+    for _ in range(ROUNDS):
+        engine.compiler = sm.Compiler(engine.vocabulary, limits=sm.Limits(max_fill_work=units))
+        late = follow(engine, item, text, at)
+        others = [engine.compile_json().matcher() for _ in range(ROWS - 1)]
+        mask = sm.StepMask(ROWS, engine.vocabulary.size)
+        none: list[None] = [None] * ROWS
+        alone = min(_timed(others, none[1:], mask)[0] for _ in range(9))
+        took, result = _timed([*others, late], none, mask)
+        found = [took]
+        while result.waiting:
+            took, result = _timed([*others, late], none, mask)
+            found.append(took)
+        if result.errors:
+            raise RuntimeError(result.errors)
+        times = list(map(min, times, found)) if times else found
+    figures = {
+        "alone ms": alone,
+        "p50 ms": sorted(times)[len(times) // 2],
+        "worst ms": max(times),
+        "all ms": sum(times),
+    }
+    return {
+        **{name: float(f"{value:.3g}") for name, value in figures.items()},
+        "steps": len(times),
+        "same bits": bool((whole == mask.array[ROWS - 1]).all()),
+    }
+
+
+def _timed(matchers: list[Any], tokens: list[None], mask: Any) -> tuple[float, Any]:
+    computed, begin = time.thread_time(), time.perf_counter()
+    result = sm.step(matchers, tokens, mask)
+    return 1e3 * min(time.perf_counter() - begin, time.thread_time() - computed), result
+
+
 # -- instructions -----------------------------------------------------------------------------------------
 
 
@@ -449,6 +494,9 @@ def main() -> None:
         "--files", type=Path, action="append", default=[], help="a folder with files of XML and Lua"
     )
     parser.add_argument("--worst", type=int, default=20, help="so many worst places are explained")
+    parser.add_argument(
+        "--steps", type=int, nargs="?", const=10_000, help="also time steps with slices of so much work"
+    )
     parser.add_argument("--instructions", action="store_true", help="also count them, under valgrind")
     parser.add_argument("--write", action="store_true", help="write build/results/first_visits.json")
     parser.add_argument("--count", type=Path, help=argparse.SUPPRESS)
@@ -491,14 +539,21 @@ def main() -> None:
             "after": tokenizer.decode(item.texts[place[0]][: place[1]])[-60:],
         }
         row |= {"made of": explain(ours, item, *place)}
+        if options.steps:
+            row["step"] = step_times(ours, item, *place, options.steps)
         document["worst places"].append(row)
         print(json.dumps(row, ensure_ascii=False), flush=True)
     print(cpu_model())
     if options.write:
         command = "python lab/benchmarks/first_visits.py " + " ".join(word for word in sys.argv[1:])
+        if options.steps:
+            document = {"units": options.steps, "worst places": document["worst places"]}
         print(
             write_result(
-                "first_visits", command, document, **versions([n for n in engines if n != "stackmask"])
+                "waiting_rows" if options.steps else "first_visits",
+                command,
+                document,
+                **versions([n for n in engines if n != "stackmask"]),
             )
         )
 

@@ -296,8 +296,7 @@ cdef class MaskArena:
         group.place_count = <int32_t>places.size()
         group.entry = NO_ENTRY
         group.by_byte = NOT_INDEXED
-        for k in range(places.size()):
-            self.places.push_back(places[k])
+        self.places.append(places.begin(), places.end())
         id = <int32_t>self.groups.size()
         self.groups.push_back(group)
         self.group_index.put(probe, id)
@@ -323,6 +322,7 @@ cdef class MaskArena:
         words = &self.group_first[4 * group]
         if not (words[0] | words[1] | words[2] | words[3]):
             g = self.groups[group]
+            self.context.terms.meter.spend(g.place_count)
             if g.run != NO_RUN:
                 words[0] = words[1] = words[2] = words[3] = ~<uint64_t>0
             for i in range(g.place_first, g.place_first + g.place_count):
@@ -333,6 +333,8 @@ cdef class MaskArena:
                     continue
                 for k in range(n.kid_first[node], n.kid_first[node + 1]):
                     words[n.kid_byte[k] >> 6] |= <uint64_t>1 << (n.kid_byte[k] & 63)
+            if words[0] | words[1] | words[2] | words[3]:
+                self.context.terms.meter.has_moved = True
         return words
 
     cdef int append_places(self, SuffixesId group, vector[PlaceId]& out) except FAILED nogil:
@@ -386,6 +388,7 @@ cdef class MaskArena:
                         n.kid_node[k], trie_of(self.places[i]) | INCLUSIVE
                     )
                     next[n.kid_byte[k]] += 1
+            self.context.terms.meter.has_moved = True
         return self.byte_first.data() + g.by_byte
 
     cdef bint is_few(self, SuffixesId group) noexcept nogil:

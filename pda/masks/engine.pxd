@@ -3,16 +3,16 @@ from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
 from libcpp.vector cimport vector
 
 from stackmask.pda.context.semantic_states cimport Semantics
-from stackmask.pda.ids cimport FAILED, ConfigId, RowId
+from stackmask.pda.ids cimport FAILED, ConfigId, PlaceId, RowId, TokenId
 from stackmask.pda.masks.arena cimport MaskArena, MaskBits, MaskContext, MaskPart, MaskRef
 from stackmask.pda.masks.local_masks cimport LocalMasks
-from stackmask.pda.masks.mask_assembly cimport MaskAssembler, PlaceTrials
-from stackmask.pda.masks.mask_cache cimport MaskCache
+from stackmask.pda.masks.mask_assembly cimport MaskAssembler, PlaceTrials, Progress
+from stackmask.pda.masks.mask_cache cimport MaskCache, Operands, Worklist
 from stackmask.pda.masks.prefixes cimport LiteralMasks
 from stackmask.pda.masks.runs cimport ConstrainedRuns, RunSplitter, Slices
 from stackmask.pda.masks.token_partition cimport TokenPartition
-from stackmask.pda.masks.trials cimport TokenTrials, UndeclaredKeys
-from stackmask.pda.masks.trie_walk cimport SubtreeAcceptance, TrieWalk
+from stackmask.pda.masks.trials cimport TokenTrials, Trial, UndeclaredKeys
+from stackmask.pda.masks.trie_walk cimport CutWalk, SubtreeAcceptance, TrieWalk
 from stackmask.pda.stack.configurations cimport ConfigSpace
 from stackmask.pda.terms.term_store cimport TermStore
 from stackmask.pda.vocabulary.token_trie cimport Trie
@@ -31,8 +31,38 @@ cdef class MaskParts:
     cdef int weigh(self) noexcept nogil
 
 
+cdef class CutFill:
+    cdef ConfigSpace family                 # of which it is
+    cdef ConfigId config                    # DEAD: of none
+    cdef int32_t epoch                      # 0: there is nothing to go on with
+    cdef int begun                          # how often it began anew
+    cdef public int64_t waited              # steps that left it waiting
+    # the mask so far, and the scratch of the parts of an engine
+    cdef vector[uint32_t] words
+    cdef Worklist work
+    cdef Operands found
+    cdef vector[CutWalk] walks
+    cdef vector[PlaceId] places_to_try
+    cdef vector[TokenId] tokens_to_try
+    cdef vector[TokenId] tokens_left
+    cdef vector[PlaceId] doubtful
+    cdef vector[PlaceId] left
+    cdef vector[PlaceId] places
+    cdef vector[PlaceId] next_places
+    cdef Progress progress
+    cdef Trial trial
+    cdef size_t tried
+    cdef bint on_itself
+    cdef int phase
+    cdef int64_t spent
+    cdef RowId likely_base
+
+    cdef int swap(self, MaskEngine e) except FAILED nogil
+
+
 cdef class MaskEngine:
     cdef MaskContext context
+    cdef TermStore terms
     cdef readonly int32_t width             # words of 32 bits in a mask
     cdef MaskParts parts                    # all parts, also those that are named here:
     cdef MaskArena arena
@@ -49,26 +79,39 @@ cdef class MaskEngine:
     cdef uint64_t weighed                   # changes when the budget was looked at last
     cdef int32_t epoch                      # counts how often the masks were dropped
     cdef public int64_t walk_units          # of work on walks for a mask, before all tokens are tried
+    # scratch of one fill
+    cdef int phase                          # what comes next
+    cdef int64_t spent                      # units that it took so far, where they are limited
+    cdef RowId likely_base                  # a row that the mask may be like
     cdef readonly uint64_t fills
     cdef readonly uint64_t hits
     cdef readonly uint64_t simulations      # fills that tried tokens on the configuration
 
-    cdef bint is_tried(self, ConfigSpace family, ConfigId config, uint32_t* words) except FAILED nogil
-    cdef bint may_try(self, ConfigSpace family, ConfigId config) except FAILED nogil
-    cdef bint try_vocabulary(
+    cdef int begin(self, ConfigSpace family, ConfigId config) except FAILED nogil
+    cdef bint advance(
         self, ConfigSpace family, ConfigId config, uint32_t* words, int64_t units
     ) except FAILED nogil
+    cdef bint find_operands(
+        self, ConfigSpace family, ConfigId config, uint32_t* words, int64_t until, bint* is_tried
+    ) except FAILED nogil
+    cdef bint is_tried(
+        self, ConfigSpace family, ConfigId config, uint32_t* words, int64_t until
+    ) except FAILED nogil
+    cdef bint may_try(self, ConfigSpace family, ConfigId config) except FAILED nogil
     cdef int fill_again(
         self, ConfigSpace family, ConfigId config, MaskRef mask, uint32_t* words
     ) except FAILED nogil
     cdef int join(self, uint32_t* words, MaskRef* made, RowId* likely_base) except FAILED nogil
-    cdef int try_undecided(self, ConfigSpace family, ConfigId config, uint32_t* words) except FAILED nogil
+    cdef int begin_undecided(self, ConfigSpace family, ConfigId config, uint32_t* words) except FAILED nogil
     cdef uint64_t changes_made(self) noexcept nogil
     cdef int weigh(self) except FAILED nogil
     cdef int drop(self) except FAILED nogil
     cdef size_t nbytes(self) noexcept nogil
     # -- the facade that the runtime sees
     cdef int fill(self, ConfigSpace family, ConfigId config, uint32_t* words) except FAILED nogil
+    cdef bint fill_slice(
+        self, ConfigSpace family, ConfigId config, uint32_t* words, CutFill cut, int64_t units
+    ) except FAILED nogil
     cdef MaskRef reference(self, ConfigSpace family, ConfigId config) noexcept nogil
     cdef MaskBits bits(self, MaskRef mask) noexcept nogil
     cdef int write_mask(self, MaskRef mask, uint32_t* words) except FAILED nogil

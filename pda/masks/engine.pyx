@@ -43,7 +43,7 @@ from stackmask.pda.masks.run_tables cimport NOT_A_CODE, Span
 from stackmask.pda.memory.bitmask_ops cimport copy_words
 from stackmask.pda.memory.byte_sets cimport count_bits
 from stackmask.pda.memory.work_meter cimport ENDLESS
-from stackmask.pda.stack.configuration_table cimport BOTTOM, Edge, Member
+from stackmask.pda.stack.configuration_table cimport BOTTOM, DEAD, Edge, Member
 
 from itertools import pairwise
 
@@ -55,6 +55,47 @@ cdef enum:
     MOST_TRIED = 80_000     # ... with so much work
     SAVING = 8              # what a trial takes beyond that of walks, walks may save in part: others share them
     IN_VAIN = 4             # after a trial in vain, walks may take so many times more
+    MOST_BEGUN = 4          # a fill that began anew so often goes on to its end
+
+cdef enum:
+    # what comes next in a fill: walks, as long as they take little; trials of all tokens; all walks, ...
+    WALKING, TRYING, WALKING_ON
+    FINISHING           # ... and trials of what they left undecided
+
+
+@cython.final
+cdef class CutFill:
+    """A fill that goes on later: what the scratch of an engine holds while it is under way.
+
+    It holds for the family, the configuration and the masks of an epoch.
+    """
+
+    def __cinit__(self):
+        self.config = DEAD
+        self.work = Worklist()
+        self.found = Operands()
+
+    cdef int swap(self, MaskEngine e) except FAILED nogil:
+        """Exchange what is kept here with the scratch of an engine."""
+        with gil:
+            self.work, e.assembler.work = e.assembler.work, self.work
+            self.found, e.assembler.found = e.assembler.found, self.found
+        self.walks.swap(e.walker.cut)
+        self.places_to_try.swap(e.trials.places_to_try)
+        self.tokens_to_try.swap(e.trials.tokens_to_try)
+        self.tokens_left.swap(e.trials.tokens_left)
+        self.doubtful.swap(e.keys_used.doubtful)
+        self.left.swap(e.places.left)
+        self.places.swap(e.places.places)
+        self.next_places.swap(e.places.next_places)
+        self.progress, e.assembler.progress = e.assembler.progress, self.progress
+        self.trial, e.trials.trial = e.trials.trial, self.trial
+        self.tried, e.places.tried = e.places.tried, self.tried
+        self.on_itself, e.places.on_itself = e.places.on_itself, self.on_itself
+        self.phase, e.phase = e.phase, self.phase
+        self.spent, e.spent = e.spent, self.spent
+        self.likely_base, e.likely_base = e.likely_base, self.likely_base
+        return 0
 
 
 @cython.final
@@ -115,6 +156,7 @@ cdef class MaskEngine:
         cdef ConstrainedRuns constrained
         cdef SubtreeAcceptance acceptance, tried
         self.context = c
+        self.terms = terms
         self.width = c.width
         self.arena = MaskArena(c)
         slices = Slices(c, self.arena)
@@ -198,47 +240,157 @@ cdef class MaskEngine:
         operands leave open on the configuration itself, and remember the result.
         """
         cdef MaskRef mask
-        cdef RowId likely_base = NO_ROW
         self.fills += 1
         if self.changes_made() != self.weighed:
             self.weigh()
         mask = mask_of(family.configs[config], self.epoch)
         if mask.kind != MASK_NONE:
             return self.fill_again(family, config, mask, words)
-        if self.is_tried(family, config, words):
-            self.cache.keep(words, likely_base, &mask)
-            remember(&family.configs[config], mask, self.epoch)
-            return 0
-        self.join(words, &mask, &likely_base)
-        if self.trials.is_needed():  # mutant: no-trials
-            self.try_undecided(family, config, words)
-            # trials hold for this configuration alone: it keeps a mask of its own
-            self.cache.keep(words, likely_base, &mask)
-        remember(&family.configs[config], mask, self.epoch)
+        self.begin(family, config)
+        self.advance(family, config, words, ENDLESS)
         return 0
 
-    cdef bint is_tried(self, ConfigSpace family, ConfigId config, uint32_t* words) except FAILED nogil:
-        """Collect the operands of a mask, or write it by trying all tokens, whichever takes less work.
+    cdef bint fill_slice(
+        self, ConfigSpace family, ConfigId config, uint32_t* words, CutFill cut, int64_t units
+    ) except FAILED nogil:
+        """Do ``units`` of the work of a fill, and a little more. Return whether the mask is written.
 
-        Return whether it was written. Walks come first, since all configurations share them. When they have taken
-        ``walk_units`` of work, all tokens are tried. Where that was in vain, or took more, walks may take more from
-        then on: so trials end in grammars in which they do not pay.
+        ``cut``: what earlier calls did for it; it takes what this one does. Each call does something that stays.
         """
-        cdef int64_t before
-        cdef bint is_written
+        cdef bint is_done
+        if mask_of(family.configs[config], self.epoch).kind != MASK_NONE:
+            self.fill(family, config, words)
+            return True
+        if cut.epoch == self.epoch and cut.config == config and cut.family is family:
+            cut.swap(self)
+            copy_words(words, cut.words.data(), self.width)
+        else:
+            cut.begun = cut.begun + 1 if cut.config == config else 1
+            if cut.begun > MOST_BEGUN:
+                # masks are dropped again and again
+                units = ENDLESS
+            self.fills += 1
+            if self.changes_made() != self.weighed:
+                self.weigh()
+            self.begin(family, config)
+            cut.config = config
+            with gil:
+                cut.family = family
+        # an error leaves nothing to go on with
+        cut.epoch = 0
+        is_done = self.advance(family, config, words, units)
+        self.terms.meter.set_limit(ENDLESS, True)
+        if is_done:
+            cut.config = DEAD
+        else:
+            cut.words.assign(words, words + self.width)
+            cut.swap(self)
+            cut.epoch = self.epoch
+            self.terms.meter.slices += 1
+        return is_done
+
+    cdef int begin(self, ConfigSpace family, ConfigId config) except FAILED nogil:
+        """Begin to make a mask."""
+        self.terms.meter.set_limit(ENDLESS, True)
+        self.walker.forget_cut()
+        self.assembler.begin_fill(family, config)
+        self.phase = WALKING
         if not self.may_try(family, config):
-            self.assembler.collect(family, config, ENDLESS)
+            self.phase = WALKING_ON
+        elif not self.context.layers.walks:
+            self.phase = TRYING
+        self.spent = 0
+        self.likely_base = NO_ROW
+        return 0
+
+    cdef bint advance(
+        self, ConfigSpace family, ConfigId config, uint32_t* words, int64_t units
+    ) except FAILED nogil:
+        """Make the mask that was begun, and remember it. Return False if that takes more work than ``units``.
+
+        What was done is then in the scratch of the parts and in ``words``, and another call goes on.
+        """
+        cdef int64_t until = min(self.terms.meter.units() + units, ENDLESS)
+        cdef MaskRef mask
+        cdef bint is_tried = False
+        if self.phase != FINISHING:
+            if not self.find_operands(family, config, words, until, &is_tried):
+                return False
+            if not is_tried:
+                self.join(words, &mask, &self.likely_base)
+                if not self.trials.is_needed():  # mutant: no-trials
+                    remember(&family.configs[config], mask, self.epoch)
+                    return True
+                self.begin_undecided(family, config, words)
+                self.phase = FINISHING
+        if self.phase == FINISHING:
+            self.terms.meter.set_limit(self.terms.meter.units_until(until), False)
+            if not self.places.try_all(family, config, words):
+                return False
+            self.terms.meter.set_limit(ENDLESS, True)
+        # trials hold for this configuration alone: it keeps a mask of its own
+        self.cache.keep(words, self.likely_base, &mask)
+        remember(&family.configs[config], mask, self.epoch)
+        return True
+
+    cdef bint find_operands(
+        self, ConfigSpace family, ConfigId config, uint32_t* words, int64_t until, bint* is_tried
+    ) except FAILED nogil:
+        """Find the operands of a mask, or write it by trying all tokens, whichever takes less work.
+
+        Return False where the meter shows more than ``until`` before that. Walks come first, since all configurations
+        share them. When they have taken ``walk_units`` of work, all tokens are tried. Where that was in vain, or took
+        more, walks may take more from then on: so trials end in grammars in which they do not pay.
+        """
+        cdef int64_t most = self.walk_units - self.spent, begun = self.terms.meter.units()
+        cdef int64_t left = self.terms.meter.units_until(until)
+        if self.phase == WALKING:
+            self.terms.meter.set_limit(min(most, left), left >= most)
+            if self.assembler.collect(family, config, 0):
+                self.terms.meter.set_limit(ENDLESS, True)
+                return True
+            self.spent += self.terms.meter.units() - begun
+            if left < most:
+                return False
+            self.phase = TRYING
+            self.spent = 0
+        if self.phase == TRYING:
+            is_tried[0] = self.is_tried(family, config, words, until)
+            if is_tried[0] or self.phase == TRYING:
+                return is_tried[0]
+        self.terms.meter.set_limit(self.terms.meter.units_until(until), False)
+        if not self.assembler.collect(family, config, 0):
             return False
-        if not self.context.layers.walks:
-            return self.try_vocabulary(family, config, words, ENDLESS)
-        if self.assembler.collect(family, config, self.walk_units):
+        self.terms.meter.set_limit(ENDLESS, True)
+        return True
+
+    cdef bint is_tried(
+        self, ConfigSpace family, ConfigId config, uint32_t* words, int64_t until
+    ) except FAILED nogil:
+        """Write the mask of a configuration by trying all tokens on it. Return whether it is written.
+
+        If not, this is over where it was in vain: in another phase. Else another call goes on.
+        """
+        cdef int64_t begun = self.terms.meter.units(), left = self.terms.meter.units_until(until)
+        cdef int64_t most = MOST_TRIED - self.spent if self.context.layers.walks else ENDLESS
+        cdef bint is_written
+        if not self.trials.trial.resumed:
+            copy_words(words, NULL, self.width)
+            self.trials.try_special_tokens(family, config, words)
+        self.terms.meter.set_limit(min(most, left), left >= most)
+        self.trials.spares_captures = self.context.layers.walks
+        is_written = self.trials.try_subtree(family, config, 0, words)
+        self.trials.spares_captures = False
+        self.spent += self.terms.meter.units() - begun
+        if not is_written and self.terms.meter.is_over and left < most:
             return False
-        before = self.context.terms.meter.units()
-        is_written = self.try_vocabulary(family, config, words, MOST_TRIED)
+        self.terms.meter.set_limit(ENDLESS, True)
+        self.trials.trial.resumed = 0
+        self.simulations += is_written
         if not is_written:
+            self.phase = WALKING_ON
             self.walk_units = min(IN_VAIN * self.walk_units, ENDLESS // IN_VAIN)
-            self.assembler.collect(family, config, ENDLESS)
-        elif self.context.terms.meter.units() - before > self.walk_units:
+        elif self.spent > self.walk_units:
             self.walk_units += MOST_TRIED // SAVING
         return is_written
 
@@ -255,20 +407,6 @@ cdef class MaskEngine:
                 return False
         return True
 
-    cdef bint try_vocabulary(
-        self, ConfigSpace family, ConfigId config, uint32_t* words, int64_t units
-    ) except FAILED nogil:
-        """Write the mask of a configuration by trying all tokens on it. Return False if ``units`` are too few."""
-        copy_words(words, NULL, self.width)
-        self.trials.begin()
-        self.trials.set_limit(units)
-        self.trials.try_special_tokens(family, config, words)
-        self.trials.try_subtree(family, config, 0, words)
-        cdef bint is_written = not self.trials.is_over
-        self.trials.set_limit(ENDLESS)
-        self.simulations += is_written
-        return is_written
-
     cdef int fill_again(
         self, ConfigSpace family, ConfigId config, MaskRef mask, uint32_t* words
     ) except FAILED nogil:
@@ -284,7 +422,7 @@ cdef class MaskEngine:
 
     cdef int join(self, uint32_t* words, MaskRef* made, RowId* likely_base) except FAILED nogil:
         """Write the union of the operands, and collect the tokens that only a trial can confirm."""
-        if self.trials.tries_everything:
+        if self.trials.trial.tries_everything:
             copy_words(words, NULL, self.width)
             return 0
         self.cache.join(self.assembler.found.sure, words, made, likely_base)
@@ -294,17 +432,16 @@ cdef class MaskEngine:
             self.keys_used.recheck(words)
         return 0
 
-    cdef int try_undecided(self, ConfigSpace family, ConfigId config, uint32_t* words) except FAILED nogil:
-        """Try tokens on the real configuration, and add those that it allows."""
+    cdef int begin_undecided(self, ConfigSpace family, ConfigId config, uint32_t* words) except FAILED nogil:
+        """Begin to try what is undecided on the real configuration, and to add what it allows."""
         self.simulations += 1
-        if self.trials.tries_special_tokens or self.trials.tries_everything:
+        if self.trials.trial.tries_special_tokens or self.trials.trial.tries_everything:
             self.trials.try_special_tokens(family, config, words)
-        if self.trials.tries_everything:
+        if self.trials.trial.tries_everything:
             self.trials.places_to_try.clear()
             self.trials.tokens_to_try.clear()
             self.trials.places_to_try.push_back(0)
-        self.places.try_all(family, config, words)
-        return 0
+        return self.places.begin()
 
     # -- the facade that the runtime sees, with `fill`, `width` and `epoch` ----------------------------
 
@@ -369,6 +506,7 @@ cdef class MaskEngine:
         self.context.renew()
         self.arena.drop()
         self.parts.drop()
+        self.walker.cut.clear()
         self.epoch += 1
         self.walk_units = WALK_UNITS
         return 0
@@ -443,7 +581,8 @@ cpdef dict explain_mask(MaskEngine engine, ConfigSpace family, ConfigId config):
     cdef uint64_t walks = engine.walker.walks, nodes = engine.walker.visited_nodes
     cdef uint64_t spelled = engine.literals.spelled_masks
     cdef size_t i
-    engine.assembler.collect(family, config, ENDLESS)
+    engine.begin(family, config)
+    engine.assembler.collect(family, config, 0)
     cdef list operands = [describe(engine, engine.assembler.found.sure[i], True)
                           for i in range(engine.assembler.found.sure.size())]
     for i in range(engine.assembler.found.unsure.size()):
@@ -452,7 +591,7 @@ cpdef dict explain_mask(MaskEngine engine, ConfigSpace family, ConfigId config):
         "operands": operands,
         "places_to_try": engine.trials.places_to_try.size(),
         "tokens_to_try": engine.trials.tokens_to_try.size(),
-        "tries_everything": bool(engine.trials.tries_everything),
+        "tries_everything": bool(engine.trials.trial.tries_everything),
         "walks": engine.walker.walks - walks,
         "visited_nodes": engine.walker.visited_nodes - nodes,
         "spelled_masks": engine.literals.spelled_masks - spelled,

@@ -54,6 +54,7 @@ cdef class LocalMasks(MaskPart):
         WalkResult& found,
         vector[Include]& includes,
     ) except ID_FAILED nogil
+    cdef int intern_groups(self, WalkResult& found) except FAILED nogil
     cdef int keep_tokens(self, WalkResult& found, Mask* mask) except FAILED nogil
     cdef int keep_groups(
         self, const WalkQuery& query, vector[PlaceId]& places, WalkResult& found, Mask* mask

@@ -13,6 +13,7 @@ tokens depend on the stack. Three things keep walks short:
 
 cimport cython
 from libc.stdint cimport uint64_t
+from libcpp.utility cimport move
 
 from stackmask.pda.context.object_keys cimport KEYS_UNKNOWN
 from stackmask.pda.context.semantic_states cimport SEM_SYMBOL
@@ -42,7 +43,7 @@ from stackmask.pda.masks.arena cimport (
 )
 from stackmask.pda.masks.prefixes cimport as_literal
 from stackmask.pda.masks.token_partition cimport Uncounted
-from stackmask.pda.masks.trie_walk cimport UngroupedWalk, WalkQuery
+from stackmask.pda.masks.trie_walk cimport CutWalk, UngroupedWalk, WalkQuery
 from stackmask.pda.memory.hash_tables cimport NO_VALUE
 from stackmask.pda.stack.configuration_table cimport BOTTOM, DEAD, READS_STATE
 from stackmask.pda.terms.term_table cimport ANY_BYTE, EMPTY, F_CALL, F_KEYS, F_TOKEN
@@ -61,6 +62,19 @@ cdef WalkQuery walk_query(ConfigId start, SuffixesId group, bint with_tokens, bi
     query.strict = strict
     query.must_group = False
     return query
+
+
+cdef bint resume(
+    LocalMasks masks, const WalkQuery& query, vector[PlaceId]& places, WalkResult& found
+) except FAILED nogil:
+    """Go on with a walk, if it was cut before. Return whether it was."""
+    cdef CutWalk cut
+    if not masks.walker.take_cut(query, places, &cut):
+        return False
+    found = move(cut.out)
+    if not cut.is_done:
+        masks.walker.walk(query, places, found, &cut)
+    return True
 
 
 @cython.final
@@ -115,19 +129,21 @@ cdef class LocalMasks(MaskPart):
         cdef WalkResult found
         cdef uint64_t before = self.walker.visited_nodes
         cdef MaskId made
-        if self.walker.is_over:
+        if self.terms.meter.is_spent():
             return NO_TOKENS
-        self.walker.walk(query, places, found)
-        if self.walker.is_over:
+        found.visited = 0
+        if not self.walker.cut.size() or not resume(self, query, places, found):
+            self.walker.walk(query, places, found, NULL)
+        if self.terms.meter.is_over:
             return NO_TOKENS
-        found.visited = <int32_t>(self.walker.visited_nodes - before)
+        found.visited += <int32_t>(self.walker.visited_nodes - before)
         made = self.keep(query, places, found, includes)
-        # the masks of what follows runs are made there
-        return NO_TOKENS if self.walker.is_over else made
+        self.terms.meter.has_moved = True
+        return made
 
     cdef int remember(self, KeyMap* masks, uint64_t key, MaskId mask) except FAILED nogil:
         """Remember a mask, if it is whole."""
-        if not self.walker.is_over:
+        if not self.terms.meter.is_over:
             masks.put(key, mask)
         return 0
 
@@ -141,15 +157,21 @@ cdef class LocalMasks(MaskPart):
         """Make a mask of the result of a walk, and include what run tables add."""
         cdef Mask mask = nothing()
         cdef size_t r
+        cdef size_t readers = found.readers.size()
+        self.intern_groups(found)
+        # what follows a run is walked in turn
+        for r in range(found.deferred.size()):
+            self.include_run(found.deferred[r], query.strict, includes, found.readers)
+        if self.terms.meter.is_over:
+            found.readers.resize(readers)
+            self.walker.keep_cut(query, places, found, NULL, 0)
+            return NO_TOKENS
         mask.cost = found.visited
         self.keep_tokens(found, &mask)
         self.keep_groups(query, places, found, &mask)
         if found.is_ungrouped:
             mask.repeat = self.keep_ungrouped(query, places)
             self.ungrouped[mask.repeat].has_calls = found.has_calls
-        # what follows a run is walked in turn
-        for r in range(found.deferred.size()):
-            self.include_run(found.deferred[r], query.strict, includes, found.readers)
         mask.reader_first = <int32_t>self.arena.readers.size()
         mask.reader_count = <int32_t>found.readers.size()
         self.arena.readers.insert(self.arena.readers.end(), found.readers.begin(), found.readers.end())
@@ -159,6 +181,24 @@ cdef class LocalMasks(MaskPart):
         if is_nothing(mask):
             return NO_TOKENS
         return self.arena.add(mask)
+
+    cdef int intern_groups(self, WalkResult& found) except FAILED nogil:
+        """Store the groups of a walk, which may be large, as far as the limit of work allows."""
+        cdef size_t g
+        for g in range(found.groups.size()):
+            if found.groups.ids[g] != NO_SUFFIXES:
+                continue
+            if self.terms.meter.is_spent():
+                return 0
+            if self.walker.acceptance.open_subtrees(found.groups.guard(g), found.groups.places[g]):
+                self.terms.meter.has_moved = True
+                if self.terms.meter.is_spent():
+                    return 0
+            found.groups.ids[g] = self.arena.intern_group(
+                found.groups.guard(g), found.groups.sem(g), NO_RUN, found.groups.places[g]
+            )
+            self.terms.meter.has_moved = True
+        return 0
 
     cdef int keep_tokens(self, WalkResult& found, Mask* mask) except FAILED nogil:
         """Store the tokens that are allowed with any stack, and those that a follow restriction decides."""
@@ -209,12 +249,7 @@ cdef class LocalMasks(MaskPart):
         for g in range(found.groups.size()):
             self.arena.mask_groups.push_back(
                 MaskGroup(
-                    self.arena.intern_group(
-                        found.groups.guard(g),
-                        found.groups.sem(g),
-                        NO_RUN,
-                        found.groups.places[g],
-                    ),
+                    found.groups.ids[g],
                     found.groups.callees[g],
                 )
             )
@@ -265,11 +300,12 @@ cdef class LocalMasks(MaskPart):
         cdef RunMember member = self.splitter.run_members[deferred.member]
         cdef Include included
         cdef RunId run
-        cdef int32_t high = member.high
+        cdef int32_t high = member.high, nodes = self.runs.scanned(member.code, deferred.place)
         cdef bint returns = not self.space.configs[member.continuation].count
-        if self.walker.is_spent(NODE_UNITS * self.runs.scanned(member.code, deferred.place)):
+        if nodes and self.terms.meter.is_spent(NODE_UNITS * nodes):
             return 0
         run = self.runs.run_of(member.code, deferred.place)
+        self.terms.meter.has_moved = self.terms.meter.has_moved or nodes > 0
         if strict and returns and high <= self.runs.runs[run].most_needed:
             high -= 1
             readers.push_back(deferred.place)
@@ -296,6 +332,7 @@ cdef class LocalMasks(MaskPart):
         cdef uint64_t words[4]
         cdef uint64_t first[4]
         cdef int32_t k
+        cdef size_t lists = self.runs.suffix_lists.size()
         if found != NO_VALUE:
             return found
         self.splitter.first_of(member.continuation, words)
@@ -305,9 +342,10 @@ cdef class LocalMasks(MaskPart):
             while words[k]:
                 first[k] = words[k] & (~words[k] + 1)
                 words[k] ^= first[k]
-                if self.walker.is_spent():
+                if self.terms.meter.is_spent():
                     return NO_TOKENS
                 self.runs.append_suffixes(run, first, places)
+                self.terms.meter.has_moved = self.terms.meter.has_moved or self.runs.suffix_lists.size() > lists
         query = walk_query(
             member.continuation, self.arena.intern_group(ANY_BYTE, SEM_SYMBOL, run, nowhere), False, strict
         )

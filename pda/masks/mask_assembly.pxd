@@ -41,6 +41,17 @@ cdef bint may_forbid(
 cdef bint is_alive(TermStore terms, ConfigSpace family, const Visit& at, uint64_t ends) except FAILED nogil
 
 
+cdef struct Progress:
+    # how far the operands of a mask were collected
+    bint sure               # no action can forbid the end of an open capture
+    int32_t rooted          # members of the configuration that were visited
+    size_t roots            # visits then
+    size_t expanded         # visits that are done with
+    size_t most             # with more visits, or pending calls, trials of all tokens take over
+    uint64_t entered        # edges that visits returned along
+    uint64_t most_entered   # the same for these; 0: no limit
+
+
 cdef class MaskAssembler(MaskPart):
     cdef Semantics semantics
     cdef MaskArena arena
@@ -52,12 +63,10 @@ cdef class MaskAssembler(MaskPart):
     cdef UndeclaredKeys keys_used
     # scratch of one fill
     cdef Worklist work                      # masks to visit
-    cdef bint sure                          # no action can forbid the end of an open capture
     cdef Operands found
+    cdef Progress progress
     cdef PrefixSplitter prefixes
     cdef readonly uint64_t most_visits
-    cdef uint64_t entered                   # edges that visits returned along
-    cdef uint64_t most_entered              # with more, `collect_under` gives up; 0: no limit
 
     cdef Worklist use(self, Worklist work)
     cdef int begin(self, bint sure) noexcept nogil
@@ -95,8 +104,10 @@ cdef class MaskAssembler(MaskPart):
     cdef int enter(self, ConfigSpace family, SuffixesId group, Edge edge, Visit at) except ID_FAILED nogil
     cdef int visit_after_return(self, MaskId mask, FrameId frame, Visit at) except ID_FAILED nogil
     cdef int visit_member(self, ConfigSpace family, Member m, KeysId keys) except ID_FAILED nogil
-    cdef bint collect(self, ConfigSpace family, ConfigId config, int64_t most_units) except ID_FAILED nogil
-    cdef int collect_under(self, ConfigSpace family, ConfigId config, NodeId above) except ID_FAILED nogil
+    cdef int visit_root(self, ConfigSpace family, Member m, NodeId above) except ID_FAILED nogil
+    cdef int begin_fill(self, ConfigSpace family, ConfigId config) except ID_FAILED nogil
+    cdef int begin_under(self, ConfigSpace family, ConfigId config) except ID_FAILED nogil
+    cdef bint collect(self, ConfigSpace family, ConfigId config, NodeId above) except ID_FAILED nogil
 
 
 # Trials of places where the semantic state decides.
@@ -110,10 +121,16 @@ cdef class PlaceTrials(MaskPart):
     cdef vector[uint32_t] unsure            # scratch: tokens that only the real configuration can confirm
     cdef readonly uint64_t allowed_runs          # places that were tried
     cdef vector[PlaceId] left               # places that a stand-in did not decide
+    cdef vector[PlaceId] places             # those of this round,
+    cdef vector[PlaceId] next_places        # ... and of the next
+    cdef size_t tried                       # so many are done
+    cdef bint on_itself                     # the configuration itself is tried, not its stand-in
 
-    cdef int try_all(self, ConfigSpace family, ConfigId config, uint32_t* words) except ID_FAILED nogil
+    cdef int begin(self) except FAILED nogil
+    cdef int begin_places(self) except FAILED nogil
+    cdef bint try_all(self, ConfigSpace family, ConfigId config, uint32_t* words) except ID_FAILED nogil
     cdef int try_unsure(self, uint32_t* words) except ID_FAILED nogil
-    cdef int try_places(self, ConfigSpace family, ConfigId config, uint32_t* words) except ID_FAILED nogil
+    cdef bint try_places(self, ConfigSpace family, ConfigId config, uint32_t* words) except ID_FAILED nogil
     cdef bint outermost_places(self, NodeId above, vector[PlaceId]& out) except FAILED nogil
     cdef int try_place(
         self, ConfigSpace family, ConfigId config, NodeId node, bint inclusive, uint32_t* words

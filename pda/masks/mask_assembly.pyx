@@ -49,7 +49,6 @@ from stackmask.pda.masks.arena cimport (
     leads_nowhere,
 )
 from stackmask.pda.masks.mask_cache cimport Operand, PendingCall
-from stackmask.pda.memory.work_meter cimport ENDLESS
 from stackmask.pda.masks.prefixes cimport (
     NO_WHITESPACE,
     Alternative,
@@ -148,7 +147,7 @@ cdef bint is_alive(TermStore terms, ConfigSpace family, const Visit& at, uint64_
 
 cdef enum:
     FEW_VISITS = 32      # up to so many, a mask without returns becomes an operand at once
-    MANY_VISITS = 4096   # with more, all tokens are tried on the real stack: see `collect_under`
+    MANY_VISITS = 4096   # with more, all tokens are tried on the real stack: see `collect`
     EDGES_PER_VISIT = 8     # the same for so many times more edges
     MANY_KEYED = 16384   # the same where keys are known: such trials keep every string that may be a key
     MANY_RETURNS = 4     # `may_forbid` follows so many in a row
@@ -179,7 +178,7 @@ cdef class MaskAssembler(MaskPart):
         self.trials = trials
         self.keys_used = keys_used
         self.prefixes = PrefixSplitter(self.terms, self.semantics, self.context.trie, literals.table)
-        self.most_visits = self.entered = self.most_entered = 0
+        self.most_visits = self.progress.entered = self.progress.most_entered = 0
         self.work = Worklist()
         self.found = Operands()
 
@@ -203,8 +202,8 @@ cdef class MaskAssembler(MaskPart):
         self.trials.begin()
         self.keys_used.begin()
         self.found.unsure.clear()
-        self.sure = self.sure or sure
-        self.most_entered = 0
+        self.progress.sure = self.progress.sure or sure
+        self.progress.most_entered = 0
         return 0
 
     cdef bint depends_on_text(self) noexcept nogil:
@@ -212,7 +211,7 @@ cdef class MaskAssembler(MaskPart):
         return (
             not self.trials.places_to_try.empty()
             or not self.found.unsure.empty()
-            or self.trials.tries_everything
+            or self.trials.trial.tries_everything
         )
 
     cdef int visit(
@@ -258,13 +257,13 @@ cdef class MaskAssembler(MaskPart):
         """Return whether keys or an action may forbid a return from a frame, or from one further down."""
         if family.frames[frame].keys_forbid:
             return True
-        return not self.sure and may_forbid(self.terms, self.semantics, family, frame, MANY_RETURNS)
+        return not self.progress.sure and may_forbid(self.terms, self.semantics, family, frame, MANY_RETURNS)
 
     cdef int32_t count_entered(self, ConfigSpace family, Visit at) noexcept nogil:
         """Return the number of edges that a visit returns along, and count them; 0 beyond the limit."""
         cdef int32_t count = 1 if at.continuation != EPS else family.frames[at.frame].count
-        self.entered += count
-        return 0 if 0 < self.most_entered < self.entered else count
+        self.progress.entered += count
+        return 0 if 0 < self.progress.most_entered < self.progress.entered else count
 
     cdef TermId visit_prefixes(
         self, ConfigSpace family, TermId state, SuffixesId group, FrameId frame, Visit at
@@ -447,7 +446,7 @@ cdef class MaskAssembler(MaskPart):
         for i in range(mask.reader_first, mask.reader_first + mask.reader_count):
             self.trials.note_place(self.arena.readers[i])
         if mask.reads_tokens:
-            self.trials.tries_special_tokens = True
+            self.trials.trial.tries_special_tokens = True
         for i in range(mask.include_first, mask.include_first + mask.include_count):
             included = self.arena.includes[i]
             if is_alive(self.terms, family, at, included.ends):
@@ -472,7 +471,7 @@ cdef class MaskAssembler(MaskPart):
                 back = at
                 back.origin = origin
                 back.unsure = at.unsure or (
-                    not self.sure
+                    not self.progress.sure
                     and edge.action.is_capture()
                     and self.semantics.may_forbid(edge.action.action())
                 )
@@ -578,7 +577,7 @@ cdef class MaskAssembler(MaskPart):
             self.work.callers[n].clear()
         if call.continuation == EPS:
             # a tail call: the callers are those of the caller
-            self.entered += family.frames[frame].count
+            self.progress.entered += family.frames[frame].count
             for e in range(family.frames[frame].first, family.frames[frame].first + family.frames[frame].count):
                 self.work.callers[n].push_back(family.edges[e])
             return 0
@@ -603,13 +602,15 @@ cdef class MaskAssembler(MaskPart):
         body.parent = family.intern_frame(self.work.callers[first])
         body.action = ACTION_NONE
         body.operand = 0
+        if family.can_end(call.body, body.parent):
+            self.enter(family, call.group, body, call.at)
+        if self.terms.meter.is_over:
+            return 0
         self.work.calls[first] = self.work.calls.back()
         self.work.callers[first].swap(self.work.callers.back())
         self.work.calls.pop_back()
         self.work.callers.pop_back()
-        if not family.can_end(call.body, body.parent):
-            return 0
-        return self.enter(family, call.group, body, call.at)
+        return 0
 
     cdef int enter(self, ConfigSpace family, SuffixesId group, Edge edge, Visit at) except ID_FAILED nogil:
         """Visit the masks of a group's suffixes in the return state of an edge.
@@ -633,7 +634,7 @@ cdef class MaskAssembler(MaskPart):
             if self.semantics.is_key(edge.action.action()):
                 sem = self.semantics.symbol_after_key(at.keys if known == KEYS_UNKNOWN else known)
                 if sem < 0:
-                    self.trials.tries_everything = True
+                    self.trials.trial.tries_everything = True
                     return 0
                 known = self.semantics.keys_at(sem)
                 if (
@@ -710,74 +711,104 @@ cdef class MaskAssembler(MaskPart):
             self.visit(at.mask, m.frame, EPS, NO_FILTER, keys)
         return 0
 
-    cdef bint collect(self, ConfigSpace family, ConfigId config, int64_t most_units) except ID_FAILED nogil:
-        """Find the operands of a configuration's mask, and what must be tried on the configuration itself.
+    cdef int visit_root(self, ConfigSpace family, Member m, NodeId above) except ID_FAILED nogil:
+        """Visit the masks of a member of the configuration in the subtree of a node; 0: the whole vocabulary."""
+        cdef KeysId keys = self.semantics.keys_at(m.sem)
+        cdef bint strict
+        if keys > KEYS_UNKNOWN:
+            self.progress.most = MANY_KEYED
+        if above:
+            strict = self.is_strict(family, m.frame)
+            self.visit(self.local.of_state_under(m.state, above, strict), m.frame, EPS, NO_FILTER, keys)
+        else:
+            self.visit_member(family, m, keys)
+        if keys > KEYS_UNKNOWN and self.semantics.in_capture(m.sem):
+            if not self.keys_used.doubt_rest(m.sem):
+                self.trials.trial.tries_everything = True
+        return 0
 
-        Return False if that takes more work than ``most_units``: then the operands are not all.
-        """
-        cdef bint is_whole
+    cdef int begin_fill(self, ConfigSpace family, ConfigId config) except ID_FAILED nogil:
+        """Begin to find the operands of a configuration's mask, with nothing to try."""
         self.trials.begin()
         self.keys_used.begin()
-        self.local.walker.set_limit(most_units)
-        self.collect_under(family, config, 0)
-        is_whole = not self.local.walker.is_over
-        self.local.walker.set_limit(ENDLESS)
-        return is_whole
+        return self.begin_under(family, config)
 
-    cdef int collect_under(self, ConfigSpace family, ConfigId config, NodeId above) except ID_FAILED nogil:
-        """Find the operands of what a configuration allows in the subtree of a node of the vocabulary.
-
-        ``above``: that node; 0: the whole vocabulary.
-        """
-        cdef KeysId keys
+    cdef int begin_under(self, ConfigSpace family, ConfigId config) except ID_FAILED nogil:
+        """Begin to find the operands of a subtree of the vocabulary, which is given to `collect`."""
         cdef int32_t i, first = family.configs[config].first
-        cdef size_t roots, k = 0, limit, most = MANY_VISITS
-        cdef bint strict
-        cdef Member m
         self.work.clear()
         self.found.clear()
-        self.trials.tries_everything = False
-        self.sure = True
+        self.trials.trial.tries_everything = False
+        self.progress.sure = True
         if family.configs[config].capturing:
             for i in range(first, first + family.configs[config].count):
-                self.sure = self.sure and self.semantics.is_sure(family.members[i].sem)
-        for i in range(first, first + family.configs[config].count):
-            m = family.members[i]
-            keys = self.semantics.keys_at(m.sem)
-            if keys > KEYS_UNKNOWN:
-                most = MANY_KEYED
-            if above:
-                strict = self.is_strict(family, m.frame)
-                self.visit(self.local.of_state_under(m.state, above, strict), m.frame, EPS, NO_FILTER, keys)
-            else:
-                self.visit_member(family, m, keys)
-            if keys > KEYS_UNKNOWN and self.semantics.in_capture(m.sem):
-                if not self.keys_used.doubt_rest(m.sem):
-                    self.trials.tries_everything = True
-        roots = self.work.visits.size()
-        self.entered, limit = 0, EDGES_PER_VISIT * most
-        self.most_entered = limit
-        while k < self.work.visits.size() or self.work.calls.size():
-            self.terms.meter.spend(8)
-            if k == self.work.visits.size():
-                self.open_call(family)
-                continue
-            self.expand(family, self.work.visits[k])
-            k += 1
-            if (
-                (k >= roots and self.work.visits.size() > most)
-                or self.work.calls.size() > most
-                or self.entered > limit
-                or self.local.walker.is_spent()
-            ):
-                # in highly ambiguous grammars the paths through the stack, and so the masks per path, grow
-                # exponentially; configurations join the paths, so this stays polynomial
-                self.trials.tries_everything = True
-                break
-        self.most_entered = 0
-        if k > self.most_visits:
-            self.most_visits = k
+                self.progress.sure = self.progress.sure and self.semantics.is_sure(family.members[i].sem)
+        self.progress.rooted = self.progress.expanded = 0
+        self.progress.most = MANY_VISITS
+        self.progress.most_entered = 0
         return 0
+
+    cdef bint collect(self, ConfigSpace family, ConfigId config, NodeId above) except ID_FAILED nogil:
+        """Find the operands of a mask that was begun, and what must be tried on the configuration itself.
+
+        ``above``: the node of a subtree of the vocabulary; 0: all of it. Return False where the limit of work is
+        over before: another call goes on then.
+        """
+        cdef int32_t count = family.configs[config].count
+        cdef size_t sure, unsure, places, tokens, doubtful
+        cdef uint64_t entered
+        cdef bint is_visit
+        while (
+            self.progress.rooted < count
+            or self.progress.expanded < self.work.visits.size()
+            or self.work.calls.size()
+        ):
+            sure, unsure, entered = self.found.sure.size(), self.found.unsure.size(), self.progress.entered
+            places, tokens = self.trials.places_to_try.size(), self.trials.tokens_to_try.size()
+            doubtful = self.keys_used.doubtful.size()
+            is_visit = self.progress.rooted == count and self.progress.expanded < self.work.visits.size()
+            if self.progress.rooted < count:
+                self.visit_root(family, family.members[family.configs[config].first + self.progress.rooted], above)
+            elif is_visit:
+                self.terms.meter.spend(8)
+                self.expand(family, self.work.visits[self.progress.expanded])
+            else:
+                self.terms.meter.spend(8)
+                self.open_call(family)
+            if self.terms.meter.is_over:
+                # it is done again, and adds the same; visits are in the list only once
+                self.found.sure.resize(sure)
+                self.found.unsure.resize(unsure)
+                self.trials.places_to_try.resize(places)
+                self.trials.tokens_to_try.resize(tokens)
+                self.keys_used.doubtful.resize(doubtful)
+                self.progress.entered = entered
+                return False
+            if self.progress.rooted < count:
+                self.progress.rooted += 1
+                self.progress.roots = self.work.visits.size()
+                self.progress.entered = 0
+                if self.progress.rooted == count:
+                    self.progress.most_entered = EDGES_PER_VISIT * self.progress.most
+            elif is_visit:
+                self.progress.expanded += 1
+                if (
+                    (self.progress.expanded >= self.progress.roots and self.work.visits.size() > self.progress.most)
+                    or self.work.calls.size() > self.progress.most
+                    or self.progress.entered > self.progress.most_entered
+                ):
+                    # in highly ambiguous grammars the paths through the stack, and so the masks per path, grow
+                    # exponentially; configurations join the paths, so this stays polynomial
+                    self.trials.trial.tries_everything = True
+                    break
+            if not above:
+                # in a subtree all begins anew, and only the walks stay
+                self.terms.meter.has_moved = True
+                if self.terms.meter.is_spent():
+                    return False
+        self.progress.most_entered = 0
+        self.most_visits = max(self.most_visits, self.progress.expanded)
+        return True
 
 
 # ------------------------------------------------------------------------------------------------
@@ -811,47 +842,66 @@ cdef class PlaceTrials(MaskPart):
         self.cache = cache
         self.allowed_runs = 0
 
-    cdef int try_all(self, ConfigSpace family, ConfigId config, uint32_t* words) except ID_FAILED nogil:
-        """Add what may follow of the places and tokens that are to be tried.
+    cdef int begin(self) except FAILED nogil:
+        """Begin to try the noted places, and the tokens."""
+        self.on_itself = False
+        self.left.clear()
+        return self.begin_places()
+
+    cdef int begin_places(self) except FAILED nogil:
+        self.places.clear()
+        self.next_places.clear()
+        self.tried = 0
+        self.trials.trial.undecided = False
+        if not self.outermost_places(0, self.places):
+            self.places.assign(1, 0)
+        return 0
+
+    cdef bint try_all(self, ConfigSpace family, ConfigId config, uint32_t* words) except ID_FAILED nogil:
+        """Add what may follow of what is to be tried. Return False where the limit of work is over before.
 
         The stand-in is tried first. What it leaves undecided is tried on the configuration itself.
         """
-        self.left.clear()
-        self.try_places(family, family.stand_in(config), words)
-        self.trials.try_tokens(family, family.stand_in(config), words)
-        if not self.left.empty() or not self.trials.tokens_left.empty():
-            self.trials.places_to_try.swap(self.left)
-            self.trials.tokens_to_try.swap(self.trials.tokens_left)
-            self.try_places(family, config, words)
-            self.trials.try_tokens(family, config, words)
-        return 0
+        cdef ConfigId on = config if self.on_itself else family.stand_in(config)
+        if not self.try_places(family, on, words) or not self.trials.try_tokens(family, on, words):
+            return False
+        if self.on_itself or (self.left.empty() and self.trials.tokens_left.empty()):
+            return True
+        self.on_itself = True
+        self.trials.places_to_try.swap(self.left)
+        self.trials.tokens_to_try.swap(self.trials.tokens_left)
+        self.begin_places()
+        return self.try_all(family, config, words)
 
-    cdef int try_places(self, ConfigSpace family, ConfigId config, uint32_t* words) except ID_FAILED nogil:
-        """Add the tokens that may follow at the noted places.
+    cdef bint try_places(self, ConfigSpace family, ConfigId config, uint32_t* words) except ID_FAILED nogil:
+        """Add the tokens that may follow at the places. Return False where the limit of work is over before the last.
 
         A place can lead to further places in its subtree, which are tried in the next round.
         """
-        cdef vector[PlaceId] places, next_places
+        cdef PlaceId place
         cdef NodeId node
-        cdef size_t k
-        self.trials.undecided = False
-        if not self.outermost_places(0, next_places):
-            self.trials.try_subtree(family, config, 0, words)
-            if self.trials.undecided:
-                self.left.push_back(0)
-            return 0
-        while not next_places.empty():
-            places.swap(next_places)
-            next_places.clear()
-            for k in range(places.size()):
-                node = node_at(places[k])
-                self.try_place(family, config, node, is_inclusive(places[k]), words)
-                if not self.outermost_places(node, next_places):
-                    self.trials.try_subtree(family, self.trials.step_to(family, config, node), node, words)
-                if self.trials.undecided:
-                    self.left.push_back(places[k])
-                    self.trials.undecided = False
-        return 0
+        while self.tried < self.places.size() or not self.next_places.empty():
+            if self.tried == self.places.size():
+                self.places.swap(self.next_places)
+                self.next_places.clear()
+                self.tried = 0
+            if self.terms.meter.is_spent():
+                return False
+            place = self.places[self.tried]
+            node = node_at(place)
+            if node:
+                self.try_place(family, config, node, is_inclusive(place), words)
+            if not node or (not self.terms.meter.is_over and not self.outermost_places(node, self.next_places)):
+                self.trials.try_subtree(family, self.trials.step_to(family, config, node), node, words)
+            if self.terms.meter.is_over:
+                return False
+            self.tried += 1
+            self.trials.trial.resumed = 0
+            self.terms.meter.has_moved = True
+            if self.trials.trial.undecided:
+                self.left.push_back(place)
+                self.trials.trial.undecided = False
+        return True
 
     cdef bint outermost_places(self, NodeId above, vector[PlaceId]& out) except FAILED nogil:
         """Move the noted places in the subtree of a node to a list, without places inside of other places.
@@ -910,9 +960,11 @@ cdef class PlaceTrials(MaskPart):
         if self.keys_used.any_keys(family, c):
             return self.trials.try_subtree(family, c, node, words)
         self.keys_used.begin()
-        self.assembler.collect_under(family, c, node)
+        self.assembler.begin_under(family, c)
+        if not self.assembler.collect(family, c, node):
+            return 0
         # after a return, the object around may have keys that a token repeats
-        if self.trials.tries_everything or self.keys_used.any_doubtful():
+        if self.trials.trial.tries_everything or self.keys_used.any_doubtful():
             self.trials.places_to_try.clear()
             return self.trials.try_subtree(family, c, node, words)
         for i in range(self.assembler.found.sure.size()):

@@ -893,19 +893,30 @@ cdef class LiteralMasks(MaskPart):
         cdef uint64_t key = (<uint64_t>group << 32) | <uint64_t>literal  # mutant: literal-key
         cdef MaskId found = self.group_masks.get(key)
         cdef vector[PlaceId] places
-        cdef int32_t i
+        cdef int32_t i, b
         cdef Group g
         cdef Literal w
+        cdef const int32_t* first
         if found != NO_VALUE:
             return found
+        if self.terms.meter.is_spent():
+            return NO_TOKENS
+        first = self.arena.places_by_byte(group)
         g = self.arena.groups[group]
         w = self.table.literals[literal]
-        for i in range(g.place_first, g.place_first + g.place_count):
-            places.push_back(self.arena.places[i])
+        if first == NULL:
+            for i in range(g.place_first, g.place_first + g.place_count):
+                places.push_back(self.arena.places[i])
+        else:
+            for b in range(256):
+                if (w.begins[b >> 6] >> (b & 63)) & 1:
+                    for i in range(first[b], first[b + 1]):
+                        places.push_back(self.arena.byte_places[i])
         if g.run != NO_RUN:
             self.runs.append_suffixes(g.run, w.begins, places)
         found = self.spell(literal, places)
         self.group_masks.put(key, found)
+        self.terms.meter.has_moved = True
         return found
 
     cdef MaskId spell(self, LiteralId literal, vector[PlaceId]& places) except ID_FAILED nogil:

@@ -25,6 +25,13 @@ from stackmask.pda.vocabulary.token_bytes cimport TokenBytes
 from stackmask.pda.vocabulary.token_trie cimport Trie
 
 
+cdef struct Trial:
+    bint tries_special_tokens       # all special tokens are tried too
+    bint tries_everything           # the whole vocabulary is
+    bint undecided                  # a stand-in did not decide the last trial
+    NodeId resumed                  # where the trial of a subtree goes on that was cut; 0 if none was
+
+
 cdef class TokenTrials(MaskPart):
     cdef Trie trie
     cdef TokenBytes vocabulary
@@ -32,21 +39,17 @@ cdef class TokenTrials(MaskPart):
     # scratch of one fill
     cdef vector[PlaceId] places_to_try        # nodes of the vocabulary whose subtrees are to be tried
     cdef vector[TokenId] tokens_to_try             # single tokens
-    cdef bint tries_special_tokens     # all special tokens too
-    cdef bint tries_everything         # the whole vocabulary
-    cdef bint undecided                # a stand-in did not decide the last trial
+    cdef Trial trial
     cdef vector[TokenId] tokens_left        # tokens that one did not decide
     cdef vector[NodeId] node_of             # token -> its node, made when first needed
     cdef vector[ConfigId] stack             # depth -> configuration
     cdef vector[int32_t] next_kid           # depth -> the next child; `last_kid`: the end of the children
     cdef vector[int32_t] last_kid
-    cdef int64_t most_units             # trials of subtrees end where the meter shows more; see `set_limit`
-    cdef bint is_over                   # some trial ended so
+    cdef bint spares_captures           # trials of subtrees end where a string is captured
     cdef readonly uint64_t simulations
     cdef readonly uint64_t tried        # tokens that were tried one by one
 
     cdef size_t nbytes_of_vocabulary(self) noexcept nogil
-    cdef int set_limit(self, int64_t units) noexcept nogil
     cdef int begin(self) noexcept nogil
     cdef bint is_needed(self) noexcept nogil
     cdef int note_place(self, PlaceId place) except ID_FAILED nogil
@@ -54,8 +57,11 @@ cdef class TokenTrials(MaskPart):
     cdef ConfigId step(self, ConfigSpace family, ConfigId config, SymbolId symbol) except ID_FAILED nogil
     cdef ConfigId step_to(self, ConfigSpace family, ConfigId config, NodeId node) except ID_FAILED nogil
     cdef NodeId spelled_at(self, TokenId token) noexcept nogil
-    cdef int try_tokens(self, ConfigSpace family, ConfigId config, uint32_t* words) except ID_FAILED nogil
-    cdef int try_subtree(
+    cdef bint try_tokens(self, ConfigSpace family, ConfigId config, uint32_t* words) except ID_FAILED nogil
+    cdef int try_last_tokens(
+        self, ConfigSpace family, ConfigId config, size_t count, uint32_t* words
+    ) except ID_FAILED nogil
+    cdef bint try_subtree(
         self, ConfigSpace family, ConfigId config, NodeId node, uint32_t* words
     ) except ID_FAILED nogil
     cdef int try_special_tokens(self, ConfigSpace family, ConfigId config, uint32_t* words) except ID_FAILED nogil

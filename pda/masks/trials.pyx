@@ -58,13 +58,7 @@ cdef class TokenTrials(MaskPart):
         self.stack.resize(self.trie.max_depth + 2, 0)
         self.next_kid.resize(self.trie.max_depth + 2, 0)
         self.last_kid.resize(self.trie.max_depth + 2, 0)
-        self.set_limit(ENDLESS)
-
-    cdef int set_limit(self, int64_t units) noexcept nogil:
-        """End `try_subtree` after so much work from now on. Then ``is_over`` is true."""
-        self.most_units = ENDLESS if units == ENDLESS else self.terms.meter.units() + units
-        self.is_over = False
-        return 0
+        self.begin()
 
     cdef size_t nbytes_of_vocabulary(self) noexcept nogil:
         """Return the bytes of the table of nodes, which holds for all masks and is kept."""
@@ -75,15 +69,15 @@ cdef class TokenTrials(MaskPart):
         self.places_to_try.clear()
         self.tokens_to_try.clear()
         self.tokens_left.clear()
-        self.tries_special_tokens = self.tries_everything = False
-        # an error may have ended the last fill within its limit
-        return self.set_limit(ENDLESS)
+        self.trial.tries_special_tokens = self.trial.tries_everything = self.spares_captures = False
+        self.trial.resumed = 0
+        return 0
 
     cdef bint is_needed(self) noexcept nogil:
         """Return whether there is something to try on the real configuration."""
         return (
-            self.tries_everything
-            or self.tries_special_tokens
+            self.trial.tries_everything
+            or self.trial.tries_special_tokens
             or not self.places_to_try.empty()
             or not self.tokens_to_try.empty()
         )
@@ -119,7 +113,7 @@ cdef class TokenTrials(MaskPart):
         """Return the configuration after a symbol, or DEAD; note whether a stand-in did not decide all of it."""
         config = family.step(config, symbol)
         if family.configs[config].reads:
-            self.undecided = True
+            self.trial.undecided = True
             if not family.configs[config].count and not family.configs[config].accepting:
                 return DEAD
         return config
@@ -145,9 +139,22 @@ cdef class TokenTrials(MaskPart):
             node = child_of(n, node, text[k])
         return node
 
-    cdef int try_tokens(self, ConfigSpace family, ConfigId config, uint32_t* words) except ID_FAILED nogil:
-        """Add the tokens of ``tokens_to_try`` that the real configuration allows."""
-        cdef size_t k
+    cdef bint try_tokens(self, ConfigSpace family, ConfigId config, uint32_t* words) except ID_FAILED nogil:
+        """Add the tokens of ``tokens_to_try`` that the real configuration allows. Return False where the limit of work
+        is over before the last: they are left in the list."""
+        cdef size_t few = self.tokens_to_try.size() if self.terms.meter.most_units == ENDLESS else FEW_TRIED
+        while not self.tokens_to_try.empty():
+            if self.terms.meter.is_spent():
+                return False
+            self.try_last_tokens(family, config, min(few, self.tokens_to_try.size()), words)
+            self.terms.meter.has_moved = True
+        return True
+
+    cdef int try_last_tokens(
+        self, ConfigSpace family, ConfigId config, size_t count, uint32_t* words
+    ) except ID_FAILED nogil:
+        """Try the last tokens of the list, so many, and take them out."""
+        cdef size_t k, first = self.tokens_to_try.size() - count
         cdef TokenId token
         cdef NodeId node
         cdef int32_t t
@@ -155,14 +162,14 @@ cdef class TokenTrials(MaskPart):
         cdef vector[NodeId] at          # the path to the node that is tried,
         cdef vector[ConfigId] configs   # ... and the configurations on it
         cdef vector[bint] undecided     # ... whether a stand-in left some of their readings out
-        self.terms.meter.spend(4 * self.tokens_to_try.size())
-        self.tried += self.tokens_to_try.size()
+        self.terms.meter.spend(4 * count)
+        self.tried += count
         if self.tokens_to_try.size() > FEW_TRIED and self.node_of.empty():
             self.node_of.resize(32 * <size_t>self.context.width, 0)
             for node in range(self.trie.nodes):
                 for t in range(self.trie.token_first[node], self.trie.token_first[node + 1]):
                     self.node_of[self.trie.tokens[t]] = node
-        for k in range(self.tokens_to_try.size()):
+        for k in range(first, self.tokens_to_try.size()):
             token = self.tokens_to_try[k]
             if not has_token(words, token):
                 nodes.push_back(self.spelled_at(token) if self.node_of.empty() else self.node_of[token])
@@ -182,10 +189,10 @@ cdef class TokenTrials(MaskPart):
                 node = self.trie.parent[node]
             while not path.empty():
                 if configs.back() != DEAD:
-                    self.undecided = undecided.back()
+                    self.trial.undecided = undecided.back()
                     configs.push_back(self.step(family, configs.back(), self.trie.byte[path.back()]))
                     at.push_back(path.back())
-                    undecided.push_back(self.undecided)
+                    undecided.push_back(self.trial.undecided)
                 path.pop_back()
             if configs.back() == DEAD and not undecided.back():
                 continue
@@ -195,15 +202,16 @@ cdef class TokenTrials(MaskPart):
                     self.tokens_left.push_back(token)
                 else:
                     words[token >> 5] |= <uint32_t>1 << (token & 31)
+        self.tokens_to_try.resize(first)
         return 0
 
-    cdef int try_subtree(
+    cdef bint try_subtree(
         self, ConfigSpace family, ConfigId config, NodeId node, uint32_t* words
     ) except ID_FAILED nogil:
         """Add the tokens under a node that may follow ``config``, the configuration at the node.
 
-        Subtrees that a member accepts as a whole are taken so. Where ``is_over`` is true after it, some tokens
-        may be missing.
+        Subtrees that a member accepts as a whole are taken so. Where the limit of work is over after it, some tokens
+        may be missing, and another call goes on.
         """
         cdef Nodes n = self.context.tries.nodes(0)
         cdef ConfigId above = config, c
@@ -217,7 +225,8 @@ cdef class TokenTrials(MaskPart):
         while True:
             if k == kid_end:
                 if not depth:
-                    return self.terms.meter.spend(visited & 0xFF)
+                    self.terms.meter.spend(visited & 0xFF)
+                    return True
                 depth -= 1
                 above = self.stack[depth]
                 k = self.next_kid[depth]
@@ -235,6 +244,8 @@ cdef class TokenTrials(MaskPart):
                 t += 1
             if t >= last:
                 continue
+            if n.end[i] <= self.trial.resumed:
+                continue
             visited += 1
             if not visited & 0xFF:
                 self.terms.meter.spend(0x100)
@@ -242,19 +253,21 @@ cdef class TokenTrials(MaskPart):
                 c = self.step(family, above, n.byte[i])
                 if c == DEAD:
                     continue
-            if self.terms.meter.units() > self.most_units or (
-                self.most_units != ENDLESS and family.configs[c].capturing
-            ):
+            if self.spares_captures and family.configs[c].capturing:
                 # each string that is captured would be kept
-                self.is_over = True
-                return 0
+                return False
             next = i + 1
-            if subtrees and n.end[i] > next and self.trie.summary_of[i] != NO_SUMMARY:
-                if self.acceptance.classify(c, self.trie.summary_of[i], n.end[i] - i) != DESCEND:
-                    next = n.end[i]
-            allow(words, n.tokens, n.token_first[i], n.token_first[next])
-            if next == n.end[i]:
-                continue
+            if i >= self.trial.resumed:
+                if self.terms.meter.is_spent():
+                    self.trial.resumed = i
+                    return False
+                self.terms.meter.has_moved = True
+                if subtrees and n.end[i] > next and self.trie.summary_of[i] != NO_SUMMARY:
+                    if self.acceptance.classify(c, self.trie.summary_of[i], n.end[i] - i) != DESCEND:
+                        next = n.end[i]
+                allow(words, n.tokens, n.token_first[i], n.token_first[next])
+                if next == n.end[i]:
+                    continue
             self.stack[depth] = above
             self.next_kid[depth] = k
             self.last_kid[depth] = kid_end

@@ -54,6 +54,7 @@ cdef extern from "walk_result.h" nogil:
         vector[uint64_t] keys
         vector[vector[PlaceId]] places
         vector[CalleeId] callees
+        vector[SuffixesId] ids
         WalkGroupId at(GuardId guard, SemId sem, CalleeId callee) except +
         GuardId guard(size_t g)
         SemId sem(size_t g)
@@ -221,6 +222,27 @@ cdef struct WalkState:
     Nodes nodes
     int32_t in_suffix_trie
     NodeId covered          # nodes before this one are in the subtree of a reader already
+    # where the loop was, if the walk was cut in it
+    bint is_inside
+    ConfigId above
+    int32_t k
+    int32_t kid_end
+    int32_t depth
+
+
+cdef cppclass CutWalk:
+    # a walk that goes on later, or one that is done while what it includes is not
+    WalkQuery query
+    vector[PlaceId] places
+    WalkResult out
+    bint is_done
+    WalkState state
+    size_t job                  # the number of the one under way
+    vector[PlaceId] jobs
+    vector[ConfigId] job_configs
+    vector[ConfigId] stack      # of the loop, as in `TrieWalk`
+    vector[int32_t] next_kid
+    vector[int32_t] last_kid
 
 
 cdef class TrieWalk(MaskPart):
@@ -234,15 +256,22 @@ cdef class TrieWalk(MaskPart):
     cdef vector[int32_t] last_kid
     cdef vector[PlaceId] jobs       # places still to walk; `job_configs`: from which configurations
     cdef vector[ConfigId] job_configs
-    cdef int64_t most_units         # walks end where the meter shows more; see `set_limit`
-    cdef bint is_over               # some walk ended so
+    cdef vector[CutWalk] cut        # walks of the fill under way that go on later
     cdef readonly uint64_t walks
     cdef readonly uint64_t visited_nodes
     cdef readonly uint64_t taken    # subtrees of the vocabulary that were classified as a whole
 
-    cdef int set_limit(self, int64_t units) noexcept nogil
-    cdef bint is_spent(self, int64_t units=*) noexcept nogil
-    cdef int walk(self, const WalkQuery& query, vector[PlaceId]& places, WalkResult& out) except FAILED nogil
+    cdef int walk(
+        self, const WalkQuery& query, vector[PlaceId]& places, WalkResult& out, CutWalk* cut
+    ) except FAILED nogil
+    cdef int keep_cut(
+        self, const WalkQuery& query, vector[PlaceId]& places, WalkResult& out, const WalkState* s, size_t job
+    ) except FAILED nogil
+    cdef int walk_jobs(
+        self, const WalkQuery& query, vector[PlaceId]& places, size_t job, WalkState* s, WalkResult& out
+    ) except FAILED nogil
+    cdef int forget_cut(self) except FAILED nogil
+    cdef bint take_cut(self, const WalkQuery& query, vector[PlaceId]& places, CutWalk* cut) except FAILED nogil
     cdef int walk_place(
         self, const WalkQuery& query, PlaceId place, ConfigId c, WalkState* s, WalkResult& out
     ) except FAILED nogil

@@ -17,7 +17,8 @@ is taken as a whole (``subtree_acceptance``). Runs of one character class are le
 cimport cython
 from libc.stdint cimport int8_t, uint64_t, uint8_t
 from libc.string cimport memset
-from libcpp.algorithm cimport find
+from libcpp.algorithm cimport copy, find
+from libcpp.utility cimport move
 from libcpp.vector cimport vector
 
 from stackmask.pda.context.callables cimport KEY_OF_ONE
@@ -39,7 +40,6 @@ from stackmask.pda.masks.arena cimport SPARSE, MaskContext, MaskPart
 from stackmask.pda.masks.run_tables cimport NOT_A_CODE, Code
 from stackmask.pda.masks.token_partition cimport NO_END, AllowedRuns
 from stackmask.pda.memory.byte_sets cimport count_bits, lowest_bit
-from stackmask.pda.memory.work_meter cimport ENDLESS
 from stackmask.pda.stack.configuration_table cimport (
     DEAD,
     NEVER_A_ROW,
@@ -517,14 +517,15 @@ cdef class SubtreeAcceptance(MaskPart):
     cdef int open_subtrees(self, GuardId guard, vector[PlaceId]& places) except FAILED nogil:
         """Replace ALL_UNDER by the nodes under the place before it where a whole character ends.
 
-        Nodes where the guard allows no next byte are left out. The order of the trie is kept.
+        Nodes where the guard allows no next byte are left out. The order of the trie is kept. Return whether there was
+        one.
         """
         cdef vector[PlaceId] opened
         cdef NodeId i, node
         cdef int32_t k, j
         cdef size_t r
         if find(places.begin(), places.end(), <PlaceId>ALL_UNDER) == places.end():
-            return 0
+            return False
         for r in range(places.size()):
             if places[r] != ALL_UNDER:
                 opened.push_back(places[r])
@@ -538,8 +539,9 @@ cdef class SubtreeAcceptance(MaskPart):
                         if self.terms.classes.guard_has(guard, self.trie.kid_byte[j]):
                             opened.push_back(place_at(i, 0))
                             break
+        self.terms.meter.spend(opened.size())
         places.swap(opened)
-        return 0
+        return True
 
 
 cdef enum:
@@ -589,28 +591,27 @@ cdef class TrieWalk(MaskPart):
         self.walks = 0
         self.visited_nodes = 0
         self.taken = 0
-        self.set_limit(ENDLESS)
 
-    cdef int set_limit(self, int64_t units) noexcept nogil:
-        """End the walks after so much work from now on. Then ``is_over`` is true, and they make nothing."""
-        self.most_units = ENDLESS if units == ENDLESS else self.terms.meter.units() + units
-        self.is_over = False
-        return 0
-
-    cdef bint is_spent(self, int64_t units=0) noexcept nogil:
-        """Return whether less work than this is left of the limit. Walks are over then."""
-        self.is_over = self.is_over or self.terms.meter.units() + units > self.most_units
-        return self.is_over
-
-    cdef int walk(self, const WalkQuery& query, vector[PlaceId]& places, WalkResult& out) except FAILED nogil:
+    cdef int walk(
+        self, const WalkQuery& query, vector[PlaceId]& places, WalkResult& out, CutWalk* cut
+    ) except FAILED nogil:
         """Walk the subtrees at some places. Put the result into ``out``, which must be new.
 
-        Where ``is_over`` is true after it, the result is not whole.
+        ``cut``: where such a walk was cut, whose result ``out`` is; or NULL. Where the limit of work is over after
+        it, this one is cut, and the result is not whole.
 
         Returns of the start itself, before any byte, are not noted: see ``LocalMasks.keep_groups``.
         """
         cdef WalkState s
         cdef size_t r
+        if cut != NULL:
+            s = cut.state
+            self.jobs.swap(cut.jobs)
+            self.job_configs.swap(cut.job_configs)
+            copy(cut.stack.begin(), cut.stack.end(), self.stack.begin())
+            copy(cut.next_kid.begin(), cut.next_kid.end(), self.next_kid.begin())
+            copy(cut.last_kid.begin(), cut.last_kid.end(), self.last_kid.begin())
+            return self.walk_jobs(query, places, cut.job, &s, out)
         out.bits = NULL
         out.dense = NO_ROW
         out.suffix_nodes = 0
@@ -621,22 +622,77 @@ cdef class TrieWalk(MaskPart):
         elif query.start != DEAD:
             s.most = <size_t>(self.context.width // SPARSE)
             s.most_suffix_nodes = self.trie.nodes // FEWER_NODES
+            s.is_inside = False
             s.unconditional = s.self_loop = DEAD
             memset(&s.loop, 0, sizeof(KnownCharacters))
             self.jobs.assign(places.begin(), places.end())
             self.job_configs.assign(places.size(), query.start)
             for r in range(places.size()):
                 self.acceptance.note_readers(places[r], self.space.configs[query.start].reads, out.readers)
-            r = 0
-            while r < self.jobs.size() and not (r and self.is_spent()):
-                self.walk_place(query, self.jobs[r], self.job_configs[r], &s, out)
-                r += 1
-            if self.is_over:
-                return self.arena.give_back_row(out.dense)
+            return self.walk_jobs(query, places, 0, &s, out)
         if query.with_tokens:
             self.emit_special_tokens(query, out)
-        for r in range(out.groups.size()):
-            self.acceptance.open_subtrees(out.groups.guard(r), out.groups.places[r])
+        return 0
+
+    cdef int walk_jobs(
+        self, const WalkQuery& query, vector[PlaceId]& places, size_t job, WalkState* s, WalkResult& out
+    ) except FAILED nogil:
+        """Walk the places that are left, from that of a number on."""
+        while job < self.jobs.size():
+            self.walk_place(query, self.jobs[job], self.job_configs[job], s, out)
+            job += not s.is_inside
+            if s.is_inside or (job < self.jobs.size() and self.terms.meter.is_spent()):
+                return self.keep_cut(query, places, out, s, job)
+            self.terms.meter.has_moved = True
+        if query.with_tokens:
+            self.emit_special_tokens(query, out)
+        return 0
+
+    cdef int keep_cut(
+        self, const WalkQuery& query, vector[PlaceId]& places, WalkResult& out, const WalkState* s, size_t job
+    ) except FAILED nogil:
+        """Keep a walk that goes on later. ``s``: NULL if the walk itself is done."""
+        cdef CutWalk* cut
+        self.cut.resize(self.cut.size() + 1)
+        cut = &self.cut.back()
+        cut.query = query
+        cut.places = places
+        cut.out = move(out)
+        cut.is_done = s == NULL
+        if s != NULL:
+            cut.state = s[0]
+            cut.job = job
+            cut.jobs.swap(self.jobs)
+            cut.job_configs.swap(self.job_configs)
+            cut.stack = self.stack
+            cut.next_kid = self.next_kid
+            cut.last_kid = self.last_kid
+        return 0
+
+    cdef bint take_cut(self, const WalkQuery& query, vector[PlaceId]& places, CutWalk* cut) except FAILED nogil:
+        """Take a walk back that was cut, if there is such a one. Return whether there is."""
+        cdef size_t k
+        cdef WalkQuery other
+        for k in range(self.cut.size()):
+            other = self.cut[k].query
+            if (
+                other.start == query.start
+                and other.group == query.group
+                and other.strict == query.strict
+                and other.must_group == query.must_group
+                and other.with_tokens == query.with_tokens
+                and self.cut[k].places == places
+            ):
+                cut[0] = move(self.cut[k])
+                self.cut.erase(self.cut.begin() + k)
+                return True
+        return False
+
+    cdef int forget_cut(self) except FAILED nogil:
+        """Forget the walks that were cut: a new fill begins."""
+        while not self.cut.empty():
+            self.arena.give_back_row(self.cut.back().out.dense)
+            self.cut.pop_back()
         return 0
 
     cdef int walk_place(
@@ -655,14 +711,21 @@ cdef class TrieWalk(MaskPart):
         cdef bint subtrees = self.context.layers.subtrees
         s.nodes = nodes
         s.in_suffix_trie = trie_of(place)
-        s.covered = 0
-        if not own_byte:
-            if nodes.end[i] - i > RUN_NODES and not self.space.configs[query.start].reads & ~<uint64_t>1:
-                c = self.constrained.defer_runs(c, place, out.deferred, self.jobs, self.job_configs)
-                if c == DEAD:
-                    return 0
-            k = nodes.kid_first[i]
-            kid_end = nodes.kid_first[i + 1]
+        if s.is_inside:
+            s.is_inside = own_byte = False
+            k = s.k
+            kid_end = s.kid_end
+            depth = s.depth
+            c = s.above
+        else:
+            s.covered = 0
+            if not own_byte:
+                if nodes.end[i] - i > RUN_NODES and not self.space.configs[query.start].reads & ~<uint64_t>1:
+                    c = self.constrained.defer_runs(c, place, out.deferred, self.jobs, self.job_configs)
+                    if c == DEAD:
+                        return 0
+                k = nodes.kid_first[i]
+                kid_end = nodes.kid_first[i + 1]
         above = c
         while True:
             if own_byte:
@@ -689,10 +752,17 @@ cdef class TrieWalk(MaskPart):
                     out.readers.push_back(place_at(i, s.in_suffix_trie | INCLUSIVE))
                 continue
             visited += 1
-            if not visited & 0xFF:
-                self.terms.meter.spend(0x100)
-                if self.is_spent():
+            if not visited & 0x3F:
+                self.terms.meter.spend(0x40)
+                if self.terms.meter.is_spent():
+                    # this node comes first then
+                    s.is_inside = True
+                    s.above = above
+                    s.k = k - 1
+                    s.kid_end = kid_end
+                    s.depth = depth
                     break
+                self.terms.meter.has_moved = True
             if c != s.unconditional and is_unconditional(&self.space.configs[c]):
                 s.unconditional = c
             verdict = DESCEND
@@ -722,7 +792,7 @@ cdef class TrieWalk(MaskPart):
             k = nodes.kid_first[i]
             kid_end = nodes.kid_first[i + 1]
         self.visited_nodes += visited
-        return self.terms.meter.spend(visited & 0xFF)
+        return self.terms.meter.spend(visited & 0x3F)
 
     cdef int classify(self, ConfigId c, SummaryId summary, int32_t nodes, WalkState* s) except FAILED nogil:
         """Classify a subtree for a configuration by the subtree's summary: see ``SubtreeAcceptance``."""

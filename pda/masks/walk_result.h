@@ -14,6 +14,7 @@ struct WalkGroups {              // places where the walk returns or calls with 
     std::vector<uint64_t> keys;  // guard << 32 | semantic state
     std::vector<CalleeId> callees;
     std::vector<std::vector<PlaceId>> places;
+    std::vector<SuffixesId> ids;  // of those that are in the arena; else -1
     WalkGroupId at(GuardId guard, SemId sem, CalleeId callee) {
         uint64_t key = (static_cast<uint64_t>(guard) << 32) | static_cast<uint64_t>(sem);
         for (size_t g = 0; g < keys.size(); g++)
@@ -21,6 +22,7 @@ struct WalkGroups {              // places where the walk returns or calls with 
         keys.push_back(key);
         callees.push_back(callee);
         places.resize(keys.size());
+        ids.push_back(-1);
         return static_cast<int32_t>(keys.size() - 1);
     }
     GuardId guard(size_t g) const { return static_cast<int32_t>(keys[g] >> 32); }
@@ -30,6 +32,7 @@ struct WalkGroups {              // places where the walk returns or calls with 
         keys.clear();
         callees.clear();
         places.clear();
+        ids.clear();
     }
 };
 struct WalkPendings {  // tokens that only some guards allow

@@ -55,6 +55,10 @@ cdef class WorkMeter:
     cdef int readers            # threads that wait until they may read
     cdef WorkAccount account    # whom the work is charged to, or None
     cdef readonly int64_t done  # units of all calls
+    cdef int64_t most_units     # work that can go on later ends where `units` shows more; see `set_limit`
+    cdef bint is_over           # it ended so
+    cdef bint has_moved         # some of it was done within the limit, and stays
+    cdef public int64_t slices  # masks that were not ready when their work ended so
 
     cdef int refuse_memory(self, int64_t n) except FAILED nogil
     cdef int check(self) except FAILED nogil
@@ -76,6 +80,7 @@ cdef class WorkMeter:
             self.call_left = min(max(self.max_call, account.most_per_call), account.left)
         self.timed = False
         self.granted = self.credit = min(<int64_t>FIRST_CHECK, max(self.call_left, <int64_t>0))
+        self.set_limit(ENDLESS, True)
 
     cdef inline void close(self) noexcept:
         # end a call; allocates no memory
@@ -90,6 +95,21 @@ cdef class WorkMeter:
     cdef inline int64_t units(self) noexcept nogil:
         # of all calls, the one under way included
         return self.done + self.granted - self.credit
+
+    cdef inline int64_t units_until(self, int64_t until) noexcept nogil:
+        # how many units are left until `units` shows some number
+        return ENDLESS if until >= ENDLESS else until - self.units()
+
+    cdef inline void set_limit(self, int64_t units, bint has_moved) noexcept nogil:
+        # end work that can go on later after so much from now on; not before some of it was done, or `has_moved`
+        self.most_units = ENDLESS if units >= ENDLESS else self.units() + units
+        self.is_over = False
+        self.has_moved = has_moved
+
+    cdef inline bint is_spent(self, int64_t units=0) noexcept nogil:
+        # return whether less than this is left of the limit: such work is over then, and makes nothing
+        self.is_over = self.is_over or (self.has_moved and self.units() + units > self.most_units)
+        return self.is_over
 
     cdef inline void let_release(self) noexcept nogil:
         # what follows runs without the interpreter's lock, if it takes long; until `reclaim`

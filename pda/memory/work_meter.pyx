@@ -137,7 +137,7 @@ cdef class WorkMeter:
     def __cinit__(self, max_call=None, double max_seconds=1e9):
         self.max_call = ENDLESS if max_call is None else max_call
         self.max_seconds = max_seconds
-        self.done = 0
+        self.done = self.slices = 0
         self.credit = self.granted = 0
         self.looked = 0.0
         self.readers = 0

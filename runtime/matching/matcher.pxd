@@ -1,9 +1,9 @@
-from libc.stdint cimport int32_t, uint32_t
+from libc.stdint cimport int32_t, int64_t, uint32_t
 from libcpp.vector cimport vector
 
 from stackmask.pda.forced cimport ForcedRuns
 from stackmask.pda.ids cimport FAILED, ID_FAILED
-from stackmask.pda.masks.engine cimport MaskEngine
+from stackmask.pda.masks.engine cimport CutFill, MaskEngine
 from stackmask.pda.memory.work_meter cimport StoreLock, WorkAccount
 from stackmask.pda.stack.configurations cimport ConfigSpace
 from stackmask.runtime.jump_forward.token_history cimport JumpCalls, TokenHistory
@@ -40,10 +40,14 @@ cdef class Matcher(JumpCalls):
     cdef readonly WorkAccount account   # what the request may still do; forks share it
     cdef dict classes_of_token          # special token that came -> its classes; None if there are none
     cdef FamilyTools tools              # None until asked
+    cdef readonly int64_t fill_work     # units of a slice of a mask's work
+    cdef CutFill cut                    # the mask here, if it is not ready; else of no use, or None
 
+    cdef bint fill_slice(self, uint32_t* words, int64_t units, bint at_once=*) except FAILED
     cdef int fill_row(self, int32_t config, bint terminated, uint32_t* words) except ID_FAILED
     cdef int32_t known_after(self, int32_t token) noexcept
     cdef bint write_ready(self, uint32_t* words) except FAILED
+    cdef void allow_stops(self, uint32_t* words) noexcept
     cdef int32_t after_token(self, int32_t config, int32_t token) except ID_FAILED
     cdef int take_step(self, int32_t next, int32_t token) except FAILED
     cdef FamilyTools family_tools(self)

@@ -101,6 +101,15 @@ class Matcher(JumpCalls):
             vocabulary has no stop token.
         """
 
+    def prepare(self, max_work: int | None = None) -> bool:
+        """Work for the mask here. Return whether it is ready.
+
+        ``max_work``: units of work, about; by default as many as it takes. A row that waits (``StepResult.waiting``) may
+        be worked for beside the steps, in another thread too, while no other call uses this matcher: the lock of the
+        store is given up after each slice of ``Limits(max_fill_work=…)``.
+        Raises: as ``fill_next_token_bitmask`` does.
+        """
+
     def mask_rows(self, max_rows: int = 4, max_tokens: int = 12) -> MaskRows:
         """Return the mask as rows that the engine keeps and tokens to flip: see ``runtime.mask_rows``."""
 

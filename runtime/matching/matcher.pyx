@@ -8,10 +8,10 @@ from libc.string cimport memset
 
 from stackmask.pda.forced cimport RUN_FINAL
 from stackmask.pda.masks.arena cimport MaskRef, is_whole
-from stackmask.pda.masks.engine cimport dump_configuration, explain_mask
+from stackmask.pda.masks.engine cimport CutFill, dump_configuration, explain_mask
 from stackmask.pda.memory.checked_vectors cimport copy_items, refill
 from stackmask.pda.memory.clock cimport seconds, sleep_a_moment
-from stackmask.pda.memory.work_meter cimport PATIENCE
+from stackmask.pda.memory.work_meter cimport ENDLESS, PATIENCE
 from stackmask.pda.stack.configuration_table cimport BOTTOM, DEAD, UNKNOWN
 from stackmask.pda.terms.term_store cimport TermStore
 from stackmask.pda.terms.term_table cimport TOKENS
@@ -59,6 +59,24 @@ cdef int fill_released(
     finally:
         family.terms.meter.reclaim()
     return 0
+
+
+cdef bint slice_released(
+    MaskEngine masks, ConfigSpace family, int32_t config, uint32_t* words, CutFill cut, int64_t units, bint at_once
+) except FAILED nogil:
+    """Do a slice of the work of a mask. See ``MaskEngine.fill_slice``.
+
+    It may be too short for a check, so one comes first. ``at_once``: let go of the interpreter's lock then.
+    """
+    if not at_once:
+        family.terms.meter.check()
+    family.terms.meter.let_release()
+    try:
+        if at_once:
+            family.terms.meter.check()
+        return masks.fill_slice(family, config, words, cut, units)
+    finally:
+        family.terms.meter.reclaim()
 
 
 cdef int32_t step_token_released(
@@ -210,6 +228,7 @@ cdef class Matcher(JumpCalls):
         self.masks = store.masks
         self.lock = store.lock
         self.size = store.info.size
+        self.fill_work = min(store.limits.max_fill_work or ENDLESS, ENDLESS)
         self.classes_of_token = automaton.numbers_of if automaton.lowered.token_classes else None
         if origin is not None:
             self.stops = origin.stops
@@ -240,6 +259,20 @@ cdef class Matcher(JumpCalls):
             return 0
         return fill_with_stops(self.masks, self.family, config, self.stops, words)
 
+    cdef bint fill_slice(self, uint32_t* words, int64_t units, bint at_once=False) except FAILED:
+        """Write the mask here, or do so many units of its work. Return whether it is written."""
+        cdef int32_t config = self.history.back()
+        if self.terminated or config == DEAD:
+            self.fill_row(config, self.terminated, words)
+            return True
+        if self.cut is None:
+            self.cut = CutFill()
+        if not slice_released(self.masks, self.family, config, words, self.cut, units, at_once):
+            return False
+        self.cut = None
+        self.allow_stops(words)
+        return True
+
     cdef int32_t known_after(self, int32_t token) noexcept:
         """Return the configuration after a token if it is remembered, else UNKNOWN.
 
@@ -265,17 +298,21 @@ cdef class Matcher(JumpCalls):
         """
         cdef int32_t config = self.history.back()
         cdef MaskRef mask
-        cdef size_t i
         if self.lock.spoiled or self.terminated or config == DEAD:
             return False
         mask = self.masks.reference(self.family, config)
         if not is_whole(mask):
             return False
         self.masks.write_mask(mask, words)
-        if self.family.configs[config].accepting:
+        self.allow_stops(words)
+        return True
+
+    cdef void allow_stops(self, uint32_t* words) noexcept:
+        """Add the stop tokens to a mask, where the text may end."""
+        cdef size_t i
+        if self.family.configs[self.history.back()].accepting:
             for i in range(self.stops.size()):
                 words[self.stops[i] >> 5] |= <uint32_t>1 << (self.stops[i] & 31)
-        return True
 
     cdef int32_t after_token(self, int32_t config, int32_t token) except ID_FAILED:
         """Return the configuration after a token, as text and as a special token; DEAD if it is neither."""
@@ -453,6 +490,7 @@ cdef class Matcher(JumpCalls):
         self.classes_of_token = other.classes_of_token  # mutant: stale-numbers
         self.masks = other.masks
         self.lock = other.lock
+        self.fill_work = other.fill_work
         self.family = other.family
         self.history.swap(other.history)
         self.tools = None
@@ -604,7 +642,9 @@ cdef class Matcher(JumpCalls):
             if budget is not None or not (self.lock.may_read() and self.write_ready(words)):
                 self.enter()
                 try:
-                    if budget is None:
+                    if budget is None and self.cut is not None:
+                        self.fill_slice(words, ENDLESS)
+                    elif budget is None:
                         self.fill_row(self.history.back(), self.terminated, words)
                     else:
                         budgets().fill_within(self, budget, <uintptr_t>words)
@@ -616,6 +656,30 @@ cdef class Matcher(JumpCalls):
             return not every_allowed(words, self.size)
         finally:
             close_rows(&rows)
+
+    def prepare(self, max_work=None):
+        """Work for the mask here. Return whether it is ready.
+
+        ``max_work``: about so many units; by default as many as it takes. A row that waits (``StepResult.waiting``)
+        may be worked for beside the steps, in another thread too, while no other call uses this matcher: the lock of
+        the store is given up after each slice of ``Limits(max_fill_work=…)``.
+        Raises: as ``fill_next_token_bitmask`` does, and CancelledError.
+        """
+        cdef vector[uint32_t] words
+        cdef int64_t left = ENDLESS if max_work is None else min(as_integer("work", max_work), ENDLESS), before
+        cdef bint is_ready = False, done
+        words.resize(self.masks.width)
+        while not is_ready and left > 0:
+            done = False
+            self.lock.take(self.account)
+            try:
+                before = self.lock.meter.units()
+                is_ready = self.fill_slice(words.data(), min(left, self.fill_work), True)
+                left -= self.lock.meter.units() - before
+                done = True
+            finally:
+                self.lock.give(done)
+        return is_ready
 
     def cancel(self):
         """End the call that works for this request, forks included, within milliseconds. From any thread.

@@ -80,6 +80,10 @@ class StepResult:
         """Why a request cannot go on, by the number of its matcher. Its row allows nothing."""
 
     @property
+    def waiting(self) -> list[int]:
+        """The numbers of matchers whose masks need more work than ``Limits(max_fill_work=…)``: their rows allow nothing yet."""
+
+    @property
     def needed(self) -> bool:
         """False when every row allows every token, so that the masks need not be applied."""
 
@@ -102,5 +106,7 @@ def step(
     Returns: a ``StepResult``; its masks and values are those of one call after the other.
     Raises: MatcherError where the arguments do not fit; then no matcher has moved and no row is written. What fails for
         one matcher alone (a limit of its request, its cancellation, an action) is in ``errors``.
+        Where masks take more work than ``Limits(max_fill_work=…)``, those that are not ready are in ``waiting``: such a row
+        allows nothing yet. The next step goes on, with the longest waiting row first; its token is None then.
     Cost: that of accepting and of ``fill_next_token_bitmask``; ``forced`` reads the masks once more.
     """

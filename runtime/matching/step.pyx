@@ -6,14 +6,14 @@ allows nothing; the other requests go on.
 """
 
 cimport cython
-from libc.stdint cimport int32_t, uint32_t
+from libc.stdint cimport int32_t, int64_t, uint32_t
 from libc.string cimport memset
 from libcpp.vector cimport vector
 
 from stackmask.pda.ids cimport FAILED
-from stackmask.pda.masks.arena cimport MASK_PATCHED, MASK_ROW, MaskBits, MaskRef, write_bits
-from stackmask.pda.masks.engine cimport MaskEngine
-from stackmask.pda.memory.work_meter cimport StoreLock
+from stackmask.pda.masks.arena cimport MASK_NONE, MASK_PATCHED, MASK_ROW, MaskBits, MaskRef, write_bits
+from stackmask.pda.masks.engine cimport CutFill, MaskEngine
+from stackmask.pda.memory.work_meter cimport ENDLESS, StoreLock
 from stackmask.pda.stack.configuration_table cimport DEAD
 from stackmask.runtime.matching.mask_buffer cimport (
     as_id,
@@ -123,15 +123,26 @@ cdef bint find_copy(Matcher matcher, Copy* copy) noexcept:
     return True
 
 
-cdef bint make_mask(Matcher matcher, uint32_t* words, Py_ssize_t number) except FAILED:
-    """Write a mask that is not finished. Return whether it leaves out a token. An error names the matcher."""
+cdef bint make_mask(Matcher matcher, uint32_t* words, Py_ssize_t number, int64_t units) except FAILED:
+    """Write a mask that is not finished, or do so many units of its work. Return whether it is written.
+
+    An error names the matcher.
+    """
     matcher.lock.charge_to(matcher.account)
     try:
+        if units != ENDLESS or matcher.cut is not None:
+            return matcher.fill_slice(words, units)
         matcher.fill_row(matcher.history.back(), matcher.terminated, words)
     except Exception as error:
         if hasattr(error, "add_note"):
             error.add_note(f"while the mask of matcher {number} of a batch was made")
         raise
+    return True
+
+
+cdef bint write_new(Matcher matcher, uint32_t* words, Py_ssize_t number) except FAILED:
+    """Write a mask that is not finished. Return whether it leaves out a token."""
+    make_mask(matcher, words, number, ENDLESS)
     return not every_allowed(words, matcher.size)
 
 
@@ -225,7 +236,7 @@ def fill_next_token_bitmask(matchers, mask, rows=None, *, threads=1):
                 if last is not None:
                     needed = write_all(copies, last, most) or needed
                     for k in range(later.size()):
-                        needed = make_mask(waiting[k][0], later[k], waiting[k][1]) or needed
+                        needed = write_new(waiting[k][0], later[k], waiting[k][1]) or needed
                     later.clear()
                     waiting.clear()
                     last.lock.give(True)
@@ -242,11 +253,11 @@ def fill_next_token_bitmask(matchers, mask, rows=None, *, threads=1):
             else:
                 # making masks may drop those that are to be copied
                 needed = write_all(copies, last, most) or needed
-                needed = make_mask(matcher, words, i) or needed
+                needed = write_new(matcher, words, i) or needed
         if last is not None:
             needed = write_all(copies, last, most) or needed
             for k in range(later.size()):
-                needed = make_mask(waiting[k][0], later[k], waiting[k][1]) or needed
+                needed = write_new(waiting[k][0], later[k], waiting[k][1]) or needed
             last.lock.give(True)
             last = None
         if endless.size():
@@ -395,6 +406,7 @@ cdef class StepResult:
     cdef readonly list only_tokens
     cdef readonly list forced_bytes
     cdef readonly dict errors
+    cdef readonly list waiting
     cdef readonly bint needed
     cdef StepMask kept              # of the call under way; None if its mask is an array
     cdef const uint32_t* base       # where its rows begin
@@ -402,7 +414,8 @@ cdef class StepResult:
     def __repr__(self):
         return (
             f"StepResult(accepted={self.accepted}, ended={self.ended}, only_tokens={self.only_tokens}, "
-            f"forced_bytes={self.forced_bytes}, errors={self.errors}, needed={self.needed})"
+            f"forced_bytes={self.forced_bytes}, errors={self.errors}, waiting={self.waiting}, "
+            f"needed={self.needed})"
         )
 
 
@@ -417,6 +430,8 @@ def step(matchers, tokens, mask, rows=None, *, forced=False, threads=1):
     Returns: a ``StepResult``; its masks and values are those of one call after the other.
     Raises: MatcherError where the arguments do not fit; then no matcher has moved and no row is written.
         What fails for one matcher alone (a limit, its cancellation, an action) is in ``errors``.
+        Where masks take more work than ``Limits(max_fill_work=…)``, those that are not ready are in ``waiting``: such
+        a row allows nothing yet. The next step goes on, with the longest waiting row first; its token is None then.
     Cost: that of accepting and of ``fill_next_token_bitmask``; ``forced`` reads the masks once more.
     """
     cdef Rows view
@@ -443,6 +458,7 @@ def step(matchers, tokens, mask, rows=None, *, forced=False, threads=1):
     try:
         find_rows(batch, given, rows, &view, words)
         result.errors = {}
+        result.waiting = []
         accept_all(batch, given, result)
         fill_all(batch, rows, mask, &view, words, result, most)
         find_ended(batch, result)
@@ -554,7 +570,7 @@ cdef int fill_all(
     if group:
         fill_group(batch, group, words, result, most)
     for i in range(len(batch)):
-        if isinstance(batch[i], Matcher) and i not in result.errors:
+        if isinstance(batch[i], Matcher) and i not in result.errors and i not in result.waiting:
             matcher = batch[i]
             if matcher.stops.empty() and is_empty_row(words[i], matcher.masks.width):
                 note(result, i, EmptyMaskError(matcher.is_accepting()))
@@ -582,6 +598,7 @@ cdef int fill_group(
     cdef vector[Copy] copies
     cdef list later = []
     cdef bint held = False, done = False
+    cdef int64_t left, before
     try:
         lock.take(matcher.account)
     except Exception as error:
@@ -603,13 +620,27 @@ cdef int fill_group(
                 forget(result, words[i])
                 later.append(i)
         result.needed = write_all(copies, matcher, most) or result.needed
+        if matcher.fill_work != ENDLESS:
+            # longest waiting first; sorting keeps the order of the others
+            later.sort(key=lambda number: steps_waited(batch[number]))
+        left = matcher.fill_work
         for i in later:
             matcher = batch[i]
             try:
                 if not held:
                     lock.take(matcher.account)
                     held = True
-                result.needed = make_mask(matcher, words[i], i) or result.needed
+                before = lock.meter.units()
+                if (left > 0 or is_known(matcher)) and make_mask(matcher, words[i], i, left):
+                    result.needed = result.needed or not every_allowed(words[i], matcher.size)
+                else:
+                    memset(words[i], 0, 4 * <size_t>matcher.masks.width)
+                    result.waiting.append(i)
+                    result.needed = True
+                    if matcher.cut is None:
+                        matcher.cut = CutFill()
+                    matcher.cut.waited += 1
+                left -= lock.meter.units() - before
             except Exception as error:
                 if held:
                     # while the error is known: it tells the lock whether memory ran out
@@ -621,6 +652,16 @@ cdef int fill_group(
         if held:
             lock.give(done)
     return 0
+
+
+cdef bint is_known(Matcher matcher) noexcept:
+    """Return whether a mask takes little work: it only has to be joined again, or nothing is allowed."""
+    return matcher.terminated or matcher.masks.reference(matcher.family, matcher.history.back()).kind != MASK_NONE
+
+
+def steps_waited(Matcher matcher):
+    """Return how many steps a row has waited for its mask; less than 0."""
+    return 0 if matcher.cut is None else -matcher.cut.waited
 
 
 cdef int find_ended(list batch, StepResult result) except FAILED:

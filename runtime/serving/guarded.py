@@ -12,6 +12,7 @@ import numpy as np
 from stackmask.runtime.matching.matcher import Matcher
 from stackmask.runtime.matching.step import StepMask, StepResult, step
 
+AHEAD_WORK = 30_000_000  # units on masks ahead of the first token: a third of a second
 logger = logging.getLogger("stackmask.serving")
 
 
@@ -33,13 +34,18 @@ class GuardedMatcher:
         self._stops = tuple(stop_ids)
         self._request_id = request_id
 
-    def prepare(self, size: int) -> None:
-        """Make the mask of the first token, of ``size`` bits, where the grammar is compiled: no step waits for it then.
+    def prepare(self) -> None:
+        """Make the first mask, and those after text that must come, where the grammar is compiled: no step waits for them.
 
-        What fails here fails again when the mask is asked for.
+        This ends after ``AHEAD_WORK``. What fails here fails again when the mask is asked for.
         """
         with suppress(Exception):
-            self.matcher.fill_next_token_bitmask(np.empty((1, (size + 31) // 32), dtype=np.int32), 0)
+            ahead = self.matcher.fork()
+            until = ahead.account.left - AHEAD_WORK
+            while ahead.account.left > until and ahead.prepare(ahead.account.left - until):
+                forced = b"".join(ahead.find_jump_forward_bytes())
+                if not forced or not ahead.accept_string(forced):
+                    break
 
     def accept(self, token: int) -> bool:
         """Advance by a token; False if it may not come. After the end every token is taken for nothing."""
@@ -169,6 +175,8 @@ def fill_batch(guarded: Sequence[GuardedMatcher], mask: Any, rows: Sequence[int]
     result = step(matchers, [None] * len(matchers), mask, rows)
     for number, error in result.errors.items():
         guarded[number].fail(error)
+    for number in result.waiting:  # servers take no other answer than a mask: these come after the others
+        guarded[number].fill(mask, number if rows is None else rows[number])
     if result.errors or None in matchers:
         for number, one in enumerate(guarded):
             row = number if rows is None else rows[number]

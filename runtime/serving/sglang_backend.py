@@ -179,5 +179,5 @@ class StackmaskBackend(BaseGrammarBackend):
             made = StackmaskGrammar(self.compiler.compile(grammar_of(kind, text, self.options)))
         except (StackmaskError, ValueError, TypeError) as error:
             return InvalidGrammarObject(f"stackmask: {error}")
-        made.guarded.prepare(self.compiler.vocabulary.size)  # SGLang compiles in threads beside the scheduler
+        made.guarded.prepare()  # SGLang compiles in threads beside the scheduler
         return made

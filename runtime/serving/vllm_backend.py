@@ -137,7 +137,7 @@ class StackmaskBackend(StructuredOutputBackend):
         except (StackmaskError, ValueError, TypeError) as error:
             raise refused(error) from error
         made = StackmaskGrammar(matcher, self.vocabulary.stop_ids if stops is None else stops)
-        made.guarded.prepare(self.vocab_size)  # vLLM compiles in threads beside the scheduler
+        made.guarded.prepare()  # vLLM compiles in threads beside the scheduler
         return made
 
     def bound(self, grammar: Any, max_tokens: int | None) -> None:

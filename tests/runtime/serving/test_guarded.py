@@ -47,17 +47,43 @@ def test_tokens_after_the_end_are_ignored(compiled: sm.CompiledGrammar) -> None:
 
 def test_the_first_mask_is_made_where_the_grammar_is_compiled(compiled: sm.CompiledGrammar) -> None:
     one = guarded(compiled)
-    one.prepare(257)
-    assert compiled.stats()["fills"] == 1
-    walks = compiled.stats()["walks"]
+    one.prepare()
+    masks = compiled.stats()["masks"]
     row = np.zeros((1, 9), dtype=np.int32)
     one.fill(row, 0)
-    assert allowed(row[0]) == [ord("a")] and compiled.stats()["walks"] == walks
+    assert allowed(row[0]) == [ord("a")] and compiled.stats()["masks"] == masks
+    assert one.accept_all(b"ab")  # the text that must come: the mask after it is there as well
+    one.fill(row, 0)
+    assert allowed(row[0]) == [ord("c"), ord("d")] and compiled.stats()["masks"] == masks
+
+
+def test_masks_ahead_end_after_some_work(
+    compiled: sm.CompiledGrammar, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("stackmask.runtime.serving.guarded.AHEAD_WORK", 1)
+    one = guarded(compiled)
+    one.prepare()
+    masks = compiled.stats()["masks"]
+    row = np.zeros((1, 9), dtype=np.int32)
+    assert one.accept_all(b"ab")
+    one.fill(row, 0)
+    assert allowed(row[0]) == [ord("c"), ord("d")] and compiled.stats()["masks"] > masks
+
+
+def test_a_row_that_needs_more_than_a_step_gives_comes_after_the_others() -> None:
+    vocabulary = sm.Vocabulary([*(bytes([i]) for i in range(256)), None], stop_ids=[END])
+    compiler = sm.Compiler(vocabulary, limits=sm.Limits(max_fill_work=1))
+    json = compiler.compile(sm.Grammar.json())
+    batch = [guarded(json), guarded(compiler.compile(["abc", "abd"]))]
+    mask = np.zeros((3, 9), dtype=np.int32)
+    result = fill_batch(batch, mask, [2, 0])
+    assert result.waiting and not result.errors and json.stats()["slices"]
+    assert allowed(mask[0]) == [ord("a")] and ord("{") in allowed(mask[2]) and not mask[1].any()
 
 
 def test_a_first_mask_that_fails_is_told_when_it_is_asked_for() -> None:
     one = GuardedMatcher(Failing(), (END,), "request 1")  # type: ignore[arg-type]
-    one.prepare(257)
+    one.prepare()
     assert one.failure is None
     one.fill(np.zeros((1, 9), dtype=np.int32), 0)
     assert one.failure == "RuntimeError: no mask"
