@@ -5,7 +5,6 @@ from __future__ import annotations
 import random
 
 import pytest
-from support.campaign import mostly_campaign
 from support.datapack import needs_datapack
 
 from exactness.documents import GRAMMARS, LONGEST, SHORTEST, Checker, documents
@@ -13,7 +12,8 @@ from exactness.documents import GRAMMARS, LONGEST, SHORTEST, Checker, documents
 pytestmark = needs_datapack
 
 
-@pytest.mark.parametrize("tokenizer", mostly_campaign(["llama3-128k", "mistral-v1-spm-32k"], 1))
+@pytest.mark.campaign
+@pytest.mark.parametrize("tokenizer", ["llama3-128k", "mistral-v1-spm-32k"])
 def test_sampled_positions(tokenizer: str) -> None:
     rng = random.Random(tokenizer)
     positions = 0

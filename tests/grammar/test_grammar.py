@@ -146,6 +146,7 @@ def test_a_broken_rule_hides_no_other(text: str, problems: list[str]) -> None:
     assert [problem.code for problem in refused.value.diagnostics] == problems
 
 
+@pytest.mark.campaign
 def test_huge_grammars_do_not_recurse() -> None:
     wide = " | ".join(f'"{i}"' for i in range(20_000))
     body = Grammar.from_ebnf(f"root ::= {wide}").rules.rules["root"].body
@@ -223,6 +224,7 @@ def test_threads_parse_independently() -> None:
     assert results == wanted
 
 
+@pytest.mark.campaign
 def test_no_text_ends_in_another_error() -> None:
     rng = random.Random(3)
     texts = [case.grammar for path in GOLDENS for case in read_cases(path)]

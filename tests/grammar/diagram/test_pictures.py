@@ -8,6 +8,7 @@ import xml.dom.minidom
 
 import pytest
 from repository.tree import REPO
+from support.campaign import mostly_campaign
 
 from stackmask.grammar.grammar import Grammar
 
@@ -28,7 +29,7 @@ def drawn(text: str) -> list[str]:
     return boxes(Grammar.from_ebnf(text, None))
 
 
-@pytest.mark.parametrize("name", bundled_names())
+@pytest.mark.parametrize("name", mostly_campaign(bundled_names(), 4))
 def test_bundled_grammars_are_drawn(name: str) -> None:
     grammar = Grammar.bundled(name)
     picture = svg_text(grammar.rules)
@@ -128,6 +129,7 @@ def test_pages_escape_names_and_have_no_other_files() -> None:
     assert re.findall(r'(?:src|href)="(?!#)', page) == []
 
 
+@pytest.mark.campaign
 def test_sizes_are_bounded() -> None:
     deep = "root ::= " + "(" * 45 + '"a" b' + ")? b" * 45 + '\nb ::= "b"'
     many = "root ::= " + " | ".join(f'"{i}"' for i in range(20_000))

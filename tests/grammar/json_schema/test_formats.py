@@ -239,6 +239,7 @@ def test_uuids():
 # -- names beyond ASCII ------------------------------------------------------------------------------------
 
 
+@pytest.mark.campaign
 def test_idn_host_names_are_valid_and_short_enough():
     idna = pytest.importorskip("idna")
     read, rng = accepts("idn-hostname"), random.Random(8)

@@ -47,6 +47,7 @@ def random_terminal(rng: random.Random, depth: int) -> str:
     return " | ".join(options)
 
 
+@pytest.mark.campaign
 def test_widths_and_lengths() -> None:
     rng = random.Random(5)
     compared = 0

@@ -234,7 +234,7 @@ def test_layout_of_lark(case: tuple[str, str]) -> None:
 
 
 @pytest.mark.parametrize(
-    "file", mostly_campaign(LARK_FILES, 8), ids=lambda file: f"{file.parent.name}-{file.stem}"
+    "file", mostly_campaign(LARK_FILES, 4), ids=lambda file: f"{file.parent.name}-{file.stem}"
 )
 @pytest.mark.parametrize("width", [60, 110])
 def test_lark_files_mean_the_same(file: Path, width: int) -> None:

@@ -52,6 +52,7 @@ def test_other_front_ends_have_none() -> None:
     assert not Grammar.from_json_schema({"title": "t", "x-order": 1, "type": "string"}).warnings
 
 
+@pytest.mark.campaign
 def test_the_work_is_bounded() -> None:
     text = "root ::= " + " | ".join(f'"{n}"' for n in range(20_000)) + " | [0-9]+"
     assert len(Grammar.from_ebnf(text).warnings) == 200

@@ -80,6 +80,7 @@ def test_work_does_not_depend_on_what_came_before(name: str) -> None:
     assert units(name) == units(name)
 
 
+@pytest.mark.campaign
 def test_work_does_not_depend_on_hashes() -> None:
     script = """
 import sys

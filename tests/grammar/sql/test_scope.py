@@ -209,6 +209,7 @@ def test_what_the_page_leaves_out_is_refused(query: str) -> None:
     assert not accepts(query)
 
 
+@pytest.mark.campaign
 def test_random_queries_are_prepared_and_never_stuck() -> None:
     words = " SELECT | FROM | JOIN | ON | USING (|, | AS T1| AS T2|T1.|T2.|(SELECT |) |)|count(|*| WHERE | = |1| GROUP BY "
     words += "| ORDER BY | UNION |sum(| IN (|WITH q AS (|q|singer.|concert.|'x'| NATURAL JOIN | OVER (|rank(| LIMIT 1"

@@ -194,6 +194,7 @@ def qwen() -> Models:
     return Models(sm.Vocabulary.from_huggingface(tokenizer, stop_ids=stops))
 
 
+@pytest.mark.campaign
 @needs_datapack
 @pytest.mark.parametrize("style", ["qwen_3", "qwen_3_coder"])
 def test_every_turn_ends_by_itself_in_the_tokens_of_a_model(style: str) -> None:

@@ -9,7 +9,6 @@ from pathlib import Path
 
 import pytest
 from repository.tree import REPO
-from support.campaign import mostly_campaign
 
 PAGES = sorted((REPO / "docs" / "migrate").glob("*.md"))
 BLOCK = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
@@ -20,7 +19,8 @@ def test_there_are_pages() -> None:
     assert [page.stem for page in PAGES] == ["llguidance", "outlines", "xgrammar"]
 
 
-@pytest.mark.parametrize("page", mostly_campaign(PAGES, 1), ids=lambda page: page.stem)
+@pytest.mark.campaign
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
 def test_the_programs_of_a_page_print_what_it_says(page: Path) -> None:
     pytest.importorskip("pydantic")
     pytest.importorskip("transformers")

@@ -291,6 +291,7 @@ def test_read_only_and_foreign_arrays_are_named() -> None:
         apply_token_bitmask_inplace(np.zeros((1, 8), np.float32), words)
 
 
+@pytest.mark.campaign
 @pytest.mark.parametrize("options", [{}, {"vocab_size": 90}, {"indices": [0, 2]}], ids=str)
 def test_compiled_functions_take_it_without_a_break(options: dict[str, Any]) -> None:
     def work(x: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:

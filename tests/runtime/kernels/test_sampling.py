@@ -179,10 +179,9 @@ def test_more_logits_above_the_bound_than_are_listed(device: str, options: dict[
     assert torch.allclose(drawn.logprobs, wanted.logprobs, atol=1e-4)
 
 
-@pytest.mark.parametrize(
-    "options", mostly_campaign([{"top_p": 0.95}, {"top_k": 1100, "top_p": 0.95}], 1), ids=str
-)
-@pytest.mark.parametrize("highest", mostly_campaign([0.0, 3.0], 1))
+@pytest.mark.campaign
+@pytest.mark.parametrize("options", [{"top_p": 0.95}, {"top_k": 1100, "top_p": 0.95}], ids=str)
+@pytest.mark.parametrize("highest", [0.0, 3.0])
 def test_many_equal_logits_whose_highest_is_zero(
     device: str, options: dict[str, Any], highest: float
 ) -> None:
@@ -195,6 +194,7 @@ def test_many_equal_logits_whose_highest_is_zero(
         assert torch.allclose(drawn.logprobs, wanted.logprobs, atol=1e-4)
 
 
+@pytest.mark.campaign
 def test_real_width_and_rows_apart(device: str) -> None:
     masks, _ = random_masks(5, 1, 151_669, 0.9)
     storage = random_logits(6, 1, 2 * 151_936, torch.bfloat16, special=False).view(2, -1)
@@ -335,7 +335,7 @@ HOSTILE = {
 
 
 @pytest.mark.parametrize("dtype", mostly_campaign(FLOATS, 1))
-@pytest.mark.parametrize("name", HOSTILE)
+@pytest.mark.parametrize("name", mostly_campaign(HOSTILE, 2))
 def test_numbers_that_cannot_be_looked_at_draw_allowed_tokens(
     device: str, name: str, dtype: torch.dtype
 ) -> None:

@@ -63,6 +63,7 @@ def test_the_outcome_is_the_same_every_time() -> None:
     assert masks < 240
 
 
+@pytest.mark.campaign
 def test_a_request_that_was_refused_goes_on_with_more_work() -> None:
     vocabulary = letters()
     mask, right = (sm.allocate_token_bitmask(1, vocabulary.size) for _ in range(2))
