@@ -70,7 +70,7 @@ class Pushdown:
     def __init__(self, vocabulary: Vocabulary, options: dict[str, Any]) -> None:
         from stackmask.runtime.matching.compiler import Compiler
 
-        self.compiler = Compiler(vocabulary)
+        self.compiler: Any = Compiler(vocabulary)
         self.compiled: Any = None
         self.matcher: Any = None
 
