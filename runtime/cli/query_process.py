@@ -117,7 +117,7 @@ class ProcessDatabase:
 
     def _ask(self, call: str, query: str, timeout: float, *more: int, size: int = ANSWER_BYTES) -> Any:
         """Return the answer of the process. Raises: QueryError."""
-        if not timeout > 0:
+        if not timeout > 0:  # mutant: no-time
             raise QueryError(f"a query cannot take {timeout:g} s")
         child, problem = self._child, None
         try:

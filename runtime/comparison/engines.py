@@ -64,10 +64,23 @@ class Engine(Protocol):
         """Return what the engine tells of itself."""
 
 
-class Matching:
-    """An engine whose matchers have the calls that this project and XGrammar have in common."""
+class Pushdown:
+    """The lazily determinised pushdown automaton."""
 
-    matcher: Any = None
+    def __init__(self, vocabulary: Vocabulary, options: dict[str, Any]) -> None:
+        from stackmask.runtime.matching.compiler import Compiler
+
+        self.compiler: Any = Compiler(vocabulary)
+        self.compiled: Any = None
+        self.matcher: Any = None
+
+    def compile(self, subject: Subject) -> None:
+        """Make the grammar and compile it; states and masks come when they are first visited."""
+        self.compiled = self.compiler.compile(subject.grammar())
+
+    def begin(self) -> None:
+        """Take a new matcher."""
+        self.matcher = self.compiled.matcher()
 
     def fill(self, mask: Mask) -> None:
         """Write the tokens that may come next."""
@@ -80,24 +93,6 @@ class Matching:
     def forced(self) -> bytes | None:
         """Return the text that must come next."""
         return str(self.matcher.find_jump_forward_string()).encode()
-
-
-class Pushdown(Matching):
-    """The lazily determinised pushdown automaton."""
-
-    def __init__(self, vocabulary: Vocabulary, options: dict[str, Any]) -> None:
-        from stackmask.runtime.matching.compiler import Compiler
-
-        self.compiler = Compiler(vocabulary)
-        self.compiled: Any = None
-
-    def compile(self, subject: Subject) -> None:
-        """Make the grammar and compile it; states and masks come when they are first visited."""
-        self.compiled = self.compiler.compile(subject.grammar())
-
-    def begin(self) -> None:
-        """Take a new matcher."""
-        self.matcher = self.compiled.matcher()
 
     def facts(self) -> Facts:
         """Return the local states that were visited and what the store holds."""
@@ -196,8 +191,8 @@ def first_line(error: object) -> str:
     return re.sub(r"^\[[\d:]+\] \S+?:\d+: ", "", lines[0])[:300] if lines else type(error).__name__
 
 
-class XGrammar(Matching):
-    """XGrammar: a pushdown automaton whose masks are mostly made when it compiles."""
+class XGrammar(Pushdown):
+    """XGrammar: a pushdown automaton whose masks are mostly made when it compiles. Its matchers have the same calls."""
 
     def __init__(self, vocabulary: Vocabulary, options: dict[str, Any]) -> None:
         import xgrammar

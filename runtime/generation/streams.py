@@ -6,6 +6,7 @@ import asyncio
 import atexit
 import queue
 import threading
+from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator
 from contextlib import suppress
@@ -48,12 +49,12 @@ def _end_all() -> None:
         stream._thread.join(SECONDS_AT_EXIT)
 
 
-class _Closing:
+class _Closing(ABC):
     """What ends with its block, in ``with`` and ``async with`` alike."""
 
+    @abstractmethod
     def close(self) -> None:
         """End the generation after its current step, and wait for that."""
-        raise NotImplementedError
 
     async def aclose(self) -> None:
         """Do what ``close`` does, while other tasks go on."""

@@ -62,7 +62,7 @@ class GrammarMatcher:
 
     def accept_token(self, token_id: int, *, debug_print: bool = False) -> bool:
         """Advance by a token. Return False, and change nothing, if it may not come next."""
-        if self._ends_early and token_id in self._stops:
+        if self._ends_early and token_id in self._stops:  # mutant: early-stop
             return False
         with runtime_errors():
             accepted = self.native.accept_token(token_id)
