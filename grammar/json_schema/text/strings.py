@@ -27,7 +27,6 @@ from typing import Final
 
 from stackmask.grammar import ir
 from stackmask.grammar.json_schema.text.string_spelling import Spelling
-from stackmask.grammar.languages.forms import concat
 from stackmask.grammar.source import charclass
 from stackmask.grammar.source.work import ENDLESS, Work, counted, spend
 
@@ -153,12 +152,12 @@ def _lift_class(ranges: charclass.Ranges, spelling: str = ANY) -> ir.Expr:
     if basic := _part(ranges, 0, 0xFFFF):
         numbers.append(_digits(basic, _FOUR_DIGITS))
     if beyond := _part(ranges, 0x10000, ir.MAX_CODE_POINT):
-        numbers.append(concat((_D, _digits(beyond, _PAIR))))
-    after: list[ir.Expr] = [concat((_U, choice(numbers)))]
+        numbers.append(_sequence(_D, _digits(beyond, _PAIR)))
+    after: list[ir.Expr] = [_sequence(_U, choice(numbers))]
     short = [ord(escape) for code, escape in SHORT_ESCAPES.items() if any(a <= code <= b for a, b in ranges)]
     if short:
         after.insert(0, ir.CharClass(charclass.normalize((code, code) for code in short)))
-    escaped = concat((_BACKSLASH, choice(after)))
+    escaped = _sequence(_BACKSLASH, choice(after))
     plain = _intersect(ranges, _UNESCAPED)
     return ir.Choice((ir.CharClass(plain), escaped)) if plain else escaped
 
@@ -189,7 +188,7 @@ def _digits(ranges: charclass.Ranges, layout: tuple[str, ...]) -> ir.Expr:
     if not layout:
         return ir.EPSILON
     if not layout[0]:
-        return concat((_SECOND_ESCAPE, _D, _digits(ranges, layout[1:])))
+        return _sequence(_SECOND_ESCAPE, _D, _digits(ranges, layout[1:]))
     size = prod(len(symbols) for symbols in layout[1:] if symbols)
     rests: dict[int, list[tuple[int, int]]] = {}
     for low, high in ranges:
@@ -201,7 +200,7 @@ def _digits(ranges: charclass.Ranges, layout: tuple[str, ...]) -> ir.Expr:
         groups.setdefault(tuple(rest), []).append(layout[0][digit])
     return choice(
         [
-            concat((_digit_class("".join(symbols)), _digits(rest, layout[1:])))
+            _sequence(_digit_class("".join(symbols)), _digits(rest, layout[1:]))
             for rest, symbols in groups.items()
         ]
     )
@@ -237,6 +236,25 @@ def _intersect(a: charclass.Ranges, b: charclass.Ranges) -> charclass.Ranges:
 def choice(items: Sequence[ir.Expr]) -> ir.Expr:
     """Return any of the items."""
     return items[0] if len(items) == 1 else ir.Choice(tuple(items))
+
+
+def _sequence(*parts: ir.Expr) -> ir.Expr:
+    """Return the parts one after the other, neighbouring literals joined."""
+    joined: list[ir.Expr] = []
+    for part in parts:
+        for item in _items(part):
+            if isinstance(item, ir.Literal) and joined and isinstance(joined[-1], ir.Literal):
+                joined[-1] = ir.Literal(joined[-1].data + item.data)
+            else:
+                joined.append(item)
+    return joined[0] if len(joined) == 1 else ir.Sequence(tuple(joined))
+
+
+def _items(expr: ir.Expr) -> tuple[ir.Expr, ...]:
+    """Return the parts to put into a sequence in place of the expression."""
+    if isinstance(expr, ir.Sequence):
+        return expr.items
+    return () if expr is ir.EPSILON else (expr,)
 
 
 ANY_CHARS: Final = {spelling: _lift_class(ir.ANY_CHAR.ranges, spelling) for spelling in SPELLINGS}
@@ -344,7 +362,9 @@ class _Lift:
                 return ir.Repeat(lifted, low, high)
             case ir.Sequence(items):
                 parts = tuple([done[id(item)] for item in items])
-                return concat(parts)
+                if self.spelling != ANY:
+                    return _sequence(*parts)
+                return ir.Sequence(tuple([part for whole in parts for part in _items(whole)]))
             case ir.Choice(items):
                 return ir.Choice(tuple([done[id(item)] for item in items]))
             case ir.Complement(item):
