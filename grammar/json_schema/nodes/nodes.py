@@ -170,6 +170,5 @@ def in_place(node: Node, assumed: Collection[Any] | None = None) -> list[int]:
         elif part[0] == PART_NEEDS_SCHEMA:
             found.append(part[2])
         elif part[0] == PART_ALL or part[0] == PART_SOME or part[0] == PART_ONE:
-            some = part[0] != PART_ALL and assumed is not None
-            found.extend([x for x in part[1] if x in assumed] if some else part[1])
+            found.extend(x for x in part[1] if assumed is None or part[0] == PART_ALL or x in assumed)
     return [x for x in found if abs(x) != 1]
