@@ -182,10 +182,11 @@ class Preference:
                 nullable = nullable and found.nullable
             return LazyFacts(nullable, first, going_on, begins, later)
         if isinstance(expr, Choice):
-            columns = list(zip(*[self.of(item) for item in expr.items], strict=True))
-            sets = [frozenset[Any]().union(*column) for column in columns[1:4]]
+            parts = [self.of(item) for item in expr.items] or [LazyFacts()]
+            sets = [frozenset[Any]().union(*column) for column in list(zip(*parts, strict=True))[1:4]]
             spend(len(sets[2]))
-            return LazyFacts(any(columns[0]), *sets, any(columns[4]))
+            is_nullable, later = any(part.nullable for part in parts), any(part.later for part in parts)
+            return LazyFacts(is_nullable, sets[0], sets[1], sets[2], later)
         if isinstance(expr, Repeat):
             inner = self.of(expr.item)
             if expr.max == 0:
