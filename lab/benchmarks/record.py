@@ -64,6 +64,7 @@ INPUTS: dict[str, str] = {
     "threads": f"{SCHEMAS} {MASKS}",
     "tools": f"{SCHEMAS} grammar/turns {MASKS}",
     "vocabulary": "pda/vocabulary runtime/vocabulary",
+    "waiting_rows": f"{FORMS} grammar/lark grammar/sql {MASKS}",
 }
 
 

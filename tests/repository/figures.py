@@ -274,6 +274,27 @@ def _audit() -> list[str]:
     return _audited("audit", PEERS, AUDIT)
 
 
+@made("waiting-rows")
+def _waiting_rows() -> list[str]:
+    worst: dict[str, Any] = {}
+    for place in result("waiting_rows")["worst places"]:
+        kept = worst.setdefault(place["name"], place)
+        if place["step"]["worst ms"] > kept["step"]["worst ms"]:
+            worst[place["name"]] = place
+    rows = [
+        [
+            f"`{name}`",
+            time(place["us"] / 1e6),
+            *(time(place["step"][each] / 1e3) for each in ("p50 ms", "worst ms")),
+            figure(place["step"]["steps"]),
+        ]
+        for name, place in worst.items()
+    ]
+    return table(
+        "waiting_rows", ["63 rows beside one of", "its mask in one go", "a step, p50", "worst", "steps"], rows
+    )
+
+
 @made("maskbench")
 def _maskbench() -> list[str]:
     heads, _, *rows = (line.strip("| ").split(" | ")[:4] for line in result("maskbench_ratio")["table"])
