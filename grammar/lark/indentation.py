@@ -96,6 +96,12 @@ class Indentation:
         }
         whole = self.rules | {name: Rule(name, EPSILON) for name in parts - self.rules.keys()}
         self.ends = solve(RuleSet(whole, start, (), ()), (0, 0), self.both)
+        if self.newline in self.rules and not any(
+            isinstance(part, RuleRef | CharClass | Complement)
+            or (isinstance(part, Literal) and b"\n" in part.data)
+            for part in walk(self.rules[self.newline].body)
+        ):
+            raise Unmatched(f"`{self.newline}` has no line break", f"for example `{self.newline}: /\\n[ ]*/`")
         self.known = {}
         self.made = {name: rule for name, rule in self.rules.items() if name in self.atoms}
         lines = RuleRef(self.newline)

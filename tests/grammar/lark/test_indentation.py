@@ -185,3 +185,9 @@ def test_long_sequences(items: str) -> None:
 def test_blocks_that_are_refused(items: str, message: str) -> None:
     with pytest.raises(sm.GrammarError, match=message):
         sm.Grammar.from_lark(f"start: {items}\n{NEWLINE}{LAYOUT}")
+
+
+def test_newlines_without_a_line_break_are_refused() -> None:
+    text = 'start: "b" _NEWLINE _INDENT "a" _NEWLINE _DEDENT\n_NEWLINE: ";"\n'
+    with pytest.raises(sm.GrammarError, match="`_NEWLINE` has no line break"):
+        sm.Grammar.from_lark(text + LAYOUT)
