@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from fractions import Fraction
-from functools import lru_cache
+from functools import lru_cache, partial
 from math import lcm
 from typing import Final, NamedTuple, TypeAlias
 
@@ -293,8 +293,9 @@ def _digits_of(pieces: tuple[Piece, ...], zeros: bool) -> Digits:
     if len(pieces) == 1 and _decimals_of(pieces[0][2]) is not None:  # the bounds, in units of the decimals
         low, high, terms = pieces[0]
         ((step, _),) = terms
+        assert step is not None
         first, last = multiples_between(low, high, step)
-        assert first is not None and step is not None
+        assert first is not None
         pieces = (((0, first * step, 0), high if last is None else (0, (last + 1) * step, 0), terms),)
     steps = sorted(
         {q for _, _, terms in pieces for lattice, excluded in terms for q in (*excluded, lattice) if q}
@@ -515,7 +516,7 @@ class Digits:
             elif inside:
                 row = self._children(self._clip(inside, self.none, 0, scale + length), scale + length)
                 row[0] = self.empty
-                self._enter(_moves(row, lambda child, left=length - 1: self._last(left, child)))
+                self._enter(_moves(row, partial(self._last, length - 1)))
         if self.beyond:
             if free and free[-1][1] == self.length and free[-1][2] == self.beyond:
                 free[-1] = (free[-1][0], None, self.beyond)

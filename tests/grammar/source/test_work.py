@@ -143,7 +143,7 @@ def test_shared_parts_of_a_schema_have_their_size_once() -> None:
 
 
 def test_a_grammar_keeps_its_limits() -> None:
-    grammar = sm.Grammar.from_ebnf(CYCLE, limits=sm.Limits(max_work=units("ebnf") // 2))
+    grammar = sm.Grammar.from_ebnf(CYCLE, limits=sm.Limits(max_work=3 * units("ebnf") // 4))
     for _ in range(2):  # the outcome is the same each time
         with pytest.raises(BudgetError, match="max_work"):
             assert grammar.normalized
