@@ -31,7 +31,6 @@ INPUTS: dict[str, str] = {
     "cold_start": "api grammar pda runtime",
     "completion": f"{SCHEMAS} {MASKS}",
     "completion_sql": f"{SQL} {MASKS}",
-    "density": f"{SCHEMAS} {MASKS}",
     "embedded_accuracy": f"{SQL} grammars/sql.ebnf runtime/embedded runtime/generation lab/training",
     "embedded_museum": f"{SQL} grammars/sql.ebnf runtime/embedded runtime/generation lab/training",
     "engine": f"{SCHEMAS} {FORMS} {MASKS}",

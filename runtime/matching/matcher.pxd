@@ -40,7 +40,7 @@ cdef class Matcher(JumpCalls):
     cdef readonly WorkAccount account   # what the request may still do; forks share it
     cdef dict classes_of_token          # special token that came -> its classes; None if there are none
     cdef FamilyTools tools              # None until asked
-    cdef readonly int64_t fill_work     # units of a slice of a mask's work
+    cdef int64_t fill_work     # units of a slice of a mask's work
     cdef CutFill cut                    # the mask here, if it is not ready; else of no use, or None
 
     cdef bint fill_slice(self, uint32_t* words, int64_t units, bint at_once=*) except FAILED

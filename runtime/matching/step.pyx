@@ -622,7 +622,7 @@ cdef int fill_group(
         result.needed = write_all(copies, matcher, most) or result.needed
         if matcher.fill_work != ENDLESS:
             # longest waiting first; sorting keeps the order of the others
-            later.sort(key=lambda number: steps_waited(batch[number]))
+            later.sort(key=lambda number: _steps_waited(batch[number]))
         left = matcher.fill_work
         for i in later:
             matcher = batch[i]
@@ -659,7 +659,7 @@ cdef bint is_known(Matcher matcher) noexcept:
     return matcher.terminated or matcher.masks.reference(matcher.family, matcher.history.back()).kind != MASK_NONE
 
 
-def steps_waited(Matcher matcher):
+def _steps_waited(Matcher matcher):
     """Return how many steps a row has waited for its mask; less than 0."""
     return 0 if matcher.cut is None else -matcher.cut.waited
 

@@ -288,7 +288,7 @@ def _waiting_rows() -> list[str]:
             *(time(place["step"][each] / 1e3) for each in ("p50 ms", "worst ms")),
             figure(place["step"]["steps"]),
         ]
-        for name, place in worst.items()
+        for name, place in list(worst.items())[:5]
     ]
     return table(
         "waiting_rows", ["63 rows beside one of", "its mask in one go", "a step, p50", "worst", "steps"], rows
@@ -387,38 +387,6 @@ def _layers() -> list[str]:
         "ablation",
         ["layer off", *loads],
         ([f"`{each}`", *(cell(load, each) for load in loads.values())] for each in kept),
-    )
-
-
-@made("density")
-def _density() -> list[str]:
-    rows = []
-    for title, found in result("density")["classes"].items():
-        if found["warm"]["fills"]:
-            warm, cold = found["warm"], found["cold"]
-            rows.append(
-                [
-                    title,
-                    figure(warm["fills"]),
-                    *(figure(warm[f"{q}_us"]) for q in ("mean", "p99")),
-                    figure(cold["fills"]),
-                    *(figure(cold[f"{q}_us"]) for q in ("mean", "p99")),
-                    f"{cold['share_of_time']:.0%}",
-                ]
-            )
-    return table(
-        "density",
-        [
-            "tokens allowed",
-            "masks",
-            "seen before, mean µs",
-            "p99",
-            "new",
-            "mean µs",
-            "p99",
-            "share of the time of new masks",
-        ],
-        rows,
     )
 
 

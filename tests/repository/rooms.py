@@ -46,7 +46,6 @@ ROOMS: tuple[str, ...] = (
     "pda/completion",
     "pda/forced",
     "grammar/json_schema/nodes",
-    "grammar/json_schema/write/numbers",
     "grammar/regex",
     "grammar/turns/parts",
     "grammar/notation",

@@ -206,7 +206,10 @@ def test_limits_of_the_security_page() -> None:
 
     page = (REPO / "docs" / "security.md").read_text(encoding="utf-8")
     options = {option.name: option.default for option in typer_main.get_command(app).commands["sql"].params}
-    rows = [(f"`{each.name}`", f"{each.default:,.0f}") for each in dataclasses.fields(stackmask.Limits)]
+    rows = [
+        (f"`{each.name}`", "none" if each.default is None else f"{each.default:,.0f}")
+        for each in dataclasses.fields(stackmask.Limits)
+    ]
     rows += [
         ("`Compiler(cache_bytes=…)`", f"{DEFAULT_CACHE_BYTES >> 20} MiB"),
         ("`fsm.compile(memory=…)`", f"{DEFAULT_MEMORY >> 20} MiB"),

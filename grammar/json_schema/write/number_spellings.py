@@ -415,7 +415,7 @@ Residual: TypeAlias = tuple[tuple[ScaledPiece, ...], tuple[int, ...]]
 """What is left of the pieces, and for each lattice its least member that is left (-1: none, or no matter)."""
 
 
-class Whole(NamedTuple):
+class BeforePoint(NamedTuple):
     """The state before the point: residuals for 0, 1, … more digits, and the remainder beyond, None for no longer number."""
 
     finite: tuple[Residual, ...]
@@ -437,7 +437,7 @@ class Decimals(NamedTuple):
     first: bool
 
 
-State: TypeAlias = Whole | Last | Decimals | ir.Expr
+State: TypeAlias = BeforePoint | Last | Decimals | ir.Expr
 """A state, or all that may follow, as one expression."""
 
 NO_MEMBER: Final = -1
@@ -635,11 +635,11 @@ class Digits:
     def _whole(self, finite: tuple[Residual, ...], remainder: int | None) -> State:
         """Return the state before the point."""
         if remainder is None:
-            return Whole(finite, None) if any(pieces for pieces, _ in finite) else ir.NOTHING
+            return BeforePoint(finite, None) if any(pieces for pieces, _ in finite) else ir.NOTHING
         while finite and finite[-1] == self._remaining(remainder, len(finite) - 1):
             finite = finite[:-1]  # the bounds matter no more
         behaviour = self._behaviour(remainder, len(finite))
-        return Whole(finite, self.alike.setdefault((len(finite), behaviour), remainder))
+        return BeforePoint(finite, self.alike.setdefault((len(finite), behaviour), remainder))
 
     def _last(self, left: int, residual: Residual) -> State:
         """Return the state that reads the last digits before the point."""
@@ -648,7 +648,7 @@ class Digits:
             return ir.NOTHING
         if decimals is not None:
             return _free(left, decimals[0], self.fractions)
-        return Last(left, residual) if left else Whole((residual,), None)
+        return Last(left, residual) if left else BeforePoint((residual,), None)
 
     def _decimals(self, residual: Residual, level: int, first: bool) -> State:
         """Return the state after the point."""
@@ -693,7 +693,7 @@ class Digits:
         spend(30)
         scale = self.scale
         match state:
-            case Whole(finite, remainder):
+            case BeforePoint(finite, remainder):
                 end = finite[0] if finite else self._remaining(remainder or 0, 0)
                 moves: list[tuple[int, State]] = []
                 if len(finite) > 1 or remainder is not None:
