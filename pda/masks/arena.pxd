@@ -265,6 +265,7 @@ cdef class MaskArena:
     cdef int drop(self) except FAILED nogil
     cdef size_t nbytes(self) noexcept nogil
     cdef int free_rows(self) noexcept nogil
+    cdef size_t row_bytes(self) noexcept nogil
     cdef RowId new_row(self) except ID_FAILED nogil
     cdef int give_back_row(self, RowId row) noexcept nogil
     cdef RowId row_of(self, vector[TokenId]& tokens) except ID_FAILED nogil

@@ -184,12 +184,16 @@ cdef class MaskArena:
         held += sizeof(Pending) * self.pendings.size() + 8 * self.group_first.size()
         return held + self.group_index.nbytes()
 
+    cdef size_t row_bytes(self) noexcept nogil:
+        """Return the bytes from one row to the next."""
+        return (4 * <size_t>self.width + 2 * BETWEEN - 1) // BETWEEN * BETWEEN
+
     cdef RowId new_row(self) except ID_FAILED nogil:
         """Make a row of zeros. Rows never move, so growing never copies them.
 
         They are taken from blocks of fresh memory, which is zero as it comes.
         """
-        cdef size_t bytes = (4 * <size_t>self.width + 2 * BETWEEN - 1) // BETWEEN * BETWEEN
+        cdef size_t bytes = self.row_bytes()
         cdef uint32_t* row
         cdef pair[voidp, size_t] block
         self.context.terms.meter.spend(self.width // 4)
@@ -220,7 +224,9 @@ cdef class MaskArena:
 
     cdef int give_back_row(self, RowId row) noexcept nogil:
         """Take back a row that nothing refers to, if it was made last."""
-        if row != NO_ROW and row == <int32_t>self.rows.size() - 1:
+        if row == NO_ROW or row != <int32_t>self.rows.size() - 1:
+            return 0
+        if <char*>self.rows[row] + self.row_bytes() == self.fresh:  # else it is the last one of the block before
             memset(self.rows[row], 0, 4 * <size_t>self.width)
             self.fresh = <char*>self.rows[row]
             self.fresh_rows += 1

@@ -119,6 +119,7 @@ cdef class MaskParts:
 
     cdef int drop(self) except FAILED nogil:
         """Drop all parts. The context has begun again, and the arena is empty."""
+        self.walker.cut.clear()
         drop_from(self.last)
         self.weigh()
         return 0
@@ -265,6 +266,8 @@ cdef class MaskEngine:
             cut.swap(self)
             copy_words(words, cut.words.data(), self.width)
         else:
+            # rows of these walks may be others by now: masks were dropped since
+            cut.walks.clear()
             cut.begun = cut.begun + 1 if cut.config == config else 1
             if cut.begun > MOST_BEGUN:
                 # masks are dropped again and again
@@ -313,6 +316,8 @@ cdef class MaskEngine:
         cdef int64_t until = min(self.terms.meter.units() + units, ENDLESS)
         cdef MaskRef mask
         cdef bint is_tried = False
+        # an error may have ended the trial of another fill
+        self.trials.spares_captures = False
         if self.phase != FINISHING:
             if not self.find_operands(family, config, words, until, &is_tried):
                 return False
@@ -328,6 +333,8 @@ cdef class MaskEngine:
             if not self.places.try_all(family, config, words):
                 return False
             self.terms.meter.set_limit(ENDLESS, True)
+        # rows are given back in the order in which they were made
+        self.walker.forget_cut()
         # trials hold for this configuration alone: it keeps a mask of its own
         self.cache.keep(words, self.likely_base, &mask)
         remember(&family.configs[config], mask, self.epoch)

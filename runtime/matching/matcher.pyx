@@ -491,6 +491,7 @@ cdef class Matcher(JumpCalls):
         self.masks = other.masks
         self.lock = other.lock
         self.fill_work = other.fill_work
+        self.cut = None
         self.family = other.family
         self.history.swap(other.history)
         self.tools = None

@@ -542,11 +542,13 @@ cdef int fill_all(
     StepResult result,
     int most,
 ) except FAILED:
-    """Write the masks; those of one store that follow each other in one go, under its lock."""
+    """Write the masks, those of one store in one go, under its lock."""
     cdef Py_ssize_t i
+    cdef int64_t spent = 0              # on masks that were not ready
     cdef Matcher matcher
-    cdef StoreLock lock = None
-    cdef list group = []                # numbers of matchers of that store
+    cdef list groups = []               # numbers of matchers, a list for each store
+    cdef list group
+    cdef bint bounded = False
     for i in range(len(batch)):
         other = batch[i]
         if i in result.errors:
@@ -561,14 +563,18 @@ cdef int fill_all(
                 fill_other(other, i if rows is None else rows[i], mask, i, result)
             continue
         matcher = other
-        if matcher.lock is not lock:
-            if group:
-                fill_group(batch, group, words, result, most)
-            lock = matcher.lock
-            group = []
-        group.append(i)
-    if group:
-        fill_group(batch, group, words, result, most)
+        bounded = bounded or matcher.fill_work != ENDLESS
+        for group in groups:
+            if (<Matcher>batch[group[0]]).lock is matcher.lock:
+                group.append(i)
+                break
+        else:
+            groups.append([i])
+    if bounded and len(groups) > 1:
+        # the one with the row that has waited longest first
+        groups.sort(key=lambda group: min([_steps_waited(batch[number]) for number in group]))
+    for group in groups:
+        fill_group(batch, group, words, result, most, &spent)
     for i in range(len(batch)):
         if isinstance(batch[i], Matcher) and i not in result.errors and i not in result.waiting:
             matcher = batch[i]
@@ -588,9 +594,12 @@ cdef int fill_other(object other, object row, object mask, Py_ssize_t number, St
 
 
 cdef int fill_group(
-    list batch, list group, vector[uint32_t*]& words, StepResult result, int most
+    list batch, list group, vector[uint32_t*]& words, StepResult result, int most, int64_t* spent
 ) except FAILED:
-    """Write the masks of matchers of one store: the finished ones first, then those that have to be made."""
+    """Write the masks of matchers of one store: the finished ones first, then those that have to be made.
+
+    ``spent``: units of work that the step has done on masks that were not ready.
+    """
     cdef Matcher matcher = batch[group[0]]
     cdef StoreLock lock = matcher.lock
     cdef Py_ssize_t i
@@ -598,7 +607,7 @@ cdef int fill_group(
     cdef vector[Copy] copies
     cdef list later = []
     cdef bint held = False, done = False
-    cdef int64_t left, before
+    cdef int64_t left, begun
     try:
         lock.take(matcher.account)
     except Exception as error:
@@ -623,14 +632,17 @@ cdef int fill_group(
         if matcher.fill_work != ENDLESS:
             # longest waiting first; sorting keeps the order of the others
             later.sort(key=lambda number: _steps_waited(batch[number]))
-        left = matcher.fill_work
+        begun = lock.meter.units()
         for i in later:
             matcher = batch[i]
             try:
                 if not held:
                     lock.take(matcher.account)
                     held = True
-                before = lock.meter.units()
+                    begun = lock.meter.units()
+                left = ENDLESS
+                if matcher.fill_work != ENDLESS:
+                    left = matcher.fill_work - spent[0] - (lock.meter.units() - begun)
                 if (left > 0 or is_known(matcher)) and make_mask(matcher, words[i], i, left):
                     result.needed = result.needed or not every_allowed(words[i], matcher.size)
                 else:
@@ -640,9 +652,9 @@ cdef int fill_group(
                     if matcher.cut is None:
                         matcher.cut = CutFill()
                     matcher.cut.waited += 1
-                left -= lock.meter.units() - before
             except Exception as error:
                 if held:
+                    spent[0] += lock.meter.units() - begun
                     # while the error is known: it tells the lock whether memory ran out
                     lock.give(False)
                     held = False
@@ -650,6 +662,7 @@ cdef int fill_group(
         done = True
     finally:
         if held:
+            spent[0] += lock.meter.units() - begun
             lock.give(done)
     return 0
 

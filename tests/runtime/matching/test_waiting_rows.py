@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import random
 import threading
 from typing import Any
 
@@ -215,6 +216,78 @@ def test_masks_that_are_dropped_between_slices_come_again(
         other.fill_next_token_bitmask(row)
         assert np.array_equal(row[0], whole["ebnf"][place])
     assert np.array_equal(mask[0], whole["ebnf"][4])
+
+
+def matcher_after(compiled: sm.CompiledGrammar, text: bytes) -> sm.Matcher:
+    matcher = compiled.matcher()
+    assert all(map(matcher.accept_token, text))
+    return matcher
+
+
+def test_rows_of_dropped_masks_are_not_used_again(whole: dict[str, list[Any]]) -> None:
+    """A walk that was cut before all masks were dropped had a row, whose number another mask has now."""
+    rng = random.Random(1)
+    text = CASES["lark"][1]
+    mask, row = sm.allocate_token_bitmask(1, SIZE), sm.allocate_token_bitmask(1, SIZE)
+    tried = 0
+    while tried < 20:
+        late, between, other = rng.sample([11, 12, 13, 14, 15, 22, 23], 3)
+        compiled = compiled_of("lark", 400, 1 << 50)
+        engine = compiled._automaton.store.masks
+        waiting = matcher_after(compiled, text[:late])
+        for _ in range(rng.randint(1, 7)):
+            sm.step([waiting], [None], mask)
+        engine.set_budget(0)
+        matcher_after(compiled, text[:between]).fill_next_token_bitmask(row)
+        engine.set_budget(1 << 28)
+        for _ in range(rng.randint(1, 7)):
+            still = sm.step([waiting], [None], mask).waiting
+        if not still:
+            continue
+        tried += 1
+        matcher_after(compiled, text[:other]).fill_next_token_bitmask(row)
+        assert np.array_equal(row[0], whole["lark"][other])
+        while sm.step([waiting], [None], mask).waiting:
+            pass
+        assert np.array_equal(mask[0], whole["lark"][late])
+        for place, expected in enumerate(whole["lark"]):
+            matcher_after(compiled, text[:place]).fill_next_token_bitmask(row)
+            assert np.array_equal(row[0], expected)
+
+
+def test_an_error_of_another_request_does_not_change_a_mask() -> None:
+    text = b'{"name": "ab", "tags": ["a", "b",'
+    row, mask = sm.allocate_token_bitmask(1, SIZE), sm.allocate_token_bitmask(1, SIZE)
+    matcher_after(compiled_of("schema", None), text).fill_next_token_bitmask(row)
+    errors = 0
+    for slices in itertools.count(1):
+        compiler = sm.Compiler(VOCABULARY, limits=sm.Limits(max_fill_work=100))
+        compiled, broken = (compiler.compile(CASES[name][0]()) for name in ("schema", "lark"))
+        assert broken._automaton.store is compiled._automaton.store
+        compiled._automaton.store.masks.walk_units = 0
+        late = matcher_after(compiled, text)
+        if not [sm.step([late], [None], mask).waiting for _ in range(slices)][-1]:
+            break
+        other = matcher_after(broken, b"fn ab")
+        other.account.grant(1_000 - other.account.left)
+        try:
+            other.fill_next_token_bitmask(sm.allocate_token_bitmask(1, SIZE))
+        except sm.BudgetError:
+            errors += 1
+        while sm.step([late], [None], mask).waiting:
+            pass
+        assert np.array_equal(mask, row)
+    assert errors
+
+
+def test_the_limit_holds_for_matchers_of_several_compilers() -> None:
+    compilers = [compiled_of("sql", 2_000) for _ in range(2)]
+    batch = [matcher_after(compilers[i % 2], CASES["sql"][1][: 7 + i // 2]) for i in range(32)]
+    left = sum(matcher.account.left for matcher in batch)
+    result = sm.step(batch, [None] * 32, sm.allocate_token_bitmask(32, SIZE))
+    assert len(result.waiting) == 32
+    assert left - sum(matcher.account.left for matcher in batch) < 10_000
+    assert sum(compiled.stats()["slices"] for compiled in compilers) == 1
 
 
 def test_work_beside_steps_is_done_by_a_thread(whole: dict[str, list[Any]]) -> None:
