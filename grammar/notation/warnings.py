@@ -247,7 +247,8 @@ def _covers(one: Node, other: Node) -> bool:
     if outer is None or inner is None or inner[1] < outer[1] or inner[2] > outer[2]:
         return False
     spend(len(inner[0]))
-    return inner[0] != outer[0] and intersect(inner[0], outer[0]) == charclass.normalize(inner[0])
+    common = charclass.normalize(intersect(inner[0], outer[0]))
+    return inner[0] != outer[0] and common == charclass.normalize(inner[0])
 
 
 # recursion is as deep as the syntax tree, which builder.MAX_DEPTH limits

@@ -546,6 +546,7 @@ cdef int fill_all(
     cdef Py_ssize_t i
     cdef int64_t spent = 0              # on masks that were not ready
     cdef Matcher matcher
+    cdef StoreLock lock = None
     cdef list groups = []               # numbers of matchers, a list for each store
     cdef list group
     cdef bint bounded = False
@@ -564,12 +565,15 @@ cdef int fill_all(
             continue
         matcher = other
         bounded = bounded or matcher.fill_work != ENDLESS
-        for group in groups:
-            if (<Matcher>batch[group[0]]).lock is matcher.lock:
-                group.append(i)
-                break
-        else:
-            groups.append([i])
+        if matcher.lock is not lock:
+            lock = matcher.lock
+            for group in groups:
+                if (<Matcher>batch[group[0]]).lock is lock:
+                    break
+            else:
+                group = []
+                groups.append(group)
+        group.append(i)
     if bounded and len(groups) > 1:
         # the one with the row that has waited longest first
         groups.sort(key=lambda group: min([_steps_waited(batch[number]) for number in group]))
