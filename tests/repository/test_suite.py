@@ -69,7 +69,7 @@ def test_campaigns_run_when_they_are_named(tmp_path: Path, arguments: tuple[str,
 def test_the_whole_suite_runs_in_processes(tmp_path: Path) -> None:
     if find_spec("xdist") is None:
         pytest.skip("pytest-xdist is not installed")
-    assert run(tmp_path) == {"one gw0"}
+    assert run(tmp_path) in ({"one gw0"}, {"one gw1"})
 
 
 def test_quick_tests_reach_every_room() -> None:
