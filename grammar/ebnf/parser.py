@@ -53,7 +53,7 @@ EXAMPLES: Final[tuple[tuple[str, str, tuple[str, ...]], ...]] = (
     ("`)` closes nothing", 'write `")"` for the character', ("a ::= )", "a ::= b )")),
     (_SIDES, 'write `"{0}"` for the character', ("a ::= - b", "a ::= & b")),
     (
-        "nothing stands behind `-` or `&`",
+        "nothing comes after `-` or `&`",
         'write `"-"` or `"&"` for the character',
         ("a ::= b -", "a ::= b &", "a ::= b - | c", "a ::= (b - )", "a ::= b - !>> c"),
     ),
@@ -70,7 +70,7 @@ EXAMPLES: Final[tuple[tuple[str, str, tuple[str, ...]], ...]] = (
     ),
     (
         "a look-ahead `(= …)` stands at the end of a rule",
-        "move it behind the last element of the rule, or leave it out: it changes no text",
+        "move it after the last element of the rule, or leave it out: it changes no text",
         (
             "a ::= (b (= c))",
             "a ::= b (= (c (= d)))",

@@ -155,14 +155,14 @@ ANY_BYTES = Repeat(ByteClass((1 << 256) - 1), 1, None)
 
 
 class LeadingInCapture(Exception):
-    """A leading call stands inside a capture or a scope, or behind an object key."""
+    """A leading call is inside a capture or a scope, or after an object key."""
 
     def __init__(self, span: Span | None) -> None:
         self.span = span
 
 
 class LeadingBehindRestriction(Exception):
-    """A leading call stands behind a follow restriction."""
+    """A leading call comes after a follow restriction."""
 
     def __init__(self, span: Span | None) -> None:
         self.span = span
@@ -183,7 +183,7 @@ class Split:
         return Split(sequence((self.own, rest)), links)
 
     def after(self, ends: Ends, span: Span | None) -> Split:
-        """Return what comes out behind something that derives ε in these ways."""
+        """Return what comes out after something that derives ε in these ways."""
         if ends == ALWAYS:
             return self
         if self.links:

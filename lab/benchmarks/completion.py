@@ -17,8 +17,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from density import samples
 from json_grammar import load_tokenizer
+from precompute import samples
 from record import DATA, cpu_model, use_checkout, write_result
 
 SLACK = (1, 4, 16)

@@ -10,7 +10,10 @@ from __future__ import annotations
 
 import argparse
 import collections
+import json
+import lzma
 import os
+import random
 import sys
 import time
 from collections.abc import Callable
@@ -18,7 +21,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from density import samples
 from json_grammar import load_tokenizer
 from made_documents import document_of
 from record import DATA, cpu_model, use_checkout, write_result
@@ -26,6 +28,24 @@ from record import DATA, cpu_model, use_checkout, write_result
 DOCUMENTS = ("json", "xml", "sql")
 WITHOUT = ("arithmetic", "csv", "lua", "regex")
 TOKENS = 10_000
+
+
+def samples(data: Path, count: int, tokenizer: Any) -> list[tuple[Any, list[list[int]]]]:
+    """Return (schema, valid instances as token ids)."""
+    with lzma.open(data / "maskbench_dev.jsonl.xz", "rt") as lines:
+        records = [json.loads(line) for line in lines]
+    random.Random(1).shuffle(records)
+    return [
+        (
+            record["schema"],
+            [
+                tokenizer.encode(json.dumps(test["data"], ensure_ascii=False), add_special_tokens=False)
+                for test in record["tests"]
+                if test["valid"]
+            ],
+        )
+        for record in records[:count]
+    ]
 
 
 class Row:

@@ -65,7 +65,7 @@ cdef enum:
 
 @cython.final
 cdef class CutFill:
-    """A fill that goes on later: what the scratch of an engine holds while it is under way.
+    """A fill to be continued: what the scratch of an engine holds while it is under way.
 
     It holds for the family, the configuration and the masks of an epoch.
     """
@@ -119,7 +119,6 @@ cdef class MaskParts:
 
     cdef int drop(self) except FAILED nogil:
         """Drop all parts. The context has begun again, and the arena is empty."""
-        self.walker.cut.clear()
         drop_from(self.last)
         self.weigh()
         return 0

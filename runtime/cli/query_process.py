@@ -230,7 +230,7 @@ def _as_query_errors() -> Iterator[None]:
         raise
     except MemoryError:
         raise ConnectionLostError(str(too_much_memory(MEMORY_BYTES))) from None
-    except Exception as error:  # noqa: BLE001  # a fault of a driver is no fault of the command line
+    except Exception as error:  # noqa: BLE001  # a driver may raise anything
         raise ConnectionLostError(_text_of(error)) from None
 
 

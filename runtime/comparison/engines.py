@@ -27,7 +27,7 @@ FSM: Final = "FSM"
 
 
 class Unsupported(Exception):
-    """An engine says that it cannot enforce a language, which is no fault; the message says why, in one line."""
+    """An engine says that it cannot enforce a language, which does not count as a fault; the message says why, in one line."""
 
 
 @dataclass(slots=True)
@@ -249,7 +249,7 @@ class _Tokens:
         self.bos_token_id = None
         texts = vocabulary.tokens
         tokens = [texts[i] if i < len(texts) else None for i in range(vocabulary.size)]
-        # a byte that is never text, so that nothing matches what is no text
+        # a byte that is never text, so that nothing matches a token without text
         self.tokens = [b"\xff<%d>" % i if token is None else token for i, token in enumerate(tokens)]
         self.special_token_ids = [i for i, token in enumerate(tokens) if token is None]
 

@@ -211,7 +211,7 @@ cpdef list write_members(list members, object style, object lowering, bint slott
 
 
 cpdef object write_item(Member member, object expr, object comma):
-    """Return a member behind another one, which may be left out if it is not required."""
+    """Return a member after another one, which may be left out if it is not required."""
     cdef object found = sequence((comma, expr))
     return found if member.required else Repeat(found, 0, 1)
 

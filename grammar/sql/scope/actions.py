@@ -849,7 +849,7 @@ def begin_covered_having(query: Query, _text: bytes) -> Query | None:
 @never_forbids
 @reads_at_most(0)
 def begin_order(query: Query, _text: bytes) -> Query:
-    """Begin ORDER BY of a query that is no set operation."""
+    """Begin ORDER BY of a query that is not a set operation."""
     query.decide_labels()
     return query._replace(phase="order")
 
@@ -857,7 +857,7 @@ def begin_order(query: Query, _text: bytes) -> Query:
 @place("ORDER_WORD", of="postgres")
 @reads_at_most(0)
 def begin_free_order(query: Query, _text: bytes) -> Query | None:
-    """Begin ORDER BY of a query that is no set operation, and may have equal rows."""
+    """Begin ORDER BY of a query that is not a set operation, and may have equal rows."""
     if query.distinct or query.recursive:
         return None
     return query._replace(phase="order", log=())
@@ -921,13 +921,13 @@ def begin_named_aggregate(query: Query, text: bytes) -> Query:
 @never_forbids
 @reads_at_most(0)
 def begin_ranking(query: Query, _text: bytes) -> Query:
-    """Begin the arguments of a window function, which OVER follows; there is no other one in them."""
+    """Begin the arguments of a window function, which OVER follows; they contain no second one."""
     return in_a_window(query)
 
 
 @never_forbids
 def begin_window_call(query: Query, text: bytes) -> Query:
-    """Begin a function with a window; there is no other one in it, but aggregates may be."""
+    """Begin a function with a window; it contains no second one, but may contain aggregates."""
     return _called(in_a_window(query), text)
 
 

@@ -657,7 +657,7 @@ def star_room(query: Query) -> int | None:
 # Of an expression there is the text without the names in it (at most :data:`KEPT` bytes), and its *log*: the names by
 # themselves, in order. Both together say which expression it is, where no sign can belong to two operands.
 
-# bytes of an expression, without the names in it, that tell whether it is a name or a number
+# bytes of an expression, without the names in it, which show whether it is a name or a number
 KEPT: Final = 200
 # ("column", name), ("member", table, name) or ("call", name); None where a query stands within the expression
 Log: TypeAlias = tuple[tuple[str, ...], ...] | None

@@ -214,7 +214,7 @@ def _ids(given: Sequence[int] | int) -> list[int]:
 
 
 def _decoded(tokens: Sequence[bytes] | Sequence[str], vocab_type: VocabType) -> list[bytes]:
-    """Return the bytes that tokens stand for; what is no text stands for itself."""
+    """Return the bytes that tokens stand for; other tokens stand for themselves."""
     written: list[str | None] = []
     raw: dict[int, bytes] = {}
     for token in tokens:

@@ -215,7 +215,7 @@ class Decoding:
     strip_first_space: bool = False
 
     def decode(self, pieces: Iterable[Sequence[str | None]]) -> TokenBytes:
-        """Return the bytes of each written token, by id; None is no text.
+        """Return the bytes of each written token, by id; None has no bytes.
 
         ``pieces`` come in parts, so that not all of them need to be in memory at once.
         """

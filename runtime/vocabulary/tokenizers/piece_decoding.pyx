@@ -32,7 +32,7 @@ cdef inline int hex_digit(uint8_t c) noexcept nogil:
 
 
 def add_byte_level(TokenBytesBuilder builder not None, pieces):
-    """Add pieces of byte-level BPE: each character is a byte; None is no text.
+    """Add pieces of byte-level BPE: each character is a byte; None has no bytes.
 
     A piece with a character outside the table stands for its own UTF-8, as ``tokenizers`` decodes it.
     """
@@ -71,7 +71,7 @@ def add_byte_level(TokenBytesBuilder builder not None, pieces):
 def add_pieces(TokenBytesBuilder builder not None, pieces, replacements, bint byte_fallback):
     """Add pieces that are text: ``replacements`` in order, then ``<0xHH>`` is a byte if ``byte_fallback``.
 
-    ``replacements``: pairs of strings. None is no text. Surrogates are written as if they were characters.
+    ``replacements``: pairs of strings. None has no bytes. Surrogates are written as if they were characters.
     """
     cdef const uint8_t* data
     cdef uint8_t byte
