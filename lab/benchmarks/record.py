@@ -32,7 +32,6 @@ INPUTS: dict[str, str] = {
     "completion": f"{SCHEMAS} {MASKS}",
     "completion_sql": f"{SQL} {MASKS}",
     "embedded_accuracy": f"{SQL} grammars/sql.ebnf runtime/embedded runtime/generation lab/training",
-    "embedded_museum": f"{SQL} grammars/sql.ebnf runtime/embedded runtime/generation lab/training",
     "engine": f"{SCHEMAS} {FORMS} {MASKS}",
     "fsm_index_sample": f"{SCHEMAS} pda runtime/fsm",
     "generation_campaign": f"{FORMS} grammars {MASKS}",

@@ -10,13 +10,12 @@ from __future__ import annotations
 import argparse
 
 from training.make_database import content_digest, make_database
-from training.make_museum import make_museum
 from training.make_questions import held_out_pairs, skeletons, write_held_out
 from training.train import BATCH, STEPS, TARGET, train
 
-DATABASE, MUSEUM = TARGET / "shop.sqlite", TARGET / "museum.sqlite"
+DATABASE = TARGET / "shop.sqlite"
 HELD_OUT_QUESTIONS = 200
-ALL = ("database", "train", "read", "questions", "evaluate")
+ALL = ("database", "train", "questions", "evaluate")
 
 
 def main() -> None:
@@ -26,15 +25,9 @@ def main() -> None:
     steps = parser.parse_args().steps or ALL
     if "database" in steps:
         make_database(DATABASE)
-        make_museum(MUSEUM)
-        for path in (DATABASE, MUSEUM):
-            print(f"{path.name}: content {content_digest(path)}")
+        print(f"{DATABASE.name}: content {content_digest(DATABASE)}")
     if "train" in steps:
         print(train())
-    if "read" in steps:
-        from training.foreign_train import train as teach_to_read
-
-        teach_to_read(TARGET, TARGET)
     if "questions" in steps:
         # every wording of the very stream that training draws is excluded
         seen = skeletons(STEPS * BATCH)

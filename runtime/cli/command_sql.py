@@ -31,15 +31,13 @@ from stackmask.runtime.cli.console import cell, messages, output, show, show_err
 from stackmask.runtime.cli.database import ANSWER_BYTES, Database, QueryError, Rows
 from stackmask.runtime.cli.loading import load_model, refuse_missing_model
 from stackmask.runtime.cli.prompts import (
-    Prompt,
     describe_table,
-    make_embedded_prompt,
     make_prompt,
     qualified,
     spell,
 )
 from stackmask.runtime.cli.query_process import open_database
-from stackmask.runtime.embedded import bundled_database, bundled_names, can_read, prompt_for
+from stackmask.runtime.embedded import bundled_database, prompt_for
 from stackmask.runtime.matching.refusal import explain, judge
 from stackmask.runtime.strings.engine import compile_for_text
 
@@ -81,14 +79,14 @@ def _ask(question: str, db: str | None, model_name: str | None, how: Asking, not
     refuse_missing_model(model_name)
     source, known = find_database(db)
     with closing(open_database(source)) as database:  # errors of the database come before the model is loaded
-        if model_name is None and not known and not can_read():
+        if model_name is None and not known:
             raise SQLError(_ask_for_model(database))
         if model_name is None:
             prompt_for(question)  # and so do those of the question
         grammar = make_grammar(database) if how.constrained else None
         with messages().status("loading the model"):
-            model, tokenizer = load_model(model_name, reading=not known)
-        prompt = _prompt(question, database, model, tokenizer, how, embedded=model_name is None, known=known)
+            model, tokenizer = load_model(model_name)
+        prompt = _prompt(question, database, model, tokenizer, how, embedded=model_name is None)
         query = _write(prompt, model, tokenizer, grammar, how, notes, embedded=model_name is None)
         if query is None:
             return FAILED
@@ -123,10 +121,8 @@ def show_tables(db: str | None) -> int:
 
 def find_database(db: str | None) -> tuple[str | Path, bool]:
     """Return where a database is, and whether it is the one that the embedded model was trained on."""
-    if db is None:
+    if db is None or (db == "shop" and not Path(db).exists()):
         return bundled_database(), True
-    if db in bundled_names() and not Path(db).exists():
-        return bundled_database(db), db == bundled_names()[0]
     known = False
     with contextlib.suppress(OSError, ValueError):  # a name that no file can have: opening it says so
         path = Path(db)
@@ -144,18 +140,12 @@ def make_grammar(database: Database) -> Grammar:
 
 
 def _prompt(
-    question: str, database: Database, model: Any, tokenizer: Any, how: Asking, *, embedded: bool, known: bool
+    question: str, database: Database, model: Any, tokenizer: Any, how: Asking, *, embedded: bool
 ) -> Any:
-    if embedded and known:
-        return prompt_for(question)
     if embedded:
-        show_error(
-            "note: the model that comes with stackmask is often wrong about other databases than the shop; see --model"
-        )
-        made: Prompt = make_embedded_prompt(question, database.schema, tokenizer, how.max_new_tokens)
-    else:
-        chat = bool(getattr(tokenizer, "chat_template", None))
-        made = make_prompt(question, database, model, tokenizer, how.max_new_tokens, chat=chat)
+        return prompt_for(question)
+    chat = bool(getattr(tokenizer, "chat_template", None))
+    made = make_prompt(question, database, model, tokenizer, how.max_new_tokens, chat=chat)
     if made.shown < made.total:
         show_error(f"note: the model's context holds {made.shown:,} of the {made.total:,} tables")
     return made.text

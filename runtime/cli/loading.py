@@ -82,10 +82,8 @@ def _is_reachable(url: str) -> bool:
     return bool(found)
 
 
-def load_model(name: str | None, *, reading: bool = False) -> tuple[Any, Any]:
+def load_model(name: str | None) -> tuple[Any, Any]:
     """Return (model, tokenizer): the embedded ones without a name, else those of a transformers model.
-
-    ``reading``: of the embedded ones, those that read a schema from the prompt.
 
     Raises: MissingExtraError without the extra ``hf``; GenerationError if there is no such model.
     """
@@ -94,7 +92,7 @@ def load_model(name: str | None, *, reading: bool = False) -> tuple[Any, Any]:
         import torch
         import transformers  # noqa: F401  # both are there: what follows needs them, but not all of their parts
     if name is None:
-        return load_embedded(reading=reading)
+        return load_embedded()
     from transformers import AutoModelForCausalLM, AutoTokenizer
     from transformers.utils import logging
 

@@ -10,7 +10,6 @@ from typing import Any, Final
 from stackmask.grammar.sql.schema.inspect_sqlite import quoted
 from stackmask.grammar.sql.schema.schema import Schema, Table
 from stackmask.runtime.cli.database import Database, Keys, TableKey
-from stackmask.runtime.embedded import CONTEXT, prompt_for
 
 LONGEST_TYPE: Final = 40  # characters: the values of an ENUM can be pages
 UNKNOWN_CONTEXT: Final = 4096  # tokens, for models that do not say how many they read
@@ -210,19 +209,6 @@ def make_prompt(
         if chat:
             prompt = tokenizer.apply_chat_template(prompt, tokenize=False, add_generation_prompt=True)
         return len(tokenizer(prompt)["input_ids"]) <= room
-
-    return _fitting(question, schema, put, fits)
-
-
-def make_embedded_prompt(question: str, schema: Schema, tokenizer: Any, max_new_tokens: int) -> Prompt:
-    """Return the prompt of the model that comes with stackmask, for a database that it was not trained on."""
-    room = CONTEXT - max_new_tokens
-
-    def put(tables: Sequence[Table]) -> str:
-        return prompt_for(question, [(t.name, [c.name for c in t.columns]) for t in tables])
-
-    def fits(tables: Sequence[Table]) -> bool:
-        return len(tokenizer(put(tables))["input_ids"]) <= room
 
     return _fitting(question, schema, put, fits)
 

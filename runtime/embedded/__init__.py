@@ -6,9 +6,7 @@ It is made by ``PYTHONPATH=lab python -m training`` in the repository; docs/embe
 from __future__ import annotations
 
 import json
-import re
 import threading
-from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -21,17 +19,12 @@ if TYPE_CHECKING:
 __all__ = [
     "EmbeddedModelError",
     "bundled_database",
-    "bundled_names",
-    "can_read",
     "load_embedded",
     "prompt_for",
 ]
 
 FOLDER = Path(__file__).resolve().parent
 END, PAD = "<|endoftext|>", "<|pad|>"
-_PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
-DATABASES = ("shop", "museum")  # the first is the one that the model was trained on
-CONTEXT = 512  # tokens that the model reads and writes
 MAX_QUESTION = 400  # characters: beyond it nothing of the training data is left to compare with
 _threads = threading.local()  # of PyTorch, where the model was called
 
@@ -40,26 +33,16 @@ class EmbeddedModelError(StackmaskError):
     """The embedded model's files are missing, or the question is none it can be asked."""
 
 
-def bundled_names() -> tuple[str, ...]:
-    """Return the names of the databases that come with stackmask, first the one that the model was trained on."""
-    return DATABASES
+def bundled_database() -> Path:
+    """Return the path of the bundled SQLite database, a shop, which the model was trained on.
 
-
-def bundled_database(name: str = DATABASES[0]) -> Path:
-    """Return the path of a bundled SQLite database.
-
-    Raises: EmbeddedModelError if there is none of this name, or its file is missing.
+    Raises: EmbeddedModelError if the file is missing.
     """
-    if name not in DATABASES:
-        raise EmbeddedModelError(f"no bundled database `{name}`; there are {', '.join(DATABASES)}")
-    return _file(f"{name}.sqlite")
+    return _file("shop.sqlite")
 
 
-def prompt_for(question: str, tables: Iterable[tuple[str, Iterable[str]]] | None = None) -> str:
-    """Return the prompt that the embedded model continues with SQL: the question on one line.
-
-    A question alone is about the shop. For another database give its tables, (name, columns) each: they go before
-    the question.
+def prompt_for(question: str) -> str:
+    """Return the prompt that the embedded model continues with SQL: the question about the shop, on one line.
 
     Raises: EmbeddedModelError for an empty question, or one longer than ``MAX_QUESTION`` characters.
     """
@@ -70,33 +53,19 @@ def prompt_for(question: str, tables: Iterable[tuple[str, Iterable[str]]] | None
         raise EmbeddedModelError(
             f"the question has {len(line)} characters; the model reads at most {MAX_QUESTION}"
         )
-    return (schema_lines_text(tables) if tables is not None else "") + line + "\n"
+    return line + "\n"
 
 
-def schema_lines_text(tables: Iterable[tuple[str, Iterable[str]]]) -> str:
-    """Return a schema as the embedded model reads it: a line for each table, its name and those of its columns."""
-    return "".join(
-        "".join(f" {_spelled(name)}" for name in (table, *columns)) + "\n" for table, columns in tables
-    )
-
-
-def _spelled(name: str) -> str:
-    """Return a name as SQL would need it."""
-    return name if _PLAIN.fullmatch(name) else '"' + name.replace('"', '""') + '"'
-
-
-def load_embedded(*, reading: bool = False) -> tuple[LlamaForCausalLM, PreTrainedTokenizerFast]:
+def load_embedded() -> tuple[LlamaForCausalLM, PreTrainedTokenizerFast]:
     """Return (model, tokenizer): float32 on the CPU, in evaluation mode.
 
     A call of the model takes one thread, whatever ``torch.set_num_threads`` says, which holds again after it: the model
     is so small that more threads only wait for each other, and beside other work wait long.
 
-    ``reading``: the weights that read a schema from the prompt, and not those that know the shop by heart.
-
     Raises: MissingExtraError without the extra ``hf``; EmbeddedModelError if a file is missing.
     Cost: the import of transformers; the files themselves load in milliseconds.
     """
-    weights = _file("reader.safetensors" if reading else "model.safetensors")
+    weights = _file("model.safetensors")
     configuration = _file("config.json")
     tokenizer = load_embedded_tokenizer()
     with require("hf"):
@@ -144,11 +113,6 @@ def load_embedded_tokenizer() -> PreTrainedTokenizerFast:
         padding_side="left",
         clean_up_tokenization_spaces=False,
     )
-
-
-def can_read() -> bool:
-    """Say whether the weights that read a schema from the prompt are installed."""
-    return (FOLDER / "reader.safetensors").is_file()
 
 
 def _file(name: str) -> Path:

@@ -173,13 +173,6 @@ GRIDS = {
         "200 held out=held_out; 100 by hand, written before the model was seen=handwritten_first;"
         "50 by hand, written after=handwritten_second; the 200, sampled at temperature 1.5=held_out_sampled",
     ),
-    "museum": Grid(
-        "embedded_museum",
-        "{row}/{column}",
-        "60 questions about the museum",
-        "right=right; do not run=does_not_run",
-        "in the grammar of `stackmask sql`=stackmask_sql; in `sql.ebnf`=sql_ebnf; without a grammar=without_grammar",
-    ),
     "fsm-index": Grid(
         "fsm_index_sample",
         "{row}/{column}",
