@@ -12,6 +12,7 @@ from functools import partial
 from pathlib import Path
 
 import pytest
+from support.campaign import mostly_campaign
 from support.golden import read_cases
 from support.work import calls_of
 
@@ -173,20 +174,23 @@ def test_huge_grammars_do_not_recurse() -> None:
 
 @pytest.mark.parametrize(
     "text",
-    [
-        lambda n: "root ::= " + " | ".join(f'"{i}"' for i in range(n)),
-        lambda n: "root ::= " + "(" * n + '"a"' + ")" * n,
-        lambda n: "root ::= " + '"a" ' * n,
-        lambda n: "root ::= r0\n" + "".join(f"r{i} ::= r{i + 1}\n" for i in range(n)) + f'r{n} ::= "x"',
-        lambda n: "root ::= " + '("a" ' * n,
-        lambda n: "root ::= " + '("a" ' * n + ")*" * n,
-        lambda n: 'root ::= "a"' + "?*" * n,
-        lambda n: "root ::= " + "!" * n + '"a"',
-        lambda n: "root ::= " + "@scope(" * n + '"a"' + ")" * n,
-        lambda n: "(*" * n,
-        lambda n: "root ::= " + " ".join(f"undefined{i}" for i in range(n)),
-        lambda n: "".join('a ::= "a\n' for _ in range(n)),
-    ],
+    mostly_campaign(
+        [
+            lambda n: "root ::= " + " | ".join(f'"{i}"' for i in range(n)),
+            lambda n: "root ::= " + "(" * n + '"a"' + ")" * n,
+            lambda n: "root ::= " + '"a" ' * n,
+            lambda n: "root ::= r0\n" + "".join(f"r{i} ::= r{i + 1}\n" for i in range(n)) + f'r{n} ::= "x"',
+            lambda n: "root ::= " + '("a" ' * n,
+            lambda n: "root ::= " + '("a" ' * n + ")*" * n,
+            lambda n: 'root ::= "a"' + "?*" * n,
+            lambda n: "root ::= " + "!" * n + '"a"',
+            lambda n: "root ::= " + "@scope(" * n + '"a"' + ")" * n,
+            lambda n: "(*" * n,
+            lambda n: "root ::= " + " ".join(f"undefined{i}" for i in range(n)),
+            lambda n: "".join('a ::= "a\n' for _ in range(n)),
+        ],
+        5,
+    ),
 )
 def test_reading_takes_work_in_proportion(text: Callable[[int], str]) -> None:
     def read(size: int) -> None:

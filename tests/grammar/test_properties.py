@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 
+import pytest
 from oracle.earley import Recognizer
 from oracle.random_grammars import SPECIAL_NAMES, random_rule_set
 
@@ -43,6 +44,7 @@ def test_skip_allows_gaps_between_terminals_and_nothing_else() -> None:
     assert accepted > 200
 
 
+@pytest.mark.campaign
 def test_what_is_dumped_reads_back_the_same() -> None:
     compared = 0
     for seed in range(600):

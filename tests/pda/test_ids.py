@@ -106,6 +106,7 @@ def test_ids_of_two_names_do_not_mix_in_a_debug_build(tmp_path: Path, use: str) 
     assert compiles(MIXED[use].replace("ConfigId", "TermId"), tmp_path, debug=True)
 
 
+@pytest.mark.campaign
 @needs_compiler
 @pytest.mark.parametrize("debug", [False, True], ids=["release", "debug"])
 def test_variants_are_no_integers(tmp_path: Path, debug: bool) -> None:

@@ -216,6 +216,7 @@ def test_chains_of_calls_at_the_end() -> None:
     compare(eager, lazy, b"axa" * 20)
 
 
+@pytest.mark.campaign
 @pytest.mark.skipif(sys.platform == "win32", reason="signals to oneself")
 def test_control_c_ends_it() -> None:
     schema = {

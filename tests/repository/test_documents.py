@@ -100,6 +100,7 @@ def test_commands_of_the_readme_exist() -> None:
     assert used <= known
 
 
+@pytest.mark.campaign
 @pytest.mark.parametrize("page", ["README.md", "docs/security.md"])
 def test_examples_of_a_page(page: str) -> None:
     """The blocks of a page are one program, which prints what the page says."""
@@ -246,6 +247,7 @@ def test_examples_run(path: str) -> None:
     assert SAYS[path] in run(REPO / path)
 
 
+@pytest.mark.campaign
 def test_doctests() -> None:
     tried = 0
     for module in pkgutil.walk_packages(stackmask.__path__, "stackmask."):

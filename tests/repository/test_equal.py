@@ -58,6 +58,7 @@ def test_a_build_equals_itself() -> None:
     assert "10 items" in done.stdout and "no difference" in done.stdout
 
 
+@pytest.mark.campaign
 def test_a_planted_difference_is_found(tmp_path: Path) -> None:
     package = tmp_path / "stackmask"
     package.mkdir()

@@ -39,6 +39,7 @@ def test_header_compiles_alone(header: str, ids: str) -> None:
     compile_cpp(*(["-DSTACKMASK_DEBUG"] if ids == "debug" else []), *options)
 
 
+@pytest.mark.campaign
 @pytest.mark.parametrize("program", PROGRAMS)
 def test_program_finds_nothing_wrong(program: str, tmp_path: Path) -> None:
     binary = str(tmp_path / "program")

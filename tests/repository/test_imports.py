@@ -46,6 +46,7 @@ def test_importing_brings_few_modules_and_nothing_heavy() -> None:
     assert packages & heavy == set()
 
 
+@pytest.mark.campaign
 @pytest.mark.parametrize("blocked", ["torch", "transformers", "typer", "rich"])
 def test_the_core_works_without_extras(blocked: str) -> None:
     script = f"""

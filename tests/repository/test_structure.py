@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from itertools import chain
 
+import pytest
 from repository.rooms import imported, module_of, sources
 from repository.structure import (
     Class,
@@ -29,6 +30,7 @@ def all_classes() -> list[Class]:
     return [*python_classes(), *cython_classes()]
 
 
+@pytest.mark.campaign
 def test_functions_are_short() -> None:
     long = [
         f"{function.path}: {function.name} has {function.lines} lines"
@@ -38,6 +40,7 @@ def test_functions_are_short() -> None:
     assert long == []
 
 
+@pytest.mark.campaign
 def test_inheritance_is_shallow() -> None:
     # errors are kinds of errors to those who catch them, and may be deeper
     classes = [found for found in all_classes() if not found.name.endswith("Error")]
@@ -71,6 +74,7 @@ def test_modules_of_the_grammars_import_each_other_in_no_circle() -> None:
     assert in_circles == set()
 
 
+@pytest.mark.campaign
 def test_classes_of_the_grammars_have_names_of_their_own() -> None:
     names = Counter(found.name for found in all_classes() if found.path.startswith("grammar/"))
     assert {name for name, count in names.items() if count > 1} <= SHARED_NAMES

@@ -53,6 +53,7 @@ def run(folder: Path, *arguments: str) -> set[str]:
     return {path.name for path in (folder / "seen").iterdir()}
 
 
+@pytest.mark.campaign
 @pytest.mark.parametrize(
     ("arguments", "ran"),
     [
@@ -66,6 +67,7 @@ def test_campaigns_run_when_they_are_named(tmp_path: Path, arguments: tuple[str,
     assert run(tmp_path, *arguments) == ran
 
 
+@pytest.mark.campaign
 def test_the_whole_suite_runs_in_processes(tmp_path: Path) -> None:
     if find_spec("xdist") is None:
         pytest.skip("pytest-xdist is not installed")

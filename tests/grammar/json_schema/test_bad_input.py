@@ -155,6 +155,7 @@ def test_relaxed_is_wider(case: tuple[Any, str, list[str]]) -> None:
         assert matcher.is_accepting(), text
 
 
+@pytest.mark.campaign
 def test_a_megabyte_of_different_parts_is_read() -> None:
     """How long that takes is measured in lab/benchmarks/json_schema.py; here it must stay within the budgets."""
 
@@ -241,6 +242,7 @@ def test_relaxed_places_are_listed() -> None:
     assert [(note.pointer, note.keyword) for note in grammar.report.relaxed] == [("#", "pattern")]
 
 
+@pytest.mark.campaign
 def test_what_is_relaxed_for_one_is_refused_to_the_next() -> None:
     for leaf in ({"type": "integer", "multipleOf": 3.14159}, {"multipleOf": 1_000_000_001, "maximum": -5}):
         for schema in (leaf, {"type": "array", "items": leaf}, {"anyOf": [leaf, {"type": "array"}]}):

@@ -70,6 +70,7 @@ def test_keys_of_leaves_hold_for_other_schemas() -> None:
     assert first.portable
 
 
+@pytest.mark.campaign
 def test_depth_costs_nothing() -> None:
     contents = Contents()
     keywords = frozenset(("items",))

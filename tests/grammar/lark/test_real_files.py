@@ -9,6 +9,7 @@ from pathlib import Path
 import lark
 import pytest
 from oracle.random_lark import LarkJudge
+from support.campaign import mostly_campaign
 from support.datapack import datapack, needs_datapack
 
 from stackmask.grammar.grammar import Grammar
@@ -74,7 +75,7 @@ def test_files(name: str) -> None:
 
 
 @needs_datapack
-@pytest.mark.parametrize("name", FILES)
+@pytest.mark.parametrize("name", mostly_campaign(FILES, 8))
 def test_converted(name: str) -> None:
     text, base, start = (
         (FOLDER / name).read_text(encoding="utf-8"),

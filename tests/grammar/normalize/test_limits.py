@@ -166,6 +166,7 @@ def test_empty_links_of_a_chain_cost_one_look_each(monkeypatch: pytest.MonkeyPat
     assert looks <= 2 * len(bodies)
 
 
+@pytest.mark.campaign
 @pytest.mark.parametrize("width", [2, 90])
 def test_what_is_written_for_left_recursion_is_bounded_before_it_is_written(
     width: int, monkeypatch: pytest.MonkeyPatch

@@ -43,6 +43,7 @@ def test_wrong_types_are_named() -> None:
             Grammar.from_choices(["a", string])  # type: ignore[list-item]
 
 
+@pytest.mark.campaign
 def test_a_hundred_thousand() -> None:
     rng = random.Random(16)
     words = {"".join(rng.choices("abcdefghij", k=rng.randint(4, 12))) for _ in range(100_000)}

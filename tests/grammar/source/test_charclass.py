@@ -46,6 +46,7 @@ def test_negate_is_the_complement() -> None:
     assert negate([(0, MAX_CODE_POINT)]) == ()
 
 
+@pytest.mark.campaign
 def test_categories() -> None:
     by_name: dict[str, set[int]] = {}
     for code in range(MAX_CODE_POINT + 1):

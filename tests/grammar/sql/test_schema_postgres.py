@@ -124,6 +124,7 @@ def test_only_what_the_role_may_read(server: Server) -> None:
     }
 
 
+@pytest.mark.campaign
 def test_a_thousand_tables(server: Server) -> None:
     import psycopg
 

@@ -87,7 +87,7 @@ def test_what_is_no_literal(text: str) -> None:
         call(text)
 
 
-@pytest.mark.parametrize("low", [0, 1, 2])
+@pytest.mark.parametrize("low", mostly_campaign([1, 0, 2], 1))
 @pytest.mark.parametrize("high", mostly_campaign([2, 3, None], 2))
 def test_arguments_are_counted(low: int, high: int | None) -> None:
     schema = {"type": "object", "minProperties": low} | ({} if high is None else {"maxProperties": high})

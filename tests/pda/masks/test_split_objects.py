@@ -117,7 +117,7 @@ def follow(compiled: sm.CompiledGrammar, text: bytes, seed: int) -> int:
     return taken
 
 
-@pytest.mark.parametrize("order", ["schema", "any"])
+@pytest.mark.parametrize("order", mostly_campaign(["any", "schema"], 1))
 @pytest.mark.parametrize("cache", mostly_campaign([None, 60_000], 1))
 def test_objects_with_undeclared_keys(order: str, cache: int | None) -> None:
     compiler = sm.Compiler(VOCABULARY) if cache is None else sm.Compiler(VOCABULARY, cache_bytes=cache)

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from support.campaign import mostly_campaign
 
 import stackmask as sm
 
@@ -65,8 +66,8 @@ def check_step(matcher: sm.Matcher, token: int, text: bytes, rng: random.Random)
     return verdicts == {True}
 
 
-@pytest.mark.parametrize("cache_bytes", [1, 1 << 29])
-@pytest.mark.parametrize("name", GRAMMARS)
+@pytest.mark.parametrize("cache_bytes", mostly_campaign([1, 1 << 29], 1))
+@pytest.mark.parametrize("name", mostly_campaign(GRAMMARS, 3))
 def test_tokens_lead_where_their_bytes_lead(vocabulary: sm.Vocabulary, name: str, cache_bytes: int) -> None:
     rng = random.Random(name)
     compiled = sm.Compiler(vocabulary, cache_bytes=cache_bytes).compile(GRAMMARS[name])

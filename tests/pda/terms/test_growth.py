@@ -6,6 +6,7 @@ import random
 import re
 
 import numpy as np
+import pytest
 
 import stackmask
 from stackmask.runtime.vocabulary.vocabulary import Vocabulary
@@ -20,6 +21,7 @@ def counted(rng: random.Random) -> str:
     return f"[{letters}]{{{rng.randint(0, 3)},{rng.randint(20, 60)}}}"
 
 
+@pytest.mark.campaign
 def test_steps_are_the_same_while_tables_grow() -> None:
     """Every step of many states, asked again while states are added, against a regex engine of its own."""
     rng = random.Random(7)

@@ -111,6 +111,7 @@ def test_no_other_order_of_the_tokens_is_taken() -> None:
         TokenOrder(texts, np.array([*right[:-1], right[-2]], np.int32).tobytes())
 
 
+@pytest.mark.campaign
 @settings(deadline=None, derandomize=True, max_examples=300)
 @given(TOKENS, TOKENS)
 def test_the_order_of_another_vocabulary_gives_no_wrong_trie(

@@ -218,6 +218,7 @@ def test_plans(database: Any) -> None:
 # bad databases -------------------------------------------------------------------------------------
 
 
+@pytest.mark.campaign
 def test_bad_databases(tmp_path: Path) -> None:
     text = tmp_path / "text"
     text.write_text("not a database at all, but long enough to have a header" * 20)

@@ -99,7 +99,7 @@ def state(server: Server) -> Any:
         )
 
 
-@pytest.mark.parametrize("query", mostly_campaign(WRITES, 6))
+@pytest.mark.parametrize("query", mostly_campaign(WRITES, 3))
 def test_what_would_write_is_refused(server: Server, database: Database, query: str) -> None:
     before = state(server)
     with pytest.raises(QueryError):
@@ -142,6 +142,7 @@ def test_queries_are_run(database: Database) -> None:
         database.run("SELECT '\ud800'", timeout=GUARD, limit=1)
 
 
+@pytest.mark.campaign
 @pytest.mark.parametrize(
     "query",
     [
@@ -156,6 +157,7 @@ def test_queries_have_a_time_limit(database: Database, query: str) -> None:
     assert database.run("SELECT 1", timeout=GUARD, limit=1).rows == [(1,)]
 
 
+@pytest.mark.campaign
 @pytest.mark.parametrize(
     "query",
     [
@@ -170,6 +172,7 @@ def test_answers_are_not_larger_than_they_may_be(database: Database, query: str)
     assert database.run("SELECT 1", timeout=GUARD, limit=1).rows == [(1,)]
 
 
+@pytest.mark.campaign
 def test_a_value_that_no_memory_holds(database: Database) -> None:
     """The process receives values whole: its own limit of memory ends that, or the bound of the answer."""
     with pytest.raises(
@@ -180,6 +183,7 @@ def test_a_value_that_no_memory_holds(database: Database) -> None:
     assert database.run("SELECT 1", timeout=GUARD, limit=1).rows == [(1,)]
 
 
+@pytest.mark.campaign
 def test_a_lost_connection_is_made_anew(server: Server, database: Database) -> None:
     with pytest.raises(QueryError, match="PostgreSQL: "):
         database.run("SELECT pg_terminate_backend(pg_backend_pid())", timeout=GUARD, limit=1)

@@ -246,6 +246,7 @@ def test_the_page_begins_with_a_text_that_is_accepted(playground: Playground, tm
     assert first_state(str(broken), None)["text"] == ""
 
 
+@pytest.mark.campaign
 def test_the_page_in_a_browser(server: PlayServer, tmp_path: Path) -> None:
     dom = page_after_scripts(server.url, tmp_path)
     assert ">accepted</p>" in dom
@@ -311,6 +312,7 @@ def test_a_slow_request_is_ended(
             thread.join()
 
 
+@pytest.mark.campaign
 def test_connections_are_bounded(playground: Playground) -> None:
     with PlayServer(playground, 0, {"kind": "ebnf", "grammar": "", "text": ""}) as made:
         thread = threading.Thread(target=made.serve_forever)

@@ -14,6 +14,7 @@ from stackmask.runtime.cli.play_judging import Playground
 from stackmask.runtime.cli.play_server import PlayServer
 from stackmask.runtime.vocabulary.vocabulary import Vocabulary
 
+pytestmark = pytest.mark.campaign
 VERDICT = "document.getElementById('verdict').textContent"
 CONTROL, END, HOME, DELETE, TAB, F8 = "\ue009", "\ue010", "\ue011", "\ue017", "\ue004", "\ue038"
 RELEASE = "\ue000"

@@ -136,6 +136,7 @@ def test_answers_are_not_larger_than_they_may_be(database: Any, query: str) -> N
     assert len(database.run(query, timeout=GUARD, limit=3, size=64 << 20).rows) == 3
 
 
+@pytest.mark.campaign
 def test_memory_has_a_limit(database: Any) -> None:
     sorted_texts = "SELECT a.a FROM t a, t b ORDER BY printf('%1000000d', a.a + b.a)"
     with pytest.raises(QueryError, match=f"more than {HEAP_BYTES >> 20} MiB of memory"):
@@ -204,6 +205,7 @@ def test_a_process_that_cannot_begin(file: Path, monkeypatch: pytest.MonkeyPatch
         open_database(file)
 
 
+@pytest.mark.campaign
 @POSIX
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL, signal.SIGTERM])
 def test_the_process_ends_with_the_command_line(file: Path, number: signal.Signals) -> None:

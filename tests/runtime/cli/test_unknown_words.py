@@ -62,6 +62,7 @@ def test_words_that_nothing_has_are_named(question: str, note: str | None, datab
     assert note_unknown_words(question, "SELECT COUNT(*) FROM orders", database) == note
 
 
+@pytest.mark.campaign
 def test_postgres_is_asked_in_its_own_words() -> None:
     try:
         with postgres_server() as server:

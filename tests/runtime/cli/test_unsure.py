@@ -20,6 +20,7 @@ def call(*arguments: str) -> Any:
     return CliRunner().invoke(app, ["sql", *arguments])
 
 
+@pytest.mark.campaign
 @pytest.mark.parametrize(
     ("question", "marked"),
     [

@@ -210,6 +210,7 @@ def test_pattern_is_measured_on_both_engines() -> None:
     assert json.loads(json.dumps(result.document()))["engines"][FSM]["states"] == 3
 
 
+@pytest.mark.campaign
 def test_recursion_is_refused_without_a_depth_and_differs_beyond_it() -> None:
     result = compare(NESTED, TOKENS, text="(((a)))", depths=[1, 4], peers=False)
     assert "recursive" in column(result, FSM).refusal

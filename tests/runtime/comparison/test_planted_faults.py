@@ -109,6 +109,7 @@ def test_formats_that_are_not_enforced_are_decided_and_no_error() -> None:
     assert not result.engines["stackmask"].counts
 
 
+@pytest.mark.campaign
 def test_an_engine_that_hangs_is_named_and_the_audit_goes_on() -> None:
     name = "support.planted_engines:hangs"
     engines = {

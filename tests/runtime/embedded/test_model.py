@@ -40,6 +40,7 @@ def test_loads_a_small_model(loaded: tuple[Any, Any]) -> None:
     assert sum(p.numel() for p in model.parameters()) < 6_000_000
 
 
+@pytest.mark.campaign
 def test_importing_does_not_import_torch() -> None:
     code = (
         "import sys; sys.path[:0] = sys.argv[1:]; import stackmask.runtime.embedded as e; e.prompt_for('x'); "
@@ -89,6 +90,7 @@ def test_first_question_of_the_readme(loaded: tuple[Any, Any]) -> None:
         connection.close()
 
 
+@pytest.mark.campaign
 def test_answers_unseen_wordings(loaded: tuple[Any, Any]) -> None:
     from training.evaluate import answerer, judge
     from training.make_questions import read_held_out

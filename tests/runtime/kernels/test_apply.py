@@ -81,6 +81,7 @@ def test_every_density(apply: Apply, density: float, dtype: torch.dtype) -> None
     assert torch.equal(bits_of(logits), bits_of(wanted))
 
 
+@pytest.mark.campaign
 def test_a_real_vocabulary_in_wider_logits(apply: Apply) -> None:
     vocab, width, dtype = 151_669, 151_936, torch.bfloat16
     masks, allowed = random_masks(7, 2, vocab)
@@ -305,6 +306,7 @@ def test_compiled_functions_take_it_without_a_break(options: dict[str, Any]) -> 
     assert torch.equal(compiled(logits, masks), work(logits, masks))
 
 
+@pytest.mark.campaign
 def test_exported_programs_hold_it() -> None:
     class Masked(torch.nn.Module):
         def forward(self, x: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:

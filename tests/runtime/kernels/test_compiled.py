@@ -34,12 +34,14 @@ def test_forbidden_groups_are_stored_16_bytes_at_a_time(compiled: Any) -> None:
         assert accesses["st.global.v4.b32"] >= 2, name
 
 
+@pytest.mark.campaign
 def test_allowed_groups_are_loaded_16_bytes_at_a_time(compiled: Any) -> None:
     for name, kernel in compiled.items():
         if name.startswith(("tiles", "rows")):
             assert kernel["accesses"]["ld.global.v4.b32"] >= 1, name
 
 
+@pytest.mark.campaign
 def test_kernels_that_start_early_wait_for_the_work_before_them(compiled: Any) -> None:
     early = [kernel for name, kernel in compiled.items() if name.startswith(("apply", "tiles", "rows"))]
     assert [kernel["waits"] for kernel in early] == [1] * 6

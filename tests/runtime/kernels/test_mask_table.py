@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from support.campaign import mostly_campaign
 
 import stackmask as sm
 from stackmask.runtime.kernels.bitmask import BitmaskError
@@ -142,7 +143,7 @@ def apply(request: pytest.FixtureRequest) -> Any:
     return kernel
 
 
-@pytest.mark.parametrize("columns", [1535, 1500, 33])
+@pytest.mark.parametrize("columns", mostly_campaign([33, 1535, 1500], 1))
 def test_applied_entries_equal_applied_bitmaps(compiler: sm.Compiler, apply: Any, columns: int) -> None:
     size = compiler.vocabulary.size
     grammars = [compiler.compile(grammar) for grammar in GRAMMARS.values()]
@@ -174,6 +175,7 @@ def test_a_table_on_the_device(compiler: sm.Compiler, device: str) -> None:
     assert table.version > 0 and table.evictions > 0
 
 
+@pytest.mark.campaign
 def test_random_entries(device: str) -> None:
     from stackmask.runtime.kernels.gpu.apply import launch_apply
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import subprocess
 import sys
 
+import pytest
+
 CODE = """
 import sys
 sys.modules["triton"] = None
@@ -29,6 +31,7 @@ except ValueError as error:
 """
 
 
+@pytest.mark.campaign
 def test_kernels_without_triton() -> None:
     done = subprocess.run([sys.executable, "-c", CODE], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr

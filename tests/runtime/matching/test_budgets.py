@@ -435,6 +435,7 @@ def test_objects_that_need_more_than_can_be_written(count: int) -> None:
         matcher.needs_at_least()
 
 
+@pytest.mark.campaign
 def test_nobody_pays_for_the_objects_of_others() -> None:
     alone = budgeted_work(sm.Compiler(VOCABULARY), ORDER)
     limited = sm.Compiler(VOCABULARY)

@@ -201,6 +201,7 @@ def test_statistics_say_who_holds_memory() -> None:
     assert compiled.stats()["compile_work"] > 0
 
 
+@pytest.mark.campaign
 def test_one_request_that_held_more_than_the_cache_keeps_nobody_out(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(compiling, "LEAST_HELD", 1)
     compiler = sm.Compiler(letters(), cache_bytes=300_000)

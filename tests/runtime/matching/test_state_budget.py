@@ -7,6 +7,8 @@ import tracemalloc
 from collections.abc import Iterator
 from functools import cache
 
+import pytest
+
 import stackmask
 
 CACHE_BYTES = 2_000_000
@@ -43,6 +45,7 @@ def test_states_of_grammars_that_never_come_again_are_let_go() -> None:
     assert compiler._generation > 4
 
 
+@pytest.mark.campaign
 def test_python_objects_are_weighed() -> None:
     compiler = stackmask.Compiler(vocabulary())
     before = list(serve(compiler, 1000, 1010))[-1]

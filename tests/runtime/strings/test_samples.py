@@ -61,7 +61,7 @@ GRAMMARS: dict[str, sm.Grammar] = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("name", GRAMMARS)
+@pytest.mark.parametrize("name", mostly_campaign(GRAMMARS, 6))
 def test_samples_are_texts_of_the_grammar(name: str) -> None:
     grammar = GRAMMARS[name]
     texts = grammar.sample(12, seed=3)
@@ -142,6 +142,7 @@ def test_recursion_ends() -> None:
     assert max(map(len, texts)) <= 400 and len(set(texts)) > 3
 
 
+@pytest.mark.campaign
 def test_max_bytes_is_kept() -> None:
     grammar = sm.Grammar.from_ebnf('root ::= "a"{3,} | "bb"')
     assert grammar.sample(5, max_bytes=2) == ["bb"] * 5

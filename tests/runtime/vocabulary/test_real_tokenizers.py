@@ -51,7 +51,7 @@ def load(name: str) -> tuple[Any, dict[str, Any]]:
     return PreTrainedTokenizerFast(tokenizer_object=tokenizer, **config), meta
 
 
-@pytest.mark.parametrize("name", mostly_campaign(VERIFIED, 3))
+@pytest.mark.parametrize("name", mostly_campaign(VERIFIED, 1))
 def test_digest_and_recorded_encodings(name: str) -> None:
     tokenizer, meta = load(name)
     vocab = Vocabulary.from_huggingface(tokenizer, size=meta.get("model_vocab_padded"))
