@@ -41,6 +41,7 @@ STREAMED = 0.25
 MAX_TOKENS = 200
 SECONDS = 420  # a request's; the machine is small, and all are sent at once
 DRAFTS = '{"method": "ngram", "num_speculative_tokens": 4, "prompt_lookup_max": 3, "prompt_lookup_min": 1}'
+WHOLE = ("--additional-config", '{"stackmask": {"whole": true}}')
 NODES = ("--nnodes", "2", "--master-addr", "127.0.0.1", "--master-port", "29577")
 # prefill and decode apart: two servers, of which the second computes prompts and hands them to the first in files
 APART: Final = "prefill and decode"
@@ -55,7 +56,12 @@ CONFIGURATIONS: dict[str, tuple[tuple[str, ...], dict[str, str]]] = {
     "drafts": (("--speculative-config", DRAFTS), {}),
     "reasoning": (("--reasoning-parser", "qwen3"), {}),
     "drafts and reasoning": (("--speculative-config", DRAFTS, "--reasoning-parser", "qwen3"), {}),
-    "whole texts": (("--additional-config", '{"stackmask": {"whole": true}}'), {}),
+    "whole texts": (WHOLE, {}),
+    "whole texts and reasoning": ((*WHOLE, "--reasoning-parser", "deepseek_r1"), {}),
+    "whole texts with drafts and reasoning": (
+        (*WHOLE, "--reasoning-parser", "deepseek_r1", "--speculative-config", DRAFTS),
+        {},
+    ),
     "TP 2": (("--tensor-parallel-size", "2"), TWO),
     # a fault of vLLM: with --enforce-eager its pipelines fail on the CPU
     "PP 2": (
@@ -140,14 +146,13 @@ def start_server(name: str, model: Path, work: Path, backend: str) -> Server:
 class Campaign:
     """What is sent to one server, and what came back."""
 
-    def __init__(
-        self, server: Server, seed: int, requests: int, at_once: int, is_sglang: bool = False
-    ) -> None:
+    def __init__(self, server: Server, seed: int, requests: int, at_once: int, name: str) -> None:
         self.server, self.requests = server, requests
+        self.is_whole = name.startswith("whole")
         self.places = asyncio.Semaphore(at_once)
         self.random = random.Random(seed)
         self.honest, self.hostile = asked.honest(), asked.hostile()
-        if is_sglang:
+        if name in SGLANG:
             self.honest = [one._replace(fields=asked.for_sglang(one.fields)) for one in self.honest]
             self.hostile = [(name, asked.for_sglang(fields)) for name, fields in self.hostile]
         self.counts: collections.Counter[str] = collections.Counter()
@@ -262,11 +267,12 @@ class Campaign:
             return "error"
         if check is None:
             return "answered"
-        if not message.get("content") and not message.get("tool_calls") and thought(message):
-            return "ended in a thought"
+        is_empty = not message.get("content") and not message.get("tool_calls")
         try:
             check({**message, "content": message.get("content") or ""})
         except asked.Wrong as error:
+            if is_empty and thought(message) and not self.is_whole:
+                return "ended in a thought"
             self.fault("not valid", name, f"{error}: {json.dumps(message)[:200]}")
             return "not valid"
         return "valid"
@@ -364,9 +370,7 @@ def thought(message: dict[str, Any]) -> bool:
 async def campaign(name: str, server: Server, options: argparse.Namespace) -> dict[str, Any]:
     """Send a server its requests."""
     at_once = AT_ONCE.get(name, options.requests)
-    return await Campaign(server, options.seed, options.requests, at_once, name in SGLANG).run(
-        options.minutes
-    )
+    return await Campaign(server, options.seed, options.requests, at_once, name).run(options.minutes)
 
 
 def engine_counts(server: Server) -> dict[str, float]:
@@ -387,11 +391,13 @@ def engine_counts(server: Server) -> dict[str, float]:
 
 def run_one(name: str, options: argparse.Namespace, work: Path) -> dict[str, Any]:
     """Start a server, send it what it is to answer, and end it."""
-    tokenizer = tokenizer_of("gpt2-50k", MARKS, readable=name in SGLANG)
+    tokenizer = tokenizer_of("gpt2-50k", MARKS, readable=name in SGLANG or "whole" in name)
     likely = {"end": 8.0, "</think>": NEVER, "<tool_call>": 9.0}
     if "reasoning" in name:
         # an end, or a call in the middle of a thought, leaves nothing to judge: vLLM 0.32 answers the latter with 500
         likely = {"end": 2.0, "</think>": 11.5, "<tool_call>": NEVER}
+    if "whole" in name and "reasoning" in name:  # it would stop within its thoughts, and hardly ends them
+        likely = {"end": 9.0, "</think>": 4.0, "<tool_call>": NEVER}
     model = make_model(work / f"hub-{name}", "tiny", tokenizer, likely)
     server = start_server(name, model, work, options.backend)
     try:

@@ -8,6 +8,7 @@ from contextlib import suppress
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from stackmask.runtime.matching.matcher import Matcher
 from stackmask.runtime.matching.step import StepMask, StepResult, step
@@ -31,7 +32,8 @@ class GuardedMatcher:
         self.matcher = matcher
         self.failure: str | None = None
         self.room: int | None = None
-        self._stops = tuple(stop_ids)
+        self.may_be_cut = False  # no end was found within the room
+        self.stops = tuple(stop_ids)
         self._request_id = request_id
 
     def prepare(self) -> None:
@@ -128,7 +130,7 @@ class GuardedMatcher:
         try:
             self.matcher.fill_next_token_bitmask(mask, row, budget=left)
         except CompletionError as error:
-            self.room = None
+            self.room, self.may_be_cut = None, True
             logger.warning("request %s may be cut at its last token: %s", self._request_id, error)
             return False
         return True
@@ -136,9 +138,9 @@ class GuardedMatcher:
     def fill_stops(self, mask: Any, row: int) -> None:
         """Allow stop tokens alone. Without any, all are allowed, so that one is sampled, which is then refused."""
         words = mask.row_to_write(row) if isinstance(mask, StepMask) else np.asarray(mask[row])
-        words[:] = 0 if self._stops else -1  # mutant: fail-open
+        words[:] = 0 if self.stops else -1  # mutant: fail-open
         bits = words.view(np.uint32)
-        for token in self._stops:
+        for token in self.stops:
             if token >> 5 < len(bits):
                 bits[token >> 5] |= np.uint32(1 << (token & 31))
 
@@ -153,7 +155,7 @@ class GuardedMatcher:
 
     def fork(self) -> GuardedMatcher:
         """Return an independent one at the same place."""
-        made = GuardedMatcher(self.matcher.fork(), self._stops, self._request_id)
+        made = GuardedMatcher(self.matcher.fork(), self.stops, self._request_id)
         made.failure = self.failure
         return made
 
@@ -164,6 +166,52 @@ class GuardedMatcher:
             self.matcher.reset()
         except Exception as error:  # noqa: BLE001 - nothing may reach the engine
             self.fail(error)
+
+
+class Thoughts:
+    """The thoughts of a request, before its text begins: they end in time for the text to be whole.
+
+    ``end``: the token that ends them; None where no single token does, which leaves their length free. Stop tokens are
+    forbidden throughout. Cost: that of ``Matcher.needs_at_least``. A step begins with ``start_step``; then each row of it that is thought is restricted, in order.
+    """
+
+    def __init__(self, text: GuardedMatcher, end: int | None) -> None:
+        self._text = text
+        self._end = 0 if end is None else end
+        self._needed = -1  # tokens of the end and of the shortest text; -1: thoughts may take all
+        self._left = 0
+        self._is_first = False  # no row of this step is of the text
+        if end is not None:
+            try:
+                self._needed = 1 + text.matcher.needs_at_least()
+            except Exception as error:  # noqa: BLE001 - nothing may reach the engine
+                logger.warning("thoughts may take all tokens of a request: %s", error)
+
+    def start_step(self, left: int) -> None:
+        """Take how many tokens the request may still write."""
+        self._left, self._is_first = left, True
+
+    def restrict(self, words: NDArray[np.uint32]) -> None:
+        """Restrict the mask of the next token, one row of words, and count that token."""
+        if self._left <= self._needed:
+            words[:] = 0
+            words[self._end >> 5] = np.uint32(1 << (self._end & 31))
+        else:
+            forbid(words, self._text.stops)
+        self._left -= 1
+
+    def begin_text(self) -> None:
+        """Give the text what is left, where a row of the step is the first one that is not thought."""
+        if self._is_first and not self._text.may_be_cut:
+            self._text.room = self._left + self._text.matcher.accept_calls
+        self._is_first = False
+
+
+def forbid(words: NDArray[np.uint32], tokens: Iterable[int]) -> None:
+    """Take tokens out of a mask, one row of words."""
+    for token in tokens:
+        if token >> 5 < len(words):
+            words[token >> 5] &= ~np.uint32(1 << (token & 31))
 
 
 def fill_batch(guarded: Sequence[GuardedMatcher], mask: Any, rows: Sequence[int] | None = None) -> StepResult:

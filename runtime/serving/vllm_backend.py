@@ -23,7 +23,7 @@ from stackmask.grammar.source.diagnostics import StackmaskError
 from stackmask.pda.limits import Limits
 from stackmask.runtime.matching.compiler import Compiler
 from stackmask.runtime.matching.step import StepMask, step
-from stackmask.runtime.serving.guarded import GuardedMatcher, fill_batch
+from stackmask.runtime.serving.guarded import GuardedMatcher, Thoughts, fill_batch, forbid
 from stackmask.runtime.serving.requests import Options, check, grammar_of
 from stackmask.runtime.serving.vllm_plugin import NAME
 from stackmask.runtime.vocabulary.vocabulary import Vocabulary
@@ -140,24 +140,29 @@ class StackmaskBackend(StructuredOutputBackend):
         made.guarded.prepare()  # vLLM compiles in threads beside the scheduler
         return made
 
-    def bound(self, grammar: Any, max_tokens: int | None) -> None:
-        """Let the text of a request end within its tokens, if the options ask for that.
+    def bound(self, grammar: Any, tokens: int, *, thinks: bool = False, end: int | None = None) -> None:
+        """Let a request end whole within its tokens, if the options ask for that.
 
-        vLLM shows them, but not how many of them a model reasons with before the grammar begins: not to be called then.
+        ``thinks``: thoughts come before the text, and the token ``end`` ends them (None: no single token does).
         """
-        if self.options.whole and max_tokens is not None and isinstance(grammar, StackmaskGrammar):
-            grammar.guarded.room = max_tokens
+        if not self.options.whole or not isinstance(grammar, StackmaskGrammar):
+            return
+        if thinks:
+            grammar.thoughts = Thoughts(grammar.guarded, end)
+        else:
+            grammar.guarded.room = tokens
 
     def fill_step(
         self,
         grammars: Sequence[StackmaskGrammar | None],
         most: int,
         held: Mapping[int, Sequence[int]] | None = None,
+        thoughts: Mapping[int, Thoughts] | None = None,
     ) -> NDArray[np.int32]:
         """Return the masks of a step, a row each, of at most ``most``; None, and what has ended, allows every token.
 
-        ``held``: by row, tokens that are forbidden where the grammar is None. The masks are read-only, and hold until
-        the next step.
+        ``held``, ``thoughts``: by row, tokens that are forbidden, and thoughts that are bounded, where the grammar is
+        None. The masks are read-only, and hold until the next step.
         """
         if self._mask is None or len(self._mask.array) < len(grammars):
             self._mask = StepMask(max(most, len(grammars)), self.vocab_size)
@@ -175,9 +180,9 @@ class StackmaskBackend(StructuredOutputBackend):
         if free:
             step([None] * len(free), [None] * len(free), self._mask, free)
         for row, tokens in (held or {}).items():
-            words = self._mask.row_to_write(row).view(np.uint32)
-            for token in tokens:
-                words[token >> 5] &= ~np.uint32(1 << (token & 31))
+            forbid(self._mask.row_to_write(row).view(np.uint32), tokens)
+        for row, one in (thoughts or {}).items():
+            one.restrict(self._mask.row_to_write(row).view(np.uint32))
         return self._mask.array[: len(grammars)]
 
     def allocate_token_bitmask(self, max_num_seqs: int) -> torch.Tensor:
@@ -194,6 +199,7 @@ class StackmaskGrammar(StructuredOutputGrammar):
 
     def __init__(self, matcher: Any, stop_ids: Sequence[int]) -> None:
         self.guarded = GuardedMatcher(matcher, stop_ids)
+        self.thoughts: Thoughts | None = None  # before the text, where these are bounded
         self._accept = matcher.accept_token
 
     def accept_tokens(self, request_id: str, tokens: list[int]) -> bool:
@@ -217,6 +223,8 @@ class StackmaskGrammar(StructuredOutputGrammar):
 
     def fill_bitmask(self, bitmask: torch.Tensor, batch_index: int) -> None:
         """Write the mask of the next token into a row."""
+        if self.thoughts is not None:
+            self.thoughts.begin_text()
         self.guarded.fill(bitmask, batch_index)
 
     def is_terminated(self) -> bool:

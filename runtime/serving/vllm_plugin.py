@@ -38,6 +38,7 @@ def register() -> None:
     _wrap(*manager, "grammar_init", _choosing)
     _wrap(*manager, "_create_grammar", _creating)
     _wrap(*manager, "grammar_bitmask", _filling)
+    _wrap(*manager, "_fill_bitmasks", _filling_rows)
     _wrap_beam_search()
 
 
@@ -138,12 +139,52 @@ def _creating(original: Any) -> Any:
             return original(self, request)
         with self.backend.options_of(request.sampling_params.structured_outputs):
             grammar = original(self, request)
-        # the parser of thoughts, or its class where each request has one
-        if getattr(self, "reasoner", None) is None and getattr(self, "reasoner_cls", None) is None:
-            self.backend.bound(grammar, getattr(request.sampling_params, "max_tokens", None))
+        tokens = _most_tokens(self, request)
+        if tokens is not None:
+            reasoner = _reasoner(self, request)
+            self.backend.bound(grammar, tokens, thinks=reasoner is not None, end=_end_of_thoughts(reasoner))
         return grammar
 
     return create
+
+
+def _most_tokens(manager: Any, request: Any) -> int | None:
+    """Return how many tokens a request may write, or None where nothing says so."""
+    length = getattr(manager.vllm_config.model_config, "max_model_len", None)
+    room = None if length is None else length - getattr(request, "num_prompt_tokens", 0)
+    given = (getattr(request.sampling_params, "max_tokens", None), room)
+    return min((tokens for tokens in given if tokens is not None), default=None)
+
+
+def _reasoner(manager: Any, request: Any) -> Any:
+    """Return the parser of a request's thoughts, or None where there are none."""
+    if getattr(manager, "enable_in_reasoning", False):
+        return None
+    if getattr(manager, "reasoner_cls", None) is not None:  # since 0.33 each request has its own
+        return manager._get_reasoner(request)
+    return getattr(manager, "reasoner", None)
+
+
+def _end_of_thoughts(reasoner: Any) -> int | None:
+    """Return the token that ends thoughts, or None where no single token does."""
+    token = getattr(reasoner, "end_token_id", None)
+    if token is None and getattr(reasoner, "reasoning_end_str", None):
+        token = reasoner.vocab.get(reasoner.reasoning_end_str)
+    return token if isinstance(token, int) else None
+
+
+def _filling_rows(original: Any) -> Any:
+    """Bound the thoughts of a step with drafts, whose masks vLLM fills row by row."""
+
+    def _fill_bitmasks(self: Any, batch: Any) -> None:
+        for row in batch:
+            grammar, index, applies = row[:3]
+            original(self, (row,))
+            thoughts = None if applies else getattr(grammar, "thoughts", None)
+            if thoughts is not None and not grammar.guarded.matcher.accept_calls:
+                thoughts.restrict(self._grammar_bitmask[index].numpy().view("uint32"))
+
+    return _fill_bitmasks
 
 
 def _filling(original: Any) -> Any:
@@ -155,21 +196,35 @@ def _filling(original: Any) -> Any:
     ) -> Any:
         ids, drafts = structured_output_request_ids, scheduled_spec_decode_tokens
         drafted = drafts or getattr(self.vllm_config, "num_speculative_tokens", 1)
-        if not ids or drafted or not _is_ours(self.backend):
+        if not ids or not _is_ours(self.backend):
+            return original(self, requests, ids, drafts)
+        for request_id in ids:
+            bounded = requests[request_id].structured_output_request.grammar.thoughts
+            if bounded is not None:
+                request = requests[request_id]
+                bounded.start_step(_most_tokens(self, request) - request.num_output_tokens)
+        if drafted:
             return original(self, requests, ids, drafts)
         grammars: list[Any] = []
-        held = {}
+        held, thoughts = {}, {}
         # since 0.33: tokens that end a thought and begin the text, while the grammar refuses them there
         ends = getattr(self, "_masked_reasoning_ends", None)
         for row, request_id in enumerate(ids):
             request = requests[request_id]
+            grammar = request.structured_output_request.grammar
             if _applies(self, request):
-                grammars.append(request.structured_output_request.grammar)
+                grammars.append(grammar)
+                if grammar.thoughts is not None:
+                    grammar.thoughts.begin_text()
                 continue
             grammars.append(None)
+            if grammar.thoughts is not None:
+                thoughts[row] = grammar.thoughts
             if ends is not None and (tokens := ends(request)):
                 held[row] = tokens
-        return self.backend.fill_step(grammars, self.vllm_config.scheduler_config.max_num_seqs, held)
+        return self.backend.fill_step(
+            grammars, self.vllm_config.scheduler_config.max_num_seqs, held, thoughts
+        )
 
     return grammar_bitmask
 

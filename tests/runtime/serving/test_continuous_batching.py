@@ -7,6 +7,7 @@ import re
 from typing import Any
 
 import pytest
+from support.campaign import mostly_campaign
 
 pytest.importorskip("torch")
 pytest.importorskip("transformers.generation.continuous_batching")
@@ -34,7 +35,7 @@ def sampling(tokenizer: Any, **options: Any) -> GenerationConfig:
     )
 
 
-@pytest.mark.parametrize("blocks", [32, 4])
+@pytest.mark.parametrize("blocks", mostly_campaign([4, 32], 1))
 def test_each_request_keeps_its_grammar(model: Any, tokenizer: Any, compiler: Any, blocks: int) -> None:
     """With few blocks, requests are taken out of the batch and begun again."""
     compiled = [compiler.compile(sm.Grammar.from_regex(pattern)) for pattern in PATTERNS]

@@ -283,12 +283,19 @@ def test_vllm_makes_the_backend_of_a_manager(servers: None) -> None:
         ) -> Any:
             return None
 
+        def _fill_bitmasks(self, batch: Any) -> None:
+            for grammar, index, applies in batch:
+                self._grammar_bitmask[index].fill_(-1)
+                if applies:
+                    grammar.fill_bitmask(self._grammar_bitmask, index)
+
     sys.modules["vllm.v1.structured_output"].StructuredOutputManager = StructuredOutputManager
     for name, wrapper in (
         ("__init__", plugin._starting),
         ("grammar_init", plugin._choosing),
         ("_create_grammar", plugin._creating),
         ("grammar_bitmask", plugin._filling),
+        ("_fill_bitmasks", plugin._filling_rows),
     ):
         for _ in range(2):  # the second time changes nothing
             plugin._wrap("vllm.v1.structured_output", "StructuredOutputManager", name, wrapper)
@@ -321,19 +328,53 @@ def test_vllm_makes_the_backend_of_a_manager(servers: None) -> None:
     manager._masked_reasoning_ends = lambda _: (97,)
     assert 97 not in allowed(manager.grammar_bitmask({"1": request}, ["1"], {})[0])
     del manager._get_constraint_bounds, manager._masked_reasoning_ends
-    # texts end whole if that is asked for, and no thoughts come before the grammar
+    # texts end whole if that is asked for
     request.sampling_params.max_tokens = 7
-    cases = (
-        (False, None, None, None),
-        (True, None, None, 7),
-        (True, object(), None, None),
-        (True, None, object, None),
-    )
-    for whole, reasoner, of_requests, room in cases:
+    for whole, room in ((False, None), (True, 7)):
         manager.backend.options = replace(manager.backend.options, whole=whole)
-        manager.reasoner, manager.reasoner_cls = reasoner, of_requests
         manager.grammar_init(request)
-        assert request.structured_output_request.grammar.guarded.room == room
+        grammar = request.structured_output_request.grammar
+        assert (grammar.guarded.room, grammar.thoughts) == (room, None)
+    think_and_answer(manager, request)
+
+
+def think_and_answer(manager: Any, request: Any) -> None:
+    """Thoughts leave room for three letters and the stop token, and only their own end ends them."""
+    think = 258
+    manager.reasoner = SimpleNamespace(end_token_id=think)
+    manager.vllm_config.model_config.max_model_len = 11
+    request.num_prompt_tokens = 4  # which leaves 7 tokens
+    for spends in (0, 1, 2):
+        manager.grammar_init(request)
+        grammar = request.structured_output_request.grammar
+        request.num_output_tokens, thinks = 0, True
+        written = []
+        while not grammar.is_terminated():
+            bounds = SimpleNamespace(constraint_start=int(thinks))
+            manager._get_constraint_bounds = Mock(return_value=bounds)
+            row = manager.grammar_bitmask({"1": request}, ["1"], {})[0]
+            if thinks:
+                assert allowed(row) == ([think] if len(written) == 2 else [i for i in range(260) if i != END])
+                token = think if len(written) == spends else 5
+                thinks = token != think
+            else:
+                (token,) = allowed(row)
+                assert grammar.accept_tokens("1", [token])
+            written.append(token)
+            request.num_output_tokens += 1
+        assert written == [5] * spends + [think, 97, 97, 97, END]
+    # drafts: the rows of a step are filled one by one
+    manager.grammar_init(request)
+    grammar = request.structured_output_request.grammar
+    request.num_output_tokens = 0
+    manager.vllm_config.num_speculative_tokens = 3
+    manager.grammar_bitmask({"1": request}, ["1"], {"1": [5, 5, think]})
+    manager._grammar_bitmask = torch.zeros((4, 9), dtype=torch.int32)
+    for row, applies in enumerate((False, False, False, True)):
+        manager._fill_bitmasks([(grammar, row, applies)])
+    anything = [i for i in range(260) if i != END]
+    assert [allowed(row) for row in manager._grammar_bitmask] == [anything, anything, [think], [97]]
+    assert grammar.guarded.room == 4
 
 
 def test_sglang_follows_a_request(servers: None) -> None:
