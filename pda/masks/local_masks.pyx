@@ -225,7 +225,7 @@ cdef class LocalMasks(MaskPart):
         Where the start returns before any byte, all that is walked is a group.
         """
         cdef size_t g
-        cdef int32_t p, pops = 0
+        cdef int32_t p, first = 0, pops = 0
         cdef SuffixesId whole = query.group
         mask.reads_tokens = found.reads_tokens
         mask.key_first = <int32_t>self.arena.key_starts.size()
@@ -235,11 +235,12 @@ cdef class LocalMasks(MaskPart):
         )
         mask.group_first = <int32_t>self.arena.mask_groups.size()
         if query.start != DEAD and query.start != READS_STATE and not query.must_group:
+            first = self.space.configs[query.start].pop_first
             pops = self.space.configs[query.start].pop_count
         mask.group_count = pops + <int32_t>found.groups.size()
         if pops and whole == NO_SUFFIXES:
             whole = self.arena.intern_group(ANY_BYTE, SEM_SYMBOL, NO_RUN, places)
-        for p in range(self.space.configs[query.start].pop_first, self.space.configs[query.start].pop_first + pops):
+        for p in range(first, first + pops):
             self.arena.mask_groups.push_back(
                 MaskGroup(
                     self.arena.regrouped(whole, self.space.pops[p].guard, self.space.pops[p].sem),
