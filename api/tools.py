@@ -12,7 +12,7 @@
 from __future__ import annotations
 
 from stackmask.grammar.turns.errors import ToolError, TurnError
-from stackmask.grammar.turns.frontend import grammar
+from stackmask.grammar.turns.frontend import grammar, structural_tag
 from stackmask.grammar.turns.parser import (
     ArgumentsDelta,
     Call,
@@ -51,6 +51,7 @@ __all__ = [
     "grammar",
     "parse",
     "register",
+    "structural_tag",
     "style_names",
     "style_of",
 ]

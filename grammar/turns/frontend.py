@@ -17,7 +17,15 @@ from stackmask.grammar.source.diagnostics import StackmaskError
 from stackmask.grammar.source.gc_pause import without_collection
 from stackmask.grammar.source.similar import advice, similar
 from stackmask.grammar.turns.errors import ToolError
-from stackmask.grammar.turns.formats.fields import Format, any_of, const, optional, sequence_of, tag
+from stackmask.grammar.turns.formats.fields import (
+    Format,
+    StructuralTagError,
+    any_of,
+    const,
+    optional,
+    sequence_of,
+    tag,
+)
 from stackmask.grammar.turns.formats.frontend import ANY_BLANKS, Calls, format_rules
 from stackmask.grammar.turns.parts.merge import Markers, Merged, text
 from stackmask.grammar.turns.styles import (
@@ -72,6 +80,65 @@ def grammar(
         return made
 
     return Grammar._read(limits, read)
+
+
+TURN: Final = "stackmask_turn"  # a format of structural tags, besides those that servers share
+OPTIONS: Final = frozenset(
+    (
+        "style",
+        "tools",
+        "tool_choice",
+        "reasoning",
+        "response_format",
+        "parallel",
+        "strict",
+        "opened",
+        "profile",
+    )
+)
+
+
+def structural_tag(
+    style: str, tools: Iterable[Any] = (), *, profile: str = "model", **options: Any
+) -> dict[str, Any]:
+    """Return a whole turn as the structural tag of a request to a server that has stackmask as its backend.
+
+    The arguments are those of ``grammar``, with a style by name; the answer is a JSON Schema or a dict of OpenAI. Its
+    JSON is sent as a grammar (``docs/serving/vllm.md``), since servers know the formats of structural tags.
+    Raises: as ``grammar``; ToolError for what JSON cannot say.
+    """
+    if not isinstance(style, str):
+        raise ToolError("/style", f"a server knows styles by name, not {type(style).__name__}")
+    if isinstance(options.get("response_format"), Grammar):
+        raise ToolError("/response_format", "give a JSON Schema: a Grammar cannot be sent to a server")
+    read = read_tools(tools)
+    for index, tool in enumerate(read):
+        if tool.grammar is not None and not tool.has_pattern:
+            raise ToolError(f"/tools/{index}/grammar", "a Grammar cannot be sent to a server")
+    if "parallel_tool_calls" in options:
+        options["parallel"] = options.pop("parallel_tool_calls")
+    grammar(style, read, profile=profile, **options)  # what is wrong is found here
+    listed = [
+        {"name": tool.name, "description": tool.description, "parameters": tool.parameters}
+        | ({} if tool.strict is None else {"strict": tool.strict})
+        for tool in read
+    ]
+    said = {"style": style, "tools": listed, "profile": profile, **options}
+    return {"type": "structural_tag", "format": {"type": TURN, **said}}
+
+
+def turn_of_tag(sent: Any, limits: Any) -> Grammar | None:
+    """Return the grammar of what ``structural_tag`` says; None for another tag. Raises: StructuralTagError, as ``grammar``."""
+    said = sent.get("format") if isinstance(sent, Mapping) else None
+    if not isinstance(said, Mapping) or said.get("type") != TURN:
+        return None
+    options = {key: value for key, value in said.items() if key != "type"}
+    for key in options:
+        if key not in OPTIONS:
+            raise StructuralTagError(f"/format/{key!s:.60}", f"a turn has none; {advice(str(key), OPTIONS)}")
+    if "style" not in options:
+        raise StructuralTagError("/format", "no `style`")
+    return grammar(**options, limits=limits)
 
 
 # -- The grammar of a turn: reasoning, then text with calls, or an answer in a schema ----------------------

@@ -172,12 +172,13 @@ class Thoughts:
     """The thoughts of a request, before its text begins: they end in time for the text to be whole.
 
     ``end``: the token that ends them; None where no single token does, which leaves their length free. Stop tokens are
-    forbidden throughout. Cost: that of ``Matcher.needs_at_least``. A step begins with ``start_step``; then each row of it that is thought is restricted, in order.
+    forbidden throughout. A step begins with ``start_step``; then each row of it that is thought is restricted, in order.
+    Cost: that of ``Matcher.needs_at_least``.
     """
 
     def __init__(self, text: GuardedMatcher, end: int | None) -> None:
         self._text = text
-        self._end = 0 if end is None else end
+        self._end = -1 if end is None else end
         self._needed = -1  # tokens of the end and of the shortest text; -1: thoughts may take all
         self._left = 0
         self._is_first = False  # no row of this step is of the text
@@ -199,6 +200,15 @@ class Thoughts:
         else:
             forbid(words, self._text.stops)
         self._left -= 1
+
+    def first_forbidden(self, draft: Sequence[int]) -> int | None:
+        """Return the place of the first token of a draft that may not be thought; None if the end of thoughts comes first."""
+        for place, token in enumerate(draft):
+            if token == self._end:
+                return None
+            if token in self._text.stops or self._left - place <= self._needed:
+                return place
+        return None
 
     def begin_text(self) -> None:
         """Give the text what is left, where a row of the step is the first one that is not thought."""

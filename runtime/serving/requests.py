@@ -77,8 +77,8 @@ def grammar_of(kind: str, text: Any, options: Options) -> Grammar:
     """Make the grammar of a request.
 
     ``kind``: one of KINDS. ``text``: of "json" a schema, of "choice" a JSON list of strings, of "structural_tag" its
-    JSON, of "regex" a pattern that the whole text matches, of "grammar" EBNF, GBNF, or Lark with a rule ``start``;
-    "json_object" has none.
+    JSON, of "regex" a pattern that the whole text matches, of "grammar" EBNF, GBNF, Lark with a rule ``start``, or the JSON
+    of a structural tag, since servers check the formats of "structural_tag" themselves; "json_object" has none.
     Raises: StackmaskError with the place and the reason.
     Cost: that of reading it; no masks are made.
     """
@@ -92,6 +92,8 @@ def grammar_of(kind: str, text: Any, options: Options) -> Grammar:
         return _json({"type": "object"}, options)
     if kind == "regex":
         return Grammar.from_regex(text, limits=limits)
+    if kind == "grammar" and isinstance(text, str) and text.lstrip()[:1] == "{":
+        kind = "structural_tag"
     if kind == "grammar":
         if isinstance(text, str) and is_lark(text):
             return Grammar.from_lark(text, limits=limits)

@@ -39,6 +39,7 @@ def register() -> None:
     _wrap(*manager, "_create_grammar", _creating)
     _wrap(*manager, "grammar_bitmask", _filling)
     _wrap(*manager, "_fill_bitmasks", _filling_rows)
+    _wrap(*manager, "validate_tokens", _drafting)
     _wrap_beam_search()
 
 
@@ -173,6 +174,28 @@ def _end_of_thoughts(reasoner: Any) -> int | None:
     return token if isinstance(token, int) else None
 
 
+def _thoughts(manager: Any, request: Any) -> Any:
+    """Return the bounds of a request's thoughts at its next token; None if it has none."""
+    thoughts = getattr(request.structured_output_request.grammar, "thoughts", None)
+    if thoughts is not None:
+        thoughts.start_step(_most_tokens(manager, request) - request.num_output_tokens)
+    return thoughts
+
+
+def _drafting(original: Any) -> Any:
+    """Cut drafts where thoughts must end, or may not."""
+
+    def validate_tokens(self: Any, request: Any, spec_tokens: list[int]) -> Any:
+        if request.use_structured_output and not _applies(self, request):
+            thoughts = _thoughts(self, request)
+            place = None if thoughts is None else thoughts.first_forbidden(spec_tokens)
+            if place is not None:
+                return spec_tokens[:place]
+        return original(self, request, spec_tokens)
+
+    return validate_tokens
+
+
 def _filling_rows(original: Any) -> Any:
     """Bound the thoughts of a step with drafts, whose masks vLLM fills row by row."""
 
@@ -199,10 +222,7 @@ def _filling(original: Any) -> Any:
         if not ids or not _is_ours(self.backend):
             return original(self, requests, ids, drafts)
         for request_id in ids:
-            bounded = requests[request_id].structured_output_request.grammar.thoughts
-            if bounded is not None:
-                request = requests[request_id]
-                bounded.start_step(_most_tokens(self, request) - request.num_output_tokens)
+            _thoughts(self, requests[request_id])
         if drafted:
             return original(self, requests, ids, drafts)
         grammars: list[Any] = []

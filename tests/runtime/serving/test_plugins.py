@@ -283,6 +283,9 @@ def test_vllm_makes_the_backend_of_a_manager(servers: None) -> None:
         ) -> Any:
             return None
 
+        def validate_tokens(self, request: Any, spec_tokens: list[int]) -> list[int]:
+            return spec_tokens
+
         def _fill_bitmasks(self, batch: Any) -> None:
             for grammar, index, applies in batch:
                 self._grammar_bitmask[index].fill_(-1)
@@ -296,6 +299,7 @@ def test_vllm_makes_the_backend_of_a_manager(servers: None) -> None:
         ("_create_grammar", plugin._creating),
         ("grammar_bitmask", plugin._filling),
         ("_fill_bitmasks", plugin._filling_rows),
+        ("validate_tokens", plugin._drafting),
     ):
         for _ in range(2):  # the second time changes nothing
             plugin._wrap("vllm.v1.structured_output", "StructuredOutputManager", name, wrapper)
@@ -368,6 +372,7 @@ def think_and_answer(manager: Any, request: Any) -> None:
     grammar = request.structured_output_request.grammar
     request.num_output_tokens = 0
     manager.vllm_config.num_speculative_tokens = 3
+    manager._get_constraint_bounds = Mock(return_value=SimpleNamespace(constraint_start=1))
     manager.grammar_bitmask({"1": request}, ["1"], {"1": [5, 5, think]})
     manager._grammar_bitmask = torch.zeros((4, 9), dtype=torch.int32)
     for row, applies in enumerate((False, False, False, True)):
@@ -375,6 +380,16 @@ def think_and_answer(manager: Any, request: Any) -> None:
     anything = [i for i in range(260) if i != END]
     assert [allowed(row) for row in manager._grammar_bitmask] == [anything, anything, [think], [97]]
     assert grammar.guarded.room == 4
+    # what may not be thought is not proposed
+    request.use_structured_output = True
+    for draft, rest in (
+        ([5, 5, 5], [5, 5]),
+        ([5, END, 5], [5]),
+        ([5, think, 97, END], [5, think, 97, END]),
+        ([5], [5]),
+        ([], []),
+    ):
+        assert manager.validate_tokens(request, draft) == rest
 
 
 def test_sglang_follows_a_request(servers: None) -> None:

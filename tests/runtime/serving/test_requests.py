@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 import stackmask as sm
@@ -96,3 +98,15 @@ def test_versions() -> None:
     for version in ("0.28.9", "0.34.0", "1.0.0"):
         with pytest.raises(ServerVersionError, match=r"for vllm 0\.29 to 0\.33, not"):
             check_version("vllm", version)
+
+
+def test_a_grammar_may_be_a_structural_tag() -> None:
+    tag = sm.tools.structural_tag("qwen_3", [{"name": "go"}], tool_choice="required", reasoning="off")
+    grammar = grammar_of("grammar", " " + json.dumps(tag), Options())
+    assert accepts(grammar, '<tool_call>\n{"name": "go", "arguments": {}}\n</tool_call>')
+    with pytest.raises(sm.StackmaskError, match="no format `stackmask_turns`"):
+        grammar_of(
+            "grammar",
+            json.dumps({"type": "structural_tag", "format": {"type": "stackmask_turns"}}),
+            Options(),
+        )
