@@ -486,16 +486,12 @@ class Grammar(metaclass=Suggesting):
         Raises: StructuralTagError, with the JSON pointer of what is wrong; GrammarError and SchemaError for the
             grammars and schemas within.
         """
-        from stackmask.grammar.turns.formats.frontend import loaded_tag, structural_rules
-        from stackmask.grammar.turns.frontend import turn_of_tag
+        from stackmask.grammar.turns.formats.frontend import structural_rules
 
-        def read() -> Grammar:
-            loaded = loaded_tag(tag)
-            return turn_of_tag(loaded, limits) or cls._with_markers(
-                lambda names: cls._merged(structural_rules(loaded, names))
-            )
+        def read(names: frozenset[str]) -> Grammar:
+            return cls._merged(structural_rules(tag, names))
 
-        return cls._read(limits, read)
+        return cls._read(limits, lambda: cls._with_markers(read))
 
     @classmethod
     def _merged(cls, made: Merged) -> Grammar:

@@ -4,6 +4,8 @@
 # Where a number really is both, write `<TermId><int32_t>number`. Vectors are of one id: `vector[TermId]`.
 from libc.stdint cimport int32_t, uint32_t
 
+from stackmask.grammar.ir.failures cimport FAILED, ID_FAILED
+
 cdef extern from "ids.h" nogil:
     # terms
     ctypedef int32_t TermId         # a term: a local state of the automaton
@@ -65,11 +67,6 @@ cdef extern from "ids.h" nogil:
     # ahead
     ctypedef int32_t FrameStateId   # a semantic state above a frame
 
-
-cdef enum:
-    # what a function returns that has raised, in place of
-    FAILED = -1                     # a status, a flag or a number
-    ID_FAILED = -3                  # an id, which may be NO_… (-1) or a mark of its table (-2)
 
 cdef enum: BITS_FAILED = 0x55555555     # bits; Cython compares with it as an int
 

@@ -39,6 +39,7 @@ from stackmask.grammar.ir.expressions cimport (
     item_of,
     items_of,
 )
+from stackmask.grammar.ir.failures cimport FAILED
 
 
 # ------------------------------------------------------------------------------------------------
@@ -116,7 +117,7 @@ def is_nothing(expr):
     return means_nothing(expr)
 
 
-cdef bint means_nothing(object expr) except -1:
+cdef bint means_nothing(object expr) except FAILED:
     if not isinstance(expr, Expression):
         return False
     cdef unsigned char kind = (<Expression>expr).kind
@@ -409,7 +410,7 @@ def derives(expr, productive):
     return is_derived(expr, productive, {})
 
 
-cdef bint is_derived(object expr, object productive, dict known) except -1:
+cdef bint is_derived(object expr, object productive, dict known) except FAILED:
     cdef object key = <Py_ssize_t><void*>expr, item, found
     cdef unsigned char kind = (<Expression?>expr).kind
     cdef bint all_of, answer

@@ -1,6 +1,7 @@
 # The nodes of expressions. See ir.py for what they mean.
 cimport cython
 from libc.stdint cimport int32_t, int64_t
+from stackmask.grammar.ir.failures cimport FAILED
 
 
 cdef enum NodeKind:
@@ -54,9 +55,9 @@ cdef class Expression:
 
     cdef tuple content(self)
     cdef tuple names(self)
-    cdef int take(self, object part) except -1
-    cdef int take_all(self, tuple parts) except -1
-    cdef int take_item(self, object item) except -1
+    cdef int take(self, object part) except FAILED
+    cdef int take_all(self, tuple parts) except FAILED
+    cdef int take_item(self, object item) except FAILED
 
 
 @cython.final

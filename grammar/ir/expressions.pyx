@@ -56,7 +56,7 @@ cdef class Expression:
         cdef tuple fields = type(self).__match_args__
         return fields[: len(fields) - 1]
 
-    cdef int take(self, object part) except -1:
+    cdef int take(self, object part) except FAILED:
         """Note what a part holds. Readers of regexes put nodes of their own among them at first."""
         if not isinstance(part, Expression):
             self.flags |= IMPURE | FOREIGN
@@ -67,7 +67,7 @@ cdef class Expression:
             self.depth = (<Expression>part).depth + 1
         return 0
 
-    cdef int take_all(self, tuple parts) except -1:
+    cdef int take_all(self, tuple parts) except FAILED:
         """Note what the parts of a node hold; its own are complete with them."""
         cdef Py_ssize_t i
         for i in range(len(parts)):
@@ -77,7 +77,7 @@ cdef class Expression:
             PyObject_GC_UnTrack(<PyObject*>self)
         return 0
 
-    cdef int take_item(self, object item) except -1:
+    cdef int take_item(self, object item) except FAILED:
         """Note what the one part of a node holds, which beside it has nothing that the collector must see."""
         self.take(item)
         if not self.flags & FOREIGN:

@@ -1,6 +1,7 @@
 # Sets of states that are split until those of one set accept the same strings.
 from libc.stdint cimport int32_t, uint8_t
 from libcpp.vector cimport vector
+from stackmask.grammar.ir.failures cimport FAILED
 
 
 # A partition of 0..n-1 that is refined by splitting its sets.
@@ -15,10 +16,10 @@ cdef class Partition:
     cdef vector[int32_t] touched        # sets with marks
     cdef int32_t sets
 
-    cdef int begin(self, int32_t count) except -1 nogil
-    cdef int begin_by(self, const vector[int32_t]& key, int32_t keys) except -1 nogil
-    cdef int mark(self, int32_t element) except -1 nogil
-    cdef int split(self) except -1 nogil
+    cdef int begin(self, int32_t count) except FAILED nogil
+    cdef int begin_by(self, const vector[int32_t]& key, int32_t keys) except FAILED nogil
+    cdef int mark(self, int32_t element) except FAILED nogil
+    cdef int split(self) except FAILED nogil
 
 
 cdef int merge_states(
@@ -29,4 +30,4 @@ cdef int merge_states(
     const vector[int32_t]& label,
     const vector[int32_t]& head,
     int32_t labels,
-) except -1 nogil
+) except FAILED nogil

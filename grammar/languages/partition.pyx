@@ -10,7 +10,7 @@ from libc.stdint cimport int32_t, uint8_t
 from libcpp.vector cimport vector
 
 
-cdef int zeros(vector[int32_t]& items, int32_t count) except -1 nogil:
+cdef int zeros(vector[int32_t]& items, int32_t count) except FAILED nogil:
     items.clear()
     items.resize(count)
 
@@ -19,7 +19,7 @@ cdef int zeros(vector[int32_t]& items, int32_t count) except -1 nogil:
 cdef class Partition:
     """Sets of the integers from 0 on. ``mark`` some, then ``split`` each set into marked and others."""
 
-    cdef int begin(self, int32_t count) except -1 nogil:
+    cdef int begin(self, int32_t count) except FAILED nogil:
         """Put everything into one set, or into none if there is nothing."""
         cdef int32_t i
         self.elements.resize(count)
@@ -38,7 +38,7 @@ cdef class Partition:
             self.past.push_back(count)
             self.marked.push_back(0)
 
-    cdef int begin_by(self, const vector[int32_t]& key, int32_t keys) except -1 nogil:
+    cdef int begin_by(self, const vector[int32_t]& key, int32_t keys) except FAILED nogil:
         """Put elements of equal key into one set. Cost: a counting sort."""
         cdef int32_t n = <int32_t>key.size(), i, k
         cdef vector[int32_t] at
@@ -66,7 +66,7 @@ cdef class Partition:
             for i in range(self.first[k], self.past[k]):
                 self.set_of[self.elements[i]] = k
 
-    cdef int mark(self, int32_t element) except -1 nogil:
+    cdef int mark(self, int32_t element) except FAILED nogil:
         cdef int32_t s = self.set_of[element], i = self.place[element], j = self.first[s] + self.marked[s]
         if i < j:
             return 0
@@ -78,7 +78,7 @@ cdef class Partition:
             self.touched.push_back(s)
         self.marked[s] += 1
 
-    cdef int split(self) except -1 nogil:
+    cdef int split(self) except FAILED nogil:
         """Make the smaller part of each set with marks a set of its own, and take the marks away."""
         cdef int32_t s, j, i, new
         while not self.touched.empty():
@@ -112,7 +112,7 @@ cdef int merge_states(
     const vector[int32_t]& label,
     const vector[int32_t]& head,
     int32_t labels,
-) except -1 nogil:
+) except FAILED nogil:
     """Partition the states of an automaton into those of equal languages.
 
     Transition i leads from ``tail[i]`` under ``label[i]`` to ``head[i]``. Every state can be reached and can

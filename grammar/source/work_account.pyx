@@ -8,6 +8,7 @@ from cpython.contextvars cimport PyContextVar_Get
 from cpython.object cimport PyObject
 from cpython.ref cimport Py_XDECREF
 from libc.stdint cimport int64_t
+from stackmask.grammar.ir.failures cimport FAILED
 
 from contextvars import ContextVar
 from time import monotonic
@@ -70,13 +71,13 @@ cdef class Work:
         """Units that this call may still use."""
         return max(<int64_t>0, self.left - (self.granted - self.credit))
 
-    cdef int charge(self, int64_t units) except -1:
+    cdef int charge(self, int64_t units) except FAILED:
         self.credit -= units
         if self.credit < 0:
             self.check()
         return 0
 
-    cdef int check(self) except -1:
+    cdef int check(self) except FAILED:
         """Settle what was done, and look whether the call may go on."""
         cdef int64_t used = self.granted - self.credit
         self.spent += used
@@ -93,14 +94,14 @@ cdef class Work:
         return 0
 
 
-cdef int64_t clamped(object number) except? -1:
+cdef int64_t clamped(object number) except? FAILED:
     """Return a number that is not too large to count with."""
     cdef int overflow = 0
     cdef long long found = PyLong_AsLongLongAndOverflow(number, &overflow)
     return MOST if overflow > 0 or found > MOST else found
 
 
-cdef int charge(int64_t units) except -1:
+cdef int charge(int64_t units) except FAILED:
     cdef PyObject* found = NULL
     PyContextVar_Get(CURRENT, NULL, &found)
     if found == NULL:

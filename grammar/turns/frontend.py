@@ -127,11 +127,11 @@ def structural_tag(
     return {"type": "structural_tag", "format": {"type": TURN, **said}}
 
 
-def turn_of_tag(sent: Any, limits: Any) -> Grammar | None:
-    """Return the grammar of what ``structural_tag`` says; None for another tag. Raises: StructuralTagError, as ``grammar``."""
+def turn_of_tag(sent: Any, limits: Any = None) -> Grammar:
+    """Return the grammar of what ``structural_tag`` returns, or of another tag. Raises: StructuralTagError, as ``grammar``."""
     said = sent.get("format") if isinstance(sent, Mapping) else None
     if not isinstance(said, Mapping) or said.get("type") != TURN:
-        return None
+        return Grammar.from_structural_tag(sent, limits=limits)
     options = {key: value for key, value in said.items() if key != "type"}
     for key in options:
         if key not in OPTIONS:

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import argparse
 import collections
+import itertools
 import json
 import lzma
 import random
@@ -47,6 +48,13 @@ SEMANTIC = {
     "heavy values": {"type": "object", "properties": {"a": HEAVY}, "additionalProperties": HEAVY},
     "heavy names": {"type": "object", "propertyNames": {"pattern": "^([a-f]+|z.{300})$"}},
 }
+CITY = {"type": "object", "properties": {"city": {"enum": ["Rome", "Oslo"]}}, "required": ["city"]}
+ANSWER = {"type": "object", "properties": {"summary": {"type": "string"}}, "required": ["summary"]}
+TURNS: dict[str, dict[str, Any]] = {  # thoughts that a model would never end come first
+    "turn: an answer": {"response_format": ANSWER},
+    "turn: a call": {"tools": [{"name": "weather", "parameters": CITY}], "tool_choice": "required"},
+    "turn: either": {"tools": [{"name": "weather", "parameters": CITY}], "response_format": ANSWER},
+}
 TABLES = {"customers": ["id", "name", "city"], "orders": ["id", "customer_id", "total"]}
 
 
@@ -61,8 +69,23 @@ def schema_judge(schema: Any) -> Any:
     return lambda text: judge.judge(text).valid
 
 
-def grammars(data: Path, rng: random.Random) -> Any:
-    """Yield (kind, grammar, judge): in turns schemas, and the others again and again."""
+def turn_judge(text: bytes) -> bool:
+    """Return whether a turn of Qwen's style is whole: thoughts, then calls or an answer that fit their schemas."""
+    from jsonschema import Draft202012Validator as Validator
+
+    thoughts, end, rest = text.decode(errors="replace").partition("</think>")
+    if not (end and thoughts.startswith("<think>") and rest.strip()):
+        return False
+    if "<tool_call>" not in rest:
+        return Validator(ANSWER).is_valid(json.loads(rest))
+    said, *calls = rest.split("<tool_call>")
+    read = [json.loads(call.partition("</tool_call>")[0]) for call in calls]
+    fits = all(call["name"] == "weather" and Validator(CITY).is_valid(call["arguments"]) for call in read)
+    return fits and not said.strip()
+
+
+def grammars(data: Path, rng: random.Random, only: str | None = None) -> Any:
+    """Yield (kind, grammar, judge): in turns schemas, and the others again and again; or the others of one beginning."""
     from judges import JUDGES
 
     import stackmask as sm
@@ -70,6 +93,7 @@ def grammars(data: Path, rng: random.Random) -> Any:
     with lzma.open(data / "maskbench_dev.jsonl.xz", "rt") as lines:
         schemas = [json.loads(line)["schema"] for line in lines]
     rng.shuffle(schemas)
+    schemas = schemas[:0] if only else schemas
     others = [
         (name, sm.Grammar.bundled(name), lambda text, name=name: JUDGES[name](text).accepted)
         for name in ("json", "sql", "xml", "lua", "csv", "regex", "indented", "sqlite")
@@ -78,9 +102,15 @@ def grammars(data: Path, rng: random.Random) -> Any:
         (name, sm.Grammar.from_json_schema(schema, property_order="any"), schema_judge(schema))
         for name, schema in SEMANTIC.items()
     ]
+    others += [
+        (name, sm.tools.grammar("qwen_3", reasoning="on", profile="model", **options), turn_judge)
+        for name, options in TURNS.items()
+    ]
     for dialect in ("sqlite", "postgres"):
         grammar = sm.Grammar.from_sql(dialect, schema=TABLES)
         others.append((f"scoped {dialect}", grammar, lambda text, name=dialect: JUDGES[name](text).accepted))
+    if only:
+        yield from itertools.cycle([one for one in others if one[0].startswith(only)])
     for i, schema in enumerate(schemas):
         try:
             grammar = sm.Grammar.from_json_schema(schema, property_order="any" if i % 4 == 0 else "schema")
@@ -190,6 +220,8 @@ def main() -> None:
     parser.add_argument("--tables", type=int, default=20_000)
     parser.add_argument("--rounds", type=int, default=1, help="generations of each model under each grammar")
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--only", help="the beginning of names of grammars, such as `turn`")
+    parser.add_argument("--most", type=int, default=1_000_000, help="generations")
     parser.add_argument("--save", default="budgets", help="the name of the result file")
     args = parser.parse_args()
     import stackmask as sm
@@ -207,8 +239,8 @@ def main() -> None:
     verdicts: dict[str, collections.Counter[str]] = collections.defaultdict(collections.Counter)
     count = schemas = 0
     begin = time.monotonic()
-    for kind, grammar, judge in grammars(Path(args.data), rng):
-        if time.monotonic() - begin > args.seconds:
+    for kind, grammar, judge in grammars(Path(args.data), rng, args.only):
+        if time.monotonic() - begin > args.seconds or count >= args.most:
             break
         try:
             compiled = compiler.compile(grammar)

@@ -11,6 +11,7 @@ from stackmask.grammar.grammar import Grammar
 from stackmask.grammar.json_schema.document.closed import closed
 from stackmask.grammar.notation.loading import is_lark
 from stackmask.grammar.source.diagnostics import StackmaskError
+from stackmask.grammar.turns.frontend import turn_of_tag
 from stackmask.pda.limits import Limits
 
 KINDS: Final = ("json", "json_object", "regex", "grammar", "choice", "structural_tag")
@@ -104,7 +105,7 @@ def grammar_of(kind: str, text: Any, options: Options) -> Grammar:
             raise RequestError("choices are a list of one string or more")
         return Grammar.from_choices(choices, limits=limits)
     if kind == "structural_tag":
-        return Grammar.from_structural_tag(text, limits=limits)
+        return turn_of_tag(parsed_json(text, "the structural tag"), limits)
     raise RequestError(f"no requests of kind {kind!r:.60}: there are {', '.join(KINDS)}")
 
 

@@ -6,6 +6,7 @@ from cpython.object cimport PyObject
 from cpython.tuple cimport PyTuple_CheckExact
 from cpython.unicode cimport PyUnicode_CheckExact, PyUnicode_GET_LENGTH
 from libcpp.vector cimport vector
+from stackmask.grammar.ir.failures cimport FAILED, ID_FAILED
 
 MAX_WRITTEN = 2_000_000     # parts of a schema, those in several places counted each time
 
@@ -13,7 +14,7 @@ cdef enum:
     MAX_COUNTED = 200_000       # parts that are counted one by one
 
 
-cdef bint is_small(object value, Py_ssize_t most) except -1:
+cdef bint is_small(object value, Py_ssize_t most) except FAILED:
     """Return whether a value, written out, has no more than so many parts, all of them plain values.
 
     Cost: linear in these; no recursion. Nothing is changed or freed meanwhile, so that parts are not held.
@@ -48,7 +49,7 @@ cdef bint is_small(object value, Py_ssize_t most) except -1:
     return True
 
 
-cdef inline Py_ssize_t length_of(object scalar) except -2:
+cdef inline Py_ssize_t length_of(object scalar) except ID_FAILED:
     """Return about how many bytes a scalar takes; -1 if it is none that JSON has."""
     cdef object kind
     if PyUnicode_CheckExact(scalar):
@@ -61,7 +62,7 @@ cdef inline Py_ssize_t length_of(object scalar) except -2:
     return 1 if kind is bool or kind is float else -1
 
 
-cpdef bint has_own_parts(dict value, Py_ssize_t most, Py_ssize_t most_text) except -1:
+cpdef bint has_own_parts(dict value, Py_ssize_t most, Py_ssize_t most_text) except FAILED:
     """Return whether a value is plain JSON, of so many parts and bytes of text at most, each part in one place.
 
     Cost: linear in the parts, up to these bounds.
@@ -116,7 +117,7 @@ cpdef bint has_own_parts(dict value, Py_ssize_t most, Py_ssize_t most_text) exce
     return True
 
 
-cpdef bint is_plain_json(object value, Py_ssize_t most) except -1:
+cpdef bint is_plain_json(object value, Py_ssize_t most) except FAILED:
     """Return whether a value, written out, has at most so many parts, all of them what `json.loads` makes.
 
     Cost: linear in these; no recursion. Nothing is changed or freed meanwhile, so that parts are not held.
@@ -151,7 +152,7 @@ cpdef bint is_plain_json(object value, Py_ssize_t most) except -1:
     return True
 
 
-cpdef bint is_larger(object value, Py_ssize_t most=2_000_000) except -1:
+cpdef bint is_larger(object value, Py_ssize_t most=2_000_000) except FAILED:
     """Return whether a value, written out, has more than so many parts.
 
     Parts that it shares with itself count each time, and one that holds itself has no end. Few are counted as
@@ -202,7 +203,7 @@ cpdef bint is_larger(object value, Py_ssize_t most=2_000_000) except -1:
     return False
 
 
-cpdef Py_ssize_t written_bytes(object value, Py_ssize_t most) except -1:
+cpdef Py_ssize_t written_bytes(object value, Py_ssize_t most) except FAILED:
     """Return about how many bytes a value takes as JSON text; a number above ``most`` if it is more.
 
     Parts that it shares with itself count each time, unless that makes too many.
@@ -216,7 +217,7 @@ cpdef Py_ssize_t written_bytes(object value, Py_ssize_t most) except -1:
     return size
 
 
-cdef Py_ssize_t count_bytes(object value, Py_ssize_t most, set seen) except -1:
+cdef Py_ssize_t count_bytes(object value, Py_ssize_t most, set seen) except FAILED:
     cdef list todo = [value]
     cdef object item, key, part
     cdef Py_ssize_t size = 0
@@ -245,7 +246,7 @@ cdef Py_ssize_t count_bytes(object value, Py_ssize_t most, set seen) except -1:
     return size
 
 
-cdef Py_ssize_t count_plain(object value, Py_ssize_t most) except -2:
+cdef Py_ssize_t count_plain(object value, Py_ssize_t most) except ID_FAILED:
     """Return what ``count_bytes`` does, or -1 where a part is no plain value. Nothing is freed meanwhile."""
     cdef vector[PyObject*] todo
     cdef PyObject* item

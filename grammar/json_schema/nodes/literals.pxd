@@ -1,6 +1,7 @@
 # From the schemas of a document to the numbers of nodes.
 cimport cython
 
+from stackmask.grammar.ir.failures cimport FAILED
 from stackmask.grammar.json_schema.nodes.structural_keys cimport Contents
 
 
@@ -31,6 +32,6 @@ cdef class Literals:
     cpdef object number(self, object schema, object resource, tuple scope, object where)
     cpdef int add_properties(
         self, list atoms, dict schemas, object resource, tuple scope, object place
-    ) except -1
+    ) except FAILED
     cdef object said_by(self, dict schema, bint in_root, object number)
-    cdef int look_at(self, object resource) except -1
+    cdef int look_at(self, object resource) except FAILED

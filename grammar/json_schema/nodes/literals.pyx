@@ -38,7 +38,7 @@ cdef class Literals:
         self.words = {}
         self.resource = None
 
-    cdef int look_at(self, object resource) except -1:
+    cdef int look_at(self, object resource) except FAILED:
         """Note what the draft of a resource says."""
         cdef object draft = resource.draft
         self.id_keyword = draft.id_keyword
@@ -173,7 +173,7 @@ cdef class Literals:
 
     cpdef int add_properties(
         self, list atoms, dict schemas, object resource, tuple scope, object place
-    ) except -1:
+    ) except FAILED:
         """Add what `properties` says. Raises: SchemaError for a name that is no string, and as ``literal`` does."""
         cdef object name, schema
         for name, schema in schemas.items():

@@ -139,7 +139,7 @@ cpdef list live_members(list members, dict productive):
     return found
 
 
-cpdef Py_ssize_t count_live(list members, dict productive) except -2:
+cpdef Py_ssize_t count_live(list members, dict productive) except ID_FAILED:
     """Return how many members have values; -1 if one that must be there has none."""
     cdef Py_ssize_t count = 0
     cdef Member member
@@ -151,7 +151,7 @@ cpdef Py_ssize_t count_live(list members, dict productive) except -2:
     return count
 
 
-cpdef int add_states(list members, set seen, list states) except -1:
+cpdef int add_states(list members, set seen, list states) except FAILED:
     """Add the states of the members that were not seen yet."""
     cdef Member member
     for member in members:
@@ -161,7 +161,7 @@ cpdef int add_states(list members, set seen, list states) except -1:
     return 0
 
 
-cpdef Py_ssize_t count_required(list members) except -1:
+cpdef Py_ssize_t count_required(list members) except FAILED:
     """Return how many members must be there."""
     cdef Py_ssize_t count = 0
     cdef Member member
@@ -180,7 +180,7 @@ cpdef tuple by_declaration(list members):
     return declared, others
 
 
-cpdef Py_ssize_t chain_size(list members) except -1:
+cpdef Py_ssize_t chain_size(list members) except FAILED:
     """Return how many members a chain writes: each place where it may start has its own tail."""
     cdef Py_ssize_t size = 0, total = len(members), i
     for i in range(total):

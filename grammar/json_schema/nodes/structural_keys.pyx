@@ -4,6 +4,7 @@ import marshal
 
 cimport cython
 
+from stackmask.grammar.ir.failures cimport FAILED
 from stackmask.grammar.json_schema.document.drafts import MAPS
 
 cdef enum:
@@ -30,7 +31,7 @@ cdef object NO = b"f"
 cdef object LIST = b"["
 
 
-cdef bint is_exact(object name, object value) except -1:
+cdef bint is_exact(object name, object value) except FAILED:
     """Return whether all counts in what stands under a name: it is a value, or no schema has it there."""
     cdef object role = ROLES.get(name)
     if role is None:

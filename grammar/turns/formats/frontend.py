@@ -48,7 +48,7 @@ def structural_rules(tag: Any, special_names: Iterable[str] = ()) -> Merged:
     Raises: StructuralTagError; GrammarError and SchemaError for what a format holds.
     """
     enter("reading the structural tag")
-    format_value, place = _format_of(loaded_tag(tag))
+    format_value, place = _format_of(_loaded(tag))
     merger = Merger()
     lowering = FormatLowering(merger, Markers(special_names), _PARTS)
     body = lowering.format(FormatFields(format_value, place))
@@ -84,8 +84,7 @@ def tag_rules(begin: str, content: RuleSet, ends: Sequence[str], special_names: 
     return merger.finish(sequence((markers.expr(begin), inner, choice([markers.expr(end) for end in ends]))))
 
 
-def loaded_tag(tag: Any) -> Any:
-    """Return a structural tag as plain values. Raises: StructuralTagError for what is not JSON."""
+def _loaded(tag: Any) -> Any:
     if isinstance(tag, str | bytes):
         check_text("the structural tag", tag)
         try:

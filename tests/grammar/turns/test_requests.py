@@ -8,6 +8,7 @@ from typing import Any, Literal
 import pytest
 
 import stackmask as sm
+from stackmask.grammar.turns.frontend import turn_of_tag
 
 ANSWER = {"type": "object", "properties": {"summary": {"type": "string"}}, "required": ["summary"]}
 CALL = '<tool_call>\n{"name": "get_weather", "arguments": {"city": "Rome"}}\n</tool_call>'
@@ -31,7 +32,7 @@ def get_weather(city: Literal["Rome", "Oslo"], days: Literal[1, 2] = 1) -> str:
 )
 def test_it_is_the_grammar_of_the_turn(options: dict[str, Any]) -> None:
     tag = sm.tools.structural_tag("qwen_3", [get_weather], **options)
-    sent = sm.Grammar.from_structural_tag(json.dumps(tag))
+    sent = turn_of_tag(json.loads(json.dumps(tag)))
     here = sm.tools.grammar("qwen_3", [get_weather], **{"profile": "model", **options})
     for names in ((), ("<think>", "</think>", "<tool_call>", "</tool_call>")):
         assert sent.for_vocabulary(names).rules == here.for_vocabulary(names).rules
@@ -41,7 +42,7 @@ def test_it_is_the_grammar_of_the_turn(options: dict[str, Any]) -> None:
 def test_it_takes_a_whole_turn() -> None:
     tag = sm.tools.structural_tag("qwen_3", [get_weather], response_format=ANSWER)
     assert set(tag) == {"type", "format"} and tag == json.loads(json.dumps(tag))
-    grammar = sm.Grammar.from_structural_tag(tag)
+    grammar = turn_of_tag(tag)
     assert grammar.accepts(f"<think>Ask.</think>\n\n{CALL}")
     assert grammar.accepts('<think>Yes.</think>\n\n{"summary": "sun"}')
     assert not grammar.accepts(CALL.replace("Rome", "Bonn"))
@@ -75,10 +76,10 @@ def test_what_cannot_be_sent() -> None:
 def test_bad_requests(said: dict[str, Any], problem: str) -> None:
     tag = {"type": "structural_tag", "format": {"type": "stackmask_turn", **said}}
     with pytest.raises(sm.StackmaskError, match=problem):
-        sm.Grammar.from_structural_tag(tag)
+        turn_of_tag(tag)
 
 
 def test_limits_hold() -> None:
     tag = sm.tools.structural_tag("qwen_3", [get_weather], response_format=ANSWER)
     with pytest.raises(sm.StackmaskError, match="max_work"):
-        sm.Grammar.from_structural_tag(tag, limits=sm.Limits(max_work=1)).normalize()
+        turn_of_tag(tag, limits=sm.Limits(max_work=1)).normalize()
