@@ -170,7 +170,7 @@ def _end_of_thoughts(reasoner: Any) -> int | None:
     """Return the token that ends thoughts, or None where no single token does."""
     token = getattr(reasoner, "end_token_id", None)
     if token is None and getattr(reasoner, "reasoning_end_str", None):
-        token = reasoner.vocab.get(reasoner.reasoning_end_str)
+        token = getattr(reasoner, "vocab", {}).get(reasoner.reasoning_end_str)
     return token if isinstance(token, int) else None
 
 
@@ -186,7 +186,7 @@ def _drafting(original: Any) -> Any:
     """Cut drafts where thoughts must end, or may not."""
 
     def validate_tokens(self: Any, request: Any, spec_tokens: list[int]) -> Any:
-        if request.use_structured_output and not _applies(self, request):
+        if request.use_structured_output and _is_ours(self.backend) and not _applies(self, request):
             thoughts = _thoughts(self, request)
             place = None if thoughts is None else thoughts.first_forbidden(spec_tokens)
             if place is not None:
