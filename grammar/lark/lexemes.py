@@ -45,6 +45,7 @@ _ALIKE: Final = (
     "a lazy rule takes no text from alternatives that begin like its own: write the beginning once"
 )
 MAX_ALIKE: Final = 10  # terminals that alternatives begin with alike, which are written before them
+MAX_PAIRS: Final = 400  # of terminals that alternatives begin with; with more, they are taken to begin alike
 NO_NAMES: Final[frozenset[str]] = frozenset()
 # what is kept as it is; special tokens are no text
 ATOMS: Final = (ir.Literal, ir.CharClass, RuleRef, Intersection, Complement, ir.TokenTerminal)
@@ -267,13 +268,30 @@ class Preference:
 
     def check_beginnings(self, parts: list[LazyFacts], span: Span | None) -> None:
         """Report alternatives that begin alike and have lazy rules later, which take no text from the others."""
+        if not any(part.later for part in parts):
+            return
         found: set[Expr] = set()
         for part in parts:
             spend(len(part.begins))
-            if not found.isdisjoint(part.begins) and any(part.later for part in parts):
+            if not found.isdisjoint(part.begins) or self.share_strings(found, part.begins):
                 self.note("relaxed", span or self.place, "|", _ALIKE)
                 return
             found |= part.begins
+
+    def share_strings(self, some: set[Expr], others: frozenset[Expr]) -> bool:
+        """Return whether a terminal has a string of another one. Cost: an intersection for each pair, at most ``MAX_PAIRS``."""
+        first, second = (list(filter(self.is_terminal, exprs)) for exprs in (some, others))
+        pairs = len(first) * len(second)
+        spend(20 * min(pairs, MAX_PAIRS))
+        return pairs > MAX_PAIRS or any(
+            not self.is_empty(Intersection((one, other))) for one in first for other in second
+        )
+
+    def is_terminal(self, expr: Expr) -> bool:
+        """Return whether an expression is a terminal that is not lazy: lazy ones take their text from the others."""
+        if not isinstance(expr, RuleRef):
+            return isinstance(expr, ATOMS[:-1])
+        return expr.name in self.atoms or (expr.name in self.lexemes and not self.lexemes[expr.name].is_lazy)
 
     def rest(self, items: tuple[Expr, ...], here: frozenset[str], after: frozenset[str]) -> Expr:
         """Return the rest of a sequence as it is at a place."""

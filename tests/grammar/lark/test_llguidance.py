@@ -141,6 +141,14 @@ def test_alternatives_that_begin_alike() -> None:
         assert note.reason.endswith("write the beginning once")
 
 
+def test_alternatives_that_begin_with_the_same_text_in_other_words() -> None:
+    rules = 'r[lazy]: /[abc]*b/\nT: /[abc]+/\nA: "a"\nB: /a|x/\nC: "d"\n'
+    for text in ('start: "a" r "c" | A T\n', 'start: B r "c" | A T\n', 'start: (B r "c")? "a" T\n'):
+        (note,) = sm.Grammar.from_lark(text + rules).report.relaxed
+        assert note.reason.endswith("write the beginning once")
+    assert not sm.Grammar.from_lark('start: B r "c" | C T\n' + rules).report.relaxed
+
+
 def test_a_lazy_rule_of_which_another_takes_all() -> None:
     text = 'start: (f | g)* T\nT: /[abc]*/\nf_hd[lazy]: T "b"\nf: f_hd "a"\ng_hd[lazy]: T "bc"\ng: g_hd "a"\n'
     grammar = sm.Grammar.from_lark(text)
