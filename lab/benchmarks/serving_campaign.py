@@ -25,6 +25,7 @@ import shutil
 import sys
 import tempfile
 import time
+from contextlib import suppress
 from importlib import metadata
 from pathlib import Path
 from typing import Any, Final
@@ -416,15 +417,15 @@ def run_one(name: str, options: argparse.Namespace, work: Path) -> dict[str, Any
 
 
 def write(name: str, result: dict[str, Any]) -> None:
-    """Write the result of a configuration beside those of others that were run before."""
+    """Write the result of a configuration beside those of others that were run before, maybe with other versions."""
     path = RESULTS / "serving_campaign.json"
     known = json.loads(path.read_text()) if path.exists() else {}
     versions = {key: value for key, value in known.get("versions", {}).items() if key != "stackmask"}
     for package in ("vllm", "sglang", "torch", "transformers"):
-        try:
-            versions[package] = metadata.version(package)
-        except metadata.PackageNotFoundError:
-            continue
+        with suppress(metadata.PackageNotFoundError):
+            here = metadata.version(package)
+            if versions.setdefault(package, here) != here:
+                result.setdefault("versions", {})[package] = here
     found = {**known.get("configurations", {}), name: result}
     command = "VLLM_PYTHON lab/benchmarks/serving_campaign.py --write"
     print(write_result("serving_campaign", command, {"configurations": found}, **versions))

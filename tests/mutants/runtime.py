@@ -40,7 +40,7 @@ ROWS = (
     Mutant(
         "fail-open",
         "runtime/serving",
-        "0 if self._stops else -1",
+        "0 if self.stops else -1",
         "-1",
         "A request of a server whose mask cannot be made may only stop.",
         ("tests/runtime/serving/test_guarded.py",),

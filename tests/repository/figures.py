@@ -810,7 +810,10 @@ def _campaign(is_wanted: Callable[[str], bool]) -> list[str]:
                 len(found["faults"]),
                 found["memory_mb_after_each_round"][-1],
             )
-            rows.append((name.replace("texts", "outputs"), *map(figure, figures)))
+            other = "".join(
+                f", {package} {version}" for package, version in found.get("versions", {}).items()
+            )
+            rows.append((name.replace("texts", "outputs") + other, *map(figure, figures)))
     return table(
         "serving_campaign",
         ["configuration", "requests", "valid", "cut at `max_tokens`", "at fault", "MB after the last round"],
