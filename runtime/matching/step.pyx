@@ -618,7 +618,7 @@ cdef int fill_group(
         for i in group:
             note(result, i, error)
         return 0
-    held = True
+    held, begun = True, lock.meter.units()
     try:
         for i in group:
             matcher = batch[i]
