@@ -244,7 +244,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="./dev wheels", description=__doc__)
     parser.add_argument("targets", nargs="*", metavar="TARGET", help=f"{', '.join(TARGETS)} (all)")
     parser.add_argument(
-        "--python", action="append", metavar="X.Y", help="a version of Python (all that are here)"
+        "--python", nargs="+", action="extend", metavar="X.Y", help="a version of Python (all that are here)"
     )
     parser.add_argument(
         "--quick", action="store_true", help="not optimised: for trials of this tool, not for users"
