@@ -216,7 +216,10 @@ def check(
     text: Annotated[str | None, typer.Option("--text", help="The text to check.")] = None,
     file: Annotated[Path | None, typer.Option("--file", help="A file to check (- for stdin).")] = None,
     verbose: Annotated[
-        bool, typer.Option("--verbose", help="Say what became of a schema, and which keywords shaped it.")
+        bool,
+        typer.Option(
+            "--verbose", help="Show how the schema was interpreted, and which keywords affected the grammar."
+        ),
     ] = False,
 ) -> None:
     """Check a grammar, and optionally whether it accepts a text. If not, show where and why.
@@ -294,7 +297,9 @@ def convert(
 def sample(
     grammar: Annotated[str, typer.Argument(help=NAMES)],
     count: Annotated[int, typer.Option("-n", "--count", min=1, max=10_000, help="Number of texts.")] = 1,
-    seed: Annotated[int, typer.Option("--seed", min=0, help="Seed; another one gives other texts.")] = 0,
+    seed: Annotated[
+        int, typer.Option("--seed", min=0, help="Random seed; a different seed gives different samples.")
+    ] = 0,
     start: Start = None,
     regex: AsRegex = False,
     profile: Profile = "model",
@@ -528,7 +533,7 @@ def audit(
         str | None,
         typer.Option(
             "--kind",
-            help="The type of arguments that are not files of cases.",
+            help="The type of arguments that are not case files.",
             **one_of("schema", "regex", "grammar", "sql"),
         ),
     ] = None,
@@ -546,7 +551,7 @@ def audit(
     ] = None,
     limit: Annotated[
         float,
-        typer.Option("--limit", min=0.1, help="Seconds after which a call of an engine counts as a hang."),
+        typer.Option("--limit", min=0.1, help="Treat a call of an engine as hung after this many seconds."),
     ] = 20.0,
     texts: Annotated[int, typer.Option("--texts", min=0, help="Number of given texts per case.")] = 3,
     mutants: Annotated[int, typer.Option("--mutants", min=0, help="Number of mutants per text.")] = 3,
