@@ -114,6 +114,9 @@ class Preference:
         self.note, self.is_dead = note, False
         self.rules, self.atoms, self.skip, self.lexemes = rules, atoms, skip, lexemes
         self.empty: dict[str, bool] = {}  # of atoms: whether they may be
+        self.shared: dict[
+            tuple[Expr, Expr], bool
+        ] = {}  # of two terminals: whether they have a string in common
         self.facts: Mapping[str, LazyFacts] = {}
         self.made: dict[str, Rule] = {}
         self.variants: dict[tuple[str, frozenset[str], frozenset[str]], str] = {}
@@ -279,13 +282,16 @@ class Preference:
             found |= part.begins
 
     def share_strings(self, some: set[Expr], others: frozenset[Expr]) -> bool:
-        """Return whether a terminal has a string of another one. Cost: an intersection for each pair, at most ``MAX_PAIRS``."""
+        """Return whether a terminal has a string of another one. Cost: an intersection for each pair, once."""
         first, second = (list(filter(self.is_terminal, exprs)) for exprs in (some, others))
-        pairs = len(first) * len(second)
-        spend(20 * min(pairs, MAX_PAIRS))
-        return pairs > MAX_PAIRS or any(
-            not self.is_empty(Intersection((one, other))) for one in first for other in second
-        )
+        pairs = [(one, other) for one in first for other in second]
+        if len(pairs) > MAX_PAIRS:
+            return True
+        for pair in pairs:  # all of them: sets have no order, and the work must not depend on one
+            spend(1)
+            if pair not in self.shared:
+                self.shared[pair] = not self.is_empty(Intersection(pair))
+        return any(self.shared[pair] for pair in pairs)
 
     def is_terminal(self, expr: Expr) -> bool:
         """Return whether an expression is a terminal that is not lazy: lazy ones take their text from the others."""
