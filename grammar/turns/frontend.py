@@ -83,18 +83,16 @@ def grammar(
 
 
 TURN: Final = "stackmask_turn"  # a format of structural tags, besides those that servers share
-OPTIONS: Final = frozenset(
-    (
-        "style",
-        "tools",
-        "tool_choice",
-        "reasoning",
-        "response_format",
-        "parallel",
-        "strict",
-        "opened",
-        "profile",
-    )
+OPTIONS: Final = (
+    "style",
+    "tools",
+    "tool_choice",
+    "reasoning",
+    "response_format",
+    "parallel",
+    "strict",
+    "opened",
+    "profile",
 )
 
 
@@ -104,7 +102,8 @@ def structural_tag(
     """Return a whole turn as the structural tag of a request to a server that has stackmask as its backend.
 
     The arguments are those of ``grammar``, with a style by name; the answer is a JSON Schema or a dict of OpenAI. Its
-    JSON is sent as a grammar (``docs/serving/vllm.md``), since servers know the formats of structural tags.
+    JSON is sent as a grammar (``docs/serving/vllm.md``), since servers know the formats of structural tags. ``limits``
+    hold for this check alone: the server has its own.
     Raises: as ``grammar``; ToolError for what JSON cannot say.
     """
     if not isinstance(style, str):
@@ -113,18 +112,24 @@ def structural_tag(
         raise ToolError("/response_format", "give a JSON Schema: a Grammar cannot be sent to a server")
     read = read_tools(tools)
     for index, tool in enumerate(read):
-        if tool.grammar is not None and not tool.has_pattern:
-            raise ToolError(f"/tools/{index}/grammar", "a Grammar cannot be sent to a server")
-    if "parallel_tool_calls" in options:
-        options["parallel"] = options.pop("parallel_tool_calls")
+        if tool.grammar is not None or tool.is_text:
+            raise ToolError(
+                f"/tools/{index}", "its argument is text, and a request describes arguments in JSON"
+            )
     grammar(style, read, profile=profile, **options)  # what is wrong is found here
+    several = options.pop("parallel_tool_calls", None)
+    sent = {name: value for name, value in options.items() if name in OPTIONS}
+    if several is not None:
+        sent["parallel"] = several
     listed = [
         {"name": tool.name, "description": tool.description, "parameters": tool.parameters}
         | ({} if tool.strict is None else {"strict": tool.strict})
         for tool in read
     ]
-    said = {"style": style, "tools": listed, "profile": profile, **options}
-    return {"type": "structural_tag", "format": {"type": TURN, **said}}
+    return {
+        "type": "structural_tag",
+        "format": {"type": TURN, "style": style, "tools": listed, "profile": profile, **sent},
+    }
 
 
 def turn_of_tag(sent: Any, limits: Any = None) -> Grammar:

@@ -25,7 +25,7 @@ def get_weather(city: Literal["Rome", "Oslo"], days: Literal[1, 2] = 1) -> str:
         {},
         {"tool_choice": "required", "reasoning": "off", "parallel_tool_calls": False},
         {"response_format": ANSWER, "reasoning": "on", "profile": "exact"},
-        {"strict": False, "opened": True},
+        {"strict": False, "opened": True, "parallel_tool_calls": None},
         {"tool_choice": {"type": "function", "function": {"name": "get_weather"}}, "parallel": False},
     ],
     ids=str,
@@ -49,9 +49,9 @@ def test_it_takes_a_whole_turn() -> None:
 
 
 def test_what_cannot_be_sent() -> None:
-    text = sm.tools.Tool("say", grammar=sm.text())
-    with pytest.raises(sm.tools.ToolError, match=r"^at /tools/0/grammar: a Grammar cannot be sent"):
-        sm.tools.structural_tag("gpt_oss", [text])
+    for text in (sm.tools.Tool("say", grammar=sm.text()), {"type": "custom", "custom": {"name": "say"}}):
+        with pytest.raises(sm.tools.ToolError, match=r"^at /tools/0: its argument is text"):
+            sm.tools.structural_tag("gpt_oss", [text])
     with pytest.raises(sm.tools.ToolError, match=r"^at /response_format: give a JSON Schema"):
         sm.tools.structural_tag("qwen_3", response_format=sm.text())
     with pytest.raises(sm.tools.ToolError, match=r"^at /style: a server knows styles by name, not ToolStyle"):
@@ -80,6 +80,7 @@ def test_bad_requests(said: dict[str, Any], problem: str) -> None:
 
 
 def test_limits_hold() -> None:
-    tag = sm.tools.structural_tag("qwen_3", [get_weather], response_format=ANSWER)
+    tag = sm.tools.structural_tag("qwen_3", [get_weather], response_format=ANSWER, limits=sm.Limits())
+    assert "limits" not in tag["format"]
     with pytest.raises(sm.StackmaskError, match="max_work"):
         turn_of_tag(tag, limits=sm.Limits(max_work=1)).normalize()
