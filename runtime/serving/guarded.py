@@ -178,6 +178,7 @@ class Thoughts:
 
     def __init__(self, text: GuardedMatcher, end: int | None) -> None:
         self._text = text
+        self._stops = tuple(token for token in text.stops if token != end)
         self._end = -1 if end is None else end
         self._needed = -1  # tokens of the end and of the shortest text; -1: thoughts may take all
         self._left = 0
@@ -198,7 +199,7 @@ class Thoughts:
             words[:] = 0
             words[self._end >> 5] = np.uint32(1 << (self._end & 31))
         else:
-            forbid(words, self._text.stops)
+            forbid(words, self._stops)
         self._left -= 1
 
     def first_forbidden(self, draft: Sequence[int]) -> int | None:
@@ -206,7 +207,7 @@ class Thoughts:
         for place, token in enumerate(draft):
             if token == self._end:
                 return None
-            if token in self._text.stops or self._left - place <= self._needed:
+            if token in self._stops or self._left - place <= self._needed:
                 return place
         return None
 

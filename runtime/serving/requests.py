@@ -85,7 +85,7 @@ def grammar_of(kind: str, text: Any, options: Options) -> Grammar:
     """
     limits = options.limits
     if kind == "json":
-        schema = parsed_json(text, "the schema")
+        schema = parsed_json(text, "the schema", limits)
         if options.closed_objects:
             schema = closed(schema)
         return _json(schema, options)
@@ -100,12 +100,12 @@ def grammar_of(kind: str, text: Any, options: Options) -> Grammar:
             return Grammar.from_lark(text, limits=limits)
         return Grammar.from_ebnf(text, None, limits=limits)
     if kind == "choice":
-        choices = parsed_json(text, "the list of choices")
+        choices = parsed_json(text, "the list of choices", limits)
         if not isinstance(choices, list) or not choices:
             raise RequestError("choices are a list of one string or more")
         return Grammar.from_choices(choices, limits=limits)
     if kind == "structural_tag":
-        return turn_of_tag(parsed_json(text, "the structural tag"), limits)
+        return turn_of_tag(parsed_json(text, "the structural tag", limits), limits)
     raise RequestError(f"no requests of kind {kind!r:.60}: there are {', '.join(KINDS)}")
 
 
@@ -117,11 +117,11 @@ def check(kind: str, text: Any, options: Options) -> None:
     grammar_of(kind, text, options).normalize(options.limits)
 
 
-def parsed_json(text: Any, what: str) -> Any:
+def parsed_json(text: Any, what: str, limits: Limits | None = None) -> Any:
     """Return the value of JSON text; what is no text is a value already. Raises: RequestError with the place."""
     if not isinstance(text, str):
         return text
-    limit = Limits().max_input_bytes
+    limit = (limits or Limits()).max_input_bytes
     if len(text) > limit:
         raise RequestError(f"{what} has {len(text)} characters: the limit is {limit}")
     try:

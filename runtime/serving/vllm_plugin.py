@@ -140,21 +140,19 @@ def _creating(original: Any) -> Any:
             return original(self, request)
         with self.backend.options_of(request.sampling_params.structured_outputs):
             grammar = original(self, request)
-        tokens = _most_tokens(self, request)
-        if tokens is not None:
-            reasoner = _reasoner(self, request)
-            self.backend.bound(grammar, tokens, thinks=reasoner is not None, end=_end_of_thoughts(reasoner))
+        reasoner = _reasoner(self, request)
+        end = _end_of_thoughts(reasoner)
+        self.backend.bound(grammar, _most_tokens(self, request), thinks=reasoner is not None, end=end)
         return grammar
 
     return create
 
 
-def _most_tokens(manager: Any, request: Any) -> int | None:
-    """Return how many tokens a request may write, or None where nothing says so."""
-    length = getattr(manager.vllm_config.model_config, "max_model_len", None)
-    room = None if length is None else length - getattr(request, "num_prompt_tokens", 0)
-    given = (getattr(request.sampling_params, "max_tokens", None), room)
-    return min((tokens for tokens in given if tokens is not None), default=None)
+def _most_tokens(manager: Any, request: Any) -> int:
+    """Return how many tokens a request may write."""
+    room: int = manager.vllm_config.model_config.max_model_len - request.num_prompt_tokens
+    given = request.sampling_params.max_tokens
+    return room if given is None else min(given, room)
 
 
 def _reasoner(manager: Any, request: Any) -> Any:

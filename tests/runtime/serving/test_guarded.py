@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import stackmask as sm
-from stackmask.runtime.serving.guarded import GuardedMatcher, fill_batch
+from stackmask.runtime.serving.guarded import GuardedMatcher, Thoughts, fill_batch
 
 END = 256
 
@@ -171,3 +171,11 @@ def test_a_room_that_is_too_small_is_given_up(caplog: pytest.LogCaptureFixture) 
         assert allowed(mask[0]) == [ord("1"), ord("[")]
     assert one.failure is None and one.room is None
     assert caplog.text.count("may be cut") == 1
+
+
+def test_a_stop_token_that_ends_thoughts_may_do_so(compiled: sm.CompiledGrammar) -> None:
+    thoughts = Thoughts(guarded(compiled, (END, 97)), 97)
+    thoughts.start_step(1_000)
+    words = np.full(9, -1, dtype=np.int32)
+    thoughts.restrict(words.view(np.uint32))
+    assert 97 in allowed(words) and END not in allowed(words)

@@ -305,7 +305,9 @@ def test_vllm_makes_the_backend_of_a_manager(servers: None) -> None:
             plugin._wrap("vllm.v1.structured_output", "StructuredOutputManager", name, wrapper)
     config = SimpleNamespace(
         structured_outputs_config=SimpleNamespace(backend="auto"),
-        model_config=SimpleNamespace(skip_tokenizer_init=False, get_vocab_size=lambda: 260),
+        model_config=SimpleNamespace(
+            skip_tokenizer_init=False, get_vocab_size=lambda: 260, max_model_len=100
+        ),
         scheduler_config=SimpleNamespace(max_num_seqs=4),
         num_speculative_tokens=0,
     )
@@ -315,7 +317,8 @@ def test_vllm_makes_the_backend_of_a_manager(servers: None) -> None:
     assert manager.backend is not None
     request = SimpleNamespace(
         structured_output_request=SimpleNamespace(),
-        sampling_params=SimpleNamespace(structured_outputs=params()),
+        sampling_params=SimpleNamespace(structured_outputs=params(), max_tokens=None),
+        num_prompt_tokens=0,
     )
     manager.grammar_init(request)
     mask = manager.grammar_bitmask({"1": request}, ["1"], {})

@@ -110,3 +110,10 @@ def test_a_grammar_may_be_a_structural_tag() -> None:
             json.dumps({"type": "structural_tag", "format": {"type": "stackmask_turns"}}),
             Options(),
         )
+
+
+def test_a_server_decides_how_long_a_request_may_be() -> None:
+    long = '{"type": "string"' + " " * (sm.Limits().max_input_bytes + 1) + "}"
+    with pytest.raises(RequestError, match="the limit is"):
+        check("json", long, Options())
+    check("json", long, Options(limits=sm.Limits(max_input_bytes=2 * len(long))))
