@@ -55,6 +55,7 @@ INPUTS: dict[str, str] = {
     "serving_campaign": "grammar pda runtime",
     "serving_sglang_tests": "grammar pda runtime/matching runtime/serving",
     "serving_steps": f"{MASKS} runtime/serving",
+    "serving_thoughts": "grammar pda runtime",
     "serving_vllm_tests": "grammar pda runtime/matching runtime/serving",
     "sql": f"{FORMS} grammars/sql.ebnf {MASKS}",
     "sql_postgres": f"{SQL} {MASKS}",

@@ -392,12 +392,14 @@ def engine_counts(server: Server) -> dict[str, float]:
 
 def run_one(name: str, options: argparse.Namespace, work: Path) -> dict[str, Any]:
     """Start a server, send it what it is to answer, and end it."""
-    tokenizer = tokenizer_of("gpt2-50k", MARKS, readable=name in SGLANG or "whole" in name)
+    # a model that would stop within its thoughts, and hardly ends them
+    stubborn = name.startswith("whole") and "reasoning" in name
+    tokenizer = tokenizer_of("gpt2-50k", MARKS, readable=name in SGLANG or stubborn)
     likely = {"end": 8.0, "</think>": NEVER, "<tool_call>": 9.0}
     if "reasoning" in name:
         # an end, or a call in the middle of a thought, leaves nothing to judge: vLLM 0.32 answers the latter with 500
         likely = {"end": 2.0, "</think>": 11.5, "<tool_call>": NEVER}
-    if "whole" in name and "reasoning" in name:  # it would stop within its thoughts, and hardly ends them
+    if stubborn:
         likely = {"end": 9.0, "</think>": 4.0, "<tool_call>": NEVER}
     model = make_model(work / f"hub-{name}", "tiny", tokenizer, likely)
     server = start_server(name, model, work, options.backend)
@@ -416,19 +418,17 @@ def run_one(name: str, options: argparse.Namespace, work: Path) -> dict[str, Any
     return {"start_seconds": round(started, 1), **checkout_state(), **result}
 
 
-def write(name: str, result: dict[str, Any]) -> None:
-    """Write the result of a configuration beside those of others that were run before, maybe with other versions."""
-    path = RESULTS / "serving_campaign.json"
+def write(name: str, result: dict[str, Any], file: str) -> None:
+    """Write the result of a configuration beside those of others that were run before with the same versions."""
+    path = RESULTS / f"{file}.json"
     known = json.loads(path.read_text()) if path.exists() else {}
     versions = {key: value for key, value in known.get("versions", {}).items() if key != "stackmask"}
     for package in ("vllm", "sglang", "torch", "transformers"):
         with suppress(metadata.PackageNotFoundError):
-            here = metadata.version(package)
-            if versions.setdefault(package, here) != here:
-                result.setdefault("versions", {})[package] = here
+            versions[package] = metadata.version(package)
     found = {**known.get("configurations", {}), name: result}
-    command = "VLLM_PYTHON lab/benchmarks/serving_campaign.py --write"
-    print(write_result("serving_campaign", command, {"configurations": found}, **versions))
+    command = f"VLLM_PYTHON lab/benchmarks/serving_campaign.py --write --save {file}"
+    print(write_result(file, command, {"configurations": found}, **versions))
 
 
 def main() -> None:
@@ -440,7 +440,8 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=24)
     parser.add_argument("--backend", default="stackmask", help="of vLLM: another one to compare with")
     parser.add_argument("--logs", type=Path, help="a folder for the logs of the servers")
-    parser.add_argument("--write", action="store_true", help="write results/serving_campaign.json")
+    parser.add_argument("--write", action="store_true", help="write the results")
+    parser.add_argument("--save", default="serving_campaign", help="the name of their file")
     options = parser.parse_args()
     names = options.only.split(",") if options.only else list(CONFIGURATIONS)
     with tempfile.TemporaryDirectory() as folder:
@@ -448,7 +449,7 @@ def main() -> None:
             result = run_one(name, options, Path(folder))
             print(name, json.dumps(result, indent=1), flush=True)
             if options.write:
-                write(name, result)
+                write(name, result, options.save)
 
 
 if __name__ == "__main__":

@@ -111,6 +111,7 @@ GRAMMARS: Final = (
     ),
     ('root ::= sign? [1-9] [0-9]{0,7}\nsign ::= "+" | "-"', r"[+-]?[1-9][0-9]{0,7}"),
     ('start: word (" " word)~0..4\nword: "in" | "out" | /[0-9]{2}/', r"(in|out|\d{2})( (in|out|\d{2})){0,4}"),
+    # no <think>: parsers of servers take it out of every answer
     ('start: "<" NAME ">" /[0-9]{1,4}/ "</>"\nNAME: /[a-m]{1,8}/', r"<[a-m]{1,8}>[0-9]{1,4}</>"),
 )
 CHOICES: Final = (["Python", "Java", "C++", "C#"], ["ja", "nein", "vielleicht", "日本"])

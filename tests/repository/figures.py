@@ -798,9 +798,9 @@ def _sglang_tests() -> list[str]:
     return table("serving_sglang_tests", ["server", "cases", "XGrammar", "stackmask"], rows)
 
 
-def _campaign(is_wanted: Callable[[str], bool]) -> list[str]:
+def _campaign(is_wanted: Callable[[str], bool], file: str = "serving_campaign") -> list[str]:
     rows = []
-    for name, found in result("serving_campaign")["configurations"].items():
+    for name, found in result(file)["configurations"].items():
         if is_wanted(name):
             counts = found["counts"]
             figures = (
@@ -810,12 +810,9 @@ def _campaign(is_wanted: Callable[[str], bool]) -> list[str]:
                 len(found["faults"]),
                 found["memory_mb_after_each_round"][-1],
             )
-            other = "".join(
-                f", {package} {version}" for package, version in found.get("versions", {}).items()
-            )
-            rows.append((name.replace("texts", "outputs") + other, *map(figure, figures)))
+            rows.append((name.replace("texts", "outputs"), *map(figure, figures)))
     return table(
-        "serving_campaign",
+        file,
         ["configuration", "requests", "valid", "cut at `max_tokens`", "at fault", "MB after the last round"],
         rows,
     )
@@ -823,6 +820,7 @@ def _campaign(is_wanted: Callable[[str], bool]) -> list[str]:
 
 TABLES["campaign-serve"] = lambda: _campaign(lambda name: name == "serve")
 TABLES["campaign-sglang"] = lambda: _campaign(lambda name: name.startswith("SGLang"))
+TABLES["campaign-thoughts"] = lambda: _campaign(lambda _: True, "serving_thoughts")
 TABLES["campaign-vllm"] = lambda: _campaign(lambda name: name != "serve" and not name.startswith("SGLang"))
 
 
