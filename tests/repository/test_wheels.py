@@ -146,6 +146,22 @@ def test_mistakes_are_one_line() -> None:
     assert run("./dev", "notes", "v99").stderr == "CHANGELOG.md has no section '## 99'\n"
 
 
+def test_a_wheel_that_passed_is_not_made_again(targets: Any, tmp_path: Path) -> None:
+    make = importlib.import_module("make")
+    wheel = tmp_path / "x.whl"
+    wheel.write_bytes(b"wheel")
+    made = make.Made(wheel.name, 5, 1.5, [make.Trial("run", "abc")])
+    record = tmp_path / "record.json"
+    assert make.finished(record, "inputs", tmp_path) is None
+    make.write_record(record, "inputs", wheel, made)
+    assert make.finished(record, "inputs", tmp_path) == made
+    assert make.finished(record, "other inputs", tmp_path) is None
+    wheel.write_bytes(b"another wheel")
+    assert make.finished(record, "inputs", tmp_path) is None
+    wheel.unlink()
+    assert make.finished(record, "inputs", tmp_path) is None
+
+
 def test_no_extension_says_that_it_needs_no_lock() -> None:
     """The store's tables are guarded by the lock of the interpreter: without it, an import brings the lock back."""
     sources = [path for path in tracked_files() if path.endswith((".pyx", ".pxd", "setup.py"))]
