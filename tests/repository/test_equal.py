@@ -88,14 +88,42 @@ OLD = [{"corpus": "c", "items": 2}, [0, "string 0", [11, 12, "accepting: True"]]
 )
 def test_the_first_difference(compare: Any, line: int, changed: Any, found: tuple[int, str, int]) -> None:
     new = [*OLD[:line], *([] if changed is None else [changed]), *OLD[line + 1 :]]
-    *notes, difference = compare.first_difference(iter(OLD), iter(new))
+    *notes, difference = compare.differences(iter(OLD), iter(new))
     assert (difference.item, difference.part, difference.place) == found
     assert len(notes) == (line > 0)
 
 
+def test_each_item_that_differs_has_one_difference(compare: Any) -> None:
+    old = [
+        *OLD,
+        [2, "grammar", ["x"]],
+        {"corpus": "c", "masks": 3},
+        {"corpus": "d", "items": 1},
+        [0, "a", [1]],
+    ]
+    new = [
+        OLD[0],
+        [0, "string 0", [11, 13]],
+        [0, "string 1", [14]],
+        [1, "string 0", [5]],
+        [2, "grammar", ["y"]],
+        {"corpus": "c", "masks": 4},
+        {"corpus": "d", "items": 1},
+        [0, "a", [2]],
+    ]
+    notes = list(compare.differences(iter(old), iter(new)))
+    found = [
+        (note.corpus, note.item, note.part, note.place)
+        for note in notes
+        if isinstance(note, compare.Difference)
+    ]
+    assert found == [("c", 0, "string 0", 1), ("c", 2, "grammar", 0), ("d", 0, "a", 0)]
+    assert [note["corpus"] for note in notes if isinstance(note, dict)] == ["c", "c", "d"]
+
+
 def test_equal_streams_differ_in_time_alone(compare: Any) -> None:
     streams = [iter([*OLD, {"corpus": "c", "masks": 3, "seconds": s}]) for s in (1.5, 2.5)]
-    notes = list(compare.first_difference(*streams))
+    notes = list(compare.differences(*streams))
     assert notes[-1] == {"corpus": "c", "masks": 3, "seconds": [1.5, 2.5]}
 
 

@@ -1,9 +1,10 @@
 """Compare the engine of this working tree with that of an earlier commit, answer by answer, through the public API.
 
-    ./dev equal REV [--new REV] [--full] [--share F] [--only CORPUS …] [--data PATH]
+    ./dev equal REV [--new REV] [--full] [--all] [--share F] [--only CORPUS …] [--data PATH]
 
 Both engines do the same work, each in a process of its own: masks along strings, reports and messages, forced text, completions,
-masks under budgets. The first difference is shown with its grammar, its text and its place, and ends the comparison with status 1.
+masks under budgets. The first difference is shown with its grammar, its text and its place, and ends the comparison with status 1;
+with ``--all`` the first one of each item is listed.
 So does a corpus that is empty. Some ten minutes on two cores; ``--full`` takes all of each corpus, for hours.
 """
 
@@ -29,6 +30,7 @@ from earlier import commit_of, view_of_commit
 from record import DATA, REPO
 
 SHOWN = 12  # tokens of a difference
+SHORT = 160  # characters of an answer where all differences are listed
 
 
 @dataclass(frozen=True)
@@ -69,6 +71,11 @@ class Difference:
     place: int
     answers: tuple[Any, Any]
 
+    def row(self) -> str:
+        """Return a line that says where it is, and the beginnings of both answers."""
+        old, new = (str(answer)[:SHORT] for answer in self.answers)
+        return f"  {self.corpus}, item {self.item}, {self.part}, place {self.place}: {old} | {new}"
+
 
 class Unequal(Exception):
     """The engines differ, or one of them has ended."""
@@ -86,21 +93,45 @@ def lines_of(process: subprocess.Popen[str], name: str) -> Iterator[Any]:
         raise Unequal(f"{name} ended with status {process.returncode}, {where}")
 
 
-def first_difference(old: Iterator[Any], new: Iterator[Any]) -> Iterator[dict[str, Any] | Difference]:
-    """Yield the notes on corpora (dicts) that both write, and then the first difference, if there is one."""
-    corpus = ""
-    for one, other in itertools.zip_longest(old, new):
+def by_item(lines: Iterator[Any]) -> Iterator[dict[str, Any] | list[Any]]:
+    """Yield the notes on corpora, and the lines of each item together."""
+    group: list[Any] = []
+    for line in lines:
+        if group and (isinstance(line, dict) or line[0] != group[0][0]):
+            yield group
+            group = []
+        if isinstance(line, dict):
+            yield line
+        else:
+            group.append(line)
+    if group:
+        yield group
+
+
+def differences(old: Iterator[Any], new: Iterator[Any]) -> Iterator[dict[str, Any] | Difference]:
+    """Yield the notes on corpora (dicts) that both write, and the first difference of each item that differs.
+
+    Where one has a note and the other an item, or one has ended, that is the last difference.
+    """
+    corpus, equal = "", True
+    for one, other in itertools.zip_longest(by_item(old), by_item(new)):
         if isinstance(one, dict) and isinstance(other, dict):
-            # what it took may differ
+            # what it took may differ, and what it said of items that differ
             seconds = [note.pop("seconds", 0) for note in (one, other)]
-            if one != other:
+            if one != other and (equal or "items" in one):
                 yield _difference(corpus, one, other)
                 return
-            corpus = one["corpus"]
-            yield {**one, "seconds": seconds}
+            corpus, equal = one["corpus"], equal or "items" in one
+            yield {**other, "seconds": seconds}
         elif one != other:
-            yield _difference(corpus, one, other)
-            return
+            equal = False
+            pairs = itertools.zip_longest(
+                *(side if isinstance(side, list) else [side] for side in (one, other))
+            )
+            first = next(pair for pair in pairs if pair[0] != pair[1])
+            yield _difference(corpus, *first)
+            if not isinstance(one, list) or not isinstance(other, list) or one[0][0] != other[0][0]:
+                return
 
 
 def _difference(corpus: str, one: Any, other: Any) -> Difference:
@@ -112,19 +143,28 @@ def _difference(corpus: str, one: Any, other: Any) -> Difference:
     return Difference(corpus, one[0], one[1], place, (one[2][place:][:1], other[2][place:][:1]))
 
 
-def compare(old: Engine, new: Engine, arguments: list[str]) -> tuple[list[dict[str, Any]], Difference | None]:
+def compare(
+    old: Engine, new: Engine, arguments: list[str], take_all: bool = False
+) -> tuple[list[dict[str, Any]], list[Difference]]:
     """Ask both, print a line for each corpus, and return the counts and the first difference.
+
+    ``take_all``: continue after it, and print a line for each item that differs.
 
     Raises: Unequal if an engine has crashed, or a corpus is empty.
     """
     processes = [engine.start(arguments) for engine in (old, new)]
     counts: list[dict[str, Any]] = []
+    found: list[Difference] = []
     items = 0
     try:
         streams = [lines_of(p, e.name) for p, e in zip(processes, (old, new), strict=True)]
-        for note in first_difference(*streams):
+        for note in differences(*streams):
             if isinstance(note, Difference):
-                return counts, note
+                found.append(note)
+                if not take_all:
+                    return counts, found
+                print(note.row(), flush=True)
+                continue
             if "items" in note:
                 items = note["items"]
                 continue
@@ -137,7 +177,7 @@ def compare(old: Engine, new: Engine, arguments: list[str]) -> tuple[list[dict[s
             process.communicate()
     if not counts:
         raise Unequal("no corpus was compared")
-    return counts, None
+    return counts, found
 
 
 def row_of(count: dict[str, Any]) -> str:
@@ -215,6 +255,7 @@ def main() -> int:
         help="another commit in place of this tree, which may then be changed meanwhile",
     )
     parser.add_argument("--full", action="store_true", help="all of each corpus")
+    parser.add_argument("--all", action="store_true", help="continue after a difference, and list them")
     parser.add_argument(
         "--share", type=float, default=1.0, help="so much of the usual work: 0.2 takes two minutes"
     )
@@ -232,14 +273,16 @@ def main() -> int:
     asked = [*arguments, *(["--only", *given.only] if given.only else [])]
     begin = time.monotonic()
     try:
-        counts, difference = compare(old, new, asked)
+        counts, found = compare(old, new, asked, given.all)
     except Unequal as error:
         print(f"FAILED: {error}")
         return 1
-    if difference is not None:
-        print(describe(difference, old, new, arguments))
-        return 1
     total = sum(count["masks"] + count["answers"] for count in counts)
+    if found:
+        print(describe(found[0], old, new, arguments))
+        if given.all:
+            print(f"{len(found)} items differ from {old.name}: {total:,} masks and answers")
+        return 1
     print(f"no difference from {old.name}: {total:,} masks and answers, {time.monotonic() - begin:.0f} s")
     return 0
 
