@@ -350,10 +350,12 @@ class ArgumentSchema:
 
     def __init__(self, root: Any) -> None:
         self.root = root
+        self.is_whole = True  # as far as it was read
         try:
             self.algebra = _algebra_of(root)
         except _TOO_MUCH:
             self.algebra = _algebra_of(True)
+            self.is_whole = False
         self.start: States = (self.algebra.state((self.algebra.start,)),)
         self._meanings: dict[State, _Meaning] = {}
         self._judges: dict[State, Grammar | bool] = {}
@@ -372,6 +374,7 @@ class ArgumentSchema:
                 except _TOO_MUCH:
                     found = _Meaning(self.algebra.value(ANY_STATE))
                     self._judges[self.start[0]] = True  # a part of the schema is read in part
+                    self.is_whole = False
             self._meanings[state] = found
         return found
 
@@ -428,7 +431,8 @@ class ArgumentSchema:
                 try:
                     self._judges[state] = Grammar._read(None, partial(self._judge, state))
                 except _TOO_MUCH as error:
-                    self._judges[state] = not isinstance(error, UnsatisfiableSchemaError)
+                    self._judges[state] = unread = not isinstance(error, UnsatisfiableSchemaError)
+                    self.is_whole = self.is_whole and not unread
         judge = self._judges[state]
         try:
             return judge if isinstance(judge, bool) else judge.accepts(_written(value))

@@ -472,7 +472,7 @@ def parse(
 
     ``tools``, ``opened``: as in ``TurnParser``. ``check``: calls are of tools that there are, with arguments that their
     schemas allow; False reads any. Without tools there is nothing to check.
-    Raises: TurnError if the text is no such turn.
+    Raises: TurnError if the text is no such turn; SchemaError if what a tool has for a schema is none.
     """
     if not isinstance(text, str):
         raise ArgumentError(f"a turn is text, not {type(text).__name__}: decode the tokens first")

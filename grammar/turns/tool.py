@@ -8,6 +8,7 @@ import marshal
 import re
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from copy import copy, deepcopy
 from keyword import iskeyword
 from threading import Lock
@@ -16,7 +17,7 @@ from typing import Any, Final, TypeAlias, get_type_hints
 from stackmask.grammar.grammar import Grammar
 from stackmask.grammar.ir import RuleSet
 from stackmask.grammar.json_schema.document.declared_keys import close_objects
-from stackmask.grammar.json_schema.document.errors import SchemaError
+from stackmask.grammar.json_schema.document.errors import SchemaError, UnsupportedSchemaError
 from stackmask.grammar.json_schema.document.loading import load_schema
 from stackmask.grammar.json_schema.document.python_types import type_schema
 from stackmask.grammar.json_schema.document.report import Report
@@ -211,10 +212,15 @@ class Tool:
     def refusal(self, arguments: Mapping[str, Any]) -> str:
         """Return why the schema refuses arguments, with the first of them that is wrong; empty if it takes them.
 
-        A schema that no grammar can be made of refuses nothing: ``rules`` says what is wrong with it.
+        What is not supported of a schema refuses nothing.
+        Raises: SchemaError if the parameters are no schema.
         Cost: compiling the schema once, then linear in the arguments.
         """
-        return self.argument_schema.refusal(arguments)
+        refused = self.argument_schema.refusal(arguments)
+        if not refused and not self.argument_schema.is_whole:
+            with suppress(UnsupportedSchemaError):  # a part may be judged all the same
+                self.rules("json", Markers())
+        return refused
 
     @property
     def argument_schema(self) -> ArgumentSchema:

@@ -10,6 +10,7 @@ from typing import Any, Literal
 import pytest
 from pydantic import BaseModel
 
+import stackmask as sm
 from stackmask import tools
 from stackmask.grammar.turns.styles import STYLES
 
@@ -227,19 +228,20 @@ def test_threads_that_read_arguments_of_one_tool() -> None:
         assert list(pool.map(value, range(12))) == ["5", 5] * 6
 
 
-@pytest.mark.parametrize(
-    ("around", "value"),
-    [
-        ({"$schema": "http://unknown/x"}, {}),
-        ({}, {"type": "strin"}),
-        ({}, {"$ref": "#/nowhere"}),
-        ({}, 5),
-    ],
-)
-def test_schemas_that_are_none_say_nothing(around: Any, value: Any) -> None:
-    tool = {"name": "f", "parameters": {"type": "object", "properties": {"a": value}, **around}}
+def test_schemas_that_are_not_supported_say_nothing() -> None:
+    tool = {"name": "f", "parameters": {"$schema": "http://unknown/x", "properties": {"a": {}}}}
     for _ in range(2):
         assert tools.parse("glm_4_7", call_of("glm_4_7", {"a": "5"}), tools=[tool]).calls[0].arguments
+
+
+@pytest.mark.parametrize("value", [{"type": "strin"}, {"$ref": "#/nowhere"}, 5])
+def test_what_is_no_schema_judges_nothing_and_is_reported(value: Any) -> None:
+    tool = {"name": "f", "parameters": {"type": "object", "properties": {"a": value}}}
+    text = call_of("glm_4_7", {"a": "5"})
+    for _ in range(2):
+        assert tools.parse("glm_4_7", text, tools=[tool], check=False).calls[0].arguments
+        with pytest.raises(sm.SchemaError, match=r"#/properties/a"):
+            tools.parse("glm_4_7", text, tools=[tool])
 
 
 def test_parts_that_have_no_value_allow_none() -> None:
