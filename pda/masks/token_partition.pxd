@@ -70,6 +70,7 @@ cdef class TokenPartition(MaskPart):
     ) except? BITS_FAILED nogil
     cdef uint64_t follow_bytes(self, Term t, uint64_t states, CodeId code, int32_t* left) noexcept nogil
     cdef int without_upper_bound(self, TermId state, Uncounted* found) except FAILED nogil
+    cdef int without_length(self, TermId state, Uncounted* found) except FAILED nogil
     cdef int uncounted(self, TermId state, Uncounted* found) except FAILED nogil
     cdef int32_t bytes_to_a_count(self, TermId term, int32_t* left) except ID_FAILED nogil
     cdef TermId without_counts(self, TermId term, int32_t bytes) except ID_FAILED nogil

@@ -208,7 +208,25 @@ cdef class TokenPartition(MaskPart):
         return states
 
     cdef int without_upper_bound(self, TermId state, Uncounted* found) except FAILED nogil:
-        """Find a state without its count, and up to which length of tokens it serves.
+        """Find a state without its count, and up to which length of tokens it serves; 0 if there is none.
+
+        Its mask is for all states that differ only in a count, so it pays off from the second such state on.
+        """
+        cdef TermId met
+        found.state = found.bytes = 0
+        self.without_length(state, found)
+        if not found.bytes:
+            self.uncounted(state, found)
+        if found.bytes:
+            met = self.uncounted_seen.get(found.state)
+            if met == NO_VALUE:
+                self.uncounted_seen.put(found.state, state)
+            if met == NO_VALUE or met == state:
+                found.bytes = 0
+        return 0
+
+    cdef int without_length(self, TermId state, Uncounted* found) except FAILED nogil:
+        """Find a state without the bound of its length.
 
         In pattern & X{0,n}, let all strings of the pattern be runs of X. After k characters, any continuation
         is allowed if n - k is at least the slack of the pattern, and a token of b bytes has at most b
@@ -223,9 +241,7 @@ cdef class TokenPartition(MaskPart):
         cdef int32_t k, left, looks
         cdef TermId pattern
         cdef CodeId code
-        found.state = found.bytes = 0
         if both.kind != K_AND or both.operands.count != 2:
-            self.uncounted(state, found)
             return 0
         for k in range(2):
             count = self.terms.terms[self.terms.kids[both.operands.first + k]]
@@ -257,12 +273,10 @@ cdef class TokenPartition(MaskPart):
 
         Let Y{m,n} be in a sequence, as (\\S+\\s+){0,48}. A token that takes at most n - 1 of Y cannot tell it
         from Y{m,}: both or none can be completed, both end alike, and one continues where the other does. So
-        states that differ only in a count share a mask. This pays off from the second such state on, if few
-        tokens are longer. Runs of characters are left out, since they have tables of their own.
+        states that differ only in a count share a mask. This pays off if few tokens are longer. Runs of
+        characters are left out, since they have tables of their own.
         """
         cdef int32_t left = MAX_VISITED, most = self.bytes_to_a_count(state, &left)
-        cdef TermId met
-        found.state = found.bytes = 0
         if most < LEAST_BYTES:
             return 0
         if most < self.trie.max_depth:
@@ -275,11 +289,6 @@ cdef class TokenPartition(MaskPart):
         else:
             found.bytes = self.trie.max_depth
         found.state = self.without_counts(state, found.bytes)
-        met = self.uncounted_seen.get(found.state)
-        if met == NO_VALUE:
-            self.uncounted_seen.put(found.state, state)
-        if met == NO_VALUE or met == state:
-            found.bytes = 0
         return 0
 
     cdef int32_t bytes_to_a_count(self, TermId term, int32_t* left) except ID_FAILED nogil:
