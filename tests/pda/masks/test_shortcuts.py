@@ -96,8 +96,8 @@ CASES = {
         '"someone@example.org"',
     ),
     "almost full": (
-        sm.Grammar.from_json_schema({"type": "string", "pattern": "^[a-z]+( [a-z]+)*$", "maxLength": 12}),
-        '"two words ab"',
+        sm.Grammar.from_json_schema({"type": "string", "pattern": "^[a-z]+( [a-z]+)*$", "maxLength": 16}),
+        '"two words abcdef"',
     ),
     "two names": (
         sm.Grammar.from_ebnf(WORDS + 'root ::= "select" blank name blank name? (blank "from" blank name)?'),
