@@ -1,6 +1,6 @@
 """Exact structured generation for language models.
 
-Given a grammar and a tokenizer, stackmask tells at every decoding step exactly which tokens may come next:
+Given a grammar and a tokenizer, stackmask computes at every decoding step exactly which tokens may come next:
 
 >>> import stackmask as sm
 >>> vocab = sm.Vocabulary([b"y", b"e", b"s", b"n", b"o", b"es", None], stop_ids=[6])

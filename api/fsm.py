@@ -1,4 +1,5 @@
-"""The regex-FSM mode: a grammar as a finite automaton with an index of the allowed tokens, made ahead of time.
+"""The regex-FSM mode: a grammar as a finite automaton with an index of the allowed tokens, built ahead of
+time.
 
 >>> import stackmask as sm
 >>> vocab = sm.Vocabulary([b"a", b"b", b"ab", None], stop_ids=[3])
@@ -9,7 +10,8 @@
 >>> matcher.accept_token(0), matcher.accept_token(2), matcher.find_jump_forward_string()
 (True, False, 'b')
 
-The same grammars on the pushdown engine: ``Compiler(vocab).compile(grammar)``; matchers are alike.
+``Compiler(vocab).compile(grammar)`` runs the same grammars on the pushdown engine, with the same matcher
+interface.
 """
 
 from __future__ import annotations

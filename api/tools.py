@@ -1,4 +1,4 @@
-"""Tool calls: the grammar of a whole turn, and the parser that reads it back.
+"""Tool calls: the grammar of a whole turn, and the parser for its text.
 
 >>> import stackmask as sm
 >>> weather = {"name": "weather", "parameters": {"type": "object", "properties": {"city": {"type": "string"}}}}

@@ -1,1 +1,1 @@
-"""The interfaces of other libraries over this engine: change an import, and the code runs."""
+"""The interfaces of other libraries, implemented by this engine: change an import, and existing code runs."""

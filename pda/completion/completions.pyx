@@ -483,7 +483,7 @@ cdef class KeyRepetitions:
         self.terms = terms
 
     cdef size_t nbytes(self) noexcept nogil:
-        """Return about how many bytes are held."""
+        """Return the approximate number of bytes held."""
         return self.index.nbytes()
 
     cdef TermId of_state(self, TermId state) except ID_FAILED nogil:
@@ -1007,7 +1007,7 @@ cdef class TextSearch:
         self.estimates = estimates
 
     cdef size_t nbytes(self) noexcept nogil:
-        """Return about how many bytes are held."""
+        """Return the approximate number of bytes held."""
         cdef size_t held = sizeof(Reached) * self.reached.capacity() + self.known.nbytes() + self.seen.nbytes()
         return held + sizeof(Proposal) * self.proposals.capacity()
 
@@ -1327,7 +1327,7 @@ cdef class Completions:
         return self.family is family
 
     cdef size_t nbytes(self) noexcept nogil:
-        """Return about how many bytes are held."""
+        """Return the approximate number of bytes held."""
         cdef size_t held = sizeof(Completion) * self.found.size() + self.index.nbytes() + self.met.nbytes()
         return held + self.estimates.nbytes() + self.search.nbytes()
 
@@ -1809,7 +1809,7 @@ cdef class CaptureShapes:
         self.semantics = semantics
 
     cdef size_t nbytes(self) noexcept nogil:
-        """Return about how many bytes are held."""
+        """Return the approximate number of bytes held."""
         return 4 * self.steps.capacity() + sizeof(Shape) * self.shapes.capacity() + self.index.nbytes()
 
     cdef int forget(self) except FAILED nogil:
@@ -1884,7 +1884,7 @@ cdef class TokenPlaces:
         self.shapes = CaptureShapes(family, semantics)
 
     cdef size_t nbytes(self) noexcept nogil:
-        """Return about how many bytes are held."""
+        """Return the approximate number of bytes held."""
         cdef size_t held = self.shapes.nbytes() + self.advance_index.nbytes() + self.met.nbytes()
         held += self.kept.nbytes()
         return held + sizeof(Advance) * self.advances.capacity() + sizeof(InnerPlace) * self.inside.capacity()
@@ -2291,7 +2291,7 @@ cdef class BudgetMasks:
         self.places = TokenPlaces(completions.family, completions.estimates.semantics, completions.trie)
 
     cdef size_t nbytes(self) noexcept nogil:
-        """Return about how many bytes are held."""
+        """Return the approximate number of bytes held."""
         cdef size_t held = 4 * (self.rows.size() + self.tokens.size()) + self.places.nbytes()
         held += sizeof(Successors) * self.groups.size() + sizeof(Fork) * self.forks.capacity()
         return held + self.fork_of.nbytes() + self.row_of.nbytes() + self.group_of.nbytes()

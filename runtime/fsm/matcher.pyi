@@ -32,16 +32,16 @@ class FsmMatcher(JumpCalls):
         """
 
     def accept_string(self, text: str | bytes) -> bool:
-        """Advance by text; bytes need not end at a character.
+        """Advance by text; bytes need not end at a character boundary.
 
-        Return False, and change nothing, if it may not come next. Counts as one accept call.
+        Return False, and change nothing, if it is not allowed. Counts as one accept call.
         """
 
     def rollback(self, count: int = 1) -> None:
-        """Take back the last ``count`` accept calls. Raises: MatcherError if there were fewer."""
+        """Undo the last ``count`` accept calls. Raises: MatcherError if there were fewer."""
 
     def fork(self) -> FsmMatcher:
-        """Return an independent matcher at the same place, history included."""
+        """Return an independent matcher in the same state, including the history."""
 
     @property
     def account(self) -> None:
@@ -51,13 +51,13 @@ class FsmMatcher(JumpCalls):
         """Do nothing: no call of this matcher takes long."""
 
     def reset(self) -> None:
-        """Go back to the start."""
+        """Return to the start."""
 
     def is_accepting(self) -> bool:
         """Return whether the text so far is complete: the grammar may end here."""
 
     def is_terminated(self) -> bool:
-        """Return whether a stop token was accepted."""
+        """Return whether a stop token has been accepted."""
 
     @property
     def accept_calls(self) -> int:
@@ -65,7 +65,9 @@ class FsmMatcher(JumpCalls):
 
     @property
     def refusal(self) -> str | None:
-        """Why the last accept call was refused and what was expected instead; None if it was not refused."""
+        """The reason why the last accept call was refused and what was expected instead; None if it was not
+        refused.
+        """
 
     def expected(self) -> tuple[set[int], set[int], bool]:
         """Return (bytes, token ids, whether the text may end) for what may come next."""
@@ -89,9 +91,9 @@ class FsmMatcher(JumpCalls):
     def fill_draft_bitmask(self, tokens: Sequence[int], mask: Bitmask) -> list[bool]: ...
     @overload
     def fill_draft_bitmask(self, tokens: Sequence[int], parents: Sequence[int], mask: Bitmask) -> list[bool]:
-        """Write the masks along draft tokens, without moving: ``(tokens, mask)`` for tokens in a row.
+        """Write the masks along draft tokens, without advancing: ``(tokens, mask)`` for a chain of tokens.
 
-        Of a tree, ``parents[i]`` is the index of the draft token before token i, -1 for the current place;
+        In a tree, ``parents[i]`` is the index of the draft token before token i, -1 for the current state;
         parents come before their children. Row 0 is the mask here, row i + 1 the mask after draft token i
         (empty if it or one before it is refused, or if it is a stop token).
         Shapes: mask int32 (at least len(tokens) + 1, ceil(vocab / 32)).
@@ -105,7 +107,7 @@ class FsmMatcher(JumpCalls):
         """Return the mask whole: the rows of an index are not kept as bits. See ``MaskRows``."""
 
     def must_stop(self) -> bool:
-        """Return whether the text is complete and cannot go on: nothing but a stop token may come."""
+        """Return whether the text is complete and cannot continue: only a stop token may come."""
 
     def find_jump_forward_bytes(self) -> tuple[bytes, bytes]:
         """Return (the bytes that must come next, as far as they end with a character; those after that).

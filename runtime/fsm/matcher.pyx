@@ -88,8 +88,9 @@ cdef class FsmMatcher(JumpCalls):
         return True
 
     def accept_string(self, text):
-        """Advance by text (str, or bytes that need not end at a character). Return False, and change nothing,
-        if it may not come next. Counts as one accept call."""
+        """Advance by text (str, or bytes that need not end at a character boundary). Return False, and change
+        nothing, if it is not allowed. Counts as one accept call.
+        """
         cdef bytes data
         cdef int32_t state = self.history.back(), next
         cdef Py_ssize_t i
@@ -124,7 +125,7 @@ cdef class FsmMatcher(JumpCalls):
         return 0
 
     def rollback(self, count=1):
-        """Take back the last ``count`` accept calls.
+        """Undo the last ``count`` accept calls.
 
         Raises: MatcherError if there were fewer.
         """
@@ -136,7 +137,7 @@ cdef class FsmMatcher(JumpCalls):
         self.refused = None
 
     def fork(self):
-        """Return an independent matcher at the same place, history included."""
+        """Return an independent matcher in the same state, including the history."""
         return FsmMatcher.__new__(FsmMatcher, self.compiled, self)
 
     @property
@@ -148,12 +149,12 @@ cdef class FsmMatcher(JumpCalls):
         """Do nothing: no call of this matcher takes long."""
 
     def reset(self):
-        """Go back to the start."""
+        """Return to the start."""
         self.refused = None
         self.keep(1)
 
     cdef void keep(self, size_t places) noexcept:
-        """Go back to the first places of the history."""
+        """Truncate the history."""
         self.history.resize(places)
         self.tokens.keep(places - 1)
         self.terminated = False
@@ -163,7 +164,7 @@ cdef class FsmMatcher(JumpCalls):
         return bool(self.dfa.accepting[self.history.back()])
 
     def is_terminated(self):
-        """Return whether a stop token was accepted."""
+        """Return whether a stop token has been accepted."""
         return self.terminated
 
     @property
@@ -178,7 +179,9 @@ cdef class FsmMatcher(JumpCalls):
 
     @property
     def refusal(self):
-        """Why the last accept call was refused and what was expected instead; None if it was not refused."""
+        """The reason why the last accept call was refused and what was expected instead; None if it was not
+        refused.
+        """
         if self.refused is None:
             return None
         state, position, what = self.refused
@@ -234,9 +237,9 @@ cdef class FsmMatcher(JumpCalls):
             close_rows(&rows)
 
     def fill_draft_bitmask(self, tokens, parents=None, mask=None):
-        """Write the masks along draft tokens, without moving: ``(tokens, mask)`` for tokens in a row.
+        """Write the masks along draft tokens, without advancing: ``(tokens, mask)`` for a chain of tokens.
 
-        Of a tree, ``parents[i]`` is the index of the draft token before token i, -1 for the current place;
+        In a tree, ``parents[i]`` is the index of the draft token before token i, -1 for the current state;
         parents come before their children. Row 0 is the mask here, row i + 1 the mask after draft token i
         (empty if it or one before it is refused, or if it is a stop token).
         Shapes: mask int32 (at least len(tokens) + 1, ceil(vocab / 32)).
@@ -266,7 +269,7 @@ cdef class FsmMatcher(JumpCalls):
     # -- forced text -------------------------------------------------------------------------------
 
     def must_stop(self):
-        """Return whether the text is complete and cannot go on: nothing but a stop token may come."""
+        """Return whether the text is complete and cannot continue: only a stop token may come."""
         if self.terminated or not self.is_accepting():
             return False
         return bool(self.runs.run(self.history.back() + 1)[2] == FINAL)

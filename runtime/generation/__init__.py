@@ -37,7 +37,7 @@ _MODULES = {
 
 
 def __getattr__(name: str) -> Any:
-    """Import on first use: torch and transformers take seconds, and the core does without them."""
+    """Import on first use: torch and transformers take seconds to import, and the core does not need them."""
     if name not in _MODULES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from importlib import import_module

@@ -1,4 +1,4 @@
-"""Whether generated texts end whole: what ``finish`` means for each row."""
+"""Check whether generated texts end complete: the meaning of ``finish`` for each row."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ Finish: TypeAlias = Literal["whole", "cut"] | None
 
 
 def check_finish(finish: Any) -> None:
-    """Refuse what ``finish`` cannot be."""
+    """Raise an error for an invalid ``finish``."""
     if finish not in (None, "whole", "cut"):
         raise GenerationError(f'finish is {finish!r}, not "whole", "cut" or None')
 
 
 def check_room(max_new_tokens: Any) -> None:
-    """Refuse what is no number of tokens. None: there is no limit."""
+    """Raise an error for an invalid number of tokens. None means no limit."""
     if max_new_tokens is None:
         return
     if isinstance(max_new_tokens, bool) or not isinstance(max_new_tokens, int) or max_new_tokens < 1:
@@ -29,7 +29,7 @@ def check_room(max_new_tokens: Any) -> None:
 
 
 def check_wrap_up(wrap_up: Any) -> None:
-    """Refuse what is no share of the tokens. None: nothing is reported."""
+    """Raise an error for an invalid share of the tokens. None means that nothing is reported."""
     if wrap_up is None:
         return
     if isinstance(wrap_up, bool) or not isinstance(wrap_up, int | float) or not 0 < wrap_up <= 1:
@@ -37,14 +37,14 @@ def check_wrap_up(wrap_up: Any) -> None:
 
 
 def watched_tokens(wrap_up: float | None, max_new_tokens: int | None) -> int | None:
-    """Return the budget that is watched, in tokens; None where none is."""
+    """Return the watched budget in tokens, or None if there is none."""
     return None if wrap_up is None or max_new_tokens is None else int(wrap_up * max_new_tokens)
 
 
 def is_closing(matcher: Any, left: int) -> bool:
-    """Return whether the shortest end of a text takes all of the tokens that are left, or more.
+    """Return whether the shortest completion of a text takes all remaining tokens, or more.
 
-    False where no end was found. Cost: that of ``Matcher.needs_at_least``.
+    False if no completion was found. Cost: that of ``Matcher.needs_at_least``.
     """
     if left < 1:
         return not matcher.is_terminated()
@@ -57,9 +57,11 @@ def is_closing(matcher: Any, left: int) -> bool:
 
 
 def closing_place(matcher: Any, tokens: Sequence[int], watched: int) -> int | None:
-    """Return how many tokens were written when only closing was left of a budget; None if that did not come.
+    """Return the number of tokens after which the rest of a budget was only enough to complete the text, or
+    None.
 
-    ``matcher``: at the start of the text, which it follows. Cost: that of ``is_closing`` for each token.
+    ``matcher``: at the start of the text; it is advanced through the text. Cost: that of ``is_closing`` for
+    each token.
     """
     for place in range(len(tokens) + 1):
         if is_closing(matcher, watched - place):
@@ -70,9 +72,9 @@ def closing_place(matcher: Any, tokens: Sequence[int], watched: int) -> int | No
 
 
 def ends_whole(matcher: Any, room: int, finish: Finish) -> bool:
-    """Return whether the text of a matcher at its start is to end within ``room`` tokens, stop token included.
+    """Return whether the text of a matcher at its start must end within ``room`` tokens, stop token included.
 
-    Raises: GenerationError if that is asked for, and cannot be.
+    Raises: GenerationError if that is required but impossible.
     """
     from stackmask.runtime.matching.budgets import CompletionError
     from stackmask.runtime.matching.mask_buffer import MatcherError

@@ -6,4 +6,4 @@ from stackmask.grammar.source.diagnostics import StackmaskError
 
 
 class GenerationError(StackmaskError):
-    """Constrained generation that cannot go on, or that was asked for in a way that makes no sense."""
+    """An error of constrained generation: it cannot continue, or its arguments are invalid."""

@@ -1,10 +1,11 @@
-"""Decoding that jumps over forced text: a ``custom_generate`` for transformers.
+"""Decoding that skips the model for forced text: a ``custom_generate`` for transformers.
 
-The loop is that of sampling and greedy search, but a row may write several tokens at a time, and may write its last
-ones anew. All that a row has written and the model has not read goes through it in one forward pass. With a cache
-that allows gaps, rows of a batch jump by different lengths: shorter ones are filled up on the left with columns that
-the attention mask hides, and tokens taken back are hidden, or cropped once no row needs their columns. With other
-caches all rows take as many tokens as the shortest has to offer, and only a single row may take tokens back.
+The loop is that of sampling and greedy search, but a row may append several tokens at a time, and may replace
+its last ones. All tokens of a row that the model has not read yet are processed in one forward pass. With a
+cache that allows gaps, rows of a batch jump by different lengths: shorter ones are padded on the left with
+columns hidden by the attention mask, and removed tokens are hidden, or cropped once no row needs their
+columns. With other caches, all rows advance by the length of the shortest jump, and only a single row may
+remove tokens.
 """
 
 from __future__ import annotations
@@ -49,17 +50,19 @@ _TYPE_NAMES = ("token_type_ids", "mm_token_type_ids")
 
 
 class JumpDecoding:
-    """Sample or search greedily under grammars, with jump-forward; ``model.generate(..., custom_generate=JumpDecoding(g))``.
+    """Sample or search greedily under grammars, with jump-forward: ``model.generate(...,
+    custom_generate=JumpDecoding(g))``.
 
-    ``grammars``: one compiled grammar for every row, or one (or None, for free text) per prompt. ``jump``: "canonical"
-    writes forced text as the tokenizer would, without asking the model; "off" asks it for every token. ``finish``: "whole" ends
-    each text within the tokens there are, "cut" stops it there; None is "whole" where it can be kept. Everything
-    else is up to ``generate``: sampling, processors, stopping criteria, caches. Beams and drafts are not. ``streamer``
-    is given here, since ``generate`` does not hand it on. After a call, ``written`` has the tokens and ``reports`` a
-    ``JumpReport`` of each row; also after one that an error or an interrupt has ended.
+    ``grammars``: one compiled grammar for every row, or one (or None, for free text) per prompt. ``jump``:
+    "canonical" tokenizes forced text as the tokenizer would, without calling the model; "off" calls it for
+    every token. ``finish``: "whole" completes each text within the token limit, "cut" truncates it there;
+    None is "whole" where possible. Everything else works as in ``generate`` (sampling, processors, stopping
+    criteria, caches), except for beams and drafts. ``streamer`` is passed here, since ``generate`` does not
+    forward it. After a call, even one ended by an error or an interrupt, ``written`` has the tokens and
+    ``reports`` a ``JumpReport`` for each row.
 
-    Raises: GenerationError for what it cannot do (encoder-decoder models, beams, scores per token, prompts without
-        ids), and as ``GrammarLogitsProcessor`` does.
+    Raises: GenerationError if something is unsupported (encoder-decoder models, beams, scores per token,
+        prompts without ids), and as ``GrammarLogitsProcessor`` does.
     """
 
     grammars: list[CompiledGrammar | None]
@@ -115,7 +118,7 @@ class JumpDecoding:
         generation_config: Any = None,
         **model_kwargs: Any,
     ) -> Any:
-        """Generate; called by ``generate`` in place of its own loop. Returns the ids, padded on the right."""
+        """Generate; called by ``generate`` instead of its own loop. Returns the ids, padded on the right."""
         if model.config.is_encoder_decoder:
             raise GenerationError(
                 "jump-forward works with decoder-only models; use jump='off' with the processor"
@@ -204,7 +207,7 @@ class _Run:
         self.limit = self._rollback_limit(batch)
 
     def _rollback_limit(self, batch: int) -> int | None:
-        """Return how many tokens a row may take back: None for any number."""
+        """Return how many tokens a row may remove, or None for any number."""
         cache = self.cache
         self.note = ""  # what was said of the cache before this one
         if cache.cache is None and not self.kwargs.get("use_cache"):
@@ -215,14 +218,14 @@ class _Run:
         return 0
 
     def prepare(self, processors: Any, criteria: Any) -> None:
-        """Take the processors, and the criteria that the rows do not know by themselves."""
+        """Store the processors, and the criteria that the rows do not check themselves."""
         self.choice = TokenChoice(
             self.batch, self.decoding.vocabulary, processors, samples=self.config.do_sample
         )
         self.stopping = StoppingChecks(self.batch, [c for c in criteria if not self._is_ours(c)])
 
     def _is_ours(self, criterion: Any) -> bool:
-        """Return whether a criterion is one that the rows know: the room they have, and the stop tokens."""
+        """Return whether the rows check a criterion themselves: the token limit, or the stop tokens."""
         if isinstance(criterion, MaxLengthCriteria):
             return bool(criterion.max_length >= self.config.max_length)
         if isinstance(criterion, EosTokenCriteria):
@@ -265,7 +268,7 @@ class _Run:
         return self.cache.cache is None and not self.kwargs.get("use_cache")
 
     def _jump_all(self) -> list[int]:
-        """Let the rows jump; return how many of the first tokens of each are not new."""
+        """Let the rows jump; return the number of unchanged leading tokens of each."""
         return [self._jump(i, row) if self.jumps else len(row.ids) for i, row in enumerate(self.rows)]
 
     def _jump(self, i: int, row: JumpRow) -> int:
@@ -286,7 +289,7 @@ class _Run:
         return same
 
     def _forward(self, width: int, first: bool) -> torch.Tensor:
-        """Let the model read the next tokens of each row, at most ``width``, and return the last logits."""
+        """Run the model on the next tokens of each row, at most ``width``, and return the last logits."""
         batch = len(self.rows)
         # the last token of the prompts comes with the first block, so that no row's block is empty
         with_prompt = first or self._reads_all()
@@ -340,7 +343,7 @@ class _Run:
         return logits.to(dtype=torch.float32, device=self.device, copy=True)
 
     def _types(self, columns: int) -> dict[str, torch.Tensor]:
-        """Return the types of tokens, if the prompt came with any: what is written has that of the last one."""
+        """Return the token types, if the prompt has any; generated tokens get the type of the last one."""
         found = {}
         for name in _TYPE_NAMES:
             types = self.kwargs.get(name)
@@ -380,10 +383,10 @@ def _as_tuple(value: Any) -> tuple[int, ...]:
 
 
 class JumpStream:
-    """Give the new tokens of all rows to a streamer; None: to nobody.
+    """Pass the new tokens of all rows to a streamer; None discards them.
 
-    ``holds_last``: the last token of an unfinished row may be taken back, and is given out with the next one. A
-    ``TokenStreamer`` gets all tokens at once, and corrects what was taken back by itself.
+    ``holds_last``: the last token of an unfinished row may still be removed, so it is passed with the next
+    one. A ``TokenStreamer`` gets all tokens at once, and handles removed tokens itself.
     """
 
     def __init__(self, streamer: Any, batch: RowTable, holds_last: bool) -> None:
@@ -392,18 +395,20 @@ class JumpStream:
         self._given = [0] * len(batch.rows)
 
     def begin(self, prompt: torch.Tensor) -> None:
-        """Give out the prompts."""
+        """Pass the prompts."""
         if self._streamer is not None:
             self._streamer.put(prompt.cpu())
 
     def rollback_limit(self, i: int) -> int | None:
-        """Return how many of its last tokens row ``i`` may take back, since they were not given out; None for all."""
+        """Return how many of its last tokens row ``i`` may remove, since they were not passed yet; None for
+        all.
+        """
         if self._streamer is None or self._takes_rows:
             return None
         return len(self._batch.rows[i].ids) - self._given[i]
 
     def put_new(self) -> None:
-        """Give out the tokens written since the last call."""
+        """Pass the tokens generated since the last call."""
         if self._streamer is None:
             return
         for i, row in enumerate(self._batch.rows):
@@ -416,7 +421,7 @@ class JumpStream:
             self._given[i] = end
 
     def end(self) -> None:
-        """Tell the streamer that nothing follows."""
+        """Tell the streamer that the output has ended."""
         if self._streamer is not None:
             self._streamer.end()
 
@@ -426,10 +431,10 @@ class JumpStream:
 
 
 class TokenChoice:
-    """Apply processors and masks to logits, and sample or take the best token.
+    """Apply processors and masks to logits, and sample or choose the most probable token.
 
-    The mask comes before the first warper, which must see no forbidden token. ``vocabulary``: that of the grammars;
-    None without any.
+    The mask is applied before the first warper, which must not see forbidden tokens. ``vocabulary``: that of
+    the grammars, or None without grammars.
     """
 
     def __init__(
@@ -447,7 +452,7 @@ class TokenChoice:
             )
 
     def fill(self, asked: list[int]) -> bool:
-        """Fill the masks of the rows that the model is asked for; may run during the forward pass."""
+        """Fill the masks of the rows that need a model call; may run during the forward pass."""
         rows = [i for i in asked if self._batch.rows[i].is_live]
         self._constrained = rows
         if rows:
@@ -455,7 +460,7 @@ class TokenChoice:
         return bool(rows)
 
     def choose(self, logits: torch.Tensor, asked: list[int]) -> list[int]:
-        """Return the next token of each row asked for. ``logits``: of all rows, may be written to."""
+        """Return the next token of each requested row. ``logits``: of all rows; may be modified."""
         scores = self._process(logits, asked) if self._before else logits
         rows = self._constrained
         if rows and self._vocabulary is not None:
@@ -474,7 +479,7 @@ class TokenChoice:
         return result
 
     def _draw(self, scores: torch.Tensor) -> list[int]:
-        """Return a token for each row of some scores."""
+        """Return one token for each row of the scores."""
         if self._samples:
             chosen = torch.multinomial(torch.softmax(scores, dim=-1), num_samples=1).squeeze(1)
         else:
@@ -483,9 +488,10 @@ class TokenChoice:
         return result
 
     def _choose_again(self, scores: torch.Tensor, i: int) -> int:
-        """Return a token after which row i can end in time: drawn as if the others had been forbidden at once.
+        """Return a token after which row i can end in time, drawn as if unsuitable tokens had been forbidden
+        from the start.
 
-        ``scores``: of all rows, before the warpers; may be written to.
+        ``scores``: of all rows, before the warpers; may be modified.
         """
         row, vocabulary = self._batch.rows[i], self._vocabulary
         assert row.matcher is not None
@@ -498,7 +504,7 @@ class TokenChoice:
         return self._draw(scores[i : i + 1])[0]
 
     def _process(self, logits: torch.Tensor, asked: list[int]) -> torch.Tensor:
-        """Ask the processors, once for each length among the rows."""
+        """Run the processors, once for each length among the rows."""
         lengths = self._batch.lengths()
         wanted = sorted({lengths[i] for i in asked})
         result = logits
@@ -524,16 +530,16 @@ class TokenChoice:
 
 
 class StoppingChecks:
-    """Ask stopping criteria after every single new token, as if the model had written one at a time."""
+    """Run stopping criteria after every single new token, as if the model had generated one at a time."""
 
     def __init__(self, batch: RowTable, criteria: list[Any]) -> None:
         self._batch, self._criteria = batch, criteria
 
     def check(self, known: Sequence[int], *, everywhere: bool = False) -> None:
-        """End the rows that a criterion stops, after the token that it stops at.
+        """End the rows that a criterion stops, after the token where it stops.
 
-        ``known``: how many of the first tokens of each row are not new. ``everywhere``: rows without new tokens are
-        asked as well.
+        ``known``: the number of leading tokens of each row that are not new. ``everywhere``: also check rows
+        without new tokens.
         """
         if not self._criteria:
             return
@@ -563,7 +569,7 @@ class StoppingChecks:
 
 
 class _Context(Sequence[int]):
-    """The last token of a prompt, if there is one, and the tokens written; nothing is copied."""
+    """The last token of a prompt, if any, and the generated tokens; nothing is copied."""
 
     def __init__(self, prompt: list[int], ids: list[int]) -> None:
         self._prompt, self._ids = prompt[-1:], ids
@@ -577,10 +583,11 @@ class _Context(Sequence[int]):
 
 @dataclass(slots=True)
 class JumpRow:
-    """One row. ``ids``: the tokens written; the first ``read`` of them are in the cache, at ``columns``.
+    """One row. ``ids``: the generated tokens; the first ``read`` of them are in the cache, at ``columns``.
 
-    ``room``: how many tokens may be written in all; ``context``: how many a jump may lead to. ``whole``: the text must end
-    within them, and ``strict``: also where no end can be found after a token. ``wrote``: something was written since the row was last asked to jump.
+    ``room``: the maximum number of tokens; ``context``: the maximum after a jump. ``whole``: the text must
+    end within them, and ``strict``: even if no completion can be found after a token. ``wrote``: tokens were
+    added since the last jump.
     """
 
     prompt: list[int]
@@ -601,16 +608,16 @@ class JumpRow:
 
     @property
     def pending(self) -> Sequence[int]:
-        """The tokens that the model has not read."""
+        """The tokens that the model has not read yet."""
         return self.ids[len(self.columns) :]
 
     @property
     def is_live(self) -> bool:
-        """Whether the grammar has a say in the next token."""
+        """Whether the grammar constrains the next token."""
         return self.matcher is not None and not self.matcher.is_terminated()
 
     def write(self, token: int) -> None:
-        """Take a token that the model has chosen."""
+        """Append a token that the model has chosen."""
         if self.matcher is not None and not self.matcher.accept_token(token):
             raise GenerationError(f"the token chosen is refused: {self.matcher.refusal}")
         self.ids.append(token)
@@ -618,10 +625,9 @@ class JumpRow:
         self.done = token in self.stops or len(self.ids) >= self.room
 
     def jump(self, max_rollback: int | None) -> tuple[int, list[int]]:
-        """Write what is forced now.
+        """Append the forced text.
 
-        Returns: how many of the first tokens are those that stood there before; the columns of the cache that are not
-            valid any more.
+        Returns: the number of unchanged leading tokens; the cache columns that are no longer valid.
         """
         matcher = self.matcher
         if matcher is None or self.done:
@@ -661,7 +667,9 @@ class JumpRow:
         return same, dropped
 
     def _follow(self, matcher: Matcher, keep: int, tokens: Sequence[int]) -> bool:
-        """Take the matcher back to the first tokens and then through others; where it was, if it meets a limit."""
+        """Roll the matcher back to the first tokens, then accept others; restore its position if it reaches a
+        limit.
+        """
         done, fits = 0, False
         matcher.rollback(len(self.ids) - keep)
         try:
@@ -682,7 +690,7 @@ class JumpRow:
         return fits
 
     def fits(self, written: int) -> bool:
-        """Return whether the text can still end, once so many tokens are written."""
+        """Return whether the text can still end after that many tokens."""
         if not self.whole or self.matcher is None:
             return True
         from stackmask.runtime.matching.budgets import can_end_within
@@ -696,7 +704,7 @@ class JumpRow:
         return bool(fits)
 
     def fits_after(self, token: int) -> bool:
-        """Return whether the text can still end after one more token, which the grammar allows."""
+        """Return whether the text can still end after one more token that the grammar allows."""
         if not self.whole or self.matcher is None:
             return True
         self.matcher.accept_token(token)
@@ -732,18 +740,18 @@ class JumpRow:
 
 @dataclass(frozen=True, slots=True)
 class RowTable:
-    """The rows of a batch, and how they are shown to processors and criteria."""
+    """The rows of a batch, and their representation for processors and criteria."""
 
     rows: list[JumpRow]
     pad: int
     device: torch.device
 
     def lengths(self) -> list[int]:
-        """Return how many tokens each row has written."""
+        """Return the number of generated tokens of each row."""
         return [len(row.ids) for row in self.rows]
 
     def padded(self, lengths: Sequence[int]) -> Any:
-        """Return prompts and the first tokens of each row, padded on the left."""
+        """Return prompts and leading tokens of each row, padded on the left."""
         width = max(lengths)
         table = [
             [self.pad] * (width - length) + row.prompt + row.ids[:length]
@@ -758,9 +766,10 @@ CACHE_KEYWORDS = ("cache", "past_key_values")  # transformers since 5.24, and be
 
 
 def cache_keyword(model: Any) -> str:
-    """Return the keyword by which a model takes its cache, which is also the name of the cache in what it returns.
+    """Return the name of a model's cache, both as a keyword argument and in its output.
 
-    Models with code of their own may keep the old keyword, and wrappers take any; then that of transformers is meant.
+    Models with custom code may use the old keyword, and wrappers accept any; then the keyword of transformers
+    is used.
     """
     for owner in (model, GenerationMixin):
         parameters = inspect.signature(owner.prepare_inputs_for_generation).parameters
@@ -773,10 +782,10 @@ def cache_keyword(model: Any) -> str:
 class CacheView:
     """The cache of one generation, seen as columns of tokens.
 
-    ``gaps``: columns may be hidden by the attention mask, so that rows can be of different lengths. ``crops``: the
-    last columns can be removed. ``steps``: it takes one column at a time once it has taken any. Sliding windows and
-    linear attention count or mix every column, and what they have forgotten does not come back: neither gaps nor
-    crops. Many models with a recurrent state read one token at a time.
+    ``gaps``: columns may be hidden by the attention mask, so that rows can have different lengths. ``crops``:
+    the last columns can be removed. ``steps``: after the first call it takes one column at a time. Sliding
+    windows and linear attention count or mix every column and cannot restore earlier states, so they support
+    neither gaps nor crops. Many models with a recurrent state read one token at a time.
     """
 
     def __init__(self, cache: Any) -> None:
@@ -795,7 +804,7 @@ class CacheView:
 
     @property
     def length(self) -> int:
-        """The number of columns held."""
+        """The number of cached columns."""
         try:
             return 0 if self.cache is None else int(self.cache.get_seq_length())
         except ValueError:  # there is no layer that would know

@@ -1,4 +1,4 @@
-"""Find the compiler that belongs to a model and its tokenizer, and keep it."""
+"""Find the compiler for a model and its tokenizer, and cache it."""
 
 from __future__ import annotations
 
@@ -28,7 +28,9 @@ def logit_width(model: Any) -> int:
 
 
 def compiler_for(model: Any, tokenizer: Any) -> Compiler:
-    """Return the compiler for a tokenizer's vocabulary, as wide as the model's logits; made once and kept."""
+    """Return the compiler for a tokenizer's vocabulary, as wide as the model's logits; created once and
+    cached.
+    """
     config = getattr(model, "generation_config", None)
     eos = getattr(config, "eos_token_id", None)
     stops = () if eos is None else tuple(eos) if isinstance(eos, list | tuple) else (int(eos),)
@@ -43,7 +45,7 @@ def compiler_for(model: Any, tokenizer: Any) -> Compiler:
 
 
 def compiler_of(tokenizer: Any) -> Compiler:
-    """Return the compiler for a tokenizer whose model is not known; made once and kept."""
+    """Return the compiler for a tokenizer whose model is unknown; created once and cached."""
     try:
         key = (-1, (), len(tokenizer))
         weakref.ref(tokenizer)
@@ -59,7 +61,8 @@ def compiler_of(tokenizer: Any) -> Compiler:
 def compile_for(grammars: Any, tokenizer: Any) -> list[Any]:
     """Return the compiled grammars of a processor: one, or a list with one or None per prompt.
 
-    What is not compiled is compiled for the ``tokenizer``, if there is one; otherwise it is left as it is.
+    Uncompiled grammars are compiled for the ``tokenizer``, if there is one; otherwise they are returned
+    unchanged.
     Raises: GenerationError for strings that look like choices; the errors of reading and compiling.
     """
     is_list = isinstance(grammars, Sequence) and not isinstance(grammars, str)

@@ -1,4 +1,4 @@
-"""A transformers logits processor that holds every row of a batch to its grammar."""
+"""A transformers logits processor that constrains every row of a batch to its grammar."""
 
 from __future__ import annotations
 
@@ -44,21 +44,23 @@ SHOWN_TOKENS = 8  # allowed tokens named in an error
 class GrammarLogitsProcessor(LogitsProcessor):
     """Set the scores of tokens that the grammar forbids to -inf, for ``model.generate(logits_processor=[...])``.
 
-    ``grammars`` is one compiled grammar for every row, or a list of one (or None, for free text) per prompt; with several
-    beams or samples per prompt, each prompt's rows share its grammar. With ``tokenizer``, what ``Grammar.of`` takes will
-    do: it is compiled for the tokenizer's own vocabulary and stop tokens. Prompts are padded on the left, as
-    ``generate`` wants them. The text starts after the prompt; stop tokens are allowed exactly when the grammar
-    accepts, and after them only stop tokens (``generate`` pads such rows).
+    ``grammars`` is one compiled grammar for every row, or a list of one (or None, for free text) per prompt;
+    with several beams or samples per prompt, each prompt's rows share its grammar. With ``tokenizer``,
+    anything that ``Grammar.of`` accepts is compiled for the tokenizer's own vocabulary and stop tokens.
+    Prompts must be padded on the left, as ``generate`` requires. The text starts after the prompt; stop
+    tokens are allowed exactly when the grammar accepts, and after them only stop tokens (``generate`` pads
+    such rows).
 
-    Works with greedy search, sampling, beam search, prompt lookup and assisted decoding, and again for the next
-    call: new prompts are noticed. Call ``reset`` between two calls if the second one's prompts are the first
-    one's followed by tokens that were generated: that looks like the same call going on.
+    Works with greedy search, sampling, beam search, prompt lookup and assisted decoding, and can be reused:
+    new prompts are detected. Call ``reset`` between two calls if the prompts of the second are those of the
+    first plus generated tokens, which looks like the same call continuing.
 
-    ``max_new_tokens``, as given to ``generate``: then each text ends whole within them, if it can; ``finish="whole"`` makes
-    it an error if it cannot, ``finish="cut"`` asks for nothing. ``wrap_up``: a share of ``max_new_tokens``; ``closing_at`` tells
-    when only closing is left of it, and no score changes for that.
+    ``max_new_tokens``, as passed to ``generate``: each text is completed within this limit if possible;
+    ``finish="whole"`` makes it an error if it is not, ``finish="cut"`` disables this. ``wrap_up``: a share of
+    ``max_new_tokens``; ``closing_at`` is the number of tokens after which the rest of it is only enough to
+    complete the text. It changes no score.
 
-    Cost: one mask per row and step; independent of the context's length after a call's first step.
+    Cost: one mask per row and step; independent of the context length after the first step.
     Raises: GenerationError if the number of rows or the width of the scores does not fit, or if another processor
         forbids all tokens that the grammar allows.
     """
@@ -103,12 +105,12 @@ class GrammarLogitsProcessor(LogitsProcessor):
         return f"<{type(self).__name__} of {self._grammars!r:.200}>"
 
     def reset(self) -> None:
-        """Forget the rows: the next call's rows are prompts."""
+        """Forget the rows: the rows of the next call are prompts."""
         self._tracker.reset()
         self.closing_at = []
 
     def __call__(self, input_ids: torch.LongTensor, scores: torch.FloatTensor) -> torch.FloatTensor:
-        """Return the scores with forbidden tokens at -inf; the given ones are left as they are.
+        """Return the scores with forbidden tokens at -inf; the given scores are not modified.
 
         Shapes: input_ids (rows, length); scores (rows, width), where columns past the vocabulary are forbidden.
         """
@@ -138,7 +140,9 @@ class GrammarLogitsProcessor(LogitsProcessor):
         return cast("torch.FloatTensor", result)
 
     def _mask_for(self, rows: int, *, pin: bool) -> torch.Tensor:
-        """Return the mask buffer. It is safe to fill again: reading the next ids waits for the copy to the device."""
+        """Return the mask buffer. It is safe to refill: reading the next ids waits for the copy to the
+        device.
+        """
         assert self._vocabulary is not None
         if self._mask is None or self._rows is None or len(self._rows) != rows:
             self._mask = allocate_token_bitmask(rows, self._vocabulary.size, like="torch", pin_memory=pin)
@@ -146,7 +150,7 @@ class GrammarLogitsProcessor(LogitsProcessor):
         return self._mask
 
     def _fill(self, tracks: Sequence[Track | None], mask: npt.NDArray[np.int32]) -> list[int]:
-        """Fill the rows that have a grammar; return those where it is the grammar that decides."""
+        """Fill the rows that have a grammar; return those that the grammar constrains."""
         live: list[int] = []
         plain: list[int] = []  # of these, without a budget
         matchers: list[Matcher] = []
@@ -163,7 +167,7 @@ class GrammarLogitsProcessor(LogitsProcessor):
         return live
 
     def _watch(self, tracks: Sequence[Track | None], watched: int) -> None:
-        """Note the rows of which only closing is left from here on."""
+        """Record the rows whose remaining budget is only enough to complete the text."""
         for track in tracks:
             if track is None:
                 continue
@@ -174,7 +178,9 @@ class GrammarLogitsProcessor(LogitsProcessor):
         self.closing_at = [None if track is None else track.closing for track in tracks]
 
     def _fill_within(self, track: Track, mask: npt.NDArray[np.int32], row: int) -> bool:
-        """Fill a row under its budget. Return False where that is not known to be possible, and was not asked for."""
+        """Fill a row under its budget. Return False if completing it is not known to be possible and was not
+        required.
+        """
         from stackmask.runtime.matching.budgets import CompletionError
 
         assert self._room is not None
@@ -188,7 +194,9 @@ class GrammarLogitsProcessor(LogitsProcessor):
         return True
 
     def _keeps_budget(self, track: Track) -> bool:
-        """Return whether the text of a row is to end within the tokens that are left; drafts may look past them."""
+        """Return whether the text of a row must end within the remaining tokens; drafts may look past the
+        limit.
+        """
         if self._room is None or track.depth >= self._room:
             return False
         if track.whole is None:
@@ -196,7 +204,9 @@ class GrammarLogitsProcessor(LogitsProcessor):
         return track.whole
 
     def _check_not_stuck(self, scores: torch.Tensor, live: list[int], tracks: Sequence[Track | None]) -> None:
-        """Raise if nothing is left to choose. A beam may get stuck as long as another one of its prompt goes on."""
+        """Raise an error if no token is left. A beam may get stuck as long as another beam of its prompt
+        continues.
+        """
         if self._mask is None or self._vocabulary is None:
             return
         dead = set(stuck_rows(scores, self._mask, live, self._size))
@@ -215,7 +225,7 @@ setattr(GrammarLogitsProcessor.__call__, "__signature__", inspect.signature(Gram
 
 
 def spread(grammars: Sequence[CompiledGrammar | None], rows: int) -> list[CompiledGrammar | None]:
-    """Return the grammar of each row; several rows in a row belong to one prompt. Raises: GenerationError."""
+    """Return the grammar of each row; several consecutive rows belong to one prompt. Raises: GenerationError."""
     each, rest = divmod(rows, len(grammars))
     if rest:
         raise GenerationError(
@@ -235,10 +245,11 @@ def check_width(scores: torch.Tensor, size: int) -> None:
 
 
 def forbid_tokens(scores: torch.Tensor, mask: torch.Tensor, rows: list[int] | None, columns: int) -> None:
-    """Set the scores of forbidden tokens to -inf, in place; a mask on the CPU goes to where the scores are.
+    """Set the scores of forbidden tokens to -inf, in place; a CPU mask is copied to the scores' device.
 
     Shapes: scores (rows, width), mask (rows, ceil(columns / 32)); ``rows``: those to change, None for all.
-    Cost: for single precision on the CPU no checks that were made before; else as ``apply_token_bitmask_inplace``.
+    Cost: for single precision on the CPU, no repeated checks; otherwise that of
+        ``apply_token_bitmask_inplace``.
     """
     if _is_plain(scores):
         count, width = scores.shape
@@ -261,7 +272,7 @@ def forbid_tokens(scores: torch.Tensor, mask: torch.Tensor, rows: list[int] | No
 
 
 def stuck_rows(scores: torch.Tensor, mask: torch.Tensor, rows: Sequence[int], columns: int) -> list[int]:
-    """Return those of some rows in which every allowed token is at -inf; what a mask forbids must be at -inf already.
+    """Return the rows in which every allowed token is at -inf; forbidden tokens must already be at -inf.
 
     Shapes: scores (rows, width), mask (rows, ceil(columns / 32)) on the CPU.
     """
@@ -274,12 +285,12 @@ def stuck_rows(scores: torch.Tensor, mask: torch.Tensor, rows: Sequence[int], co
 
 
 def _is_plain(scores: torch.Tensor) -> bool:
-    """Return whether scores can be written where they lie."""
+    """Return whether scores can be written in place."""
     return scores.is_cpu and scores.dtype is torch.float32 and scores.is_contiguous()
 
 
 def stuck_error(row: int, matcher: Matcher, vocabulary: Vocabulary) -> GenerationError:
-    """Return the error of a row in which nothing is left, with the first few tokens that its matcher allows."""
+    """Return the error for a row without any token left, with the first few tokens that its matcher allows."""
     allowed = allowed_ids(matcher, vocabulary.size)
     tokens = vocabulary.token_bytes
     names = {i: name for name, i in vocabulary.special_names.items()}
@@ -327,12 +338,12 @@ def _words_of(ids: Sequence[int], size: int) -> npt.NDArray[np.int32]:
 
 
 def _lies_open(input_ids: torch.Tensor) -> bool:
-    """Return whether ids can be read where they lie."""
+    """Return whether ids can be read in place."""
     return input_ids.is_cpu and input_ids.dtype is torch.int64 and input_ids.stride(1) == 1
 
 
 def _read(input_ids: torch.Tensor, columns: Sequence[int] | None) -> npt.NDArray[np.int64]:
-    """Read columns of the ids; on an accelerator only those columns are copied."""
+    """Read columns of the ids; on an accelerator only these columns are copied."""
     if not input_ids.is_cpu and columns is not None:
         input_ids = input_ids[:, torch.tensor(columns, device=input_ids.device)]
         columns = None
@@ -361,7 +372,7 @@ Read: TypeAlias = "Callable[[Sequence[int] | None], npt.NDArray[np.int64]]"
 
 
 class AnyMatcher(Protocol):
-    """What is needed of a matcher."""
+    """The interface required of a matcher."""
 
     def accept_token(self, token_id: int, /) -> bool: ...
     def rollback(self, count: int, /) -> None: ...
@@ -370,16 +381,16 @@ class AnyMatcher(Protocol):
 
 
 class MatcherSource(Protocol):
-    """What is needed of a compiled grammar."""
+    """The interface required of a compiled grammar."""
 
     def matcher(self) -> Any: ...
 
 
 class Track:
-    """One row since its prompt: the matcher, and the tokens it was given.
+    """One row since its prompt: its matcher and its tokens.
 
-    ``depth`` counts the row's tokens, ``accepted`` those that the matcher took; they differ once a stop token
-    ended the row or a token was refused.
+    ``depth`` counts the row's tokens, ``accepted`` those that the matcher accepted; they differ after a stop
+    token or a refused token.
     """
 
     __slots__ = ("accepted", "closing", "depth", "matcher", "tokens", "whole")
@@ -396,11 +407,11 @@ class Track:
 
     @property
     def is_live(self) -> bool:
-        """Whether the next token is the grammar's to choose."""
+        """Whether the grammar constrains the next token."""
         return self.accepted == self.depth and not self.matcher.is_terminated()
 
     def push(self, token: int) -> None:
-        """Take the row's next token. Cost: one accept; amortised constant otherwise."""
+        """Append the row's next token. Cost: one accept; amortised constant otherwise."""
         if self.is_live and self.matcher.accept_token(token):
             self.accepted += 1
         self.depth += 1
@@ -409,7 +420,7 @@ class Track:
             del self.tokens[:HISTORY]
 
     def allows_first(self, token: int) -> bool:
-        """Return whether the token may begin the text. Precondition: the whole history is remembered."""
+        """Return whether the token may begin the text. Precondition: the whole history is stored."""
         if self.depth == 0:
             allowed = self.matcher.accept_token(token)
             if allowed:
@@ -420,7 +431,7 @@ class Track:
         return probe.matcher.accept_token(token)
 
     def rewind(self, depth: int) -> None:
-        """Forget the tokens from ``depth`` on. Precondition: ``depth`` lies in the remembered history."""
+        """Drop the tokens from ``depth`` on. Precondition: ``depth`` is within the stored history."""
         del self.tokens[len(self.tokens) - (self.depth - depth) :]  # mutant: going-back
         if self.accepted > depth:
             self.matcher.rollback(self.accepted - depth)
@@ -428,7 +439,9 @@ class Track:
         self.depth = depth
 
     def fork(self) -> Track:
-        """Copy, so that both may go on differently. Cost: bounded by HISTORY, and the matcher's fork."""
+        """Copy the track, so that both can continue independently. Cost: bounded by HISTORY, and the
+        matcher's fork.
+        """
         copy = Track(self.matcher.fork())
         copy.tokens = self.tokens.copy()
         copy.depth, copy.accepted, copy.whole = self.depth, self.accepted, self.whole
@@ -437,7 +450,7 @@ class Track:
 
 
 class RowTracker:
-    """Keep one track per row that has a grammar, through one call of ``generate`` after another.
+    """Keep one track per constrained row, across calls of ``generate``.
 
     ``assign(batch)`` gives each row its compiled grammar, or None for free text.
     """
@@ -447,7 +460,7 @@ class RowTracker:
         self.reset()
 
     def reset(self) -> None:
-        """Forget all rows: the next batch is a new one."""
+        """Forget all rows: the next batch is new."""
         self._start = 0
         self._length = -1
         self._drafting = False
@@ -469,10 +482,10 @@ class RowTracker:
     ) -> list[Track | None]:
         """Return the track of each row, for rows of ``length`` ids.
 
-        Rows that continue (or go back in) the previous ones keep their state; anything else is a new call,
-        whose prompts are the rows as they are. ``drafting`` says that this step judges draft tokens: from then
-        on in this call, the first token may be exchanged; otherwise that means a new call. ``address``: where the ids
-        of an only row lie on the CPU, one of 64 bits after the other, if they do.
+        Rows that continue the previous ones, or a prefix of them, keep their state; all others start a new
+        call, with the rows as prompts. ``drafting``: this step verifies draft tokens; from then on in this
+        call the first token may be replaced, which would otherwise mean a new call. ``address``: the address
+        of the contiguous 64-bit ids of a single row on the CPU, if available.
         Cost: independent of ``length``, except for the first step of a call.
         """
         self._drafting |= drafting
@@ -512,7 +525,9 @@ class RowTracker:
         self._key_rows = [()] * batch
 
     def _follow_one(self, length: int, address: int) -> bool:
-        """Take one more token of the only row, as ``_follow`` does; False, with nothing changed, if that must judge."""
+        """Append one token to the only row, as ``_follow`` does; return False, unchanged, if ``_follow`` must
+        decide.
+        """
         track = self._tracks[0] if len(self._tracks) == 1 else None
         base = length - 1 - self._start
         if track is None or base < 1 or track.depth != base:
@@ -527,7 +542,7 @@ class RowTracker:
         return True
 
     def _follow(self, length: int, read: Read) -> bool:
-        """Bring every track to ``length``; False, with nothing changed, if the rows are not continued."""
+        """Advance every track to ``length``; return False, unchanged, if the rows are not continued."""
         base = length - 1 - self._start  # generated tokens that the tracks must already have
         recent = min(base, RECENT)
         is_step = length == self._length + 1
@@ -567,10 +582,10 @@ class RowTracker:
         return True
 
     def _is_other_prompt(self, firsts: list[int], is_step: bool) -> bool:
-        """Return whether rows of one token more than the prompts are prompts themselves: of a new call.
+        """Return whether rows one token longer than the prompts are the prompts of a new call.
 
-        They are if the grammar refuses that token (but beams and drafts may hold refused ones), or if it replaces
-        the first token of the previous call, unless draft tokens are being judged.
+        They are if the grammar refuses that token (though beams and drafts may contain refused ones), or if
+        it replaces the first token of the previous call, unless draft tokens are being verified.
         """
         if is_step and (self._drafting or len(self._groups) < len(self._tracks)):
             return False
@@ -585,7 +600,7 @@ class RowTracker:
         return False
 
     def _find_parents(self, values: list[list[int]], start: int, stop: int) -> list[int] | None:
-        """Return for each row the previous row that it continues, or None if there is none for some row."""
+        """Return for each row the previous row that it continues, or None if some row continues none."""
         indexes: list[dict[tuple[int, ...], int]] = []
         for members in self._groups:
             index: dict[tuple[int, ...], int] = {}
@@ -604,7 +619,7 @@ class RowTracker:
         return parents
 
     def _inherit(self, parents: list[int]) -> list[Track | None]:
-        """Hand each previous track to one of its rows and copies to the others."""
+        """Pass each previous track to one of its rows, and copies to the others."""
         taken: set[int] = set()
         tracks: list[Track | None] = []
         for parent in parents:
@@ -614,7 +629,7 @@ class RowTracker:
         return tracks
 
     def _choose_keys(self, columns: list[int], rows: list[list[int]]) -> None:
-        """Keep the columns that are needed to tell the rows of each group apart, the newest first."""
+        """Choose the columns that distinguish the rows of each group, newest first."""
         kept: set[int] = set()
         for group in self._groups:
             if len(group) == 1 or self._tracks[group[0]] is None:
@@ -635,7 +650,7 @@ class RowTracker:
 
 
 def _probes(length: int) -> list[int]:
-    """Return up to PROBES columns of a prompt: half of them its last ones, the others spread over it."""
+    """Return up to PROBES columns of a prompt: half of them its last ones, the others spread over the rest."""
     tail = range(max(0, length - PROBES // 2), length)
     spread = range(0, length, max(1, length // (PROBES // 2)))
     return sorted({*tail, *list(spread)[: PROBES // 2]})

@@ -1,4 +1,4 @@
-"""What a generation returns."""
+"""The results of generation."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ Reason: TypeAlias = Literal["stop", "length", "interrupted"]
 
 @dataclass(frozen=True, slots=True)
 class JumpReport:
-    """How many model calls jump-forward has saved in one text."""
+    """The model calls that jump-forward saved for one text."""
 
     mode: str
     """What ``generate`` was told: "canonical" or "off"."""
@@ -54,10 +54,10 @@ class JumpReport:
 
 @dataclass(frozen=True, slots=True)
 class GenerationResult(Generic[T, R]):
-    """One generated text. ``GenerationResult[T, R]``: its value is a T, and running its calls gives an R.
+    """One generated text. ``GenerationResult[T, R]``: its value is a T, and running its calls returns an R.
 
-    Of a turn with tools or reasoning, ``reasoning``, ``content`` and ``calls`` are what the text is made of, and ``parsed`` is the value
-    of the content.
+    For a turn with tools or reasoning, ``reasoning``, ``content`` and ``calls`` are the parts of the text,
+    and ``parsed`` is the value of the content.
     """
 
     prompt: Prompt = field(repr=False)
@@ -102,7 +102,7 @@ class GenerationResult(Generic[T, R]):
     __class_getitem__: ClassVar[Any] = classmethod(GenericAlias)  # one parameter will do
 
     def message(self, *, as_json: bool | None = None) -> dict[str, Any]:
-        """Return the message of the assistant for the next request, as ``tools.ParsedTurn.message`` does."""
+        """Return the assistant's message for the next request, as ``tools.ParsedTurn.message`` does."""
         from stackmask.grammar.turns.parser import ParsedTurn
 
         return ParsedTurn(self.reasoning, self.content, list(self.calls)).message(as_json=as_json)
@@ -132,7 +132,7 @@ ELSEWHERE["Results"] = dict.fromkeys(GenerationResult.__slots__, _CURE)
 
 
 class Results(list[Any]):
-    """The results of a call, one for each prompt; it says so where it is taken for one of them."""
+    """The results of a call, one for each prompt, with a helpful error if it is used like a single result."""
 
     if not TYPE_CHECKING:
         __getattr__ = missing_name

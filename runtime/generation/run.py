@@ -75,28 +75,32 @@ def generate(
 ) -> list[GenerationResult]:
     """Generate a text of the grammar for each prompt.
 
-    ``prompts``: one or several; a prompt is text or a list of chat messages. ``grammar``: what is to be written, one for
-    all prompts or, in a list beside a list of prompts, one per prompt: anything that ``Grammar.of`` takes (a type, a JSON
-    Schema, a ``re.Pattern``, a list of choices, EBNF text), a compiled grammar, or None for free text. The value of the
-    text is ``result.parsed``. ``profile``: how JSON is written, as for ``Grammar.of``. ``chat_options`` go to the
-    tokenizer's chat template: ``enable_thinking``, ``continue_final_message`` and so on. ``on_text(index, text)`` is
-    called for each new piece of text of result ``index`` (not with beam search). ``progress`` shows a bar of
-    steps. ``seed`` makes sampling repeatable and leaves torch's generators as they were. ``jump``: "canonical" writes
-    text that the grammar forces without asking the model, as the tokenizer would; "off" asks it for every token. Beam
-    search, drafts (prompt lookup, assistants) and encoder-decoder models are never jumped over. ``finish``: "whole" lets each
-    text of a grammar end within ``max_new_tokens``, stop token included, whatever the model likes, and refuses a number that is
-    too small; "cut" stops texts there; None, the default, is "whole" where the number is large enough. ``wrap_up``: a share of
-    ``max_new_tokens``; ``result.closing_at`` tells when only closing was left of it. That changes no token.
+    ``prompts``: one or several; a prompt is a string or a list of chat messages. ``grammar``: the output
+    format, one for all prompts or, with a list of prompts, a list with one for each: anything that
+    ``Grammar.of`` accepts (a type, a JSON Schema, a ``re.Pattern``, a list of choices, EBNF text), a compiled
+    grammar, or None for free text. The value of the text is ``result.parsed``. ``profile``: the spelling of
+    JSON, as in ``Grammar.of``. ``chat_options`` are passed to the tokenizer's chat template:
+    ``enable_thinking``, ``continue_final_message`` and so on. ``on_text(index, text)`` is called for each new
+    piece of text of result ``index`` (not with beam search). ``progress`` shows a bar of steps. ``seed``
+    makes sampling reproducible without changing torch's global generators. ``jump``: "canonical" appends
+    forced text without calling the model, tokenized as the tokenizer would; "off" calls it for every token.
+    Beam search, drafts (prompt lookup, assistants) and encoder-decoder models never jump. ``finish``: "whole"
+    completes each constrained text within ``max_new_tokens``, stop token included, and raises an error if the
+    limit is too small; "cut" truncates texts at the limit; None, the default, is "whole" if the limit is
+    large enough. ``wrap_up``: a share of ``max_new_tokens``; ``result.closing_at`` is the number of tokens
+    after which the rest of it was only enough to complete the text. It changes no token.
 
-    ``tools``, ``tool_choice``, ``reasoning``, ``parallel`` (or ``parallel_tool_calls``): the model writes a whole turn (``tools.grammar``), in the
-    ``style`` that its tokenizer's chat template tells, or that is given by name; ``grammar`` is then that of the answer.
-    ``result.calls``, ``reasoning``, ``content`` and ``parsed`` are what it says. Templates get tools and switches themselves.
+    ``tools``, ``tool_choice``, ``reasoning``, ``parallel`` (or ``parallel_tool_calls``): the model generates
+    a whole turn (``tools.grammar``), in the ``style`` of its chat template or the one given by name;
+    ``grammar`` is then that of the answer. The parts of the turn are in ``result.calls``, ``reasoning``,
+    ``content`` and ``parsed``. Tools and switches are passed to the chat template automatically.
 
-    ``options`` go to ``model.generate``: do_sample, temperature, top_p, num_beams, num_return_sequences,
-    prompt_lookup_num_tokens and so on; with several sequences per prompt the results lie side by side.
-    ``compiler`` (or ``vocabulary``, to make one) is found from model and tokenizer, and kept for the next call.
+    ``options`` are passed to ``model.generate``: do_sample, temperature, top_p, num_beams,
+    num_return_sequences, prompt_lookup_num_tokens and so on; with several sequences per prompt, their results
+    are adjacent. ``compiler`` (or ``vocabulary``, to create one) defaults to one for the model and tokenizer,
+    cached for later calls.
 
-    Raises: GenerationError for arguments that make no sense; GrammarError and VocabularyError as compiling does.
+    Raises: GenerationError for invalid arguments; GrammarError and VocabularyError as compiling does.
     """
     check_sources(model, tokenizer)
     check_finish(finish)
@@ -159,7 +163,7 @@ def _run(
     streamer: TokenStreamer | None,
     options: dict[str, Any],
 ) -> tuple[list[list[int]], list[JumpReport | None]]:
-    """Return the tokens that the model writes after the prompts, and what jumping has saved."""
+    """Return the tokens generated after the prompts, and the calls saved by jumping."""
     start = 1 if model.config.is_encoder_decoder else inputs["input_ids"].shape[1]
     jumping = _jumping(model, compiled, jump, finish, options, streamer)
     processors = LogitsProcessorList(options.pop("logits_processor", ()))
@@ -193,7 +197,7 @@ def _jumping(
     options: Mapping[str, Any],
     streamer: TokenStreamer | None,
 ) -> JumpDecoding | None:
-    """Return the decoding that jumps, or None where transformers' own loop is to run."""
+    """Return the decoding with jump-forward, or None if transformers' own loop should run."""
     if jump not in ("canonical", "off"):
         raise GenerationError(f'jump is {jump!r}, not "canonical" or "off"')
     config = options.get("generation_config")
@@ -215,7 +219,7 @@ def plan_of(
     parallel: bool,
     style: Any,
 ) -> TurnPlan | None:
-    """Return the plan of turns, or None where nothing of one is asked for. Raises: as ``TurnPlan``."""
+    """Return the plan of turns, or None if no turn is requested. Raises: as ``TurnPlan``."""
     if tools is None and reasoning is None and style is None:
         if tool_choice != "auto":
             raise GenerationError("tool_choice chooses among tools: give tools=[…]")
@@ -295,7 +299,9 @@ def check_sources(model: Any, tokenizer: Any) -> None:
 
 
 def check_model_options(model: Any, options: Mapping[str, Any]) -> None:
-    """Check that no option is a misspelt one. Those that nothing is like go to the model. Raises: GenerationError."""
+    """Check that no option is misspelt. Options unlike any known one are passed to the model. Raises:
+    GenerationError.
+    """
     if not options:
         return
     elsewhere = ELSEWHERE["generate"]
@@ -313,7 +319,7 @@ def check_model_options(model: Any, options: Mapping[str, Any]) -> None:
 
 
 def as_chat_options(options: Any) -> dict[str, Any]:
-    """Return the options of a chat template as a dict. Raises: GenerationError if they are none."""
+    """Return the options of a chat template as a dict. Raises: GenerationError if they are not options."""
     if options is None:
         return {}
     if not isinstance(options, Mapping):
@@ -327,7 +333,7 @@ def as_chat_options(options: Any) -> dict[str, Any]:
 
 
 class StopFlag(StoppingCriteria):
-    """Stop all rows, and compiling, once set, from any thread."""
+    """A flag that stops all rows, and compilation, once it is set by any thread."""
 
     def __init__(self) -> None:
         self._event = threading.Event()
@@ -344,7 +350,7 @@ class StopFlag(StoppingCriteria):
 
 @final
 class ProgressBar(StoppingCriteria):
-    """Show the number of generated tokens per row; stops nothing."""
+    """Show the number of generated tokens per row; as a criterion it never stops a row."""
 
     def __init__(self, start: int, total: int) -> None:
         from tqdm.auto import tqdm  # type: ignore[import-untyped]

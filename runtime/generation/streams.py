@@ -1,4 +1,4 @@
-"""Generations that are watched while they run: streams of text, of events of a turn, and coroutines."""
+"""Observe generations while they run: streams of text, events of a turn, and coroutines."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ _running: Final[WeakSet[TextStream]] = WeakSet()
 
 @atexit.register
 def _end_all() -> None:
-    """End the streams that nobody iterates any more: a thread that the interpreter stops within a step aborts the process."""
+    """End abandoned streams: a thread that the interpreter stops within a step aborts the process."""
     for stream in list(_running):
         stream._stop.set()
     for stream in list(_running):
@@ -50,14 +50,14 @@ def _end_all() -> None:
 
 
 class _Closing(ABC):
-    """What ends with its block, in ``with`` and ``async with`` alike."""
+    """A base for objects that are closed when their ``with`` or ``async with`` block ends."""
 
     @abstractmethod
     def close(self) -> None:
-        """End the generation after its current step, and wait for that."""
+        """End the generation after its current step, and wait for it."""
 
     async def aclose(self) -> None:
-        """Do what ``close`` does, while other tasks go on."""
+        """Do the same as ``close`` while other tasks run."""
         await asyncio.to_thread(self.close)
 
     def __enter__(self) -> Self:
@@ -75,10 +75,11 @@ class _Closing(ABC):
 
 @final
 class TextStream(_Closing, Iterator[str], AsyncIterator[str], Generic[T]):
-    """The text of one generation, piece by piece, for ``for`` and ``async for``; ``result`` is there at its end.
+    """The text of one generation, piece by piece, with ``for`` or ``async for``; ``result`` is available at
+    the end.
 
-    Its value is a T. Closing it (or leaving its ``with`` or ``async with`` block) early ends the generation at the next token, as cancelling the task does
-    that iterates.
+    Its value is a T. Closing it early (or leaving its ``with`` or ``async with`` block) ends the generation
+    at the next token, as does cancelling the task that iterates.
     """
 
     def __init__(
@@ -145,38 +146,39 @@ class TextStream(_Closing, Iterator[str], AsyncIterator[str], Generic[T]):
 
     @property
     def text(self) -> str:
-        """What has come so far."""
+        """The text so far."""
         return "".join(self._text)
 
     @property
     def partial(self) -> Partial:
-        """The value of what has come so far, in plain Python values; None while there is none, or no type.
+        """The value of the text so far, in plain Python values; None if there is no value yet, or no type.
 
-        Cost: linear in the text. Without pydantic, only whole JSON has a value.
+        Cost: linear in the text. Without pydantic, only complete JSON has a value.
         """
         return None if self._output is None else self._output.partial(self.text)
 
     @property
     def result(self) -> GenerationResult[T]:
-        """The whole result. Raises: GenerationError while the generation goes on, or if it failed."""
+        """The complete result. Raises: GenerationError while the generation is running, or if it failed."""
         if self._thread.is_alive() or not self._results:
             raise GenerationError("the stream has no result yet: iterate over it to its end")
         return self._results[0]
 
     def close(self) -> None:
-        """End the generation after its current step, and wait for that."""
+        """End the generation after its current step, and wait for it."""
         self._stop.set()
         self._thread.join()
 
 
 @final
 class TurnStream(_Closing, Iterator[Event], AsyncIterator[Event], Generic[T, R]):
-    """The events of one turn with tools or reasoning, for ``for`` and ``async for``; ``result`` is there at its end.
+    """The events of one turn with tools or reasoning, with ``for`` or ``async for``; ``result`` is available
+    at the end.
 
-    Its value is a T, and running its calls gives an R.
+    Its value is a T, and running its calls returns an R.
 
-    Reasoning, text and arguments come while they are written, a call once more when it is whole, and at last the value
-    of the answer, if it has one. Closing ends the generation, as that of a ``TextStream``.
+    Reasoning, text and arguments arrive while they are generated, each call again when it is complete, and
+    finally the value of the answer, if any. Closing ends the generation, as for a ``TextStream``.
     """
 
     def __init__(self, pieces: TextStream, reader: EventReader, output: Output | None = None) -> None:
@@ -208,7 +210,7 @@ class TurnStream(_Closing, Iterator[Event], AsyncIterator[Event], Generic[T, R])
         return self._events.popleft()
 
     def _take(self, piece: str | None) -> None:
-        """Read a piece; None: the text is at its end."""
+        """Process a piece; None marks the end of the text."""
         if piece is not None:
             self._events += self._reader.feed(piece)
             return
@@ -221,27 +223,27 @@ class TurnStream(_Closing, Iterator[Event], AsyncIterator[Event], Generic[T, R])
 
     @property
     def text(self) -> str:
-        """What has come so far, with its markers."""
+        """The text so far, with its markers."""
         return self._pieces.text
 
     @property
     def turn(self) -> ParsedTurn:
-        """Reasoning, content and whole calls so far. Cost: linear in them."""
+        """The reasoning, the content and the complete calls so far. Cost: linear in them."""
         return self._reader.turn
 
     @property
     def partial(self) -> Partial:
-        """The value of the answer so far, in plain Python values; None while there is none, or no type."""
+        """The value of the answer so far, in plain Python values; None if there is no value yet, or no type."""
         content = self.turn.content
         return None if self._output is None or not content else self._output.partial(content)
 
     @property
     def result(self) -> GenerationResult[T, R]:
-        """The whole result. Raises: GenerationError while the generation goes on, or if it failed."""
+        """The complete result. Raises: GenerationError while the generation is running, or if it failed."""
         return self._pieces.result
 
     def close(self) -> None:
-        """End the generation after its current step, and wait for that."""
+        """End the generation after its current step, and wait for it."""
         self._pieces.close()
 
 
@@ -290,7 +292,7 @@ def stream(
     style: Any = None,
     **options: Any,
 ) -> TextStream | TurnStream:
-    """Generate for one prompt and yield the text as it comes; arguments as for ``generate``.
+    """Generate for one prompt and yield the text as it is generated; arguments as for ``generate``.
 
     With ``tools``, ``reasoning`` or ``style`` it yields events of the turn, such as ``tools.TextDelta``.
     Example: ``for piece in stream(model, tokenizer, "Say hello in JSON:", grammar): print(piece, end="")``
@@ -346,10 +348,10 @@ async def agenerate(
 async def agenerate(
     model: Any, tokenizer: Any, prompts: Prompts, grammar: Any = MISSING, **options: Any
 ) -> list[GenerationResult]:
-    """Generate in a thread, so that the event loop goes on; arguments, results and errors as of ``generate``.
+    """Run ``generate`` in a thread, without blocking the event loop; same arguments, results and errors.
 
-    When the task is cancelled, the generation ends after its current step, or compiling within milliseconds; the task
-    ends once it has.
+    If the task is cancelled, generation ends after its current step, and compilation within milliseconds;
+    then the task ends.
     """
     stop = StopFlag()
     criteria = StoppingCriteriaList([*options.pop("stopping_criteria", ()), stop])

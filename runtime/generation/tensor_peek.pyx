@@ -1,4 +1,4 @@
-"""What a step of one row asks of tensors on the CPU, read where it lies: a question to torch costs more.
+"""Read CPU tensors in place for a step of one row, since calls into torch cost more.
 
 Addresses are those of ``Tensor.data_ptr``; the tensors must live until the call returns.
 """
@@ -8,7 +8,7 @@ from libc.stdint cimport int64_t, uint32_t, uintptr_t
 
 
 def next_id(uintptr_t row, Py_ssize_t length, list columns, list values, list tokens, Py_ssize_t recent):
-    """Return the last id of a row if it goes on as expected, else -1.
+    """Return the last id of a row if it continues as expected, else -1.
 
     Shapes: ``row`` is the address of ``length`` ids of 64 bits; ``values`` are the ids expected at
         ``columns``, and the last ``recent`` of ``tokens`` those before the last id.
@@ -30,7 +30,7 @@ def has_choice(uintptr_t scores, uintptr_t mask, Py_ssize_t columns):
     """Return whether any token that a mask allows has a score above -inf.
 
     Shapes: ``scores`` is the address of ``columns`` numbers of single precision, ``mask`` that of a row.
-    Cost: a look at the words up to the first such token.
+    Cost: reads the words up to the first such token.
     """
     cdef const float* x = <const float*>scores
     cdef const uint32_t* words = <const uint32_t*>mask

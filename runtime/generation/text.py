@@ -1,4 +1,4 @@
-"""Turn token ids into text as they arrive."""
+"""Decode token ids into text as they arrive."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ EMPTY: Final[Mapping[int, bytes]] = MappingProxyType({})
 
 
 class TextDecoder:
-    """Decode one output token by token; a character that spans tokens appears when it is whole.
+    """Decode one output token by token; a character that spans tokens appears when it is complete.
 
-    Bytes that are no UTF-8 become U+FFFD. After a stop token nothing more comes. ``named``: special tokens that are shown,
-    with their texts; a stop token among them is shown, and then ends the text.
+    Invalid UTF-8 becomes U+FFFD. A stop token ends the text. ``named``: special tokens to show, with their
+    texts; a stop token among them is shown before it ends the text.
     """
 
     def __init__(self, vocabulary: Vocabulary, named: Mapping[int, bytes] = EMPTY) -> None:
@@ -29,7 +29,7 @@ class TextDecoder:
         self.ended = False
 
     def bytes_of(self, token: int) -> bytes:
-        """Return the bytes that a token is shown as; none for padding, and for special tokens without a name."""
+        """Return the bytes to show for a token; none for padding, and for special tokens without a name."""
         found = self._tokens[token] if 0 <= token < len(self._tokens) else None
         return self._named.get(token, b"") if found is None else found
 
@@ -49,7 +49,7 @@ class TextDecoder:
         return self._decoder.decode(data)
 
     def finish(self) -> str:
-        """Return what is left when no token follows."""
+        """Return the remaining text when no token follows."""
         if self.ended:
             return ""
         self.ended = True
@@ -57,10 +57,11 @@ class TextDecoder:
 
 
 class TokenStreamer:
-    """A streamer for ``model.generate`` that takes batches: ``on_text(row, text)`` for every new piece of text.
+    """A streamer for ``model.generate`` that supports batches: ``on_text(row, text)`` for every new piece of
+    text.
 
-    ``generate`` puts the prompts first, then either one token per row, (rows,), or, in assisted decoding, several
-    tokens of the only row, (1, tokens). ``named``: special tokens that are shown, with their texts.
+    ``generate`` puts the prompts first, then either one token per row, (rows,), or, in assisted decoding,
+    several tokens of the only row, (1, tokens). ``named``: special tokens to show, with their texts.
     """
 
     def __init__(
@@ -76,7 +77,7 @@ class TokenStreamer:
         self._given: dict[int, list[int]] = {}  # by row
 
     def put(self, value: Any) -> None:
-        """Take the prompts (first call) or new tokens."""
+        """Receive the prompts (first call) or new tokens."""
         if self._rows is None:
             self._rows = [TextDecoder(self._vocabulary, self._named) for _ in range(len(value))]
             return
@@ -89,7 +90,7 @@ class TokenStreamer:
                 self._emit(row, self._rows[row].push(token))
 
     def put_row(self, row: int, tokens: Sequence[int]) -> None:
-        """Take all the tokens of a row so far. Those given before may have changed, but not the text they spell."""
+        """Receive all tokens of a row so far. Earlier tokens may have changed, but not the text they spell."""
         assert self._rows is not None
         stops = frozenset(self._vocabulary.stop_ids)
         decoder = self._rows[row]
@@ -111,7 +112,7 @@ class TokenStreamer:
         given[same:] = tokens[same:]
 
     def end(self) -> None:
-        """Give out what is left of rows that no stop token ended."""
+        """Emit the remaining text of rows that no stop token ended."""
         for row, decoder in enumerate(self._rows or ()):
             self._emit(row, decoder.finish())
 

@@ -1,4 +1,4 @@
-"""Turns with tools and reasoning: what is asked of one, and what was written in it."""
+"""Turns with tools and reasoning: the request, and the parsed output."""
 
 from __future__ import annotations
 
@@ -27,9 +27,10 @@ _BLANKS: Final = " \n"
 
 @final
 class TurnPlan:
-    """What is asked of each turn, and how the model writes it.
+    """The request for each turn, and its style.
 
-    Raises: ToolError for a style that is not known or cannot be found; as ``tools.grammar`` once a grammar is made.
+    Raises: ToolError for an unknown style, or if none can be detected; as ``tools.grammar`` when a grammar is
+        created.
     """
 
     def __init__(
@@ -48,7 +49,9 @@ class TurnPlan:
         self.parallel = parallel
 
     def chat_options(self, given: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the options of the chat template: the tools, and whether to think; what was given counts."""
+        """Return the options of the chat template: the tools, and whether to think; the caller's own options
+        win.
+        """
         found: dict[str, Any] = {}
         if self.tools and self.tool_choice != "none":
             found["tools"] = [tool.as_dict() for tool in self.tools]
@@ -57,9 +60,9 @@ class TurnPlan:
         return {**found, **given}
 
     def began(self, prompt: str) -> Began:
-        """Tell from its end whether a prompt has begun or ended the reasoning.
+        """Determine from the end of a prompt whether it has begun or ended the reasoning.
 
-        Raises: GenerationError if that is not what was asked for.
+        Raises: GenerationError if that contradicts the request.
         """
         begin, end = self.style.thinking
         written = prompt.rstrip(_BLANKS)
@@ -77,7 +80,9 @@ class TurnPlan:
         return found
 
     def grammar(self, answer: Grammar | None, began: Began, profile: Literal["exact", "model"]) -> Grammar:
-        """Return the grammar of a turn whose answer, if there is one, is in a grammar. Raises: as ``tools.grammar``."""
+        """Return the grammar of a turn, given the grammar of its answer, if any. Raises: as
+        ``tools.grammar``.
+        """
         reasoning = {"opened": "on", "closed": "off"}.get(began, self.reasoning)
         return turn_grammar(
             self.style,
@@ -91,11 +96,11 @@ class TurnPlan:
         )
 
     def events(self, began: Began) -> EventReader:
-        """Return what reads a turn while it arrives."""
+        """Return a reader for a turn that is still arriving."""
         return EventReader(self.style, self.tools, opened=began == "opened")
 
     def read(self, text: str, began: Began) -> ParsedTurn:
-        """Return what a turn says; of one that is not at its end, what is whole."""
+        """Return the parsed turn; of an unfinished one, the complete parts."""
         parser = TurnParser(self.style, self.tools, opened=began == "opened")
         with suppress(TurnError):
             parser.feed(text)
@@ -103,7 +108,7 @@ class TurnPlan:
         return parser.turn
 
     def marker_texts(self, vocabulary: Vocabulary) -> dict[int, bytes]:
-        """Return the special tokens that markers of the style are made of, with their names as text."""
+        """Return the special tokens that occur in markers of the style, with their names as text."""
         style = self.style
         pairs = [*style.calls, style.section, style.thinking, (style.content[0], *style.content[1])]
         markers = [
@@ -118,7 +123,7 @@ class TurnPlan:
 
 
 def answer_value(turn: ParsedTurn, answer: Grammar | None) -> tuple[Any, str]:
-    """Return the value of the answer of a whole turn, or None and why there is none."""
+    """Return the value of the answer of a complete turn, or None and the reason."""
     if turn.calls:
         return None, "the model calls tools, and does not answer yet: see `calls`"
     output: Output | None = None if answer is None else answer.output
@@ -131,7 +136,7 @@ def answer_value(turn: ParsedTurn, answer: Grammar | None) -> tuple[Any, str]:
 
 
 def value_of(output: Output, text: str) -> tuple[Any, str]:
-    """Return the value of a text, or None and why there is none."""
+    """Return the value of a text, or None and the reason."""
     try:
         return output.value(text), ""
     except Exception as error:  # noqa: BLE001  # a validator of the type may raise anything, and the text is there

@@ -1,4 +1,4 @@
-"""What is wanted of each prompt, compiled; and what a row of tokens is of it."""
+"""The compiled request of each prompt, and the interpretation of a row of tokens."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ MISSING: Final = object()
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """What one prompt is to be followed by.
+    """The requested output for one prompt.
 
-    ``compiled``: None for free text. ``output``: how the text becomes a value. ``plan``: of a turn with tools or
-    reasoning, whose answer is in ``answer``.
+    ``compiled``: None for free text. ``output``: converts the text to a value. ``plan``: that of a turn with
+    tools or reasoning, with the grammar ``answer`` for its answer.
     """
 
     compiled: Any
@@ -43,9 +43,9 @@ class Wanted:
 
 
 def grammars_of(grammar: Any, prompts: int, plan: TurnPlan | None, *, one: bool) -> list[Any]:
-    """Return what was given for each prompt. ``one``: the prompt was not given in a list.
+    """Return the grammar given for each prompt. ``one``: the prompt was not given in a list.
 
-    Raises: GenerationError if nothing was given, or not one for each prompt.
+    Raises: GenerationError if none was given, or not one for each prompt.
     """
     if grammar is MISSING and plan is not None:
         return [None] * prompts
@@ -77,7 +77,7 @@ def compile_all(
     texts: Sequence[str],
     cancel: Event | None,
 ) -> list[Wanted]:
-    """Compile the grammar of each prompt; equal objects once. ``texts``: of the prompts."""
+    """Compile the grammar of each prompt; equal objects only once. ``texts``: the prompts."""
     done: dict[tuple[int, Began], Wanted] = {}
     found = []
     for item, text in zip(grammars, texts, strict=True):
@@ -132,9 +132,9 @@ def result_of(
     jumps: JumpReport | None,
     watched: int | None = None,
 ) -> GenerationResult:
-    """Cut a row at its first stop token, and judge it with a matcher of its own.
+    """Truncate a row at its first stop token, and check it with a separate matcher.
 
-    ``watched``: tokens of which it is told when only closing is left.
+    ``watched``: the budget for which ``closing_at`` is reported.
     """
     stops = frozenset(vocabulary.stop_ids)
     end = next((i for i, token in enumerate(row) if token in stops), None)
@@ -186,7 +186,7 @@ UNFINISHED: Final = "the text is not finished: "
 
 
 def _note(reason: Reason, count: int, compiled: Any) -> str:
-    """Say in one line why a text is not finished."""
+    """Explain in one line why a text is not finished."""
     if reason == "stop":
         return f"the text ended after {count} tokens outside the grammar"
     if reason == "interrupted":
@@ -199,7 +199,7 @@ def _note(reason: Reason, count: int, compiled: Any) -> str:
 
 
 def _parsed(output: Output | None, text: str, note: str) -> tuple[Any, str]:
-    """Return the value of a text, or None and why there is none."""
+    """Return the value of a text, or None and the reason."""
     if output is None:
         return (
             None,

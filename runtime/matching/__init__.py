@@ -1,1 +1,1 @@
-"""Compile a grammar, follow a text token by token, and fill bitmasks, one by one or in batches."""
+"""Compile a grammar, follow a text token by token, and fill bitmasks, one at a time or in batches."""

@@ -6,7 +6,7 @@ from stackmask.runtime.matching.mask_buffer import MatcherError
 from stackmask.runtime.matching.matcher import Matcher
 
 class CompletionError(MatcherError):
-    """A budget that the text cannot be completed in, or a text for which no completion was found."""
+    """Raised if a text cannot be completed within a budget, or no completion was found."""
 
     needed: int | None
     """The tokens that the text needs at least, stop token included; None where no completion was found."""
@@ -17,8 +17,8 @@ class CompletionError(MatcherError):
 class Completion:
     """A shortest completion of a text.
 
-    ``text``: its bytes; special tokens have none. ``tokens``: the same as the fewest tokens found for it, without
-    the stop token.
+    ``text``: its bytes; special tokens have none. ``tokens``: the fewest tokens found for it, without the
+    stop token.
     """
 
     text: bytes
@@ -26,25 +26,30 @@ class Completion:
 
 @final
 class FamilyBudgets:
-    """What is known of the ends of the texts of one family."""
+    """The known completions of the texts of one family."""
 
     def belongs_to(self, family: ConfigSpace) -> bool:
-        """Return whether this is about a family."""
+        """Return whether this belongs to a family."""
 
     def nbytes_held(self) -> int:
-        """Return about how many bytes are held."""
+        """Return the approximate number of bytes held."""
 
 def fill_within(matcher: Matcher, budget: int, address: int) -> None:
-    """Write the mask at the place of a matcher under a budget to an address. Hold the lock of its store.
+    """Write a matcher's next mask under a budget to an address. The caller holds the lock of its store.
 
-    Where a limit of the request is met, only what a short end begins with stays allowed, with a RuntimeWarning.
+    If a limit of the request is reached, only the first token of a short completion stays allowed, with a
+    RuntimeWarning.
     """
 
 def count_needed(matcher: Matcher) -> int:
-    """Return the fewest tokens to the end, stop token included; 0 after a stop token. Hold the lock."""
+    """Return the fewest tokens to the end, stop token included; 0 after a stop token. The caller holds the
+    lock.
+    """
 
 def find_completion(matcher: Matcher) -> Completion:
-    """Return the shortest completion at the place of a matcher. Hold the lock of its store."""
+    """Return the shortest completion of a matcher's text. The caller holds the lock of its store."""
 
 def can_end_within(matcher: Matcher, budget: int) -> bool | None:
-    """Return whether the text can end within so many tokens, stop token included; None if no end was found."""
+    """Return whether the text can end within that many tokens, stop token included; None if no completion was
+    found.
+    """

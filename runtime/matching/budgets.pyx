@@ -1,5 +1,7 @@
 # distutils: language = c++
-"""Token budgets of matchers: the shortest completion of a text, and masks that keep it within reach."""
+"""Token budgets of matchers: the shortest completion of a text, and masks that keep a completion within
+reach.
+"""
 
 from libc.stdint cimport int32_t, uint32_t, uintptr_t
 from libc.string cimport memset
@@ -20,9 +22,9 @@ from stackmask.runtime.matching.mask_buffer import MatcherError
 
 
 class CompletionError(MatcherError):
-    """A budget that the text cannot be completed in, or a text for which no completion was found.
+    """Raised if a text cannot be completed within a budget, or no completion was found.
 
-    ``needed``: the tokens that the text needs at least, stop token included; None if no end was found.
+    ``needed``: the minimal number of tokens, stop token included; None if no completion was found.
     """
 
     def __init__(self, message, needed=None):
@@ -34,8 +36,8 @@ class CompletionError(MatcherError):
 class Completion:
     """A shortest completion of a text.
 
-    ``text``: its bytes; special tokens have none. ``tokens``: the same as the fewest tokens found,
-    without the stop token.
+    ``text``: its bytes; special tokens have none. ``tokens``: the fewest tokens found, without the stop
+    token.
     """
 
     text: bytes
@@ -43,7 +45,7 @@ class Completion:
 
 
 cdef class FamilyBudgets:
-    """What is known of the ends of the texts of one family."""
+    """The known completions of the texts of one family."""
 
     # of one family of configurations; shared by its matchers
     cdef BudgetMasks masks
@@ -53,16 +55,16 @@ cdef class FamilyBudgets:
         self.masks = masks
 
     def belongs_to(self, ConfigSpace family):
-        """Return whether this is about a family."""
+        """Return whether this belongs to a family."""
         return self.masks.completions.belongs_to(family)
 
     def nbytes_held(self):
-        """Return about how many bytes are held."""
+        """Return the approximate number of bytes held."""
         return self.masks.nbytes() + self.masks.completions.nbytes()
 
 
 cdef BudgetMasks masks_of(Matcher matcher):
-    """Return the cut masks of the family of a matcher. Hold the lock of its store."""
+    """Return the budget masks of a matcher's family. The caller holds the lock of its store."""
     cdef Completions completions
     budgets = matcher.compiled._budgets
     if budgets is None or not budgets.belongs_to(matcher.family):
@@ -89,7 +91,7 @@ cdef BudgetMasks masks_of(Matcher matcher):
 
 
 cdef int as_budget(object budget) except FAILED:
-    """Return a budget as a number of tokens. Raises: MatcherError if it is none."""
+    """Return a budget as a number of tokens. Raises: MatcherError if it is not one."""
     try:
         tokens = index(budget)
     except TypeError:
@@ -102,14 +104,14 @@ cdef int as_budget(object budget) except FAILED:
 
 
 cdef int stop_tokens(Matcher matcher) noexcept:
-    """Return how many tokens end a text: one, but none where the vocabulary has no stop token."""
+    """Return the number of tokens that end a text: one, or none if the vocabulary has no stop token."""
     return 0 if matcher.stops.empty() else 1
 
 
 def fill_within(Matcher matcher not None, budget, uintptr_t address):
-    """Write the mask at the place of a matcher under a budget to an address. Hold the lock of its store.
+    """Write a matcher's next mask under a budget to an address. The caller holds the lock of its store.
 
-    Where a limit of the request is met, only what a short end begins with stays allowed, with a
+    If a limit of the request is reached, only the first token of a short completion stays allowed, with a
     RuntimeWarning.
     """
     cdef uint32_t* words = <uint32_t*>address
@@ -140,7 +142,7 @@ def fill_within(Matcher matcher not None, budget, uintptr_t address):
 
 
 cdef int cut_row(Matcher matcher, BudgetMasks masks, int32_t left, uint32_t* words) except FAILED:
-    """Write the mask at the place of a matcher under a budget of ``left`` tokens."""
+    """Write a matcher's next mask under a budget of ``left`` tokens."""
     cdef int32_t config = matcher.history.back(), needed
     cdef int32_t room = left - 1 - stop_tokens(matcher)
     if masks.spares_all(config, room):
@@ -167,14 +169,18 @@ cdef int cut_row(Matcher matcher, BudgetMasks masks, int32_t left, uint32_t* wor
 
 
 cdef bint ends_within(Matcher matcher, BudgetMasks masks, int32_t left) except FAILED:
-    """Return whether an end within so many tokens is known, or found by a search for the shortest text."""
+    """Return whether a completion within that many tokens is known, or found by a search for the shortest
+    text.
+    """
     cdef int32_t steps = NOT_FOUND, config = matcher.history.back()
     left -= stop_tokens(matcher)
     return masks.completions.known(config).fewest <= left or masks.completions.few(config, &steps) <= left
 
 
 cdef bint allow_witness(Matcher matcher, BudgetMasks masks, int32_t left, uint32_t* words) except FAILED:
-    """Write a mask that allows what a shortest end begins with. False if no end in time is found."""
+    """Write a mask that allows only the beginning of a shortest completion. Return False if none in time is
+    found.
+    """
     cdef TokenId token
     try:
         if not ends_within(matcher, masks, left):
@@ -209,12 +215,14 @@ cdef int fewest_tokens(Matcher matcher, BudgetMasks masks) except FAILED:
 
 
 def count_needed(Matcher matcher not None):
-    """Return the fewest tokens to the end, stop token included; 0 after a stop token. Hold the lock."""
+    """Return the fewest tokens to the end, stop token included; 0 after a stop token. The caller holds the
+    lock.
+    """
     return 0 if matcher.terminated else fewest_tokens(matcher, masks_of(matcher))
 
 
 def find_completion(Matcher matcher not None):
-    """Return the shortest completion at the place of a matcher. Hold the lock of its store."""
+    """Return the shortest completion of a matcher's text. The caller holds the lock of its store."""
     if matcher.terminated:
         return Completion(b"", ())
     masks = masks_of(matcher)
@@ -224,7 +232,9 @@ def find_completion(Matcher matcher not None):
 
 
 def can_end_within(Matcher matcher not None, budget):
-    """Return whether the text can end within so many tokens, stop token included; None if no end was found."""
+    """Return whether the text can end within that many tokens, stop token included; None if no completion was
+    found.
+    """
     cdef int32_t left = min(max(index(budget), 0), NOT_FOUND), steps = NOT_FOUND, config, found
     cdef BudgetMasks masks
     cdef bint done = False

@@ -1,4 +1,4 @@
-"""The compiler: grammars to matchers, for one vocabulary."""
+"""The compiler: turns grammars into matchers, for one vocabulary."""
 
 from __future__ import annotations
 
@@ -54,10 +54,10 @@ fork_for_copies(Matcher)
 
 
 class CompiledGrammar:
-    """A grammar made ready for one vocabulary; immutable to its users, and shared by its matchers.
+    """A grammar compiled for one vocabulary; immutable to its users, and shared by its matchers.
 
-    States and masks are made when they are first needed and remembered for all matchers. ``grammar`` and ``vocabulary``
-    are what it was made of.
+    States and masks are computed on demand and cached for all matchers. ``grammar`` and ``vocabulary`` are
+    its sources.
     """
 
     __slots__ = (
@@ -99,7 +99,7 @@ class CompiledGrammar:
 
     @property
     def _automaton(self) -> Automaton:
-        """The states of the grammar, in a store in use."""
+        """The automaton of the grammar, in a store that is in use."""
         found = self._kept_automaton
         while found is None:
             self._compiler._renew(self)
@@ -107,7 +107,7 @@ class CompiledGrammar:
         return found
 
     def _forget(self, automaton: bool) -> None:
-        """Let go of what can be made again: the family of the next matchers and, if asked for, the automaton."""
+        """Drop data that can be recomputed: the family of the next matchers and, on request, the automaton."""
         self._family = None
         self._planner = None
         self._budgets = None
@@ -118,12 +118,12 @@ class CompiledGrammar:
     def matcher(self, *, stop_ids: Iterable[int] | None = None) -> Matcher:
         """Return a new matcher at the start of the grammar.
 
-        Where another thread makes masks of this grammar just now, it is one of the same grammar in another store.
-        ``stop_ids``: the tokens that end this text, in place of those of the vocabulary; servers have them by request.
-        Masks are those of a vocabulary with these stop tokens, bit for bit.
+        If another thread is computing masks of this grammar, the matcher belongs to another store.
+        ``stop_ids``: the tokens that end this text, instead of those of the vocabulary; servers get them with
+        each request. Masks are exactly those of a vocabulary with these stop tokens.
         Raises: VocabularyError if one is out of range.
-        Cost: nothing where all of them are special tokens and the grammar names none; else a compiler is kept for
-            each of the last four such sets, with an eighth of ``cache_bytes``.
+        Cost: none if all of them are special tokens and the grammar names none; otherwise a compiler is kept
+            for each of the last four such sets, with an eighth of ``cache_bytes``.
         """
         stops = None if stop_ids is None else _stops_of(stop_ids)
         if stops is not None and set(stops) == set(self.vocabulary.stop_ids):
@@ -137,7 +137,9 @@ class CompiledGrammar:
         return matcher
 
     def _is_plain_stop(self, stops: tuple[int, ...]) -> bool:
-        """Return whether stop tokens can be a matter of the matcher alone: they are no text, and no rule names a token."""
+        """Return whether the matcher alone can handle the stop tokens: they are not text, and no rule names a
+        token.
+        """
         return not self._automaton.lowered.token_classes and self.vocabulary.special_ids.issuperset(stops)
 
     def __repr__(self) -> str:
@@ -162,24 +164,24 @@ class CompiledGrammar:
         )
 
     def precompute(self, budget: int = 1_000_000) -> dict[str, Any]:
-        """Make the masks that texts can ask for ahead of time, for a server that knows its grammars at start.
+        """Compute the masks that texts can need ahead of time, for a server that knows its grammars at start.
 
-        They are those made lazily, bit for bit. Other threads may use the compiler meanwhile, and Ctrl-C ends
-        it: what was made stays. Called again, it makes what is missing.
+        They equal those computed on demand. Other threads may use the compiler meanwhile. Ctrl-C ends the
+        call; finished masks are kept, and the next call computes the missing ones.
 
         ``budget`` bounds the states (a local state, the keys that its object has, and where its rule returns
-        to) and the walks of the vocabulary, where a large one counts as many; what short texts lead to comes first.
-        Nothing is dropped for it: it stops when masks fill three quarters of their memory, or states a third
-        of ``cache_bytes``.
-        Returns: ``states`` found, ``walks`` done, ``visits`` of what follows them, ``passes`` (the last made
-            nothing), ``configurations`` of short texts whose masks are put together, 4,000 at most, and
-            whether it is ``complete``: then texts ask for no walk any more. Else ``stopped`` says why:
-            "budget"; "cache_bytes"; the name of a limit of the compiler; or "text" where some masks depend on
-            what was written (captures, callables, stacks that a walk would have to know too deeply): all
-            others were made.
-        Cost: about a second for 100,000 states, and 1 KB for each. A JSON grammar has 50, a schema mostly
-            hundreds to 50,000: each count of a ``maxLength`` or ``maxItems`` is some more, and with
-            ``property_order="any"`` each set of optional properties. ``sql.ebnf`` takes 4 seconds.
+        to) and the walks of the vocabulary, where a large one counts as many; states reached by short texts
+        come first. It never drops masks: it stops when masks fill three quarters of their memory, or states a
+        third of ``cache_bytes``.
+        Returns: ``states`` found, ``walks`` done, ``visits`` of their continuations, ``passes`` (the last
+            found nothing new), ``configurations`` of short texts whose masks are assembled, 4,000 at most,
+            and whether it is ``complete``: then no text needs a walk any more. Otherwise ``stopped`` gives
+            the reason: "budget"; "cache_bytes"; the name of a limit of the compiler; or "text" if some masks
+            depend on earlier text (captures, callables, stacks that a walk would have to know too deeply):
+            all others were computed.
+        Cost: about a second for 100,000 states, and 1 KB for each. A JSON grammar has 50, a schema usually
+            hundreds to 50,000: each count of a ``maxLength`` or ``maxItems`` adds some, as does each set of
+            optional properties with ``property_order="any"``. ``sql.ebnf`` takes 4 seconds.
         """
         self._compiler._renew(self)
         Matcher(self)  # makes the family
@@ -207,11 +209,12 @@ class CompiledGrammar:
     def _rules_around(
         self, symbols: Sequence[int | bytes], what: int | bytes = b"", position: int = 0
     ) -> str:
-        """Say inside of which rules a text is where ``what`` is refused at ``position``; empty where that cannot be told.
+        """Name the rules that contain the position where ``what`` is refused; empty if they cannot be
+        determined.
 
-        ``symbols``: what was accepted before, as token ids and text. If there is a ``what``, also which options of a schema
-        take it.
-        Cost: about 10 µs a byte, 0.2 s at most, and that of ``wider``.
+        ``symbols``: the accepted token ids and text. With ``what``, also name the schema options that accept
+        it.
+        Cost: about 10 µs per byte, 0.2 s at most, and that of ``wider``.
         """
         from stackmask.runtime.matching.refusal import describe_place, describe_wider
 
@@ -223,8 +226,9 @@ class CompiledGrammar:
     def stats(self) -> dict[str, int]:
         """Return sizes and counters of its store: terms, states, masks, walks, bytes.
 
-        ``family_bytes``: of the configurations of its matchers. ``compile_work``, ``compile_memory``: what reading and compiling
-        it took of ``max_work`` and ``max_memory``; `Matcher.account` says it of a matcher.
+        ``family_bytes``: size of the configurations of its matchers. ``compile_work``, ``compile_memory``:
+        the part of ``max_work`` and ``max_memory`` used to read and compile it; `Matcher.account` has the
+        figures of a matcher.
         """
         account = self._account
         return {
@@ -239,18 +243,19 @@ class Compiler:
     """Compile grammars for one vocabulary. Safe to share between threads.
 
     Equal grammars are compiled once, and equal rules of different grammars share their states and masks.
-    ``cache_bytes`` bounds what is remembered: half of it masks, which are dropped and made anew when they
-    take more, and half of it states; when those take more, new matchers get a new store, and the old one goes with
-    its last matcher. Threads that meet each other at work get stores of their own, four at most, which share ``cache_bytes``.
-    Neither changes a mask. So it is when memory runs out in the middle of a call: matchers that use what
-    it left half changed raise SpoiledError then.
+    ``cache_bytes`` bounds the caches. Half of it is for masks, which are dropped and recomputed when they
+    exceed it, and half for states; when those exceed it, new matchers get a new store, and the old one is
+    freed with its last matcher. Threads that would block each other get separate stores, four at most, which
+    share ``cache_bytes``. Neither changes a mask. If memory runs out in the middle of a call, matchers of the
+    damaged store raise SpoiledError, and new matchers get a new store.
 
-    ``cache_dir``: a folder in which processes keep what the first compiler of a vocabulary makes, for the next start. It
-    takes at most 256 MB and may be shared. Where it cannot be used, a warning says so once, and the compiler is good
-    all the same; a file in it is checked against the tokens, so no file changes a mask.
-    Cost: the first compiler of a vocabulary builds its trie, about 25 ms for 128,000 tokens, while the reader of schemas
-    is imported; compiling takes milliseconds, since states are built when first visited. Where there is room, each makes
-    the first mask of any JSON value, in half a millisecond, for its first store.
+    ``cache_dir``: a folder for data that the first compiler of a vocabulary computes, for later processes. It
+    takes at most 256 MB and may be shared. If it cannot be used, a warning is issued once, and the compiler
+    works without it; its files are checked against the tokens, so no file changes a mask.
+    Cost: the first compiler of a vocabulary builds its trie, about 25 ms for 128,000 tokens, while the schema
+        reader is imported; compiling takes milliseconds, since states are built on demand. If memory allows,
+        each compiler computes the first mask of an arbitrary JSON value for its first store, in half a
+        millisecond.
     """
 
     vocabulary: Vocabulary
@@ -296,21 +301,22 @@ class Compiler:
         return _compiler_again, (self.vocabulary, self.limits, self.cache_bytes)
 
     def _has_room(self) -> bool:
-        """Return whether the states of any JSON value take nothing from what the first requests may have."""
+        """Return whether the states of an arbitrary JSON value leave enough memory for the first requests."""
         shared = (self.limits.max_terms, self.limits.max_configurations, self.limits.max_semantic_states)
         return self.cache_bytes >= LEAST_CACHE_BYTES and min(shared) >= LEAST_LIMIT
 
     def _prepare(self) -> None:
-        """Make the first mask of any JSON value.
+        """Compute the first mask of an arbitrary JSON value.
 
-        Servers are asked for one, or for any object; values that a schema leaves open share a part of it.
+        Requests often need this mask, or that of an arbitrary object; unconstrained values in schemas share a
+        part of it.
         """
         mask: Any = array("i", bytes(4 * -(-self.vocabulary.size // 32)))
         with suppress(StackmaskError):  # whoever asks for it meets it again
             self.compile(Grammar.json()).matcher().fill_next_token_bitmask(mask)
 
     def _with_stops(self, stop_ids: tuple[int, ...]) -> Compiler:
-        """Return a compiler for the same vocabulary with other stop tokens; the last four are kept.
+        """Return a compiler for the same vocabulary with other stop tokens; the last four are cached.
 
         Raises: VocabularyError if one is out of range.
         """
@@ -325,12 +331,14 @@ class Compiler:
             return known
 
     def compile(self, grammar: Any, *, cancel: Event | None = None) -> CompiledGrammar:
-        """Compile a grammar, or what ``Grammar.of`` makes one of, within its own limits or else those of the compiler.
+        """Compile a grammar, or anything that ``Grammar.of`` accepts, within its own limits or else those of
+        the compiler.
 
         ``cancel``: a ``threading.Event``, or another object with ``is_set()``. Once another thread sets it, the call ends
         within milliseconds; the compiler and the grammar are as before.
-        Raises: CancelledError; GrammarError if the grammar has errors; VocabularyError if the vocabulary cannot spell what the
-            grammar needs, or lacks a special token that it names; BudgetError if a limit is met.
+        Raises: CancelledError; GrammarError if the grammar has errors; VocabularyError if the vocabulary
+            cannot spell what the grammar needs, or lacks a special token that it names; BudgetError if a
+            limit is reached.
         """
         if not isinstance(grammar, Grammar):
             grammar = Grammar.of(grammar, limits=self.limits)
@@ -364,7 +372,7 @@ class Compiler:
     def _lowered(
         self, grammar: Grammar, store: Store, cancel: Event | None = None
     ) -> tuple[Automaton, WorkAccount]:
-        """Make the automaton of a grammar in a store. Return it, and the account of all that this took."""
+        """Create the automaton of a grammar in a store. Return it with the account of the request."""
         rules = grammar.normalize(self.limits, cancel)  # made on first use: in Python, so without the lock
         allowance = self.limits.max_work
         if grammar.limits is not None:
@@ -382,9 +390,11 @@ class Compiler:
         return automaton, account
 
     def stats(self) -> dict[str, Any]:
-        """Return who holds memory: bytes of each store by what they are, and grammars and families of matchers that use it.
+        """Return the memory use: bytes of each store by type of data, and its number of grammars and families
+        of matchers.
 
-        A store that is ``full`` takes no new matchers, and goes with its last one. Cost: a moment for each family.
+        A store that is ``full`` accepts no new matchers, and is freed with its last one. Cost: a constant for
+        each family.
         """
         with self._lock:
             stores: list[dict[str, Any]] = [
@@ -401,11 +411,11 @@ class Compiler:
 
     @property
     def _generation(self) -> int:
-        """The number of stores so far that were the first, or were put in the place of a full one."""
+        """The number of stores that have been the first store so far, including replacements of full ones."""
         return self._lanes.generation
 
     def _remember(self, compiled: CompiledGrammar) -> None:
-        """Keep what the matchers of a grammar find, should the grammar be dropped and come again."""
+        """Keep the findings of a grammar's matchers, in case the grammar is dropped and compiled again."""
         automaton = compiled._automaton
         lane = self._lanes.holding(automaton.store)
         if lane is not None and compiled._family is not None:
@@ -413,13 +423,15 @@ class Compiler:
             lane.families.put(key, compiled._family, compiled._planner)
 
     def _not_at_work(self, compiled: CompiledGrammar) -> CompiledGrammar:
-        """Return a compiled grammar, or the same one in another store if its own is at work just now."""
+        """Return a compiled grammar, or the same one in another store if its own is busy."""
         self._renew(compiled)
         store = compiled._automaton.store
         return (store.lock.is_taken() and self._aside(compiled, store)) or compiled
 
     def _renew(self, compiled: CompiledGrammar) -> None:
-        """Move a compiled grammar to a store in use, if its own is full or spoiled; its matchers stay where they are."""
+        """Move a compiled grammar to a usable store, if its own is full or spoiled; its matchers stay where
+        they are.
+        """
         known = compiled._kept_automaton
         if known is not None and self._lanes.of(known.store) is not None:
             if self._lanes.count():
@@ -438,9 +450,10 @@ class Compiler:
             lane.grammars.setdefault(key, compiled)
 
     def _aside(self, compiled: CompiledGrammar, store: Store) -> CompiledGrammar | None:
-        """Return a grammar compiled in another store than this one, which is at work.
+        """Return a grammar compiled in another store, since this one is busy.
 
-        None if all are, or the grammar meets a limit there, or live requests hold all memory: this one is one of them.
+        None if all stores are busy, if the grammar reaches a limit there, or if live requests, including this
+        one, hold all memory.
         """
         try:
             with self._lock:
@@ -466,7 +479,7 @@ def _new_store(info: TokenInfo, limits: Limits, cache_bytes: int) -> Store:
 
 
 def _make_ready(vocabulary: Vocabulary, cache_dir: str | os.PathLike[str] | None) -> None:
-    """Build the trie of a vocabulary in a thread of its own, while this one imports the readers of grammars."""
+    """Build the trie of a vocabulary in a separate thread, while this one imports the grammar readers."""
     folder = None
     if cache_dir is not None:
         if not isinstance(cache_dir, str | os.PathLike) or not os.fspath(cache_dir):
@@ -495,13 +508,15 @@ def _make_ready(vocabulary: Vocabulary, cache_dir: str | os.PathLike[str] | None
 
 
 def _own_output(grammar: Grammar) -> Output | None:
-    """Return how the texts become values of a type; None where that is the same for all grammars of equal rules."""
+    """Return the conversion of texts to values of a type; None if it is the same for all grammars with equal
+    rules.
+    """
     output = grammar.output
     return None if output is None or output.type is None else output
 
 
 def _stops_of(stop_ids: Iterable[int]) -> tuple[int, ...]:
-    """Return the ids of stop tokens, each once. Raises: ArgumentError if they are no ids."""
+    """Return the ids of stop tokens, each once. Raises: ArgumentError if they are not ids."""
     try:
         return tuple(dict.fromkeys(index(i) for i in stop_ids))
     except TypeError:
@@ -514,7 +529,9 @@ _known_lock = threading.Lock()
 
 
 def _compiler_again(vocabulary: Vocabulary, limits: Limits, cache_bytes: int) -> Compiler:
-    """Return the compiler of this process for what a pickled one was made of: grammars that come apart share it."""
+    """Return this process's compiler for the parameters of a pickled one, so that unpickled grammars share
+    it.
+    """
     key = (
         vocabulary.digest(),
         vocabulary.size,
@@ -538,7 +555,7 @@ def _compiled_again(compiler: Compiler, grammar: Grammar) -> CompiledGrammar:
 
 
 def token_info(vocabulary: Vocabulary) -> TokenInfo:
-    """Return what the engines must know of a vocabulary."""
+    """Return the engine's view of a vocabulary."""
     texts = vocabulary.token_bytes
     return TokenInfo(
         size=vocabulary.size,
@@ -569,7 +586,7 @@ WEIGHED = 32  # weighing goes through all families, so it waits for so many new 
 
 
 class Lane:
-    """One store, and the grammars that are compiled in it."""
+    """One store, and the grammars compiled in it."""
 
     __slots__ = ("__weakref__", "families", "grammars", "store")
 
@@ -581,22 +598,24 @@ class Lane:
         self.families = RecentFamilies(cache_bytes // FAMILIES_SHARE)
 
     def forget(self, automata: bool) -> None:
-        """Let go of what no live matcher uses: families and, where the store is put aside, the automata of grammars."""
+        """Drop data that no live matcher uses: families and, if the store was retired, the automata of
+        grammars.
+        """
         self.families.clear()
         for compiled in list(self.grammars.values()):
             compiled._forget(automata)
 
     def set_budget(self, cache_bytes: int) -> None:
-        """Change how many bytes may be remembered."""
+        """Change the size of the cache in bytes."""
         self.store.set_budget(cache_bytes)
         self.families.max_bytes = cache_bytes // FAMILIES_SHARE
 
 
 class Lanes:
-    """The lanes of one compiler. Hold the lock of the compiler.
+    """The lanes of one compiler. The caller holds the compiler's lock.
 
-    ``make`` makes a store with so many bytes for its cache. All lanes share ``cache_bytes`` evenly.
-    Invariant: there is always a first lane; the others go when nobody uses a grammar of theirs.
+    ``make`` creates a store with a given cache size in bytes. All lanes share ``cache_bytes`` evenly.
+    Invariant: there is always a first lane; the others are removed when none of their grammars is in use.
     """
 
     def __init__(self, make: Callable[[int], Store], cache_bytes: int) -> None:
@@ -611,19 +630,19 @@ class Lanes:
         self.generation = 1
 
     def of(self, store: Store) -> Lane | None:
-        """Return the lane of a store, unless the store is full, or was given up."""
+        """Return the lane of a store, unless the store is full or was retired."""
         lane = self.holding(store)
         return None if lane is None or store.is_spent() else lane
 
     def holding(self, store: Store) -> Lane | None:
-        """Return the lane of a store, full or not, unless it was put aside."""
+        """Return the lane of a store, full or not, unless it was retired."""
         for lane in self._lanes:
             if lane.store is store:
                 return lane
         return None
 
     def open(self) -> Lane:
-        """Return the lane of this thread for a new grammar: another one if its store is at work just now."""
+        """Return this thread's lane for a new grammar: a different one if its store is busy."""
         self._tidy()
         lane = self._usual() or self._lanes[0]
         if lane.store.lock.is_taken():
@@ -632,7 +651,7 @@ class Lanes:
         return lane
 
     def aside(self, store: Store) -> Lane | None:
-        """Return a lane with another store, which is not at work; None if all are. The thread stays there."""
+        """Return a lane whose store is not busy, or None if all are. The thread keeps using it."""
         self._tidy()
         lane = self._usual()
         if lane is None or lane.store is store or lane.store.lock.is_taken():
@@ -642,34 +661,36 @@ class Lanes:
         return lane
 
     def _usual(self) -> Lane | None:
-        """Return the lane that this thread went to last, unless it was given up."""
+        """Return the lane that this thread used last, unless it was retired."""
         known: ref[Lane] | None = getattr(self._thread, "lane", None)
         lane = None if known is None else known()
         return lane if lane in self._lanes else None
 
     def count(self) -> bool:
-        """Count a new matcher; return whether it is time to ``admit`` it. Needs no lock: a lost count does no harm."""
+        """Count a new matcher; return whether it is time to call ``admit``. Needs no lock: a lost count is
+        harmless.
+        """
         self._until_weighed -= 1
         return self._until_weighed <= 0
 
     def admit(self) -> None:
-        """Weigh what live requests hold.
+        """Check the memory held by live requests.
 
-        Raises: BudgetError if that takes all of ``cache_bytes``.
+        Raises: BudgetError if they hold all of ``cache_bytes``.
         """
         self._refuse_if_full()
         self._until_weighed = max(WEIGHED, sum(len(store.families) for store in self.stores()))
 
     def grammars_in(self, store: Store) -> int:
-        """Return how many compiled grammars use a store in use; 0 for one that was put aside."""
+        """Return how many compiled grammars use a store; 0 for a retired one."""
         return sum(len(lane.grammars) for lane in self._lanes if lane.store is store)
 
     def stores(self) -> list[Store]:
-        """Return the stores in use, those that were put aside included."""
+        """Return the stores in use, including retired ones."""
         return list(self._stores)
 
     def _refuse_if_full(self) -> None:
-        """Leave to masks what live requests leave; refuse new requests where those hold all of it."""
+        """Give the memory that live requests leave to masks; refuse new requests if there is none."""
         most = max(self._cache_bytes, LEAST_HELD)
         pinned = self._pinned()
         if pinned > most:
@@ -697,7 +718,7 @@ class Lanes:
             )
 
     def _pinned(self) -> int:
-        """Return about how many bytes cannot be dropped: all but masks."""
+        """Return the approximate number of bytes that cannot be dropped: all except masks."""
         return sum(store.nbytes_held() + store.nbytes_of_families() for store in self.stores())
 
     def _lane(self, share: int) -> Lane:
@@ -734,7 +755,7 @@ class Lanes:
             self.admit()
 
     def _replace(self, k: int) -> None:
-        """Put a new store in the place of one; the old one goes with the last matcher that uses it."""
+        """Replace a store by a new one; the old one is freed with the last matcher that uses it."""
         self._lanes[k].forget(True)
         self._lanes[k].store.set_budget(self._cache_bytes // RETIRED_SHARE)
         self._lanes[k] = self._lane(self._cache_bytes // len(self._lanes))
@@ -758,17 +779,17 @@ Key = tuple[int, int]  # of a grammar in its store: the term of its start rule, 
 
 
 class Family(NamedTuple):
-    """What the matchers of one grammar have found: its configurations, and what is forced there, if asked for."""
+    """The findings of the matchers of one grammar: its configurations, and forced text, if requested."""
 
     space: ConfigSpace
     planner: JumpPlanner | None
 
 
 class RecentFamilies:
-    """The families met last, within ``max_bytes``. Safe to use from several threads.
+    """The most recently used families, within ``max_bytes``. Safe to use from several threads.
 
-    A server compiles the schema of a request, answers, and lets go of both; when the same schema comes again,
-    its matchers go on from what the last ones knew. All families are of one store, and do not keep grammars alive.
+    A server compiles the schema of a request, answers, and drops both; if the same schema comes again, its
+    matchers reuse these results. All families belong to one store, and do not keep grammars alive.
     """
 
     def __init__(self, max_bytes: int) -> None:
@@ -785,9 +806,10 @@ class RecentFamilies:
         return self._families.get(key)
 
     def put(self, key: Key, space: ConfigSpace, planner: JumpPlanner | None) -> None:
-        """Remember a family as the one met last, and forget those met longest ago if it is too much.
+        """Store a family as the most recently used one, and drop the least recently used ones if necessary.
 
-        Cost: a look-up. They grow as matchers go on, so all are weighed now and then when one comes in.
+        Cost: a look-up. Families grow as matchers advance, so their sizes are checked occasionally when one
+            is added.
         """
         last = self._last  # a server makes many matchers of one grammar after the other
         if last is not None and last[1] is space and last[2] is planner and last[0] == key:
@@ -813,12 +835,12 @@ class RecentFamilies:
             total -= self._families.popitem(last=False)[1].space.nbytes_held()
 
     def weigh(self) -> None:
-        """Forget those met longest ago if all take too much now. Cost: a moment for each."""
+        """Drop the least recently used families if all of them exceed the limit. Cost: a constant for each."""
         with self._lock:
             self._weigh()
 
     def clear(self) -> None:
-        """Forget all."""
+        """Drop all."""
         with self._lock:
             self._last = None
             self._families.clear()

@@ -1,4 +1,4 @@
-"""Copies of matchers by ``copy.copy`` and ``copy.deepcopy``, which are forks, and why there is no pickle of one."""
+"""Copies of matchers by ``copy.copy`` and ``copy.deepcopy``, which are forks; matchers cannot be pickled."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from stackmask.runtime.matching.mask_buffer import MatcherTypeError
 
 
 class Fork:
-    """What ``copy`` calls for a copy of a matcher, and ``pickle`` must write."""
+    """The callable that ``copy`` uses to copy a matcher, and that ``pickle`` would have to write."""
 
     def __init__(self, matcher: Any) -> None:
         self._matcher = matcher
@@ -25,5 +25,5 @@ class Fork:
 
 
 def fork_for_copies(kind: type) -> None:
-    """Let copies of a class of matchers be forks."""
+    """Make copies of a class of matchers forks."""
     copyreg.pickle(kind, lambda matcher: (Fork(matcher), ()))

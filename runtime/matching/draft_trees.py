@@ -1,4 +1,6 @@
-"""Trees of draft tokens as servers and XGrammar write them: the first child and the next sibling of each node."""
+"""Trees of draft tokens in the format of servers and XGrammar: the first child and the next sibling of each
+node.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +11,8 @@ from stackmask.runtime.matching.mask_buffer import MatcherError
 
 
 def parents_and_mask(count: int, parents: Any, mask: Any) -> tuple[Sequence[int], Any]:
-    """Return the parents of draft tokens and the mask, which comes second where the tokens stand in a row.
+    """Return the parents of draft tokens and the mask; the mask is the second argument if the tokens form a
+    chain.
 
     Raises: MatcherError if there is not a parent for each token.
     """
@@ -21,10 +24,10 @@ def parents_and_mask(count: int, parents: Any, mask: Any) -> tuple[Sequence[int]
 
 
 def parents_first(children: list[int], siblings: list[int]) -> tuple[list[int], list[int]]:
-    """Return the nodes that can be reached from node 0, and for each the place of its parent's draft token.
+    """Return the nodes reachable from node 0, and for each the index of its parent's draft token.
 
-    Places count from node 0 as -1, as ``Matcher.fill_draft_bitmask`` has it. Raises: MatcherError for a number that is
-    no node, or a node that is met twice.
+    Node 0 has the index -1, as in ``Matcher.fill_draft_bitmask``. Raises: MatcherError for a number that is
+    not a node, or a node that is reached twice.
     """
     order, parents = [0], [-1]
     seen = {0}

@@ -1,5 +1,5 @@
 # distutils: language = c++
-"""Where the rows of a bitmask are, whatever holds them: a NumPy array, a tensor, or a buffer."""
+"""Locate the rows of a bitmask in a NumPy array, a tensor, or a buffer."""
 
 cimport numpy as cnumpy
 from cpython.buffer cimport (
@@ -27,11 +27,11 @@ cdef enum:
 
 
 class MatcherError(StackmaskError):
-    """A call that does not fit the matcher: a rollback too far, a mask of the wrong type or shape."""
+    """A call that is invalid for the matcher: a rollback too far, a mask of the wrong type or shape."""
 
 
 class EmptyMaskError(MatcherError):
-    """A mask that allows no token, where the vocabulary has no stop token that could end the text."""
+    """A mask allows no token, and the vocabulary has no stop token that could end the text."""
 
     def __init__(self, bint accepting):
         reason = "the text is complete and nothing may follow" if accepting else "nothing may come here"
@@ -42,11 +42,11 @@ class EmptyMaskError(MatcherError):
 
 
 class MatcherTypeError(MatcherError, TypeError):
-    """An argument of a matcher's call that has another type."""
+    """An argument of a matcher's method has the wrong type."""
 
 
 def as_integer(what, value):
-    """Return an integer as one of Python. Raises: MatcherTypeError if it is none."""
+    """Return an integer as a Python int. Raises: MatcherTypeError if it is not an integer."""
     try:
         return index(value)
     except TypeError:
@@ -55,7 +55,7 @@ def as_integer(what, value):
 
 
 cdef object as_token(object token):
-    """Return a token as an integer. Raises: MatcherTypeError, which says what was meant."""
+    """Return a token as an integer. Raises: MatcherTypeError with the expected type."""
     kind = type(token).__name__
     if isinstance(token, (str, bytes)):
         raise MatcherTypeError(f"a token is its id, not {kind}: text goes to accept_string({token!r:.40})")
@@ -71,9 +71,9 @@ cdef object torch_int32 = None          # the one object of that type, once a te
 
 
 cdef inline bint open_array(object mask, Rows* out) noexcept:
-    """Look up where the rows of a plain array are. Return False if it is none, or something is to be said.
+    """Look up the address of a plain array's rows. Return False if it is not one, or needs a diagnostic.
 
-    To ask an array for a buffer takes longer than to look up a mask that is finished.
+    Requesting a buffer from an array takes longer than looking up a finished mask.
     """
     cdef cnumpy.ndarray array
     cdef int flags, dimensions
@@ -96,9 +96,9 @@ cdef inline bint open_array(object mask, Rows* out) noexcept:
 
 
 cdef int open_rows(object mask, Rows* out) except FAILED:
-    """Look up where the rows of a mask are. Close with ``close_rows``.
+    """Look up the address of a mask's rows. Close with ``close_rows``.
 
-    Raises: MatcherError if it is no mask.
+    Raises: MatcherError if it is not a mask.
     """
     cdef int flags = PyBUF_CONTIG
     out.has_view = False
@@ -142,7 +142,7 @@ cdef int open_rows(object mask, Rows* out) except FAILED:
 
 
 cdef int open_tensor(object mask, Rows* out) except FAILED:
-    """Look up where the rows of a torch tensor are. Torch is slow to ask, so it is asked little."""
+    """Look up the address of a torch tensor's rows. Torch calls are slow, so few are made."""
     global torch_int32
     cdef uintptr_t address
     dtype = mask.dtype
@@ -182,7 +182,7 @@ cdef void close_rows(Rows* rows) noexcept:
 
 
 cdef uint32_t* row_of(Rows* rows, object number, int32_t width) except NULL:
-    """Return where a row begins. Raises: MatcherError if there is none, or rows have another width."""
+    """Return the address of a row. Raises: MatcherError if it does not exist, or rows have another width."""
     cdef int overflow = 0
     cdef long row
     number = number if PyLong_CheckExact(number) else as_integer("a row of the bitmask", number)
@@ -193,7 +193,7 @@ cdef uint32_t* row_of(Rows* rows, object number, int32_t width) except NULL:
 
 
 cdef uint32_t* row_at(Rows* rows, Py_ssize_t number, int32_t width) except NULL:
-    """Do as ``row_of`` for a number that is no object."""
+    """Do the same as ``row_of`` for a C integer."""
     if rows.width != width:
         raise MatcherError(
             f"the bitmask is {rows.width} words wide; this vocabulary needs {width}: "

@@ -16,15 +16,15 @@ Bitmask: TypeAlias = npt.NDArray[np.int32] | torch.Tensor
 
 @final
 class FamilyTools:
-    """What is made for the family of a matcher when it is asked for. A fork takes it over if it is there."""
+    """Objects created on demand for a matcher's family. A fork inherits the existing ones."""
 
 @final
 class Matcher(JumpCalls):
-    """Follow one text through a compiled grammar; ``CompiledGrammar.matcher()`` makes one.
+    """Follow one text through a compiled grammar; created by ``CompiledGrammar.matcher()``.
 
     Not safe for use from several threads at once; matchers of one compiled grammar are independent of each
     other. A refused token or text changes nothing. The history is kept, so any number of accept calls can be
-    taken back.
+    rolled back.
     """
 
     def __new__(
@@ -38,42 +38,43 @@ class Matcher(JumpCalls):
         """The compiled grammar that this matcher follows."""
 
     def accept_token(self, token: int) -> bool:
-        """Advance by one token. Return False, and change nothing, if the token may not come next.
+        """Advance by one token. Return False, and change nothing, if the token is not allowed.
 
-        A stop token ends the text where the grammar may end (unless the grammar itself asks for that token
-        here). Cost: a load per byte once the states are known.
+        A stop token ends the text where the grammar may end (unless the grammar itself contains that token
+        here). Cost: one load per byte once the states are known.
         """
 
     def accept_string(self, text: str | bytes) -> bool:
-        """Advance by text; bytes need not end at a character.
+        """Advance by text; bytes need not end at a character boundary.
 
-        Return False, and change nothing, if it may not come next. Counts as one accept call.
+        Return False, and change nothing, if it is not allowed. Counts as one accept call.
         """
 
     @property
     def account(self) -> WorkAccount:
-        """The work that the request may still do; ``account.grant(units)`` allows more after a BudgetError."""
+        """The remaining work of the request; ``account.grant(units)`` allows more after a BudgetError."""
 
     def cancel(self) -> None:
-        """End the call that works for this request, forks included, within milliseconds. From any thread.
+        """Cancel the running call of this request, including its forks, within milliseconds. Callable from
+        any thread.
 
-        That call, and later ones that need work, raise CancelledError; what is known already is still told.
+        That call, and later ones that need work, raise CancelledError; known results are still returned.
         """
 
     def rollback(self, count: int = 1) -> None:
-        """Take back the last ``count`` accept calls. Raises: MatcherError if there were fewer."""
+        """Undo the last ``count`` accept calls. Raises: MatcherError if there were fewer."""
 
     def fork(self) -> Matcher:
-        """Return an independent matcher at the same place, history included."""
+        """Return an independent matcher in the same state, including the history."""
 
     def reset(self) -> None:
-        """Go back to the start."""
+        """Return to the start."""
 
     def is_accepting(self) -> bool:
         """Return whether the text so far is complete: the grammar may end here."""
 
     def is_terminated(self) -> bool:
-        """Return whether a stop token was accepted."""
+        """Return whether a stop token has been accepted."""
 
     @property
     def accept_calls(self) -> int:
@@ -81,7 +82,9 @@ class Matcher(JumpCalls):
 
     @property
     def refusal(self) -> str | None:
-        """Why the last accept call was refused and what was expected instead; None if it was not refused."""
+        """The reason why the last accept call was refused and what was expected instead; None if it was not
+        refused.
+        """
 
     def expected(self) -> tuple[set[int], set[int], bool]:
         """Return (bytes, token ids, whether the text may end) for what may come next."""
@@ -90,36 +93,38 @@ class Matcher(JumpCalls):
         """Write the tokens that may come next into a row of the mask.
 
         Shapes: mask int32 (batch, ceil(vocab / 32)) or (ceil(vocab / 32),), a NumPy array or a CPU torch
-            tensor, contiguous; bit i of word w is token 32 * w + i, 1 = allowed.
-        ``budget``: the tokens that are left, stop token included. Only tokens stay allowed after which the text can
-            end within those that are left then: who gives one token less at each step always gets a whole text.
-        Returns: False when every token is allowed, so that the mask need not be applied.
-        Cost of a budget: a look-up where it is known that every token leaves enough, or what is cut; else a search for
-            each successor, once.
-        Raises: MatcherError if the mask does not fit, or the budget is no number of tokens; CompletionError if the
-            text needs more tokens than the budget has; EmptyMaskError if the mask would allow nothing, and the
-            vocabulary has no stop token.
+            tensor, contiguous; bit i of word w is token 32 * w + i, 1 = allowed. ``budget``: the remaining
+            tokens, stop token included. A token stays allowed only if the text can end within the tokens
+            remaining after it: if the caller decreases the budget by one at each step, the text is always
+            completed.
+        Returns: False if every token is allowed, so that the mask need not be applied.
+        Cost of a budget: a look-up if the tokens to forbid are known; otherwise one search for each
+        successor.
+        Raises: MatcherError if the mask does not fit, or the budget is not a number of tokens;
+            CompletionError if the text needs more tokens than the budget has; EmptyMaskError if the mask
+            would allow nothing, and the vocabulary has no stop token.
         """
 
     def prepare(self, max_work: int | None = None) -> bool:
-        """Work for the mask here. Return whether it is ready.
+        """Compute the mask here, in whole or in part. Return whether it is ready.
 
-        ``max_work``: units of work, about; by default as many as it takes. A row that waits (``StepResult.waiting``) may
-        be worked for beside the steps, in another thread too, while no other call uses this matcher: the lock of the
-        store is given up after each slice of ``Limits(max_fill_work=…)``.
+        ``max_work``: the approximate units of work; by default as many as necessary. A waiting row
+        (``StepResult.waiting``) may be prepared between or during steps, also in another thread, while no
+        other call uses this matcher: the lock of the store is released after each slice of
+        ``Limits(max_fill_work=…)``.
         Raises: as ``fill_next_token_bitmask`` does.
         """
 
     def mask_rows(self, max_rows: int = 4, max_tokens: int = 12) -> MaskRows:
-        """Return the mask as rows that the engine keeps and tokens to flip: see ``runtime.mask_rows``."""
+        """Return the mask as rows stored in the engine and tokens to flip: see ``runtime.mask_rows``."""
 
     @overload
     def fill_draft_bitmask(self, tokens: Sequence[int], mask: Bitmask) -> list[bool]: ...
     @overload
     def fill_draft_bitmask(self, tokens: Sequence[int], parents: Sequence[int], mask: Bitmask) -> list[bool]:
-        """Write the masks along draft tokens, without moving: ``(tokens, mask)`` for tokens in a row.
+        """Write the masks along draft tokens, without advancing: ``(tokens, mask)`` for a chain of tokens.
 
-        Of a tree, ``parents[i]`` is the index of the draft token before token i, -1 for the current place;
+        In a tree, ``parents[i]`` is the index of the draft token before token i, -1 for the current state;
         parents come before their children. Row 0 is the mask here, row i + 1 the mask after draft token i
         (empty if it or one before it is refused, or if it is a stop token).
         Shapes: mask int32 (at least len(tokens) + 1, ceil(vocab / 32)).
@@ -130,32 +135,34 @@ class Matcher(JumpCalls):
         """Return the local states of the current configuration as text, for debugging."""
 
     def shortest_completion(self) -> Completion:
-        """Return a shortest completion of the text so far: bytes, and the fewest tokens found that end the text.
+        """Return a shortest completion of the text so far: its bytes, and the fewest tokens found that end
+        the text.
 
-        Raises: CompletionError if the bounds of the search are met. Cost: a search, once for each place.
+        Raises: CompletionError if the bounds of the search are reached. Cost: one search for each
+            configuration.
         """
 
     def needs_at_least(self) -> int:
-        """Return how many tokens the shortest completion takes, stop token included; 0 after a stop token.
+        """Return the number of tokens of the shortest completion, stop token included; 0 after a stop token.
 
-        A bound from above that can always be kept: for context-free grammars it is the minimum but for rare
+        An upper bound that can always be achieved: for context-free grammars it is the minimum except in rare
         cases; actions, resolvers and follow restrictions may leave a gap.
-        Raises: CompletionError if the bounds of the search are met.
+        Raises: CompletionError if the bounds of the search are reached.
         """
 
     def must_stop(self) -> bool:
-        """Return whether the text is complete and cannot go on: nothing but a stop token may come."""
+        """Return whether the text is complete and cannot continue: only a stop token may come."""
 
     def find_jump_forward_bytes(self) -> tuple[bytes, bytes]:
-        """Return (the bytes that must come next, as far as they end with a character; those after that).
+        """Return the forced bytes up to the last complete character, and the forced bytes after it.
 
-        Forced means: one next byte, the text may not end, and no special token may come. Inside a character,
-        the first bytes are the rest of it. Cost: a lookup once the place is known.
+        Forced means: only one byte may come next, the text may not end, and no special token is allowed.
+        Inside a character, the first bytes complete it. Cost: a look-up once the configuration is known.
         """
 
     def explain(self) -> dict[str, Any]:
-        """Make the next mask, and return what it is made of: members, operands, walks and trials, by name.
+        """Compute the next mask, and return its explanation by name: members, operands, walks and trials.
 
-        For people who look for the reason of a mask or of its cost. ``configuration``: the members as text. ``cost``: units
-        of work, and what became new: walks, nodes of the vocabulary, trials, terms, configurations.
+        For debugging a mask or its cost. ``configuration``: the members as text. ``cost``: units of work, and
+        the numbers of new walks, trie nodes, trials, terms and configurations.
         """

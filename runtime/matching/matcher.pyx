@@ -1,5 +1,5 @@
 # distutils: language = c++
-"""The matcher: follows one text token by token and tells which tokens may come next."""
+"""The matcher: follows one text token by token and computes which tokens may come next."""
 
 cimport cython
 from cpython.long cimport PyLong_CheckExact
@@ -35,7 +35,7 @@ from stackmask.runtime.matching.row_references import MaskRows
 
 
 cdef inline int32_t end_token_released(ConfigSpace family, int32_t config) except ID_FAILED nogil:
-    """Return the configuration where a token ends whose bytes led to this one."""
+    """Return the configuration after the end of a token whose bytes led to this one."""
     return end_counted_released(family, config) if family.graph.counts else config
 
 
@@ -64,9 +64,9 @@ cdef int fill_released(
 cdef bint slice_released(
     MaskEngine masks, ConfigSpace family, int32_t config, uint32_t* words, CutFill cut, int64_t units, bint at_once
 ) except FAILED nogil:
-    """Do a slice of the work of a mask. See ``MaskEngine.fill_slice``.
+    """Do a slice of the work for a mask. See ``MaskEngine.fill_slice``.
 
-    It may be too short for a check, so one comes first. ``at_once``: let go of the interpreter's lock then.
+    A slice may be too short to contain a check, so one is made first. ``at_once``: release the GIL then.
     """
     if not at_once:
         family.terms.meter.check()
@@ -91,7 +91,7 @@ cdef int32_t step_token_released(
 
 
 cdef int refuse_string() except FAILED with gil:
-    """Refuse text that has no tokens, where they are counted."""
+    """Refuse text where tokens are counted, since text has no tokens."""
     raise MatcherError(
         "the text may be part of one whose tokens are counted (`max_tokens`), and a string has none: "
         "give token ids to accept_token there"
@@ -101,9 +101,9 @@ cdef int refuse_string() except FAILED with gil:
 cdef Py_ssize_t step_bytes_released(
     ConfigSpace family, int32_t* config, const uint8_t* text, Py_ssize_t length
 ) except FAILED nogil:
-    """Step by a text as far as it is allowed. Return how many bytes that is.
+    """Step through a text as far as it is allowed. Return the number of bytes.
 
-    Raises: MatcherError where the next byte may be one of a text whose tokens are counted.
+    Raises: MatcherError if the next byte may belong to a text whose tokens are counted.
     """
     cdef int32_t next
     cdef Py_ssize_t taken = 0
@@ -123,7 +123,7 @@ cdef Py_ssize_t step_bytes_released(
 
 
 cdef int32_t end_counted_released(ConfigSpace family, int32_t config) except ID_FAILED nogil:
-    """Do what ``end_token_released`` does where tokens are counted."""
+    """Do the same as ``end_token_released`` where tokens are counted."""
     family.terms.meter.let_release()
     try:
         return family.end_token(config)
@@ -141,7 +141,7 @@ cdef int32_t step_released(ConfigSpace family, int32_t config, int32_t symbol) e
 
 
 cdef int32_t union_released(ConfigSpace family, int32_t a, int32_t b) except ID_FAILED nogil:
-    """Return the configuration that is either of two."""
+    """Return the union of two configurations."""
     family.terms.meter.let_release()
     try:
         return family.union_of(a, b)
@@ -159,7 +159,7 @@ cdef int32_t start_released(ConfigSpace family, int32_t state, int32_t frame, in
 
 
 cdef tuple expected_released(ConfigSpace family, int32_t config, token_classes):
-    """Return (bytes, token ids, whether the text may end) for what may come next at a configuration.
+    """Return the bytes and token ids that may come next at a configuration, and whether the text may end.
 
     ``token_classes``: the special tokens of the grammar, {ids: number of the class}.
     """
@@ -195,11 +195,11 @@ cdef bint is_stop(const vector[int32_t]& stops, int32_t token) noexcept:
 
 @cython.final
 cdef class FamilyTools:
-    """What is made for the family of a matcher when it is asked for. A fork takes it over if it is there."""
+    """Objects created on demand for a matcher's family. A fork inherits the existing ones."""
 
 
 cdef object budgets():
-    """Return the module of token budgets, which most programs do not need."""
+    """Return the module of token budgets, imported on demand."""
     from stackmask.runtime.matching import budgets
     return budgets
 
@@ -253,14 +253,14 @@ cdef class Matcher(JumpCalls):
     # -- parts of the calls below; the lock of the store is held -----------------------------------
 
     cdef int fill_row(self, int32_t config, bint terminated, uint32_t* words) except ID_FAILED:
-        """Write the mask at a configuration; nothing is allowed after the end of the text."""
+        """Write the mask at a configuration; after the end of the text nothing is allowed."""
         if terminated or config == DEAD:
             memset(words, 0, 4 * <size_t>self.masks.width)
             return 0
         return fill_with_stops(self.masks, self.family, config, self.stops, words)
 
     cdef bint fill_slice(self, uint32_t* words, int64_t units, bint at_once=False) except FAILED:
-        """Write the mask here, or do so many units of its work. Return whether it is written."""
+        """Write the mask here, or do that many units of its work. Return whether it is written."""
         cdef int32_t config = self.history.back()
         if self.terminated or config == DEAD:
             self.fill_row(config, self.terminated, words)
@@ -274,9 +274,9 @@ cdef class Matcher(JumpCalls):
         return True
 
     cdef int32_t known_after(self, int32_t token) noexcept:
-        """Return the configuration after a token if it is remembered, else UNKNOWN.
+        """Return the configuration after a token if it is cached, else UNKNOWN.
 
-        Needs no lock: see ``write_ready``. A token that is refused is UNKNOWN too.
+        Needs no lock: see ``write_ready``. A refused token is UNKNOWN too.
         """
         cdef int32_t config = self.history.back()
         cdef int32_t next
@@ -293,8 +293,8 @@ cdef class Matcher(JumpCalls):
     cdef bint write_ready(self, uint32_t* words) except FAILED:
         """Write the mask if it is finished, without the lock.
 
-        Nobody is inside, or another thread that let this one run: nothing is half changed then, and this only
-        reads. Return False if the mask must be made.
+        Either no thread is inside the store, or one that has paused at a check: the data are then consistent,
+        and this only reads. Return False if the mask must be computed.
         """
         cdef int32_t config = self.history.back()
         cdef MaskRef mask
@@ -335,7 +335,7 @@ cdef class Matcher(JumpCalls):
         return end_token_released(self.family, next)
 
     cdef int take_step(self, int32_t next, int32_t token) except FAILED:
-        """Enter an accepted token into the history."""
+        """Append an accepted token to the history."""
         self.history.push_back(next)
         self.tokens.taken.push_back(token)
         self.refused = None
@@ -369,9 +369,10 @@ cdef class Matcher(JumpCalls):
         return tools.planner.forced
 
     cdef int begin(self) except FAILED:
-        """Begin at the start of the grammar, in the family of its other matchers as long as that is small.
+        """Start at the beginning of the grammar, in the family of its other matchers as long as that is
+        small.
 
-        If this raises, the self is as before.
+        If this raises, the matcher is unchanged.
         """
         cdef ConfigSpace family
         cdef int32_t first
@@ -437,25 +438,25 @@ cdef class Matcher(JumpCalls):
         return True
 
     cdef void keep_places(self, size_t places) noexcept:
-        """Go back to the first places of the history."""
+        """Truncate the history."""
         self.history.resize(places)
         self.tokens.keep(places - 1)
         self.terminated = False  # mutant: rollback-stop
 
     cdef tuple expected_at(self, int32_t config):
-        """Return (bytes, token ids, whether the text may end) for what may come next at a configuration."""
+        """Return the bytes and token ids that may come next at a configuration, and whether the text may end."""
         classes = self.automaton.lowered.token_classes
         return (set(), set(), True) if self.terminated else expected_released(self.family, config, classes)
 
     cdef int enter(self) except FAILED:
-        """Take the lock of the store, of another one if this one lets the matcher wait too long."""
+        """Acquire the lock of the store, or of another store if this takes too long."""
         if self.lock.owner:
             self.wait_or_move()
         self.lock.take(self.account)
         return 0
 
     cdef int wait_or_move(self) except FAILED:
-        """Wait until the store is free. If its waits come to PATIENCE, move to a store that is not at work."""
+        """Wait until the store is free. If the waits add up to PATIENCE, move to a store that is not busy."""
         cdef double begin = seconds()
         while self.lock.is_held():
             if self.account.patience + begin - seconds() < 0 and self.tokens.size() <= MOST_REPEATED:
@@ -468,9 +469,11 @@ cdef class Matcher(JumpCalls):
         return 0
 
     cdef bint move(self) except FAILED:
-        """Begin anew in another store of the compiler, and accept the same tokens. Return False if none is free.
+        """Start again in another store of the compiler, and accept the same tokens. Return False if none is
+        free.
 
-        A request moves once, with its forks counted. Cost: compiling the grammar, and a step for each token.
+        A request, including its forks, moves only once. Cost: compiling the grammar, and a step for each
+        token.
         """
         cdef Matcher other
         if self.account.moved or self.refused is not None or self.tokens.has_text():
@@ -500,10 +503,10 @@ cdef class Matcher(JumpCalls):
     # -- following ---------------------------------------------------------------------------------
 
     def accept_token(self, token):
-        """Advance by one token. Return False, and change nothing, if the token may not come next.
+        """Advance by one token. Return False, and change nothing, if the token is not allowed.
 
-        A stop token ends the text where the grammar may end (unless the grammar itself asks for that token
-        here). Cost: a load per byte once the states are known.
+        A stop token ends the text where the grammar may end (unless the grammar itself contains that token
+        here). Cost: one load per byte once the states are known.
         """
         cdef int32_t id = as_id(token, self.size), next
         cdef bint accepted, done = False
@@ -521,8 +524,9 @@ cdef class Matcher(JumpCalls):
         return accepted
 
     def accept_string(self, text):
-        """Advance by text (str, or bytes that need not end at a character). Return False, and change nothing,
-        if it may not come next. Counts as one accept call."""
+        """Advance by text (str, or bytes that need not end at a character boundary). Return False, and change
+        nothing, if it is not allowed. Counts as one accept call.
+        """
         cdef bytes data
         cdef bint accepted, done = False
         if isinstance(text, str):
@@ -543,7 +547,7 @@ cdef class Matcher(JumpCalls):
         return accepted
 
     def rollback(self, count=1):
-        """Take back the last ``count`` accept calls.
+        """Undo the last ``count`` accept calls.
 
         Raises: MatcherError if there were fewer.
         """
@@ -556,11 +560,11 @@ cdef class Matcher(JumpCalls):
         self.refused = None
 
     def fork(self):
-        """Return an independent matcher at the same place, history included."""
+        """Return an independent matcher in the same state, including the history."""
         return Matcher.__new__(Matcher, self.compiled, self)
 
     def reset(self):
-        """Go back to the start. A matcher whose family has met half of its budget starts a new family."""
+        """Return to the start. If the family has used half of its budget, start a new family."""
         self.refused = None
         self.family.terms.meter.settle()
         if 2 * self.family.configs.size() > self.automaton.store.limits.max_configurations:
@@ -574,7 +578,7 @@ cdef class Matcher(JumpCalls):
         return bool(self.family.configs[self.history.back()].accepting)
 
     def is_terminated(self):
-        """Return whether a stop token was accepted."""
+        """Return whether a stop token has been accepted."""
         return self.terminated
 
     @property
@@ -584,7 +588,9 @@ cdef class Matcher(JumpCalls):
 
     @property
     def refusal(self):
-        """Why the last accept call was refused and what was expected instead; None if it was not refused."""
+        """The reason why the last accept call was refused and what was expected instead; None if it was not
+        refused.
+        """
         cdef bint done = False
         if self.refused is None:
             return None
@@ -627,12 +633,12 @@ cdef class Matcher(JumpCalls):
 
         Shapes: mask int32 (batch, ceil(vocab / 32)) or one row of it, a NumPy array or a CPU torch tensor,
             contiguous; bit i of word w is token 32 * w + i, 1 = allowed.
-        Returns: False when every token is allowed, so that the mask need not be applied.
-        Cost: an or of the masks of the current states once they are known; no copies.
-        After a stop token nothing is allowed.
-        ``budget``: the tokens that are left, stop token included: those after which the text can end in time
-            stay allowed. Where a limit of the request is met, only a short end does (RuntimeWarning).
-        Raises: EmptyMaskError where nothing is allowed, and no stop token is known; CompletionError.
+        Returns: False if every token is allowed, so that the mask need not be applied.
+        Cost: the union of the masks of the current states once they are known; no copies. After a stop token
+            nothing is allowed. ``budget``: the remaining tokens, stop token included: only tokens after which
+            the text can end in time stay allowed. If a limit of the request is reached, only a short
+            completion does (RuntimeWarning).
+        Raises: EmptyMaskError if nothing is allowed, and there is no stop token; CompletionError.
         """
         cdef Rows rows
         cdef uint32_t* words
@@ -659,11 +665,12 @@ cdef class Matcher(JumpCalls):
             close_rows(&rows)
 
     def prepare(self, max_work=None):
-        """Work for the mask here. Return whether it is ready.
+        """Compute the mask here, in whole or in part. Return whether it is ready.
 
-        ``max_work``: about so many units; by default as many as it takes. A row that waits (``StepResult.waiting``)
-        may be worked for beside the steps, in another thread too, while no other call uses this matcher: the lock of
-        the store is given up after each slice of ``Limits(max_fill_work=…)``.
+        ``max_work``: the approximate units of work; by default as many as necessary. A waiting row
+        (``StepResult.waiting``) may be prepared between or during steps, also in another thread, while no
+        other call uses this matcher: the lock of the store is released after each slice of
+        ``Limits(max_fill_work=…)``.
         Raises: as ``fill_next_token_bitmask`` does, and CancelledError.
         """
         cdef vector[uint32_t] words
@@ -683,17 +690,19 @@ cdef class Matcher(JumpCalls):
         return is_ready
 
     def cancel(self):
-        """End the call that works for this request, forks included, within milliseconds. From any thread.
+        """Cancel the running call of this request, including its forks, within milliseconds. Callable from
+        any thread.
 
-        That call, and later ones that need work, raise CancelledError; what is known already is still told.
+        That call, and later ones that need work, raise CancelledError; known results are still returned.
         """
         self.account.cancel()
 
     def mask_rows(self, Py_ssize_t max_rows=4, Py_ssize_t max_tokens=12):
-        """Return the mask as at most so many rows that the engine keeps and tokens to flip: see ``MaskRows``.
+        """Return the mask as a limited number of rows stored in the engine, and tokens to flip: see
+        ``MaskRows``.
 
-        Cost: where the engine has the row of the whole mask, a look-up; else that of filling it, and a pass
-        over each row that it is put together from.
+        Cost: a look-up if the engine has the row of the whole mask; otherwise that of filling it, and a pass
+            over each row that it is assembled from.
         """
         cdef bint done = False
         self.lock.take(self.account)
@@ -710,9 +719,9 @@ cdef class Matcher(JumpCalls):
         return found
 
     def fill_draft_bitmask(self, tokens, parents=None, mask=None):
-        """Write the masks along draft tokens, without moving: ``(tokens, mask)`` for tokens in a row.
+        """Write the masks along draft tokens, without advancing: ``(tokens, mask)`` for a chain of tokens.
 
-        Of a tree, ``parents[i]`` is the index of the draft token before token i, -1 for the current place;
+        In a tree, ``parents[i]`` is the index of the draft token before token i, -1 for the current state;
         parents come before their children. Row 0 is the mask here, row i + 1 the mask after draft token i
         (empty if it or one before it is refused, or if it is a stop token).
         Shapes: mask int32 (at least len(tokens) + 1, ceil(vocab / 32)).
@@ -751,7 +760,7 @@ cdef class Matcher(JumpCalls):
         return found
 
     def needs_at_least(self):
-        """Return the fewest tokens to the end of the text that are known to do, stop token included."""
+        """Return the fewest tokens known to complete the text, stop token included."""
         cdef bint done = False
         self.enter()
         try:
@@ -764,7 +773,7 @@ cdef class Matcher(JumpCalls):
     # -- forced text -------------------------------------------------------------------------------
 
     def must_stop(self):
-        """Return whether the text is complete and cannot go on: nothing but a stop token may come."""
+        """Return whether the text is complete and cannot continue: only a stop token may come."""
         cdef bint done = False
         if self.terminated or not self.is_accepting():
             return False
@@ -777,10 +786,10 @@ cdef class Matcher(JumpCalls):
         return bool(run[2] == RUN_FINAL)
 
     def find_jump_forward_bytes(self):
-        """Return (the bytes that must come next, as far as they end with a character; those after that).
+        """Return the forced bytes up to the last complete character, and the forced bytes after it.
 
-        Forced means: one next byte, the text may not end, and no special token may come. Inside a character,
-        the first bytes are the rest of it. Cost: a lookup once the place is known.
+        Forced means: only one byte may come next, the text may not end, and no special token is allowed.
+        Inside a character, the first bytes complete it. Cost: a look-up once the configuration is known.
         """
         cdef bint done = False
         if self.terminated:
@@ -819,7 +828,7 @@ cdef class Matcher(JumpCalls):
     # -- explanation ----------------------------------------------------------------------------------
 
     cdef dict counts(self):
-        """Return what was done and made so far by all that share the store, and by this family."""
+        """Return counts of the work and the data of all users of the store, and of this family."""
         cdef MaskEngine masks = self.masks
         return {
             "work": self.lock.meter.units(),
@@ -838,10 +847,10 @@ cdef class Matcher(JumpCalls):
         }
 
     def explain(self):
-        """Make the next mask, and return what it is made of, as ``pda.masks.engine.explain_mask`` does.
+        """Compute the next mask, and return its explanation, as ``pda.masks.engine.explain_mask`` does.
 
-        ``configuration``: the members of the configuration, as text. ``cost``: what all of it took, by name:
-        units of work, and what became new in the store.
+        ``configuration``: the members of the configuration, as text. ``cost``: the total cost by name: units
+        of work, and new data in the store.
         """
         cdef bint done = False
         cdef vector[uint32_t] words

@@ -1,4 +1,4 @@
-"""Say in words why a token or a text was refused and what was expected instead."""
+"""Explain in words why a token or a text was refused and what was expected instead."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def describe_refusal(
     may_end: bool,
     inside: str = "",
 ) -> str:
-    """Return one sentence: what was refused, what may come instead, and inside of which rules."""
+    """Return one sentence: what was refused, what is allowed instead, and the enclosing rules."""
     if isinstance(what, bytes):
         head = f"text refused at byte {position}: {_show(what[position : position + 1]) if position < len(what) else 'the end'}"
     elif not 0 <= what < info.size:
@@ -46,13 +46,15 @@ def describe_refusal(
 
 
 def describe_wrong_origin(origin: object) -> str:
-    """Return what is wrong with making a matcher of something that is no compiled grammar."""
+    """Return an explanation for an attempt to create a matcher from something other than a compiled grammar."""
     kind = type(origin).__name__
     return f"a matcher is of a CompiledGrammar, not {kind}: write Compiler(vocabulary).compile(grammar).matcher()"
 
 
 def describe_matcher(matcher: Any, symbols: list[int | bytes], texts: TokenBytes) -> str:
-    """Return a line about a matcher: its accept calls, the end of its text, and whether that is whole."""
+    """Return a one-line description of a matcher: its accept calls, the end of its text, and whether that is
+    complete.
+    """
     parts: list[bytes] = []
     size = 0
     for symbol in reversed(symbols):
@@ -72,7 +74,7 @@ def describe_matcher(matcher: Any, symbols: list[int | bytes], texts: TokenBytes
 
 
 def describe_place(rules: RuleSet, symbols: list[int | bytes], info: TokenInfo) -> str:
-    """Return ", inside …" with the names of the rules that a text is inside of; empty where none can be told.
+    """Return ", inside …" with the names of the enclosing rules; empty if they cannot be determined.
 
     ``symbols``: token ids and text, as ``TokenHistory.symbols`` gives them.
     """
@@ -85,9 +87,9 @@ def describe_place(rules: RuleSet, symbols: list[int | bytes], info: TokenInfo) 
 
 
 def describe_wider(grammar: Grammar, symbols: list[int | bytes], info: TokenInfo) -> str:
-    """Return "; …" with the options of a schema that take how a text begins, where its grammar does not; else nothing.
+    """Return "; …" with the schema options that accept the text, if its grammar does not; otherwise empty.
 
-    ``symbols``: what was accepted, and what was refused, as for ``describe_place``.
+    ``symbols``: the accepted and the refused symbols, as for ``describe_place``.
     """
     if grammar._asked is None:
         return ""
@@ -98,7 +100,7 @@ def describe_wider(grammar: Grammar, symbols: list[int | bytes], info: TokenInfo
 
 
 def _as_text(symbols: list[int | bytes], info: TokenInfo) -> list[int | bytes]:
-    """Return the bytes of tokens that have some."""
+    """Return the bytes of the tokens that have text."""
     read: list[int | bytes] = []
     for symbol in symbols:
         text = (
@@ -137,7 +139,7 @@ def _runs(members: set[int]) -> list[tuple[int, int]]:
 
 
 def _rank(run: tuple[int, int]) -> int:
-    """Return where a run stands: first what a grammar has as literals, then classes of characters, then blanks."""
+    """Return the sort key of a run: first the literals of a grammar, then classes of characters, then blanks."""
     low, high = run
     return 2 if high <= 0x20 else 1 if high - low > 1 or low >= 0x80 else 0
 
@@ -161,7 +163,9 @@ CHUNK: Final = 1 << 16  # bytes that are tried at once before looking closer
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What a grammar says of a text: accepted, or refused at a byte (its length, if the text ends too early)."""
+    """The verdict of a grammar on a text: accepted, or refused at a byte (the length, if the text is
+    incomplete).
+    """
 
     accepted: bool
     position: int
@@ -169,7 +173,7 @@ class Verdict:
 
 
 def judge(compiled: CompiledGrammar, data: bytes) -> Verdict:
-    """Run a text through the grammar. Cost: linear; a refusal takes some tries more to find its byte."""
+    """Run a text through the grammar. Cost: linear; a refusal takes a few more attempts to find its byte."""
     matcher = compiled.matcher()
     position, size = 0, CHUNK
     while position < len(data):

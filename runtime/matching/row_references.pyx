@@ -1,9 +1,9 @@
 # distutils: language = c++
-"""Masks named by the rows that the engine keeps, for tables of rows that live elsewhere (on a GPU).
+"""Represent masks by rows stored in the engine, for tables of rows elsewhere (on a GPU).
 
-Most masks are a row that the engine has already, or a few of them or-ed, give or take a few tokens: those
-that were tried on the real configuration, and stop tokens. The difference is taken from the finished mask, so
-what is named is the mask, bit for bit.
+Most masks equal a row of the engine, or the union of a few, except for a few tokens: those that were tried on
+the actual configuration, and stop tokens. The difference is taken from the finished mask, so the
+representation is exact.
 """
 
 from libc.stdint cimport int64_t, uintptr_t
@@ -16,10 +16,11 @@ from stackmask.runtime.matching.matcher cimport Matcher
 
 
 class MaskRows:
-    """A mask: the union of some rows of a store, with some tokens flipped; or its words, if that is too long.
+    """A mask: the union of some rows of a store, with some tokens flipped; or its words, if that would be too
+    long.
 
-    ``source`` and ``epoch`` say of what numbering the ``rows`` are; a row keeps its content in an epoch. No
-    rows and no tokens is the mask that allows nothing. ``words`` is None, or the bytes of the whole mask.
+    ``source`` and ``epoch`` identify the numbering of the ``rows``; a row keeps its content within an epoch.
+    Without rows and tokens, the mask allows nothing. ``words`` is None, or the bytes of the whole mask.
     """
 
     __slots__ = ("epoch", "rows", "source", "tokens", "words")
@@ -32,7 +33,7 @@ class MaskRows:
         self.words = words
 
     def is_empty(self):
-        """Return whether nothing is allowed."""
+        """Return whether no token is allowed."""
         return not self.rows and not self.tokens and self.words is None
 
 
@@ -44,11 +45,11 @@ cdef object name_rows(
     Py_ssize_t max_rows,
     Py_ssize_t max_tokens,
 ):
-    """Return the mask of a configuration as ``MaskRows`` of at most so many rows and tokens.
+    """Return the mask of a configuration as ``MaskRows`` with a limited number of rows and tokens.
 
-    ``stops``: the tokens that are allowed where the text may end. Hold the lock of the store.
-    Cost: where the engine has the row of the whole mask, a look-up; else that of filling it, and a pass over
-    each row that it is put together from.
+    ``stops``: the tokens allowed where the text may end. The caller holds the lock of the store.
+    Cost: a look-up if the engine has the row of the whole mask; otherwise that of filling it, and a pass over
+        each row that it is assembled from.
     """
     cdef vector[uint32_t] words
     cdef MaskRef mask = store.reference(family, config)
@@ -81,7 +82,7 @@ cdef object name_one(
     Py_ssize_t max_rows,
     Py_ssize_t max_tokens,
 ):
-    """Return a mask as one row at most, or None if that takes too many rows and tokens."""
+    """Return a mask as at most one row, or None if that needs too many rows and tokens."""
     cdef vector[int32_t] flips
     cdef MaskBits bits = store.bits(mask)
     if bits.row != NULL and not max_rows:
@@ -94,7 +95,9 @@ cdef object name_one(
 cdef object name_union(
     MaskEngine store, MaskRef mask, vector[uint32_t]& exact, Py_ssize_t max_rows, Py_ssize_t max_tokens
 ):
-    """Return a mask as the largest rows among its operands. ``exact``: its words, stop tokens included."""
+    """Return a mask in terms of the largest rows among its operands. ``exact``: its words, stop tokens
+    included.
+    """
     cdef int32_t width = store.width, count, k
     cdef size_t i, largest
     cdef uint32_t left
@@ -135,9 +138,9 @@ cdef object name_union(
 cdef bint find_flips(
     MaskBits mask, bint accepting, const vector[int32_t]& stops, Py_ssize_t most, vector[int32_t]& tokens
 ) except FAILED:
-    """Note the tokens in which a mask, with stop tokens if ``accepting``, is not its row.
+    """Record the tokens in which a mask, with stop tokens if ``accepting``, differs from its row.
 
-    Return False if they are more than ``most``.
+    Return False if there are more than ``most``.
     """
     cdef int32_t i, word, token
     cdef uint32_t left, bits
@@ -169,7 +172,7 @@ cdef bint find_flips(
 
 
 cdef bint drop_token(vector[int32_t]& tokens, int32_t token) noexcept:
-    """Take a token out of a list. Return whether it was there."""
+    """Remove a token from a list. Return whether it was in it."""
     cdef size_t k
     for k in range(tokens.size()):
         if tokens[k] == token:
@@ -188,7 +191,7 @@ cdef bytes copied(vector[uint32_t]& words):
 
 
 def copy_row(Matcher matcher not None, epoch, row, target):
-    """Copy a row of the matcher's store to the address ``target``; False if its epoch is over."""
+    """Copy a row of the matcher's store to the address ``target``; return False if its epoch is over."""
     cdef MaskEngine store = matcher.masks
     cdef uintptr_t address = target
     cdef int32_t number = row
@@ -205,7 +208,7 @@ def copy_row(Matcher matcher not None, epoch, row, target):
 
 
 cdef object find_slot(Matcher matcher, dict slots, Py_ssize_t max_tokens, vector[int32_t]& flips):
-    """Return the row of the table that a matcher's mask is, but for ``flips``; None if there is none."""
+    """Return the table row that equals a matcher's mask except for ``flips``; None if there is none."""
     cdef MaskEngine store = matcher.masks
     cdef int32_t config = matcher.history.back()
     cdef MaskBits bits
@@ -223,12 +226,13 @@ cdef object find_slot(Matcher matcher, dict slots, Py_ssize_t max_tokens, vector
 def fill_entries(
     matchers, dict slots, int32_t[:, ::1] entries, int64_t[::1] used_at, int64_t step, Py_ssize_t max_rows=4
 ):
-    """Write the entries of matchers whose mask is one row that ``slots`` has; return the other numbers.
+    """Write the table entries of matchers whose mask is a single row in ``slots``; return the numbers of the
+    others.
 
-    ``slots`` maps (id of the store, epoch, row) to a row of the table; ``used_at`` takes the step of its last
-    use. Entries are rows, then from ``max_rows`` on tokens, and hold -1 before. A matcher that is None has
-    row 0.
-    Cost: some look-ups a matcher; nothing of the mask is read.
+    ``slots`` maps (id of the store, epoch, row) to a row of the table; ``used_at`` records the step of its
+    last use. Entries are rows, then from ``max_rows`` on tokens, and are initialised to -1. A matcher that is
+    None has row 0.
+    Cost: a few look-ups per matcher; the mask is not read.
     """
     cdef Matcher matcher
     cdef vector[int32_t] flips

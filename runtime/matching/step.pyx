@@ -1,8 +1,8 @@
 # distutils: language = c++
-"""A step of a server in one call: accept the token of each request, then write the masks of what comes next.
+"""A server's step in one call: accept the token of each request, then write the next masks.
 
-All tokens are accepted before the first mask is written. What fails is noted for its request, whose row then
-allows nothing; the other requests go on.
+All tokens are accepted before the first mask is written. An error is recorded for its request, whose row then
+allows nothing; the other requests continue.
 """
 
 cimport cython
@@ -64,7 +64,7 @@ cdef struct Copies:
 
 
 cdef void write_copies(void* context, size_t first, size_t last) noexcept nogil:
-    """Write some of the masks. Threads call this, so it touches nothing but its own rows."""
+    """Write some of the masks. Called by several threads, so it touches only its own rows."""
     cdef Copies* copies = <Copies*>context
     cdef Copy* copy
     cdef int32_t k, token
@@ -79,9 +79,9 @@ cdef void write_copies(void* context, size_t first, size_t last) noexcept nogil:
 
 
 cdef bint write_all(vector[Copy]& copies, Matcher matcher, int threads) except FAILED:
-    """Write finished masks and forget the list. Return whether some mask leaves out a token.
+    """Write finished masks and clear the list. Return whether some mask forbids a token.
 
-    ``matcher`` is one of their store, whose lock is held: what they are copied from stays.
+    ``matcher`` is one of their store, whose lock is held, so the source rows stay valid.
     """
     cdef Copies all
     cdef RowThreads* helpers = NULL
@@ -107,7 +107,7 @@ cdef bint write_all(vector[Copy]& copies, Matcher matcher, int threads) except F
 
 
 cdef bint find_copy(Matcher matcher, Copy* copy) noexcept:
-    """Note where the mask of a matcher is copied from. Return False if it is not finished."""
+    """Record the source row of a matcher's mask. Return False if the mask is not finished."""
     cdef int32_t config = matcher.history.back()
     cdef MaskRef mask
     if matcher.terminated:
@@ -124,7 +124,7 @@ cdef bint find_copy(Matcher matcher, Copy* copy) noexcept:
 
 
 cdef bint make_mask(Matcher matcher, uint32_t* words, Py_ssize_t number, int64_t units) except FAILED:
-    """Write a mask that is not finished, or do so many units of its work. Return whether it is written.
+    """Write an unfinished mask, or do that many units of its work. Return whether it is written.
 
     An error names the matcher.
     """
@@ -141,13 +141,13 @@ cdef bint make_mask(Matcher matcher, uint32_t* words, Py_ssize_t number, int64_t
 
 
 cdef bint write_new(Matcher matcher, uint32_t* words, Py_ssize_t number) except FAILED:
-    """Write a mask that is not finished. Return whether it leaves out a token."""
+    """Write an unfinished mask. Return whether it forbids a token."""
     make_mask(matcher, words, number, ENDLESS)
     return not every_allowed(words, matcher.size)
 
 
 cdef int check_matchers(matchers) except FAILED:
-    """Refuse what is no batch, by name. Only asked where something is wrong already."""
+    """Raise an error that names the invalid argument of a batch. Only called if something is wrong."""
     if hasattr(matchers, "fill_next_token_bitmask"):
         raise MatcherTypeError(
             f"a batch is a list of matchers, not one {type(matchers).__name__}: write [matcher]"
@@ -162,7 +162,7 @@ cdef int check_matchers(matchers) except FAILED:
 
 
 cdef int as_threads(threads) except FAILED:
-    """Return how many threads may copy, as asked for. Raises: MatcherError."""
+    """Return the number of threads that may copy. Raises: MatcherError."""
     given = as_integer("the number of threads", threads)
     if given < 1:
         raise MatcherError(f"a batch needs a thread, not {given}")
@@ -177,14 +177,14 @@ def fill_next_token_bitmask(matchers, mask, rows=None, *, threads=1):
     """Write the masks of a batch of matchers in one call.
 
     ``rows[i]`` is the row of matcher i, by default i. A matcher that is None allows every token. ``threads``:
-    how many may copy finished masks, the calling one included; more than one is used where a batch has a
-    megabyte for each (65 rows of 128,000 tokens). Masks that must be made are made in the calling thread.
+    the number of threads that may copy finished masks, including the caller; more than one is used if a batch
+    has a megabyte for each (65 rows of 128,000 tokens). Unfinished masks are computed in the calling thread.
     Shapes: mask int32 (batch, ceil(vocab / 32)), a NumPy array or a CPU torch tensor, contiguous.
-    Returns: False when every row allows every token.
-    Raises: MatcherError if a row does not fit; EmptyMaskError as one matcher's call does, once all are
-        written. An error in making a mask has a note with the number of its matcher; other rows may not be
-        written then.
-    Cost: the copy of a row for each mask that is finished; the lock of a compiler is held meanwhile.
+    Returns: False if every row allows every token.
+    Raises: MatcherError if a row does not fit; EmptyMaskError like the method of a single matcher, after all
+        rows are written. An error in computing a mask has a note with the number of its matcher; other rows
+        may then be unwritten.
+    Cost: a copy of the row for each finished mask, while the lock of the compiler is held.
     """
     cdef Rows view
     cdef Matcher matcher
@@ -270,7 +270,7 @@ def fill_next_token_bitmask(matchers, mask, rows=None, *, threads=1):
 
 
 cdef int check_endless(const vector[uint32_t*]& rows, list matchers) except FAILED:
-    """Refuse rows that allow nothing, of matchers whose vocabularies have no stop token."""
+    """Raise an error for rows that allow nothing, if the vocabulary of their matchers has no stop token."""
     cdef size_t i
     cdef Matcher matcher
     for i in range(rows.size()):
@@ -320,10 +320,10 @@ cdef enum:
 
 @cython.final
 cdef class StepMask:
-    """The masks of steps: remembers what its rows hold, so that a step writes what has changed.
+    """The masks of steps: remembers the content of its rows, so that a step writes only changed words.
 
-    Most masks differ in a few words from a row that the engine keeps, or allow a few tokens alone; where the
-    mask before was like that, only those words are written. Used by one thread at a time.
+    Most masks differ in a few words from a row of the engine, or allow only a few tokens; if the previous
+    mask was similar, only the differing words are written. Used by one thread at a time.
     """
 
     cdef readonly object array      # int32 (batch, ceil(vocab / 32)), read-only
@@ -347,7 +347,7 @@ cdef class StepMask:
         self.touched.assign(batch * MOST_TOUCHED, 0)
 
     def row_to_write(self, row):
-        """Return a row to be written by the caller; what was known of it is forgotten."""
+        """Return a row for the caller to write; its recorded content is discarded."""
         words = self.rows[row]
         self.bases[index(row)] = UNKNOWN_BITS
         return words
@@ -358,7 +358,9 @@ cdef class StepMask:
             self.bases[row] = EVERYTHING
 
     cdef void write(self, Matcher matcher, Copy* copy, size_t row) noexcept:
-        """Write a finished mask: the words that differ from those before, if they are known to be few."""
+        """Write a finished mask: only the words that differ from the previous ones, if they are known to be
+        few.
+        """
         cdef MaskEngine masks = matcher.masks
         cdef const uint32_t* base = copy.bits.row
         cdef int32_t* touched = &self.touched[row * MOST_TOUCHED]
@@ -390,7 +392,7 @@ cdef class StepMask:
         self.counts[row] = count
 
     cdef void forget_rows(self) noexcept:
-        """Forget rows of another engine, or of another epoch: their numbers mean nothing any more."""
+        """Forget rows of another engine or epoch: their numbers are no longer valid."""
         cdef size_t i
         for i in range(self.bases.size()):
             if self.bases[i] >= 0:
@@ -399,7 +401,7 @@ cdef class StepMask:
 
 @cython.final
 cdef class StepResult:
-    """What became of the requests of a step, a list entry for each matcher. See ``step``."""
+    """The results of a step for its requests, a list entry for each matcher. See ``step``."""
 
     cdef readonly list accepted
     cdef readonly list ended
@@ -420,19 +422,19 @@ cdef class StepResult:
 
 
 def step(matchers, tokens, mask, rows=None, *, forced=False, threads=1):
-    """Do a step of many requests in one call: accept a token for each, then write the masks of the next ones.
+    """Do one step for many requests in one call: accept a token for each, then write the next masks.
 
-    ``tokens[i]`` is the token of matcher i, or None where there is none to accept. ``rows[i]`` is its row, by
-    default i; no row twice. A matcher that is None allows every token, and its token is not looked at.
-    ``forced``: also find what must come next. ``threads``: as in ``fill_next_token_bitmask``.
+    ``tokens[i]`` is the token of matcher i, or None if there is none to accept. ``rows[i]`` is its row, by
+    default i; no row may occur twice. A matcher that is None allows every token, and its token is ignored.
+    ``forced``: also find forced tokens and text. ``threads``: as in ``fill_next_token_bitmask``.
     Shapes: mask int32 (batch, ceil(vocab / 32)), a NumPy array or a CPU torch tensor, contiguous; or a
-        ``StepMask``, in whose rows only what has changed is written.
-    Returns: a ``StepResult``; its masks and values are those of one call after the other.
-    Raises: MatcherError where the arguments do not fit; then no matcher has moved and no row is written.
-        What fails for one matcher alone (a limit, its cancellation, an action) is in ``errors``.
-        Where masks take more work than ``Limits(max_fill_work=…)``, those that are not ready are in ``waiting``: such
-        a row allows nothing yet. The next step goes on, with the longest waiting row first; its token is None then.
-    Cost: that of accepting and of ``fill_next_token_bitmask``; ``forced`` reads the masks once more.
+        ``StepMask``, in whose rows only changed words are written.
+    Returns: a ``StepResult``; its masks and values equal those of separate calls.
+    Raises: MatcherError if the arguments do not fit; then no matcher has advanced and no row is written.
+        Errors of single matchers (a limit, its cancellation, an action) are in ``errors``. If masks take more
+        work than ``Limits(max_fill_work=…)``, those that are not ready are in ``waiting``: such a row allows
+        nothing yet. The next step continues, with the longest waiting row first; pass None as its token.
+    Cost: that of accepting and of ``fill_next_token_bitmask``; ``forced`` reads the masks again.
     """
     cdef Rows view
     cdef vector[uint32_t*] words
@@ -480,7 +482,7 @@ cdef inline size_t row_number(StepResult result, const uint32_t* words) noexcept
 
 
 cdef inline void forget(StepResult result, const uint32_t* words) noexcept:
-    """Note that a row holds what is not known."""
+    """Record that the content of a row is unknown."""
     if result.kept is not None:
         result.kept.bases[row_number(result, words)] = UNKNOWN_BITS
 
@@ -492,7 +494,7 @@ cdef inline int32_t width_of(object matcher, Rows* view) noexcept:
 cdef int find_rows(
     list batch, list tokens, list rows, Rows* view, vector[uint32_t*]& words
 ) except FAILED:
-    """Find where each mask goes, and check all that can be wrong before anything moves."""
+    """Find the row of each mask, and check all arguments before any matcher advances."""
     cdef Py_ssize_t i
     for i in range(len(batch)):
         matcher = batch[i]
@@ -506,7 +508,7 @@ cdef int find_rows(
 
 
 cdef int accept_all(list batch, list tokens, StepResult result) except FAILED:
-    """Accept a token for each matcher. An error is noted, and that matcher has not moved."""
+    """Accept a token for each matcher. An error is recorded, and that matcher has not advanced."""
     cdef Py_ssize_t i
     cdef list accepted = []
     for i in range(len(batch)):
@@ -526,7 +528,7 @@ cdef int accept_all(list batch, list tokens, StepResult result) except FAILED:
 
 
 cdef int note(StepResult result, Py_ssize_t number, object error) except FAILED:
-    """Note why a request cannot go on."""
+    """Record why a request cannot continue."""
     if hasattr(error, "add_note"):
         error.add_note(f"in a step, for matcher {number}")
     result.errors[number] = error
@@ -542,7 +544,7 @@ cdef int fill_all(
     StepResult result,
     int most,
 ) except FAILED:
-    """Write the masks, those of one store in one go, under its lock."""
+    """Write the masks, those of one store together, under its lock."""
     cdef Py_ssize_t i
     cdef int64_t spent = 0              # on masks that were not ready
     cdef Matcher matcher
@@ -600,9 +602,9 @@ cdef int fill_other(object other, object row, object mask, Py_ssize_t number, St
 cdef int fill_group(
     list batch, list group, vector[uint32_t*]& words, StepResult result, int most, int64_t* spent
 ) except FAILED:
-    """Write the masks of matchers of one store: the finished ones first, then those that have to be made.
+    """Write the masks of matchers of one store: the finished ones first, then the others.
 
-    ``spent``: units of work that the step has done on masks that were not ready.
+    ``spent``: the units of work of this step on masks that were not ready.
     """
     cdef Matcher matcher = batch[group[0]]
     cdef StoreLock lock = matcher.lock
@@ -672,17 +674,17 @@ cdef int fill_group(
 
 
 cdef bint is_known(Matcher matcher) noexcept:
-    """Return whether a mask takes little work: it only has to be joined again, or nothing is allowed."""
+    """Return whether a mask is cheap: only the union is missing, or nothing is allowed."""
     return matcher.terminated or matcher.masks.reference(matcher.family, matcher.history.back()).kind != MASK_NONE
 
 
 def _steps_waited(Matcher matcher):
-    """Return how many steps a row has waited for its mask; less than 0."""
+    """Return a negative number: minus the number of steps that a row has waited for its mask."""
     return 0 if matcher.cut is None else -matcher.cut.waited
 
 
 cdef int find_ended(list batch, StepResult result) except FAILED:
-    """Tell which texts have ended with a stop token."""
+    """Find the texts that have ended with a stop token."""
     cdef Py_ssize_t i
     cdef list ended = []
     for i in range(len(batch)):
@@ -700,7 +702,7 @@ cdef int find_ended(list batch, StepResult result) except FAILED:
 
 
 cdef int find_forced(list batch, vector[uint32_t*]& words, Rows* view, StepResult result) except FAILED:
-    """Find the tokens that alone are allowed, and the text that must come."""
+    """Find the rows with a single allowed token, and the forced text."""
     cdef Py_ssize_t i
     cdef list tokens = [], texts = []
     for i in range(len(batch)):
@@ -720,7 +722,7 @@ cdef int find_forced(list batch, vector[uint32_t*]& words, Rows* view, StepResul
 
 
 cdef int32_t only_token(const uint32_t* words, int32_t width) noexcept nogil:
-    """Return the one token of a mask; NO_TOKEN if it has none, or more."""
+    """Return the only token of a mask; NO_TOKEN if it has none, or several."""
     cdef int32_t i = 0, k, found = NO_TOKEN
     cdef uint32_t any_bit
     while i < width:

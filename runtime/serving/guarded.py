@@ -160,7 +160,7 @@ class GuardedMatcher:
         return made
 
     def reset(self) -> None:
-        """Go back to the start."""
+        """Return to the start."""
         self.failure = None
         try:
             self.matcher.reset()

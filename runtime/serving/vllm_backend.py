@@ -232,5 +232,5 @@ class StackmaskGrammar(StructuredOutputGrammar):
         return self.guarded.is_terminated()
 
     def reset(self) -> None:
-        """Go back to the start."""
+        """Return to the start."""
         self.guarded.reset()

@@ -1,1 +1,1 @@
-"""Whole strings of a grammar: whether one is in the language, and strings drawn at random."""
+"""Whole strings of a grammar: membership, and random strings."""

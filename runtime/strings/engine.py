@@ -31,10 +31,14 @@ USUAL: Final = 160  # bytes beyond the shortest text: most have fewer
 
 
 class ByteEngine:
-    """Return whether texts are in the language of a grammar, and draw some. Safe to use from several threads."""
+    """Test membership of strings in the language of a grammar, and sample it. Safe to use from several
+    threads.
+    """
 
     def accepts(self, grammar: Grammar, text: str | bytes) -> bool:
-        """Return whether a whole text is in the language. Raises: SampleError if the grammar has special tokens."""
+        """Return whether a whole string is in the language. Raises: SampleError if the grammar has special
+        tokens.
+        """
         if isinstance(text, str):
             try:
                 data = text.encode("utf-8", "surrogateescape")
@@ -50,11 +54,13 @@ class ByteEngine:
         return (not data or matcher.accept_string(data)) and matcher.is_accepting()
 
     def begins(self, grammar: Grammar, text: bytes) -> bool:
-        """Return whether this is how a string of the language begins. Raises: SampleError as ``sample``."""
+        """Return whether a string is a prefix of the language. Raises: SampleError as ``sample``."""
         return not text or bool(_matcher(grammar).accept_string(text))
 
     def sample(self, grammar: Grammar, n: int, seed: int, max_bytes: int) -> list[str]:
-        """Return ``n`` texts. Raises: SampleError if the grammar has special tokens, or nothing is found."""
+        """Return ``n`` random strings. Raises: SampleError if the grammar has special tokens, or none is
+        found.
+        """
         _compiled(grammar)
         limits = grammar.limits or Limits()
         rng = random.Random(seed)
@@ -95,7 +101,7 @@ class ByteEngine:
 
 
 def compile_for_text(grammar: Grammar) -> CompiledGrammar:
-    """Compile for a vocabulary of single bytes, and of the special tokens that the grammar names."""
+    """Compile for a vocabulary of single bytes and the special tokens that the grammar names."""
     return _compiler(*_special_tokens(grammar.rules)).compile(grammar)
 
 
@@ -154,7 +160,7 @@ def _known_costs(grammar: Grammar) -> tuple[Costs, int]:
 
 
 def _costs(grammar: Grammar, limits: Limits) -> tuple[Costs, int]:
-    """Return the costs of a grammar's rules, and of its cheapest text."""
+    """Return the costs of a grammar's rules, and of its cheapest string."""
     with counted(Work(limits.max_work, limits.max_seconds, limits.max_input_bytes)):
         return _known_costs(grammar)
 
@@ -176,7 +182,7 @@ PLAIN: Final = 0.9  # how often a character is a printable one of ASCII where ot
 
 
 class Rounds(NamedTuple):
-    """Rounds of a repetition that may still come."""
+    """The rounds of a repetition that may still come."""
 
     item: ir.Expr
     least: int
@@ -184,19 +190,19 @@ class Rounds(NamedTuple):
 
 
 class Restore(NamedTuple):
-    """The end of a scope: the value is again what it was."""
+    """The end of a scope, where the previous value is restored."""
 
     value: Hashable
 
 
 class RestoreKeys(NamedTuple):
-    """The end of an object: the keys are again those of the object around it."""
+    """The end of an object, where the keys of the enclosing object are restored."""
 
     keys: Keys | None
 
 
 class CaptureEnd(NamedTuple):
-    """The end of a capture that began at a place of the text."""
+    """The end of a capture that began at a position of the text."""
 
     action: Any
     start: int
@@ -206,7 +212,9 @@ Item: TypeAlias = "ir.Expr | Rounds | Restore | RestoreKeys | CaptureEnd"
 
 
 class Keys(NamedTuple):
-    """The declared keys of an object: those that it must have, and those that it has. ``ordered``: others come after them."""
+    """The declared keys of an object: those that are required, and those that are present. ``ordered``:
+    others come after them.
+    """
 
     required: frozenset[int]
     taken: frozenset[int]
@@ -214,12 +222,14 @@ class Keys(NamedTuple):
 
     @property
     def missing(self) -> frozenset[int]:
-        """Those that must still come."""
+        """The keys that are still required."""
         return self.required - self.taken
 
 
 class Pending(NamedTuple):
-    """What is to be derived: first the item, then the others. ``cost``: of all of them; ``goal``: where the item should end."""
+    """The items to derive: first ``item``, then the others. ``cost``: of all of them; ``goal``: the position
+    where the item should end.
+    """
 
     item: Item
     others: Pending | None
@@ -228,7 +238,7 @@ class Pending(NamedTuple):
 
 
 class State(NamedTuple):
-    """A place in a derivation. ``spans``: of captures that have ended, the last one first."""
+    """A position in a derivation. ``spans``: those of finished captures, last one first."""
 
     pending: Pending | None
     value: Hashable
@@ -237,14 +247,14 @@ class State(NamedTuple):
 
 
 class Choice(NamedTuple):
-    """Where something else may be tried: what has not been, and how many pieces the text had."""
+    """A choice point: the untried alternatives, and the number of pieces of the text at that point."""
 
     states: Iterator[State | tuple[State, bytes]]
     pieces: int
 
 
 class Derivation:
-    """One try to derive a text of about ``soft`` bytes, and at most ``most``."""
+    """One attempt to derive a string of about ``soft`` bytes, and at most ``most``."""
 
     def __init__(
         self, rules: ir.RuleSet, costs: Costs, matcher: Matcher, rng: random.Random, soft: int, most: int
@@ -261,7 +271,7 @@ class Derivation:
         self._state = State(Pending(start, None, costs.of(start), BYTE * soft), rules.initial, None)
 
     def run(self) -> bytes | None:
-        """Return a text, or None where none was found in so many steps."""
+        """Return a string, or None if none was found within the step limit."""
         returns = 0
         for _ in range(MOST_STEPS):
             spend(2)
@@ -278,10 +288,10 @@ class Derivation:
         return None
 
     def completed(self) -> bytes | None:
-        """Return what was written when no more was tried, with a shortest end; None where none is found.
+        """Return the text at the end of the attempts, with a shortest completion; None if there is none.
 
-        An action may refuse the end of a string for a choice that is far before it, as SQL over a schema does where no table
-        was read; a search for a completion knows what is missing.
+        An action may refuse the end of a string because of a much earlier choice, as SQL over a schema does
+        if no table was read; a search for a completion knows what is missing.
         """
         try:
             end = self._matcher.shortest_completion().text
@@ -291,7 +301,7 @@ class Derivation:
         return text if BYTE * len(text) <= self._most else None
 
     def _step(self, state: State, pending: Pending) -> bool:
-        """Derive the first item; False where that is not possible."""
+        """Derive the first item; return False if that is not possible."""
         item = pending.item
         match item:
             case ir.Literal():
@@ -332,7 +342,7 @@ class Derivation:
         return True
 
     def _inside(self, state: State, item: Item) -> list[Item]:
-        """Return what an item is made of, in order."""
+        """Return the components of an item, in order."""
         match item:
             case ir.Sequence():
                 return list(item.items)
@@ -351,7 +361,7 @@ class Derivation:
         return []  # conditions, which the matcher knows
 
     def _push(self, items: list[Item], whole: Pending) -> Pending | None:
-        """Return what is to be derived with the first item replaced by what it is made of, which share its length."""
+        """Return the items to derive, with the first item replaced by its components, which share its length."""
         others, goal = whole.others, whole.goal
         costs = [self._cost(item) for item in items]
         spare = goal - self._length - sum(costs)
@@ -371,7 +381,7 @@ class Derivation:
         return 0 if isinstance(item, Restore | RestoreKeys | CaptureEnd) else self._costs.of(item)
 
     def _weight(self, item: Item) -> int:
-        """Return how many places of an item may become longer."""
+        """Return the number of parts of an item that may become longer."""
         if isinstance(item, Rounds):
             return max(1, item.least) * (1 + self._weight(item.item))
         return self._cost(item) % BYTE
@@ -383,7 +393,7 @@ class Derivation:
         return self._next()
 
     def _next(self) -> bool:
-        """Take the next possibility of the last choice; False if there is none left."""
+        """Try the next alternative of the last choice point; return False if there is none left."""
         choice = self._choices[-1]
         for state in choice.states:
             if isinstance(state, State):
@@ -396,7 +406,7 @@ class Derivation:
         return False
 
     def _return(self) -> bool:
-        """Go back to the last choice that has another possibility; False if there is none."""
+        """Backtrack to the last choice point with another alternative; return False if there is none."""
         while self._choices:
             surplus = len(self._pieces) - self._choices[-1].pieces
             if surplus:
@@ -454,7 +464,7 @@ class Derivation:
         return self._choose(iter((going, ended) if goes_on else (ended, going)))
 
     def _characters(self, item: ir.CharClass | ir.ByteClass) -> Iterator[bytes]:
-        """Yield some characters of a class that may come here, each once."""
+        """Yield some allowed characters of a class, each once."""
         expected = self._matcher.expected_bytes()
         if isinstance(item, ir.ByteClass):
             found = [bytes([b]) for b in sorted(expected) if item.mask >> b & 1]
@@ -476,7 +486,7 @@ class Derivation:
                 yield chr(code).encode()
 
     def _wide(self, spans: list[tuple[int, int]], expected: set[int]) -> int:
-        """Return a character beyond ASCII that may begin here, or -1 if none was hit."""
+        """Return an allowed character beyond ASCII, or -1 if none was found."""
         for _ in range(CHARACTERS):
             low, high = self._rng.choice(spans)
             code = self._rng.randint(max(low, 0x80), high)
@@ -487,7 +497,7 @@ class Derivation:
     # -- keys --------------------------------------------------------------------------------------
 
     def _key(self, state: State, item: ir.Slot | ir.KeyTest, others: Pending | None) -> bool:
-        """Take a declared key, or test whether the object may end; the matcher knows all other conditions."""
+        """Add a declared key, or test whether the object may end; the matcher checks all other conditions."""
         keys = state.keys
         if keys is not None and isinstance(item, ir.Slot):
             if item.index in keys.taken:
@@ -503,7 +513,7 @@ class Derivation:
     # -- semantic states ---------------------------------------------------------------------------
 
     def _capture(self, state: State, end: CaptureEnd, others: Pending | None) -> bool:
-        """End a capture; False where its action forbids that."""
+        """End a capture; return False if its action forbids that."""
         here = self._length // BYTE
         inner: list[tuple[int, int]] = []
         spans = state.spans
@@ -542,7 +552,7 @@ class Derivation:
 
 
 def _is_blank(expr: ir.Expr) -> bool:
-    """Return whether an expression is a class of blanks, or one blank."""
+    """Return whether an expression is a class of blanks, or a single blank."""
     match expr:
         case ir.Literal(data):
             return data.isspace()
@@ -552,7 +562,7 @@ def _is_blank(expr: ir.Expr) -> bool:
 
 
 def _slot_of(expr: ir.Expr) -> int:
-    """Return the declared key that an alternative takes, or -1."""
+    """Return the declared key that an alternative adds, or -1."""
     if isinstance(expr, ir.Sequence):
         return next((item.index for item in expr.items if isinstance(item, ir.Slot)), -1)
     return -1
@@ -569,7 +579,9 @@ NEVER: Final = 1 << 60  # special tokens have no text
 
 
 class Costs:
-    """The least costs of the expressions of some rules, and of others made of these. Cost: linear in the rules, mostly."""
+    """The minimal costs of the expressions of some rules, and of expressions built from them. Cost: mostly
+    linear in the rules.
+    """
 
     def __init__(self, rules: Mapping[str, ir.Rule]) -> None:
         self._rules = dict.fromkeys(rules, NEVER)
@@ -594,14 +606,14 @@ class Costs:
             self._cost(rule.body, self._known)
 
     def copy(self) -> Costs:
-        """Return costs that may learn of other expressions by themselves."""
+        """Return a copy that can learn about further expressions."""
         made = Costs.__new__(Costs)
         made._rules, made._known, made._kept = self._rules, dict(self._known), []
         made._slots = {}
         return made
 
     def of(self, expr: ir.Expr) -> int:
-        """Return the least cost of an expression."""
+        """Return the minimal cost of an expression."""
         found = self._known.get(id(expr))
         if found is None:
             self._kept.append(expr)
@@ -609,7 +621,7 @@ class Costs:
         return found
 
     def has_slot(self, expr: ir.Expr) -> bool:
-        """Return whether an expression takes declared keys, those of inner objects included."""
+        """Return whether an expression adds declared keys, including those of inner objects."""
         found = self._slots.get(id(expr))
         if found is None:
             self._kept.append(expr)
@@ -658,7 +670,7 @@ class Costs:
 
 
 def source_of(expr: ir.Intersection) -> ir.Expr:
-    """Return the operand of an intersection that its texts are drawn from; the others are conditions."""
+    """Return the operand of an intersection that strings are sampled from; the others are conditions."""
     return next((item for item in expr.items if not isinstance(item, ir.Complement)), expr.items[0])
 
 
@@ -672,4 +684,4 @@ def _parts(expr: ir.Expr) -> tuple[ir.Expr, ...]:
 
 
 class SampleError(StackmaskError):
-    """No text could be drawn, or none can be asked about."""
+    """No string could be sampled, or the question does not apply to strings."""

@@ -1,1 +1,1 @@
-"""Vocabularies: the tokens of a tokenizer as byte strings, and how each tokenizer library is read."""
+"""Vocabularies: the tokens of a tokenizer as byte strings, and readers for each tokenizer library."""

@@ -1,9 +1,9 @@
-"""One form of file for all that is kept on disk: written whole or not at all, and checked before anything in it is used.
+"""The format of all files on disk: written atomically, and verified before use.
 
-A file is a preamble, a table, and sections of bytes, each at a multiple of 16. The preamble names the kind of file, the
-version of that kind and the byte order, and holds a SHA-256 of all that follows it; the table has one number of the kind's
-own and the size of each section. A file is read, not memory-mapped: if another program changed a mapped file in place, masks
-would change with it, and cutting it short would end the process.
+A file is a preamble, a table, and sections of bytes, each aligned to 16 bytes. The preamble names the kind of
+file, its version and the byte order, and contains a SHA-256 of the rest; the table has one number defined by
+the kind and the size of each section. A file is read, not memory-mapped: if another program changed a mapped
+file in place, masks would change with it, and truncating it would end the process.
 """
 
 from __future__ import annotations
@@ -28,19 +28,21 @@ PREAMBLE: Final = struct.Struct("=16sII32s8x")  # kind, version, byte order, che
 
 
 class ContainerError(ValueError):
-    """Bytes are no file of the kind that is looked for; the message says why, without naming the file."""
+    """The bytes are not a file of the expected kind; the message says why, without naming the file."""
 
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """A kind of file. ``magic``: its first 16 bytes; ``version``: higher when the meaning of a section changes."""
+    """A kind of file. ``magic``: its first 16 bytes; ``version``: increased when the meaning of a section
+    changes.
+    """
 
     magic: bytes
     version: int
     sections: int
 
     def serialise(self, number: int, sections: Sequence[bytes | memoryview]) -> bytes:
-        """Return the bytes of a file that holds a number and sections."""
+        """Return the bytes of a file with a number and sections."""
         assert len(self.magic) == ALIGNMENT and len(sections) == self.sections
         parts: list[bytes | memoryview] = [self._table.pack(number, *map(len, sections))]
         parts.append(bytes(-self._table.size % ALIGNMENT))
@@ -78,9 +80,9 @@ class Kind:
 
 
 def write_whole(path: Path, data: bytes) -> None:
-    """Write a file under a name of its own, then give it the name asked for, which replaces what was there.
+    """Write a file under a temporary name, then rename it, replacing an existing file.
 
-    Raises: OSError; nothing is left behind then.
+    Raises: OSError; then no file is left.
     """
     temporary = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
     try:
@@ -112,9 +114,9 @@ _warned_lock = threading.Lock()
 
 
 class CacheFolder:
-    """One folder, which is made when something is first kept. Safe to share between threads and processes.
+    """A folder that is created when the first file is stored. Safe to share between threads and processes.
 
-    ``most_bytes``: of all files together. Those that were used longest ago go first.
+    ``most_bytes``: the maximum of all files together. The least recently used ones are removed first.
     """
 
     def __init__(self, path: str | os.PathLike[str], most_bytes: int = MOST_BYTES) -> None:
@@ -127,7 +129,7 @@ class CacheFolder:
         return self.path / (name + SUFFIX)
 
     def read(self, name: str, kind: Kind) -> tuple[int, list[memoryview]] | None:
-        """Return the number and the sections of a file; None if there is none that can be used."""
+        """Return the number and the sections of a file; None if there is no usable one."""
         path = self.file(name)
         try:
             data = _read_file(path, self.most_bytes)
@@ -141,12 +143,12 @@ class CacheFolder:
         return found
 
     def use(self, path: Path) -> None:
-        """Note that a file is in use, so that others go before it."""
+        """Mark a file as recently used."""
         with suppress(OSError):  # a folder may be read-only
             os.utime(path)
 
     def write(self, name: str, kind: Kind, number: int, sections: Sequence[bytes | memoryview]) -> None:
-        """Keep a file, and remove those that were used longest ago if all take too much."""
+        """Store a file, and remove the least recently used ones if all exceed the limit."""
         data = kind.serialise(number, sections)
         try:
             self.path.mkdir(parents=True, exist_ok=True)
@@ -156,7 +158,7 @@ class CacheFolder:
             self._note(f"nothing can be kept in the cache folder {self.path}: {error}")
 
     def make_room(self, nbytes: int) -> bool:
-        """Remove files until so many bytes more fit in; return False if they never will.
+        """Remove files until that many bytes fit; return False if they never will.
 
         Raises: OSError if the folder cannot be listed.
         """
@@ -186,11 +188,11 @@ class CacheFolder:
         return True
 
     def distrust(self, name: str, why: Exception) -> None:
-        """Say that a file cannot be used. It is made anew and replaced."""
+        """Warn that a file cannot be used. It is recreated."""
         self._note(f"{self.file(name)} is left aside: {why}")
 
     def warn(self, stacklevel: int = 2) -> None:
-        """Warn of what went wrong since, unless this process was warned of the folder before."""
+        """Warn about errors since the last call, unless this process has already warned about the folder."""
         trouble, self._trouble = self._trouble, None
         if trouble is None:
             return
@@ -207,7 +209,7 @@ class CacheFolder:
 
 
 def _read_file(path: Path, most_bytes: int) -> bytes:
-    """Return the bytes of a file. Raises: OSError, also if it is no plain file or too large."""
+    """Return the bytes of a file. Raises: OSError, also if it is not a regular file or too large."""
     # a pipe of this name must not make the process wait
     number = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
     with os.fdopen(number, "rb") as file:

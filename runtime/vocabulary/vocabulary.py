@@ -1,4 +1,4 @@
-"""The vocabulary: which bytes each token id stands for, which ids are special, which ones stop."""
+"""The vocabulary: the bytes of each token id, the special ids, and the stop tokens."""
 
 from __future__ import annotations
 
@@ -43,19 +43,19 @@ class Vocabulary:
     """Hold the bytes of every token id of one model; immutable and safe to share between threads.
 
     ``tokens[i]`` is the exact text of id ``i``, or None for ids that are never text: special tokens, stop
-    tokens, gaps. Ids from ``len(tokens)`` to ``size`` are padding of the logits and are never allowed. Several
-    ids may spell the same bytes; all are kept. A token of no bytes is never allowed.
+    tokens, gaps. Ids from ``len(tokens)`` to ``size`` are padding of the logits and are never allowed.
+    Several ids may spell the same bytes; all are kept. A token without bytes is never allowed.
 
     ``special_names`` names special tokens for grammars (``<|tool|>``); its ids are special as well. A stop
     token is special too, even if the tokenizer would decode it as text: it ends the output and is never part
     of it. ``added_ids`` are ids that are text but were added to the tokenizer's trained vocabulary; only
-    ``digest`` looks at them.
+    ``digest`` uses them.
 
-    ``strip_first_space`` states what happens to SentencePiece's leading space: when set, one leading space of
-    the first token of an output is not part of the text, as these tokenizers decode it. A first token that is
-    only that space then stands for the empty string. When not set every token means its bytes.
+    ``strip_first_space`` controls SentencePiece's leading space: if set, one leading space of the first token
+    of an output is not part of the text, as these tokenizers decode it. A first token that is only that space
+    is then the empty string. If not set, every token is exactly its bytes.
 
-    The tokens lie in one block of memory (1.8 MB for 128,000), without a Python object each.
+    The tokens are stored in one block of memory (1.8 MB for 128,000), without a Python object for each.
 
     Raises: VocabularyError when an id is out of range, a name or a token has the wrong type, ``size`` is too small,
         or the tokens have more than two billion bytes together.
@@ -139,15 +139,16 @@ class Vocabulary:
     ) -> Vocabulary:
         """Read a transformers tokenizer (fast or slow) or a ``tokenizers.Tokenizer``.
 
-        The kind (byte-level BPE, SentencePiece with byte fallback, Metaspace, tiktoken) is read from the
-        decoder, not from the class name. Added tokens that are not special are text; ``special_ids`` makes
-        more of them special, so that a grammar can name them (``<tool_call>`` of Qwen3).
+        The kind (byte-level BPE, SentencePiece with byte fallback, Metaspace, tiktoken) is determined by the
+        decoder, not the class name. Added tokens that are not special are text; ``special_ids`` makes more of
+        them special, so that a grammar can name them (``<tool_call>`` of Qwen3).
 
         ``size`` is the width of the model's logits, which may exceed the tokenizer's. ``stop_ids`` replaces
-        the stop tokens; by default they are the tokenizer's ``eos_token_id`` and those of ``generation_config``.
-        ``prefix_space`` is "strip" or "keep" for ``strip_first_space``; "auto" does what the decoder does.
+        the stop tokens; by default they are the tokenizer's ``eos_token_id`` and those of
+        ``generation_config``. ``prefix_space`` is "strip" or "keep" for ``strip_first_space``; "auto" follows
+        the decoder.
 
-        Raises: VocabularyError when the tokenizer's kind is unknown, naming the part that is.
+        Raises: VocabularyError if the kind of tokenizer is unknown, naming the unknown part.
         Cost: 128,000 tokens take about 0.2 s.
         """
         from stackmask.runtime.vocabulary.tokenizers.huggingface import read_huggingface
@@ -170,7 +171,7 @@ class Vocabulary:
         size: int | None = None,
         stop_ids: Iterable[int] | None = None,
     ) -> Vocabulary:
-        """Read a ``tiktoken.Encoding``; ``<|endoftext|>`` stops unless ``stop_ids`` says otherwise."""
+        """Read a ``tiktoken.Encoding``; the stop token is ``<|endoftext|>``, or those of ``stop_ids``."""
         from stackmask.runtime.vocabulary.tokenizers.huggingface import read_tiktoken
 
         made = cls._from_table(read_tiktoken(encoding), size=size, stop_ids=stop_ids)
@@ -187,7 +188,9 @@ class Vocabulary:
         stop_ids: Iterable[int] | None = None,
         prefix_space: PrefixSpace = "auto",
     ) -> Vocabulary:
-        """Read a ``sentencepiece.SentencePieceProcessor``; its ``eos`` stops unless ``stop_ids`` says otherwise."""
+        """Read a ``sentencepiece.SentencePieceProcessor``; the stop token is its ``eos``, or those of
+        ``stop_ids``.
+        """
         from stackmask.runtime.vocabulary.tokenizers.huggingface import read_sentencepiece
 
         made = cls._from_table(
@@ -207,7 +210,9 @@ class Vocabulary:
         special_ids: Iterable[int] = (),
         prefix_space: PrefixSpace = "auto",
     ) -> Vocabulary:
-        """Build from what a reader returned. A ``size`` below the table drops special ids only, never text."""
+        """Build from a reader's result. A ``size`` below that of the table may drop special ids, but never
+        text.
+        """
         if prefix_space not in ("auto", "strip", "keep"):
             raise VocabularyError(f'prefix_space is {prefix_space!r}, not "auto", "strip" or "keep"')
         if size is not None and whole_number("size", size, 1) < len(table.tokens):
@@ -227,9 +232,9 @@ class Vocabulary:
         )
 
     def with_encoder(self, tokenizer: Any) -> Vocabulary:
-        """Return the same vocabulary that knows its tokenizer, for jump-forward; the readers do this by themselves.
+        """Return the same vocabulary with a tokenizer for jump-forward; the readers set it automatically.
 
-        ``tokenizer``: one that a reader takes, or a function from text to ids. It is not saved or pickled.
+        ``tokenizer``: one that a reader accepts, or a function from text to ids. It is not saved or pickled.
         Raises: VocabularyError if it cannot encode text.
         """
         other = Vocabulary(self._texts, **self._fields())
@@ -239,9 +244,9 @@ class Vocabulary:
         return other
 
     def with_stop_ids(self, stop_ids: Iterable[int]) -> Vocabulary:
-        """Return the same vocabulary in which other tokens end an output; they are no text then.
+        """Return the same vocabulary with other stop tokens, which are then not text.
 
-        What was a stop token stays special. Raises: VocabularyError if an id is out of range.
+        Former stop tokens stay special. Raises: VocabularyError if an id is out of range.
         """
         other = Vocabulary(self._texts, **{**self._fields(), "stop_ids": stop_ids})
         if other._special_ids == self._special_ids:
@@ -254,8 +259,8 @@ class Vocabulary:
     def save(self, path: str | Path) -> None:
         """Write the vocabulary and the order of its trie to a file that ``load`` reads in milliseconds.
 
-        The file appears whole or not at all, so several processes may write the same one. It can be read by the
-        same version of the format on machines of the same byte order.
+        The file is written atomically, so several processes may write the same one. It can be read by the
+        same version of the format on machines with the same byte order.
 
         Raises: OSError if it cannot be written.
         """
@@ -263,13 +268,14 @@ class Vocabulary:
 
     @classmethod
     def load(cls, path: str | Path) -> Vocabulary:
-        """Read what ``save`` wrote.
+        """Read a file written by ``save``.
 
-        Nothing in the file is taken on trust: a checksum guards it against damage, and the arrays are checked
-        against each other, so that no file can lead outside of them.
+        The file is not trusted: a checksum detects damage, and the arrays are checked for consistency, so
+        that no file can cause out-of-bounds access.
 
-        Raises: VocabularyError if the file is damaged, of another version, or something else; OSError if it
-            cannot be read (MissingFileError or NotAFileError, which are StackmaskErrors too, if there is none).
+        Raises: VocabularyError if the file is damaged, of another version, or of another kind; OSError if it
+            cannot be read (MissingFileError or NotAFileError, which are also StackmaskErrors, if there is
+            none).
         Cost: about 6 ms for 128,000 tokens, 12 ms for 262,000.
         """
         try:
@@ -287,16 +293,16 @@ class Vocabulary:
 
     @classmethod
     def cached(cls, path: str | Path, key: str, build: Callable[[], Vocabulary]) -> Vocabulary:
-        """Load the vocabulary that was saved under ``key``, or else build it and save it to ``path``.
+        """Load the vocabulary saved under ``key``, or build it and save it to ``path``.
 
-        ``path``: a file, or an existing folder. In a folder each key has a file of its own; it may be the ``cache_dir``
-        of compilers, and takes as much as that at most.
-        ``key`` stands for everything that ``build`` depends on: the model's name and revision, and the arguments
-        of the reader. A file that is missing, damaged, of another version or of another key is built anew and
-        replaced. ``build`` is not called when the file is good, so the tokenizer need not even be loaded.
-        A folder that cannot be written to is a warning: the vocabulary is good all the same.
+        ``path``: a file, or an existing folder. In a folder each key has a separate file; it may be the
+        ``cache_dir`` of compilers, with the same size limit. ``key`` must identify everything that ``build``
+        depends on: the model's name and revision, and the arguments of the reader. A file that is missing,
+        damaged, of another version or of another key is rebuilt and replaced. ``build`` is not called if the
+        file is valid, so the tokenizer need not be loaded. If the folder cannot be written to, a warning is
+        issued, and the vocabulary is returned anyway.
 
-        Raises: what ``build`` raises.
+        Raises: the exceptions of ``build``.
         """
         from stackmask.runtime.vocabulary.container import CacheFolder
 
@@ -341,7 +347,7 @@ class Vocabulary:
         return Contents(key, self._fields(), self._texts, self._trie().order)
 
     def _fields(self) -> dict[str, Any]:
-        """Return the arguments that it is made with, but for the tokens, as JSON has them."""
+        """Return the constructor arguments as JSON values, without the tokens."""
         return {
             "size": self._size,
             "stop_ids": list(self._stop_ids),
@@ -365,18 +371,18 @@ class Vocabulary:
     def tokens(self) -> tuple[bytes | None, ...]:
         """The text of each id; None for ids that are never text. It may be shorter than ``size``.
 
-        Cost: made on the first use and kept, an object per token; ``token_bytes`` is the same without.
+        Cost: created on first use and kept, one object per token; ``token_bytes`` avoids this.
         """
         return self._derived.objects()
 
     @property
     def token_bytes(self) -> TokenBytes:
-        """The text of each id as a sequence that makes an object only for what is asked."""
+        """The text of each id, as a sequence that creates objects on access."""
         return self._texts
 
     @property
     def stop_ids(self) -> tuple[int, ...]:
-        """The ids that end an output, in the order given."""
+        """The ids that end an output, in the given order."""
         return self._stop_ids
 
     @property
@@ -400,7 +406,8 @@ class Vocabulary:
         return self._token_table()[2]
 
     def _token_table(self) -> TokenArrays:
-        """Return ``(blob, offsets, ids)`` of the tokens that spell at least one byte, by ascending id; read-only.
+        """Return ``(blob, offsets, ids)`` of the tokens that spell at least one byte, by ascending id;
+        read-only.
 
         Shapes: blob (total bytes,) uint8, offsets (n + 1,) int64, ids (n,) int32; token ``ids[j]`` is
             ``blob[offsets[j]:offsets[j + 1]]``.
@@ -418,26 +425,26 @@ class Vocabulary:
 
     @property
     def encoder(self) -> Encoder | None:
-        """What encodes text as this model's tokenizer does, or None."""
+        """Encodes text as this model's tokenizer does, or None."""
         return self._encoder
 
     def _trie(self, folder: CacheFolder | None = None) -> Trie:
         """Return the prefix trie of the texts; vocabularies with the same texts share one in a process.
 
-        ``folder``: where the order of the texts is kept for other processes.
+        ``folder``: stores the order of the texts for other processes.
         Cost: about 25 ms for 128,000 tokens the first time; 15 ms after ``load``.
         """
         return self._derived.trie(folder)
 
     def _has_trie(self) -> bool:
-        """Return whether ``trie`` was asked for before."""
+        """Return whether ``trie`` has already been requested."""
         return self._derived.has_trie()
 
     def fits(self, other: Vocabulary) -> bool:
-        """Return whether masks for this vocabulary are right for a model of the other one.
+        """Return whether masks for this vocabulary are correct for a model with another one.
 
-        Every id must mean the same text, and what ends a text here must end it there. Padding of the logits may
-        differ, and the other may have more stop tokens: masks never allow those.
+        Every id must have the same text, and the stop tokens of this one must be stop tokens of the other.
+        Padding of the logits may differ, and the other may have more stop tokens: masks never allow those.
         """
         return self is other or (
             set(self.stop_ids) <= set(other.stop_ids)
@@ -446,7 +453,9 @@ class Vocabulary:
         )
 
     def decode(self, ids: Iterable[int]) -> bytes:
-        """Join the text of a whole output; special and padding ids add nothing, ``strip_first_space`` is obeyed."""
+        """Join the text of a whole output; special and padding ids add nothing, and ``strip_first_space`` is
+        applied.
+        """
         tokens = self._texts
         try:
             numbers = list(map(index, ids))
@@ -500,14 +509,14 @@ def _check_range(name: str, ids: Iterable[int], width: int) -> None:
 
 
 def _path(path: Any) -> Path:
-    """Return the path of a file or folder. Raises: ArgumentError if it is none."""
+    """Return the path of a file or folder. Raises: ArgumentError if it is not a path."""
     if not isinstance(path, str | os.PathLike):
         raise ArgumentError(f"a path is str or os.PathLike, not {type(path).__name__}")
     return Path(path)
 
 
 def _stops_of(generation_config: Any) -> tuple[int, ...]:
-    """Return the stop tokens of ``model.generation_config``, or of the same as a dict. Raises: ArgumentError."""
+    """Return the stop tokens of ``model.generation_config``, or of an equivalent dict. Raises: ArgumentError."""
     if isinstance(generation_config, Mapping):
         return _as_ids(generation_config.get("eos_token_id"))
     if not hasattr(generation_config, "eos_token_id"):
@@ -544,10 +553,10 @@ _FIELDS = {
 
 @dataclass(frozen=True, slots=True)
 class Contents:
-    """What a file holds.
+    """The contents of a file.
 
-    ``key`` is what it was saved under. ``fields`` are the arguments of a vocabulary but for its tokens, which are
-    ``texts``; ``order`` is that of their trie.
+    ``key`` is its key. ``fields`` are the arguments of a vocabulary without its tokens, which are ``texts``;
+    ``order`` is the order of their trie.
     """
 
     key: str
@@ -563,9 +572,9 @@ def serialise(contents: Contents) -> bytes:
 
 
 def parse(data: bytes, source: str = "the data") -> Contents:
-    """Take the bytes of a file apart. The order is not checked here: building the trie does that.
+    """Parse the bytes of a file. The order is not checked here, but when the trie is built.
 
-    Raises: VocabularyError naming ``source`` if they are damaged, of another version, or something else.
+    Raises: VocabularyError naming ``source`` if they are damaged, of another version, or of another kind.
     """
 
     def refuse(why: str) -> VocabularyError:
@@ -595,13 +604,13 @@ def parse(data: bytes, source: str = "the data") -> Contents:
 def read(path: Path) -> Contents:
     """Read a file.
 
-    Raises: VocabularyError if it is none of ours or damaged; OSError if it cannot be read.
+    Raises: VocabularyError if it is of another kind or damaged; OSError if it cannot be read.
     """
     return parse(path.read_bytes(), str(path))
 
 
 def write(path: Path, contents: Contents) -> None:
-    """Write a file. Raises: OSError; nothing is left behind then."""
+    """Write a file. Raises: OSError; then no file is left."""
     write_whole(path, serialise(contents))
 
 
@@ -620,7 +629,7 @@ _tries_lock = threading.Lock()
 class DerivedData:
     """The tuple, the arrays, the trie and the digest of some tokens; safe to share between threads.
 
-    ``tokens`` are the bytes of each id. ``added_ids`` are those that the digest takes for added or special.
+    ``tokens`` are the bytes of each id. ``added_ids`` are those that the digest treats as added or special.
     """
 
     __slots__ = ("_added_ids", "_arrays", "_digest", "_lock", "_objects", "_order", "_tokens", "_trie")
@@ -650,15 +659,15 @@ class DerivedData:
             return self._arrays
 
     def take_order(self, data: memoryview) -> None:
-        """Take the order of the tokens from a file. Raises: VocabularyError if it is not theirs."""
+        """Use the order of the tokens from a file. Raises: VocabularyError if it does not belong to them."""
         self._order = TokenOrder(self._tokens, data)
 
     def has_trie(self) -> bool:
-        """Return whether the trie is made."""
+        """Return whether the trie has been built."""
         return self._trie is not None
 
     def trie(self, folder: CacheFolder | None = None) -> Trie:
-        """Return the prefix trie of the tokens. ``folder``: where their order is kept for other processes."""
+        """Return the prefix trie of the tokens. ``folder``: stores their order for other processes."""
         with self._lock:
             if self._trie is None:
                 self._trie = _shared_trie(self._tokens, self._order, folder)
@@ -678,7 +687,7 @@ class DerivedData:
 
 
 def _shared_trie(tokens: TokenBytes, order: TokenOrder | None, folder: CacheFolder | None) -> Trie:
-    """Return the trie of the tokens that this process has, or build it, from their order if that is known."""
+    """Return this process's trie of the tokens, or build it, from their order if that is known."""
     key = hashlib.sha256(tokens.block).digest()
     with _tries_lock:
         trie = _tries.get(key)
@@ -690,7 +699,7 @@ def _shared_trie(tokens: TokenBytes, order: TokenOrder | None, folder: CacheFold
 
 
 def _kept_order(tokens: TokenBytes, folder: CacheFolder, digest: str) -> TokenOrder:
-    """Return the order of the tokens from a folder, or sort them and keep it there."""
+    """Return the order of the tokens from a folder, or sort them and store it there."""
     name = f"{digest[:32]}-{ORDER.version}"  # versions of the library may share the folder
     found = folder.read(name, ORDER)
     if found is not None:

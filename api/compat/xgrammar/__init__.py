@@ -1,6 +1,8 @@
-"""XGrammar's interface (0.2) over this engine: ``import stackmask.compat.xgrammar as xgr`` in place of ``import xgrammar``.
+"""XGrammar's interface (0.2), implemented by this engine: ``import stackmask.compat.xgrammar as xgr``
+replaces ``import xgrammar``.
 
-``docs/migrate/xgrammar.md`` says what differs. Structural tags as classes need pydantic, bitmasks and the logits processor torch.
+``docs/migrate/xgrammar.md`` lists the differences. Structural tags as classes need pydantic; bitmasks and the
+logits processor need torch.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The exceptions: all are RuntimeErrors, and StackmaskErrors too."""
+"""The exceptions: each is both a RuntimeError and a StackmaskError."""
 
 from stackmask.runtime.compat.xgrammar.errors import (
     DeserializeFormatError,

@@ -1,4 +1,4 @@
-"""Tools and choices of tools in the shapes of OpenAI, as pydantic models."""
+"""Tools and tool choices in OpenAI's format, as pydantic models."""
 
 from stackmask.runtime.compat.xgrammar.model_tags import (
     AllowedToolChoiceParam,

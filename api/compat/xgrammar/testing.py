@@ -1,4 +1,4 @@
-"""Helpers for tests: whether a grammar takes a text, and masks as lists and tensors of bools."""
+"""Helpers for tests: check whether a grammar accepts a text; masks as lists and tensors of bools."""
 
 from stackmask.runtime.compat.xgrammar.testing import (
     _get_masked_tokens_from_bitmask,

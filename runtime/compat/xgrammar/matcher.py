@@ -155,7 +155,7 @@ class GrammarMatcher:
         return self.native.is_accepting()
 
     def reset(self) -> None:
-        """Go back to the start."""
+        """Return to the start."""
         self.native.reset()
 
     def fork(self) -> GrammarMatcher:

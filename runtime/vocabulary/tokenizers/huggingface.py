@@ -19,9 +19,9 @@ _ENCODING_HOLDERS = ("tokenizer", "model", "encoder", "encoding", "enc", "_model
 
 
 def read_huggingface(tokenizer: Any) -> TokenTable:
-    """Return the token table of a transformers tokenizer, whatever backs it.
+    """Return the token table of a transformers tokenizer of any kind.
 
-    Raises: VocabularyError if nothing in it tells the bytes of its tokens.
+    Raises: VocabularyError if the bytes of its tokens cannot be determined.
     """
     if hasattr(tokenizer, "get_added_tokens_decoder") and hasattr(tokenizer, "get_vocab_size"):
         return read_backend(tokenizer)
@@ -62,7 +62,7 @@ def read_huggingface(tokenizer: Any) -> TokenTable:
 
 
 def read_backend(backend: Any) -> TokenTable:
-    """Return the token table of a ``tokenizers.Tokenizer``; the kind is read from its decoder.
+    """Return the token table of a ``tokenizers.Tokenizer``; the kind is determined by its decoder.
 
     Cost: one pass over the vocabulary; the merges are not touched.
     """
@@ -82,8 +82,8 @@ def read_backend(backend: Any) -> TokenTable:
 def _decode_model(backend: Any, decoding: Decoding) -> TokenBytes:
     """Return the bytes of the model's own tokens.
 
-    Asking for one id after the other takes half the time of ``get_vocab`` and makes no large dictionary. That
-    finds every token if the ids have no gap; else ``get_vocab`` tells.
+    Looking up one id at a time takes half the time of ``get_vocab`` and creates no large dictionary. This
+    finds every token if the ids have no gaps; otherwise ``get_vocab`` is used.
     """
     count: int = backend.get_vocab_size(with_added_tokens=False)
     find = backend.model.id_to_token
@@ -100,9 +100,10 @@ def _decode_model(backend: Any, decoding: Decoding) -> TokenBytes:
 
 
 def _with_backend_added(texts: TokenBytes, backend: Any, decoding: Decoding) -> TokenTable:
-    """Lay the added tokens over the model's own: special ones have no text.
+    """Overlay the added tokens on the model's own: special ones have no text.
 
-    The text of the others is their content as it is in byte-level tokenizers, else what the decoder makes of it.
+    The text of the others is their unchanged content in byte-level tokenizers, and their decoded content in
+    all others.
     """
     added: dict[int, Any] = backend.get_added_tokens_decoder()
     # no tuple per token: thousands of new containers would set off the collector over all of transformers
@@ -119,7 +120,7 @@ def _with_backend_added(texts: TokenBytes, backend: Any, decoding: Decoding) -> 
 
 
 def _state(part: Any) -> Mapping[str, Any] | None:
-    """Return the JSON of a decoder, pre-tokenizer or normaliser; it is what pickling them writes."""
+    """Return the JSON of a decoder, pre-tokenizer or normaliser, as pickling writes it."""
     if part is None:
         return None
     state: Mapping[str, Any] = json.loads(part.__getstate__())
@@ -151,7 +152,7 @@ def _find_mistral(tokenizer: Any) -> TokenTable | None:
 
 
 def _with_added_tokens(table: TokenTable, tokenizer: Any) -> TokenTable:
-    """Overlay the tokens that a slow tokenizer added to its model's own."""
+    """Overlay the tokens added to a slow tokenizer."""
     added: Mapping[int, Any] = getattr(tokenizer, "added_tokens_decoder", {})
     tokens = list(table.tokens)
     tokens.extend([None] * (1 + max(added, default=-1) - len(tokens)))
@@ -168,7 +169,7 @@ def _with_added_tokens(table: TokenTable, tokenizer: Any) -> TokenTable:
 
 
 def _slow_pieces(tokenizer: Any) -> Sequence[str | None]:
-    """Return the written form of each id of a slow tokenizer, added tokens left out."""
+    """Return the written form of each id of a slow tokenizer, without added tokens."""
     pieces: list[str | None] = [None] * len(tokenizer)
     added = getattr(tokenizer, "added_tokens_decoder", {})
     for piece, i in tokenizer.get_vocab().items():
@@ -179,7 +180,9 @@ def _slow_pieces(tokenizer: Any) -> Sequence[str | None]:
 
 
 def _read_slow_sentencepiece(tokenizer: Any) -> TokenTable:
-    """Read a slow SentencePiece tokenizer. Its ids may be shifted against the model's, so pieces are found by text."""
+    """Read a slow SentencePiece tokenizer. Its ids may be shifted relative to the model's, so pieces are
+    found by text.
+    """
     model = tokenizer.sp_model
     tokens: list[bytes | None] = []
     for piece in _slow_pieces(tokenizer):
@@ -203,7 +206,7 @@ def _read_slow_byte_level(tokenizer: Any) -> TokenTable:
 
 @dataclass(frozen=True, slots=True)
 class Decoding:
-    """What a decoder does to each token, and to the text as a whole.
+    """The effect of a decoder on each token, and on the text as a whole.
 
     ``replacements`` are applied in order, ``byte_fallback`` turns ``<0xHH>`` into a byte, ``strip_first_space``
     drops one leading space of the whole text.
@@ -217,7 +220,7 @@ class Decoding:
     def decode(self, pieces: Iterable[Sequence[str | None]]) -> TokenBytes:
         """Return the bytes of each written token, by id; None has no bytes.
 
-        ``pieces`` come in parts, so that not all of them need to be in memory at once.
+        ``pieces`` arrive in chunks, so that they need not all be in memory at once.
         """
         builder = TokenBytesBuilder()
         for part in pieces:
@@ -267,9 +270,9 @@ def read_decoder(decoder: Mapping[str, Any]) -> Decoding:
 def infer_decoder(
     normalizer: Mapping[str, Any] | None, pre_tokenizer: Mapping[str, Any] | None, byte_fallback: bool
 ) -> Decoding:
-    """Find out from the encoding side how tokens are written, for tokenizers that come without a decoder.
+    """Determine from the encoder how tokens are written, for tokenizers without a decoder.
 
-    Raises: VocabularyError if nothing there writes bytes or spaces in a known way.
+    Raises: VocabularyError if it does not write bytes or spaces in a known way.
     """
     before = _flatten(pre_tokenizer) if pre_tokenizer else []
     if any(step.get("type") == "ByteLevel" for step in before):
@@ -307,7 +310,7 @@ def _flatten(part: Mapping[str, Any]) -> list[Mapping[str, Any]]:
 
 
 def _scheme(step: Mapping[str, Any]) -> str:
-    """Return a Metaspace step's prepend scheme; files from before tokenizers 0.15 say ``add_prefix_space``."""
+    """Return a Metaspace step's prepend scheme; files from before tokenizers 0.15 use ``add_prefix_space``."""
     scheme = step.get("prepend_scheme")
     if scheme is not None:
         return str(scheme)
@@ -326,7 +329,7 @@ def _unsupported(step: Mapping[str, Any], how: str) -> VocabularyError:
 
 
 def read_tiktoken(encoding: Any) -> TokenTable:
-    """Return the token table of a ``tiktoken.Encoding``. Ids that no token has stay without text."""
+    """Return the token table of a ``tiktoken.Encoding``. Unassigned ids have no text."""
     if not hasattr(encoding, "special_tokens_set"):
         raise VocabularyError(
             f"{encoding!r:.60} is {type(encoding).__name__}, not a tiktoken.Encoding: write tiktoken.get_encoding(name)"
@@ -392,7 +395,7 @@ def read_sentencepiece(processor: Any) -> TokenTable:
 
 
 def read_piece_bytes(processor: Any, i: int) -> bytes | None:
-    """Return what a piece stands for; None for control, unknown and unused ones."""
+    """Return the bytes of a piece; None for control, unknown and unused ones."""
     if processor.is_control(i) or processor.is_unknown(i) or processor.is_unused(i):
         return None
     piece: str = processor.id_to_piece(i)
@@ -402,9 +405,9 @@ def read_piece_bytes(processor: Any, i: int) -> bytes | None:
 
 
 def sentencepiece_adds_space(processor: Any) -> bool:
-    """Return whether the model puts a space before the first word, and so drops it when decoding.
+    """Return whether the model adds a space before the first word, and so drops it when decoding.
 
-    The flag is in the model file, which needs protobuf to read; encoding one letter shows it as well.
+    The flag is in the model file, which needs protobuf to read; encoding one letter shows it too.
     """
     pieces = processor.encode("a", out_type=str)
     return bool(pieces) and pieces[0].startswith(SPACE)

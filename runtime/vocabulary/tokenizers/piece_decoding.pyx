@@ -1,5 +1,5 @@
 # distutils: language = c++
-"""Turn tokens as tokenizers write them into their bytes, without a Python object per token."""
+"""Convert tokens as written by tokenizers to their bytes, without a Python object per token."""
 
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_GET_SIZE
 from cpython.unicode cimport (
@@ -34,7 +34,7 @@ cdef inline int hex_digit(uint8_t c) noexcept nogil:
 def add_byte_level(TokenBytesBuilder builder not None, pieces):
     """Add pieces of byte-level BPE: each character is a byte; None has no bytes.
 
-    A piece with a character outside the table stands for its own UTF-8, as ``tokenizers`` decodes it.
+    A piece with a character outside the table is decoded as its own UTF-8, as ``tokenizers`` does.
     """
     cdef int16_t[TABLE_SIZE] table
     cdef vector[uint8_t] text
@@ -69,9 +69,10 @@ def add_byte_level(TokenBytesBuilder builder not None, pieces):
 
 
 def add_pieces(TokenBytesBuilder builder not None, pieces, replacements, bint byte_fallback):
-    """Add pieces that are text: ``replacements`` in order, then ``<0xHH>`` is a byte if ``byte_fallback``.
+    """Add pieces of text: apply ``replacements`` in order, then read ``<0xHH>`` as a byte if
+    ``byte_fallback``.
 
-    ``replacements``: pairs of strings. None has no bytes. Surrogates are written as if they were characters.
+    ``replacements``: pairs of strings. None has no bytes. Surrogates are encoded as if they were characters.
     """
     cdef const uint8_t* data
     cdef uint8_t byte

@@ -1,4 +1,4 @@
-"""What every reader returns: the bytes of each id, and which ids are not text."""
+"""The result of every reader: the bytes of each id, and the ids that are not text."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ class TokenTable:
         return replace(self, special_ids=self.special_ids.union(special_ids))
 
     def shortened(self, size: int) -> TokenTable:
-        """Drop the ids from ``size`` on, as models do whose logits are narrower than their tokenizer.
+        """Drop the ids from ``size`` on, for models whose logits are narrower than their tokenizer.
 
-        Raises: VocabularyError if that would drop text or a stop token.
+        Raises: VocabularyError if this would drop text or a stop token.
         """
         for i in range(size, len(self.tokens)):
             if i in self.stop_ids or (self.tokens[i] and i not in self.special_ids | self.added_ids):

@@ -1,4 +1,4 @@
-"""What joins other libraries."""
+"""Integrations with other libraries."""
 
 from __future__ import annotations
 
