@@ -1,4 +1,4 @@
-"""The command line ``stackmask``. This module needs nothing that is not always installed."""
+"""The command line ``stackmask``. This module imports only packages that are always installed."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from stackmask.runtime.extras import MissingExtraError, require
 
 
 def main() -> None:
-    """Run the command line; without the extra ``cli`` say how to get it."""
+    """Run the command line; without the extra ``cli``, explain how to install it."""
     try:
         with require("cli"):
             from stackmask.runtime.cli.app import app

@@ -1,4 +1,4 @@
-"""The commands and their options; what they do is in the modules beside this one."""
+"""The commands and their options; the implementations are in the other modules of this folder."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def one_of(*words: str) -> Any:
-    """Return an option's settings under which it takes one of some words, and says which there are."""
+    """Return the settings of an option that accepts one of a list of words, and names them in its errors."""
 
     def check(value: str | None) -> str | None:
         if value is not None and value not in words:

@@ -1,4 +1,4 @@
-"""``stackmask check``: is the grammar good, and does it accept a text?"""
+"""``stackmask check``: check a grammar, and whether it accepts a text."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ ACCEPTED, REJECTED = 0, 1
 def read_data(file: Path) -> bytes:
     """Read the bytes of a file, or of standard input for ``-``.
 
-    Raises: StackmaskError, one line, if that is impossible.
+    Raises: StackmaskError with a one-line message if that fails.
     """
     try:
         if str(file) == "-":
@@ -45,7 +45,7 @@ def run_check(
 ) -> int:
     """Check a grammar, and a text if one is given; return the exit status.
 
-    ``is_verbose``: say also what became of it, as its report has it.
+    ``is_verbose``: also print the report on how the grammar was read.
     """
     grammar = load_grammar(name, reading=reading)
     compiled = compile_for_text(grammar)
@@ -79,7 +79,7 @@ def run_check(
 
 
 def run_complete(name: str, start: str | None, text: str, model: str | None) -> int:
-    """Print a text with its shortest end, and how many tokens that takes; return the exit status."""
+    """Print a text with its shortest completion, and the number of tokens; return the exit status."""
     grammar = load_grammar(name, start)
     matcher = Compiler(Vocabulary.from_huggingface(load_tokenizer(model))).compile(grammar).matcher()
     if text and not matcher.accept_string(text):

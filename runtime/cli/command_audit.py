@@ -30,7 +30,7 @@ FIGURES: Final = "report.json"
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """What the command line asks for. ``sample``: 0 takes all cases; ``budget``: seconds, None for no bound."""
+    """The options of the command line. ``sample``: 0 means all cases; ``budget``: seconds, None for no limit."""
 
     engines: Sequence[str]
     tokenizer: str | None
@@ -74,7 +74,7 @@ def _cases(names: Sequence[str], asked: Asked) -> list[Case]:
 
 
 class _Progress:
-    """A line on standard error now and then: how far the audit is, and how many proven errors were found."""
+    """A progress line on standard error: the progress of the audit, and the number of proven errors."""
 
     def __init__(self) -> None:
         self.console = messages()

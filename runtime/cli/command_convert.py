@@ -1,4 +1,4 @@
-"""``stackmask convert``: a grammar of another tool as EBNF."""
+"""``stackmask convert``: convert a grammar of another tool to EBNF."""
 
 from __future__ import annotations
 
@@ -22,7 +22,8 @@ from stackmask.runtime.cli.grammars import NamedGrammarError
 def lark_as_ebnf(
     text: str, start: str | None = None, *, name: str, base: Path | None, relax: bool = False
 ) -> Converted:
-    """Return a Lark text as EBNF that loads, without what the start rule does not need if that means nothing in EBNF.
+    """Return a Lark grammar as EBNF that loads; rules unused by the start rule are left out if EBNF cannot
+    express them.
 
     Raises: GrammarError.
     """
@@ -41,7 +42,9 @@ def lark_as_ebnf(
 
 
 def run_convert(file: Path, start: str | None, made: Path | None, *, relax: bool) -> int:
-    """Write a grammar as EBNF, and on standard error what of it has another effect there; return the exit status."""
+    """Write a grammar as EBNF, and list on standard error everything with a different effect there; return
+    the exit status.
+    """
     is_input = str(file) == "-"
     text = sys.stdin.read() if is_input else read_text(file)
     name, base = ("<stdin>", None) if is_input else (str(file), file.parent)

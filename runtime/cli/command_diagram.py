@@ -13,17 +13,17 @@ FORMATS: Final = (".svg", ".html")
 
 
 class OutputFileError(StackmaskError):
-    """A file that cannot be written, or whose name does not say what is to be written."""
+    """A file that cannot be written, or whose suffix does not determine the format."""
 
 
 def check_suffix(file: Path, suffixes: tuple[str, ...]) -> None:
-    """Refuse a file whose name ends otherwise. Raises: OutputFileError."""
+    """Raise an error for a file name with another suffix. Raises: OutputFileError."""
     if file.suffix.lower() not in suffixes:
         raise OutputFileError(f"{file}: the name of the file ends in {' or '.join(suffixes)}")
 
 
 def write_file(file: Path, text: str) -> None:
-    """Write a file. Raises: OutputFileError if it cannot be."""
+    """Write a file. Raises: OutputFileError if that fails."""
     try:
         file.write_text(text, encoding="utf-8")
     except OSError as error:

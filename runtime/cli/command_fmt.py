@@ -1,4 +1,4 @@
-"""``stackmask fmt``: lay grammar files out."""
+"""``stackmask fmt``: format grammar files."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ GRAMMARS: Final = (".ebnf", ".gbnf", ".bnf", ".lark", ".txt", "")
 
 
 def run_fmt(files: Sequence[Path], *, check: bool, width: int) -> int:
-    """Lay files out in place, or tell which ones would change; return the exit status.
+    """Format files in place, or list those that would change; return the exit status.
 
-    All are read first, so that none is changed if one has errors.
+    All are read first, so that no file is changed if one has errors.
     """
     changed: list[tuple[Path, str]] = []
     for file in files:
@@ -57,7 +57,7 @@ CLEAN, WARNED = 0, 1
 
 
 def run_lint(names: Sequence[str], start: str | None) -> int:
-    """Print the warnings about grammars, one after the other; return the exit status."""
+    """Print the warnings of each grammar; return the exit status."""
     count = 0
     for name in names:
         grammar = load_grammar(name, start)

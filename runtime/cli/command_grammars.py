@@ -12,7 +12,7 @@ from stackmask.runtime.cli.console import cell, output
 
 
 def describe(text: str) -> str:
-    """Return a grammar's one-line description: the first comment line that says something."""
+    """Return a grammar's one-line description: its first non-empty comment line."""
     for line in text.splitlines():
         comment = line.strip()
         if comment and not comment.startswith(("#", "//")):

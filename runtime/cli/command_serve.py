@@ -1,4 +1,4 @@
-"""``stackmask serve``: a model behind OpenAI's protocol."""
+"""``stackmask serve``: serve a model over the OpenAI API."""
 
 from __future__ import annotations
 
@@ -33,10 +33,10 @@ def run_serve(
 
 
 def hosts_of(host: str) -> frozenset[str] | None:
-    """Return the names that a server on this address answers to; None for all.
+    """Return the host names that a server on this address accepts; None for all.
 
-    One that listens to this machine alone must not be reached by another name, which a page of another site could
-    have led here.
+    A server that listens only on this machine must not be reached by another name, which a page of another
+    site could point here.
     """
     local = frozenset({"localhost", "127.0.0.1", "::1"})
     return local if host in local else None

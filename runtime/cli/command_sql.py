@@ -1,4 +1,4 @@
-"""``stackmask sql``: a question, the SQL that answers it, and the rows."""
+"""``stackmask sql``: answer a question by a SQL query, and show the rows."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ _FENCED = re.compile(r"```[a-zA-Z]*[ \t]*\n(.*?)(?:\n```|\Z)", re.DOTALL)
 
 @dataclass(frozen=True, slots=True)
 class Asking:
-    """How to answer. ``timeout`` in seconds, ``rows`` the most that are shown, ``size`` their bytes together."""
+    """How to answer. ``timeout`` in seconds, ``rows`` the maximum shown, ``size`` their total bytes."""
 
     max_new_tokens: int = 256
     timeout: float = 10.0
@@ -60,7 +60,7 @@ class Asking:
 
 
 def run_sql(question: str, db: str | None, model_name: str | None, how: Asking) -> int:
-    """Answer a question, with the notes after it, where a long answer does not push them away; return the exit status."""
+    """Answer a question, and print notes after the answer, where they stay visible; return the exit status."""
     notes: list[str] = []
     change = asked_change(question)
     status = _ask(question, db, model_name, how, notes)
@@ -99,7 +99,7 @@ def _ask(question: str, db: str | None, model_name: str | None, how: Asking, not
 
 
 def _ask_for_model(database: Database) -> str:
-    """Say what to do where the model that comes along cannot help."""
+    """Explain what to do if the embedded model cannot help."""
     names = [table.name for table in database.schema.tables]
     more = ", …" if len(names) > LISTED else ""
     found = f"{len(names)} table{'s' if len(names) != 1 else ''} ({', '.join(names[:LISTED])}{more})"
@@ -110,7 +110,7 @@ def _ask_for_model(database: Database) -> str:
 
 
 def show_tables(db: str | None) -> int:
-    """Print the tables of a database as a model is shown them; return the exit status."""
+    """Print the tables of a database as shown to a model; return the exit status."""
     source, _ = find_database(db)
     with closing(open_database(source)) as database:
         keys = database.keys()
@@ -120,7 +120,7 @@ def show_tables(db: str | None) -> int:
 
 
 def find_database(db: str | None) -> tuple[str | Path, bool]:
-    """Return where a database is, and whether it is the one that the embedded model was trained on."""
+    """Return the location of a database, and whether it is the one that the embedded model was trained on."""
     if db is None or (db == "shop" and not Path(db).exists()):
         return bundled_database(), True
     known = False
@@ -131,7 +131,7 @@ def find_database(db: str | None) -> tuple[str | Path, bool]:
 
 
 def make_grammar(database: Database) -> Grammar:
-    """Return the grammar that queries of a database are written in: with its names, and as a model is to spell them."""
+    """Return the grammar for queries of a database, with its names and in the model's spelling."""
     try:
         return Grammar.from_sql(database.dialect, schema=database.schema, profile="model")
     except SQLError as error:
@@ -161,7 +161,7 @@ def _write(
     *,
     embedded: bool,
 ) -> str | None:
-    """Let the model write the query, show it as it comes, and return it; None if it was cut off."""
+    """Let the model write the query, show it while it is generated, and return it; None if it was truncated."""
     from stackmask.runtime.generation import generate
 
     console = output() if how.form == "table" else messages()
@@ -192,7 +192,7 @@ def _write(
 
 @contextlib.contextmanager
 def _streaming(console: Console) -> Iterator[Callable[[str], None]]:
-    """On a terminal, show a spinner and behind it the text so far; it is gone afterwards."""
+    """On a terminal, show a spinner followed by the text so far; both disappear afterwards."""
     if not console.is_terminal:
         yield lambda text: None
         return
@@ -213,15 +213,15 @@ def _highlighted(query: str) -> Syntax:
 
 
 def bare_query(text: str) -> str:
-    """Return what a model wrote, without the fence that models without a grammar like to put around SQL."""
+    """Return the query that a model wrote, without the Markdown fence that unconstrained models often add."""
     found = _FENCED.search(text)
     return (found[1] if found else text).strip()
 
 
 def only_reads(query: str, dialect: str) -> bool:
-    """Say whether a text written without a grammar is one query without side effects; if not, show why.
+    """Return whether a text written without a grammar is one query without side effects; if not, show why.
 
-    The database refuses writes by itself. It does not refuse functions that stop other sessions or read files.
+    The database itself refuses writes, but not functions that stop other sessions or read files.
     """
     grammar = Grammar.from_sql(dialect, functions="any", allow_comments=True)
     data = query.encode("utf-8", "surrogateescape")
@@ -267,9 +267,10 @@ LONGEST: Final = 8_192  # tokens that are read again
 
 
 def mean_log_probability(model: Any, tokenizer: Any, prompt: Any, token_ids: Sequence[int]) -> float | None:
-    """Return the mean logarithm of the probabilities that a model gives to its own tokens, no grammar in the way.
+    """Return the mean log-probability that a model assigns to its own tokens, without the grammar.
 
-    None where it cannot be told: nothing was written, or it is too long to be read again. Cost: one pass of the model.
+    None if it cannot be determined: the text is empty, or too long to be read again. Cost: one pass of the
+    model.
     """
     import torch
 
@@ -293,7 +294,7 @@ def mean_log_probability(model: Any, tokenizer: Any, prompt: Any, token_ids: Seq
 
 
 def is_unsure(mean: float | None, *, embedded: bool) -> bool:
-    """Say whether an answer should be marked."""
+    """Return whether an answer should be marked as uncertain."""
     return mean is not None and mean < (LEAST_EMBEDDED if embedded else LEAST_OTHER)
 
 
@@ -308,7 +309,9 @@ Format = Literal["table", "csv", "json"]
 
 
 def show_rows(rows: Rows, form: Format) -> None:
-    """Write rows to standard output. No form sends control characters: JSON has escapes, the others show them."""
+    """Write rows to standard output. No format emits control characters: JSON escapes them, the others show
+    them.
+    """
     if form == "table":
         output().print(make_table(rows))
     elif form == "csv":
@@ -325,7 +328,7 @@ def show_rows(rows: Rows, form: Format) -> None:
 
 
 def make_table(rows: Rows) -> ShownTable:
-    """Lay out the rows; numbers to the right, NULL set apart from the text "NULL"."""
+    """Build the table; numbers are right-aligned, and NULL differs from the text "NULL"."""
     table = ShownTable()
     for i, name in enumerate(rows.columns):
         values = [row[i] for row in rows.rows if row[i] is not None]
@@ -344,7 +347,7 @@ def make_table(rows: Rows) -> ShownTable:
 
 
 def shortened(text: str, most: int) -> str:
-    """Return the beginning of a text that is longer than ``most``, and how long it is."""
+    """Return the beginning of a text longer than ``most``, and its length."""
     return text if len(text) <= most else f"{text[:most]}… ({len(text):,} characters)"
 
 
@@ -356,7 +359,7 @@ def text_of(value: Any) -> str:
 
 
 def json_value(value: Any) -> Any:
-    """Return a value as JSON has it: numbers where they are exact, else text; bytes in hexadecimal."""
+    """Return a value for JSON: exact numbers as numbers, others as text; bytes in hexadecimal."""
     if value is None or isinstance(value, bool | int | str):
         return value
     if isinstance(value, float):
@@ -428,9 +431,9 @@ _SQL = re.compile(
 
 
 def asked_change(question: str) -> str | None:
-    """Return the verb of a question that seems to ask for a change; None if none does.
+    """Return the verb of a question that seems to request a change; None if there is none.
 
-    It goes by English verbs and SQL, so it can be wrong either way: it is for a note, and refuses nothing.
+    It looks for English verbs and SQL, so it can be wrong either way: it is only used for a note.
     """
     text = " ".join(question[:LONGEST_CHANGE].split())
     found = _SQL.search(text) or _FIRST.match(text) or _LATER.search(text)
@@ -509,10 +512,11 @@ Ask = Callable[[str, int], Sequence[Any]]  # a query and the most rows; the firs
 
 
 def note_unknown_words(question: str, query: str, database: Database) -> str | None:
-    """Return a note about words that no table, column or value has; None if there are none, or too much to be read.
+    """Return a note about words that no table, column or value has; None if there are none, or too much to
+    read.
 
-    It goes by English words, so it can name one too many, and miss one.
-    Cost: ``SECONDS`` at most; no value is read where the names of tables and columns know all words.
+    It uses a list of English words, so it can name too many words, or miss one.
+    Cost: ``SECONDS`` at most; no value is read if all words occur in names of tables and columns.
     """
     schema = database.schema
     words = _strange_words(question, schema)[:MOST_WORDS]
@@ -550,7 +554,7 @@ def _sentence(words: list[str], listed: list[str]) -> str:
 
 
 def _strange_words(question: str, schema: Schema) -> list[str]:
-    """Return the words, as written, that are neither plain English nor of a name."""
+    """Return the words, as written, that are neither plain English nor part of a name."""
     known = set(_PLAIN)
     for table in schema.tables:
         for name in (table.name, *(column.name for column in table.columns)):
@@ -565,7 +569,7 @@ def _strange_words(question: str, schema: Schema) -> list[str]:
 
 
 def _forms(word: str) -> set[str]:
-    """Return the word in lower case, and what it may be a form of."""
+    """Return the word in lower case, and the words that it may be a form of."""
     word = word.lower()
     found = {word}
     for ending, instead in _ENDINGS:
@@ -588,7 +592,7 @@ def _read_tables(query: str, schema: Schema) -> list[Table]:
 
 
 def _not_in(table: Table, columns: list[str], words: list[str], schema: Schema, ask: Ask) -> list[str]:
-    """Return the words that no value of a table has a form of. Cost: one query."""
+    """Return the words of which no value of a table has a form. Cost: one query."""
     tests = []
     for word in words:
         texts = [f"' ' || LOWER(CAST({spell(column, schema)} AS TEXT)) || ' '" for column in columns]
@@ -604,7 +608,7 @@ def _not_in(table: Table, columns: list[str], words: list[str], schema: Schema, 
 
 
 def _listed(table: Table, column: str, schema: Schema, ask: Ask) -> list[str]:
-    """Return a column with its values, if these are a few short texts, and not all different."""
+    """Return a column with its values, if these are a few short texts with repetitions."""
     name, most = spell(column, schema), FEW + 2
     cells = f"{name} FROM {qualified(table, schema)} WHERE {name} IS NOT NULL LIMIT {most}"
     values = ask(f"SELECT DISTINCT {cells}", most)

@@ -1,4 +1,4 @@
-"""``stackmask trace``: a text token by token, what was allowed at each, and what the mask cost."""
+"""``stackmask trace``: a text token by token, with the allowed tokens and the cost of each mask."""
 
 from __future__ import annotations
 
@@ -29,9 +29,10 @@ MOST_FORCED: Final = 24  # characters in the table
 
 @dataclass(frozen=True, slots=True)
 class Tracing:
-    """What is asked for besides the steps.
+    """The requested output in addition to the steps.
 
-    ``likely``: what the model finds likely, after ``prompt``. ``page``: a file for all of it, a page or a picture, in place of a table.
+    ``likely``: the most probable tokens after ``prompt``. ``page``: a file for everything, a page or a
+    picture, instead of a table.
     """
 
     cost: bool = False
@@ -41,7 +42,7 @@ class Tracing:
 
 
 def operand_text(operand: dict[str, Any]) -> str:
-    """Return one operand in a few words."""
+    """Return a short description of one operand."""
     text = f"{operand['kind']} of {operand['tokens']}"
     if operand["narrowed"] or operand["excluded"]:
         text += " filtered"
@@ -53,7 +54,7 @@ def operand_text(operand: dict[str, Any]) -> str:
 
 
 def cost_columns(found: dict[str, Any]) -> tuple[str, str]:
-    """Return the columns of what a mask was made of, and of what that cost."""
+    """Return the columns for the operands of a mask, and for their cost."""
     operands = [operand_text(operand) for operand in found["operands"][:MOST_OPERANDS]]
     if len(found["operands"]) > MOST_OPERANDS:
         operands.append(f"and {len(found['operands']) - MOST_OPERANDS} more")
@@ -75,7 +76,7 @@ def read_traced(texts: list[str] | None, file: Path | None) -> list[str]:
 
 
 def run_trace(name: str, reading: Reading, texts: list[str], model: str | None, how: Tracing) -> int:
-    """Print a row for each token of each text, or write a page or a picture of them; return the exit status."""
+    """Print a row for each token of each text, or write a page or a picture; return the exit status."""
     if how.page is not None:
         check_suffix(how.page, (".html", ".svg"))
         if how.page.suffix.lower() == ".html" and len(texts) > 1:
@@ -123,7 +124,7 @@ def _begin(tokenizer: Any) -> list[int]:
 
 
 def trace_table(steps: list[Step], how: Tracing) -> Table:
-    """Return the steps as a table; columns that would be empty are left out."""
+    """Return the steps as a table; empty columns are left out."""
     columns: list[tuple[str, list[str]]] = [
         ("step", [str(number) for number in range(len(steps))]),
         ("token", [step.text if step.token is None else repr(step.text) for step in steps]),
@@ -147,13 +148,13 @@ def trace_table(steps: list[Step], how: Tracing) -> Table:
 
 
 def rules_text(rules: tuple[str, ...]) -> str:
-    """Return a path of rules, its innermost names."""
+    """Return the innermost names of a path of rules."""
     shown = " › ".join(rules[-MOST_RULES:])
     return f"… › {shown}" if len(rules) > MOST_RULES else shown
 
 
 def likely_text(step: Step) -> str:
-    """Return the likeliest tokens with their chances; those that are not allowed in brackets."""
+    """Return the most probable tokens with their probabilities; forbidden ones in brackets."""
     return ", ".join(
         f"{each.text!r} {percent(each.chance)}" if each.allowed else f"({each.text!r} {percent(each.chance)})"
         for each in step.likely[:3]
@@ -161,7 +162,7 @@ def likely_text(step: Step) -> str:
 
 
 def percent(share: float | None) -> str:
-    """Return a share as a percentage; empty where there is none."""
+    """Return a share as a percentage; empty if there is none."""
     if share is None:
         return ""
     return f"{share:.0%}" if share >= 0.0995 or share == 0 else f"{share:.1%}" if share >= 0.0005 else "<0.1%"

@@ -1,4 +1,4 @@
-"""``stackmask compare``: one language, all engines, side by side."""
+"""``stackmask compare``: compare all engines on one language."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ SHOWN = 200  # characters of the text
 
 
 def type_subject(name: str) -> Subject:
-    """Return what to compare for ``module:Class``: the JSON Schema that pydantic has for the type.
+    """Return the subject of a comparison for ``module:Class``: the type's JSON Schema from pydantic.
 
-    Raises: StackmaskError if it leads to no type, or to one without a schema.
+    Raises: StackmaskError if it is not a type, or has no schema.
     """
     found = import_type(name)
     Grammar.of(found)  # says what is wrong with it
@@ -51,7 +51,7 @@ def run_compare(
     json_file: Path | None,
     plot_file: Path | None,
 ) -> int:
-    """Compare, print the table, write what was asked for; return the exit status."""
+    """Compare, print the table, write the requested files; return the exit status."""
     for file in (json_file, plot_file):
         if file is not None and not file.resolve().parent.is_dir():
             raise StackmaskError(f"cannot write {file}: no such folder")
@@ -85,7 +85,7 @@ def run_compare(
 
 
 def show(result: Comparison) -> None:
-    """Print what was compared along which text, the table, and what could not be done and why."""
+    """Print the subject and the text, the table, and everything that failed with its reason."""
     console = output()
     profile = f", profile {result.subject.profile}" if result.subject.kind == "schema" else ""
     show_text(console, f"{result.subject.kind}: {result.subject.title}{profile}")
@@ -105,7 +105,7 @@ def show(result: Comparison) -> None:
 
 
 def make_table(result: Comparison) -> Table:
-    """Lay out the figures, a row each, a column per engine."""
+    """Build the table of figures, with a row for each figure and a column for each engine."""
     table = Table()
     table.add_column("", no_wrap=True)
     for column in result.columns:
@@ -116,7 +116,7 @@ def make_table(result: Comparison) -> Table:
 
 
 def make_notes(result: Comparison) -> list[str]:
-    """Return a line for everything that an engine does not do, and for the first place where masks differ."""
+    """Return a line for everything that an engine does not support, and for the first difference of masks."""
     notes = []
     for column in result.columns:
         if column.refusal is not None:

@@ -1,4 +1,4 @@
-"""Where the commands write, and how they fail."""
+"""The output of the commands, and the handling of their errors."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ R = TypeVar("R")
 
 
 def output() -> Console:
-    """Return the console of results. In a pipe there is no width to keep to, but rich wants one."""
+    """Return the console for results. A pipe has no width, but rich needs one."""
     console = Console(highlight=False, emoji=False)
     if not console.is_terminal and "COLUMNS" not in os.environ:
         console.width = PIPE_COLUMNS
@@ -30,27 +30,27 @@ def output() -> Console:
 
 
 def messages() -> Console:
-    """Return the console of notes, progress and errors."""
+    """Return the console for notes, progress and errors."""
     return Console(stderr=True, highlight=False, emoji=False)
 
 
 def show(console: Console, text: str, style: str | None = None) -> None:
-    """Write a text, word for word: what looks like markup is text, and control characters are shown as escapes."""
+    """Write a text verbatim: markup is not interpreted, and control characters are escaped."""
     console.print(visible(text), markup=False, soft_wrap=True, style=style)
 
 
 def cell(text: str, style: str = "") -> Text:
-    """Return a text for a table, word for word in the same way."""
+    """Return a text for a table cell, verbatim in the same way."""
     return Text(visible(text), style=style)
 
 
 def show_error(text: str) -> None:
-    """Write an error or a note, word for word: it may hold grammar text that looks like markup."""
+    """Write an error or a note verbatim: it may contain grammar text that looks like markup."""
     show(messages(), text, None if "\n" in text else "yellow" if text.startswith("note:") else "red")
 
 
 def reporting(command: Callable[P, R]) -> Callable[P, R]:
-    """Turn errors that a user can cause into one message and exit status 2, without a traceback."""
+    """Turn user errors into one message and exit status 2, without a traceback."""
 
     @functools.wraps(command)
     def run(*args: P.args, **kwargs: P.kwargs) -> R:

@@ -1,4 +1,4 @@
-"""Databases that questions are asked of: what each of them offers. Whatever a model writes, it only reads."""
+"""The interface of databases for questions. They only read, whatever a model writes."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ class QueryError(StackmaskError):
 
 
 class ConnectionLostError(QueryError):
-    """The connection ended in a query; the next one needs another connection."""
+    """The connection was lost in a query; the next one needs a new connection."""
 
 
 @dataclass(frozen=True, slots=True)
 class Rows:
-    """The answer to a query. ``more``: there are rows beyond those here."""
+    """The result of a query. ``more``: there are further rows."""
 
     columns: Sequence[str]
     rows: Sequence[Sequence[Any]]
@@ -42,14 +42,14 @@ class Reference:
 
 @dataclass(frozen=True, slots=True)
 class Keys:
-    """What a model should know about tables beyond their columns."""
+    """The keys of tables that a model should know."""
 
     primary: dict[TableKey, tuple[str, ...]] = field(default_factory=dict)
     foreign: dict[TableKey, tuple[Reference, ...]] = field(default_factory=dict)
 
 
 class Database(Protocol):
-    """An open database. ``dialect`` is one of ``Grammar.from_sql``, ``product`` is for people."""
+    """An open database. ``dialect`` is one of ``Grammar.from_sql``, ``product`` is a name for display."""
 
     dialect: str
     product: str
@@ -61,17 +61,17 @@ class Database(Protocol):
     def run(self, query: str, *, timeout: float, limit: int, size: int = ANSWER_BYTES) -> Rows:
         """Run one query, read-only, and fetch up to ``limit`` rows; ``timeout`` in seconds, ``size`` in bytes.
 
-        Raises: QueryError, in the database's own words, or with the limit that was met.
+        Raises: QueryError with the database's message, or with the limit that was reached.
         """
 
     def plan(self, query: str, *, timeout: float) -> list[str]:
-        """Return how the database would run a query, line by line. The query itself does not run.
+        """Return the database's plan for a query, as lines. The query itself does not run.
 
         Raises: QueryError.
         """
 
     def close(self) -> None:
-        """Let go of the database."""
+        """Close the database."""
 
 
 # -- How much of an answer is taken, and what is said where a limit was met ------------------------------
@@ -80,7 +80,7 @@ MOST_AT_ONCE: Final = 1_000  # rows of one step
 
 
 def weight(value: Any) -> int:
-    """Return about how many bytes a value takes in an answer."""
+    """Return the approximate size of a value in an answer, in bytes."""
     if isinstance(value, str):
         return len(value) if value.isascii() else len(value.encode("utf-8", "surrogatepass"))
     if isinstance(value, bytes | bytearray | memoryview):
@@ -101,10 +101,10 @@ def fetch(
     *,
     check: Callable[[], object] = lambda: None,
 ) -> tuple[list[Sequence[Any]], bool]:
-    """Fetch up to ``limit`` rows of at most ``size`` bytes together, in steps; say whether there are more.
+    """Fetch up to ``limit`` rows of at most ``size`` bytes in total, in steps; return whether there are more.
 
-    ``fetch_some`` is given a number of rows. Each step asks for as many as fit, judged by the longest row so far.
-    ``check`` is called between steps, and may raise.
+    ``fetch_some`` takes a number of rows. Each step requests as many as fit, estimated from the longest row
+    so far. ``check`` is called between steps, and may raise.
 
     Raises: QueryError if the rows are larger.
     """
@@ -126,7 +126,7 @@ def fetch(
 
 
 def too_large(size: int) -> QueryError:
-    """Return the error of an answer that is larger than it may be."""
+    """Return the error for an answer that is too large."""
     return QueryError(
         f"the answer takes more than {size >> 20:,} MiB and was not read to its end; ask for fewer or shorter values, "
         f"or allow more with --max-size"
@@ -134,14 +134,14 @@ def too_large(size: int) -> QueryError:
 
 
 def too_slow(timeout: float) -> QueryError:
-    """Return the error of a query that is out of time."""
+    """Return the error for a query that exceeded its time limit."""
     return QueryError(
         f"the query took longer than {timeout:g} s and was stopped; ask for less, or allow more with --timeout"
     )
 
 
 def too_much_memory(limit: int) -> QueryError:
-    """Return the error of a query that is out of memory."""
+    """Return the error for a query that ran out of memory."""
     return QueryError(
         f"the query needed more than {limit >> 20:,} MiB of memory and was stopped; ask for fewer or shorter values"
     )

@@ -18,7 +18,7 @@ FINISHED, UNFINISHED = 0, 1
 
 @dataclass(frozen=True, slots=True)
 class Sampling:
-    """How to choose tokens; without a temperature the most probable one."""
+    """How to choose tokens; without a temperature, the most probable one."""
 
     max_new_tokens: int
     temperature: float | None = None
@@ -45,7 +45,7 @@ def run_generate(
     *,
     chat: bool,
 ) -> int:
-    """Generate, writing the text as it comes; return the exit status."""
+    """Generate, streaming the text; return the exit status."""
     grammar = load_grammar(grammar_name, reading=reading)
     _ = grammar.normalized  # its errors come before the model is loaded
     asked: Any = [{"role": "user", "content": prompt}] if chat else prompt
@@ -81,7 +81,7 @@ DRAWN = 0
 
 
 def run_sample(name: str, reading: Reading, count: int, seed: int) -> int:
-    """Print some texts, one after the other; return the exit status."""
+    """Print some random texts; return the exit status."""
     grammar = load_grammar(name, reading=reading)
     shown = visible if sys.stdout.isatty() else str  # in a pipe, a text is what the grammar says
     try:

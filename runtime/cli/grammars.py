@@ -1,4 +1,4 @@
-"""Find the grammar that a command line names: a file, a bundled grammar, a schema, a pattern or a type."""
+"""Find the grammar for a command-line argument: a file, a bundled grammar, a schema, a pattern or a type."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ MOST_NAMES: Final = 8  # that a message lists
 
 
 class NamedGrammarError(StackmaskError):
-    """What names a grammar on the command line leads to none."""
+    """The grammar argument on the command line does not name a grammar."""
 
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """How to read what names a grammar. ``start`` is of grammars, ``profile`` of schemas and types."""
+    """How to read a grammar argument. ``start`` applies to grammars, ``profile`` to schemas and types."""
 
     start: str | None = None
     is_regex: bool = False
@@ -44,7 +44,7 @@ class Reading:
 
 
 def load_grammar(name: str, start: str | None = None, reading: Reading | None = None) -> Grammar:
-    """Return the grammar that a name leads to.
+    """Return the grammar for an argument.
 
     In this order: a pattern if ``is_regex``; a file, a JSON Schema if it ends in ``.json``; the bundled grammar of that
     name; ``/pattern/``; ``module:Class``; the text of a JSON Schema; the text of a grammar, if it has a ``::=``.
@@ -74,12 +74,13 @@ def load_grammar(name: str, start: str | None = None, reading: Reading | None = 
 
 
 def is_type_name(name: str) -> bool:
-    """Return whether this is ``module:Class``, and no file."""
+    """Return whether this is ``module:Class``, and not a file."""
     return _TYPE.fullmatch(name) is not None and not _is_file(name)
 
 
 def _refuse_other(name: str) -> None:
-    """Say what a name looks like that is no file: a pattern, a list, a type, the name of a bundled grammar.
+    """Report what an argument that is not a file looks like: a pattern, a list, a type, the name of a bundled
+    grammar.
 
     Raises: NamedGrammarError, if it looks like one of these.
     """
@@ -142,7 +143,9 @@ def _from_schema_text(text: str, reading: Reading, name: str) -> Grammar:
 
 
 def import_type(name: str) -> Any:
-    """Return what ``module:Class`` names; modules of the working folder are found, as ``python -m`` finds them."""
+    """Return the object that ``module:Class`` names; modules of the working folder are found, as by ``python
+    -m``.
+    """
     module_name, _, path = name.partition(":")
     if "" not in sys.path and str(Path.cwd()) not in sys.path:
         sys.path.insert(0, str(Path.cwd()))

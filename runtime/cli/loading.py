@@ -1,4 +1,4 @@
-"""Load the model that a command line names."""
+"""Load the model named on the command line."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ CONNECT_SECONDS: Final = 2.0
 
 
 def refuse_missing_model(name: str | None) -> None:
-    """Refuse the path of a folder that is not there, and a name of the hub that can only be loaded from there, offline.
+    """Refuse the path of a missing folder, and offline a name on the hub that is not in the cache.
 
     Raises: GenerationError.
-    Cost: for a name of the hub up to ``CONNECT_SECONDS``. Nothing large is imported.
+    Cost: for a name on the hub up to ``CONNECT_SECONDS``. Nothing large is imported.
     """
     if name is None:
         return
@@ -41,7 +41,9 @@ def refuse_missing_model(name: str | None) -> None:
 
 
 def _is_offline(name: str) -> bool:
-    """Return whether a model is to be taken from this machine. Raises: GenerationError if it has to, and is not there."""
+    """Return whether a model must be loaded from this machine. Raises: GenerationError if it must, but is
+    missing.
+    """
     from huggingface_hub import constants, try_to_load_from_cache
     from huggingface_hub.errors import HFValidationError
 
@@ -59,7 +61,9 @@ def _is_offline(name: str) -> bool:
 
 
 def _is_reachable(url: str) -> bool:
-    """Return whether a server, or the proxy before it, takes a connection. The hub's own client tries for a minute and a half."""
+    """Return whether a server, or its proxy, accepts a connection. The hub's own client tries for a minute
+    and a half.
+    """
     try:
         server = urlsplit(url)
         proxy = None if proxy_bypass(server.hostname or "") else getproxies().get(server.scheme)
@@ -83,7 +87,7 @@ def _is_reachable(url: str) -> bool:
 
 
 def load_model(name: str | None) -> tuple[Any, Any]:
-    """Return (model, tokenizer): the embedded ones without a name, else those of a transformers model.
+    """Return (model, tokenizer): the embedded ones if no name is given, else those of a transformers model.
 
     Raises: MissingExtraError without the extra ``hf``; GenerationError if there is no such model.
     """
@@ -109,7 +113,7 @@ def load_model(name: str | None) -> tuple[Any, Any]:
 
 
 def load_tokenizer(name: str | None) -> Any:
-    """Return the embedded tokenizer without a name, else that of a transformers model.
+    """Return the embedded tokenizer if no name is given, else that of a transformers model.
 
     Raises: MissingExtraError without the extra ``hf``; GenerationError if there is no such model.
     """

@@ -1,4 +1,4 @@
-"""What the playground says of a grammar and a text: diagnostics, the text in tokens, diagrams. Nothing of it reads a file."""
+"""The playground's answers about a grammar and a text: diagnostics, tokens, diagrams. They read no files."""
 
 from __future__ import annotations
 
@@ -30,7 +30,9 @@ KINDS: Final = ("ebnf", "schema", "regex")
 
 
 class Playground:
-    """Judge what a page asks about. Safe to use from several threads: a newer question of a page ends its older one."""
+    """Answer the questions of a page. Safe to use from several threads: a newer question of a page cancels
+    its older one.
+    """
 
     def __init__(self, tokenizer: Any, vocabulary: Vocabulary) -> None:
         self._tokenizer = tokenizer
@@ -40,9 +42,9 @@ class Playground:
         self._asked: dict[str, threading.Event] = {}
 
     def judge(self, question: Mapping[str, Any]) -> dict[str, Any]:
-        """Return diagnostics, and the steps of the text if the grammar is right.
+        """Return diagnostics, and the steps of the text if the grammar is valid.
 
-        ``question``: ``kind``, ``grammar`` and ``text``, and the ``page`` that asks.
+        ``question``: ``kind``, ``grammar``, ``text``, and the ``page`` that sent it.
         """
         cancel = threading.Event()
         page = str(question.get("page", ""))[:40]
@@ -79,7 +81,7 @@ class Playground:
         return {"steps": steps, "accepted": accepted, "rest": visible(data[end:].decode(errors="replace"))}
 
     def draw(self, question: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the diagrams of a grammar as HTML, or why there are none."""
+        """Return the diagrams of a grammar as HTML, or the reason why there are none."""
         from stackmask.grammar.diagram.pictures import sections
 
         try:
@@ -90,7 +92,7 @@ class Playground:
 
 
 def read(kind: str, text: str) -> Grammar:
-    """Return the grammar of what was written. Raises: StackmaskError."""
+    """Return the grammar for the text in the editor. Raises: StackmaskError."""
     if kind not in KINDS:
         raise StackmaskError(f"kind is {kind!r:.40}, none of {', '.join(KINDS)}")
     if kind == "ebnf":
@@ -114,7 +116,7 @@ def _warnings(grammar: Grammar, text: str) -> list[dict[str, Any]]:
 
 
 def problems_of(error: StackmaskError, text: str) -> list[dict[str, Any]]:
-    """Return what is wrong, each with its place in the text where there is one."""
+    """Return the problems of an error, each with its position in the text if there is one."""
     if isinstance(error, GrammarError):
         return [_problem(each, text) for each in error.diagnostics[:MAX_DIAGNOSTICS]]
     found: dict[str, Any] = {"severity": "error", "message": visible(str(error))}
@@ -128,7 +130,7 @@ def problems_of(error: StackmaskError, text: str) -> list[dict[str, Any]]:
 
 
 def _place_in_schema(error: SchemaError, text: str) -> tuple[int, int] | None:
-    """Return where the keyword of an error stands, or the schema that has it; None for schemas in EBNF."""
+    """Return the position of an error's keyword, or of the schema that has it; None for schemas in EBNF."""
     path: list[str | int] = []
     where = error.where
     while not isinstance(where, str):
@@ -155,7 +157,7 @@ def _problem(diagnostic: Diagnostic, text: str) -> dict[str, Any]:
 
 
 def _place(start: int, end: int, text: str) -> dict[str, Any]:
-    """Return a place as the page counts: lines from 1, and units of UTF-16."""
+    """Return a position in the page's units: lines from 1, and UTF-16 code units."""
     line, column = line_and_column(text, start)
 
     def units(offset: int) -> int:
@@ -171,9 +173,10 @@ TOKEN: Final = re.compile(r'"(?:[^"\\]|\\.)*"|[{}\[\],:]|[^\s{}\[\],:"]+', re.DO
 
 
 def place_in_json(text: str, path: Sequence[str | int], key: str = "") -> tuple[int, int] | None:
-    """Return where the value at a path begins and ends, or the name ``key`` in it; None if there is no such value.
+    """Return the start and the end of the value at a path, or of the name ``key`` in it; None if there is no
+    such value.
 
-    A value without the name is returned whole.
+    If the name is missing, the position of the whole value is returned.
 
     ``text``: well-formed JSON. ``path``: names of members and indices of elements, from the outermost on.
     Cost: linear in the text up to the end of the value.

@@ -1,7 +1,9 @@
-"""The server of the playground: one page, its editor and two questions, for the browser on this machine alone.
+"""The server of the playground: one page, its editor and two kinds of requests, only for the browser on this
+machine.
 
-It listens on 127.0.0.1, and answers only what names it by that address (so that no other name leads here) and comes from
-its own page (so that no other page asks). It reads no file and runs nothing that a request names.
+It listens on 127.0.0.1, and accepts only requests that name it by that address (against DNS rebinding) and
+come from its own page (against requests from other pages). It never reads files or runs code named in a
+request.
 """
 
 from __future__ import annotations
@@ -41,7 +43,7 @@ BUSY: Final = (
 
 
 class PlayServer(ThreadingHTTPServer):
-    """Serve the playground on a port, 0 for any. Raises: OSError if it is taken."""
+    """Serve the playground on a port, 0 for any. Raises: OSError if the port is in use."""
 
     daemon_threads = True
 
@@ -53,7 +55,7 @@ class PlayServer(ThreadingHTTPServer):
         self.hosts = {f"{ADDRESS}:{self.server_port}", f"localhost:{self.server_port}"}
 
     def process_request(self, request: Any, client_address: Any) -> None:
-        """Answer a connection in a thread of its own, or at once where there are too many of them."""
+        """Answer a connection in a new thread, or directly if there are too many threads."""
         if self._places.acquire(blocking=False):
             try:
                 super().process_request(request, client_address)
@@ -69,7 +71,7 @@ class PlayServer(ThreadingHTTPServer):
     def process_request_thread(
         self, request: socket.socket | tuple[bytes, socket.socket], client_address: Any
     ) -> None:
-        """Answer a connection, and make room for another one."""
+        """Answer a connection, and free its slot."""
         try:
             super().process_request_thread(request, client_address)
         finally:
@@ -77,12 +79,12 @@ class PlayServer(ThreadingHTTPServer):
 
     @property
     def url(self) -> str:
-        """Where the page is."""
+        """The URL of the page."""
         return f"http://{ADDRESS}:{self.server_port}/"
 
 
 class TimedReader(io.RawIOBase):
-    """What comes from a connection, until a time is over: bytes that come one by one do not prolong it.
+    """Data from a connection until a deadline, which bytes that arrive slowly do not extend.
 
     ``clock``: seconds, as ``time.monotonic`` counts them. Raises: TimeoutError after ``seconds`` since ``begin``.
     """
@@ -96,15 +98,15 @@ class TimedReader(io.RawIOBase):
         self._end = clock() + seconds
 
     def begin(self) -> None:
-        """Give the next request its time."""
+        """Start the time limit of the next request."""
         self._end = self._clock() + self._seconds
 
     def readable(self) -> bool:
-        """Say yes."""
+        """Return True."""
         return True
 
     def readinto(self, buffer: Any) -> int:
-        """Wait for bytes for as long as there is time. Returns: how many came, 0 at the end."""
+        """Wait for bytes until the deadline. Returns: their number, 0 at the end."""
         left = self._end - self._clock()
         if left <= 0:
             raise TimeoutError("the request took too long")
@@ -125,14 +127,14 @@ class Handler(BaseHTTPRequestHandler):
     sys_version = ""
 
     def setup(self) -> None:
-        """Read requests with a limit of time for each, which also ends a connection that nothing comes from."""
+        """Read each request with a time limit, which also closes an idle connection."""
         super().setup()
         self.rfile.close()
         self._reader = TimedReader(self.connection, self.timeout)
         self.rfile = io.BufferedReader(self._reader)
 
     def handle_one_request(self) -> None:
-        """Answer the next request, or end the connection if it does not come in time."""
+        """Answer the next request, or close the connection if it does not arrive in time."""
         self._reader.begin()
         super().handle_one_request()
 
@@ -190,7 +192,7 @@ class Handler(BaseHTTPRequestHandler):
         self._send(HTTPStatus.OK, found, "application/json")
 
     def _is_for_us(self) -> bool:
-        """Return whether the request names this server by its address; refuse it if not."""
+        """Return whether the request names this server by its address; refuse it otherwise."""
         if self.headers.get("Host", "") in self.server.hosts:
             return True
         self._refuse(HTTPStatus.FORBIDDEN, "this server answers to its own address alone")
@@ -218,7 +220,7 @@ class Handler(BaseHTTPRequestHandler):
         self.wfile.write(body)
 
     def log_message(self, format: str, *args: Any) -> None:
-        """Say nothing of each request."""
+        """Do not log requests."""
 
 
 # -- The page of the playground: a grammar and a text on one side, what is said of them on the other -------
@@ -411,9 +413,10 @@ class PlayError(StackmaskError):
 
 
 def first_state(name: str | None, text: str | None) -> dict[str, Any]:
-    """Return what the page begins with: a file, a bundled grammar, ``/a pattern/``, a schema, or an example.
+    """Return the initial content of the page: a file, a bundled grammar, ``/a pattern/``, a schema, or an
+    example.
 
-    ``text``: None for a sample of the grammar, where one is found.
+    ``text``: None for a random sample of the grammar, if one is found.
     """
     if name is None:
         return {"kind": "ebnf", "grammar": FIRST, "text": FIRST_TEXT if text is None else text}

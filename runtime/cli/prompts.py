@@ -1,4 +1,4 @@
-"""What a model is shown: the tables of a database, and the question."""
+"""The prompt for a model: the tables of a database, and the question."""
 
 from __future__ import annotations
 
@@ -131,7 +131,7 @@ _RESERVED: Final = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
-    """What the model reads: a text, or the messages of a chat. ``shown`` of ``total`` tables are in it."""
+    """The prompt of a model: a text, or the messages of a chat. It shows ``shown`` of ``total`` tables."""
 
     text: Any
     shown: int
@@ -139,7 +139,7 @@ class Prompt:
 
 
 def describe_table(table: Table, schema: Schema, keys: Keys) -> str:
-    """Return a table as one CREATE statement in one line: names, types, primary and foreign keys."""
+    """Return a table as a one-line CREATE statement: names, types, primary and foreign keys."""
     key = (table.schema, table.name)
     primary = keys.primary.get(key, ())
     references = {
@@ -168,13 +168,13 @@ def describe_table(table: Table, schema: Schema, keys: Keys) -> str:
 
 
 def spell(name: str, schema: Schema) -> str:
-    """Return a name as the dialect needs it written."""
+    """Return a name, quoted if the dialect requires it."""
     plain = _PLAIN[schema.dialect or "sqlite"].fullmatch(name) and name.upper() not in _RESERVED
     return name if plain else quoted(name)
 
 
 def qualified(table: Table, schema: Schema) -> str:
-    """Return the name of a table as the dialect needs it written, with its schema if it needs that."""
+    """Return the name of a table, quoted if the dialect requires it, with its schema if necessary."""
     return _place((table.schema, table.name), schema)
 
 
@@ -188,9 +188,10 @@ def _place(key: TableKey, schema: Schema) -> str:
 def make_prompt(
     question: str, database: Database, model: Any, tokenizer: Any, max_new_tokens: int, *, chat: bool
 ) -> Prompt:
-    """Return the prompt for a model that knows nothing of the database.
+    """Return the prompt for a model that was not trained on the database.
 
-    Where its context does not hold all tables, those are shown whose words the question shares, as many as fit.
+    If its context cannot hold all tables, as many as fit are shown, those that share most words with the
+    question first.
     """
     schema, keys = database.schema, database.keys()
 
@@ -219,7 +220,7 @@ def _fitting(
     put: Callable[[Sequence[Table]], Any],
     fits: Callable[[Sequence[Table]], bool],
 ) -> Prompt:
-    """Show as many tables as fit, those nearest to the question, in the schema's order. Cost: log(tables) tries."""
+    """Show as many tables as fit, the most relevant ones, in the schema's order. Cost: log(tables) attempts."""
     tables = schema.tables
     if fits(tables):
         return Prompt(put(tables), len(tables), len(tables))
@@ -236,9 +237,9 @@ def _chosen(tables: Sequence[Table], places: Sequence[int]) -> list[Table]:
 
 
 def by_relevance(question: str, tables: Sequence[Table]) -> list[int]:
-    """Return the places of tables, those that share most words with a question first.
+    """Return the indices of tables, those that share most words with a question first.
 
-    A word of a table's name counts three times that of a column; a plural is its singular.
+    A word in a table's name counts three times as much as one in a column's; plurals count as singulars.
     """
     asked = _stems(question)
     scores = []
@@ -254,7 +255,7 @@ def _stems(text: str) -> set[str]:
 
 
 def context_of(model: Any, tokenizer: Any) -> int:
-    """Return how many tokens a model reads."""
+    """Return the maximum number of tokens that a model reads."""
     positions = getattr(model.config.get_text_config(), "max_position_embeddings", None)
     named = [n for n in (positions, getattr(tokenizer, "model_max_length", None)) if isinstance(n, int)]
     return min([n for n in named if 0 < n < 10**9], default=UNKNOWN_CONTEXT)

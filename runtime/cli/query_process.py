@@ -1,7 +1,7 @@
-"""A database that is asked by a process of its own, which is killed when a limit is met.
+"""A database in a separate process, which is killed when a limit is reached.
 
-One step of SQLite's machine can take minutes, and nothing inside of its process stops it; neither does anything bound
-what a driver takes to receive one value.
+One step of SQLite's virtual machine can take minutes and cannot be stopped from within its process; nor can
+the memory that a driver takes to receive one value be bounded.
 """
 
 from __future__ import annotations
@@ -55,16 +55,16 @@ PAGES_OF_PROCESS: Final = Path("/proc/self/statm")  # where Linux says how large
 
 
 def open_database(source: str | Path) -> Database:
-    """Open a SQLite file, or what a URL names, in a process of its own.
+    """Open a SQLite file or a database URL in a separate process.
 
-    Raises: SQLError if it cannot be opened or has no tables: missing, locked, of another kind, not to be reached,
-    a driver not installed. Messages show no password.
+    Raises: SQLError if it cannot be opened or has no tables: missing, locked, of another kind, unreachable,
+        or without an installed driver. Messages show no password.
     """
     return ProcessDatabase(source)
 
 
 class ProcessDatabase:
-    """A database in a process of its own. After a limit was met there is a new process for the next query."""
+    """A database in a separate process. After a limit was reached, the next query gets a new process."""
 
     def __init__(
         self,
@@ -148,7 +148,7 @@ class ProcessDatabase:
 
 
 def _end_of(status: int, what: str) -> str:
-    """Say in words how a process ended."""
+    """Describe how a process ended."""
     if status >= 0:
         return f"the process that {what} ended early, with status {status}"
     with contextlib.suppress(ValueError):
@@ -162,7 +162,7 @@ def _end_of(status: int, what: str) -> str:
 
 
 def refuse_other_products(url: str) -> None:
-    """Refuse the URL of what cannot be read, before anything is installed for it. Raises: SQLError."""
+    """Refuse the URL of an unsupported database before its driver is needed. Raises: SQLError."""
     product = url.partition(":")[0].partition("+")[0].lower()
     if product not in ("sqlite", "postgres", "postgresql"):
         raise SQLError(
@@ -172,7 +172,7 @@ def refuse_other_products(url: str) -> None:
 
 
 def open_directly(source: str | Path) -> Database:
-    """Open the same in this process: what ``open_database`` does where it cannot harm anyone. Raises: SQLError."""
+    """Open the same database in this process, where a failure is harmless. Raises: SQLError."""
     if is_url(source):
         refuse_other_products(str(source))
     if is_url(source) and not str(source).startswith("sqlite:"):
@@ -189,7 +189,7 @@ def open_directly(source: str | Path) -> Database:
 
 
 class Asker:
-    """The worker that has opened the database. What it raises beside a ``QueryError`` ends the process."""
+    """The worker that has opened the database. Errors other than a ``QueryError`` end the process."""
 
     def __init__(self, source: str | Path) -> None:
         """Open the database. Raises: SQLError."""
@@ -210,7 +210,7 @@ class Asker:
         return found.dialect, found.product, found.schema, found.keys()
 
     def run(self, query: str, timeout: float, limit: int, size: int) -> Rows:
-        """Run a query; values that are no literals of Python come as their text. Raises: QueryError."""
+        """Run a query; values that are not Python literals are returned as text. Raises: QueryError."""
         with _as_query_errors():
             found = self.database.run(query, timeout=timeout, limit=limit, size=size)
             return Rows(list(found.columns), [tuple(map(plain, row)) for row in found.rows], found.more)
@@ -223,7 +223,7 @@ class Asker:
 
 @contextlib.contextmanager
 def _as_query_errors() -> Iterator[None]:
-    """Raise whatever is raised as an error of the query; one that is more ends the process."""
+    """Turn ordinary exceptions into errors of the query; others end the process."""
     try:
         yield
     except QueryError:
@@ -241,7 +241,7 @@ def _text_of(error: Exception) -> str:
 
 
 def plain(value: Any) -> Any:
-    """Return a value of a row as literals of Python and decimals, others as their text."""
+    """Return a value of a row as a Python literal or a decimal, others as text."""
     if value is None or type(value) in (bool, int, float, str, bytes, Decimal):
         return value
     if isinstance(value, bytearray | memoryview):
@@ -254,7 +254,9 @@ def plain(value: Any) -> Any:
 
 
 def limit_process() -> None:
-    """Bound the memory of this process where the system can, and leave no core file: a password would be in it."""
+    """Bound the memory of this process where the system can, and disable core files, which would contain a
+    password.
+    """
     try:
         import resource
     except ImportError:  # not on Windows

@@ -1,4 +1,4 @@
-"""A PostgreSQL database, asked in transactions that cannot write and are always rolled back."""
+"""A PostgreSQL database, queried in transactions that cannot write and are always rolled back."""
 
 from __future__ import annotations
 
@@ -114,7 +114,7 @@ class ServerDatabase:
         return Rows(columns, rows, more)
 
     def plan(self, query: str, *, timeout: float) -> list[str]:
-        """Return the server's plan. As the body of a cursor, only queries have one, and ANALYZE is no word of theirs."""
+        """Return the server's plan. A cursor body can only be a query, and cannot contain ANALYZE."""
         explained = f"EXPLAIN (FORMAT TEXT) DECLARE answer CURSOR FOR {query}"
         with self._reading(timeout), self._driver.cursor() as cursor:
             cursor.execute(explained, prepare=True)  # the protocol of one statement
@@ -140,7 +140,7 @@ class ServerDatabase:
 
     @contextlib.contextmanager
     def _reading(self, timeout: float) -> Iterator[None]:
-        """Hold a transaction that can only read, for a limited time."""
+        """Open a transaction that can only read, for a limited time."""
         import psycopg
 
         watchdog = threading.Timer(min(timeout + GRACE_SECONDS, threading.TIMEOUT_MAX), self._cancel)
@@ -172,7 +172,7 @@ class ServerDatabase:
                 self._driver.rollback()
 
     def _lacks_memory(self, error: Exception) -> bool:
-        """Say whether this process, rather than the server, had no memory for an answer."""
+        """Return whether this process, rather than the server, ran out of memory for an answer."""
         said = self._driver.pgconn.error_message
         return getattr(error, "sqlstate", None) is None and any(words in said for words in NO_MEMORY)
 

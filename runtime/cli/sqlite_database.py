@@ -1,4 +1,4 @@
-"""A SQLite file, opened so that no statement can change it or reach another one."""
+"""A SQLite file, opened so that no statement can change it or access another file."""
 
 from __future__ import annotations
 
@@ -48,15 +48,15 @@ REFUSED: Final = (
 
 
 class SQLiteDatabase:
-    """Three locks, each of them enough: the file is open for reading, the connection is told so
-    (``query_only``), and an authorizer lets statements do nothing but select, read and call harmless functions.
+    """Three guards, each sufficient by itself: the file is opened read-only, the connection is set to
+    ``query_only``, and an authorizer lets statements do nothing but select, read and call harmless functions.
     """
 
     dialect = "sqlite"
     product = "SQLite"
 
     def __init__(self, path: Path, *, clock: Callable[[], float] = time.monotonic) -> None:
-        """Open a file and read its schema; a file of one table is read into memory. Raises: SQLError."""
+        """Open a file and read its schema; a file of one table is loaded into memory. Raises: SQLError."""
         self._clock = clock
         self._connection = open_table_file(path) if is_table_file(path) else open_file(path)
         try:
@@ -153,13 +153,13 @@ class SQLiteDatabase:
 
 
 def limit_heap() -> None:
-    """Bound the memory of SQLite in this process. A lower bound that is set already stays."""
+    """Bound the memory of SQLite in this process. A lower existing bound is kept."""
     with contextlib.closing(sqlite3.connect(":memory:")) as connection:
         connection.execute(f"PRAGMA hard_heap_limit = {HEAP_BYTES}")
 
 
 def _authorize(action: int, first: str | None, second: str | None, *_: str | None) -> int:
-    """Allow what reads. ``PRAGMA data_version``, which reads a counter, is what full-text tables ask themselves."""
+    """Allow reading. ``PRAGMA data_version``, which reads a counter, is used internally by full-text tables."""
     if action == sqlite3.SQLITE_PRAGMA:
         allowed = (first or "").lower() == "data_version" and second is None
     elif action == sqlite3.SQLITE_FUNCTION:
@@ -188,12 +188,12 @@ _MADE: Final[dict[str, Callable[[str], Any]]] = {"INTEGER": int, "REAL": float}
 
 
 def is_table_file(path: Path) -> bool:
-    """Say whether a path names a file that holds one table."""
+    """Return whether a path names a file that contains one table."""
     return path.suffix.lower() in ENDINGS
 
 
 def open_table_file(path: Path) -> sqlite3.Connection:
-    """Read a CSV or Parquet file into a new database in memory; its table is called like the file.
+    """Read a CSV or Parquet file into a new in-memory database; its table is named after the file.
 
     Raises: SQLError if there is no such file, it is too large, or it cannot be read.
     """
@@ -274,7 +274,7 @@ def _opened(path: Path) -> Iterator[TextIO]:
 
 
 def _dialect_of(file: TextIO, path: Path) -> type[csv.Dialect]:
-    """Return how the cells are written: what separates them is looked for, quotes are doubled."""
+    """Return the CSV format: the separator is detected, quotes are doubled."""
 
     class Found(csv.excel):
         delimiter = "\t" if path.suffix.lower() == ".tsv" else ","
@@ -288,7 +288,7 @@ def _dialect_of(file: TextIO, path: Path) -> type[csv.Dialect]:
 
 @contextmanager
 def _rows(path: Path, dialect: type[csv.Dialect]) -> Iterator[Iterator[list[str]]]:
-    """Read the rows that are not empty, within the limits."""
+    """Read the non-empty rows, within the limits."""
     before = csv.field_size_limit(LONGEST_CELL)
     try:
         with _opened(path) as file:
@@ -317,7 +317,7 @@ def _rows(path: Path, dialect: type[csv.Dialect]) -> Iterator[Iterator[list[str]
 
 
 def _column_types(rows: Iterator[list[str]], width: int, path: Path) -> list[str]:
-    """Return a type for each column that all of its cells have; empty ones have any."""
+    """Return for each column the type that all of its cells have; empty cells have any type."""
     if width > MOST_COLUMNS:
         raise SQLError(f"{shown_file(path)} has {width:,} columns; at most {MOST_COLUMNS:,} are read")
     possible = [list(_TYPES) for _ in range(width)]
@@ -380,7 +380,7 @@ def _type_of(pyarrow: Any, kind: Any) -> str:
 
 
 def _value(value: Any) -> Any:
-    """Return a value as SQLite has it: days and moments as ISO 8601, what has parts as JSON."""
+    """Return a value for SQLite: dates and times as ISO 8601, structured values as JSON."""
     if value is None or isinstance(value, bool | float | str | bytes):
         return value
     if isinstance(value, int):
@@ -400,7 +400,7 @@ def _value(value: Any) -> Any:
 def _make_table(
     connection: sqlite3.Connection, path: Path, names: Sequence[str], types: Sequence[str]
 ) -> str:
-    """Make the table, and return the statement that adds a row. Empty names and those of others get a number."""
+    """Create the table, and return the statement that adds a row. Empty and duplicate names get a number."""
     taken: set[str] = set()
     columns = []
     for number, given in enumerate(names, 1):

@@ -1,4 +1,4 @@
-"""A trace as a page of HTML that needs no other file: the text in coloured tokens, and what was so at the chosen one."""
+"""A trace as a self-contained HTML page: the text in coloured tokens, and details of the selected one."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ CHART_HEIGHT: Final = 40
 
 
 def page_text(steps: list[Step], title: str) -> str:
-    """Return the page of a trace. Cost: about 20 µs and 400 bytes a step."""
+    """Return the page of a trace. Cost: about 20 µs and 400 bytes per step."""
     name = html.escape(visible(title))
     spans = "".join(_span(number, step) for number, step in enumerate(steps))
     legend = "".join(f'<li><i class="{kind}"></i>{words}</li>' for _, kind, words in CLASSES)
@@ -57,12 +57,12 @@ def _span(number: int, step: Step) -> str:
 
 
 def token_class(step: Step) -> str:
-    """Return the name of a token's colour."""
+    """Return the colour class of a token."""
     return next(kind for most, kind, _ in CLASSES if step.allowed <= most)
 
 
 def record(step: Step) -> dict[str, Any]:
-    """Return what the panel shows of a step."""
+    """Return the details of a step for the panel."""
     found: dict[str, Any] = {"x": visible(step.text), "n": step.allowed, "s": [*map(visible, step.some)]}
     if step.token is not None:
         found["t"] = step.token
@@ -118,7 +118,7 @@ def _summary(steps: list[Step]) -> str:
 
 
 def _chart(steps: list[Step]) -> str:
-    """Return how many tokens were allowed along the text, on a scale of powers of ten."""
+    """Return a chart of the number of allowed tokens along the text, on a logarithmic scale."""
     top = max(math.log10(max(step.allowed, 1)) for step in steps) or 1.0
     points = []
     for number, step in enumerate(steps):

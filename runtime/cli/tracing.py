@@ -1,4 +1,6 @@
-"""Follow a text token by token, and note at each what was allowed, what was forced, and where in the grammar it was."""
+"""Follow a text token by token, and record for each the allowed tokens, the forced text, and the enclosing
+rules.
+"""
 
 from __future__ import annotations
 
@@ -33,7 +35,7 @@ class TraceError(StackmaskError):
 
 @dataclass(frozen=True, slots=True)
 class Likely:
-    """A token that the model finds likely. ``chance``: without the grammar."""
+    """A probable next token. ``chance``: its probability without the grammar."""
 
     text: str
     chance: float
@@ -42,11 +44,12 @@ class Likely:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One token, or the end (``token`` is None), and what was so before it.
+    """One token, or the end (``token`` is None), and the state before it.
 
-    ``allowed``: how many tokens; ``some``: short ones among them. ``forced``: text that had to come. ``rules``: inside of
-    which, the outermost first. ``mass``: of all that is allowed, in the model's eyes; ``chance``: of this token.
-    ``refusal``: why it was refused, else empty. ``cost``: what the mask was made of, as ``explain`` says, if asked for.
+    ``allowed``: the number of allowed tokens; ``some``: short ones among them. ``forced``: the forced text.
+    ``rules``: the enclosing rules, outermost first. ``mass``: the model's total probability of the allowed
+    tokens; ``chance``: that of this token. ``refusal``: why it was refused, else empty. ``cost``: the result
+    of ``explain``, if requested.
     """
 
     token: int | None
@@ -63,7 +66,7 @@ class Step:
 
 
 class Spelling:
-    """The tokens of a vocabulary as text to show."""
+    """The tokens of a vocabulary as printable text."""
 
     def __init__(self, vocabulary: Vocabulary) -> None:
         self._texts = vocabulary.token_bytes
@@ -75,7 +78,7 @@ class Spelling:
         self.by_length: npt.NDArray[np.int64] = np.argsort(lengths, kind="stable")
 
     def of(self, token: int) -> str:
-        """Return the text of a token; of a special one its name."""
+        """Return the text of a token; for a special one its name."""
         name = self._names.get(token)
         if name is not None:
             return name
@@ -91,9 +94,9 @@ def follow(
     likelihood: Likelihood | None = None,
     texts: Sequence[str] | None = None,
 ) -> Iterator[Step]:
-    """Yield a step for each token, and one for the end; the last one is the refused one, if there is one.
+    """Yield a step for each token, and one for the end; a refused token is the last step.
 
-    ``texts``: what to call the tokens. Raises: TraceError for more than 20,000 tokens.
+    ``texts``: the displayed tokens. Raises: TraceError for more than 20,000 tokens.
     """
     if len(ids) > MAX_TOKENS:
         raise TraceError(f"the text has {len(ids):,} tokens: at most {MAX_TOKENS:,} are traced")
@@ -149,10 +152,10 @@ CHUNK: Final = 32  # positions whose logits are held at once
 
 
 class Likelihood:
-    """The model's probabilities at each place of a text that follows a prompt.
+    """The model's probabilities at each position of a text after a prompt.
 
-    Without a prompt, and a token that begins texts, nothing is known of the first place.
-    Raises: TraceError if the text is longer than the model reads.
+    Without a prompt or a token that begins texts, the first position has none.
+    Raises: TraceError if the text exceeds the model's context.
     """
 
     def __init__(self, model: Any, prompt: Sequence[int], ids: Sequence[int]) -> None:
@@ -171,7 +174,7 @@ class Likelihood:
     def at(
         self, number: int, allowed: npt.NDArray[np.bool_], token: int | None, spelling: Spelling
     ) -> dict[str, Any]:
-        """Return ``likely``, ``mass`` and ``chance`` of a step; numbers come in ascending order."""
+        """Return ``likely``, ``mass`` and ``chance`` of a step; steps must be queried in ascending order."""
         place = self._first + number
         if place == 0:
             return {}
@@ -191,7 +194,7 @@ class Likelihood:
         }
 
     def _chances_after(self, last: int) -> Any:
-        """Return the probabilities of the token after one of the text."""
+        """Return the probabilities of the token after a given token of the text."""
         import torch
 
         from stackmask.runtime.generation.jumping import cache_keyword

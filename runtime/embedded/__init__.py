@@ -1,6 +1,7 @@
-"""The model that comes with stackmask: it answers questions about the bundled shop database in SQL.
+"""The embedded model: it answers questions about the bundled shop database in SQL.
 
-It is made by ``PYTHONPATH=lab python -m training`` in the repository; docs/embedded-model.md tells what it can do.
+It is trained by ``PYTHONPATH=lab python -m training`` in the repository; docs/embedded-model.md describes its
+abilities.
 """
 
 from __future__ import annotations
@@ -30,11 +31,11 @@ _threads = threading.local()  # of PyTorch, where the model was called
 
 
 class EmbeddedModelError(StackmaskError):
-    """The embedded model's files are missing, or the question is none it can be asked."""
+    """The embedded model's files are missing, or the question is invalid."""
 
 
 def bundled_database() -> Path:
-    """Return the path of the bundled SQLite database, a shop, which the model was trained on.
+    """Return the path of the bundled SQLite database, a shop, on which the model was trained.
 
     Raises: EmbeddedModelError if the file is missing.
     """
@@ -59,8 +60,9 @@ def prompt_for(question: str) -> str:
 def load_embedded() -> tuple[LlamaForCausalLM, PreTrainedTokenizerFast]:
     """Return (model, tokenizer): float32 on the CPU, in evaluation mode.
 
-    A call of the model takes one thread, whatever ``torch.set_num_threads`` says, which holds again after it: the model
-    is so small that more threads only wait for each other, and beside other work wait long.
+    A call of the model uses one thread, regardless of ``torch.set_num_threads``, which is restored
+    afterwards: the model is so small that more threads would only wait for each other, especially on a busy
+    machine.
 
     Raises: MissingExtraError without the extra ``hf``; EmbeddedModelError if a file is missing.
     Cost: the import of transformers; the files themselves load in milliseconds.
@@ -99,7 +101,7 @@ def _give_threads_back(*_: object) -> None:
 
 
 def load_embedded_tokenizer() -> PreTrainedTokenizerFast:
-    """Return the tokenizer alone, without the import of PyTorch.
+    """Return only the tokenizer, without importing PyTorch.
 
     Raises: as ``load_embedded``.
     """

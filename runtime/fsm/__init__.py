@@ -1,1 +1,1 @@
-"""The finite-state engine: an eager DFA over bytes, and an index of the tokens that each state allows."""
+"""The finite-state engine: a precomputed DFA over bytes, and an index of the tokens that each state allows."""

@@ -1,4 +1,6 @@
-"""How many states an automaton has at least, from the rules alone: what is far too large is refused before any work."""
+"""A lower bound on the states of an automaton, computed from the rules: grammars that are far too large are
+refused early.
+"""
 
 from __future__ import annotations
 
@@ -14,10 +16,11 @@ _UNSURE = ir.Intersection | ir.Complement | ir.NotFollowedBy | ir.Slot | ir.KeyT
 
 
 def states_at_least(rules: RuleSet) -> int:
-    """Return a number of states that every deterministic automaton of these rules has.
+    """Return a lower bound on the states of every deterministic automaton for these rules.
 
-    An automaton of finitely many texts has more states than its longest text has bytes, and every one more than its
-    shortest. Where `&`, `!` and restrictions may take texts away nothing is known, and the answer is 1.
+    An automaton of a finite language has more states than its longest string has bytes, and any automaton
+    more than its shortest. If `&`, `!` or restrictions may remove strings, nothing is known, and the result
+    is 1.
     Cost: linear in the rules.
     """
     if any(isinstance(expr, _UNSURE) for rule in rules.rules.values() for expr in ir.walk(rule.body)):
@@ -39,7 +42,7 @@ def states_at_least(rules: RuleSet) -> int:
 
 
 def _lengths(body: Expr, known: Mapping[str, tuple[int, int] | None]) -> tuple[int, int] | None:
-    """Return the lengths in bytes of the shortest and the longest text, or None if there is no text."""
+    """Return the lengths in bytes of the shortest and the longest string, or None if there is none."""
     done: dict[int, tuple[int, int] | None] = {}
     for expr in children_first(body):
         done[id(expr)] = _length(expr, known, done)
@@ -47,7 +50,7 @@ def _lengths(body: Expr, known: Mapping[str, tuple[int, int] | None]) -> tuple[i
 
 
 def children_first(body: Expr) -> list[Expr]:
-    """Return the expression and all its subexpressions, each before what it occurs in; equal objects once."""
+    """Return the expression and all its subexpressions, children first; equal objects once."""
     order: list[Expr] = []
     seen: set[int] = set()
     stack: list[tuple[Expr, bool]] = [(body, False)]
@@ -105,5 +108,5 @@ def _length(
 
 
 def _width(code_point: int) -> int:
-    """Return how many bytes a character takes in UTF-8."""
+    """Return the number of bytes of a character in UTF-8."""
     return 1 + (code_point > 0x7F) + (code_point > 0x7FF) + (code_point > 0xFFFF)

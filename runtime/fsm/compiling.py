@@ -42,8 +42,9 @@ fork_for_copies(FsmMatcher)
 class CompiledFsm:
     """A grammar as a finite automaton with a token index; immutable, and shared by its matchers.
 
-    What ``CompiledGrammar`` offers it offers as well. ``dfa``: the minimal automaton over bytes. ``index``: the tokens
-    that each state allows. ``paths``: the compressed automaton. ``grammar`` is None if it was loaded from a file.
+    It has the interface of ``CompiledGrammar``. ``dfa``: the minimal automaton over bytes. ``index``: the
+    tokens that each state allows. ``paths``: the compressed automaton. ``grammar`` is None if it was loaded
+    from a file.
     """
 
     __slots__ = (
@@ -93,13 +94,15 @@ class CompiledFsm:
         return FsmMatcher(self)
 
     def precompute(self, budget: int = 0) -> dict[str, Any]:
-        """Return what ``CompiledGrammar.precompute`` does; there is nothing left to make."""
+        """Return the same as ``CompiledGrammar.precompute``; everything is already computed."""
         return {"states": self.dfa.states, "walks": 0, "complete": True}
 
     def _rules_around(
         self, symbols: Sequence[int | bytes], what: int | bytes = b"", position: int = 0
     ) -> str:
-        """Say inside of which rules a text is where ``what`` is refused, as ``CompiledGrammar._rules_around`` does."""
+        """Name the rules that contain the position where ``what`` is refused, as
+        ``CompiledGrammar._rules_around`` does.
+        """
         if self.grammar is None:
             return ""
         read = [*symbols, what[:position]] if isinstance(what, bytes) else list(symbols)
@@ -108,7 +111,7 @@ class CompiledFsm:
 
     @property
     def nbytes(self) -> int:
-        """What automaton, index and paths take, in bytes."""
+        """The size of automaton, index and paths, in bytes."""
         return self.dfa.nbytes + self.index.nbytes + self.paths.nbytes
 
     def stats(self) -> dict[str, int]:
@@ -127,7 +130,7 @@ class CompiledFsm:
         }
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write automaton and index to a file that ``load`` reads. The file appears whole or not at all.
+        """Write automaton and index to a file that ``load`` reads. The file is written atomically.
 
         Raises: OSError if it cannot be written.
         """
@@ -145,13 +148,15 @@ def compile(
 ) -> CompiledFsm:
     """Compile a grammar to a finite automaton and the index of the tokens that each of its states allows.
 
-    Everything is made now: masks are exactly those of the pushdown engine, and no later call makes any. With
-    ``depth`` or ``repeated_keys`` the language is another one, as said there, and masks are exactly those of that.
+    Everything is computed now: masks are exactly those of the pushdown engine, and no later call computes
+    any. ``depth`` and ``repeated_keys`` change the language as described below, and masks are exact for the
+    changed language.
 
-    ``memory``: bytes that building may take, and that automaton and index may take afterwards.
-    ``depth``: how often a recursive rule may be nested inside itself; without it such a grammar is refused.
+    ``memory``: the maximum number of bytes while building, and for automaton and index afterwards. ``depth``:
+    how often a recursive rule may be nested inside itself; without it such a grammar is refused.
     ``repeated_keys``: undeclared keys of an open object may repeat; without it such objects are refused.
-    ``limits``: those of the pushdown engine, which finds the states; ``max_seconds`` holds for each of the two steps.
+    ``limits``: those of the pushdown engine, which finds the states; ``max_seconds`` applies to each of the
+    two steps.
 
     Raises: FsmError for recursion without ``depth``, captures and dynamic rules; FsmBudgetError, with the estimate, if
         it does not fit in ``memory``; GrammarError, VocabularyError and BudgetError as ``Compiler.compile``.
@@ -180,9 +185,9 @@ def compile(
 
 
 def load(path: str | os.PathLike[str], vocabulary: Vocabulary) -> CompiledFsm:
-    """Read what ``CompiledFsm.save`` wrote, for the same vocabulary.
+    """Load a file written by ``CompiledFsm.save``, for the same vocabulary.
 
-    Raises: FsmFileError if the file is damaged, of another version or vocabulary, or something else; OSError if it
+    Raises: FsmFileError if the file is damaged, or of another version, vocabulary or kind; OSError if it
         cannot be read.
     """
     _check_vocabulary(vocabulary)
@@ -209,9 +214,9 @@ def _check_arguments(memory: int, depth: int | None) -> None:
 def _automaton(
     rules: RuleSet, info: TokenInfo, memory: int, limits: Limits
 ) -> tuple[Dfa, int, list[tuple[int, ...]]]:
-    """Return the minimal automaton, how many states were found, and the tokens of each special symbol.
+    """Return the minimal automaton, the number of states found, and the tokens of each special symbol.
 
-    The pushdown engine's store is made for this alone, and goes with it.
+    The pushdown engine's store is temporary.
     """
     store = Store(info, limits, key_syntax=key_syntax())
     with store.lock:

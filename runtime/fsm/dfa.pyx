@@ -58,10 +58,11 @@ cdef int fill_bytes(vector[uint8_t]& out, array) except FAILED:
 
 @cython.final
 cdef class Dfa:
-    """A deterministic automaton, immutable. Made by ``explore`` or from the arrays of an equal one.
+    """An immutable deterministic automaton. Created by ``explore`` or from the arrays of an equal one.
 
-    ``arrays``: those that ``arrays()`` gives; ``specials``: how many symbols stand for special tokens.
-    Raises: FsmFileError if they are no automaton.
+    ``arrays``: in the format of ``arrays()``; ``specials``: the number of symbols that stand for special
+    tokens.
+    Raises: FsmFileError if they do not form an automaton.
     """
 
     def __cinit__(self, arrays=None, int32_t specials=0):
@@ -80,7 +81,7 @@ cdef class Dfa:
         self.check()
 
     cdef int check(self) except FAILED:
-        """Check that no array leads outside of another. Raises: FsmFileError."""
+        """Check that all indices are within bounds. Raises: FsmFileError."""
         cdef size_t edges = self.target.size(), n = self.accepting.size(), i
         cdef int32_t s, e
         if n == 0 or self.first.size() != n + 1 or self.low.size() != edges or self.high.size() != edges:
@@ -115,7 +116,7 @@ cdef class Dfa:
 
     @property
     def edges(self):
-        """The number of edges over bytes: ranges of bytes that lead from one state to one other."""
+        """The number of edges over bytes: ranges of bytes that lead from one state to another."""
         return self.target.size()
 
     @property
@@ -221,7 +222,7 @@ cdef class Paths:
         self.after.shrink_to_fit()
 
     cdef int32_t lay(self, Dfa dfa, int32_t head, const vector[uint8_t]& forced) except FAILED nogil:
-        """Lay down the path from a state that no path leads to."""
+        """Create the path from a state that is not on any other path."""
         while forced[head] and self.begin[head] == NOT_FORCED:
             self.begin[head] = <int32_t>self.text.size()
             self.text.push_back(dfa.low[dfa.first[head]])
@@ -230,11 +231,11 @@ cdef class Paths:
         self.after.push_back(head)
 
     cdef size_t segment_of(self, int32_t state) noexcept nogil:
-        """Return the segment that a forced state lies in."""
+        """Return the segment of a forced state."""
         return upper_bound(self.past.begin(), self.past.end(), self.begin[state]) - self.past.begin()
 
     cdef bytes forced(self, int32_t state):
-        """Return the bytes that must come next, all segments together."""
+        """Return the forced bytes, all segments together."""
         cdef bytearray out = bytearray()
         cdef size_t segment
         while self.begin[state] != NOT_FORCED:
@@ -244,7 +245,7 @@ cdef class Paths:
         return bytes(out)
 
     def jump(self, int32_t state):
-        """Return (the bytes that must come next, the state after them).
+        """Return (the forced bytes, the state after them).
 
         Raises: IndexError if there is no such state.
         """
@@ -271,7 +272,7 @@ cdef enum:
 
 
 cdef int write_signature(Dfa dfa, int32_t state, const vector[int32_t]& block, string& out) except FAILED nogil:
-    """Write down the block of a state, and to which block each range of bytes leads."""
+    """Record the block of a state, and the target block of each range of bytes."""
     cdef int32_t e, b, last = NO_STATE
     cdef int32_t low = 0, high = -2
     b = block[state]
@@ -304,12 +305,12 @@ cdef int check_time(double deadline, double seconds) except FAILED:
 cdef int32_t find_alike(
     Dfa dfa, int32_t length, vector[int32_t]& block, double deadline, double seconds
 ) except FAILED nogil:
-    """Give states the same block if the same byte strings of up to ``length`` can be written from them.
+    """Put states into the same block if they have the same byte strings of up to ``length``.
 
-    Whether a text may end does not count, nor do special tokens. Return the number of blocks.
+    Accepting states and special tokens are ignored. Return the number of blocks.
     Cost: a signature per state, and another one whenever one of its targets changes its block. Rounds as in
-    E. F. Moore's minimisation, but only what a change can have touched is looked at again.
-    Raises: BudgetError when the clock is past ``deadline``, which ``seconds`` have led to.
+        E. F. Moore's minimisation, but only states affected by a change are processed again.
+    Raises: BudgetError after ``deadline``, which was computed from ``seconds``.
     """
     cdef int32_t n = dfa.states, s, e, k, b, blocks = 1, round = 0, signatures = 0
     cdef size_t i
@@ -402,7 +403,7 @@ cdef enum:
 
 
 cdef class Exploration:
-    """The configurations that were reached, as states by the order of visits, and what leads where."""
+    """The reached configurations, as states in the order of visits, and their transitions."""
 
     cdef ConfigSpace space
     cdef vector[int32_t] number         # configuration -> state, or NO_STATE
@@ -436,7 +437,7 @@ cdef class Exploration:
         return held + self.space.nbytes() + self.space.terms.nbytes()
 
     cdef int check(self, size_t done) except FAILED:
-        """Look at signals, time and memory. Raises: FsmBudgetError, BudgetError."""
+        """Check signals, time and memory. Raises: FsmBudgetError, BudgetError."""
         cdef size_t held = self.nbytes(), states = self.configs.size()
         PyErr_CheckSignals()
         with nogil:
@@ -450,7 +451,9 @@ cdef class Exploration:
         return 0
 
     cdef int visit_all(self, int32_t start, list symbols) except FAILED:
-        """Visit what can be reached. ``symbols``: the classes of tokens that each special symbol is in."""
+        """Visit all reachable configurations. ``symbols``: the classes of tokens that each special symbol is
+        in.
+        """
         cdef size_t done = 0
         cdef int32_t config, next, other, k, map, count
         self.state_of(start)
@@ -480,7 +483,7 @@ cdef class Exploration:
         return 0
 
     cdef int32_t shared_map(self) except FAILED:
-        """Return the coarsest byte classes that tell apart all that any row tells apart."""
+        """Return the coarsest byte classes that distinguish all bytes distinguished by some row."""
         cdef int32_t shared = MAP_ONE, last = UNKNOWN
         cdef size_t s
         for s in range(self.map_of.size()):
@@ -527,7 +530,7 @@ cdef class Exploration:
         return 0
 
     cdef Dfa minimal(self, int32_t specials):
-        """Return the minimal automaton, or None if there is no text at all."""
+        """Return the minimal automaton, or None if the language is empty."""
         cdef size_t n = self.configs.size(), s, i, transitions = 0
         cdef int32_t shared = self.shared_map()
         cdef ByteClasses classes = self.space.terms.classes
@@ -576,7 +579,7 @@ cdef class Exploration:
         int32_t shared,
         int32_t specials,
     ):
-        """Write down the automaton of the blocks, numbered breadth first. Transitions are sorted by tail."""
+        """Write the automaton of the blocks, numbered breadth first. Transitions are sorted by source."""
         cdef Dfa dfa = Dfa.__new__(Dfa)
         cdef ByteClasses classes = self.space.terms.classes
         cdef int32_t n = blocks.sets, s, t, k, byte, count = classes.maps[shared].count
@@ -631,7 +634,7 @@ cdef class Exploration:
         vector[int32_t]& number,
         vector[int32_t]& order,
     ) except FAILED:
-        """Number the block that a row leads to, if it is met for the first time."""
+        """Number the target block of a row if it is new."""
         cdef int32_t t = row[k]
         if t != NO_STATE and number[blocks.set_of[t]] == NO_STATE:
             number[blocks.set_of[t]] = <int32_t>order.size()
@@ -639,11 +642,11 @@ cdef class Exploration:
 
 
 def explore(automaton, list symbols, memory, double seconds):
-    """Return the minimal automaton of a grammar, and how many states it had before equal ones were joined.
+    """Return the minimal automaton of a grammar, and the number of its states before minimisation.
 
-    ``symbols``: the classes of tokens that each special symbol is in. ``memory``: bytes that building may
-    take. ``seconds``: after which it is given up. Hold the lock of the automaton's store.
-    Returns: (Dfa, or None if there is no text; states before).
+    ``symbols``: the classes of tokens that each special symbol is in. ``memory``: the maximum number of bytes
+    while building. ``seconds``: the time limit. The caller holds the lock of the automaton's store.
+    Returns: (Dfa, or None if the language is empty; states before minimisation).
     Raises: FsmBudgetError, BudgetError.
     Cost: a step of the pushdown engine per state and byte class, then O(m log m) for m transitions.
     """

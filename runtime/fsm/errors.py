@@ -9,17 +9,17 @@ _UNITS = ((1 << 30, "GB"), (1 << 20, "MB"), (1 << 10, "KB"))
 
 
 class FsmError(StackmaskError):
-    """A grammar that no finite automaton means, with the rule and the feature that is to blame."""
+    """No finite automaton accepts the grammar's language; names the rule and the feature."""
 
 
 class FsmFileError(StackmaskError):
-    """A file that is no finite-state index, is damaged, or belongs to another vocabulary."""
+    """The file is not a finite-state index, is damaged, or belongs to another vocabulary."""
 
 
 class FsmBudgetError(BudgetError):
-    """A finite automaton or its index that does not fit in the memory that it was given.
+    """A finite automaton or its index exceeds the given memory.
 
-    ``estimate``: bytes that it would take at least. ``states``: states at least.
+    ``estimate``: a lower bound on the bytes. ``states``: a lower bound on the states.
     """
 
     estimate: int
@@ -41,7 +41,7 @@ class FsmBudgetError(BudgetError):
 
 
 def megabytes(size: int) -> str:
-    """Return a size in bytes for people."""
+    """Return a size in bytes as human-readable text."""
     for unit, name in _UNITS:
         if size >= unit:
             return f"{size / unit:.3g} {name}" if size < 1000 * unit else f"{size // unit:,} {name}"

@@ -1,4 +1,4 @@
-"""What no finite automaton does: refuse it by name, before any work."""
+"""Features that no finite automaton supports: refuse them by name, before any work."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from stackmask.runtime.fsm.errors import FsmError
 
 
 def check_features(rules: RuleSet) -> None:
-    """Refuse rules whose language depends on unbounded memory of the text.
+    """Raise an error for rules whose language depends on unbounded memory of the text.
 
-    Raises: FsmError with the rule, and all that is in its way.
+    Raises: FsmError with the rule, and all unsupported features.
     """
     for rule in rules.rules.values():
         found = list(dict.fromkeys(why for expr in ir.walk(rule.body) if (why := _obstacle(expr))))
@@ -24,10 +24,10 @@ def check_features(rules: RuleSet) -> None:
 
 
 def forget_keys(rules: RuleSet) -> RuleSet:
-    """Return the rules with the undeclared keys of open objects not remembered, so that they may repeat.
+    """Return the rules with undeclared keys of open objects untracked, so that they may repeat.
 
-    Everything else about objects stays: declared names come once, required ones must come.
-    Raises: FsmError where the keys of an open object are counted: those that are not remembered cannot be.
+    Everything else about objects is unchanged: declared keys occur at most once, required ones must occur.
+    Raises: FsmError if the keys of an open object are counted, since untracked keys cannot be.
     """
     bodies: dict[str, Rule] = {}
     for name, rule in rules.rules.items():

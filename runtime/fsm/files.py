@@ -1,6 +1,6 @@
-"""Finite-state indexes on disk: a file of the common form whose sections are a header in JSON and the arrays.
+"""Finite-state indexes on disk: a file in the common format whose sections are a JSON header and the arrays.
 
-The header says which vocabulary the index is of.
+The header identifies the vocabulary of the index.
 """
 
 from __future__ import annotations
@@ -40,7 +40,8 @@ KIND: Final = Kind(b"stackmask-fsm\n\0\0", version=2, sections=1 + len(_ARRAYS))
 
 
 def fingerprint(vocabulary: Vocabulary) -> str:
-    """Return what an index depends on of a vocabulary, as a digest: texts, width, and the space that is not seen.
+    """Return a digest of the parts of a vocabulary that an index depends on: texts, width, and the stripped
+    first space.
 
     Stop tokens are not part of it: they are added when a mask is filled.
     """
@@ -50,7 +51,7 @@ def fingerprint(vocabulary: Vocabulary) -> str:
 
 
 def write_index(path: Path, index: TokenIndex, vocabulary: Vocabulary, counts: dict[str, int]) -> None:
-    """Write an index. Raises: OSError; nothing is left behind then."""
+    """Write an index. Raises: OSError; then no file is left."""
     arrays = {**index.dfa.arrays(), **index.arrays()}
     header = json.dumps(
         {
@@ -63,9 +64,10 @@ def write_index(path: Path, index: TokenIndex, vocabulary: Vocabulary, counts: d
 
 
 def read_index(path: Path, vocabulary: Vocabulary) -> tuple[TokenIndex, dict[str, int]]:
-    """Read an index and what was counted when it was made.
+    """Read an index and the counts recorded when it was built.
 
-    Raises: FsmFileError if the file is none of ours, damaged, or of another version or vocabulary; OSError.
+    Raises: FsmFileError if the file is of another kind, damaged, or of another version or vocabulary;
+        OSError.
     """
     data = path.read_bytes()
     try:

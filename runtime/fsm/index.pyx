@@ -1,9 +1,9 @@
 # distutils: language = c++
-"""The token index: for every state of an automaton the tokens that may come next, and where each leads.
+"""The token index: for every state of an automaton the allowed tokens, and the target state of each.
 
-States that allow the same tokens for certain are found before any walk (``lookahead``); the vocabulary's
-trie is walked once for each such set of states. Rows are shared by content, and are bits or gaps between
-ids. Where a token leads is the automaton run over its bytes: that is a few loads, and takes no memory.
+States that certainly allow the same tokens are found before any walk (``lookahead``); the vocabulary's trie
+is walked once for each such set of states. Rows are shared by content, and are bits or gaps between ids. The
+target of a token is found by running the automaton over its bytes: this takes a few loads, and no memory.
 """
 
 cimport cython
@@ -53,11 +53,10 @@ cdef struct Walk:
 cdef class TokenIndex:
     """The allowed tokens of every state of an automaton. Immutable; safe to use from several threads.
 
-    ``special_ids``: for each special symbol of the automaton the tokens that it stands for.
+    ``special_ids``: the tokens of each special symbol of the automaton.
     Raises: FsmBudgetError if it does not fit in ``memory`` bytes; BudgetError after ``seconds``; FsmError if
         a token is allowed both as text and as a special token, and leads to different places.
-    Cost: a walk of the trie per state (states that cannot differ share one). Releases the interpreter's
-    lock.
+    Cost: one walk of the trie per state (states that cannot differ share one). Releases the GIL.
     """
 
     def __cinit__(self, Dfa dfa not None, TokenBytes texts not None, int32_t size, special_ids=()):
@@ -118,7 +117,7 @@ cdef class TokenIndex:
     cdef int check_budget(
         self, int32_t done, int32_t blocks, memory, double deadline, double seconds
     ) except FAILED:
-        """Look at signals, time and memory in the middle of building."""
+        """Check signals, time and memory while building."""
         PyErr_CheckSignals()
         held = self.nbytes
         if held > memory or self.gaps.size() >= <size_t>0xFFFFFFFF:
@@ -128,7 +127,7 @@ cdef class TokenIndex:
             raise BudgetError("max_seconds", seconds, "seconds to build the token index")
 
     cdef int add_specials(self, int32_t state, special_ids) except FAILED:
-        """Give a state a row with the special tokens that may come there, if there are any."""
+        """Give a state a row with its allowed special tokens, if there are any."""
         cdef vector[uint32_t] bits
         cdef int32_t k, token, next, count = self.count[self.row_of[state]]
         cdef bint changed = False
@@ -227,7 +226,7 @@ cdef class TokenIndex:
             out[token >> 5] |= <uint32_t>1 << (token & 31)
 
     cdef int32_t after_text(self, int32_t state, int32_t token) noexcept nogil:
-        """Return where the bytes of a token lead; NO_STATE if it has none, or they may not come next."""
+        """Return the state after the bytes of a token; NO_STATE if it has none, or is not allowed."""
         cdef uint32_t k
         if token >= self.texts.size or self.texts.start[token] == self.texts.start[token + 1]:
             return NO_STATE
@@ -238,7 +237,7 @@ cdef class TokenIndex:
         return state
 
     cdef int32_t after_token(self, int32_t state, int32_t token) except ID_FAILED:
-        """Return where a token leads, as text or as a special token, or NO_STATE."""
+        """Return the state after a token, as text or as a special token, or NO_STATE."""
         cdef int32_t next = self.after_text(state, token)
         if next == NO_STATE and self.dfa.specials:  # mutant: fsm-special
             symbol = self.symbol_of.get(token)
@@ -247,7 +246,7 @@ cdef class TokenIndex:
         return next
 
     def next_state(self, int32_t state, int32_t token):
-        """Return the state after a token, or -1 if it may not come next.
+        """Return the state after a token, or -1 if it is not allowed.
 
         Raises: IndexError if there is no such state or token.
         """
@@ -256,7 +255,7 @@ cdef class TokenIndex:
         return self.after_token(state, token)
 
     def allowed_tokens(self, int32_t state):
-        """Return the tokens that may come next in a state, ascending; without stop tokens that end the text.
+        """Return the allowed tokens of a state, ascending; without stop tokens that end the text.
 
         Raises: IndexError if there is no such state.
         """
@@ -274,7 +273,7 @@ cdef class TokenIndex:
 
     @property
     def dense_rows(self):
-        """The number of rows that are kept as bits."""
+        """The number of rows stored as bits."""
         return sum(self.dense)
 
     @property
@@ -287,7 +286,7 @@ cdef class TokenIndex:
 
     @property
     def transitions(self):
-        """How many pairs of a state and a token that may come next there are."""
+        """The number of pairs of a state and an allowed token."""
         cdef int64_t total = 0
         cdef int32_t row
         for row in self.row_of:
@@ -308,7 +307,7 @@ cdef class TokenIndex:
         }
 
     def special_ids(self):
-        """Return for each special symbol the tokens that it stands for."""
+        """Return the tokens of each special symbol."""
         ids = [[] for _ in range(self.dfa.specials)]
         for token, symbol in self.symbol_of.items():
             ids[symbol].append(token)
@@ -316,7 +315,7 @@ cdef class TokenIndex:
 
     @staticmethod
     def from_arrays(Dfa dfa, TokenBytes texts, int32_t size, special_ids, arrays):
-        """Return the index that has these arrays. Raises: FsmFileError if there is none."""
+        """Return the index with these arrays. Raises: FsmFileError if they are invalid."""
         cdef TokenIndex index = TokenIndex(dfa, texts, size, special_ids)
         fill_ints(index.row_of, arrays["row_of"])
         fill_bytes(index.dense, arrays["dense"])
@@ -328,7 +327,7 @@ cdef class TokenIndex:
         return index
 
     cdef int check(self) except FAILED:
-        """Check that no row lies outside of the arrays or holds what is no token. Raises: FsmFileError."""
+        """Check that every row is within bounds and contains only tokens. Raises: FsmFileError."""
         cdef size_t rows = self.count.size(), at
         cdef int32_t row, shift, tail = self.size & 31
         cdef int64_t token, gap
@@ -369,7 +368,7 @@ cdef class TokenIndex:
 cdef int32_t walk_tokens(
     Dfa dfa, Trie trie, int32_t state, Walk* walk, vector[uint32_t]& bits
 ) except FAILED nogil:
-    """Set the bits of the tokens that may come next in a state; return how many they are."""
+    """Set the bits of the allowed tokens of a state; return their number."""
     cdef int32_t node = 1, nodes = trie.nodes, count = 0, depth, slot, k, next, token
     cdef int32_t mask = <int32_t>walk.holds.size() - 1
     cdef int32_t* path = walk.path.data()
@@ -397,7 +396,7 @@ cdef int32_t walk_tokens(
 
 
 cdef void write_targets(Dfa dfa, int32_t state, int32_t* row) noexcept nogil:
-    """Write down where each byte leads from a state."""
+    """Record the target of each byte from a state."""
     cdef int32_t e, byte
     memset(row, 0xFF, 256 * sizeof(int32_t))
     for e in range(dfa.first[state], dfa.first[state + 1]):
@@ -418,7 +417,7 @@ cdef enum:
 
 @cython.final
 cdef class FsmRuns(Crossings):
-    """The forced runs of an automaton. Holds nothing but a look at it."""
+    """The forced runs of an automaton; a view without data of its own."""
 
     def __cinit__(self, TokenIndex index not None, Paths paths not None, Trie trie not None):
         self.dfa = index.dfa
@@ -434,9 +433,9 @@ cdef class FsmRuns(Crossings):
         return self.dfa.step(config - 1, byte) + 1
 
     def run(self, int32_t place):
-        """Return (bytes, how many of them are whole characters, kind, token, next place).
+        """Return (bytes, the length of the whole characters among them, kind, token, next state).
 
-        As ``ForcedRuns.run``. Cost: a look at the merged path of the state.
+        As ``ForcedRuns.run``. Cost: a look-up of the merged path of the state.
         """
         cdef int32_t state = place - 1, end, k, e, next, symbol = -1, symbols = 0, after = NO_STATE
         cdef Py_ssize_t whole

@@ -8,11 +8,11 @@ from stackmask.runtime.matching.row_references import MaskRows
 
 @final
 class FsmMatcher(JumpCalls):
-    """Follow one text through a finite automaton; ``CompiledFsm.matcher()`` makes one.
+    """Follow one text through a finite automaton; created by ``CompiledFsm.matcher()``.
 
     Not safe for use from several threads at once; matchers of one compiled grammar are independent of each
     other. A refused token or text changes nothing. The history is kept, so any number of accept calls can be
-    taken back.
+    rolled back.
     """
 
     def __new__(cls, compiled: CompiledFsm, origin: FsmMatcher | None = None) -> FsmMatcher: ...
@@ -25,9 +25,9 @@ class FsmMatcher(JumpCalls):
         """The state of the automaton after the text so far."""
 
     def accept_token(self, token: int) -> bool:
-        """Advance by one token. Return False, and change nothing, if the token may not come next.
+        """Advance by one token. Return False, and change nothing, if the token is not allowed.
 
-        A stop token ends the text where the grammar may end (unless the grammar itself asks for that token
+        A stop token ends the text where the grammar may end (unless the grammar itself contains that token
         here). Cost: a few loads per byte.
         """
 
@@ -45,7 +45,7 @@ class FsmMatcher(JumpCalls):
 
     @property
     def account(self) -> None:
-        """None: the states of a regex were found when it was compiled, so that its matchers do no work."""
+        """None: all states were found at compile time, so the matchers do no work."""
 
     def cancel(self) -> None:
         """Do nothing: no call of this matcher takes long."""
@@ -73,18 +73,19 @@ class FsmMatcher(JumpCalls):
         """Return (bytes, token ids, whether the text may end) for what may come next."""
 
     def shortest_completion(self) -> NoReturn:
-        """Raise: the states of a regex do not count tokens to the end."""
+        """Raise an error: finite automata do not count tokens to the end."""
 
     def needs_at_least(self) -> NoReturn:
-        """Raise: the states of a regex do not count tokens to the end."""
+        """Raise an error: finite automata do not count tokens to the end."""
 
     def fill_next_token_bitmask(self, mask: Bitmask, row: int = 0, *, budget: None = None) -> bool:
         """Write the tokens that may come next into a row of the mask.
 
         Shapes: mask int32 (batch, ceil(vocab / 32)) or (ceil(vocab / 32),), a NumPy array or a CPU torch
             tensor, contiguous; bit i of word w is token 32 * w + i, 1 = allowed.
-        Returns: False when every token is allowed, so that the mask need not be applied.
-        Raises: MatcherError if the mask does not fit, or for a budget of tokens, which an automaton does not keep.
+        Returns: False if every token is allowed, so that the mask need not be applied.
+        Raises: MatcherError if the mask does not fit, or if a token budget is given, which automata do not
+            support.
         """
 
     @overload
@@ -104,7 +105,7 @@ class FsmMatcher(JumpCalls):
         """Return the current state as text, for debugging."""
 
     def mask_rows(self, max_rows: int = 4, max_tokens: int = 12) -> MaskRows:
-        """Return the mask whole: the rows of an index are not kept as bits. See ``MaskRows``."""
+        """Return the whole mask: the rows of an index are not stored as bits. See ``MaskRows``."""
 
     def must_stop(self) -> bool:
         """Return whether the text is complete and cannot continue: only a stop token may come."""

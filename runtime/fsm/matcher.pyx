@@ -1,5 +1,5 @@
 # distutils: language = c++
-"""The matcher over an automaton and its token index; the pushdown matcher can be asked the same."""
+"""The matcher over an automaton and its token index; it has the interface of the pushdown matcher."""
 
 cimport cython
 from libc.stdint cimport int32_t, uint32_t, uint8_t
@@ -64,9 +64,9 @@ cdef class FsmMatcher(JumpCalls):
     # -- following ---------------------------------------------------------------------------------
 
     def accept_token(self, token):
-        """Advance by one token. Return False, and change nothing, if the token may not come next.
+        """Advance by one token. Return False, and change nothing, if the token is not allowed.
 
-        A stop token ends the text where the grammar may end (unless the grammar itself asks for that token
+        A stop token ends the text where the grammar may end (unless the grammar itself contains that token
         here). Cost: a few loads per byte.
         """
         cdef int32_t id = as_id(token, self.index.size)
@@ -119,7 +119,7 @@ cdef class FsmMatcher(JumpCalls):
         return True
 
     cdef int reserve(self) except FAILED:
-        """Make room for one accept call: where there is no memory for it, nothing has changed."""
+        """Reserve space for one accept call: if memory runs out, nothing has changed."""
         make_room(self.history)
         self.tokens.reserve()
         return 0
@@ -142,7 +142,7 @@ cdef class FsmMatcher(JumpCalls):
 
     @property
     def account(self):
-        """None: the states of a regex were found when it was compiled, so that its matchers do no work."""
+        """None: all states were found at compile time, so the matchers do no work."""
         return None
 
     def cancel(self):
@@ -206,11 +206,11 @@ cdef class FsmMatcher(JumpCalls):
         return self.history.back()
 
     def shortest_completion(self):
-        """Raise: the states of a regex do not count tokens to the end."""
+        """Raise an error: finite automata do not count tokens to the end."""
         raise MatcherError(NO_BUDGET)
 
     def needs_at_least(self):
-        """Raise: the states of a regex do not count tokens to the end."""
+        """Raise an error: finite automata do not count tokens to the end."""
         raise MatcherError(NO_BUDGET)
 
     def fill_next_token_bitmask(self, mask, row=0, *, budget=None):
@@ -218,9 +218,9 @@ cdef class FsmMatcher(JumpCalls):
 
         Shapes: mask int32 (batch, ceil(vocab / 32)) or one row of it, a NumPy array or a CPU torch tensor,
             contiguous; bit i of word w is token 32 * w + i, 1 = allowed.
-        Returns: False when every token is allowed, so that the mask need not be applied.
-        Cost: a copy of the row, or a few nanoseconds per token where these are few.
-        After a stop token nothing is allowed.
+        Returns: False if every token is allowed, so that the mask need not be applied.
+        Cost: a copy of the row, or a few nanoseconds per token if there are few. After a stop token nothing
+        is allowed.
         """
         cdef Rows rows
         cdef uint32_t* words
@@ -258,7 +258,7 @@ cdef class FsmMatcher(JumpCalls):
             close_rows(&rows)
 
     def mask_rows(self, max_rows=4, max_tokens=12):
-        """Return the mask whole: the rows of an index are not kept as bits. See ``MaskRows``."""
+        """Return the whole mask: the rows of an index are not stored as bits. See ``MaskRows``."""
         row = np.zeros(self.index.width, dtype=np.int32)
         cdef Rows rows
         open_rows(row, &rows)

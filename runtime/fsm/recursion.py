@@ -1,4 +1,4 @@
-"""Rules that nest in themselves: find them, and write them out to a depth."""
+"""Recursive rules: find them, and expand them to a given depth."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ SEPARATOR = "@"  # between a rule's name and its level; no rule that was read ha
 
 
 def write_out(rules: RuleSet, depth: int | None) -> RuleSet:
-    """Return rules in which none nests in itself.
+    """Return rules without nested recursion.
 
-    A rule may call itself at its very end (`list ::= item | item "," list`): that is a loop, and stays. Other recursion
-    is written out: on the way from the outermost call to an innermost one, a cycle may be closed ``depth`` times.
-    With one recursive rule that is how often it may be nested inside itself.
+    A tail call (`list ::= item | item "," list`) is a loop and is kept. Other recursion is expanded: on the
+    way from the outermost call to an innermost one, cycles may be closed ``depth`` times. With a single
+    recursive rule, this is how often it may be nested inside itself.
 
     Raises: FsmError if a rule nests and ``depth`` is None.
     """
@@ -62,7 +62,7 @@ def _level_name(name: str, level: int, part_of: dict[str, frozenset[str]]) -> st
 
 
 def _nests(part: list[str], graph: dict[str, list[str]], rules: RuleSet) -> bool:
-    """Return whether the rules of a component call each other anywhere but at their very ends."""
+    """Return whether the rules of a component call each other other than by tail calls."""
     members = set(part)
     return any(
         not at_end
@@ -105,7 +105,9 @@ def _outside_in(start: str, graph: dict[str, list[str]]) -> Iterator[str]:
 
 
 def _closing_calls(start: str, graph: dict[str, list[str]]) -> set[tuple[str, str]]:
-    """Return (rule, called rule) where a depth-first search from the start closes a cycle: each cycle has one."""
+    """Return (rule, called rule) for each call that closes a cycle in a depth-first search from the start;
+    every cycle has one.
+    """
     closing: set[tuple[str, str]] = set()
     done: set[str] = set()
     open_names = {start}

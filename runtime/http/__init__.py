@@ -1,1 +1,1 @@
-"""A small server that speaks OpenAI's protocol over transformers, for trying structured outputs (extra ``serve``)."""
+"""A small server with the OpenAI API over transformers, for trying structured outputs (extra ``serve``)."""

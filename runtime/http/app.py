@@ -1,4 +1,4 @@
-"""The application: routes, answers and streams of OpenAI's protocol."""
+"""The application: routes, responses and streams of the OpenAI API."""
 
 from __future__ import annotations
 
@@ -37,14 +37,14 @@ from stackmask.runtime.serving.requests import KINDS, Options, RequestError, gra
 
 
 class Metrics:
-    """Sums of what happened; safe for use from several threads."""
+    """Counters of events; safe for use from several threads."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._sums: dict[str, float] = {}
 
     def add(self, name: str, amount: float = 1) -> None:
-        """Add to a sum; ``name`` may have labels, as Prometheus writes them."""
+        """Add to a counter; ``name`` may have labels in Prometheus syntax."""
         with self._lock:
             self._sums[name] = self._sums.get(name, 0) + amount
 
@@ -59,7 +59,7 @@ class Metrics:
             self.add(f"{name}_seconds_count")
 
     def text(self) -> str:
-        """Return all sums, a line each."""
+        """Return all counters, one per line."""
         with self._lock:
             return "".join(f"stackmask_{name} {value:.9g}\n" for name, value in sorted(self._sums.items()))
 
@@ -74,11 +74,13 @@ EMBEDDED_STYLE: Final = "hermes"  # of calls, for a model whose template tells n
 
 @dataclass
 class Service:
-    """A model that answers requests. ``embedded``: it has no chat template, and answers the last question alone.
+    """A model that answers requests. ``embedded``: it has no chat template, and answers only the last
+    question.
 
-    ``style``: of calls of tools, where the chat template does not tell it. ``concurrency``: generations at a time;
-    ``max_waiting`` others may wait, and more are told to come later. ``body_seconds``: that a body may take to arrive.
-    ``hosts``: the names in ``Host`` that are answered; None for all.
+    ``style``: the style of tool calls, if it cannot be detected from the chat template. ``concurrency``: the
+    number of parallel generations; ``max_waiting`` others may wait, and more are refused with a retry hint.
+    ``body_seconds``: the time limit for receiving a body. ``hosts``: the accepted names in ``Host``; None for
+    all.
     """
 
     model: Any
@@ -100,7 +102,7 @@ class Service:
         self.active = 0  # requests that were begun and are not answered yet
 
     def prompt_of(self, wanted: Wanted) -> Any:
-        """Return the prompt as ``generate`` takes it."""
+        """Return the prompt for ``generate``."""
         if not self.embedded:
             return wanted.prompt
         if isinstance(wanted.prompt, str):
@@ -111,7 +113,7 @@ class Service:
         return prompt_for(asked[-1])
 
     def room_for(self, prompt: Any, wanted: Wanted) -> tuple[int, int]:
-        """Return (tokens of the prompt, how many may be written). Raises: RequestError if they do not fit."""
+        """Return (tokens of the prompt, maximum new tokens). Raises: RequestError if they do not fit."""
         try:
             (text,) = lay_out(self.tokenizer, [prompt], {})
         except StackmaskError:
@@ -131,7 +133,9 @@ class Service:
         return used, wanted.max_tokens or min(DEFAULT_TOKENS, left)
 
     async def arguments(self, wanted: Wanted) -> tuple[Any, Any, int, dict[str, Any]]:
-        """Return (prompt, grammar, tokens of the prompt, options) for ``generate``; what is wrong is found here."""
+        """Return (prompt, grammar, tokens of the prompt, options) for ``generate``; errors of the request are
+        found here.
+        """
         if wanted.model is not None and wanted.model != self.name:
             raise RequestError(f"model is {wanted.model!r:.80}; this server has {self.name!r}")
         # in a thread: a long prompt would keep the others waiting
@@ -188,7 +192,7 @@ def _error(message: str, status: int = 400) -> dict[str, Any]:
 
 
 class _Refused(Exception):
-    """A request that is answered with a status of its own."""
+    """A request that is refused with a specific status."""
 
     def __init__(self, status: int, message: str, headers: dict[str, str] | None = None) -> None:
         super().__init__(message)
@@ -213,7 +217,7 @@ async def _body_of(service: Service, request: Request) -> bytearray:
 
 
 async def _answer(service: Service, request: Request, *, chat: bool) -> Response | _Stream:
-    """Answer a request; what it did wrong is 400 with the place and the reason."""
+    """Answer a request; an invalid one gets status 400 with the place and the reason."""
     status, handed_on = 200, False
     most = service.concurrency + service.max_waiting
     if service.active >= most:
@@ -247,13 +251,13 @@ async def _answer(service: Service, request: Request, *, chat: bool) -> Response
 
 
 def _end(service: Service, status: int) -> None:
-    """Count a request that was answered."""
+    """Count an answered request."""
     service.active -= 1
     service.metrics.add(f'requests_total{{status="{status}"}}')
 
 
 class _Guard:
-    """Refuse requests that a page of another site has made a browser send, or that name this server otherwise."""
+    """Refuse requests sent by a page of another site, or with another host name."""
 
     def __init__(self, app: ASGIApp, hosts: frozenset[str] | None) -> None:
         self._app, self._hosts = app, hosts
@@ -318,7 +322,7 @@ def _reason(result: GenerationResult, *, stopped: bool = False) -> str:
 
 
 async def _streamed(service: Service, wanted: Wanted, *, chat: bool) -> _Stream:
-    """Begin a stream. Its first piece is awaited, so that what is wrong is an answer with its own status."""
+    """Begin a stream. Its first piece is awaited, so that early errors get their own status."""
     prompt, grammar, used, options = await service.arguments(wanted)
     with service.metrics.timed("wait"):
         await service.slots.acquire()
@@ -368,7 +372,7 @@ async def _streamed(service: Service, wanted: Wanted, *, chat: bool) -> _Stream:
 
 
 class _Stream:
-    """A response of events; ``close`` is called at its end, also where the client has gone before its begin."""
+    """A response of events; ``close`` is called at its end, even if the client disconnected before the start."""
 
     def __init__(self, events: AsyncIterator[str], close: Callable[[], Awaitable[None]]) -> None:
         self._response = StreamingResponse(events, media_type="text/event-stream")
@@ -382,7 +386,9 @@ class _Stream:
 
 
 def _delta(event: Any) -> dict[str, Any]:
-    """Return what an event of a turn adds to the message; nothing for what the protocol has no place for."""
+    """Return the delta that an event of a turn adds to the message; empty for events without a counterpart in
+    the API.
+    """
     match event:
         case TextDelta(text):
             return {"content": text}
@@ -428,9 +434,9 @@ MOST_CHOICES: Final = 16
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """What one request wants: the prompt, the grammar (None for free text), and options of ``generate``.
+    """The content of one request: the prompt, the grammar (None for free text), and options of ``generate``.
 
-    ``tools``: None without a turn of tools. ``count``: how many texts. ``stops``: strings that end the text.
+    ``tools``: None without tools. ``count``: the number of texts. ``stops``: strings that end the text.
     """
 
     prompt: Any
@@ -446,7 +452,7 @@ class Wanted:
 
 
 def parsed_body(read: bytes | bytearray) -> Any:
-    """Return the JSON value of a body. Raises: RequestError if it is none, or not text."""
+    """Return the JSON value of a body. Raises: RequestError if it is not JSON, or not text."""
     try:
         text = read.decode()
     except UnicodeDecodeError as error:

@@ -1,1 +1,1 @@
-"""Forced text: what must come next, as a string or as tokens."""
+"""Forced text, as a string or as tokens."""

@@ -1,16 +1,18 @@
-"""Jump-forward: the tokens that stand for forced text, such as the tokenizer itself would write them.
+"""Jump-forward: the tokens for forced text, exactly as the tokenizer itself would produce them.
 
-Forced text is encoded together with the tokens before it (a window of them, from a place that no token spans). A
-token is proposed only if its end stays where it is whatever may follow. Let N be the end of the forced text.
+Forced text is encoded together with the tokens before it (a window of them, from a position that no token
+spans). A token is proposed only if its end does not depend on the following text. Let N be the end of the
+forced text.
 
-- A token can stand across N only if it begins with the last n bytes before N and goes on with what the grammar
-  allows there. For each such n (``ForcedRuns.crossings``) the text up to N - n is encoded as well: what all these
-  encodings begin with in common is what stays. That is exact for tokenizers whose encoding of a text up to one of its
-  token boundaries does not depend on what follows: merges by rank, unigrams, longest matches.
-- Pre-tokenizers look ahead as well: blanks before a word, contractions, digits. Where all of the text would be
-  proposed, it is encoded with one character of each group that may follow, and only what does not change is proposed.
+- A token can span N only if it begins with the last n bytes before N and continues with text that the grammar
+  allows there. For each such n (``ForcedRuns.crossings``) the text up to N - n is encoded as well: the common
+  prefix of all these encodings is stable. That is exact for tokenizers whose encoding of a text up to one of
+  its token boundaries does not depend on what follows: merges by rank, unigrams, longest matches.
+- Pre-tokenizers look ahead as well: blanks before a word, contractions, digits. If all of the text would be
+  proposed, it is encoded with one character of each group that may follow, and only the unchanged part is
+  proposed.
 
-Tokens that were written before are kept up to the last boundary that the new encoding shares with them.
+Earlier tokens are kept up to the last boundary that they share with the new encoding.
 """
 
 from __future__ import annotations
@@ -60,7 +62,7 @@ _ENDINGS = ("ll", "re", "ve")  # contractions of two letters
 
 
 class Plan(NamedTuple):
-    """Tokens to take back and tokens to append; ``reason`` says what stood in the way where there are none."""
+    """Tokens to remove and tokens to append; ``reason`` says why there are none."""
 
     rollback: int
     tokens: tuple[int, ...]
@@ -75,7 +77,7 @@ KEEPS = Plan(0, (), "tokens would have to be taken back")
 
 
 class Written(NamedTuple):
-    """An encoding: ids, and where each begins and ends in the text; the last one ends with it."""
+    """An encoding: ids, and the start and the end of each in the text."""
 
     ids: list[int]
     bounds: list[
@@ -84,26 +86,32 @@ class Written(NamedTuple):
 
 
 class ForcedText(Protocol):
-    """What a planner asks of a grammar over a vocabulary: ``ForcedRuns`` and ``FsmRuns`` answer it."""
+    """The interface that a planner needs for a grammar over a vocabulary: implemented by ``ForcedRuns`` and
+    ``FsmRuns``.
+    """
 
     def run(self, place: int, /) -> tuple[bytes, int, int, int, int]:
-        """Return (bytes, how many of them are whole characters, what follows, token, next place)."""
+        """Return (bytes, the length of the whole characters among them, the kind of end, token, next
+        configuration).
+        """
 
     def after(self, place: int, text: bytes, /) -> int:
-        """Return the place after a text; 0 if it may not come."""
+        """Return the configuration after a text; 0 if it is not allowed."""
 
     def leads(self, place: int, most: int, /) -> list[int]:
-        """Return the first bytes of what may come, in ascending order: at most ``most`` of them."""
+        """Return the first bytes that may come next, in ascending order, at most ``most`` of them."""
 
     def crossings(self, text: bytes, place: int, most: int, /) -> list[tuple[int, tuple[int, ...]]]:
-        """Return pairs (n, tokens): tokens that begin with the last n bytes of a text and may go on after it."""
+        """Return pairs (n, tokens): tokens that begin with the last n bytes of a text and may continue after
+        it.
+        """
 
     def is_free(self, text: bytes, place: int, /) -> bool:
-        """Return whether no token can stand across a place inside a text."""
+        """Return whether no token can span a position inside a text."""
 
 
 class Follower(Protocol):
-    """What is asked of a matcher where no tokenizer is known."""
+    """The interface required of a matcher without a tokenizer."""
 
     def is_terminated(self) -> bool: ...
     def is_accepting(self) -> bool: ...
@@ -114,7 +122,7 @@ class Follower(Protocol):
 class JumpPlanner:
     """Make proposals for one family of configurations, or one automaton. One thread at a time may use it.
 
-    ``texts``: the bytes of the vocabulary's tokens. ``strip``: one blank before the text is not part of it.
+    ``texts``: the bytes of the vocabulary's tokens. ``strip``: one leading blank is not part of the text.
     """
 
     def __init__(self, forced: ForcedText, texts: TokenBytes, strip: bool) -> None:
@@ -128,7 +136,7 @@ class JumpPlanner:
         self.encodings = 0  # texts that were encoded
 
     def _use(self, encoder: Encoder) -> None:
-        """Take another encoder than before: what is remembered was made with that one."""
+        """Change the encoder: cached proposals depend on it."""
         self._encode, self._encode_short = encoder.encode, encoder.encode_short
         self._composes = encoder.composes
         self._looks_around = encoder.looks_around
@@ -138,10 +146,11 @@ class JumpPlanner:
         self._encoder = encoder
 
     def plan(self, encoder: Encoder, config: int, history: TokenHistory, prompted: bool) -> Plan:
-        """Return the proposal at a place, after the tokens of a history; ``prompted``: a prompt stands before them.
+        """Return the proposal at a configuration, after the tokens of a history; ``prompted``: a prompt comes
+        before them.
 
-        Cost: a lookup if the place was met after the same tokens; else tens of microseconds, most of them the
-            tokenizer's, whatever the length of the text.
+        Cost: a look-up if the configuration was reached after the same tokens before; otherwise tens of
+            microseconds, most of them in the tokenizer, independent of the length of the text.
         """
         if encoder is not self._encoder:
             self._use(encoder)
@@ -173,7 +182,7 @@ class JumpPlanner:
             size *= WIDER
 
     def _make(self, config: int, blank: bytes, ids: Sequence[int], begins: bool) -> Plan | None:
-        """Make a proposal from a window; None if the window shares no boundary with its new encoding."""
+        """Compute a proposal from a window; None if the window shares no boundary with its new encoding."""
         parts = [self._texts[token] or b"" for token in ids]
         bounds = list(accumulate(map(len, parts), initial=0))
         before = b"".join(parts)
@@ -231,7 +240,9 @@ class JumpPlanner:
         return at, made.ids[first:last] + special, end if what_follows == TOKEN else None
 
     def _stable(self, text: bytes, made: Written, here: int, config: int) -> int:
-        """Return the last boundary of an encoding that no legal next text moves; 0 if that is not beyond ``here``."""
+        """Return the last boundary of an encoding that no allowed continuation moves; 0 if that is not after
+        ``here``.
+        """
         size = len(text)
         crossings = self.forced.crossings(text[-MAX_TOKEN:], config, MAX_TRIED)
         longest = crossings[-1][0] if crossings else 0
@@ -270,11 +281,11 @@ class JumpPlanner:
         return cut + max(bound for bound in end.bounds if bound <= max(stable, 0))
 
     def _last_word(self, text: bytes, bounds: list[int], limit: int) -> int:
-        """Return the last boundary before a place where a word begins with its blank, or a mark follows a letter or
-        digit, and across which no token can stand; 0 if there is none.
+        """Return the last boundary before a position where a word begins with its blank, or a mark follows a
+        letter or digit, and which no token can span; 0 if there is none.
 
-        Pre-tokenizers begin anew there, whatever follows, and so do merges. A tokenizer that puts a blank before every
-        text can only be asked from a blank on.
+        Pre-tokenizers split there regardless of what follows, and merges do not cross it. For a tokenizer
+        that adds a blank before every text, the window must begin with a blank.
         """
         for bound in reversed(bounds):
             if (
@@ -289,7 +300,7 @@ class JumpPlanner:
         return 0
 
     def _is_written(self, text: bytes, place: int, tokens: Sequence[int]) -> bool:
-        """Return whether the tokenizer would write one of the tokens at a place of the text."""
+        """Return whether the tokenizer would produce one of the tokens at a position of the text."""
         if self._looks_around:
             return True
         for token in tokens:
@@ -300,7 +311,7 @@ class JumpPlanner:
         return False
 
     def _agreed(self, made: Written, text: bytes, limit: int) -> int:
-        """Return the last boundary up to ``limit`` before which two encodings are the same."""
+        """Return the last boundary up to ``limit`` before which two encodings agree."""
         while text and _is_cut_short(text):
             text = text[:-1]
         other = self._written(text)
@@ -316,14 +327,14 @@ class JumpPlanner:
         return agreed
 
     def _written(self, text: bytes) -> Written | None:
-        """Encode a text; None if it is no UTF-8, or if the tokens do not spell it."""
+        """Encode a text; None if it is not UTF-8, or if the tokens do not spell it."""
         if self._adds_blank and text[:1] == b" ":
             # with a blank of its own in front of the rest, unless that begins with one
             return self._spelled(text[1:], text) or self._spelled(text, text)
         return self._spelled(text, text)
 
     def _spelled(self, given: bytes, text: bytes) -> Written | None:
-        """Encode what is given for a text; None if the tokens do not spell the text."""
+        """Encode the tokenizer's input for a text; None if the tokens do not spell the text."""
         texts = self._texts
         ids = self._ids_of(given)
         size = len(texts)
@@ -354,14 +365,16 @@ class JumpPlanner:
             return [-1]
 
     def _finds_blank(self) -> bool:
-        """Return whether the tokenizer puts a blank before every text."""
+        """Return whether the tokenizer adds a blank before every text."""
         ids = self._ids_of(b"a")
         size = len(self._texts)
         return b"".join([self._texts[i] or b"" for i in ids if 0 <= i < size]) == b" a"
 
     def _followers_at(self, config: int, groups: tuple[str, ...]) -> list[bytes]:
-        """Return what may come next, for tokenizers that look ahead: a character of each group, or of each first byte
-        where these are few; digits also by two and three, since some tokenizers count them from the right."""
+        """Return possible continuations, for tokenizers that look ahead: a character of each group, or of
+        each first byte if there are few; also two and three digits, since some tokenizers count digits from
+        the right.
+        """
         found = self._followers.get((config, groups is _CHARACTER_GROUPS))
         if found is None:
             after = self.forced.after
@@ -384,14 +397,14 @@ class JumpPlanner:
         return found
 
     def _first_of(self, config: int, characters: str) -> bytes:
-        """Return the first of some characters that may come; nothing if none may."""
+        """Return the first allowed character among some; empty if none is."""
         for character in characters:
             if self.forced.after(config, character.encode()):
                 return character.encode()
         return b""
 
     def _character(self, config: int, text: bytes) -> bytes:
-        """Return a character that may come and begins with a byte; what there is of it, if none is found."""
+        """Return an allowed character that begins with a byte, or as much of it as was found."""
         while _is_cut_short(text):
             here = self.forced.after(config, text)
             more = next((b for b in range(0x80, 0xC0) if self.forced.after(here, bytes([b]))), None)
@@ -401,7 +414,7 @@ class JumpPlanner:
         return text
 
     def _may_compose(self, text: bytes, config: int) -> bool:
-        """Return whether a mark that may come could become one character with the last one."""
+        """Return whether an allowed mark could combine with the last character."""
         start = len(text) - 1
         while start > 0 and text[start] & 0xC0 == 0x80:
             start -= 1
@@ -418,7 +431,7 @@ class JumpPlanner:
 
 @cache
 def _composable() -> frozenset[str]:
-    """Return the characters that canonical composition joins with a next one (Unicode, UAX 15)."""
+    """Return the characters that canonical composition joins with a following one (Unicode, UAX 15)."""
     found = set()
     for point in (*range(0xC0, 0x3100), *range(0x11000, 0x11A00)):
         parts = unicodedata.decomposition(chr(point)).split()
@@ -429,9 +442,9 @@ def _composable() -> frozenset[str]:
 
 
 def _common(made: Written, bounds: list[int], begins: bool) -> tuple[int, int] | None:
-    """Return (index in the new encoding, tokens to take back) at the last boundary that both have, or None.
+    """Return (index in the new encoding, tokens to remove) at the last common boundary, or None.
 
-    The beginning of a window counts only if the text begins there (``begins``).
+    The start of a window counts only if the text begins there (``begins``).
     """
     ends = {bound: i for i, bound in enumerate(made.bounds)}
     for back, bound in enumerate(reversed(bounds)):
@@ -442,7 +455,7 @@ def _common(made: Written, bounds: list[int], begins: bool) -> tuple[int, int] |
 
 
 def _is_mark(text: bytes) -> bool:
-    """Return whether a character may become one with that before it."""
+    """Return whether a character may combine with the one before it."""
     return unicodedata.category(text.decode(errors="replace")[0])[0] == "M"
 
 
@@ -465,9 +478,9 @@ def allowed_ids(matcher: Follower, size: int) -> npt.NDArray[np.intp]:
 
 
 def lone_tokens(matcher: Follower, size: int) -> list[int]:
-    """Return the tokens that come one after the other as the only one allowed; advance the matcher.
+    """Return the tokens that are each the only allowed one in turn; advance the matcher.
 
-    That needs no tokenizer: nothing else could have been written.
+    This needs no tokenizer, since no other token is possible.
     """
     forced: list[int] = []
     while len(forced) < MAX_LONE and not matcher.is_terminated() and not matcher.is_accepting():

@@ -1,4 +1,6 @@
-"""What notebooks show of a matcher: where its text may end, what may come next, what is forced, what was refused."""
+"""The display of a matcher in notebooks: whether its text may end, the allowed and the forced text, the
+refusal.
+"""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # distutils: language = c++
-"""The tokens that a matcher has accepted, for whoever writes the end of them anew."""
+"""The tokens that a matcher has accepted, for callers that rewrite the last ones."""
 
 cimport cython
 from libc.stdint cimport uint8_t
@@ -16,7 +16,7 @@ cdef enum:
 
 @cython.final
 cdef class TokenHistory:
-    """What each accept call took: a token, or text."""
+    """The input of each accept call: a token, or text."""
 
     def __cinit__(self, TokenBytes texts):
         self.texts = texts
@@ -30,7 +30,7 @@ cdef class TokenHistory:
         return other
 
     cdef int reserve(self) except FAILED:
-        """Make room for what one accept call takes, so that adding it cannot fail."""
+        """Reserve space for one accept call, so that adding it cannot fail."""
         make_room(self.taken)
         make_room(self.text_calls)
         return 0
@@ -42,7 +42,7 @@ cdef class TokenHistory:
         return 0
 
     cdef void keep(self, size_t calls) noexcept:
-        """Forget all but the first accept calls."""
+        """Drop all but the first accept calls."""
         self.taken.resize(calls)
         while self.text_calls.size() and self.text_calls.back() >= calls:  # mutant: text-place
             self.text_calls.pop_back()
@@ -50,7 +50,7 @@ cdef class TokenHistory:
             del self.pieces[self.text_calls.size():]
 
     cdef size_t first(self) noexcept:
-        """Return where the tokens begin that come after all text."""
+        """Return the index of the first token after all text."""
         return self.text_calls.back() + 1 if self.text_calls.size() else 0
 
     cdef bint has_text(self) noexcept:
@@ -58,11 +58,11 @@ cdef class TokenHistory:
         return not self.text_calls.empty()
 
     def tokens(self):
-        """Return what was accepted, with -1 for text."""
+        """Return the accepted tokens, with -1 for text."""
         return list(self.taken)
 
     def symbols(self):
-        """Return what was accepted: the ids of tokens, and text as bytes."""
+        """Return the accepted input: the ids of tokens, and text as bytes."""
         texts = iter(self.pieces)
         return [next(texts) if token == TEXT else token for token in self.taken]
 
@@ -75,11 +75,12 @@ cdef class TokenHistory:
         return self.taken.empty()
 
     def window(self, size_t size):
-        """Return (the last tokens, whether a text begins there), ``size`` bytes if there are so many.
+        """Return (the last tokens, whether a text begins there), covering at least ``size`` bytes if
+        available.
 
-        A text begins with the first token, after text that was accepted as such, and after a special token.
-        Otherwise the window begins at a character, and at a blank after something else unless that takes
-        twice the size.
+        A text begins with the first token, after a call of ``accept_string``, and after a special token.
+        Otherwise the window begins at a character boundary, preferably at a blank after another character
+        unless that takes twice the size.
         """
         cdef size_t i = self.taken.size(), first = self.first(), total = 0, k
         cdef const uint8_t* data
@@ -105,7 +106,7 @@ cdef class TokenHistory:
         return tuple([self.taken[k] for k in range(i, self.taken.size())]), begins
 
     def count_before(self, context):
-        """Return how many tokens of a context stand before those accepted; None if it does not end with them.
+        """Return the number of context tokens before the accepted ones; None if it does not end with them.
 
         The last few tokens are compared.
         """
@@ -122,9 +123,9 @@ cdef class TokenHistory:
 
 
 cdef class JumpCalls:
-    """What a matcher says of the next bytes and of forced text.
+    """A matcher's methods on next bytes and forced text.
 
-    Made of ``expected``, ``find_jump_forward_bytes`` and its plans.
+    Based on ``expected``, ``find_jump_forward_bytes`` and its plans.
     """
 
     cdef object find_plan(self, object context_ids):
@@ -136,9 +137,9 @@ cdef class JumpCalls:
         return self.expected()[0]
 
     def find_jump_forward_string(self):
-        """Return the text that must come next, up to the next branch or end, in whole characters.
+        """Return the forced text, up to the next branch or end, in whole characters.
 
-        Empty inside a character; ``find_jump_forward_bytes`` has those bytes, and what is cut off.
+        Empty inside a character; ``find_jump_forward_bytes`` also returns partial characters.
         """
         text, _ = self.find_jump_forward_bytes()
         try:
@@ -147,20 +148,20 @@ cdef class JumpCalls:
             return ""
 
     def find_jump_forward_tokens(self, context_ids=(), *, max_rollback=None):
-        """Return (how many tokens to take back, tokens to append then), such as the tokenizer would write the
-        forced text; (0, []) where nothing is forced, or nothing is sure.
+        """Return (number of tokens to remove, tokens to append), as the tokenizer would write the forced
+        text; (0, []) if nothing is forced, or no token is certain.
 
-        A token is proposed only if its right edge stays where it is whatever may follow. ``context_ids``: the
-        prompt, if there is one, and the tokens so far; tokens of the prompt are never taken back. With
-        ``max_rollback``, no proposal that takes back more. The vocabulary must know its tokenizer
-        (``Vocabulary.with_encoder``); else only tokens are proposed that are the single one allowed.
+        A token is proposed only if its end does not depend on the following text. ``context_ids``: the
+        prompt, if there is one, and the tokens so far; tokens of the prompt are never removed.
+        ``max_rollback``: the maximum number of tokens to remove. The vocabulary must know its tokenizer
+        (``Vocabulary.with_encoder``); otherwise only single allowed tokens are proposed.
         Raises: MatcherError if the context does not end with the tokens accepted.
         """
         plan = self.plan_jump(context_ids, max_rollback)
         return plan.rollback, list(plan.tokens)
 
     def plan_jump(self, context_ids=(), max_rollback=None):
-        """Do as ``find_jump_forward_tokens``, and say why where nothing is proposed."""
+        """Do the same as ``find_jump_forward_tokens``, and give the reason if nothing is proposed."""
         plan = self.find_plan(context_ids)
         return plan if max_rollback is None or plan.rollback <= max_rollback else KEEPS
 

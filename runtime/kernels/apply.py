@@ -30,13 +30,13 @@ def apply_token_bitmask_inplace(
 ) -> None:
     """Set the logits of forbidden tokens to -inf, in place; the others keep their bits, NaN and infinities too.
 
-    Shapes: logits (rows, vocab), (vocab,) or, for draft tokens, (batch, positions, vocab), of float16, bfloat16,
-        float32 or float64; bitmask the same with ceil(vocab / 32) int32 words for the last. Rows may lie anywhere
-        (strides), the logits of a row side by side. Both are NumPy arrays, or both torch tensors on one device.
-    ``indices`` names the rows to change, in logits and bitmask alike (those of three dimensions counted through);
-    others stay as they are. ``vocab_size`` is the number of leading columns that the mask speaks of, by default all;
-    the logits after it are forbidden. A row without an allowed token becomes -inf throughout: that is the mask of a
-    refused draft token. What chooses a token refuses such a row.
+    Shapes: logits (rows, vocab), (vocab,) or, for draft tokens, (batch, positions, vocab), of float16,
+        bfloat16, float32 or float64; bitmask the same with ceil(vocab / 32) int32 words for the last. Rows
+        may have any stride, but the logits of a row must be contiguous. Both are NumPy arrays, or both torch
+        tensors on one device. ``indices`` names the rows to change, in logits and bitmask alike (those of
+        three dimensions counted through); others stay as they are. ``vocab_size`` is the number of leading
+        columns that the mask covers, by default all; the logits after it are forbidden. A row without an
+        allowed token becomes -inf throughout, as for a refused draft token. The samplers refuse such a row.
     Cost: reads the bitmask once and writes forbidden logits; on CUDA, 16 bytes that hold allowed and forbidden ones are
         read and written back whole. With triton it is one launch, no allocation and no
         synchronisation, if ``indices`` is None or a tensor there (then numbers that are no rows are passed over,
@@ -55,7 +55,7 @@ def apply_token_bitmask_inplace(
 
 
 def _is_traced(torch: Any, logits: Any) -> bool:
-    """Return whether a compiler or an export looks at this call; not whether one is at work in some thread."""
+    """Return whether this call is being compiled or exported, regardless of other threads."""
     compiler = getattr(torch, "compiler", None)  # another thread may be importing torch just now
     if compiler is not None and compiler.is_dynamo_compiling():
         return True
@@ -63,7 +63,7 @@ def _is_traced(torch: Any, logits: Any) -> bool:
 
 
 def apply_now(logits: Any, bitmask: Any, indices: Any, vocab_size: int | None) -> None:
-    """Check the arguments and run the kernel: what ``apply_token_bitmask_inplace`` does where nothing is compiled."""
+    """Check the arguments and run the kernel: ``apply_token_bitmask_inplace`` outside of compilation."""
     torch = sys.modules.get("torch")
     tensor = () if torch is None else torch.Tensor
     if not isinstance(logits, np.ndarray) and not isinstance(logits, tensor):
@@ -100,7 +100,7 @@ def has_triton() -> bool:
 
 
 def check_masked(logits: Any, bitmask: Any, vocab_size: int | None) -> int:
-    """Check types, shapes and widths; return the number of columns that the mask speaks of.
+    """Check types, shapes and widths; return the number of columns that the mask covers.
 
     Raises: BitmaskError that names the argument and both values.
     """
@@ -141,7 +141,7 @@ def check_masked(logits: Any, bitmask: Any, vocab_size: int | None) -> int:
 
 
 def check_apart(logits: Any) -> None:
-    """Refuse logits whose rows share memory: a row would be forbidden what only another row's mask forbids.
+    """Refuse logits whose rows share memory, since the mask of one row would affect another.
 
     Raises: BitmaskError with the strides and the shape.
     """
@@ -166,9 +166,9 @@ def _strides(array: Any) -> tuple[int, ...]:
 
 
 def _chosen_rows(indices: Any, rows: int, logits: Any) -> Any:
-    """Return the rows to change as int64 on the CPU, or as a tensor beside the logits.
+    """Return the rows to change as int64 on the CPU, or as a tensor on the device of the logits.
 
-    Raises: BitmaskError if they are not numbers of rows.
+    Raises: BitmaskError if they are not valid row numbers.
     """
     if logits.ndim == 1:
         raise BitmaskError("indices is given, but logits has 1 dimension: there are no rows to choose")
@@ -189,7 +189,7 @@ def _chosen_rows(indices: Any, rows: int, logits: Any) -> Any:
 
 
 def _flat_parts(logits: Any, bitmask: Any, chosen: Any) -> list[tuple[Any, Any, Any]]:
-    """Cut logits and mask into parts of two dimensions: one, unless positions do not lie evenly apart."""
+    """Split logits and mask into two-dimensional parts: one, unless the positions are unevenly spaced."""
     if logits.ndim == 1:
         return [(logits[None], bitmask[None], chosen)]
     if logits.ndim == 2:
@@ -215,7 +215,7 @@ def _is_even(array: Any) -> bool:
 
 
 def _flattened(array: Any) -> Any:
-    """View (batch, positions, n) as (rows, n); rows lie evenly apart."""
+    """View (batch, positions, n) as (rows, n); rows are evenly spaced."""
     rows = array.shape[0] * array.shape[1]
     if not isinstance(array, np.ndarray):
         return array.as_strided((rows, array.shape[2]), array.stride()[1:], array.storage_offset())

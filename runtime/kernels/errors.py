@@ -1,4 +1,4 @@
-"""What kernels raise."""
+"""Errors of kernels."""
 
 from __future__ import annotations
 
@@ -6,4 +6,4 @@ from stackmask.grammar.source.diagnostics import StackmaskError
 
 
 class BitmaskError(StackmaskError):
-    """Arguments of a kernel that do not fit together; names the argument and both values."""
+    """The arguments of a kernel do not fit together; names the argument and both values."""

@@ -1,9 +1,9 @@
 # distutils: language = c++
 """Write -inf over the logits that a bitmask forbids, on the CPU.
 
-A word of 32 tokens costs a comparison where all of them are allowed, and plain stores where none is. What is
-left is blended: with AVX2 where the processor has it (asked at run time), else by loops that compilers turn
-into vectors. NaN and infinities of allowed tokens keep their bits.
+A word of 32 tokens costs a comparison if all of them are allowed, and plain stores if none is. Other words
+are blended: with AVX2 if the processor has it (checked at run time), else by loops that compilers vectorise.
+NaN and infinities of allowed tokens keep their bits.
 """
 
 from libc.stdint cimport int64_t, uint16_t, uint32_t, uint64_t, uintptr_t
@@ -39,8 +39,8 @@ def forbid_at(
     """Write ``minus_inf`` over the logits of forbidden tokens, in all rows or the ``chosen`` ones.
 
     ``logits`` and ``words`` are addresses that the caller has checked; strides count elements. Columns from
-    ``columns`` to ``width`` are forbidden whatever the mask says. ``minus_inf`` is a pattern of bits,
-    ``itemsize`` 2, 4 or 8. ``plain`` leaves out the vector instructions. Runs without the interpreter's lock.
+    ``columns`` to ``width`` are always forbidden. ``minus_inf`` is a bit pattern, ``itemsize`` 2, 4 or 8.
+    ``plain`` disables the vector instructions. Runs without the GIL.
     """
     cdef Shape shape
     cdef const int64_t* numbers = NULL

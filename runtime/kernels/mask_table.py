@@ -1,8 +1,9 @@
-"""A table of masks on the device: rows are sent once, and a step sends 64 bytes a sequence.
+"""A table of masks on the device: rows are sent once, and a step sends 64 bytes per sequence.
 
-Most steps meet masks that the engine has made before. The table keeps those rows on the device, under the engine's own
-numbers; a step then names, for each sequence, up to 4 rows to or and up to 12 tokens to flip (``Matcher.mask_rows``). The
-kernels gather, or and apply in one pass, and what they apply equals the bitmap bit for bit.
+Most steps need masks that the engine has computed before. The table keeps those rows on the device, under the
+engine's own numbers; a step then names, for each sequence, up to 4 rows to unite and up to 12 tokens to flip
+(``Matcher.mask_rows``). The kernels gather, unite and apply in one pass, and the result equals the bitmask
+exactly.
 """
 
 from __future__ import annotations
@@ -33,10 +34,11 @@ IN_FLIGHT = 4  # steps whose entries may still be on their way to the device
 
 @dataclass(frozen=True, slots=True)
 class StepEntries:
-    """What a step names: ``tensor`` int32 (sequences, 16) on the device, 4 rows and then 12 tokens, -1 for none.
+    """The entries of a step: ``tensor`` int32 (sequences, 16) on the device, 4 rows and then 12 tokens, -1
+    for none.
 
-    ``empty`` are the sequences where nothing is allowed. ``rows`` is the table as it was then: growing puts the rows
-    elsewhere, and what was named before must not wait for that.
+    ``empty`` are the sequences where nothing is allowed. ``rows`` is the table at that time: growing moves
+    the rows, and earlier entries must not wait for that.
     """
 
     tensor: torch.Tensor
@@ -50,14 +52,15 @@ class StepEntries:
 class DeviceMaskTable:
     """Rows of masks on a device, shared by all grammars and requests over one vocabulary.
 
-    Threads and streams may share it: every call takes its lock, and a row is written over after all streams have read
-    it. A graph's replay is outside the lock: call ``entries``, ``wait``, replay and ``mark_read`` on one thread at a time.
+    Threads and streams may share it: every call takes its lock, and a row is overwritten only after all
+    streams have read it. A graph's replay is outside the lock: call ``entries``, ``wait``, replay and
+    ``mark_read`` on one thread at a time.
 
-    ``max_rows`` bounds the table (16 KB a row for 128,000 tokens); it begins with ``first_rows`` and doubles. Growing
-    puts the rows elsewhere and raises ``version``: a captured graph must then be captured again, so give graphs a table
-    that begins as large as it may become. When it is full, rows that were not used for longest make room.
-    Rows travel through at most ``max_staging`` pinned buffers, on a stream of their own; what uses them waits for that
-    stream on the device, and the host waits only if all buffers are on their way.
+    ``max_rows`` bounds the table (16 KB a row for 128,000 tokens); it begins with ``first_rows`` and doubles.
+    Growing moves the rows and increments ``version``: a captured graph must then be captured again, so give
+    graphs a table of its final size. When it is full, the least recently used rows are overwritten. Rows are
+    sent through at most ``max_staging`` pinned buffers, on a separate stream; their users wait for that
+    stream on the device, and the host waits only if all buffers are in flight.
     """
 
     def __init__(
@@ -104,11 +107,13 @@ class DeviceMaskTable:
     # -- naming the masks of a step --------------------------------------------------------------------
 
     def entries(self, matchers: Sequence[Matcher | None], *, out: torch.Tensor | None = None) -> StepEntries:
-        """Name the masks at the matchers' places, and send what the device has not got; None allows everything.
+        """Return the entries of the matchers' masks, and send the rows that the device lacks; None allows
+        everything.
 
         ``out`` takes the entries, int32 (at least len(matchers), 16) on the device: a captured graph reads them there.
             Its rows after those of the matchers, which a graph of a larger batch reads too, allow everything.
-        Raises: BitmaskError if the step needs more rows than the table may have, or a matcher has another vocabulary.
+        Raises: BitmaskError if the step needs more rows than the table can have, or a matcher has another
+            vocabulary.
         """
         with self._lock:
             self._step += 1
@@ -143,7 +148,7 @@ class DeviceMaskTable:
             return StepEntries(out[:rows], self.rows, self._step, self.version, ready, tuple(empty))
 
     def _check_out(self, out: torch.Tensor, rows: int) -> None:
-        """Refuse a buffer for entries in which kernels would read something else."""
+        """Refuse an unsuitable buffer for entries, which kernels would misread."""
         if out.shape[1:] != (ENTRY,) or len(out) < rows or out.device != self.device:
             raise BitmaskError(
                 f"out is {tuple(out.shape)} on {out.device}, must be ({rows}, {ENTRY}) on {self.device}"
@@ -154,7 +159,7 @@ class DeviceMaskTable:
             raise BitmaskError(f"out has strides {out.stride()}, must have ({ENTRY}, 1): rows side by side")
 
     def _name(self, number: int, matcher: Matcher) -> list[int]:
-        """Return the entry of one matcher, and see to it that its rows are there."""
+        """Return the entry of one matcher, and ensure that its rows are on the device."""
         while True:
             mask = matcher.mask_rows(ENTRY_ROWS, ENTRY_TOKENS)
             if matcher.compiled.vocabulary.size != self.vocab_size:
@@ -174,7 +179,9 @@ class DeviceMaskTable:
             # the engine has dropped its masks in between: name it anew
 
     def _slot(self, key: Any, source: Any, matcher: Matcher, epoch: int, row: int) -> int | None:
-        """Return where a row is on the device, sent if need be; None if the engine no longer has it."""
+        """Return the slot of a row on the device, sending it if necessary; None if the engine no longer has
+        it.
+        """
         slot = self._slots.get(key)
         if slot is None:
             at, buffer = self._staging.free()
@@ -195,7 +202,7 @@ class DeviceMaskTable:
         return slot
 
     def _free_slot(self) -> int:
-        """Return a row that may be overwritten; grow, or take the one that was not used for longest."""
+        """Return a row that may be overwritten; grow, or take the least recently used one."""
         if not self._free and len(self.rows) < self._max_rows:
             self._grow()
         if self._free:
@@ -232,11 +239,11 @@ class DeviceMaskTable:
     # -- using them --------------------------------------------------------------------------------------
 
     def wait(self, entries: StepEntries) -> None:
-        """Make the current stream wait, on the device, until rows and entries are there.
+        """Make the current stream wait, on the device, until rows and entries have arrived.
 
         ``apply`` and ``sample`` do it themselves, except while a graph is captured: then call it before each replay, and
         ``mark_read`` after it.
-        Raises: BitmaskError if the entries are too old: rows that they may name are gone.
+        Raises: BitmaskError if the entries are too old: rows that they name may be gone.
         """
         with self._lock:
             if entries.step <= self._evicted_step:
@@ -276,7 +283,7 @@ class DeviceMaskTable:
         vocab_size: int | None = None,
         **parameters: Any,
     ) -> SampledTokens:
-        """Draw a token for each sequence, as the sampler does from a bitmask; no bitmap is made on a GPU.
+        """Draw a token for each sequence, as the sampler does from a bitmask; on a GPU no bitmask is created.
 
         Raises: BitmaskError before any launch if a sequence has no allowed token.
         """
@@ -293,7 +300,7 @@ class DeviceMaskTable:
             return drawn
 
     def bitmask(self, entries: StepEntries) -> torch.Tensor:
-        """Return the masks as a bitmask on the device, made with torch operations."""
+        """Return the masks as a bitmask on the device, computed with torch operations."""
         with self._lock:
             self.wait(entries)
             mask = expand_entries(entries.rows, entries.tensor)
@@ -301,7 +308,7 @@ class DeviceMaskTable:
             return mask
 
     def mark_read(self) -> None:
-        """Note that what was launched so far reads the table: call it after replaying a graph that does."""
+        """Record that the work launched so far reads the table: call it after replaying a graph that does."""
         if self._stream.orders_streams:
             with self._lock:
                 self._stream.mark_read()
@@ -347,7 +354,7 @@ def expand_entries(rows: torch.Tensor, entries: torch.Tensor) -> torch.Tensor:
 
 
 class SendStream:
-    """The stream that sends to a device, and the events that order it with the streams that read there."""
+    """The stream that sends to a device, and the events that order it relative to the reading streams."""
 
     def __init__(self, device: torch.device) -> None:
         self.device = device
@@ -360,7 +367,7 @@ class SendStream:
             self._stream.wait_stream(torch.cuda.current_stream(device))
 
     def pinned(self, words: int) -> torch.Tensor:
-        """Return a buffer on the host that the device can copy from."""
+        """Return a pinned host buffer."""
         return torch.empty(words, dtype=torch.int32, pin_memory=self.device.type == "cuda")
 
     def sending(self) -> Any:
@@ -368,26 +375,26 @@ class SendStream:
         return nullcontext() if self._stream is None else torch.cuda.stream(self._stream)
 
     def record(self) -> Any:
-        """Return an event of all that was sent so far; None on a CPU."""
+        """Return an event for everything sent so far; None on a CPU."""
         return None if self._stream is None else self._stream.record_event()
 
     def mark_read(self) -> None:
-        """Note that what the current stream has launched so far reads the table."""
+        """Record that the work launched on the current stream so far reads the table."""
         stream = torch.cuda.current_stream(self.device)
         self._readers[stream.cuda_stream] = stream.record_event()
 
     def wait_for_readers(self) -> None:
-        """Send nothing more before all that reads the table is done."""
+        """Delay sending until all readers of the table are done."""
         for event in self._readers.values():
             self._stream.wait_event(event)
 
     def wait_for_current(self) -> None:
-        """Send nothing more before all that the current stream has launched is done."""
+        """Delay sending until all work launched on the current stream is done."""
         if self._stream is not None:
             self._stream.wait_stream(torch.cuda.current_stream(self.device))
 
     def hand_over(self, old: torch.Tensor, new: torch.Tensor) -> None:
-        """Keep the memory of both while they are in use: ``old`` was copied to ``new``, which other streams read."""
+        """Keep the memory of both while in use: ``old`` was copied to ``new``, which other streams read."""
         if self._stream is not None:
             old.record_stream(self._stream)
             new.record_stream(torch.cuda.current_stream(self.device))
@@ -399,7 +406,7 @@ class SendStream:
 
 
 class StagingBuffers:
-    """Pinned buffers for rows on their way: from ``first`` to ``most`` of them."""
+    """Pinned buffers for rows in flight: from ``first`` to ``most`` of them."""
 
     def __init__(self, stream: SendStream, words: int, first: int, most: int) -> None:
         self._stream, self._words, self._most = stream, words, most
@@ -423,12 +430,14 @@ class StagingBuffers:
         return 0
 
     def mark_sent(self, at: int) -> None:
-        """Note that a buffer is on its way."""
+        """Record that a buffer is in flight."""
         self._sent[at] = self._stream.record()
 
 
 class StepBuffers:
-    """Pinned buffers for the entries of the last ``steps`` steps, which may still be on their way; ``width`` words a row."""
+    """Pinned buffers for the entries of the last ``steps`` steps, which may still be in flight; ``width``
+    words per row.
+    """
 
     def __init__(self, stream: SendStream, steps: int, width: int) -> None:
         self._stream, self._width = stream, width
@@ -436,7 +445,7 @@ class StepBuffers:
         self._sent: list[Any] = [None] * steps
 
     def buffer(self, step: int, rows: int) -> torch.Tensor:
-        """Return the buffer of a step, with at least so many rows; it may be filled at once."""
+        """Return the buffer of a step, with at least that many rows; it may be filled immediately."""
         at = step % len(self._buffers)
         if self._sent[at] is not None:
             self._sent[at].synchronize()
@@ -447,6 +456,6 @@ class StepBuffers:
         return buffer
 
     def mark_sent(self, step: int) -> Any:
-        """Note that the buffer of a step is on its way; return the event of its arrival."""
+        """Record that the buffer of a step is in flight; return the event of its arrival."""
         event = self._sent[step % len(self._buffers)] = self._stream.record()
         return event

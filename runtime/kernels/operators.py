@@ -1,4 +1,4 @@
-"""Masking as an operator of PyTorch, which ``torch.compile`` takes into its graph as it is."""
+"""Masking as a PyTorch operator, which ``torch.compile`` includes in its graph unchanged."""
 
 from __future__ import annotations
 

@@ -1,14 +1,15 @@
 """An output layer that computes only logits that the masks allow.
 
-The product of hidden states with the output matrix reads the whole matrix: a gigabyte for 128,256 tokens of 4,096 numbers
-in bf16. Where masks allow few tokens most of that is for logits that become -inf. Three forms give the same logits:
+The product of hidden states with the output matrix reads the whole matrix: a gigabyte for 128,256 tokens of
+4,096 numbers in bf16. If masks allow few tokens, most of that is for logits that become -inf. Three forms
+give the same logits:
 
 - ``dense``: the whole product, then the mask;
-- ``blocks``: the rows of the matrix that some sequence of the batch may choose, in blocks of 32 that lie side by side;
+- ``blocks``: the rows of the matrix that some sequence of the batch may choose, in contiguous blocks of 32;
 - ``gather``: the same rows, wherever they lie, 32 at a time.
 
-Which one is fastest follows from bytes and launches: see ``choose_form``. Blocks pay where few of them are wanted, and when the
-tokens that grammars allow together lie together; ``vocabulary_order`` arranges them so.
+Which one is fastest depends on bytes and launches: see ``choose_form``. Blocks pay off if few of them are
+needed, and if tokens that grammars allow together are adjacent; ``vocabulary_order`` arranges them so.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ MOST_ROWS = 64  # sequences of a batch; with more, the dense product is what pay
 
 
 class Wanted(NamedTuple):
-    """What some sequence of a batch may choose: how many tokens, and how many blocks they lie in."""
+    """The tokens that some sequence of a batch may choose: their number, and the number of their blocks."""
 
     tokens: int
     blocks: int
@@ -41,7 +42,7 @@ class Wanted(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Costs:
-    """What the rule that chooses a form knows of a device: seconds, and bytes a second.
+    """The parameters of a device for choosing a form: seconds, and bytes per second.
 
     The defaults were fitted to an H100 (``lab/benchmarks/results/gpu_output.json``): of 48 cases the rule takes the fastest form in
     45, and one that is 3 to 6% slower in the others.
@@ -60,9 +61,9 @@ class Costs:
 def choose_form(
     rows: int, vocab: int, size: int, itemsize: int, wanted: Wanted | None, costs: Costs | None = None
 ) -> Form:
-    """Choose how to compute the logits of a batch: the one rule, from bytes that must be read and launches.
+    """Choose how to compute the logits of a batch, from the bytes to read and the number of launches.
 
-    ``wanted`` is None if it is known on the device alone: then, and with more than 64 rows, ``dense``.
+    ``wanted`` is None if it is known only on the device: then, and with more than 64 rows, ``dense``.
     """
     if wanted is None or rows > MOST_ROWS:
         return "dense"
@@ -83,7 +84,8 @@ def choose_form(
 def count_wanted(
     bitmask: torch.Tensor, vocab_size: int, position_of: torch.Tensor | None = None
 ) -> Wanted | None:
-    """Count tokens and blocks that some row allows; None if the masks are not on the CPU: looking would wait.
+    """Count tokens and blocks that some row allows; None if the masks are not on the CPU, since reading them
+    would wait.
 
     ``position_of`` (vocab,) gives the row of the matrix that belongs to each token, where that is another order.
     """
@@ -97,7 +99,8 @@ def count_wanted(
 
 
 def vocabulary_order(bitmasks: npt.NDArray[np.int32] | torch.Tensor, vocab_size: int) -> torch.Tensor:
-    """Order tokens so that those which masks allow together lie together: (vocab,) int64, the token of each position.
+    """Order tokens so that those which masks allow together are adjacent: (vocab,) int64, the token of each
+    position.
 
     Shapes: bitmasks (samples, words) int32 from steps like those to come. Tokens are sorted by which samples allow them,
     the samples that allow fewest first, so tokens of equal use are neighbours and small masks are whole blocks.
@@ -198,7 +201,7 @@ class MaskedOutputLayer:
         return self._launch(hidden, bitmask, logits, columns, form)
 
     def _room(self, hidden: torch.Tensor, out: torch.Tensor | None) -> torch.Tensor:
-        """Check the hidden states, and return where the logits go."""
+        """Check the hidden states, and return the output buffer."""
         weight = self._weight
         if hidden.ndim != 2 or hidden.shape[1] != self.size:
             raise BitmaskError(f"hidden is {tuple(hidden.shape)}, but weight has rows of {self.size}")

@@ -1,9 +1,9 @@
-"""Mask work on the CPU beside the forward pass.
+"""Mask work on the CPU during the forward pass.
 
-The masks of a step depend on the token that was chosen in the step before, as the forward pass does: both can start
-together. On a GPU the launches of the forward pass return at once, so a loop that launches first and fills masks then
-overlaps by itself. On a CPU, and where Python would wait, ``MaskWorker`` fills on a thread of its own: PyTorch lets go of
-the interpreter during its operations, and the engine during copies of finished masks.
+The masks of a step depend on the token chosen in the step before, as does the forward pass: both can start
+together. On a GPU, launches of the forward pass return immediately, so a loop that launches first and then
+fills masks overlaps automatically. On a CPU, and where Python would wait, ``MaskWorker`` fills on a separate
+thread: PyTorch releases the GIL during its operations, and the engine during copies of finished masks.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 class MaskWorker:
     """A thread that does the mask work of a step while the caller runs the forward pass.
 
-    ``start`` hands over the step's tokens; ``wait`` returns what the fill returned. One step at a time: the matchers
-    and the mask belong to the worker in between. Close it, or use it in a ``with`` block.
+    ``start`` passes the step's tokens; ``wait`` returns the result of the fill. One step at a time: in
+    between, the matchers and the mask belong to the worker. Close it, or use it in a ``with`` block.
     """
 
     def __init__(self) -> None:
@@ -34,7 +34,7 @@ class MaskWorker:
     def start(
         self, matchers: Sequence[Matcher | None], mask: Any, tokens: Sequence[int] | None = None
     ) -> None:
-        """Begin to accept ``tokens`` (one a matcher; None at the first step) and to fill the mask.
+        """Start to accept ``tokens`` (one per matcher; None at the first step) and to fill the mask.
 
         A terminated matcher keeps its place, and its row allows nothing. Raises: BitmaskError if the last step was not
         waited for, or if counts differ.
@@ -47,7 +47,7 @@ class MaskWorker:
         self.submit(lambda: _advance(every, mask, now))
 
     def submit(self, work: Callable[[], object]) -> None:
-        """Begin any other mask work, such as naming the entries of a ``DeviceMaskTable``."""
+        """Start any other mask work, such as computing the entries of a ``DeviceMaskTable``."""
         if self._running is not None:
             raise BitmaskError("the worker has 1 step under way, must have 0: wait for it first")
         self._running = self._pool.submit(work)

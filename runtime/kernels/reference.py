@@ -1,4 +1,4 @@
-"""Plain PyTorch beside the kernels: what the tests compare with, and what runs on devices without a kernel."""
+"""Plain PyTorch versions of the kernels: for comparison in tests, and for devices without a kernel."""
 
 from __future__ import annotations
 

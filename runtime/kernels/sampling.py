@@ -70,7 +70,7 @@ class SampledTokens:
 
 
 class MaskedSampler:
-    """Draw tokens for a batch of at most ``rows`` rows of ``width`` logits; buffers are made once.
+    """Draw tokens for a batch of at most ``rows`` rows of ``width`` logits; buffers are allocated once.
 
     With parameters that are tensors on the device, or the same numbers as in an earlier call, a call makes two launches,
     allocates nothing and waits for nothing, so a graph can capture it; its result is in buffers that the next call uses
@@ -113,15 +113,16 @@ class MaskedSampler:
     ) -> SampledTokens:
         """Draw a token for each row; see the module for what is drawn.
 
-        Shapes: logits (rows, vocab) and bitmask (rows, ceil(vocab / 32)), as for ``apply_token_bitmask_inplace``,
-            neither is changed. Each parameter is a number, or one a row: a sequence, or a tensor.
-        Numbers in a tensor on a GPU are not looked at: a temperature that is not above 0 takes the highest, NaN
-            included; top_k below 1 and top_p of 1 or more keep all; top_p and min_p beyond their range, or NaN,
-            still leave the highest (min_p of NaN, and top_p of NaN, keep all).
-        ``seeds`` and ``steps`` make the random numbers: give each request a seed, and count its tokens in ``steps``.
+        Shapes: logits (rows, vocab) and bitmask (rows, ceil(vocab / 32)), as for
+            ``apply_token_bitmask_inplace``, neither is changed. Each parameter is a number, or one per row: a
+            sequence, or a tensor. Numbers in a GPU tensor are not checked: a temperature that is not above 0,
+            or NaN, takes the highest logit; top_k below 1 and top_p of 1 or more keep all; top_p and min_p
+            beyond their range, or NaN, still leave the highest (min_p of NaN, and top_p of NaN, keep all).
+            ``seeds`` and ``steps`` make the random numbers: give each request a seed, and count its tokens in
+            ``steps``.
         Cost: on CUDA two launches (see the class); on the CPU, a pass of PyTorch a row.
-        Raises: BitmaskError naming the argument and both values. A row without an allowed token raises on the CPU; on a
-            GPU it cannot be seen before the launch, and its token is -1.
+        Raises: BitmaskError naming the argument and both values. A row without an allowed token raises on the
+            CPU; on a GPU this is unknown before the launch, and its token is -1.
         """
         given = {
             "temperature": temperature,
@@ -150,7 +151,7 @@ class MaskedSampler:
     ) -> SampledTokens:
         """Draw with masks that are entries of a table on the GPU (``DeviceMaskTable.sample`` checks and calls this).
 
-        ``given`` are the parameters of a call; those that are missing have their defaults.
+        ``given`` are the parameters of a call; missing ones have their defaults.
         """
         self._check_room(logits)
         if unknown := given.keys() - _PARAMETERS.keys():
@@ -204,7 +205,7 @@ class MaskedSampler:
             raise BitmaskError("logits has dtype torch.float64, must be float32, float16 or bfloat16")
 
     def _parameter(self, name: str, value: Any, rows: int) -> torch.Tensor:
-        """Return a parameter as a tensor (rows,) on the device; what can be looked at is checked."""
+        """Return a parameter as a tensor (rows,) on the device; values on the CPU are checked."""
         dtype, _, wanted = _PARAMETERS[name]
         if is_on_device(value):
             if value.shape != (rows,) or value.dtype != dtype or value.device != self._tokens.device:
@@ -228,7 +229,7 @@ class MaskedSampler:
         return torch.tensor(many, dtype=dtype, device=self._tokens.device)
 
     def _constant(self, name: str, number: float, dtype: torch.dtype) -> torch.Tensor:
-        """Return a number once a row. What a graph was captured with stays as long as the sampler does."""
+        """Return a number repeated for each row. Tensors captured in a graph live as long as the sampler."""
         key = (name, number)
         if key in self._captured:
             return self._captured[key]
@@ -257,7 +258,7 @@ class MaskedSampler:
 
 
 def sample_masked(logits: torch.Tensor, bitmask: torch.Tensor, **parameters: Any) -> SampledTokens:
-    """Draw a token for each row: a call of a ``MaskedSampler`` that is made for it, with the same arguments.
+    """Draw a token for each row with a new ``MaskedSampler``, with the same arguments.
 
     >>> sample_masked(torch.tensor([[0.0, 9.0, 5.0]]), torch.tensor([[0b101]], dtype=torch.int32), temperature=0).tokens
     tensor([2])
@@ -268,7 +269,7 @@ def sample_masked(logits: torch.Tensor, bitmask: torch.Tensor, **parameters: Any
 
 
 def may_cut(parameters: dict[str, Any]) -> bool:
-    """Return whether top-k, top-p or min-p may leave tokens out: with tensors on a device, yes."""
+    """Return whether top-k, top-p or min-p may remove tokens; True for tensors on a device."""
     for name in ("top_k", "top_p", "min_p"):
         if is_on_device(parameters[name]):
             return True
@@ -280,12 +281,12 @@ def may_cut(parameters: dict[str, Any]) -> bool:
 
 
 def is_on_device(value: Any) -> TypeGuard[torch.Tensor]:
-    """Return whether a parameter is a tensor that cannot be looked at without waiting."""
+    """Return whether a parameter is a tensor that cannot be read without waiting."""
     return isinstance(value, torch.Tensor) and value.device.type != "cpu"
 
 
 def plain_numbers(value: Any) -> Any:
-    """Return a parameter as a number of Python's, or as a list of them: from tensors, arrays, and numbers of NumPy."""
+    """Return a parameter as a Python number, or a list of them: from tensors, arrays, and NumPy numbers."""
     if hasattr(value, "tolist"):
         return value.tolist()
     if not isinstance(value, Sequence):

@@ -1,1 +1,1 @@
-"""What servers of models load: their backends of structured outputs, made of this package's parts."""
+"""The backends of structured outputs for model servers, and the parts that they share."""

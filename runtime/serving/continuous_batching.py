@@ -1,4 +1,4 @@
-"""Continuous batching of transformers with a grammar for each request."""
+"""Continuous batching in transformers with a grammar for each request."""
 
 from __future__ import annotations
 
@@ -23,10 +23,9 @@ POLL_SECONDS: Final = 1.0
 
 
 class _Followed:
-    """The grammar of one request and how far its output was read.
+    """The grammar of one request, and the length of the output read so far.
 
-    transformers copies the options of a request where it is taken out of the batch and begun again, and where it is
-    forked into several.
+    transformers copies the options of a request when it is preempted and restarted, and when it is forked.
     """
 
     def __init__(self, guarded: GuardedMatcher, taken: int = 0) -> None:
@@ -38,9 +37,9 @@ class _Followed:
 
 
 class GrammarBatching(ContinuousBatchingLogitsProcessor):
-    """Forbid what the grammars of requests forbid. ``attach_grammars`` makes one.
+    """Forbid the tokens that the requests' grammars forbid. Created by ``attach_grammars``.
 
-    Where a mask cannot be made, the request may only end; see ``GuardedMatcher``.
+    If a mask cannot be computed, the request may only end; see ``GuardedMatcher``.
     """
 
     def __init__(self, vocab_size: int) -> None:
@@ -54,7 +53,7 @@ class GrammarBatching(ContinuousBatchingLogitsProcessor):
         int32_tensor.fill_(0)
 
     def prepare_tensor_args(self, requests_with_new_token: Sequence[Any]) -> torch.Tensor:
-        """Read what requests have written since, and write their masks. Returns: the row of each."""
+        """Read the new tokens of the requests, and write their masks. Returns: the row of each."""
         rows, followed = [], []
         for request in requests_with_new_token:
             one = _follow(request.state, self._size)
@@ -77,7 +76,7 @@ class GrammarBatching(ContinuousBatchingLogitsProcessor):
 
 
 def _follow(state: Any, size: int) -> _Followed | None:
-    """Return what follows a request, with all that it has written read; None if it has no grammar."""
+    """Return the matcher of a request, after reading all of its tokens; None if it has no grammar."""
     wanted = state.logit_processor_kwargs.get(KEY)
     if wanted is None:
         return None
@@ -98,9 +97,9 @@ def _follow(state: Any, size: int) -> _Followed | None:
 def attach_grammars(manager: Any, vocab_size: int) -> None:
     """Let requests of a ``ContinuousBatchingManager`` have a grammar: ``add_request(ids, grammar=compiled)``.
 
-    ``vocab_size``: the width of the model's logits, that of the vocabulary which grammars are compiled for. Call it
-    before the manager is started. Raises: RequestError if the manager samples ahead (asynchronous batching, graphs): a
-    mask needs the token before.
+    ``vocab_size``: the width of the model's logits, equal to that of the grammars' vocabulary. Call it before
+    the manager is started. Raises: RequestError if the manager samples ahead (asynchronous batching, graphs),
+    since a mask needs the previous token.
     """
     config = manager.continuous_batching_config
     if config.use_async_batching:
@@ -128,7 +127,7 @@ def generate_batch(
 ) -> list[Any]:
     """Generate for prompts in one continuous batch, with a grammar for each; None for free text.
 
-    Returns: transformers' ``GenerationOutput`` for each prompt, in their order.
+    Returns: transformers' ``GenerationOutput`` for each prompt, in order.
     Raises: RequestError if lengths, vocabularies or the configuration do not fit; TimeoutError if nothing was finished
         for ``timeout`` seconds.
     """

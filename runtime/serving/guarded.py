@@ -1,4 +1,4 @@
-"""The matcher of one request in a server: nothing is raised, and what fails ends this request alone."""
+"""The matcher of one request in a server: it never raises, and an error ends only this request."""
 
 from __future__ import annotations
 
@@ -20,12 +20,13 @@ logger = logging.getLogger("stackmask.serving")
 class GuardedMatcher:
     """Follow the output of one request for a server.
 
-    Tokens after the end are ignored, as servers want it. Where a mask cannot be made (a limit of the request is met,
-    it was cancelled, memory ran out), ``failure`` says why, only stop tokens are allowed, and no token is accepted, so
-    that the server ends the request as failed: a text that was cut there is no answer. Failures are logged once.
+    Tokens after the end are ignored, as servers expect. If a mask cannot be computed (a limit of the request
+    is reached, it was cancelled, memory ran out), ``failure`` gives the reason, only stop tokens are allowed,
+    and no token is accepted, so that the server ends the request as failed: a truncated text is not an
+    answer. Failures are logged once.
 
-    ``room``: how many tokens the text may have, stop token included, or None: the text ends whole within them, as long as
-    an end is found.
+    ``room``: the maximum number of tokens, stop token included, or None: the text is completed within it, if
+    a completion is found.
     """
 
     def __init__(self, matcher: Matcher, stop_ids: Iterable[int], request_id: str = "") -> None:
@@ -37,9 +38,10 @@ class GuardedMatcher:
         self._request_id = request_id
 
     def prepare(self) -> None:
-        """Make the first mask, and those after text that must come, where the grammar is compiled: no step waits for them.
+        """Compute the first mask, and those after forced text, when the grammar is compiled: no step waits
+        for them.
 
-        This ends after ``AHEAD_WORK``. What fails here fails again when the mask is asked for.
+        This stops after ``AHEAD_WORK``. Errors here occur again when the mask is requested.
         """
         with suppress(Exception):
             ahead = self.matcher.fork()
@@ -50,7 +52,7 @@ class GuardedMatcher:
                     break
 
     def accept(self, token: int) -> bool:
-        """Advance by a token; False if it may not come. After the end every token is taken for nothing."""
+        """Advance by a token; return False if it is not allowed. After the end every token is ignored."""
         if self.is_terminated():
             return True
         if self.failure is not None:
@@ -62,7 +64,7 @@ class GuardedMatcher:
             return False
 
     def accept_all(self, tokens: Iterable[int]) -> bool:
-        """Advance by tokens, as far as they may come; False if one may not."""
+        """Advance by tokens as far as they are allowed; return False if one is not."""
         if self.failure is not None:
             return all(map(self.accept, tokens))
         matcher = self.matcher
@@ -76,7 +78,9 @@ class GuardedMatcher:
         return True
 
     def valid_prefix(self, tokens: Sequence[int]) -> list[int]:
-        """Return how many first tokens may come, up to the end of the text, as a list. The matcher does not move."""
+        """Return the number of leading tokens that are allowed, up to the end of the text. The matcher does
+        not advance.
+        """
         if self.failure is not None or self.is_terminated():
             return []
         before = self.matcher.accept_calls
@@ -91,13 +95,13 @@ class GuardedMatcher:
         return list(tokens[:count])
 
     def rollback(self, count: int) -> None:
-        """Take back the last tokens; as many as there are, if there are fewer."""
+        """Undo the last tokens; all of them, if there are fewer."""
         count = min(count, self.matcher.accept_calls)
         if count > 0:
             self.matcher.rollback(count)
 
     def fill(self, mask: Any, row: int) -> None:
-        """Write the mask of the next token into a row, or stop tokens alone if it cannot be made."""
+        """Write the mask of the next token into a row, or only stop tokens if it cannot be computed."""
         if self.failure is None:
             try:
                 target, place = (
@@ -111,7 +115,9 @@ class GuardedMatcher:
         self.fill_stops(mask, row)
 
     def fill_tree(self, tokens: Sequence[int], parents: Sequence[int], mask: Any) -> bool:
-        """Write the masks along a tree of drafts, as ``Matcher.fill_draft_bitmask`` does; False if they cannot be made."""
+        """Write the masks along a draft tree, as ``Matcher.fill_draft_bitmask`` does; return False if they
+        cannot be computed.
+        """
         if self.failure is None:
             try:
                 self.matcher.fill_draft_bitmask(tokens, parents, mask)
@@ -121,7 +127,7 @@ class GuardedMatcher:
         return False
 
     def _fill_within(self, room: int, mask: Any, row: int) -> bool:
-        """Write the mask under the budget that is left. Return False where the text has none, from then on too."""
+        """Write the mask under the remaining budget. Return False if the text has none, now and from then on."""
         left = room - self.matcher.accept_calls
         if left < 1 or self.matcher.is_terminated():  # drafts may look past the last token
             return False
@@ -136,7 +142,9 @@ class GuardedMatcher:
         return True
 
     def fill_stops(self, mask: Any, row: int) -> None:
-        """Allow stop tokens alone. Without any, all are allowed, so that one is sampled, which is then refused."""
+        """Allow only stop tokens. If there are none, allow all, so that one is sampled, which is then
+        refused.
+        """
         words = mask.row_to_write(row) if isinstance(mask, StepMask) else np.asarray(mask[row])
         words[:] = 0 if self.stops else -1  # mutant: fail-open
         bits = words.view(np.uint32)
@@ -145,7 +153,7 @@ class GuardedMatcher:
                 bits[token >> 5] |= np.uint32(1 << (token & 31))
 
     def fail(self, error: BaseException) -> None:
-        """Note why this request cannot go on."""
+        """Record why this request cannot continue."""
         self.failure = f"{type(error).__name__}: {error}"
         logger.error("request %s ends: no mask could be made: %s", self._request_id, self.failure)
 
@@ -154,7 +162,7 @@ class GuardedMatcher:
         return self.matcher.is_terminated()
 
     def fork(self) -> GuardedMatcher:
-        """Return an independent one at the same place."""
+        """Return an independent copy in the same state."""
         made = GuardedMatcher(self.matcher.fork(), self.stops, self._request_id)
         made.failure = self.failure
         return made
@@ -169,10 +177,11 @@ class GuardedMatcher:
 
 
 class Thoughts:
-    """The thoughts of a request, before its text begins: they end in time for the text to be whole.
+    """The reasoning of a request before its text: it ends early enough for the text to be completed.
 
-    ``end``: the token that ends them; None where no single token does, which leaves their length free. Stop tokens are
-    forbidden throughout. A step begins with ``start_step``; then each row of it that is thought is restricted, in order.
+    ``end``: the token that ends the reasoning; None if no single token does, in which case its length is not
+    bounded. Stop tokens are forbidden throughout. A step begins with ``start_step``; then each of its rows
+    within the reasoning is restricted, in order.
     Cost: that of ``Matcher.needs_at_least``.
     """
 
@@ -190,7 +199,7 @@ class Thoughts:
                 logger.warning("thoughts may take all tokens of a request: %s", error)
 
     def start_step(self, left: int) -> None:
-        """Take how many tokens the request may still write."""
+        """Set the number of tokens that the request may still generate."""
         self._left, self._is_first = left, True
 
     def restrict(self, words: NDArray[np.uint32]) -> None:
@@ -203,7 +212,9 @@ class Thoughts:
         self._left -= 1
 
     def first_forbidden(self, draft: Sequence[int]) -> int | None:
-        """Return the place of the first token of a draft that may not be thought; None if the end of thoughts comes first."""
+        """Return the index of the first draft token that is forbidden in the reasoning; None if the end of
+        the reasoning comes first.
+        """
         for place, token in enumerate(draft):
             if token == self._end:
                 return None
@@ -212,21 +223,21 @@ class Thoughts:
         return None
 
     def begin_text(self) -> None:
-        """Give the text what is left, where a row of the step is the first one that is not thought."""
+        """Give the text the remaining tokens, when a row of the step is the first one after the reasoning."""
         if self._is_first and not self._text.may_be_cut:
             self._text.room = self._left + self._text.matcher.accept_calls
         self._is_first = False
 
 
 def forbid(words: NDArray[np.uint32], tokens: Iterable[int]) -> None:
-    """Take tokens out of a mask, one row of words."""
+    """Remove tokens from a mask, one row of words."""
     for token in tokens:
         if token >> 5 < len(words):
             words[token >> 5] &= ~np.uint32(1 << (token & 31))
 
 
 def fill_batch(guarded: Sequence[GuardedMatcher], mask: Any, rows: Sequence[int] | None = None) -> StepResult:
-    """Write the masks of several requests in one call; if one cannot be made, the others are as ever.
+    """Write the masks of several requests in one call; an error affects only its request.
 
     ``mask``: an array, a tensor or a ``StepMask``. ``rows[i]`` is the row of request i, by default i.
     """

@@ -1,4 +1,4 @@
-"""Grammars of what a request to a server asks for: its kind, its text, and the options of server and request."""
+"""The grammar of a server's request: from its kind, its text, and the options of server and request."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ KINDS: Final = ("json", "json_object", "regex", "grammar", "choice", "structural
 
 
 class RequestError(StackmaskError):
-    """A request that asks for what cannot be enforced; the message says where and why."""
+    """The request cannot be enforced; the message gives the place and the reason."""
 
 
 @dataclass(frozen=True)
 class Options:
-    """How grammars of requests are read.
+    """Options for reading the grammars of requests.
 
-    profile: of JSON; "model" lets a model write one blank where blanks may stand, "exact" all that JSON allows.
-    whitespace: of JSON, as in ``Grammar.from_json_schema``; None is that of the profile.
-    closed_objects: objects whose schema does not say so have no other properties than those that it declares.
-    whole: texts end within the tokens of their request, where the server shows them and an end is found.
+    profile: of JSON; "model" allows one blank where JSON allows whitespace, "exact" everything that JSON
+    allows. whitespace: of JSON, as in ``Grammar.from_json_schema``; None is that of the profile.
+    closed_objects: objects have only declared properties unless their schema says otherwise. whole: texts are
+    completed within the token limit of their request, if the server reports it and a completion is found.
     limits: of each request; None for the default ones.
     """
 
@@ -40,9 +40,10 @@ class Options:
 
     @classmethod
     def read(cls, given: Mapping[str, Any]) -> Options:
-        """Read what an operator wrote: keys are those above, and ``limits`` are an object of their names.
+        """Parse an operator's options: the keys are those above, and ``limits`` is an object with their
+        names.
 
-        Raises: RequestError for an unknown key, or a value that means nothing.
+        Raises: RequestError for an unknown key, or an invalid value.
         """
         names = [field.name for field in fields(cls)]
         unknown = [key for key in given if key not in names]
@@ -75,13 +76,13 @@ class Options:
 
 
 def grammar_of(kind: str, text: Any, options: Options) -> Grammar:
-    """Make the grammar of a request.
+    """Return the grammar of a request.
 
     ``kind``: one of KINDS. ``text``: of "json" a schema, of "choice" a JSON list of strings, of "structural_tag" its
     JSON, of "regex" a pattern that the whole text matches, of "grammar" EBNF, GBNF, Lark with a rule ``start``, or the JSON
     of a structural tag, since servers check the formats of "structural_tag" themselves; "json_object" has none.
     Raises: StackmaskError with the place and the reason.
-    Cost: that of reading it; no masks are made.
+    Cost: that of reading it; no masks are computed.
     """
     limits = options.limits
     if kind == "json":
@@ -110,15 +111,17 @@ def grammar_of(kind: str, text: Any, options: Options) -> Grammar:
 
 
 def check(kind: str, text: Any, options: Options) -> None:
-    """Find what is wrong with a request where nothing is generated: in the process that answers it.
+    """Check a request in the process that receives it, which generates nothing.
 
-    Raises: StackmaskError. Cost: reading it and its normal form; no masks are made.
+    Raises: StackmaskError. Cost: reading it and computing its normal form; no masks are computed.
     """
     grammar_of(kind, text, options).normalize(options.limits)
 
 
 def parsed_json(text: Any, what: str, limits: Limits | None = None) -> Any:
-    """Return the value of JSON text; what is no text is a value already. Raises: RequestError with the place."""
+    """Return the value of JSON text; any other value is returned unchanged. Raises: RequestError with the
+    place.
+    """
     if not isinstance(text, str):
         return text
     limit = (limits or Limits()).max_input_bytes

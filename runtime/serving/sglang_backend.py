@@ -1,4 +1,4 @@
-"""SGLang's interface of a grammar backend."""
+"""SGLang's interface for a grammar backend."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ ANY_JSON = "$$ANY$$"  # what SGLang asks for where a request wants JSON of any s
 
 
 class StackmaskGrammar(BaseGrammarObject):
-    """What SGLang follows one request with; a fault leaves stop tokens alone."""
+    """The object that SGLang uses to follow one request; after an error only stop tokens are allowed."""
 
     def __init__(self, compiled: CompiledGrammar) -> None:
         super().__init__()
@@ -33,7 +33,7 @@ class StackmaskGrammar(BaseGrammarObject):
         self.is_looking_ahead = False  # SGLang tries drafts, and catches no error of theirs
 
     def accept_token(self, token: int) -> None:
-        """Advance. Raises: ValueError if the token may not come next, with what was expected; SGLang asks for it."""
+        """Advance. Raises: ValueError with what was expected if the token is not allowed, as SGLang requires."""
         if self.is_terminated():
             return
         self.current_token = token
@@ -41,7 +41,7 @@ class StackmaskGrammar(BaseGrammarObject):
             raise ValueError(self.guarded.failure or self.guarded.matcher.refusal)
 
     def rollback(self, k: int) -> None:
-        """Take tokens back."""
+        """Undo the last tokens."""
         self.guarded.rollback(k)
 
     def is_terminated(self) -> bool:
@@ -59,7 +59,7 @@ class StackmaskGrammar(BaseGrammarObject):
 
     @staticmethod
     def fill_vocab_mask_batched(entries: Sequence[Any], vocab_mask: torch.Tensor) -> None:
-        """Write the masks of a step in one call, but for those of requests that still think."""
+        """Write the masks of a step in one call, except for requests that are still reasoning."""
         own, rows = [], []
         for entry in entries:
             grammar = governing(entry.grammar)
@@ -82,18 +82,18 @@ class StackmaskGrammar(BaseGrammarObject):
 
     @staticmethod
     def apply_vocab_mask(logits: torch.Tensor, vocab_mask: torch.Tensor) -> None:
-        """Forbid what masks leave out."""
+        """Apply the masks to the logits."""
         apply_token_bitmask_inplace(logits, vocab_mask)
 
     def copy(self) -> StackmaskGrammar:
-        """Return one at the start of the same grammar."""
+        """Return a new matcher at the start of the same grammar."""
         return StackmaskGrammar(self.compiled)
 
 
 def governing(grammar: Any) -> StackmaskGrammar | None:
-    """Return the grammar of ours that alone says what comes next, from here on, in one that SGLang may have wrapped.
+    """Return our grammar, possibly inside SGLang's wrapper, if it alone constrains the next token.
 
-    None where there is none: while a request thinks, the wrapper says what may come.
+    None otherwise: during the reasoning, the wrapper constrains the tokens.
     """
     if getattr(grammar, "tokens_after_end", -1) >= 0:  # a wrapper counts tokens once the thoughts have ended
         grammar = grammar.grammar
@@ -101,7 +101,9 @@ def governing(grammar: Any) -> StackmaskGrammar | None:
 
 
 def with_schemas(tag: Any) -> Any:
-    """Allow every value, in place, where a structural tag has null for a schema: of tools without parameters."""
+    """Replace null schemas in a structural tag by one that allows every value, in place: for tools without
+    parameters.
+    """
     work = [tag]
     while work:
         value = work.pop()
@@ -116,9 +118,10 @@ def with_schemas(tag: Any) -> Any:
 
 
 class StackmaskBackend(BaseGrammarBackend):
-    """One for each scheduler: a compiler for the model's vocabulary.
+    """The backend of one scheduler: a compiler for the model's vocabulary.
 
-    Raises: VocabularyError at start if the bytes of the tokens cannot be known or the logits are too narrow.
+    Raises: VocabularyError at start if the bytes of the tokens cannot be determined or the logits are too
+        narrow.
     """
 
     def __init__(
@@ -136,7 +139,7 @@ class StackmaskBackend(BaseGrammarBackend):
 
     @property
     def is_support_token_filter(self) -> bool:
-        """Tell that tokens can be filtered, as ``--enable-strict-thinking`` needs it."""
+        """Report that tokens can be filtered, as ``--enable-strict-thinking`` requires."""
         return True
 
     @staticmethod

@@ -1,7 +1,7 @@
-"""Trees of drafts in SGLang: the masks of a tree in one native call.
+"""Draft trees in SGLang: the masks of a tree in one native call.
 
-SGLang walks a tree in Python, with a call or three for each draft, and its interface of a backend has no other place for
-trees. Its registry of hooks has: functions of the server that a plugin may stand around.
+SGLang walks a tree in Python, with one to three calls for each draft, and its backend interface has no other
+method for trees. Its registry of hooks lets a plugin wrap functions of the server.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ WALK: Final = "sglang.srt.speculative.spec_utils.traverse_tree"
 
 @cache  # once in a process
 def fill_trees_natively() -> None:
-    """Stand around SGLang's walk through trees; it is left as it was for grammars of others."""
+    """Wrap SGLang's walk through trees; it is unchanged for grammars of other backends."""
     HookRegistry.register(WALK, fill_tree, HookType.AROUND)
     HookRegistry.apply_hooks()
 
@@ -36,9 +36,9 @@ def fill_tree(
     mask: torch.Tensor,
     vocab_size: int | None = None,
 ) -> None:
-    """Write the masks along a tree of drafts, whose node 0 is where the grammar is.
+    """Write the masks along a draft tree, whose node 0 is the current state.
 
-    Rows of drafts that may not come, of those after them, and after the end of the text stay as they are.
+    Rows of refused drafts, of those after them, and after the end of the text are unchanged.
     Shapes: (nodes,) int64, with the first child and the next sibling of each node, or -1; mask (nodes, words) int32.
     """
     ours = governing(grammar)

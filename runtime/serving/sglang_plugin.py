@@ -1,4 +1,4 @@
-"""The plugin of SGLang: makes ``stackmask`` a choice of ``--grammar-backend`` through SGLang's own registry."""
+"""The SGLang plugin: adds ``stackmask`` to ``--grammar-backend`` through SGLang's own registry."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ logger = logging.getLogger("stackmask.serving")
 
 
 def register() -> None:
-    """Make the backend known; the entry point of ``sglang.srt.plugins``. Called again, it changes nothing.
+    """Register the backend; the entry point of ``sglang.srt.plugins``. Repeated calls change nothing.
 
-    A version of SGLang that it is not for is logged as an error, and the name stays unknown.
+    For an unsupported version of SGLang, an error is logged, and the backend is not registered.
     """
     import sglang
     from sglang.srt.constrained.base_grammar_backend import register_grammar_backend
@@ -31,9 +31,9 @@ def register() -> None:
 
 
 def make_backend(server_args: Any, tokenizer: Any, vocab_size: int, eos_token_ids: Any) -> Any:
-    """Make the backend of a scheduler; each rank has one.
+    """Create the backend of a scheduler; each rank has one.
 
-    SGLang wraps its own backends where a model thinks before it answers, and leaves that to others: so do we.
+    SGLang wraps its own backends for reasoning models, but expects plugins to do this themselves.
     """
     from sglang.srt.runtime_context import get_serving
 

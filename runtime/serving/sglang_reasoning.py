@@ -1,4 +1,4 @@
-"""Models that think before they answer: SGLang's wrapper around the backend, whose masks come in one call."""
+"""Reasoning models in SGLang: its wrapper around the backend, with the masks of a step in one call."""
 
 from __future__ import annotations
 
@@ -12,20 +12,22 @@ from stackmask.runtime.serving.sglang_backend import StackmaskBackend, Stackmask
 
 
 class ReasoningGrammar(ReasonerGrammarObject):
-    """SGLang's: the grammar begins where the thoughts end. Only what fills the masks of a step is ours."""
+    """SGLang's wrapper: the grammar begins after the reasoning. Only the method that fills the masks of a
+    step is ours.
+    """
 
     @staticmethod
     def fill_vocab_mask_batched(entries: Sequence[Any], vocab_mask: Any) -> None:
-        """Write the masks of a step, in one call but for requests that still think."""
+        """Write the masks of a step in one call, except for requests that are still reasoning."""
         StackmaskGrammar.fill_vocab_mask_batched(entries, vocab_mask)
 
     def copy(self) -> ReasoningGrammar:
-        """Return one at the same place in its thoughts, and at the start of the same grammar."""
+        """Return a copy in the same state of the reasoning, and at the start of the same grammar."""
         return _as_ours(super().copy())
 
 
 class ReasoningBackend(ReasonerGrammarBackend):
-    """SGLang's, with our grammars in it."""
+    """SGLang's wrapper, for our grammars."""
 
     def _make_grammar_object(self, grammar: Any, reasoning: bool) -> ReasoningGrammar:
         return _as_ours(super()._make_grammar_object(grammar, reasoning))
@@ -40,8 +42,9 @@ def _as_ours(made: Any) -> ReasoningGrammar:
 def with_reasoning(backend: StackmaskBackend, tokenizer: Any, parser: str, strict: bool) -> Any:
     """Return the backend of a server with a reasoning parser.
 
-    ``strict``: keep thoughts free of the tokens that their parser names, and within ``SGLANG_MAX_THINK_TOKENS``.
-    A parser whose end of thoughts no tokens spell leaves the backend as it is, as in SGLang.
+    ``strict``: forbid the tokens that the parser names within the reasoning, and limit it to
+    ``SGLANG_MAX_THINK_TOKENS``. If no tokens spell the parser's end marker, the backend is returned
+    unchanged, as in SGLang.
     """
     reasoning = ReasoningParser(model_type=parser, stream_reasoning=False, tokenizer=tokenizer)
     if not reasoning.detector.get_think_end_token_ids(tokenizer):

@@ -1,4 +1,4 @@
-"""Which versions of the servers the adapters are for."""
+"""The supported versions of the servers."""
 
 from __future__ import annotations
 
@@ -12,11 +12,13 @@ SUPPORTED: Final = {"vllm": ((0, 29), (0, 33)), "sglang": ((0, 5), (0, 5))}
 
 
 class ServerVersionError(StackmaskError):
-    """A server of a version that the adapter is not for."""
+    """The server's version is not supported by the adapter."""
 
 
 def check_version(server: str, version: str) -> None:
-    """Raises: ServerVersionError if the adapter is not for this version; one that cannot be read is let through."""
+    """Check the server's version. Raises: ServerVersionError if it is unsupported; an unreadable version is
+    accepted.
+    """
     found = re.match(r"(\d+)\.(\d+)", version)
     if found is None or version.startswith(("0.1.dev", "dev")):
         return

@@ -1,4 +1,4 @@
-"""vLLM's interface of a backend of structured outputs, and what its front end asks of a request."""
+"""vLLM's interface for a structured-output backend, and the checks of its API server."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def options_of_server(config: Any, additional: Any = None) -> Options:
 
 
 def options_of_request(options: Options, params: Any) -> Options:
-    """Return the options of a server with those of a request on top."""
+    """Return the options of a server, overridden by those of a request."""
     return options.for_request(
         compact=bool(params.disable_any_whitespace),
         pattern=params.whitespace_pattern,
@@ -58,7 +58,7 @@ def options_of_request(options: Options, params: Any) -> Options:
 
 
 def validate_request(sampling: Any, model_config: Any, config: Any, tokenizer: Any) -> None:
-    """Check a request in the process that answers it. Raises: VLLMValidationError, which is HTTP 400."""
+    """Check a request in the API server's process. Raises: VLLMValidationError, which becomes HTTP 400."""
     params = sampling.structured_outputs
     if getattr(model_config, "is_diffusion", False):
         raise VLLMValidationError("structured outputs are not yet supported for diffusion models")
@@ -78,12 +78,14 @@ def validate_request(sampling: Any, model_config: Any, config: Any, tokenizer: A
 
 
 def refused(error: Exception) -> VLLMValidationError:
-    """Return what a client sees: the words that vLLM begins with, which clients may look for, and the reason."""
+    """Return the message for a client: vLLM's own prefix, which clients may match, and the reason."""
     return VLLMValidationError(f"Invalid grammar specification: stackmask: {error}")
 
 
 def refuse_what_servers_refuse(params: Any) -> None:
-    """Refuse what vLLM refuses for each of its backends, so that a request fares alike. Raises: VLLMValidationError."""
+    """Refuse everything that vLLM refuses for each of its backends, for equal behaviour. Raises:
+    VLLMValidationError.
+    """
     for name in ("json", "grammar", "structural_tag"):
         text = getattr(params, name, None)
         if isinstance(text, str) and not text.strip():
@@ -99,9 +101,10 @@ def refuse_what_servers_refuse(params: Any) -> None:
 
 
 class StackmaskBackend(StructuredOutputBackend):
-    """One for each engine core: a compiler for the model's vocabulary.
+    """The backend of one engine core: a compiler for the model's vocabulary.
 
-    Raises: VocabularyError at start if the bytes of the tokens cannot be known or the logits are too narrow.
+    Raises: VocabularyError at start if the bytes of the tokens cannot be determined or the logits are too
+        narrow.
     """
 
     def __init__(self, vllm_config: Any, tokenizer: Any, vocab_size: int) -> None:
@@ -128,7 +131,7 @@ class StackmaskBackend(StructuredOutputBackend):
     def compile_grammar(
         self, request_type: Any, grammar_spec: str, stop_token_ids: set[int] | None = None
     ) -> StackmaskGrammar:
-        """Compile what a request asks for. Raises: VLLMValidationError, which ends this request alone."""
+        """Compile a request. Raises: VLLMValidationError, which ends only this request."""
         options = getattr(self._request, "options", None) or self.options
         stops = tuple(sorted(stop_token_ids)) if stop_token_ids else None
         try:
@@ -141,7 +144,7 @@ class StackmaskBackend(StructuredOutputBackend):
         return made
 
     def bound(self, grammar: Any, tokens: int, *, thinks: bool = False, end: int | None = None) -> None:
-        """Let a request end whole within its tokens, if the options ask for that.
+        """Complete the text of a request within its token limit, if the options require it.
 
         ``thinks``: thoughts come before the text, and the token ``end`` ends them (None: no single token does).
         """
@@ -218,7 +221,7 @@ class StackmaskGrammar(StructuredOutputGrammar):
         return self.guarded.valid_prefix(tokens)
 
     def rollback(self, num_tokens: int) -> None:
-        """Take tokens back."""
+        """Undo the last tokens."""
         self.guarded.rollback(num_tokens)
 
     def fill_bitmask(self, bitmask: torch.Tensor, batch_index: int) -> None:

@@ -1,4 +1,4 @@
-"""What the Triton kernels share: how a tile of a mask is read, and how launches are sized.
+"""Shared code of the Triton kernels: reading tiles of a mask, and sizing launches.
 
 A row of a mask is 32-bit words, bit i of word w being token 32 * w + i. Kernels see it by groups of tokens whose logits take 16
 bytes, what a thread loads or stores at once: each group loads its word, which its neighbours read from the first-level cache, and
@@ -25,9 +25,11 @@ _ENTRY = tl.constexpr(ENTRY)
 
 @triton.jit
 def wait_for_earlier(EARLY: tl.constexpr):
-    """Wait until all work before this launch is done and can be seen. A kernel calls it before it touches memory.
+    """Wait until all work before this launch is finished and visible. A kernel calls it before it accesses
+    memory.
 
-    ``EARLY``: the launch was made ready while that work ended, as ``early`` asks for; others begin after it anyway.
+    ``EARLY``: the launch was prepared while that work ended, as ``early`` requests; others begin after it
+    anyway.
     """
     if EARLY:
         tl.extra.cuda.gdc_wait()
@@ -35,7 +37,9 @@ def wait_for_earlier(EARLY: tl.constexpr):
 
 @triton.jit
 def let_next_begin(EARLY: tl.constexpr):
-    """Let the next launch be made ready while this one runs, if it was asked to be (``launch_pdl``). For short kernels alone."""
+    """Let the next launch be prepared while this one runs, if it requested that (``launch_pdl``). Only for
+    short kernels.
+    """
     if EARLY:
         tl.extra.cuda.gdc_launch_dependents()
 
@@ -93,7 +97,8 @@ def _starts_early(device: torch.device) -> bool:
 
 
 def early(tensor: torch.Tensor) -> dict[str, bool]:
-    """Return options of a launch that is made ready while the work before it ends ("programmatic dependent launch").
+    """Return options for a launch that is prepared while the work before it ends ("programmatic dependent
+    launch").
 
     For NVIDIA devices from Hopper on, unless STACKMASK_EARLY_LAUNCHES is 0. Kernels with EARLY call ``wait_for_earlier``.
     """
@@ -101,12 +106,12 @@ def early(tensor: torch.Tensor) -> dict[str, bool]:
 
 
 def on_device(tensor: torch.Tensor) -> Any:
-    """Make the tensor's device the current one, as launches need it."""
+    """Make the tensor's device the current one, as launches require."""
     return torch.cuda.device(tensor.device) if tensor.is_cuda else nullcontext()
 
 
 def block_for(rows: int, width: int, *, table: bool) -> tuple[int, int]:
-    """Return (tokens a program, warps): small tiles while the device is not full, larger ones then.
+    """Return (tokens per program, warps): small tiles while the device is not full, larger ones then.
 
     As measured on an H100 (132 multiprocessors). Each program reads the entry of its row, so the table takes larger tiles.
     """

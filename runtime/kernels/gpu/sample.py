@@ -59,7 +59,7 @@ def _tiles_kernel(
     BLOCK: tl.constexpr,
     EARLY: tl.constexpr,
 ):
-    """Leave highest logit, its token and sum of one tile: (rows x tiles) programs.
+    """Write the highest logit, its token and the sum of one tile: (rows x tiles) programs.
 
     Where something may be cut, also the number of allowed logits, and the highest logit of each part of the tile.
     """

@@ -1,4 +1,4 @@
-"""Sizes that callers and kernels have in common; read without triton."""
+"""Sizes shared by callers and kernels; can be imported without triton."""
 
 from __future__ import annotations
 

@@ -45,7 +45,7 @@ def of_key(key):
 
 @triton.jit
 def order_parts(maxima, bound, parts, order_ptr, PARTS: tl.constexpr):
-    """List the parts with an allowed logit from ``bound`` on, in their order; return how many there are."""
+    """List the parts with an allowed logit from ``bound`` on, in their order; return their number."""
     numbers = tl.arange(0, PARTS)
     is_in = ((numbers < parts) & (maxima >= bound) & (maxima > float("-inf"))).to(tl.int32)
     tl.debug_barrier()  # who read the list before is done

@@ -1,4 +1,5 @@
-"""How the sampling kernels see a row of logits: tiles of 1,024 tokens as fp32, their weights, and temperatures.
+"""The sampling kernels' view of a row of logits: tiles of 1,024 tokens as fp32, their weights, and
+temperatures.
 
 ``source`` is (logits, their stride, masks, their stride, entries, columns, width), as the kernels have them.
 """
