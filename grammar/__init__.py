@@ -1,1 +1,3 @@
-"""Front ends: from text or a schema to rules over expressions, and the passes that prepare them for the automaton."""
+"""Front ends: turn text or a schema into rules over expressions, and run the passes that prepare them for the
+automaton.
+"""

@@ -1,4 +1,4 @@
-"""What the front ends ask of an engine before the first grammar comes."""
+"""The front ends' requirements on an engine before the first grammar."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from stackmask.grammar.json_schema.text.strings import KEY_SYNTAX
 def classes_worth_preparing() -> tuple[Expr, ...]:
     """Return the character classes that most grammars repeat, each front end's own first.
 
-    A new front end adds its ``PREPARED_CLASSES`` here. Readers that take a while to import are imported by this
-    call, or the first request would wait for them.
+    A new front end adds its ``PREPARED_CLASSES`` here. This call also imports slow readers, so that the first
+    request does not wait for them.
     """
     from stackmask.grammar.json_schema.frontend import PREPARED_CLASSES
 
@@ -22,16 +22,16 @@ def classes_worth_preparing() -> tuple[Expr, ...]:
 
 
 def key_syntax() -> KeySyntax:
-    """Return how keys of objects are written, which the automaton must know to tell them apart.
+    """Return the syntax of object keys, which the automaton needs to distinguish them.
 
-    One engine knows one syntax; JSON Schema is the one front end that asks for keys.
+    One engine supports one syntax; JSON Schema is the only front end with keys.
     """
     return KEY_SYNTAX  # mutant: key-syntax
 
 
 @cache
 def schema_reader() -> Any:
-    """Return what reads schemas, which is imported when it is first needed."""
+    """Return the schema reader, imported on demand."""
     from stackmask.grammar.json_schema.frontend import schema_rules
 
     return schema_rules

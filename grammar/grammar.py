@@ -39,11 +39,11 @@ if TYPE_CHECKING:
 
 
 class Grammar(metaclass=Suggesting):
-    """An immutable grammar. Make one with a ``from_…`` method; equal rules make equal automata.
+    """An immutable grammar. Create one with a ``from_…`` method; equal rules have equal automata.
 
-    All of these take ``limits``, else the default ones hold, and raise BudgetError where a text is larger
-    (``max_input_bytes``) or takes more work (``max_work``, ``max_seconds``) than they allow. The grammar keeps them for
-    ``normalized``; the work is part of the request that compiles it.
+    All of these take ``limits`` (default: ``Limits()``), and raise BudgetError if a text is larger
+    (``max_input_bytes``) or takes more work (``max_work``, ``max_seconds``) than they allow. The grammar
+    keeps them for ``normalized``; the work is charged to the request that compiles it.
     """
 
     report: Report | LarkReport | None = None
@@ -71,7 +71,9 @@ class Grammar(metaclass=Suggesting):
     """Units that reading it took, and making it ready, once that is done."""
 
     def __init__(self, rules: RuleSet | None = None, *, normalized: RuleSet | None = None) -> None:
-        """Make a grammar of rules; ``normalized``: rules of the same language that need no passes any more."""
+        """Create a grammar from rules; ``normalized``: rules of the same language that are already in normal
+        form.
+        """
         if not isinstance(rules, RuleSet):
             given = getattr(rules, "__name__", type(rules).__name__)
             raise ArgumentError(f"Grammar(…) is not called with {given}; write {GRAMMAR_OF}")
@@ -80,7 +82,7 @@ class Grammar(metaclass=Suggesting):
 
     @classmethod
     def _read(cls, limits: Limits | None, read: Callable[[], Grammar]) -> Grammar:
-        """Return what ``read`` makes, whose work is counted."""
+        """Return the result of ``read``, counting its work."""
         check_limits(limits)
         # all that is made on the way is gone at the end
         with without_collection(), counted(_account(limits or DEFAULT_LIMITS)) as work:
@@ -91,7 +93,7 @@ class Grammar(metaclass=Suggesting):
 
     @property
     def rules(self) -> RuleSet:
-        """The rules as written: imports resolved and skip inserted, nothing else changed."""
+        """The rules as written, with imports resolved and skip rules inserted."""
         if self._rules is None and self._ready is not None:
             self._rules = self._ready.written()
         elif self._rules is None:
@@ -102,19 +104,22 @@ class Grammar(metaclass=Suggesting):
 
     @property
     def normalized(self) -> RuleSet:
-        """The rules as the automaton needs them, made on first use, within the limits of the grammar.
+        """The rules in normal form for the automaton, computed on first use, within the limits of the
+        grammar.
 
-        Raises: GrammarError if the rules mean nothing, or something that cannot be enforced; BudgetError if the limits
-            are met.
+        Raises: GrammarError if the language is empty or cannot be enforced; BudgetError if the limits are
+            reached.
         """
         return self._normalized or self.normalize()
 
     @property
     def warnings(self) -> Warnings:
-        """What is allowed and looks like a mistake: an unused rule, a hidden alternative, an unknown keyword of a schema.
+        """Valid but probably unintended constructs: an unused rule, a hidden alternative, an unknown keyword
+        of a schema.
 
-        Diagnostics of severity "warning", by place (``docs/grammar.md``); ``str()`` shows them. They change no mask.
-        Cost: on first use, reading the text once more, within the limits of the grammar.
+        Diagnostics of severity "warning", by position (``docs/grammar.md``); ``str()`` formats them. They
+        change no mask.
+        Cost: on first use, reading the text again, within the limits of the grammar.
         """
         if self._warnings is None:
             with counted(_account(self.limits or Limits())):
@@ -122,9 +127,10 @@ class Grammar(metaclass=Suggesting):
         return self._warnings
 
     def normalize(self, limits: Limits | None = None, cancel: Event | None = None) -> RuleSet:
-        """Return ``normalized``, made within ``limits`` where the grammar has none of its own.
+        """Return ``normalized``, computed within ``limits`` if the grammar has no limits of its own.
 
-        Once ``cancel``, a ``threading.Event``, is set, it ends. Nothing is kept of a call that did not come to its end.
+        The call ends once ``cancel``, a ``threading.Event``, is set. An interrupted call leaves nothing
+        behind.
         Raises: GrammarError, BudgetError as ``normalized``; CancelledError.
         """
         if self._normalized is None:
@@ -143,13 +149,15 @@ class Grammar(metaclass=Suggesting):
     def of(
         cls, source: Any, *, profile: Literal["exact", "model"] = "model", limits: Limits | None = None
     ) -> Grammar:
-        """Make the grammar of whatever a model is to write.
+        """Create the grammar for any specification of a model's output.
 
-        ``source``: a Grammar (returned as it is), a type (a pydantic model, a dataclass, a TypedDict, ``Literal``,
-        ``Enum``, ``list[int]``, a union), a JSON Schema as a dict or as text, a structural tag as a dict, a ``re.Pattern``
-        that the whole text matches, a list of strings to choose from, EBNF text, or a ``pathlib.Path`` (``.ebnf``, ``.gbnf``, ``.lark``, ``.json``).
-        A str is never a path. ``profile``: as in ``from_json_schema``.
-        Raises: OutputError (a StackmaskError) for anything else, with what is possible; as the ``from_…`` method that it leads to.
+        ``source``: a Grammar (returned unchanged), a type (a pydantic model, a dataclass, a TypedDict,
+        ``Literal``, ``Enum``, ``list[int]``, a union), a JSON Schema as a dict or as text, a structural tag
+        as a dict, a ``re.Pattern`` for the whole text, a list of strings to choose from, EBNF text, or a
+        ``pathlib.Path`` (``.ebnf``, ``.gbnf``, ``.lark``, ``.json``). A str is never a path. ``profile``: as
+        in ``from_json_schema``.
+        Raises: OutputError (a StackmaskError) for anything else, with a list of the possibilities; as the
+            ``from_…`` method that is used.
         """
         if profile not in ("exact", "model"):
             raise OutputError(f"`profile` is {profile!r:.60}, not exact or model")
@@ -175,11 +183,11 @@ class Grammar(metaclass=Suggesting):
     ) -> Grammar:
         """Read a grammar in the EBNF dialect (``docs/grammar.md``).
 
-        ``start``: the start rule; None means ``root`` if there is such a rule, else the first one.
-        ``name``: what diagnostics call the text. ``base``: the folder that imported paths are relative to.
-        ``grammars``: others by name, which the text uses as rules.
-        Raises: GrammarError with all problems of the text, each with its place.
-        Cost: about 2 ms a kilobyte; the first call in a process also builds the parser, about 0.1 s.
+        ``start``: the start rule; None means ``root`` if there is such a rule, else the first one. ``name``:
+        the name of the text in diagnostics. ``base``: the folder that imported paths are relative to.
+        ``grammars``: other grammars by name, which the text can use as rules.
+        Raises: GrammarError with all problems of the text and their positions.
+        Cost: about 2 ms per kilobyte; the first call in a process also builds the parser, about 0.1 s.
         """
         from stackmask.grammar.directives.frontend import Directives, given_parts, rules_of
 
@@ -211,11 +219,13 @@ class Grammar(metaclass=Suggesting):
         on_unsupported: Literal["error", "relax"] = "error",
         limits: Limits | None = None,
     ) -> Grammar:
-        """Read a Lark grammar, as a language without a lexer (``docs/lark.md``); ``report`` says what has no effect.
+        """Read a Lark grammar as a language without a lexer (``docs/lark.md``); ``report`` lists everything
+        without effect.
 
-        Arguments as in ``from_ebnf``; ``grammars`` are used as ``@name``. ``flavor``: of its regular expressions, "python" as
-        Lark, "rust" as llguidance, or "xgrammar", which also lets nothing that is ignored stand first. ``on_unsupported``: "relax" lets nothing stand where a terminal is declared only.
-        Raises: GrammarError with all problems of the text, each with its place. Cost: about 1 ms a kilobyte.
+        Arguments as in ``from_ebnf``; ``grammars`` are used as ``@name``. ``flavor``: that of its regular
+        expressions: "python" as in Lark, "rust" as in llguidance, or "xgrammar", which also forbids ignored
+        text at the start. ``on_unsupported``: "relax" makes terminals that are only declared empty.
+        Raises: GrammarError with all problems of the text and their positions. Cost: about 1 ms per kilobyte.
         """
         from stackmask.grammar.directives.frontend import Directives, given_parts, rules_of
         from stackmask.grammar.lark.frontend import load_lark
@@ -240,7 +250,8 @@ class Grammar(metaclass=Suggesting):
     def from_file(
         cls, path: str | os.PathLike[str], start: str | None = None, *, limits: Limits | None = None
     ) -> Grammar:
-        """Read a grammar file; without ``start`` begin with ``root`` if there is such a rule, else the first.
+        """Read a grammar file; without ``start``, the start rule is ``root`` if it exists, else the first
+        rule.
 
         Raises: GrammarFileError if the file cannot be read; GrammarError as ``from_ebnf``.
         """
@@ -272,22 +283,25 @@ class Grammar(metaclass=Suggesting):
         dialect: str | None = None,
         limits: Limits | None = None,
     ) -> Grammar:
-        """Make the grammar of the JSON texts that a schema allows (``docs/json-schema.md``).
+        """Create the grammar of the JSON texts that are valid under a schema (``docs/json-schema.md``).
 
-        ``schema``: a dict or bool, JSON text, a path of a file, a pydantic model, a dataclass, a TypedDict.
-        ``draft``: 4, 6, 7, 2019-09 or 2020-12, where ``$schema`` does not say. ``resources``: schemas by URI that
-        references may lead to. ``formats``: "assert", "plain" (times and UUIDs in one case) or "annotate" (without effect).
-        ``whitespace``: "any" (bounded), "compact", "single", ``{"max": n}``, ``{"separators": (item, member)}``,
-        ``{"indent": n}``, ``{"pattern": regex}``. ``property_order``: "schema" has declared properties in declared order,
-        others after them; "any" is the schema's own language. ``on_unsupported``: "relax" leaves out what cannot be
-        enforced, and ``report`` lists it. ``spelling``: "plain" has keys, ``enum`` and ``const``, and classes of
-        characters that need no escape, written in one way, so that they can be jumped over; "dumps" has all strings
-        written in one way, that of ``json.dumps(ensure_ascii=False)``; "any" in every way that JSON has. ``numbers``:
-        "plain" has integers as digits alone, of 64 bits, and no run of digits without an end. ``extra_keys``: "none"
-        leaves out keys that a Python type does not declare and ignores. ``profile``: "exact" ("assert", and "any" of all
-        others), or "model" for what a model is to write ("plain", "single", "dumps", "plain", "none"), where these are not given.
-        ``dialect``: "openapi-3.0", "openapi-3.1", "openai-strict", "gemini", "anthropic": what it is written in, with limits.
-        Raises: SchemaError, DialectError, UnsupportedSchemaError (not exactly enforced), UnsatisfiableSchemaError.
+        ``schema``: a dict or bool, JSON text, a path to a file, a pydantic model, a dataclass, a TypedDict.
+        ``draft``: 4, 6, 7, 2019-09 or 2020-12, if ``$schema`` is absent. ``resources``: schemas by URI that
+        references may point to. ``formats``: "assert", "plain" (times and UUIDs in one case) or "annotate"
+        (without effect). ``whitespace``: "any" (bounded), "compact", "single", ``{"max": n}``,
+        ``{"separators": (item, member)}``, ``{"indent": n}``, ``{"pattern": regex}``. ``property_order``:
+        "schema" requires declared properties in declared order, with others after them; "any" allows any
+        order. ``on_unsupported``: "relax" drops keywords that cannot be enforced, and ``report`` lists them.
+        ``spelling``: "plain" spells keys, ``enum``, ``const`` and characters without escapes in one way, so
+        that jump-forward can force them; "dumps" spells all strings in one way, that of
+        ``json.dumps(ensure_ascii=False)``; "any" allows every spelling of JSON. ``numbers``: "plain" allows
+        integers only as digits, with 64 bits, and no endless run of digits. ``extra_keys``: "none" forbids
+        undeclared keys that a Python type ignores. ``profile``: the defaults of these options: "exact"
+        ("assert", and "any" for all others), or "model" for model output ("plain", "single", "dumps",
+        "plain", "none"). ``dialect``: "openapi-3.0", "openapi-3.1", "openai-strict", "gemini", "anthropic":
+        the schema's dialect, with its limits.
+        Raises: SchemaError, DialectError, UnsupportedSchemaError (cannot be enforced exactly),
+            UnsatisfiableSchemaError.
         Cost: about 0.2 ms for a schema of 1 KB.
         """
         reader = partial(
@@ -324,7 +338,7 @@ class Grammar(metaclass=Suggesting):
         whitespace: Any = None,
         profile: Literal["exact", "model"] = "exact",
     ) -> Grammar:
-        """Make the grammar of any JSON text of a kind: "value" is any value; keys are unique within an object.
+        """Create the grammar of any JSON of a kind: "value" is any value; keys are unique within an object.
 
         ``whitespace``, ``profile``: as in ``from_json_schema``.
         Raises: SchemaError for another kind or whitespace.
@@ -336,10 +350,10 @@ class Grammar(metaclass=Suggesting):
 
     @classmethod
     def bundled(cls, name: str, start: str | None = None) -> Grammar:
-        """Return a grammar that comes with the package, such as ``json``; ``start`` as in ``from_file``.
+        """Return a bundled grammar, such as ``json``; ``start`` as in ``from_file``.
 
-        Raises: GrammarFileError if there is none of this name. Cost: some milliseconds, as it is loaded ready; with
-        ``start`` as ``from_ebnf``.
+        Raises: GrammarFileError if there is none with this name. Cost: a few milliseconds, since it is stored
+            in normal form; with ``start``, that of ``from_ebnf``.
         """
         path = find_bundled(name)
         shown = f"stackmask/grammars/{path.name}"
@@ -366,13 +380,13 @@ class Grammar(metaclass=Suggesting):
         search: bool = False,
         limits: Limits | None = None,
     ) -> Grammar:
-        """Return the grammar of the texts that a regular expression matches (``docs/regex.md``).
+        """Return the grammar of the strings that a regular expression matches (``docs/regex.md``).
 
-        ``flavor``: whose syntax and meaning. ``flags``: letters of the flavour. ``search``: a match anywhere in
-        the text will do; otherwise the whole text is the match. A pattern of bytes matches byte strings. One of
-        ``re.compile`` comes with its flavour and flags.
-        Raises: GrammarError with all problems of the pattern, each with its place.
-        Cost: about 1 µs a character.
+        ``flavor``: the syntax and semantics. ``flags``: letters of the flavour. ``search``: match anywhere in
+        the text instead of the whole text. A bytes pattern matches byte strings. A pattern of ``re.compile``
+        has its own flavour and flags.
+        Raises: GrammarError with all problems of the pattern and their positions.
+        Cost: about 1 µs per character.
         """
         from stackmask.grammar.regex.compile import regex_rules
 
@@ -417,22 +431,23 @@ class Grammar(metaclass=Suggesting):
         keywords: Literal["any", "upper"] | None = None,
         limits: Limits | None = None,
     ) -> Grammar:
-        """Make the grammar of one query (SELECT, VALUES, WITH … SELECT) of a dialect (``docs/sql.md``).
+        """Create the grammar of one query (SELECT, VALUES, WITH … SELECT) of a dialect (``docs/sql.md``).
 
-        ``dialect``: "sqlite" or "postgres". ``functions``: None allows those of the dialect that only compute, with
-        the number of arguments that they take; a list allows these; "any" allows all names. ``read_only``: functions
-        that write, lock, wait or read files are refused by name, whatever ``functions`` is. ``max_limit``: the
-        outermost query ends with a LIMIT of at most so many rows. ``allow_comments``: where blanks may stand.
-        ``schema``: a database, its DDL or its tables with their columns; names are then those that mean something where
-        they stand. ``tables``, ``columns`` (by table) narrow what may be read. ``escape``: a text that may come in place
-        of a query, for what the database cannot answer. ``new_names``: SELECT may also name what only FROM makes,
-        columns of a query in FROM and aliases of any length; FROM must then make it. ``double_quotes``: "strings" lets
-        text in double quotes that names nothing be a string, as SQLite does. ``without_from``: the answer may come from no
-        table, by VALUES or SELECT without FROM. ``profile``: "exact", or "model" for what a model is to write:
-        ``blanks="single"``, at most one space where blanks may stand, and ``keywords="upper"``, in capitals alone.
-        A grammar is not authorisation: run what it lets through with a role that may only read.
-        Raises: SQLError for arguments that mean nothing.
-        Cost: some 0.1 to 0.3 s for a dialect's first grammar, which is made ready.
+        ``dialect``: "sqlite" or "postgres". ``functions``: None allows the dialect's pure functions, with the
+        right number of arguments; a list allows these; "any" allows all names. ``read_only``: functions that
+        write, lock, wait or read files are refused by name, regardless of ``functions``. ``max_limit``: the
+        outermost query must end with a LIMIT of at most that many rows. ``allow_comments``: allow comments
+        wherever blanks are allowed. ``schema``: a database, its DDL, or its tables with their columns; names
+        must then be in scope. ``tables``, ``columns`` (by table) restrict the tables and columns that may be
+        read. ``escape``: an alternative to a query, for questions that the database cannot answer.
+        ``new_names``: SELECT may also use names that only FROM defines: columns of a query in FROM, and
+        aliases of any length; FROM must then define them. ``double_quotes``: "strings" reads text in double
+        quotes that is not a name as a string, as SQLite does. ``without_from``: allow VALUES or SELECT
+        without FROM. ``profile``: "exact", or "model" for model output: ``blanks="single"``, at most one
+        space where blanks are allowed, and ``keywords="upper"``, keywords only in capitals. A grammar is not
+        authorisation: run its queries with a role that may only read.
+        Raises: SQLError for invalid arguments.
+        Cost: some 0.1 to 0.3 s for a dialect's first grammar, which is prepared then.
         """
         from stackmask.grammar.sql.calls.calls import QuerySpelling
         from stackmask.grammar.sql.frontend import query_rules
@@ -459,10 +474,10 @@ class Grammar(metaclass=Suggesting):
     def from_choices(cls, strings: Iterable[str | bytes] | Any, *, limits: Limits | None = None) -> Grammar:
         """Return the grammar of exactly these strings.
 
-        ``strings``: a list, or a ``Literal[…]`` or Enum, whose members are written without quotes; numbers, truth values
-        and None among them as in JSON.
-        Raises: StackmaskError if ``strings`` is one string, or holds something else; GrammarError if one holds a
-            lone surrogate; when it is compiled (G103), if there are none.
+        ``strings``: a list, or a ``Literal[…]`` or Enum, whose members are written without quotes; numbers,
+        booleans and None are written as in JSON.
+        Raises: StackmaskError if ``strings`` is a single string, or contains other objects; GrammarError if
+            one contains a lone surrogate, or, at compile time (G103), if the list is empty.
         Cost: linear in the bytes, after sorting.
         """
         from stackmask.grammar.outputs import encoded_choices
@@ -479,11 +494,13 @@ class Grammar(metaclass=Suggesting):
 
     @classmethod
     def from_structural_tag(cls, tag: Any, *, limits: Limits | None = None) -> Grammar:
-        """Make the grammar of a structural tag, ``{"type": "structural_tag", "format": {…}}`` (``docs/composition.md``).
+        """Create the grammar of a structural tag, ``{"type": "structural_tag", "format": {…}}``
+        (``docs/composition.md``).
 
-        ``tag``: a dict, JSON text or a pydantic model; also the older ``{"structures": […], "triggers": […]}``. Strings
-        of the tag that a vocabulary has as special tokens are these tokens, once it is compiled.
-        Raises: StructuralTagError, with the JSON pointer of what is wrong; GrammarError and SchemaError for the
+        ``tag``: a dict, JSON text or a pydantic model; also the older ``{"structures": […], "triggers":
+        […]}``. When the grammar is compiled, strings of the tag that are special tokens of the vocabulary
+        become these tokens.
+        Raises: StructuralTagError, with the JSON pointer of the error; GrammarError and SchemaError for the
             grammars and schemas within.
         """
         from stackmask.grammar.turns.formats.frontend import structural_rules
@@ -495,14 +512,15 @@ class Grammar(metaclass=Suggesting):
 
     @classmethod
     def _merged(cls, made: Merged) -> Grammar:
-        """Return the grammar of rules that were put together."""
+        """Return the grammar of combined rules."""
         return cls(made.rules, normalized=made.rules if made.is_ready else None)
 
     @classmethod
     def _with_markers(cls, read: Callable[[frozenset[str]], Grammar], *, later: bool = False) -> Grammar:
-        """Return what ``read`` makes where no vocabulary is known; it is asked again when one is.
+        """Return the result of ``read`` without a vocabulary; it is called again for each vocabulary.
 
-        ``later``: it has no errors to tell of now, so without a vocabulary it is asked when somebody wants the rules.
+        ``later``: it cannot raise errors now, so without a vocabulary it is only called when the rules are
+        needed.
         """
         from stackmask.grammar.turns.parts.merge import ByNames
 
@@ -511,30 +529,31 @@ class Grammar(metaclass=Suggesting):
         return grammar
 
     def for_vocabulary(self, special_names: Iterable[str]) -> Grammar:
-        """Return the grammar in which markers are those special tokens that the vocabulary has.
+        """Return the grammar in which markers that are special tokens of the vocabulary are these tokens.
 
-        ``special_names``: their names. The compiler calls it. A grammar without markers is returned as it is.
+        ``special_names``: their names. Called by the compiler. A grammar without markers is returned
+        unchanged.
         """
         if self._marked is None:
             return self
         return self._marked.of(frozenset(special_names), lambda make: self._read(self.limits, make))
 
     def __or__(self, other: Grammar) -> Grammar:
-        """Return the grammar of the texts of either."""
+        """Return the union: the strings of either grammar."""
         return union(self, operand(other, Grammar))
 
     def __add__(self, other: Grammar) -> Grammar:
-        """Return the grammar of a text of this one, followed by one of the other."""
+        """Return the concatenation: a string of this grammar, followed by one of the other."""
         return concat(self, operand(other, Grammar))
 
     def optional(self) -> Grammar:
-        """Return the grammar that also has the empty text."""
+        """Return the grammar that also accepts the empty string."""
         return self.repeat(0, 1)
 
     def repeat(self, low: int = 0, high: int | None = None) -> Grammar:
-        """Return the grammar of ``low`` to ``high`` of its texts in a row; None for no upper bound.
+        """Return the grammar of ``low`` to ``high`` of its strings in a row; None for no upper bound.
 
-        Raises: StackmaskError for numbers that nothing meets.
+        Raises: StackmaskError for contradictory numbers.
         """
         from stackmask.grammar.turns.parts.merge import check_counts, repeated
 
@@ -542,27 +561,28 @@ class Grammar(metaclass=Suggesting):
         return _composed([("", self)], lambda parts: repeated(parts[0][1], low, high))
 
     def accepts(self, text: str | bytes) -> bool:
-        """Return whether a whole text is in the language. A str with half a character (a lone surrogate) is not.
+        """Return whether a whole string is in the language. A str with a lone surrogate is not.
 
-        Raises: SampleError if the grammar asks for special tokens, which no string holds; as ``Compiler.compile``.
+        Raises: SampleError if the grammar contains special tokens, which are not text; as
+            ``Compiler.compile``.
         Cost: compiling once, then linear in the text.
         """
         return whole_strings.accepts(self, text)
 
     def sample(self, n: int = 1, seed: int = 0, *, max_bytes: int = 10_000) -> list[str]:
-        """Draw ``n`` texts of the language, each of at most ``max_bytes``; the same for the same seed.
+        """Draw ``n`` random strings, each of at most ``max_bytes``; the same for the same seed.
 
-        Alternatives are about equally likely, and texts mostly short. Bytes that are no UTF-8 are lone surrogates, as
-        Python's "surrogateescape" has them.
-        Raises: SampleError if none is found, or the grammar asks for special tokens; as ``Compiler.compile``.
-        Cost: about 1 ms for a JSON text, 0.1 s for a query of SQL.
+        Alternatives are about equally likely, and strings mostly short. Invalid UTF-8 becomes lone
+        surrogates, as with Python's "surrogateescape".
+        Raises: SampleError if none is found, or the grammar contains special tokens; as ``Compiler.compile``.
+        Cost: about 1 ms for a JSON text, 0.1 s for a SQL query.
         """
         return whole_strings.sample(self, n, seed, max_bytes)
 
     def dump(self) -> str:
-        """Return the rules as text, the same for equal rules, to read and to compare.
+        """Return the rules as text, the same for equal rules, for reading and comparing.
 
-        It is no source: ``from_ebnf`` refuses what the dialect has no word for, such as ``<bytes 09>`` and ``@keyed<…>``.
+        It is not a source format: ``from_ebnf`` refuses notations such as ``<bytes 09>`` and ``@keyed<…>``.
         """
         return dump(self.rules)
 
@@ -576,11 +596,11 @@ class Grammar(metaclass=Suggesting):
 
 
 def union(*parts: Grammar, **named: Grammar) -> Grammar:
-    """Return the grammar of the texts of any of the parts; diagnostics call those given by name so.
+    """Return the union of the parts; diagnostics use the names of named parts.
 
-    Raises: StackmaskError if a part is no grammar, or there is none; GrammarError if one cannot be used, or their
-        semantic states clash (G120).
-    Cost: about 2 µs a rule, and making the parts ready.
+    Raises: StackmaskError if a part is not a grammar, or there is none; GrammarError if one cannot be used,
+        or their semantic states conflict (G120).
+    Cost: about 2 µs per rule, and normalising the parts.
     """
     from stackmask.grammar.turns.parts.merge import checked_parts, union
 
@@ -588,14 +608,14 @@ def union(*parts: Grammar, **named: Grammar) -> Grammar:
 
 
 def concat(*parts: Grammar, **named: Grammar) -> Grammar:
-    """Return the grammar of a text of each part, in order. Raises, Cost: as ``union``."""
+    """Return the concatenation of the parts, in order. Raises, Cost: as ``union``."""
     from stackmask.grammar.turns.parts.merge import checked_parts, concat
 
     return _composed(checked_parts(parts, named, Grammar), concat)
 
 
 def _of_parts(found: Directives, parts: Iterable[Grammar]) -> Grammar:
-    """Return the grammar of a text with its parts, for each vocabulary if they have markers."""
+    """Return the grammar of a text with parts, for each vocabulary if they have markers."""
     if found.has_markers or any(part._marked is not None for part in parts):
         return Grammar._with_markers(lambda names: Grammar(found.rules(names)))
     return Grammar(found.rules())
@@ -604,7 +624,7 @@ def _of_parts(found: Directives, parts: Iterable[Grammar]) -> Grammar:
 def _composed(
     parts: list[tuple[str, Grammar]], join: Callable[[list[tuple[str, RuleSet]]], Merged]
 ) -> Grammar:
-    """Return the grammar that ``join`` makes of the rules of the parts, also for each vocabulary."""
+    """Return the grammar that ``join`` creates from the rules of the parts, also for each vocabulary."""
     from stackmask.grammar.turns.parts.merge import named
 
     limits = next((part.limits for _, part in parts if part.limits is not None), None)
@@ -634,10 +654,11 @@ def find_warnings(
     regex: tuple[str, str, str] | None,
     report: Report | LarkReport | None,
 ) -> Warnings:
-    """Return what is allowed in a grammar and looks like a mistake.
+    """Return the probably unintended constructs of a grammar.
 
-    ``notation``: of its first source, "ebnf" or "lark". ``regex``: the pattern that it was made of, its flavour and its flags.
-    Cost: reading the text once more.
+    ``notation``: that of its first source, "ebnf" or "lark". ``regex``: its source pattern, flavour and
+    flags.
+    Cost: reading the text again.
     """
     found: list[Diagnostic] = []
     if notation is not None:

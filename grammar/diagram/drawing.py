@@ -1,7 +1,7 @@
 """One rule to one diagram: expressions become boxes, branches and loops.
 
-Sizes are bounded: what nests too deeply or comes too late is a box with its text, and long choices show their first
-alternatives. Texts and blanks of JSON are named rather than drawn.
+Sizes are bounded: parts that are nested too deeply or exceed the limit become a box with their text, and long
+choices show only their first alternatives. JSON strings and blanks are named rather than drawn.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ class DiagramError(StackmaskError):
 
 
 def library() -> Any:
-    """Return the library that draws. Raises: DiagramError if it is not installed."""
+    """Return the drawing library. Raises: DiagramError if it is not installed."""
     try:
         import railroad
     except ModuleNotFoundError:
@@ -65,7 +65,7 @@ def library() -> Any:
 
 
 class Drawer:
-    """Draw the rules of one grammar. ``places``: where the diagram of a rule is, for links."""
+    """Draw the rules of one grammar. ``places``: the link target of each rule's diagram."""
 
     def __init__(self, places: Mapping[str, str]) -> None:
         self._railroad = library()
@@ -73,7 +73,7 @@ class Drawer:
         self._left = MAX_BOXES
 
     def diagram(self, body: Expr) -> Any:
-        """Return the diagram of the body of a rule, laid out."""
+        """Return the diagram of a rule's body, with its layout."""
         made = self._railroad.Diagram(self._item(body, 0), type="complex")
         made.format(16)
         _without_doubles(made)
@@ -151,7 +151,7 @@ class Drawer:
         return self._lines(drawn)
 
     def _lines(self, drawn: list[Any]) -> Any:
-        """Return items in a row, or in several where one would be too long."""
+        """Return items in one row, or in several if one would be too long."""
         lines: list[list[Any]] = [[]]
         width = 0.0
         for item in drawn:
@@ -243,7 +243,7 @@ class Drawer:
 
 
 def _without_doubles(diagram: Any) -> None:
-    """Leave out the second copy of its text that the library puts into a link."""
+    """Remove the second copy of the text that the library puts into a link."""
     stack = [diagram]
     while stack:
         item = stack.pop()
@@ -264,7 +264,7 @@ def _times(low: int, high: int | None) -> str:
 
 
 def _flat(items: Items[Expr]) -> list[Expr]:
-    """Return the items of a sequence with those of sequences in it, and neighbouring literals as one."""
+    """Return the items of a sequence with nested sequences flattened, and adjacent literals merged."""
     found: list[Expr] = []
     stack = list(reversed(items))
     while stack:
@@ -284,7 +284,7 @@ def _flat(items: Items[Expr]) -> list[Expr]:
 
 
 def _word(items: list[Expr], at: int) -> str:
-    """Return the letters from a place on that may be capital or small."""
+    """Return the letters from an index on that may be upper or lower case."""
     found = ""
     for item in items[at:]:
         if not isinstance(item, CharClass) or len(item.ranges) != 2:
@@ -297,7 +297,7 @@ def _word(items: list[Expr], at: int) -> str:
 
 
 def _separated(items: list[Expr], at: int) -> tuple[Expr, Expr] | None:
-    """Return item and separator of ``item (separator item)*`` at a place of a sequence, if it is there."""
+    """Return item and separator of ``item (separator item)*`` at an index of a sequence, if it is there."""
     for size in range(1, 4):
         if at + size >= len(items):
             return None
@@ -340,12 +340,12 @@ def shown(text: str) -> str:
 
 
 def literal_label(data: bytes) -> str:
-    """Return what a literal is called; bytes that are no text are escapes."""
+    """Return the label of a literal; bytes that are not UTF-8 are escaped."""
     return shown(data.decode(errors="backslashreplace"))
 
 
 def class_label(expr: Expr) -> str:
-    """Return what one character or byte is called."""
+    """Return the label of one character or byte."""
     if isinstance(expr, CharClass) and expr.ranges == ANY_CHAR.ranges:
         return "any character"
     if isinstance(expr, ByteClass) and is_blank(expr):
@@ -358,14 +358,14 @@ def class_label(expr: Expr) -> str:
 
 
 def is_blank(expr: Expr) -> bool:
-    """Return whether a byte can only be a blank of JSON."""
+    """Return whether a byte class contains only JSON's blanks."""
     return isinstance(expr, ByteClass) and all(
         byte in _BLANKS for byte in range(256) if expr.mask >> byte & 1
     )
 
 
 def follow_label(expr: NotFollowedBy) -> str:
-    """Return what a follow restriction asks for."""
+    """Return the label of a follow restriction."""
     allowed = bytes(byte for byte in range(0x80) if not expr.mask >> byte & 1)
     if expr.mask >> 0xFF and len(allowed) <= MOST_ALLOWED:
         return f"only before {literal_label(allowed)} or the end" if allowed else "only at the end"
@@ -373,15 +373,17 @@ def follow_label(expr: NotFollowedBy) -> str:
 
 
 def expr_label(expr: Expr) -> str:
-    """Return an expression in the words of the dialect."""
+    """Return an expression in the syntax of the dialect."""
     return shown(dump_expr(expr)).replace("␣", " ")
 
 
 def cut(label: str) -> str:
-    """Return a label that fits a box."""
+    """Return a label truncated to fit a box."""
     return label if len(label) <= MAX_LABEL else label[: MAX_LABEL - 1] + "…"
 
 
 def extra_columns(label: str) -> int:
-    """Return how many columns a label takes beyond one for each character: East Asian ones take two."""
+    """Return how many columns a label needs in addition to one for each character: East Asian characters take
+    two.
+    """
     return sum(unicodedata.east_asian_width(character) in "WF" for character in label)

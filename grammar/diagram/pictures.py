@@ -1,4 +1,4 @@
-"""Whole grammars as one SVG picture, or as a page of HTML. Both need nothing else, and follow a dark mode."""
+"""Whole grammars as one SVG picture, or as an HTML page. Both are self-contained, and follow a dark mode."""
 
 from __future__ import annotations
 
@@ -79,9 +79,9 @@ class _Pictures:
 
 
 def svg_text(rules: RuleSet, *, most: int = MAX_RULES) -> str:
-    """Return one SVG picture of the rules, one under the other; names lead to their rules.
+    """Return one SVG picture of the rules, one below the other; names link to their rules.
 
-    Raises: DiagramError if railroad-diagrams is not installed. Cost: about 1 ms a rule.
+    Raises: DiagramError if railroad-diagrams is not installed. Cost: about 1 ms per rule.
     """
     found = _Pictures(rules, most)
     out = io.StringIO()
@@ -126,7 +126,7 @@ def sections(rules: RuleSet, *, most: int = MAX_RULES) -> str:
 
 
 def html_text(rules: RuleSet, title: str, *, most: int = MAX_RULES) -> str:
-    """Return a page of the rules that needs no other file. Raises, Cost: as ``svg_text``."""
+    """Return a self-contained page of the rules. Raises, Cost: as ``svg_text``."""
     shown_title = html.escape(shown(title).replace("␣", " "))
     return (
         '<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">'
@@ -141,7 +141,7 @@ def fragment(rules: RuleSet, *, most: int) -> str:
 
 
 def _written(diagram: Any) -> str:
-    """Return a diagram as SVG; XML has no ``]]>`` in text."""
+    """Return a diagram as SVG; ``]]>`` is escaped, since XML forbids it in text."""
     out = io.StringIO()
     diagram.writeSvg(out.write)
     return out.getvalue().replace("]]>", "]]&gt;")  # mutant: bare-end
@@ -157,7 +157,9 @@ MOST: Final = 12  # rules
 
 
 def notebook_html(rules: RuleSet) -> str | None:
-    """Return HTML for a notebook, or None without the library that draws: the notebook then shows the plain line."""
+    """Return HTML for a notebook, or None without the drawing library: the notebook then shows the plain
+    line.
+    """
     try:
         return fragment(rules, most=MOST)
     except DiagramError:

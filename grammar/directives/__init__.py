@@ -1,1 +1,1 @@
-"""Parts of a grammar in the EBNF dialect that are not EBNF: JSON Schemas, SQL, markers, grammars given by name."""
+"""Parts of EBNF grammars in other languages: JSON Schemas, SQL, markers, grammars given by name."""

@@ -1,4 +1,4 @@
-"""The entrance: a grammar in the EBNF dialect, with the parts of other languages that are in it."""
+"""The entry point for a grammar in the EBNF dialect, with embedded parts in other languages."""
 
 from __future__ import annotations
 
@@ -52,7 +52,9 @@ Part_ = TypeVar("Part_")
 
 
 def given_parts(grammars: Any, kind: type[Part_]) -> dict[str, Part_]:
-    """Return grammars by name. Raises: ArgumentError for names that no rule could have, and values of another kind."""
+    """Return grammars by name. Raises: ArgumentError for names that cannot be rules, and values of another
+    kind.
+    """
     if grammars is None:
         return {}
     if not isinstance(grammars, Mapping):
@@ -66,7 +68,7 @@ def given_parts(grammars: Any, kind: type[Part_]) -> dict[str, Part_]:
 
 
 def rules_of(parts: Mapping[str, Any]) -> Given:
-    """Return how the rules of Grammars given by name are made."""
+    """Return functions that compute the rules of grammars given by name."""
 
     def rules(part: Any, names: frozenset[str]) -> RuleSet:
         made: RuleSet = (part.for_vocabulary(names) if names else part).normalize()
@@ -76,7 +78,7 @@ def rules_of(parts: Mapping[str, Any]) -> Given:
 
 
 class Directives:
-    """A grammar text that was read; ``rules`` puts its parts in, for each vocabulary anew."""
+    """A parsed grammar text; ``rules`` inserts its parts for each vocabulary."""
 
     def __init__(
         self, text: str, *, name: str, base: Path | None, start: str | None, given: Given | None = None
@@ -87,7 +89,7 @@ class Directives:
 
     @classmethod
     def of(cls, loaded: Loaded, given: Given | None = None) -> Directives:
-        """Return what another reader has loaded, to put its parts in."""
+        """Return the rules loaded by another reader, ready to insert its parts."""
         made = cls.__new__(cls)
         made._take(loaded, given or {})
         return made
@@ -98,14 +100,14 @@ class Directives:
 
     @property
     def has_markers(self) -> bool:
-        """Whether a part says what a vocabulary may have as a special token."""
+        """Whether a part depends on the special tokens of the vocabulary."""
         parts = self.loaded.parts.values()
         return any(part.kind == "marker" or part.kind in KINDS for part in parts)  # mutant: marker-part
 
     def rules(self, special_names: Iterable[str] = ()) -> RuleSet:
-        """Return the rules of the text and its parts; the parts have namespaces of their own.
+        """Return the rules of the text and its parts; the parts have separate namespaces.
 
-        ``special_names``: of the vocabulary, where it is known.
+        ``special_names``: those of the vocabulary, if known.
         Raises: GrammarError with the place of the part; SchemaError for a grammar given by name.
         """
         rules, parts = self.loaded
@@ -170,7 +172,7 @@ def ebnf_rules(
 
 
 def _schema_problem(error: SchemaError, part: Part) -> Diagnostic:
-    """Return what is wrong with a schema, with its place in the grammar's text."""
+    """Return the problem of a schema, with its position in the grammar's text."""
     message = f"in `%json`: {error}"
     path = path_of(error.where, error.keyword)
     if path is None:
@@ -185,7 +187,7 @@ def _name_of(part: Part) -> str:
 
 
 def _used(rules: RuleSet, parts: Mapping[str, Part]) -> list[str]:
-    """Return the parts that rules refer to, in the order of their places."""
+    """Return the parts that rules refer to, in the order of their positions."""
     found: dict[str, None] = {}
     for rule in rules.rules.values():
         for node in walk(rule.body):
@@ -221,7 +223,7 @@ _TOKEN: Final = re.compile(r"\"(?:[^\"\\]|\\.)*\"|[{}\[\],:]|[^\s{}\[\],:\"]+")
 
 
 def path_of(where: Where, keyword: str) -> list[str] | None:
-    """Return the names on the way to a keyword; None if the place is in another document."""
+    """Return the names on the path to a keyword; None if it is in another document."""
     names = [keyword] if keyword else []
     while not isinstance(where, str):
         where, token = where
@@ -230,9 +232,10 @@ def path_of(where: Where, keyword: str) -> list[str] | None:
 
 
 def place_of(text: str, path: list[str]) -> tuple[int, int]:
-    """Return where the value at the end of a path begins, with its first token; or that of the deepest part there is.
+    """Return the position of the value at the end of a path, with its first token; or that of the deepest
+    existing part.
 
-    ``text``: JSON. Of names that come twice the last one counts, as for Python.
+    ``text``: JSON. The last one of duplicate names counts, as in Python.
     Cost: linear.
     """
     best = (0, 1)
@@ -285,10 +288,10 @@ _MORE_TEXT: Final = Repeat(ANY_CHAR, 1, None)
 
 
 class FreeText:
-    """Free text with triggers, for one vocabulary; what its parts share is made once.
+    """Free text with triggers, for one vocabulary; shared parts are created once.
 
-    The trigger that is complete first counts, of several the longest; a longer one may go on where a shorter one could
-    end. An excluded string ends nothing: it never comes.
+    The first complete trigger counts, and the longest of several; a longer one may continue where a shorter
+    one could end. An excluded string does not end the text: it never occurs.
     """
 
     def __init__(self, dispatch: Dispatch, markers: Markers) -> None:
@@ -306,8 +309,8 @@ class FreeText:
     def part(self, part: Part) -> Expr:
         """Return a part.
 
-        ``text`` is what comes before any trigger, ``mark`` a trigger, ``until`` both in one, ``last`` the text after the
-        last trigger, and ``stop`` what may end it.
+        ``text`` is the text before any trigger, ``mark`` a trigger, ``until`` both in one, ``last`` the text
+        after the last trigger, and ``stop`` its end.
         """
         dispatch = self.dispatch
         if part.kind == "mark":
@@ -328,7 +331,7 @@ class FreeText:
         return [word for word in dict.fromkeys(words) if not self.markers.holds(word)]
 
     def _until(self, mark: str) -> Expr:
-        """Return free text up to a trigger or stop, and that."""
+        """Return free text up to a trigger or stop, including it."""
         spend(10 + (len(self.marks) + len(self.excludes)) // 8)
         if self.markers.holds(mark):
             return sequence((self.before, self.markers.expr(mark)))
@@ -345,9 +348,10 @@ class FreeText:
 
 
 def substring_rules(chunks: tuple[str, ...]) -> RuleSet:
-    """Return the rules of any run of chunks that follow each other, the empty one included.
+    """Return the rules for any run of consecutive chunks, including the empty one.
 
-    They are the suffix automaton of the chunks (Blumer et al., 1985): a rule for each state, at most two for a chunk.
+    They are the suffix automaton of the chunks (Blumer et al., 1985): one rule for each state, at most two
+    for each chunk.
     Cost: linear in the chunks.
     """
     following: list[dict[str, int]] = [{}]

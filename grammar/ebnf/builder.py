@@ -1,4 +1,4 @@
-"""Callbacks of Lark: make the tree of a file while the parser reduces, and report what is wrong in terminals."""
+"""Callbacks of Lark: build the tree of a file while the parser reduces, and report errors in terminals."""
 
 from __future__ import annotations
 
@@ -59,7 +59,9 @@ _JSON_PLAIN: Final = Repeat(CharClass(charclass.negate(((0, 0x1F), (0x22, 0x22),
 
 
 class MacroValue(NamedTuple):
-    """An argument: a string, number, flag, name or tuple; ``name``: of a named one, ``""`` for others."""
+    """An argument: a string, number, flag, name or tuple; ``name``: that of a named argument, ``""`` for
+    others.
+    """
 
     kind: str
     text: str
@@ -78,7 +80,7 @@ class MacroCall(NamedTuple):
 
 
 class Arguments:
-    """The arguments of a call, by kind; what is wrong with them is reported with its place."""
+    """The arguments of a call, by kind; errors are reported with their positions."""
 
     def __init__(self, call: MacroCall, problems: Collector) -> None:
         self.call = call
@@ -87,7 +89,7 @@ class Arguments:
         self._named = {value.name: value for value in call.values if value.name}
 
     def wrong(self, problem: str, value: MacroValue | None, help: str = "") -> None:
-        """Report what is wrong with a value, or with the call."""
+        """Report an error in a value, or in the call."""
         span = value.span if value is not None else self.call.span
         self.problems.at(span, "G020", f"`{self.call.name}`: {problem}", help, "here")
 
@@ -110,7 +112,7 @@ class Arguments:
         return number
 
     def flag(self, name: str, default: bool) -> bool:
-        """Return a truth value."""
+        """Return a boolean."""
         value = self._named.get(name)
         if value is None:
             return default
@@ -119,14 +121,14 @@ class Arguments:
         return value.text == "true"
 
     def values(self, name: str) -> tuple[MacroValue, ...]:
-        """Return the items of a tuple; a single value stands for a tuple of one."""
+        """Return the items of a tuple; a single value counts as a tuple of one."""
         value = self._named.get(name)
         if value is None:
             return ()
         return (value.items or ()) if value.kind == "tuple" else (value,)
 
     def finish(self) -> None:
-        """Report named arguments that the macro does not have, and such as are given twice."""
+        """Report named arguments that the macro does not have, and duplicates."""
         known = NAMED.get(self.call.name, ())
         seen: set[str] = set()
         for value in self.call.values:
@@ -144,7 +146,7 @@ class Arguments:
 
 
 def macro_node(call: MacroCall, module: Module, problems: Collector) -> Node:
-    """Return what a call means; what is wrong with it is reported."""
+    """Return the node for a call; errors are reported."""
     make: dict[str, Callable[[Arguments, Module], Node]] = {
         "Token": _token,
         "ExcludeToken": _token,
@@ -195,7 +197,7 @@ def _regex(arguments: Arguments, _: Module) -> Node:
 
 
 def _part(module: Module, call: MacroCall, kind: str, text: str, dispatch: Dispatch) -> Terminal:
-    """Return a leaf that stands for a part of the file, whose meaning may depend on the vocabulary."""
+    """Return a leaf for a part of the file whose meaning may depend on the vocabulary."""
     name = f"%{kind}{text}.{call.span.source}.{call.span.start}"
     module.parts[name] = Part(kind, text, call.span, dispatch)
     return Terminal(RuleRef(name, span=call.span), call.span)
@@ -269,7 +271,7 @@ def _tag_dispatch(arguments: Arguments, module: Module) -> Node:
 
 
 def _beginnings(triggers: tuple[str, ...], sizes: set[int]) -> set[str]:
-    """Return what triggers begin with, of so many characters each."""
+    """Return the prefixes of triggers, of a given number of characters each."""
     found: set[str] = set()
     for trigger in triggers:
         spend(len(sizes) * (1 + len(trigger) // 16))
@@ -311,7 +313,7 @@ _QUANTIFIERS: Final[dict[str, tuple[int, int | None]]] = {"*": (0, None), "+": (
 
 
 class JSONBody(NamedTuple):
-    """The JSON after a directive, and where it begins."""
+    """The JSON after a directive, and its position."""
 
     value: Any
     text: str
@@ -319,7 +321,9 @@ class JSONBody(NamedTuple):
 
 
 class Cut(NamedTuple):
-    """JSON by the offset of its directive, and the names of macros that are those of rules in this file."""
+    """The JSON blocks by the offset of their directive, and the macro names that are also names of rules in
+    this file.
+    """
 
     bodies: Mapping[int, JSONBody]
     rules: Collection[str]
@@ -331,7 +335,7 @@ NOTHING_CUT: Final = Cut({}, frozenset())
 class Builder(TreeMaker):
     """The callbacks of one parse, named after the rules of ``ebnf.lark``; ``children`` are tokens and nodes.
 
-    Not thread safe: one thread has it, with its parser.
+    Not thread-safe: used by one thread at a time, with its parser.
     """
 
     def __init__(self) -> None:
@@ -340,12 +344,14 @@ class Builder(TreeMaker):
     def begin(
         self, text: str, offset: int, module: Module, problems: Collector, cut: Cut = NOTHING_CUT
     ) -> None:
-        """Prepare for parsing the piece of ``text`` that starts at ``offset``; ``cut``: what was cut out of it."""
+        """Prepare to parse the piece of ``text`` that starts at ``offset``; ``cut``: the blocks that were cut
+        out of it.
+        """
         super().__init__(text, problems)
         self.offset, self.module, self.cut = offset, module, cut
 
     def _place(self, token: Any) -> Span:
-        """Return where a token of Lark stands in the whole text."""
+        """Return the position of a Lark token in the whole text."""
         spend(16)  # what reading a token takes, with the calls that it leads to
         return self.span(token.start_pos + self.offset, token.end_pos + self.offset)
 
@@ -357,7 +363,7 @@ class Builder(TreeMaker):
     # -- statements -------------------------------------------------------------------------------
 
     def start(self, children: list[Any]) -> None:
-        """Do nothing: every statement is in the module already."""
+        """Do nothing: every statement is already in the module."""
 
     def rule(self, children: list[Any]) -> None:
         head, body = children[:2]
@@ -369,7 +375,7 @@ class Builder(TreeMaker):
             self.module.define(tree.RuleDefinition(name, body, span))
 
     def define(self, name: str, span: Span) -> bool:
-        """Note that a rule of this name begins here; report it and return False if it is the second."""
+        """Record the start of a rule with this name; report a duplicate and return False."""
         first = self.module.known.setdefault(name, span)
         if first is span:
             return True
@@ -493,7 +499,7 @@ class Builder(TreeMaker):
         return self._name(children[0])
 
     def macro_name(self, token: Any) -> Any:
-        """Return the token of a macro, or of a name where a rule has that name; the lexer calls it."""
+        """Return the token of a macro, or of a name if a rule has that name; called by the lexer."""
         return token.update(type="NAME") if token in self.cut.rules else token
 
     def macro(self, children: list[Any]) -> Node:
@@ -542,7 +548,7 @@ class Builder(TreeMaker):
         return tree.Terminal(expr, span)
 
     def _string(self, token: Any) -> tuple[str, bool]:
-        """Return the text that a literal means and whether it ignores case."""
+        """Return the text of a literal and whether it ignores case."""
         span = self._place(token)
         ignores_case = token[-1] == "i"
         return read_literal(
@@ -593,7 +599,7 @@ class Builder(TreeMaker):
         return tree.Terminal(RuleRef(name, span=span), span)
 
     def _ecma_regex(self, span: Span, close: int) -> Node:
-        """Return a pattern of ECMA-262, whose problems are said with their place in the whole text."""
+        """Return an ECMA-262 pattern, whose problems are reported with their positions in the whole text."""
         first = span.start + 1
         try:
             return tree.Terminal(

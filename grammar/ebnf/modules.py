@@ -1,10 +1,11 @@
-"""Load a grammar and all it imports, resolve names across files, and make one rule set of them.
+"""Load a grammar and its imports, resolve names across files, and build one rule set.
 
-In a syntactic rule every terminal is followed by the skip expression, so that optional text may stand
-between any two terminals and after the last one; a start rule gets the skip before it as well. Putting it
-behind terminals (not between elements) makes it appear exactly once between two terminals whatever is left
-out, and adds nothing in front of a recursive call. Terminals are literals, classes, regexes, special tokens,
-lexical and imported rules, operands of `&`, `-` and `!`, what `@push` captures, and what `!>>` follows.
+In a syntactic rule every terminal is followed by the skip expression, so that skipped text may occur between
+any two terminals and after the last one; a start rule also gets the skip before it. Placing it after
+terminals (not between elements) makes it appear exactly once between two terminals even if optional parts are
+missing, and adds nothing before a recursive call. Terminals are literals, classes, regexes, special tokens,
+lexical and imported rules, operands of `&`, `-` and `!`, the operands of `@push`, and the expressions before
+`!>>`.
 """
 
 from __future__ import annotations
@@ -41,14 +42,14 @@ _FOLLOW_HELP: Final = "for example `!>> [A-Za-z0-9_]`, or `!>> [^ ]` with all no
 
 
 def load_rules(text: str, *, name: str, base: Path | None, start: str | None) -> RuleSet:
-    """Make the rule set of a grammar text without other parts. Raises: as ``load_with_parts``."""
+    """Build the rule set of a grammar text without other parts. Raises: as ``load_with_parts``."""
     return load_with_parts(text, name=name, base=base, start=start).rules
 
 
 def load_with_parts(
     text: str, *, name: str, base: Path | None, start: str | None, given: Iterable[str] = ()
 ) -> Loaded:
-    """Make the rule set of a grammar text, which may refer to parts.
+    """Build the rule set of a grammar text, which may refer to parts.
 
     ``given``: names of grammars that the text may use as rules.
     ``name`` is shown in diagnostics; ``base`` is the folder that imported paths are relative to; ``start``
@@ -71,7 +72,9 @@ def load_with_parts(
 
 @dataclass(slots=True, eq=False)
 class _File:
-    """One parsed file. ``meaning``: of its names, the file and name they are defined by; ``prefix``: of its rules."""
+    """One parsed file. ``meaning``: the file and name that define each of its names; ``prefix``: that of its
+    rules.
+    """
 
     module: Module
     base: Path | None
@@ -131,7 +134,7 @@ class _Loader:
     # -- names ------------------------------------------------------------------------------------
 
     def resolve_names(self) -> None:
-        """Decide what every name means, and report names that mean two things."""
+        """Resolve every name, and report ambiguous ones."""
         for file in self.files:
             file.meaning = {name: (file, name) for name in file.module.known}
         for file in self.files:
@@ -140,7 +143,7 @@ class _Loader:
                     self._resolve_import(file, file.imported.get(index), wanted, outer, local)
 
     def add_given(self, names: Iterable[str]) -> None:
-        """Let the first file use grammars that the caller has named."""
+        """Let the first file use grammars given by the caller."""
         wanted = list(names)
         if not wanted:
             return
@@ -182,7 +185,7 @@ class _Loader:
         file.meaning[local.name] = (source, outer.name)
 
     def report_undefined(self) -> None:
-        """Report names that mean nothing, and restrictions and directives that cannot be used."""
+        """Report undefined names, and unusable restrictions and directives."""
         for file in self.files:
             module, problems = file.module, file.problems
             text = self.sources.texts[problems.source].text
@@ -241,7 +244,7 @@ class _Loader:
     # -- linking ----------------------------------------------------------------------------------
 
     def link(self, start: str) -> RuleSet:
-        """Make all rules of the first file, and those of the others that it needs."""
+        """Build all rules of the first file, and the required ones of the others."""
         self._choose_prefixes()
         made: dict[int, FileRules] = {}
         for file in self.files:
@@ -275,7 +278,7 @@ class _Loader:
         return RuleSet(rules, full_start, self._initial_stack(), tuple(self.sources.texts))
 
     def _choose_prefixes(self) -> None:
-        """Give each imported file a prefix for its names that no other name begins with."""
+        """Give each imported file a prefix for its names that is not a prefix of any other name."""
         taken: set[str] = set()
         for file in self.files[1:]:
             name = self.sources.texts[file.problems.source].name
@@ -298,7 +301,7 @@ class _Loader:
 
 
 def _explain_names(file: _File, text: str) -> None:
-    """Say of an unknown directive that it is the name of a rule, where there is one."""
+    """Point out that an unknown directive is the name of a rule, if there is one."""
     for index, problem in enumerate(file.problems.found):
         span = problem.span
         if problem.code != "G012" or span is None:
@@ -315,8 +318,8 @@ def _explain_names(file: _File, text: str) -> None:
 def lexical_rules(module: Module) -> set[str]:
     """Return the names of the rules of a file in which the skip rule is not inserted.
 
-    These are the UPPER-CASE ones, those that ``%lexical`` or ``%skip`` names, and all that such a rule, an
-    operand of `&`, `-` or `!`, or ``@push`` refers to; less what ``%syntactic`` names.
+    These are the UPPER-CASE ones, those named by ``%lexical`` or ``%skip``, and all that such a rule, an
+    operand of `&`, `-` or `!`, or ``@push`` refers to; except those named by ``%syntactic``.
     """
     syntactic = {name.name for name in module.syntactic}
     pending = [name for name in module.known if name.isupper()]
@@ -344,7 +347,7 @@ def _names(node: Node) -> list[str]:
 
 
 class FileRules:
-    """Makes the rules of one file; ``names`` maps the names it uses to those of the whole rule set."""
+    """Build the rules of one file; ``names`` maps its names to those of the whole rule set."""
 
     def __init__(self, module: Module, prefix: str, names: Mapping[str, str]) -> None:
         self.module, self.names = module, names
@@ -359,7 +362,7 @@ class FileRules:
         return Rule(self.names[definition.name], self._expr(definition.body, skip), definition.span)
 
     def skip_definition(self) -> Rule:
-        """Return the rule of the skipped text: any number of what the ``%skip`` directives name."""
+        """Return the rule of the skipped text: any number of the expressions in ``%skip`` directives."""
         own = {self.names[name]: definition.body for name, definition in self.module.rules.items()}
 
         def body_of(name: str) -> Expr | None:
@@ -368,7 +371,7 @@ class FileRules:
         return skip_rule(self.skip_rule, [self._expr(node, None) for node in self.module.skips], body_of)
 
     def is_syntactic(self, name: str) -> bool:
-        """Say whether the skip rule is inserted in the rule of this local name."""
+        """Return whether the skip rule is inserted in the rule with this local name."""
         return self.skip is not None and name in self.module.rules and name not in self.terminals
 
     # recursion is as deep as the syntax tree, which tree.MAX_DEPTH limits
@@ -377,7 +380,7 @@ class FileRules:
         return parts[0] if len(parts) == 1 else ir.Sequence(tuple(parts), _place(node))
 
     def _parts(self, node: Node, skip: Expr | None) -> list[Expr]:
-        """Return the sequence that a node means, the skip included."""
+        """Return the sequence for a node, including the skip."""
         terminal: Expr
         match node:
             case tree.Terminal(expr):
@@ -438,10 +441,10 @@ def _place(node: Node) -> ir.Span | None:
 
 
 def follow_restriction(operand: Node, module: Module, problems: Collector) -> ir.NotFollowedBy:
-    """Return the restriction that an operand means.
+    """Return the restriction for an operand.
 
-    The operand is a class, a single ASCII character, several of these as alternatives, or a rule of the
-    same file that is one of these.
+    The operand is a class, a single ASCII character, a choice of these, or a rule of the same file that is
+    one of these.
     """
     imported = {local.name for wanted in module.imports for _, local in wanted.items}
     mask = 0
@@ -473,7 +476,7 @@ def follow_restriction(operand: Node, module: Module, problems: Collector) -> ir
 
 
 def first_bytes(expr: Expr) -> int | None:
-    """Return the mask of the bytes that a one-character expression may begin with; None if it is not one."""
+    """Return the mask of the possible first bytes of a one-character expression; None if it is not one."""
     match expr:
         case ir.CharClass(ranges):
             return charclass.follow_mask(ranges)

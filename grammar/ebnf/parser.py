@@ -1,7 +1,7 @@
-"""Parse one EBNF file into a module, finding as many of its problems as there are.
+"""Parse one EBNF file into a module, and find as many of its problems as possible.
 
-Lark parses it by the grammar in ``ebnf.lark``, and ``Builder`` makes the tree while it does. A file with a mistake is parsed
-once more, rule by rule.
+Lark parses it with the grammar in ``ebnf.lark``, while ``Builder`` builds the tree. A file with an error is
+parsed again, rule by rule.
 """
 
 from __future__ import annotations
@@ -156,7 +156,7 @@ _CHARACTERS["'"], _CHARACTERS["="] = _CHARACTERS['"'], _CHARACTERS[":"]
 
 
 class Messages:
-    """Messages by the state of the parser and the type of the token, made from the examples by ``parse``, which raises."""
+    """Messages by parser state and token type, collected by running ``parse``, which raises, on examples."""
 
     def __init__(self, parse: Callable[[str], object]) -> None:
         from lark.exceptions import UnexpectedToken
@@ -184,7 +184,7 @@ def _key(error: UnexpectedToken) -> tuple[int, str]:
 def report_token(
     error: UnexpectedToken, text: str, offset: int, messages: Messages, problems: Collector
 ) -> None:
-    """Report a token that cannot stand where it does; ``offset`` is where the parsed piece begins in text."""
+    """Report an unexpected token; ``offset`` is the start of the parsed piece in the text."""
     token = error.token
     at_end = token.type == "$END"
     # Lark gives the end the place of the last token
@@ -222,7 +222,7 @@ def report_token(
 
 
 def _in_words(names: set[str]) -> str:
-    """Say in words which terminals may come next."""
+    """Return the possible next terminals in words."""
     words = []
     if {"NAME", "STRING", "CLASS"} <= names:
         words.append("an expression")
@@ -234,7 +234,7 @@ def _in_words(names: set[str]) -> str:
 
 
 def report_character(text: str, start: int, problems: Collector) -> None:
-    """Report a character at which no token begins."""
+    """Report a character that does not begin any token."""
     char = text[start]
     key = "/*" if text.startswith("/*", start) else char
     shown = ":=" if text.startswith(":=", start) else char
@@ -327,7 +327,7 @@ class _Parser:
 
     @cached_property
     def messages(self) -> Messages:
-        """What is said in which state of this very parser: another one may number them in another way."""
+        """The messages for the states of this parser; another one may number its states differently."""
         return self._find_messages()
 
     @uncounted
@@ -358,9 +358,9 @@ def _lent_parser() -> Iterator[_Parser]:
 
 
 def parse_module(text: str, source: int, problems: Collector) -> Module:
-    """Parse a file into a module; what is wrong is reported, and the rules around it kept.
+    """Parse a file into a module; errors are reported, and the other rules are kept.
 
-    Cost: linear; a 12 KB grammar takes about 20 ms, the first call in a process about 100 ms more.
+    Cost: linear; a 12 KB grammar takes about 20 ms, and the first call in a process about 100 ms more.
     """
     from lark.exceptions import UnexpectedInput
 
@@ -378,10 +378,10 @@ def parse_module(text: str, source: int, problems: Collector) -> Module:
 
 
 def read_tokens(text: str, problems: Collector) -> list[tuple[str, str, int, int]]:
-    """Return the tokens of a file but for ``::=``: how each is laid out, its text, and where it begins and ends.
+    """Return the tokens of a file except ``::=``: the layout, text, start and end of each.
 
-    JSON belongs to its directive. There are none if something is wrong, which is reported.
-    Cost: that of parsing it, and some microseconds a token.
+    JSON belongs to its directive. If there are errors, they are reported, and the result is empty.
+    Cost: that of parsing it, and a few microseconds per token.
     """
     parse_module(text, problems.source, problems)
     if problems.found:
@@ -410,9 +410,10 @@ def comments(text: str) -> Iterator[tuple[int, str]]:
 
 
 def _without_cut(text: str, problems: Collector) -> tuple[str, Cut]:
-    """Return a text with blanks for JSON, whose end no regular expression can say, and what was cut out of it.
+    """Return a text with JSON blanked out, since a regular expression cannot find its end, and the JSON that
+    was cut out.
 
-    A file that defines or imports a rule of a macro's name means that rule. Cost: linear.
+    If a file defines or imports a rule with a macro's name, the name refers to that rule. Cost: linear.
     """
     if not _NEEDS_CUT.search(text):
         return text, NOTHING_CUT
@@ -440,7 +441,7 @@ def _without_cut(text: str, problems: Collector) -> tuple[str, Cut]:
 
 
 def _next_head(text: str, begin: int) -> int:
-    """Return where the next rule begins: its name; the end of the text if there is none. Cost: linear."""
+    """Return the position of the next rule's name, or the end of the text. Cost: linear."""
     for match in _WORD.finditer(text, begin):
         spend(1)
         if match["name"] and _AFTER_NAME.match(text, match.end()):
@@ -449,7 +450,7 @@ def _next_head(text: str, begin: int) -> int:
 
 
 def _parse_pieces(text: str, module: Module, problems: Collector, cut: Cut, parser: _Parser) -> None:
-    """Parse each rule by itself, so that one that is broken hides no other."""
+    """Parse each rule separately, so that an error in one does not hide those in others."""
     from lark.exceptions import UnexpectedCharacters, UnexpectedToken
 
     messages = parser.messages

@@ -1,8 +1,8 @@
 """The intermediate representation: what every front end produces and the automaton is built from.
 
-A :class:`Grammar` is a set of named rules over :class:`Expr`. Expressions are immutable, compare by
-structure (source positions do not count) and mean a language of byte strings in which special tokens
-may occur as letters of their own:
+A :class:`Grammar` is a set of named rules over :class:`Expr`. Expressions are immutable, compare by structure
+(ignoring source positions) and denote a language of byte strings in which special tokens may occur as
+additional letters:
 
 ===================  ===========================================================================
 ``Literal(data)``    exactly these bytes; ``Literal(b"")`` is the empty string
@@ -102,7 +102,7 @@ else:
 
 @immutable
 class Span:
-    """A piece of source text: offsets in characters, half open; ``source`` indexes ``Grammar.sources``."""
+    """A range of source text: half-open, in characters; ``source`` indexes ``Grammar.sources``."""
 
     start: int
     end: int
@@ -110,9 +110,11 @@ class Span:
 
 
 class TokenLimit(NamedTuple):
-    """In place of the action of a capture of plain text: the text takes at most so many tokens, one or more.
+    """An alternative to the action of a plain-text capture: the text takes at most a given number of tokens,
+    one or more.
 
-    A token counts if a byte of the text is in it. If the last one ends inside of a character, the character is finished.
+    A token counts if it contains a byte of the text. If the last one ends inside a character, further tokens
+    may complete it.
     """
 
     tokens: int
@@ -129,7 +131,7 @@ Resolver: TypeAlias = _L["top"] | Callable[[Hashable], "Expr"]
 
 
 class Owed(NamedTuple):
-    """What a value knows of the rest of its text, beyond the grammar: see :class:`KnowsRest`."""
+    """A value's knowledge about the rest of its text, beyond the grammar: see :class:`KnowsRest`."""
 
     size: int
     """About how many bytes the text needs that the grammar alone does not ask for."""
@@ -140,35 +142,38 @@ class Owed(NamedTuple):
 
 
 class KnowsRest(Protocol):
-    """A value, as actions make them, that guides the search for a short end of the text.
+    """A value, returned by actions, that guides the search for a short completion of the text.
 
-    It is only a guide: what the search finds is a text of the grammar, whatever it was told.
+    It is only a hint: the result of the search is always a string of the grammar.
     """
 
     def __owed__(self, begun: str | None) -> Owed:
-        """Return what the text needs. ``begun``: what the innermost open capture has read; None if none keeps all of it."""
+        """Return the text that is still required. ``begun``: the text of the innermost open capture; None if
+        none keeps all of it.
+        """
 
 
 class HasStandIn(Protocol):
-    """A value, as actions make them, in whose place another one may be asked about many texts at once.
+    """A value, returned by actions, with a stand-in that can represent it for many texts at once.
 
-    In the stand-in, names that are alike are one name, and so is all that follows them. An action or a resolver that
-    cannot say for it what it would say for each of them raises :class:`Undecided`: then the value itself is asked.
+    In the stand-in, names that behave alike are one name, and so are all continuations. If the answer of an
+    action or a resolver is not the same for all of them, it raises :class:`Undecided`: then the value itself
+    is used.
     """
 
     stands_in: bool
     """Whether this is a stand-in, or was made of one."""
 
     def __stand_in__(self) -> Hashable:
-        """Return the stand-in. Of a value that an action made of a stand-in, it may forget more."""
+        """Return the stand-in. A value that an action returned for a stand-in may drop more information."""
 
 
 class Undecided(Exception):
-    """Raised by actions and resolvers: the answer depends on what a stand-in does not know."""
+    """Raised by actions and resolvers: the answer depends on information that the stand-in lacks."""
 
 
 class KeySyntax(NamedTuple):
-    """How keys of objects are written: what an engine must know to tell apart those that a `key` capture takes."""
+    """The syntax of object keys, which an engine needs to distinguish the keys of a `key` capture."""
 
     quote: bytes
     """The byte before and after a key."""
@@ -185,7 +190,8 @@ _Resolver = TypeVar("_Resolver", bound=Callable[..., "Expr"])
 
 
 def never_forbids(action: _Callable) -> _Callable:
-    """Mark an action that never answers None, so that the masks around it are remembered without the state.
+    """Mark an action that never returns None, so that the masks around it can be cached independently of the
+    state.
 
     Raises: ResolverError, from the step that runs the action, if it does.
     """
@@ -194,10 +200,11 @@ def never_forbids(action: _Callable) -> _Callable:
 
 
 def may_forbid_if(test: Callable[[Hashable, bytes], bool]) -> Callable[[_Callable], _Callable]:
-    """Mark an action that may answer None only where ``test`` of the value and the text so far says so.
+    """Mark an action that may return None only if ``test`` of the value and the text so far is true.
 
-    The test must be true if any text that begins with the text so far would be forbidden; it is also asked with
-    the values and texts of other actions. It saves asking the action about every token that may end the capture.
+    The test must be true if any text that begins with the text so far would be forbidden; it is also called
+    with the values and texts of other actions. It avoids calling the action for every token that may end the
+    capture.
     """
 
     def mark(action: _Callable) -> _Callable:
@@ -208,10 +215,10 @@ def may_forbid_if(test: Callable[[Hashable, bytes], bool]) -> Callable[[_Callabl
 
 
 def reads_at_most(count: int) -> Callable[[_Callable], _Callable]:
-    """Mark an action that needs no more than the first ``count`` bytes of its text: only these are kept and handed over.
+    """Mark an action that needs only the first ``count`` bytes of its text: only these are stored and passed.
 
-    Texts of captures within it are left out: their own actions have had them. Inside a capture that
-    keeps all of its text, all is kept for that one, and the first bytes are handed over whatever captured them.
+    Texts of captures within it are left out, since their own actions have processed them. Inside a capture
+    that keeps all of its text, everything is stored for that one, and the first bytes are passed regardless.
     Texts of any length with the same beginning then lead to the same state.
     """
 
@@ -225,10 +232,11 @@ def reads_at_most(count: int) -> Callable[[_Callable], _Callable]:
 def tells_apart(
     of: Callable[[Any], Hashable], test: Callable[[Any, bytes], bool]
 ) -> Callable[[_Callable], _Callable]:
-    """Mark an action to which most texts are one where its value is a stand-in: it is handed :data:`ALIKE` for them.
+    """Mark an action for which most texts are equivalent if its value is a stand-in: it gets :data:`ALIKE`
+    for them.
 
-    ``test`` says of what ``of`` says of the value, or None where that is undecided, and of the text so far whether a text
-    that begins with it is none of them.
+    ``test`` takes the result of ``of`` for the value, or None if that is undecided, and the text so far; it
+    returns whether no continuation of that text is one of them.
     """
 
     def mark(action: _Callable) -> _Callable:
@@ -239,7 +247,7 @@ def tells_apart(
 
 
 def depends_on(of: Callable[[Any], Hashable]) -> Callable[[Callable[[Any], Expr]], Callable[[Any], Expr]]:
-    """Make a resolver of a function of what ``of`` says of the value, which is asked once for values of which it says the same."""
+    """Create a resolver from a function of ``of(value)``, called once for values with the same ``of(value)``."""
 
     def mark(answer: Callable[[Any], Expr]) -> Callable[[Any], Expr]:
         def resolve(value: Any) -> Expr:
@@ -256,10 +264,10 @@ ALIKE: Final = b"\0"
 
 
 def answers_at_most(bound: Expr) -> Callable[[_Resolver], _Resolver]:
-    """Mark a resolver whose answers hold no text that ``bound``, a regular expression, does not hold.
+    """Mark a resolver whose answers contain only strings that match ``bound``, a regular expression.
 
-    Where the value is not known, only texts of the bound are then asked for one by one; without a bound, all are. Worth
-    it for few words: of names, a place at a time is cheaper.
+    If the value is unknown, only strings of the bound are then tried one by one; without a bound, all are.
+    This is worthwhile for a few words; for names, stepping through the trie is cheaper.
     """
 
     def mark(resolver: _Resolver) -> _Resolver:
@@ -270,10 +278,10 @@ def answers_at_most(bound: Expr) -> Callable[[_Resolver], _Resolver]:
 
 
 def follows_restrictions(resolver: _Resolver) -> _Resolver:
-    """Mark a resolver of a rule that may stand where a follow restriction is pending.
+    """Mark a resolver of a rule that may occur while a follow restriction is pending.
 
-    What begins with a byte that the restriction rules out is left out there; the grammar must have another way to go
-    on at such a place, as where blanks may come first.
+    Strings that begin with a byte forbidden by the restriction are left out there; the grammar must allow
+    another continuation at such a position, such as a leading blank.
     """
     resolver.__dict__["follows_restrictions"] = True
     return resolver
@@ -281,18 +289,17 @@ def follows_restrictions(resolver: _Resolver) -> _Resolver:
 
 @immutable
 class KeySpec:
-    """What the keys of one object must satisfy.
+    """The constraints on the keys of one object.
 
-    ``slots``: how many names are declared; they are numbered from 0. Other keys are texts.
-    ``required``: slots that must be taken before the object may end.
-    ``ordered``: slots come in ascending order, and undeclared keys after them, once all required slots are taken.
-    ``min_count``, ``max_count``: of all keys together.
-    ``open``: undeclared keys may come, and never run out: there is always one that was not used.
+    ``slots``: the number of declared names, numbered from 0. Other keys are strings. ``required``: slots that
+    must be taken before the object may end. ``ordered``: slots come in ascending order, and undeclared keys
+    after them, once all required slots are taken. ``min_count``, ``max_count``: bounds on the number of all
+    keys. ``open``: undeclared keys are allowed, and never run out: there is always an unused one.
 
-    A slot may be taken if it is free and the object can still end afterwards: what is required and missing must
-    fit into ``max_count``, and when ordered no required slot may be skipped, nor so many that ``min_count``
-    cannot be reached. The same holds for undeclared keys. So while the spec can be met at all
-    (:meth:`is_satisfiable`), an object can always go on or end.
+    A slot may be taken if it is free and the object can still end afterwards: what is required and missing
+    must fit into ``max_count``, and when ordered no required slot may be skipped, nor so many that
+    ``min_count`` cannot be reached. The same holds for undeclared keys. So if the spec is satisfiable
+    (:meth:`is_satisfiable`), an object can always continue or end.
     """
 
     slots: int
@@ -303,7 +310,7 @@ class KeySpec:
     open: bool = False
 
     def is_satisfiable(self) -> bool:
-        """Return whether any set of keys meets the spec."""
+        """Return whether any set of keys satisfies the spec."""
         most = self.slots if self.max_count is None else self.max_count
         if not self.open:
             most = min(most, self.slots)
@@ -351,10 +358,10 @@ class SourceText:
 
 @dataclass(frozen=True, slots=True)
 class RuleSet:
-    """Rules by name, a start rule, and the semantic state that parsing starts in.
+    """Rules by name, a start rule, and the initial semantic state.
 
-    ``initial`` is a tuple of bytes (the stack of texts, bottom first) for the built-in ``push``/``top``,
-    or any hashable value when actions and resolvers are callables.
+    ``initial`` is a tuple of bytes (a stack of strings, bottom first) for the built-in ``push``/``top``, or
+    any hashable value if actions and resolvers are callables.
     """
 
     rules: Mapping[str, Rule]

@@ -48,7 +48,7 @@ from stackmask.grammar.ir.failures cimport FAILED
 
 
 def components(graph):
-    """Return the strongly connected components, each after those that it refers to.
+    """Return the strongly connected components, dependencies first.
 
     Source: R. E. Tarjan, Depth-first search and linear graph algorithms, 1972; with an explicit stack.
     """
@@ -113,7 +113,9 @@ MAX_COUNT = 1_000_000_000  # what the front ends allow in a repetition
 
 
 def is_nothing(expr):
-    """Return whether the expression is plainly the empty language (``&`` is not looked into)."""
+    """Return whether the expression is syntactically the empty language (operands of ``&`` are not
+    inspected).
+    """
     return means_nothing(expr)
 
 
@@ -141,7 +143,7 @@ cdef inline bint is_epsilon(object expr):
 
 
 def sequence(items, span=None):
-    """Return one item after the other."""
+    """Return the concatenation of the items."""
     return sequence_of(tuple(items), span)
 
 
@@ -171,7 +173,7 @@ cdef Sequence new_sequence(tuple items, object span):
 
 
 def choice(items, span=None):
-    """Return any of the items, equal ones once."""
+    """Return the union of the items, without duplicates."""
     return choice_of(tuple(items), span)
 
 
@@ -190,7 +192,7 @@ cdef object choice_of(tuple items, object span):
 
 
 def repeat(item, low, high, span=None):
-    """Return low to high times the item; a repetition of a repetition becomes one where it leaves no gaps."""
+    """Return the item repeated low to high times; nested repetitions are merged if the counts leave no gaps."""
     if high == 0 or is_epsilon(item) or (means_nothing(item) and low == 0):
         return EPSILON
     if means_nothing(item):
@@ -209,14 +211,14 @@ def repeat(item, low, high, span=None):
 
 
 def rebuild(expr, tuple items not None):
-    """Return the expression with other subexpressions; the same object where they are the same."""
+    """Return the expression with other subexpressions; the same object if they are unchanged."""
     if len(items) != len(children(expr)):
         raise ValueError("as many subexpressions as there were")
     return rebuilt(expr, list(items)) if items else expr
 
 
 cdef object rebuilt(Expression expr, list items):
-    """Return an expression that has subexpressions with others."""
+    """Return an expression with its subexpressions replaced."""
     cdef Py_ssize_t i
     cdef tuple old
     cdef object item
@@ -249,9 +251,9 @@ cdef object rebuilt(Expression expr, list items):
 
 
 def rewrite(expr, leaf):
-    """Return the expression with ``leaf`` applied to everything that has no subexpressions.
+    """Return the expression with ``leaf`` applied to every expression without subexpressions.
 
-    What occurs several times as the same object is rewritten once, and stays one object.
+    An object that occurs several times is rewritten once, and stays one object.
     Cost: linear; recursion as deep as the expression, which ``check_wellformed`` limits.
     """
     return rewritten(expr, leaf, {})
@@ -277,7 +279,7 @@ cdef object rewritten(object expr, object leaf, dict known):
 
 @cython.final
 cdef class Renaming:
-    """Other names for the rules that expressions refer to. ``count``: of the parts that were looked at."""
+    """New names for the rules that expressions refer to. ``count``: the number of nodes visited."""
 
     cdef dict names
     cdef bint changes           # whether the body at hand has other names
@@ -288,10 +290,10 @@ cdef class Renaming:
         self.count = 0
 
     cpdef object renamed(self, object body):
-        """Return an expression with the other names; the same object where no name changes.
+        """Return an expression with the new names; the same object if no name changes.
 
-        What occurs several times as the same object stays one object. Cost: linear in the parts that are not
-        pure; recursion as deep as the expression, up to Python's limit.
+        An object that occurs several times stays one object. Cost: linear in the parts that are not pure;
+        recursion as deep as the expression, up to Python's limit.
         """
         self.changes = False
         cdef object found = self.visited(body, {})
@@ -362,7 +364,7 @@ def referred(body):
 
 
 def survey(body):
-    """Return what an expression is made of: see ``normalize.graph.Facts``.
+    """Return facts about the contents of an expression: see ``normalize.graph.Facts``.
 
     Cost: linear, no recursion.
     """
@@ -439,7 +441,8 @@ cdef bint is_derived(object expr, object productive, dict known) except FAILED:
 
 
 def without_nothing(expr):
-    """Return an expression without the alternatives that plainly derive nothing, but for those of operators.
+    """Return an expression without alternatives that are syntactically empty, except for operands of
+    operators.
 
     Cost: linear; recursion as ``rewrite``.
     """
@@ -478,7 +481,9 @@ cdef object dropped(object expr, dict known):
 
 
 def effects_of(rules):
-    """Return whether some rule restricts what may follow, tests the semantic state or keys, may change it."""
+    """Return whether some rule restricts the following text, tests the semantic state or keys, or may change
+    it.
+    """
     cdef int flags = 0
     for rule in rules.values():
         flags |= (<Expression?>(<Rule?>rule).body).flags
@@ -486,7 +491,7 @@ def effects_of(rules):
 
 
 def with_bodies(ruleset, bodies):
-    """Return the RuleSet with these bodies (of old and of new rules) and no other rules."""
+    """Return the RuleSet with exactly these rules and bodies."""
     cdef dict rules = {}
     cdef object name, body, old
     for name, body in bodies.items():

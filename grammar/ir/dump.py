@@ -1,4 +1,4 @@
-"""Write expressions and rule sets as text: stable, readable, and in the EBNF dialect where it has words."""
+"""Write expressions and rule sets as text: stable, readable, and in the EBNF dialect where it has a notation."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _ALTERNATIVE, _SEQUENCE, _OPERAND, _POSTFIX = range(4)  # how tightly the place 
 
 
 def dump(rules: RuleSet) -> str:
-    """Return a rule set as text: the start rule's name, the initial state, and a line for each rule."""
+    """Return a rule set as text: the start rule's name, the initial state, and one line for each rule."""
     lines = [f"# start: {rules.start}"]
     if rules.initial != ():
         lines.append(_dump_initial(rules.initial))
@@ -43,7 +43,9 @@ def dump(rules: RuleSet) -> str:
 
 
 def summary(rules: RuleSet) -> str:
-    """Return how many rules somebody wrote, and the one to begin with: not what a front end adds for ``%skip``."""
+    """Return the number of rules written by the author, without those added for ``%skip``, and the start
+    rule.
+    """
     count = sum("%" not in name for name in rules.rules)
     start = rules.start
     body = rules.rules[start].body
@@ -60,7 +62,7 @@ def _dump_initial(initial: Hashable) -> str:
 
 
 def dump_expr(expr: Expr, spelled: Callable[[Expr], Expr] | None = None) -> str:
-    """Return an expression as text. ``spelled``: asked for what is written in place of each part.
+    """Return an expression as text. ``spelled``: called for the replacement of each part.
 
     Cost: linear; no recursion, as expressions may be deep.
     """
@@ -77,7 +79,7 @@ def dump_expr(expr: Expr, spelled: Callable[[Expr], Expr] | None = None) -> str:
 
 
 def _pieces(expr: Expr, place: int) -> list[tuple[Expr, int] | str]:
-    """Return an expression's text with its parts still to be written."""
+    """Return an expression's text with its parts still to be expanded."""
     match expr:
         case Choice(()):
             return ["<nothing>"]

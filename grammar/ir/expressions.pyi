@@ -1,4 +1,4 @@
-"""Stubs of the nodes of expressions; ``ir`` says what they mean."""
+"""Stubs of the expression nodes; ``ir`` defines their meaning."""
 
 from collections.abc import Iterator
 from typing import TypeAlias, final
@@ -22,7 +22,7 @@ class Literal(Expression):
 
 @final
 class CharClass(Expression):
-    """Invariant: ranges are inclusive, sorted, disjoint, not adjacent, and hold no surrogates."""
+    """Invariant: ranges are inclusive, sorted, disjoint, not adjacent, and contain no surrogates."""
 
     __match_args__ = ("ranges", "span")
     def __init__(self, ranges: tuple[tuple[int, int], ...], span: Span | None = None) -> None: ...
@@ -40,7 +40,7 @@ class ByteClass(Expression):
 
 @final
 class Sequence(Expression):
-    """One item after the other."""
+    """The concatenation of the items."""
 
     __match_args__ = ("items", "span")
     def __init__(self, items: tuple[Expr, ...], span: Span | None = None) -> None: ...
@@ -71,7 +71,7 @@ class Repeat(Expression):
 
 @final
 class Intersection(Expression):
-    """What all (regular) items hold."""
+    """The strings in all (regular) items."""
 
     __match_args__ = ("items", "span")
     def __init__(self, items: tuple[Expr, ...], span: Span | None = None) -> None: ...
@@ -80,7 +80,7 @@ class Intersection(Expression):
 
 @final
 class Complement(Expression):
-    """Well-formed text that the (regular) item does not hold."""
+    """Well-formed text that is not in the (regular) item."""
 
     __match_args__ = ("item", "span")
     def __init__(self, item: Expr, span: Span | None = None) -> None: ...
@@ -89,7 +89,7 @@ class Complement(Expression):
 
 @final
 class RuleRef(Expression):
-    """What the rule means; ``nonempty`` leaves out the empty string."""
+    """The language of the rule; ``nonempty`` excludes the empty string."""
 
     __match_args__ = ("name", "nonempty", "span")
     def __init__(self, name: str, nonempty: bool = ..., span: Span | None = None) -> None: ...
@@ -119,7 +119,7 @@ class TokenTerminal(Expression):
 
 @final
 class NotFollowedBy(Expression):
-    """Invariant: of the bytes 0x80–0xFF the mask holds all or none."""
+    """Invariant: the mask contains all or none of the bytes 0x80–0xFF."""
 
     __match_args__ = ("mask", "span")
     def __init__(self, mask: int, span: Span | None = None) -> None: ...
@@ -139,7 +139,7 @@ class Capture(Expression):
 
 @final
 class Scope(Expression):
-    """What the item means; the semantic state afterwards is what it was before."""
+    """The item, after which the semantic state is restored."""
 
     __match_args__ = ("item", "span")
     def __init__(self, item: Expr, span: Span | None = None) -> None: ...
@@ -148,7 +148,7 @@ class Scope(Expression):
 
 @final
 class Keyed(Expression):
-    """Invariant: a satisfiable spec that the slots and tests of the item fit."""
+    """Invariant: the spec is satisfiable and matches the slots and tests of the item."""
 
     __match_args__ = ("item", "spec", "span")
     def __init__(self, item: Expr, spec: KeySpec, span: Span | None = None) -> None: ...
@@ -159,7 +159,7 @@ class Keyed(Expression):
 
 @final
 class Slot(Expression):
-    """Invariant: an item of a sequence, and what follows in the sequence is not nullable."""
+    """Invariant: an item of a sequence whose continuation there is not nullable."""
 
     __match_args__ = ("index", "span")
     def __init__(self, index: int, span: Span | None = None) -> None: ...
@@ -168,9 +168,10 @@ class Slot(Expression):
 
 @final
 class KeyTest(Expression):
-    """``"close"``: the object may end. ``"continue"``: another key may. ``"undeclared"``: one with no slot.
+    """``"close"``: the object may end. ``"continue"``: another key may follow. ``"undeclared"``: one without
+    a slot.
 
-    Invariant: an item of a sequence, and what follows in the sequence is not nullable.
+    Invariant: an item of a sequence whose continuation there is not nullable.
     """
 
     __match_args__ = ("kind", "span")
@@ -180,7 +181,7 @@ class KeyTest(Expression):
 
 @final
 class Dynamic(Expression):
-    """What the resolver answers for the semantic state at this point."""
+    """The resolver's answer for the current semantic state."""
 
     __match_args__ = ("resolver", "span")
     def __init__(self, resolver: Resolver = ..., span: Span | None = None) -> None: ...
@@ -189,7 +190,7 @@ class Dynamic(Expression):
 
 @final
 class Rule:
-    """A name and what it means. Where equal rules come from does not count."""
+    """A name and an expression. Source positions of equal rules are ignored."""
 
     __match_args__ = ("name", "body", "span")
     def __init__(self, name: str, body: Expr, span: Span | None = None) -> None: ...
@@ -222,6 +223,6 @@ Expr: TypeAlias = (
 
 def children(expr: Expr) -> tuple[Expr, ...]: ...
 def is_pure(expression: Expr) -> bool:
-    """Return whether it holds characters alone: no reference, token, restriction or semantic state."""
+    """Return whether it consists only of characters: no reference, token, restriction or semantic state."""
 
 def walk(expr: Expr) -> Iterator[Expr]: ...

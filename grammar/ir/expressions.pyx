@@ -1,10 +1,9 @@
-"""The nodes of expressions; see ``ir`` for what they mean.
+"""The expression nodes; ``ir`` defines their meaning.
 
-They are made by the thousand for a schema, and read by the lowering: so they are extension types, which know
-from the start what their parts hold, and keep their hash and their term.
-
-They are also most of what a process with many grammars holds. What is made of nodes alone cannot lead back to
-itself, since nodes do not change; so Python's collector of cycles is told to pass by.
+A schema creates thousands of them, and the lowering reads them: so they are extension types, which record the
+properties of their parts, their hash and their term. They also take most of the memory of a process with many
+grammars. Since nodes are immutable, they cannot form cycles, so Python's cyclic garbage collector does not
+track them.
 """
 
 cimport cython
@@ -19,7 +18,7 @@ MAX_HASHED_DEPTH = 10_000
 
 @cython.no_gc
 cdef class Expression:
-    """An immutable node. Equal nodes are equal in structure; where they come from does not count."""
+    """An immutable node. Nodes are equal if their structure is equal, regardless of source positions."""
 
     def __init__(self):
         raise TypeError("an expression is one of its kinds")
@@ -57,7 +56,7 @@ cdef class Expression:
         return fields[: len(fields) - 1]
 
     cdef int take(self, object part) except FAILED:
-        """Note what a part holds. Readers of regexes put nodes of their own among them at first."""
+        """Record the properties of a part. Regex readers temporarily insert nodes of their own."""
         if not isinstance(part, Expression):
             self.flags |= IMPURE | FOREIGN
             self.depth = max(self.depth, 1)
@@ -68,7 +67,7 @@ cdef class Expression:
         return 0
 
     cdef int take_all(self, tuple parts) except FAILED:
-        """Note what the parts of a node hold; its own are complete with them."""
+        """Record the properties of all parts of a node, which completes its own."""
         cdef Py_ssize_t i
         for i in range(len(parts)):
             self.take(parts[i])
@@ -78,7 +77,9 @@ cdef class Expression:
         return 0
 
     cdef int take_item(self, object item) except FAILED:
-        """Note what the one part of a node holds, which beside it has nothing that the collector must see."""
+        """Record the properties of the only part of a node without other objects that the collector must
+        track.
+        """
         self.take(item)
         if not self.flags & FOREIGN:
             PyObject_GC_UnTrack(<PyObject*>self)
@@ -104,7 +105,7 @@ cdef class Literal(Expression):
 @cython.final
 @cython.no_gc
 cdef class CharClass(Expression):
-    """Invariant: ranges are inclusive, sorted, disjoint, not adjacent, and hold no surrogates."""
+    """Invariant: ranges are inclusive, sorted, disjoint, not adjacent, and contain no surrogates."""
 
     __match_args__ = ("ranges", "span")
 
@@ -136,7 +137,7 @@ cdef class ByteClass(Expression):
 @cython.final
 @cython.trashcan(True)
 cdef class Sequence(Expression):
-    """One item after the other."""
+    """The concatenation of the items."""
 
     __match_args__ = ("items", "span")
 
@@ -189,7 +190,7 @@ cdef class Repeat(Expression):
 @cython.final
 @cython.trashcan(True)
 cdef class Intersection(Expression):
-    """What all (regular) items hold."""
+    """The strings in all (regular) items."""
 
     __match_args__ = ("items", "span")
 
@@ -206,7 +207,7 @@ cdef class Intersection(Expression):
 @cython.final
 @cython.trashcan(True)
 cdef class Complement(Expression):
-    """Well-formed text that the (regular) item does not hold."""
+    """Well-formed text that is not in the (regular) item."""
 
     __match_args__ = ("item", "span")
 
@@ -223,7 +224,7 @@ cdef class Complement(Expression):
 @cython.final
 @cython.no_gc
 cdef class RuleRef(Expression):
-    """What the rule means; ``nonempty`` leaves out the empty string."""
+    """The language of the rule; ``nonempty`` excludes the empty string."""
 
     __match_args__ = ("name", "nonempty", "span")
 
@@ -264,7 +265,7 @@ cdef class TokenTerminal(Expression):
 @cython.final
 @cython.no_gc
 cdef class NotFollowedBy(Expression):
-    """Invariant: of the bytes 0x80–0xFF the mask holds all or none."""
+    """Invariant: the mask contains all or none of the bytes 0x80–0xFF."""
 
     __match_args__ = ("mask", "span")
 
@@ -304,7 +305,7 @@ cdef class Capture(Expression):
 @cython.final
 @cython.trashcan(True)
 cdef class Scope(Expression):
-    """What the item means; the semantic state afterwards is what it was before."""
+    """The item, after which the semantic state is restored."""
 
     __match_args__ = ("item", "span")
 
@@ -322,7 +323,7 @@ cdef class Scope(Expression):
 @cython.final
 @cython.trashcan(True)
 cdef class Keyed(Expression):
-    """Invariant: a satisfiable spec that the slots and tests of the item fit."""
+    """Invariant: the spec is satisfiable and matches the slots and tests of the item."""
 
     __match_args__ = ("item", "spec", "span")
 
@@ -341,7 +342,7 @@ cdef class Keyed(Expression):
 @cython.final
 @cython.no_gc
 cdef class Slot(Expression):
-    """Invariant: an item of a sequence, and what follows in the sequence is not nullable."""
+    """Invariant: an item of a sequence whose continuation there is not nullable."""
 
     __match_args__ = ("index", "span")
 
@@ -358,9 +359,10 @@ cdef class Slot(Expression):
 @cython.final
 @cython.no_gc
 cdef class KeyTest(Expression):
-    """``"close"``: the object may end. ``"continue"``: another key may. ``"undeclared"``: one with no slot.
+    """``"close"``: the object may end. ``"continue"``: another key may follow. ``"undeclared"``: one without
+    a slot.
 
-    Invariant: an item of a sequence, and what follows in the sequence is not nullable.
+    Invariant: an item of a sequence whose continuation there is not nullable.
     """
 
     __match_args__ = ("kind", "span")
@@ -382,7 +384,7 @@ cdef class KeyTest(Expression):
 @cython.final
 @cython.trashcan(True)
 cdef class Dynamic(Expression):
-    """What the resolver answers for the semantic state at this point."""
+    """The resolver's answer for the current semantic state."""
 
     __match_args__ = ("resolver", "span")
 
@@ -402,7 +404,7 @@ cdef class Dynamic(Expression):
 
 @cython.final
 cdef class Rule:
-    """A name and what it means. Where equal rules come from does not count."""
+    """A name and an expression. Source positions of equal rules are ignored."""
 
     __match_args__ = ("name", "body", "span")
 
@@ -453,14 +455,14 @@ def children(expression):
 
 
 def is_pure(expression):
-    """Return whether it holds characters alone: no reference, token, restriction or semantic state."""
+    """Return whether it consists only of characters: no reference, token, restriction or semantic state."""
     return isinstance(expression, Expression) and not (<Expression>expression).flags
 
 
 def walk(expr):
     """Yield the expression and all its subexpressions, parents first. Cost: linear, no recursion.
 
-    What occurs several times as the same object is yielded once.
+    An object that occurs several times is yielded once.
     """
     cdef list stack = [expr]
     cdef set seen = set()

@@ -1,4 +1,4 @@
-"""Rules that are put together from parts, each a rule set of its own."""
+"""Rules composed of parts, each with its own rule set."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from stackmask.grammar.ir.expressions import Rule, RuleRef, Scope
 
 
 class PartedRules(Mapping[str, Rule]):
-    """The rules of a whole and of its parts. Those of parts get their names in the whole when somebody asks for them.
+    """The rules of a whole and of its parts. The parts' rules are renamed on demand.
 
-    ``own``: the rules of the whole. ``parts``: what is known of each part, by the name of its start rule in the whole.
-    The automaton needs no more than these, so that what a part became in it serves every whole that has the part.
+    ``own``: the rules of the whole. ``parts``: the facts about each part, by the name of its start rule in
+    the whole. The automaton needs only these, so a lowered part is shared by every whole that contains it.
     """
 
     __slots__ = ("_all", "_write", "own", "parts")
@@ -20,7 +20,7 @@ class PartedRules(Mapping[str, Rule]):
     def __init__(
         self, own: dict[str, Rule], parts: dict[str, PartFacts], write: Callable[[], dict[str, Rule]]
     ) -> None:
-        """``write``: what returns all rules under their names in the whole."""
+        """``write``: returns all rules under their names in the whole."""
         self.own = own
         self.parts = parts
         self._write = write
@@ -55,11 +55,11 @@ class PartedRules(Mapping[str, Rule]):
 
 
 class PartFacts:
-    """What is known of a rule set as a part of others; it does not lead back to that rule set.
+    """Facts about a rule set as a part of others; they do not refer back to that rule set.
 
-    ``restricts``: it restricts what may follow. ``depends``: it depends on the semantic state or keys of an object.
-    ``keeps_state``: it may change the semantic state. ``lowered``: what its start rule became in the automata of the
-    tables with this number, which come first; None where that is not known.
+    ``restricts``: it restricts the following text. ``depends``: it depends on the semantic state or keys of
+    an object. ``keeps_state``: it may change the semantic state. ``lowered``: the number of the tables, and
+    its start rule lowered in them; None if unknown.
     """
 
     __slots__ = ("_meant", "depends", "keeps_state", "lowered", "restricts", "rules", "start")
@@ -75,7 +75,7 @@ class PartFacts:
         return PartFacts, (self.rules, self.start)
 
     def meaning(self, name: str) -> RuleRef | Scope:
-        """Return what means the part where its start rule has this name: the same object each time it comes again."""
+        """Return the expression for the part under this start-rule name: the same object on each call."""
         known = self._meant
         if known[0] != name:
             reference = RuleRef(name)

@@ -1,4 +1,4 @@
-"""The entrance: a schema and options to rules and a report."""
+"""The entry point: from a schema and options to rules and a report."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ PREPARED_CLASSES = (ANY_CHARS[ANY],)  # nearly every grammar has JSON strings
 
 
 class Options(NamedTuple):
-    """The options of a schema that are words, checked. ``draft``: where the schema does not say."""
+    """The checked options of a schema that are words. ``draft``: the draft if ``$schema`` is absent."""
 
     formats: str
     whitespace: str
@@ -104,7 +104,7 @@ def schema_rules(
 ) -> tuple[RuleSet, Report]:
     """Return the rules of a schema and the report; the arguments are those of ``Grammar.from_json_schema``.
 
-    ``write``: what makes the rules of the values. ``words``: null, true and false as they are written.
+    ``write``: writes the rules of the values. ``words``: the spellings of null, true and false.
     Raises: SchemaError and its subclasses.
     """
     of_type = type(source) is not dict and is_type(source)
@@ -197,7 +197,9 @@ def _checked_options(
     numbers: str | None,
     extra_keys: str | None,
 ) -> Options:
-    """Check the options of a schema, and fill in those of the profile. Raises: SchemaError if one is not what it may be."""
+    """Check the options of a schema, and fill in those of the profile. Raises: SchemaError for an invalid
+    one.
+    """
     if draft is not None and draft not in BY_NAME:
         raise SchemaError("", "draft", f"{draft!r} is none of 4, 6, 7, 2019-09, 2020-12")
     if profile not in PROFILES:
@@ -291,9 +293,9 @@ class Known(NamedTuple):
 
 
 class KnownSchemas:
-    """Schemas that were read, by what they say: up to a number of them, and to the work that all of them took.
+    """A cache of schemas by content, bounded by their number and their total work.
 
-    The oldest ones are forgotten for new ones. Threads may share it.
+    The oldest ones are dropped for new ones. Threads may share it.
     """
 
     __slots__ = ("_lock", "by_key", "units")
@@ -304,7 +306,7 @@ class KnownSchemas:
         self.units = 0
 
     def add(self, key: tuple[Any, ...], known: Known) -> None:
-        """Remember a schema, unless it took too much work."""
+        """Store a schema, unless it took too much work."""
         if known.units > MAX_KNOWN_UNITS_EACH:
             return
         by_key = self.by_key
@@ -320,9 +322,11 @@ _KNOWN: Final = KnownSchemas()
 
 
 def key_of(schema: Any, options: tuple[Any, ...], style: Style) -> tuple[Any, ...] | None:
-    """Return what a schema says and what else its grammar depends on; None for one not worth remembering.
+    """Return the content of a schema and everything else that its grammar depends on; None if it is not worth
+    caching.
 
-    A large one is not, nor one that holds a value that is not plain JSON. Nor is one in which an object stands twice: the report names the places of equal parts, but that one only once.
+    Not worth caching are large schemas, those with values that are not plain JSON, and those in which an
+    object is shared: the report lists the locations of equal parts, but a shared object only once.
     """
     if type(schema) is dict:
         if not has_own_parts(schema, MAX_KNOWN_PARTS, MAX_KNOWN_BYTES):
@@ -340,7 +344,9 @@ def key_of(schema: Any, options: tuple[Any, ...], style: Style) -> tuple[Any, ..
 
 
 class Given(NamedTuple):
-    """What rules were made with, of which reports say what it leaves out. ``kind``: the type that was given, if any."""
+    """The arguments that rules were made with, for reporting what each excludes. ``kind``: the given type, if
+    any.
+    """
 
     rules: RuleSet
     kind: Any
@@ -348,7 +354,7 @@ class Given(NamedTuple):
     options: dict[str, Any]
 
     def notes(self, schema: Any) -> Iterator[str]:
-        """Yield what options leave out: of those without which the rules of the type or the schema are others."""
+        """Yield what options exclude: those without which the rules of the type or the schema would differ."""
         spelling, numbers = self.options["spelling"], self.options["numbers"]
         blanks, compact = self.blanks, Whitespace.of(COMPACT)
         said: list[tuple[Any, dict[str, Any]]] = [
@@ -368,7 +374,7 @@ class Given(NamedTuple):
                 yield str(note)
 
     def differ(self, source: Any, other: dict[str, Any]) -> bool:
-        """Return whether the rules are others with another option."""
+        """Return whether the rules differ with another option."""
         rules = schema_rules(source, **{**self.options, **other})[0]
         return dict(rules.rules) != dict(self.rules.rules)
 
@@ -377,10 +383,10 @@ class Given(NamedTuple):
 
 
 def tool_rules(source: Any, profile: str, blanks: str = "") -> tuple[RuleSet, Report]:
-    """Return the rules of the arguments of a tool as JSON, in a profile, and the report.
+    """Return the rules of a tool's arguments as JSON, in a profile, and the report.
 
-    ``blanks``: of the exact profile, the pattern of blanks, beside which it has ``spelling="plain"`` here.
-    Raises: as ``schema_rules``. Cost: some 10 µs for a plain object.
+    ``blanks``: the pattern of blanks in the exact profile, which uses ``spelling="plain"`` here.
+    Raises: as ``schema_rules``. Cost: about 10 µs for a plain object.
     """
     if profile == "model":
         return schema_rules(source, profile=profile)
@@ -400,9 +406,10 @@ def argument_rules(
 ) -> tuple[RuleSet, bool, Report]:
     """Return the rules of an object whose members are written between markers, whether they are in normal form, and the report.
 
-    ``style``: one of ``ARGUMENT_STYLES``. ``spell``: what writes a piece of a marker; None: as text. ``excludes``:
-    strings that names and strings between markers do not hold. ``plain``: as for ``ArgumentWriter.is_plain``.
-    ``profile``: of JSON; in "model", between markers stands a line break or nothing.
+    ``style``: one of ``ARGUMENT_STYLES``. ``spell``: writes a piece of a marker; None: as text. ``excludes``:
+    strings that must not occur in names and strings between markers. ``plain``: as for
+    ``ArgumentWriter.is_plain``. ``profile``: that of JSON; in "model", a line break or nothing is between
+    markers.
     Raises: SchemaError and its subclasses.
     """
     from stackmask.grammar.json_schema.write.argument_rules import LINE_BREAK, ArgumentWriter
@@ -457,7 +464,7 @@ def python_rules(source: Any) -> tuple[RuleSet, bool, Report]:
 
 
 def schema_of_kind(kind: Any) -> Any:
-    """Return the schema of any JSON text of a kind. Raises: SchemaError for a kind that is not there."""
+    """Return the schema of any JSON of a kind. Raises: SchemaError for an unknown kind."""
     if kind not in ("value", "object", "array"):
         raise SchemaError("", "kind", f"{kind!r:.60} is none of value, object, array")
     return True if kind == "value" else {"type": kind}

@@ -1,4 +1,5 @@
-"""Work out which values a schema allows: keywords write into nodes, and `and`, `or`, `not` of nodes become forms.
+"""Compute the values that a schema allows: keywords write into nodes, and `and`, `or`, `not` of nodes become
+forms.
 
-Knows nothing of rules.
+Independent of rules.
 """

@@ -1,8 +1,10 @@
-"""Boolean algebra over schemas: literals of nodes, states (conjunctions of literals), and what a state means.
+"""Boolean algebra over schemas: literals of nodes, states (conjunctions of literals), and the values of a
+state.
 
-What a state says of null, booleans, numbers and strings is one set each, closed under union and complement. What
-it says of arrays and objects is a disjunction of *forms*, each a conjunction of atoms. Disjunctions are worked
-off one at a time, after everything that follows without a choice, and branches that clash are dropped.
+A state's constraints on null, booleans, numbers and strings are one set each, closed under union and
+complement. Those on arrays and objects are a disjunction of *forms*, each a conjunction of atoms.
+Disjunctions are expanded one at a time, after all deterministic consequences, and contradictory branches are
+dropped.
 """
 
 from __future__ import annotations
@@ -84,7 +86,7 @@ NO_STATE: Final[State] = frozenset((NOTHING,))
 
 
 def _constant(schema: bool) -> Node:
-    """Return the node of a schema that says nothing, or allows nothing: the same one for all documents."""
+    """Return the node of a schema that allows everything, or nothing: the same one for all documents."""
     node = Node(int(schema), schema, Resource("", schema, UNDECLARED, ""), (), "")
     node.ready = node.checked = True
     node.mask = ANY if schema else 0
@@ -141,7 +143,7 @@ class Algebra:
         return found
 
     def reference(self, ref: Any, node: Node, keyword: str) -> int:
-        """Return the literal that a reference beside other keywords, or a dynamic one, leads to."""
+        """Return the literal for a reference beside other keywords, or a dynamic one."""
         if not isinstance(ref, str):
             raise SchemaError(node.where, keyword, f"must be a string, not {shown(ref)}")
         registry, literal = self.registry, self.literals.literal
@@ -169,7 +171,7 @@ class Algebra:
         return found
 
     def constant(self, value: Any, where: Where) -> int:
-        """Return the literal of exactly this value."""
+        """Return the literal for exactly this value."""
         key = canonical(value, where, "const")
         found = self.constants.get(key)
         if found is None:
@@ -185,7 +187,7 @@ class Algebra:
         return node.id
 
     def any_of(self, literals: list[int], where: Where) -> int:
-        """Return the literal of a disjunction."""
+        """Return the literal for a disjunction."""
         spend(2 + len(literals) // 2)
         literals = sorted(set(literals) - {NOTHING})
         if EVERYTHING in literals:
@@ -201,7 +203,7 @@ class Algebra:
         return found
 
     def without_unevaluated(self, node: Node) -> int:
-        """Return the literal of a node but for its unevaluated keywords."""
+        """Return the literal for a node without its unevaluated keywords."""
         key = ("plain", node.id)
         found = self.constants.get(key)
         if found is None:
@@ -215,7 +217,7 @@ class Algebra:
         return found
 
     def node(self, literal: int) -> Node:
-        """Return the node of a literal, read."""
+        """Return the node of a literal, after reading it."""
         node = self.nodes[abs(literal)]
         if not node.ready:
             node.ready = True
@@ -224,7 +226,7 @@ class Algebra:
         return node
 
     def check_cycles(self, node: Node) -> None:
-        """Refuse a node whose subschemas for the same value contain it, or nest too deeply.
+        """Refuse a node that contains itself through subschemas for the same value, or is nested too deeply.
 
         Cost: each node is visited once.
         """
@@ -259,7 +261,7 @@ class Algebra:
     # -- what keywords and the expansion ask -------------------------------------------------------------------------------
 
     def charge(self, steps: int, state: State = ANY_STATE) -> None:
-        """Count steps of working off combinations. Raises: UnsupportedSchemaError beyond the limit."""
+        """Count steps of expanding combinations. Raises: UnsupportedSchemaError beyond the limit."""
         self.steps += steps
         spend(20 * steps)
         if self.steps > MAX_STEPS:
@@ -268,7 +270,9 @@ class Algebra:
             )
 
     def complement(self, texts: Texts) -> Texts:
-        """Return all other strings; the same set for the same argument, so that it can be told by identity."""
+        """Return all other strings; the same object for the same argument, so that it can be compared by
+        identity.
+        """
         found = self.complements.get(texts)
         if found is None:
             found = self.complements[texts] = texts.complement()
@@ -289,7 +293,7 @@ class Algebra:
         return f"not {place}" if literal < 0 else place
 
     def unsupported(self, where: Where, keyword: str, reason: str) -> None:
-        """Refuse a keyword, or note that it is relaxed."""
+        """Refuse a keyword, or record that it is relaxed."""
         if not self.relax:
             raise UnsupportedSchemaError(where, keyword, reason)
         self.report.add("relaxed", where, keyword, reason)
@@ -316,7 +320,7 @@ class Algebra:
         return state
 
     def value(self, state: State) -> StateValue:
-        """Return what a state means. Raises: UnsupportedSchemaError if that is too much."""
+        """Return the values of a state. Raises: UnsupportedSchemaError if they are too many."""
         found = self.values.get(state)
         if found is not None:
             return found
@@ -355,11 +359,13 @@ class Algebra:
         return found
 
     def where(self, state: State) -> Where:
-        """Return the place of the most telling part of a state."""
+        """Return the location of the most informative part of a state."""
         return self.nodes[abs(max(state, default=1))].where
 
     def clashes(self, state: State) -> bool:
-        """Return whether a state is known to have no value. False means nothing: only a few levels are looked at."""
+        """Return whether a state is known to have no value. False proves nothing: only a few levels are
+        inspected.
+        """
         if state == NO_STATE:
             return True
         if len(state) == 0:
@@ -378,7 +384,7 @@ class Algebra:
         return known
 
     def _clashes(self, state: State) -> bool | None:
-        """Return whether a state has no value; None if that takes a look too deep."""
+        """Return whether a state has no value; None if this would need a deeper look."""
         found = self.values.get(state)
         if found is None:
             spend(16 * len(state))
@@ -405,12 +411,12 @@ class Algebra:
         return not (found.arrays or found.objects or found.has_scalars())
 
     def expand(self, state: State, kind: int) -> list[tuple[tuple[Any, ...], ...]]:
-        """Return the disjunction of conjunctions of atoms that a state means for arrays or for objects."""
+        """Return the disjunction of conjunctions of atoms for a state's arrays or objects."""
         found = self.without_choice(state, kind)
         return Expansion(self, kind).run(state) if found is None else found
 
     def without_choice(self, state: State, kind: int) -> list[tuple[tuple[Any, ...], ...]] | None:
-        """Return what ``expand`` does, where nothing is left to choose: one conjunction or none; else None."""
+        """Return the result of ``expand`` if there is no choice: one conjunction or none; else None."""
         if len(state) == 1:
             (literal,) = state
             if literal > 0:
@@ -428,7 +434,7 @@ class Algebra:
 
 
 def _read_constant(algebra: Algebra, node: Node, value: Any) -> None:
-    """Write into a node that the value is exactly this array or object."""
+    """Constrain a node to exactly this array or object."""
     if isinstance(value, dict):
         node.mask = OBJECT
         for key, item in value.items():
@@ -465,13 +471,13 @@ def negate_array_atom(atom: ArrayAtom) -> list[Alternative]:
 
 
 def _outside(low: int, high: int | None) -> list[tuple[int, int | None]]:
-    """Return the bounds of all counts that are below one bound or above the other."""
+    """Return the bounds of all counts below one bound or above the other."""
     below: list[tuple[int, int | None]] = [(0, low - 1)] if low else []
     return below if high is None else [*below, (high + 1, None)]  # mutant: not-count
 
 
 def array_forms(algebra: Algebra, atoms: tuple[ArrayAtom, ...]) -> list[ArrayForm]:
-    """Return the form of a conjunction of atoms, or none if it clashes."""
+    """Return the form of a conjunction of atoms, or none if it is contradictory."""
     if len(atoms) == 1 and atoms[0][0] == REST and not atoms[0][1]:  # nearly always: `items` alone
         rest = algebra.state((atoms[0][2],))
         return [ArrayForm([], rest, 0, 0 if algebra.clashes(rest) else None, [], None)]
@@ -558,7 +564,8 @@ def negate_object_atom(atom: ObjectAtom) -> list[Alternative]:
 
 
 def object_forms(algebra: Algebra, atoms: tuple[ObjectAtom, ...]) -> list[ObjectForm]:
-    """Return the forms of a conjunction of atoms: none if it clashes, more than one where a key must be found.
+    """Return the forms of a conjunction of atoms: none if it is contradictory, several if a key must be
+    found.
 
     Raises: UnsupportedSchemaError if more than 8 patterns may overlap.
     """
@@ -592,7 +599,7 @@ def object_forms(algebra: Algebra, atoms: tuple[ObjectAtom, ...]) -> list[Object
 def _classes(
     algebra: Algebra, rules: list[tuple[KeySet, int]], some: list[tuple[KeySet, int]]
 ) -> list[KeyClass]:
-    """Return the classes of keys without a name, those with equal values joined."""
+    """Return the classes of unnamed keys, merging those with equal values."""
     if not some:
         if not rules:
             return [ANY_KEYS]
@@ -649,7 +656,7 @@ def _found(
     some: tuple[KeySet, int],
     room: bool,
 ) -> list[ObjectForm]:
-    """Split by where a key that must be found is: one of the members, or one without a name."""
+    """Split by the location of a key that must be found: one of the members, or an unnamed one."""
     keys, literal = some
     others = tuple(atom for atom in atoms if atom != (SOME_KEY, keys, literal))
     for member in members:
@@ -674,7 +681,7 @@ def _found(
 
 
 def _few_names(algebra: Algebra, keys: KeySet) -> list[str] | None:
-    """Return all keys of a set if it is written as few words."""
+    """Return all keys of a set if it is written as a few words."""
     names = set(keys.names)
     if not keys.negated:
         words = [texts.words for texts in keys.sets]
@@ -693,11 +700,11 @@ ENDLESS = "the schema refers to itself for the same value, without end"
 
 
 def kinds(algebra: Algebra, literal: int) -> int:
-    """Return which of arrays and objects a literal may allow, after its scalar values were asked for.
+    """Return which of arrays and objects a literal may allow, once its scalar values are known.
 
-    What is left out has no form; it would take a look at every alternative to find that out later.
-    Raises: SchemaError if the literal leads to itself.
-    Cost: the parts for the same value, once. No recursion: references lead as deep as they like.
+    An omitted type has no form; finding that out later would require checking every alternative.
+    Raises: SchemaError if the literal refers to itself.
+    Cost: the parts for the same value, once. No recursion, since chains of references may be long.
     """
     if literal < 0:
         return ARRAY | OBJECT
@@ -727,7 +734,7 @@ def kinds(algebra: Algebra, literal: int) -> int:
 
 @dataclass(slots=True)
 class _Asked:
-    """A literal whose kinds are being found out, and that asks for those of others."""
+    """A literal whose kinds are being computed, which depends on those of others."""
 
     questions: Generator[int, int | None, int]
     literal: int
@@ -735,7 +742,7 @@ class _Asked:
 
 
 def _asking(algebra: Algebra, literal: int) -> Generator[int, int | None, int]:
-    """Return the kinds of a literal; yields each literal whose kinds it needs, and is sent them."""
+    """Return the kinds of a literal; yields each literal that it depends on, and receives its kinds."""
     node = algebra.nodes[literal]
     if not node.ready:
         algebra.node(literal)
@@ -755,9 +762,9 @@ def _asking(algebra: Algebra, literal: int) -> Generator[int, int | None, int]:
 
 
 def conjunction(algebra: Algebra, state: State, kind: int) -> dict[tuple[Any, ...], None] | None:
-    """Return the atoms of a state in which nothing is left to choose, as `allOf` makes them; else None.
+    """Return the atoms of a state without choices, as for `allOf`; else None.
 
-    What clashes among them, their forms show. Cost: the atoms.
+    Contradictions among them appear in their forms. Cost: the atoms.
     """
     atoms: dict[tuple[Any, ...], None] = {}
     nodes = algebra.nodes
@@ -806,9 +813,10 @@ def conjunction(algebra: Algebra, state: State, kind: int) -> dict[tuple[Any, ..
 def in_order(
     algebra: Algebra, state: State, assumed: Collection[Any], atoms: list[ObjectAtom]
 ) -> list[ObjectAtom]:
-    """Put declared members into the order of declaration: left to right, through all that is in place.
+    """Sort declared members by declaration: left to right, through all subschemas in place.
 
-    Of `anyOf` and `oneOf` only what is assumed is in place: each of their objects has the order of its own schema.
+    Of `anyOf` and `oneOf` only the assumed branches are in place: each of their objects has the order of its
+    own schema.
     """
     ranks: dict[str, int] = {}
     seen: set[int] = set()
@@ -858,7 +866,7 @@ def state_scalars(algebra: Algebra, state: State) -> Scalars:
 
 
 def literal_scalars(algebra: Algebra, literal: int) -> Scalars:
-    """Return the scalar values of a literal, remembered in its node."""
+    """Return the scalar values of a literal, cached in its node."""
     node = algebra.nodes[abs(literal)]
     found = node.scalars
     if found is None:
@@ -917,7 +925,7 @@ def _part_scalars(algebra: Algebra, part: Part) -> Scalars:
 
 
 def own_scalars(node: Node) -> Scalars:
-    """Return the scalar values of a node, but for what its parts say."""
+    """Return the scalar values of a node, without the constraints of its parts."""
     mask = node.mask
     if not mask & (NUMBER | STRING) and not node.whole and not node.loose:
         return STRUCTURED[mask]
@@ -939,10 +947,11 @@ CLASH_DEPTH: Final = 4  # levels of values that are looked into for a clash befo
 
 
 class _Branch:
-    """A conjunction being collected: what is assumed, atoms found, disjunctions left.
+    """A conjunction under construction: assumptions, atoms found, and remaining disjunctions.
 
-    ``present``: names that are required (True) or forbidden (False). ``properties``: literals by name; ``keys``:
-    atoms about many keys. ``touched``: required names whose values changed and were not checked yet.
+    ``present``: names that are required (True) or forbidden (False). ``properties``: literals by name;
+    ``keys``: atoms about many keys. ``touched``: required names whose values have changed and are not yet
+    checked.
     """
 
     __slots__ = ("assumed", "atoms", "clauses", "keys", "present", "properties", "touched", "unchecked")
@@ -958,7 +967,7 @@ class _Branch:
         self.unchecked = False
 
     def copy(self) -> _Branch:
-        """Return an independent copy. Cost: what was collected, shallowly."""
+        """Return an independent copy. Cost: a shallow copy of the collected data."""
         other = _Branch.__new__(_Branch)
         other.assumed = set(self.assumed)
         other.atoms = list(self.atoms)
@@ -972,7 +981,7 @@ class _Branch:
 
 
 class Expansion:
-    """Works off the disjunctions of one state for one type."""
+    """Expands the disjunctions of one state for one type."""
 
     def __init__(self, algebra: Algebra, kind: int) -> None:
         self.algebra = algebra
@@ -1041,7 +1050,7 @@ class Expansion:
         return _minimal(list(results))
 
     def culprit(self, state: State) -> str:
-        """Return a keyword that makes disjunctions, for messages."""
+        """Return a keyword that causes disjunctions, for messages."""
         names = {PART_ONE: "oneOf", PART_SOME: "anyOf", PART_IF: "if", PART_NEEDS: "dependencies"}
         for literal in state:
             for part in self.algebra.node(literal).parts:
@@ -1050,9 +1059,9 @@ class Expansion:
         return "allOf"
 
     def next_clause(self, branch: _Branch) -> list[Alternative] | None:
-        """Take the shortest open disjunction, with only the alternatives that are still possible.
+        """Choose the shortest open disjunction, with only the alternatives that are still possible.
 
-        Returns None if there is none left, and an empty list if one cannot be met.
+        Returns None if there is none left, and an empty list if one cannot be satisfied.
         """
         best: list[Alternative] | None = None
         kept = []
@@ -1080,7 +1089,7 @@ class Expansion:
         return best
 
     def verdict(self, branch: _Branch, alternative: Alternative) -> int:
-        """Return 1 if the alternative holds already, -1 if it cannot, 0 if it may be chosen."""
+        """Return 1 if the alternative already holds, -1 if it cannot, 0 if it may be chosen."""
         holds = True
         assumed, present = branch.assumed, branch.present
         for item in alternative:
@@ -1119,7 +1128,7 @@ class Expansion:
         return 1 if holds else 0
 
     def assume(self, branch: _Branch, items: Any) -> bool:
-        """Add literals and atoms with all that follows from them. False if they contradict one another."""
+        """Add literals and atoms with all their consequences. Return False on a contradiction."""
         algebra = self.algebra
         todo = list(items)
         spend(2 + 2 * len(todo))
@@ -1178,7 +1187,7 @@ class Expansion:
         return True
 
     def check_touched(self, branch: _Branch) -> bool:
-        """Return whether the values of the required names that were touched may still be possible."""
+        """Return whether the values of the touched required names may still be possible."""
         algebra = self.algebra
         for name in branch.touched:
             literals = list(branch.properties.get(name, ()))
@@ -1210,7 +1219,7 @@ class Expansion:
         return True
 
     def clauses(self, part: Part) -> list[list[Alternative]]:
-        """Return what a part says of this type: disjunctions, all of which hold."""
+        """Return the constraints of a part on this type: a conjunction of disjunctions."""
         objects_only = self.kind == OBJECT
         if part[0] == PART_ALL:
             return [[part[1]]]
@@ -1230,7 +1239,7 @@ class Expansion:
         return []
 
     def exactly_one(self, literals: tuple[int, ...]) -> list[Alternative]:
-        """Return one alternative per literal: it holds, and of the others none that could hold too."""
+        """Return one alternative per literal: it holds, and none of the others that could hold too."""
         possible = [x for x in literals if x < 0 or self.algebra.node(x).mask & self.kind]
         alternatives: list[Alternative] = []
         for i, literal in enumerate(possible):
@@ -1268,7 +1277,9 @@ class Expansion:
         return bool(found)
 
     def discriminated(self, a: int, b: int) -> bool:
-        """Return whether a property that both require tells two schemas of objects apart. Cost: their properties."""
+        """Return whether a property required by both distinguishes two object schemas. Cost: their
+        properties.
+        """
         if a < 0 or b < 0 or self.kind != OBJECT:
             return False
         algebra = self.algebra
@@ -1322,7 +1333,9 @@ class Expansion:
         return []
 
     def evaluations(self, node: Node, unevaluated: int, negated: bool) -> list[Alternative]:
-        """Return the alternatives of which subschemas hold, each with what is left for the unevaluated keyword."""
+        """Return the alternatives of which subschemas hold, each with the remainder for the unevaluated
+        keyword.
+        """
         algebra = self.algebra
         plain = algebra.without_unevaluated(node)
         algebra.check_cycles(algebra.nodes[plain])
@@ -1351,7 +1364,7 @@ class Expansion:
 
 
 def _is_choice(alternative: Alternative) -> bool:
-    """Return whether an alternative says more than that one key is there, or is not."""
+    """Return whether an alternative says more than that one key is present, or absent."""
     atom = alternative[0]
     return (
         len(alternative) > 1
@@ -1361,7 +1374,7 @@ def _is_choice(alternative: Alternative) -> bool:
 
 
 def _minimal(results: list[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
-    """Leave out conjunctions that another, weaker one in the same order makes superfluous.
+    """Remove conjunctions that are implied by a weaker one in the same order.
 
     Cost: quadratic for up to 64 of them.
     """
@@ -1379,7 +1392,7 @@ def _minimal(results: list[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
 
 
 def _names(atoms: Iterable[Any]) -> list[str]:
-    """Return the names of members in the order of conjunctions."""
+    """Return the names of members in the order of the conjunctions."""
     return [atom[1] for atom in atoms if atom[0] == PROPERTY]
 
 
@@ -1401,7 +1414,7 @@ NO_ITEMS: Final[Items] = ((), 0, (), False)
 
 
 def property_alternatives(algebra: Algebra, node: Node, inner: bool = False) -> list[Properties]:
-    """Return all cases of what the subschemas of a node look at.
+    """Return all cases of the properties that the subschemas of a node inspect.
 
     Raises: UnsupportedSchemaError if there are more than 512.
     """
@@ -1428,7 +1441,7 @@ def property_alternatives(algebra: Algebra, node: Node, inner: bool = False) -> 
 
 
 def item_alternatives(algebra: Algebra, node: Node, inner: bool = False) -> list[Items]:
-    """Return all cases of what the subschemas of a node look at.
+    """Return all cases of the properties that the subschemas of a node inspect.
 
     Raises: UnsupportedSchemaError if there are more than 512.
     """

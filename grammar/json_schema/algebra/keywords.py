@@ -1,4 +1,4 @@
-"""Keywords: one function each, which writes into a node what the keyword says.
+"""Keywords: one function each, which writes the keyword's constraint into a node.
 
 A function gets a reader (for subschemas, references, the report), the node, the schema object and the keyword's value.
 Keywords that modify one another (``items`` and ``prefixItems``) are read together by the first of them.
@@ -81,7 +81,7 @@ _OTHER_TYPES: Final = {
 
 
 class NodeReader(Protocol):
-    """What keywords ask of the algebra: it reads subschemas and references."""
+    """The keywords' interface to the algebra: it reads subschemas and references."""
 
     formats: str
     of_type: bool
@@ -92,23 +92,23 @@ class NodeReader(Protocol):
         """Return the literal of a subschema."""
 
     def reference(self, ref: Any, node: Node, keyword: str) -> int:
-        """Return the literal that a reference leads to."""
+        """Return the literal for the target of a reference."""
 
     def constant(self, value: Any, where: Where) -> int:
-        """Return the literal of exactly this value."""
+        """Return the literal for exactly this value."""
 
     def name_scalars(self, literal: int, where: Where) -> Scalars:
         """Return the scalar values of a literal about names."""
 
     def unsupported(self, where: Where, keyword: str, reason: str) -> None:
-        """Refuse a keyword, or note that it is relaxed."""
+        """Refuse a keyword, or record that it is relaxed."""
 
 
 Handler = Callable[[NodeReader, Node, dict[str, Any], Any], None]
 
 
 def _most(reader: NodeReader, node: Node, keyword: str, value: Any) -> int:
-    """Return an upper bound; one beyond what can be counted is lowered to that, which the report says."""
+    """Return an upper bound; one beyond the countable range is lowered, and reported."""
     if is_number(value) and value > MAX_COUNT:
         exact(value, node.where, keyword)
         node.content = None
@@ -118,7 +118,7 @@ def _most(reader: NodeReader, node: Node, keyword: str, value: Any) -> int:
 
 
 def _count(node: Node, keyword: str, value: Any) -> int:
-    """Return a value that must be a natural number (2.0 is one)."""
+    """Return a value that must be a natural number (2.0 is allowed)."""
     if is_number(value):
         number = exact(value, node.where, keyword)
         if isinstance(number, int) and number >= 0:
@@ -189,7 +189,7 @@ def _type(reader: NodeReader, node: Node, schema: dict[str, Any], value: Any) ->
 
 
 def _meant_type(name: Any, schema: dict[str, Any]) -> str:
-    """Say what to write in place of a type that is none."""
+    """Suggest a replacement for an invalid type."""
     if name == "json_schema" and "json_schema" in schema:
         return "this is a response_format: the schema is its `json_schema.schema`"
     meant = _OTHER_TYPES.get(name.lower()) if isinstance(name, str) else None
@@ -207,7 +207,7 @@ def _const(reader: NodeReader, node: Node, schema: dict[str, Any], value: Any) -
 
 
 def write_values(reader: NodeReader, node: Node, keyword: str, values: list[Any]) -> None:
-    """Write into a node that the value is one of these."""
+    """Constrain a node to one of these values."""
     mask = 0
     words: dict[str, None] = {}
     numbers: list[Any] = []
@@ -547,7 +547,7 @@ _TABLES: Final = {
 
 
 def read_keywords(reader: NodeReader, node: Node) -> None:
-    """Read a node's schema object. Raises: SchemaError for a keyword with a value of the wrong kind."""
+    """Read a node's schema object. Raises: SchemaError for a keyword with a value of the wrong type."""
     schema = node.schema
     draft: Draft = node.resource.draft
     table = _TABLES.get(draft.keywords)
@@ -573,9 +573,10 @@ _INVALID: Final = ("G007", "G008")  # bad character class, bad regex
 
 
 def pattern_texts(reader: NodeReader, pattern: Any, where: Where, keyword: str) -> Texts | None:
-    """Return the strings in which the pattern is found; None where that is relaxed, so that it is not known.
+    """Return the strings in which the pattern is found; None if it is relaxed, so that they are unknown.
 
-    Raises: SchemaError if it is not a regular expression; UnsupportedSchemaError if it is more than regular.
+    Raises: SchemaError if it is not a regular expression; UnsupportedSchemaError if its language is not
+        regular.
     """
     if not isinstance(pattern, str):
         raise SchemaError(where, keyword, f"must be a string, not {shown(pattern)}")
@@ -621,7 +622,7 @@ def blank_expr(source: str) -> ir.Expr:
 
 
 def format_texts(reader: NodeReader, name: str, node: Node) -> Texts:
-    """Return the strings of a format: all of them where it is an annotation, which the report then says."""
+    """Return the strings of a format: all of them if it is an annotation, which is reported."""
     of_version = ALL
     if reader.formats == "annotate":
         node.content = None

@@ -1,4 +1,4 @@
-"""Load a schema, follow its references and drafts, and say what is wrong with it: errors and the report.
+"""Load a schema, follow its references and drafts, and describe its problems: errors and the report.
 
-Knows the document alone, and nothing of the values that it allows.
+Concerned only with the document, not with the values that it allows.
 """

@@ -1,4 +1,4 @@
-"""Schemas in which properties and items that they do not speak of are left out."""
+"""Schemas in which unmentioned properties and items are forbidden."""
 
 from __future__ import annotations
 
@@ -24,10 +24,11 @@ SAME_VALUE: Final = frozenset({"allOf"})
 
 
 def closed(schema: Any, *, arrays: bool = False) -> Any:
-    """Return a copy of a schema in which objects with ``properties``, and ``arrays`` with ``prefixItems``, have nothing else.
+    """Return a copy of a schema in which objects with ``properties``, and ``arrays`` with ``prefixItems``,
+    allow nothing else.
 
-    Where the schema says what else there may be, that holds. Objects that are put together with ``allOf`` are closed
-    as a whole. Conditions, ``not`` and data stay as they are.
+    If the schema specifies other properties or items, that applies. Objects combined by ``allOf`` are closed
+    as a whole. Conditions, ``not`` and data are unchanged.
     Cost: linear in the schema.
     """
     root: list[Any] = [schema]
@@ -59,7 +60,7 @@ def closed(schema: Any, *, arrays: bool = False) -> Any:
 
 
 def _close(made: dict[str, Any], arrays: bool) -> None:
-    """Leave out what an object or an array says nothing about."""
+    """Forbid the unmentioned parts of an object or an array."""
     says = made.keys()
     if "allOf" in says:
         if not says & {"additionalProperties", "unevaluatedProperties"} and _has_properties(made):

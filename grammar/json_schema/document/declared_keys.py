@@ -1,10 +1,11 @@
-"""Objects of Python types with declared keys alone, where that leaves out valid texts and lets no other in.
+"""Objects of Python types with only declared keys, where this excludes valid texts and allows no invalid
+ones.
 
-Models that ignore extra keys drop them, so no model needs to write them. The schema of such an object is marked when
-it is made (``MARK``); ``close_objects`` then puts ``additionalProperties: false`` in place of the mark, but only where the
-schema around it can become no wider by that: not under ``not``, a ``oneOf`` that no tag decides, beside other
-conditions on the same object, or among items that must be unlike each other. The same is done to objects of any
-schema, where the caller says that no model needs keys which are not declared.
+Types that ignore extra keys drop them, so a language model need not write them. The schema of such an object
+is marked when it is generated (``MARK``); ``close_objects`` then replaces the mark by ``additionalProperties:
+false``, but only where this cannot widen the enclosing schema: not under ``not``, in a ``oneOf`` without a
+discriminator, with other conditions on the same object, or among items that must be unique. On request, the
+same is done to the objects of any schema.
 """
 
 from __future__ import annotations
@@ -46,7 +47,7 @@ _UNIONS: Final = ("anyOf", "oneOf", "allOf", "$ref")
 
 
 def mark_object(schema: dict[str, Any]) -> dict[str, Any]:
-    """Return the schema of an object, marked if it says nothing of undeclared keys."""
+    """Return the schema of an object, marked if it does not constrain undeclared keys."""
     if "properties" in schema and "additionalProperties" not in schema:
         schema["additionalProperties"] = dict(MARK)
     return schema
@@ -55,8 +56,8 @@ def mark_object(schema: dict[str, Any]) -> dict[str, Any]:
 def close_objects(schema: Any, *, unmarked: bool = False) -> bool:
     """Replace all marks of a schema, in place; return whether objects were closed. Cost: linear in the schema.
 
-    ``unmarked``: close all objects with properties that say nothing of other keys, in a schema that may hold anything. One
-    with references that lead out of it stays as it is.
+    ``unmarked``: close all objects with properties that do not constrain other keys, in an arbitrary schema.
+    One with external references is unchanged.
     """
     marked: dict[int, dict[str, Any]] = {}
     reached: dict[int, bool] = {}  # False: in a place where it must stay open
@@ -93,7 +94,7 @@ def close_objects(schema: Any, *, unmarked: bool = False) -> bool:
 
 
 def _leads_out(schema: Any, node: dict[str, Any]) -> bool:
-    """Return whether references of a node, or to it, are not found by their path from the root."""
+    """Return whether references from or to a node cannot be resolved by their path from the root."""
     return (
         not isinstance(local_target(schema, node.get("$ref", "#")), dict | bool)
         or bool(node.keys() & {"$dynamicRef", "$recursiveRef"})
@@ -109,7 +110,7 @@ def _declares_required(node: dict[str, Any]) -> bool:
 
 
 def _is_plain(node: dict[str, Any]) -> bool:
-    """Return whether narrower parts make the whole narrower, and leave it a value where it has one."""
+    """Return whether narrowing the parts narrows the whole, without making it empty."""
     unions = [name for name in _UNIONS if name in node]
     if not unions:
         return node.keys() <= _SHAPE | _SCALAR

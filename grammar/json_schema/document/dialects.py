@@ -1,8 +1,9 @@
-"""Dialects of JSON Schema by name: OpenAPI's, and what model services document. Checked, then read as a draft.
+"""Dialects of JSON Schema by name: those of OpenAPI and of model providers. A schema is checked, then read as
+a draft.
 
-A dialect that has less is checked: a keyword that it does not have, and what goes beyond its documented limits, is an
-error with place, reason and cure. A dialect that says things otherwise is rewritten to a draft. The sources of the
-limits are on the page ``docs/json-schema.md``.
+A more restricted dialect is checked: an unsupported keyword, or one that exceeds documented limits, is an
+error with place, reason and remedy. A dialect with other semantics is rewritten to a draft. The limits are
+documented in ``docs/json-schema.md``.
 """
 
 from __future__ import annotations
@@ -54,7 +55,7 @@ _SAY_IT: Final = "leave it out, and say it in the description"
 
 @dataclass
 class Checked:
-    """What was met of one schema: the checks count in it."""
+    """The counts of one schema that the checks collect."""
 
     dialect: SchemaDialect
     properties: int = 0
@@ -78,8 +79,9 @@ Check = Callable[["Checked", dict[str, Any], Where, int], None]
 class SchemaDialect:
     """One dialect.
 
-    ``title``: as messages name it. ``draft``: what it is read as. ``keywords``: all that it has, None for all of the
-    draft. ``formats``: those it has, None for all. ``checks``: of each schema object; ``ends``: of the whole.
+    ``title``: its name in messages. ``draft``: the draft that it is read as. ``keywords``: the supported
+    ones, None for all of the draft. ``formats``: the supported ones, None for all. ``checks``: for each
+    schema object; ``ends``: for the whole.
     """
 
     name: str
@@ -92,7 +94,7 @@ class SchemaDialect:
 
 
 def read_dialect(name: str, source: Any) -> tuple[Any, Draft]:
-    """Return a schema of a dialect as one of a draft; the schema itself stays as it is.
+    """Return a schema of a dialect as one of a draft; the schema itself is not modified.
 
     Raises: DialectError. Cost: linear in the schema.
     """
@@ -163,7 +165,7 @@ def _check_keywords(reading: Checked, schema: dict[str, Any], where: Where) -> N
 
 
 def _nullable(reading: Checked, schema: dict[str, Any], where: Where, _: int) -> None:
-    """Rewrite `nullable`, which adds null to a `type` beside it and has no effect without one."""
+    """Rewrite `nullable`, which adds null to an adjacent `type` and has no effect without one."""
     if "$ref" in schema:
         return
     flag = schema.pop("nullable", False)
@@ -191,7 +193,7 @@ def _numeric_exclusive(reading: Checked, schema: dict[str, Any], where: Where, _
 
 
 def _discriminator(reading: Checked, schema: dict[str, Any], where: Where, _: int) -> None:
-    """Check `discriminator`, which changes nothing of what is valid: it says where a reader may look first."""
+    """Check `discriminator`, which does not affect validity: it only tells readers where to look first."""
     value = schema.get("discriminator")
     if "discriminator" in schema and not (
         isinstance(value, dict) and isinstance(value.get("propertyName"), str)
@@ -226,7 +228,7 @@ def _all_required(reading: Checked, schema: dict[str, Any], where: Where, _: int
 
 
 def _openai_limits(reading: Checked, schema: dict[str, Any], where: Where, level: int) -> None:
-    """Check what OpenAI documents of sizes: properties, levels, characters, values of enumerations."""
+    """Check the size limits that OpenAI documents: properties, levels, characters, values of enumerations."""
     if where == "" and ("anyOf" in schema or schema.get("type") != "object"):
         cure = "put it into a property of an object"
         raise reading.refuse(where, "type", "the schema itself is an object, and no `anyOf`,", cure)
@@ -329,7 +331,7 @@ def _optional_recursion(reading: Checked) -> None:
 def _check_cycles(
     reading: Checked, counts: Callable[[dict[str, Any], str, str | int | None], bool], reason: str, cure: str
 ) -> None:
-    """Refuse references that lead back to where they are, on ways that count. Cost: linear in the schema."""
+    """Refuse references that form a cycle through relevant keywords. Cost: linear in the schema."""
     root = reading.nodes[0][0]
 
     def parts(schema: dict[str, Any]) -> Iterator[dict[str, Any]]:

@@ -1,4 +1,4 @@
-"""The drafts of JSON Schema: which keywords each has, and where they differ."""
+"""The drafts of JSON Schema: their keywords, and their differences."""
 
 from __future__ import annotations
 
@@ -9,11 +9,12 @@ from stackmask.grammar.source.similar import similar
 
 
 class Keyword(NamedTuple):
-    """A keyword with a meaning: the first draft that has it, and the last.
+    """A keyword with a meaning: its first and its last draft.
 
-    ``holds``: where its value holds subschemas: it is one ("value"), a "list", a "map" of them, a list or one of them
-    ("either"), or a map of some ("dependencies"). ``vocabulary``: without which a metaschema leaves it without effect.
-    ``read_with``: the keyword whose function, or whose subject, it belongs to, where it has no function of its own.
+    ``holds``: where its value contains subschemas: it is one ("value"), a "list", a "map" of them, a list or
+    one of them ("either"), or a map with some ("dependencies"). ``vocabulary``: the vocabulary of a
+    metaschema that enables it. ``read_with``: the keyword whose function reads it, if it has no function of
+    its own.
     """
 
     since: int
@@ -93,9 +94,9 @@ def _keywords(draft: int) -> frozenset[str]:
 class Draft:
     """One draft.
 
-    name: as users write it. keywords: those with a meaning. id_keyword: what names a resource.
-    ref_alone: keywords beside ``$ref`` do not count (up to draft 7). exclusive_flags: ``exclusiveMinimum`` is a
-    boolean (draft 4). prefix_in_items: ``items`` may be a list (before 2020-12).
+    name: as users write it. keywords: those with a meaning. id_keyword: the keyword that names a resource.
+    ref_alone: keywords beside ``$ref`` are ignored (up to draft 7). exclusive_flags: ``exclusiveMinimum`` is
+    a boolean (draft 4). prefix_in_items: ``items`` may be a list (before 2020-12).
     """
 
     name: str
@@ -107,7 +108,7 @@ class Draft:
     prefix_in_items: bool = True
 
     def without(self, keywords: frozenset[str]) -> Draft:
-        """Return the draft with some keywords of no effect."""
+        """Return the draft with some keywords disabled."""
         return replace(self, keywords=self.keywords - keywords)
 
 
@@ -173,18 +174,18 @@ _MEANT: Final = {
 
 
 def is_unknown(keyword: str) -> bool:
-    """Return whether no draft has a keyword, and it is no extension that says so (``x-…``)."""
+    """Return whether a keyword is in no draft, and not marked as an extension (``x-…``)."""
     return keyword not in KNOWN and not keyword.startswith(("x-", "$"))
 
 
 def why_unknown(keyword: str, compare: bool) -> str:
-    """Say that a keyword is without effect, and which one was meant, if it is like one and ``compare`` is set."""
+    """Explain that a keyword has no effect, and, if ``compare`` is set, suggest a similar one."""
     meant = meant_keyword(keyword) if compare or keyword in _MEANT else ""
     return f"no draft has this keyword: it is without effect{meant and f'; {meant}'}"
 
 
 def meant_keyword(keyword: str) -> str:
-    """Return what to write in place of an unknown keyword; empty if that cannot be told."""
+    """Return a replacement for an unknown keyword; empty if there is no suggestion."""
     if keyword in _MEANT:
         return _MEANT[keyword]
     close = similar(keyword, sorted(KNOWN - ANNOTATIONS))
@@ -209,7 +210,7 @@ def subschema_keys(schema: dict[str, object]) -> list[tuple[str, str | int | Non
 
 
 def says_only(schema: dict[str, Any], keyword: str, draft: Draft) -> bool:
-    """Return whether no other keyword of the schema has a meaning for validity, or names a resource."""
+    """Return whether no other keyword of the schema affects validity, or names a resource."""
     if len(schema) == 1:
         return True
     keywords = draft.keywords

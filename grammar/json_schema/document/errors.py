@@ -1,4 +1,4 @@
-"""What can be wrong with a schema, as errors that name the place."""
+"""Errors of a schema, with their locations."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ MAX_TOKENS_SHOWN = 40
 
 
 def pointer(where: Where) -> str:
-    """Return the place as a JSON pointer (RFC 6901), after the URI of its document if that has one."""
+    """Return the location as a JSON pointer (RFC 6901), after the URI of its document if that has one."""
     tokens: list[str] = []
     while not isinstance(where, str):
         where, token = where
@@ -29,7 +29,7 @@ def pointer(where: Where) -> str:
 
 
 class SchemaError(StackmaskError):
-    """The schema is no schema: invalid JSON, a keyword with a value of the wrong kind, a reference to nothing.
+    """The schema is invalid: malformed JSON, a keyword with a value of the wrong type, a dangling reference.
 
     Attributes: ``pointer`` (where), ``keyword`` (may be empty), ``reason``.
     """
@@ -56,17 +56,17 @@ class SchemaError(StackmaskError):
 
 
 class UnsupportedSchemaError(SchemaError):
-    """The schema is one, but this keyword cannot be enforced exactly here (or only beyond a budget)."""
+    """The schema is valid, but this keyword cannot be enforced exactly here (or only beyond a budget)."""
 
 
 class UnsatisfiableSchemaError(SchemaError):
-    """No JSON value is valid; the reason says which parts clash."""
+    """No JSON value is valid; the reason names the conflicting parts."""
 
 
 class DialectError(SchemaError):
-    """The schema is not of the dialect that was asked for.
+    """The schema does not conform to the requested dialect.
 
-    Attributes: ``dialect`` (its name), ``cure`` (what to write).
+    Attributes: ``dialect`` (its name), ``cure`` (the remedy).
     """
 
     dialect: str

@@ -1,4 +1,4 @@
-"""From what the caller has to a schema: JSON text, a file, Python values, pydantic models, types."""
+"""Load a schema from the caller's input: JSON text, a file, Python values, pydantic models, types."""
 
 from __future__ import annotations
 
@@ -19,8 +19,9 @@ MAX_EXPONENT: Final = 10_000  # of a number in a schema: beyond it exact arithme
 def load_schema(source: Any, *, mark_objects: bool = False) -> Any:
     """Return the schema as Python values: a dict or a bool.
 
-    ``source``: a dict or bool, JSON text (str or bytes), a path of a JSON file, a pydantic model, a dataclass, a
-    TypedDict or another type that pydantic knows, also in a TypeAdapter. ``mark_objects``: as for ``type_schema``.
+    ``source``: a dict or bool, JSON text (str or bytes), a path to a JSON file, a pydantic model, a
+    dataclass, a TypedDict or another type that pydantic supports, also in a TypeAdapter. ``mark_objects``: as
+    for ``type_schema``.
     Raises: SchemaError if it is none of these, or the text is not JSON.
     """
     if isinstance(source, dict | bool):
@@ -44,7 +45,7 @@ def load_schema(source: Any, *, mark_objects: bool = False) -> Any:
 
 
 def is_type(source: Any) -> bool:
-    """Return whether this is a Python type, to be asked for its schema."""
+    """Return whether this is a Python type with a schema to be derived."""
     if isinstance(source, type) or dataclasses.is_dataclass(source) or get_origin(source) is not None:
         return True
     # what `NewType` makes, `type X = …`, and a type that pydantic has read before
@@ -63,7 +64,7 @@ def _parse(text: str | bytes | bytearray, name: str = "") -> Any:
 
 
 def _exact(text: str) -> float | Decimal:
-    """Return a float where it says exactly what is written, as it nearly always does."""
+    """Return a float if it represents the text exactly, as it nearly always does."""
     value = float(text)
     exact = Decimal(text)
     if Decimal(repr(value)) == exact:  # mutant: exact-float

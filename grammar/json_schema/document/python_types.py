@@ -1,9 +1,9 @@
-"""Schemas of Python types: what pydantic writes of them, with what its validators ask for beyond that.
+"""Schemas of Python types: those of pydantic, with additional checks of its validators.
 
-Pydantic's own schemas say less than its validators check: of a URL's scheme, of the keys of a ``dict[int, …]``, of
-decimal places. Here such types say all of it, in the keywords of JSON Schema; some leave valid texts out, which
-``NARROWINGS`` and the report say. What cannot be known from a text (whether a file exists) has a format of
-``UNKNOWABLE``, which is refused. Nothing is imported from pydantic before a type is asked for.
+Pydantic's own schemas omit some checks of its validators: a URL's scheme, the keys of a ``dict[int, …]``,
+decimal places. Here the schemas express all of them in keywords of JSON Schema; some exclude valid texts, as
+``NARROWINGS`` and the report state. A property that a text cannot show (whether a file exists) has a format
+of ``UNKNOWABLE``, which is refused. Pydantic is only imported when a type is used.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ _ATOM: Final = r"(?:[A-Za-z0-9 _,:;@/~=!'<>%&]|\\[dDwWsS.*+?()|^$]|\.|\[\^?[A-Za
 
 
 def _base64(last: str, text: bool) -> str:
-    """Return the pattern of base64 with padding; of texts those in ASCII, which are valid in every encoding."""
+    """Return the pattern of base64 with padding, for ASCII text only, which is valid in every encoding."""
     symbols = _ALPHABET + last
 
     def some(test: Callable[[int], bool]) -> str:
@@ -121,7 +121,7 @@ _VALIDATORS: Final[dict[str, dict[str, Any]]] = {
 
 
 def format_pattern(name: str, schema: Any) -> str | None:
-    """Return the pattern of a format in the schema of a type, or None if it means what it always means."""
+    """Return the pattern of a format in the schema of a type, or None if it has its usual meaning."""
     found = FORMATS.get(name)
     if found is None:
         return None
@@ -166,7 +166,7 @@ def _generator() -> Any:
     from pydantic.json_schema import GenerateJsonSchema
 
     class Generator(GenerateJsonSchema):
-        """Writes all that the validators ask for."""
+        """Generates schemas with all checks of the validators."""
 
         def generate_inner(self, schema: Any) -> dict[str, Any]:
             kind = schema["type"]
@@ -273,7 +273,7 @@ def _marking_generator() -> Any:
 
 
 def _finite(schema: dict[str, Any]) -> dict[str, Any]:
-    """Return the schema of numbers with bounds where there are none: beyond them a float is infinite."""
+    """Return the schema of numbers with missing bounds added: beyond them a float is infinite."""
     if "minimum" not in schema and "exclusiveMinimum" not in schema:
         schema = {**schema, "minimum": -_LARGEST}
     if "maximum" not in schema and "exclusiveMaximum" not in schema:
@@ -289,7 +289,7 @@ def _bounds(schema: Any) -> dict[str, Any]:
 
 
 def _decimal(schema: Any) -> dict[str, Any]:
-    """Return numbers, and strings of digits where nothing is asked of the value."""
+    """Return numbers, and also strings of digits if the value is unconstrained."""
     names = (("ge", "minimum"), ("gt", "exclusiveMinimum"), ("le", "maximum"), ("lt", "exclusiveMaximum"))
     number: dict[str, Any] = {"type": "number"}
     for name, keyword in (*names, ("multiple_of", "multipleOf")):
@@ -322,7 +322,7 @@ def _decimal(schema: Any) -> dict[str, Any]:
 
 
 def narrowings_of(schema: Any) -> list[str]:
-    """Return what the schema of a type leaves out. Cost: linear."""
+    """Return what the schema of a type excludes. Cost: linear."""
     found: set[str] = set()
     todo: list[Any] = [schema]
     seen: set[int] = set()
@@ -337,7 +337,7 @@ def narrowings_of(schema: Any) -> list[str]:
 
 
 def _dated(schema: Any, name: str, rest: str) -> dict[str, Any]:
-    """Return dates or times of the years that the bounds leave whole."""
+    """Return dates or times of the years that lie entirely within the bounds."""
     low, high = 1, 9999
     for bound in ("ge", "gt", "le", "lt"):
         value = schema.get(bound)
@@ -382,7 +382,7 @@ def _url(schema: Any) -> str:
 
 
 def _key_names(keys_schema: Any, keys: dict[str, Any], made: dict[str, Any]) -> dict[str, Any]:
-    """Return what the keys of a dict must be as strings, where they are no strings in Python."""
+    """Return the constraint on the keys of a dict as strings, if they are not strings in Python."""
     if "patternProperties" in made:
         return {"additionalProperties": False}
     if keys_schema["type"] == "enum":
@@ -392,7 +392,7 @@ def _key_names(keys_schema: Any, keys: dict[str, Any], made: dict[str, Any]) -> 
 
 
 def _key(keys: dict[str, Any]) -> dict[str, Any] | None:
-    """Return the schema of the strings that are read as values of a schema, or None if all are told by it."""
+    """Return the schema of the strings that are parsed as values of a schema, or None if it describes them."""
     if "anyOf" in keys:
         parts = [(_key(option), option) for option in keys["anyOf"]]
         return {"anyOf": [option if names is None else names for names, option in parts]}

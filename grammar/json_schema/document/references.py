@@ -1,6 +1,6 @@
-"""Where references lead: documents, the resources embedded in them, anchors, JSON pointers.
+"""Resolution of references: documents, embedded resources, anchors, JSON pointers.
 
-A document is scanned for identifiers only when a reference needs one: most schemas refer to ``#/…`` alone.
+A document is scanned for identifiers only when a reference needs one: most schemas only use ``#/…``.
 Source: RFC 3986 (resolution), RFC 6901 (pointers), JSON Schema 2020-12 core, sections 8.2 and 9.
 """
 
@@ -51,12 +51,12 @@ class Resource:
 
     @property
     def document(self) -> Resource:
-        """The document that it is part of; not kept, as all that refers to itself is left to the collector."""
+        """The document that contains it; not stored, to avoid reference cycles."""
         return self._document or self
 
 
 class Referred(NamedTuple):
-    """What a reference leads to: a schema, the resource it lies in, its place, and the dynamic anchor used."""
+    """The target of a reference: a schema, its resource, its location, and the dynamic anchor used."""
 
     schema: Any
     resource: Resource
@@ -65,7 +65,7 @@ class Referred(NamedTuple):
 
 
 class Registry:
-    """All resources that references may lead to. Raises: SchemaError where they lead nowhere."""
+    """All resources that references may point to. Raises: SchemaError for dangling references."""
 
     def __init__(self, schema: Any, supplied: Any, draft: Draft | None) -> None:
         self.supplied = supplied
@@ -133,7 +133,7 @@ class Registry:
         return None
 
     def enter(self, schema: dict[str, Any], parent: Resource, where: Where) -> Resource:
-        """Return the resource that a schema with an identifier begins, or ``parent`` if it begins none."""
+        """Return the resource that begins at a schema with an identifier, or ``parent`` if there is none."""
         draft = parent.draft
         identifier = schema.get(draft.id_keyword)
         if not isinstance(identifier, str) or schema is parent.root:
@@ -181,14 +181,14 @@ class Registry:
                 stack.append((inner, resource, place))
 
     def has_dynamic_anchors(self, resource: Resource) -> bool:
-        """Return whether dynamic references can lead into the resource."""
+        """Return whether dynamic references can point into the resource."""
         self.scan(resource.document)
         return bool(resource.dynamic) or resource.recursive
 
     def scope_in(self, resource: Resource, scope: tuple[Resource, ...]) -> tuple[Resource, ...]:
-        """Return the dynamic scope after a resource is entered.
+        """Return the dynamic scope after entering a resource.
 
-        Of all resources passed only the outermost one with each dynamic anchor matters.
+        Only the outermost entered resource with each dynamic anchor matters.
         """
         if not scope and resource is not self.root and self.has_dynamic_anchors(self.root):
             scope = (self.root,)
@@ -202,7 +202,7 @@ class Registry:
         return (*scope, resource)
 
     def resolve(self, ref: str, base: Resource, where: Where, keyword: str = "$ref") -> Referred:
-        """Return what a reference in ``base`` leads to."""
+        """Return the target of a reference in ``base``."""
         if ref == "#":
             return Referred(base.root, base, base.where)
         if ref.startswith("#/"):
@@ -264,7 +264,7 @@ class Registry:
 
 
 def along(fragment: str, value: Any) -> Iterator[tuple[str | int, Any]]:
-    """Yield the keys of a JSON pointer, each with what it leads to. Raises: KeyError, with one that is not there."""
+    """Yield the keys of a JSON pointer, each with its target. Raises: KeyError with the missing key."""
     for raw in fragment.split("/")[1:]:
         spend(2)
         token = unquote(raw).replace("~1", "/").replace("~0", "~") if "%" in raw or "~" in raw else raw
@@ -278,7 +278,7 @@ def along(fragment: str, value: Any) -> Iterator[tuple[str | int, Any]]:
 
 
 def local_target(root: Any, reference: Any) -> Any:
-    """Return what a reference within a schema leads to by its path; None where it does not."""
+    """Return the target of a reference within a schema by its path; None if it is not of this form."""
     found = root
     if not isinstance(reference, str) or not (reference == "#" or reference.startswith("#/")):
         return None
@@ -313,7 +313,7 @@ def _join(base: str, ref: str) -> str:
 
 @lru_cache(4096)
 def _resolved(base: str, ref: str) -> str:
-    """Return the URI of a reference, without its fragment. Cost: about 20 µs, but for plain ones."""
+    """Return the URI of a reference, without its fragment. Cost: about 20 µs, except for plain ones."""
     if _PLAIN_URI.fullmatch(ref):  # nothing of the base is used, and nothing is left to be written otherwise
         return ref
     if ref.startswith("#"):
@@ -323,7 +323,7 @@ def _resolved(base: str, ref: str) -> str:
 
 @lru_cache(256)
 def _without_fragment(base: str) -> str:
-    """Return what is left of a URI with any fragment."""
+    """Return a URI without its fragment."""
     return urldefrag(base + "#-")[0]
 
 

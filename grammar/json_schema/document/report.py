@@ -19,7 +19,7 @@ Kind = Literal["narrowed", "annotation", "relaxed", "unknown"]
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """One place: ``kind`` says what was done there, ``reason`` why."""
+    """One location: ``kind`` says what was done there, ``reason`` why."""
 
     kind: Kind
     pointer: str
@@ -31,24 +31,24 @@ class Note:
 
 
 class Copied(NamedTuple):
-    """A schema as it was when it was read, whatever its owner does with it afterwards: as ``marshal`` writes it."""
+    """A snapshot of a schema, independent of later changes by its owner, as ``marshal`` writes it."""
 
     data: bytes
 
     def schema(self) -> Any:
-        """Return the schema, with the same objects in the same places."""
+        """Return the schema, with shared objects restored."""
         return marshal.loads(self.data)
 
 
 class Report:
     """How the grammar of a schema differs from the schema.
 
-    ``narrowed``: texts of valid values that the grammar leaves out. ``annotations``: keywords that mean nothing
-    for validity. ``relaxed``: what could not be enforced, with ``on_unsupported="relax"`` only. ``unknown``: keywords
-    that no draft has, which are without effect. ``keywords``: those that shaped the grammar.
+    ``narrowed``: texts of valid values that the grammar excludes. ``annotations``: keywords that do not
+    affect validity. ``relaxed``: keywords that could not be enforced, with ``on_unsupported="relax"`` only.
+    ``unknown``: keywords of no draft, which have no effect. ``keywords``: those that affected the grammar.
 
-    Equal parts of a schema are worked out once; what is noted of one holds of all of them, and is written out for
-    each place when the notes are first asked for.
+    Equal parts of a schema are processed once; their notes apply to all of them, and are repeated for each
+    location when the notes are first requested.
     """
 
     __slots__ = ("_keywords", "_notes", "_raw", "meant", "options", "parts", "repeated", "source")
@@ -69,12 +69,12 @@ class Report:
         self.parts: list[tuple[Where, Report]] = []
 
     def add(self, kind: Kind, where: Where, keyword: str, reason: str) -> None:
-        """Add a note; the same one counts once."""
+        """Add a note; duplicates are ignored."""
         self._raw.append((kind, where, keyword, reason))
         self._notes = None
 
     def copy(self) -> Report:
-        """Return a report of the same notes."""
+        """Return a report with the same notes."""
         found = Report()
         found.source, found.options, found.meant = self.source, self.options, self.meant
         found._raw = list(self._raw)
@@ -82,7 +82,7 @@ class Report:
         return found
 
     def __getstate__(self) -> tuple[None, dict[str, Any]]:
-        """Return the notes alone, worked out: what makes them may hold types that cannot be pickled."""
+        """Return only the evaluated notes: their sources may contain types that cannot be pickled."""
         known = {
             "_notes": self.notes,
             "_keywords": self.keywords,
@@ -93,7 +93,9 @@ class Report:
 
     @property
     def notes(self) -> list[Note]:
-        """All notes. Cost: linear in them and in the equal parts, once; what options leave out, reading the schema again for each."""
+        """All notes. Cost: linear in them and in the equal parts, once; for options that exclude texts,
+        reading the schema again for each.
+        """
         if self._notes is None:
             repeats: dict[str, list[str]] = {}
             if self._raw:
@@ -118,7 +120,9 @@ class Report:
 
     @property
     def keywords(self) -> dict[str, int]:
-        """The keywords that shaped the grammar, as they come, and in how many places of the schema each stands. Cost: linear, once."""
+        """The keywords that affected the grammar, in order, with the number of their occurrences. Cost:
+        linear, once.
+        """
         if self._keywords is None:
             self._keywords = {}
             for schema, _ in _subschemas(self._schema()):
@@ -154,7 +158,7 @@ class Report:
 
 
 def copied(schema: Any) -> Any:
-    """Return a copy of a schema; the schema itself if it holds what is no plain value."""
+    """Return a copy of a schema; the schema itself if it contains objects other than plain values."""
     try:
         return Copied(marshal.dumps(schema, 4))
     except ValueError:
@@ -162,7 +166,7 @@ def copied(schema: Any) -> Any:
 
 
 def _subschemas(source: Any) -> Iterator[tuple[dict[str, Any], Where]]:
-    """Yield a schema and its subschemas, with their places; one that stands in several places comes once. Cost: linear."""
+    """Yield a schema and its subschemas, with their locations; a shared one comes once. Cost: linear."""
     seen: set[int] = set()
     todo: list[tuple[Any, Where]] = [(source, "")]
     while todo:
@@ -178,7 +182,9 @@ def _subschemas(source: Any) -> Iterator[tuple[dict[str, Any], Where]]:
 
 
 def place_of_name(source: Any, name: str) -> Where:
-    """Return the place of the first property of a name in a schema; the schema itself without one. Cost: linear."""
+    """Return the location of the first property with a name in a schema; that of the schema itself if there
+    is none. Cost: linear.
+    """
     for schema, where in _subschemas(source):
         if isinstance(properties := schema.get("properties"), dict) and name in properties:
             return ((where, "properties"), name)
@@ -186,7 +192,9 @@ def place_of_name(source: Any, name: str) -> Where:
 
 
 def _unknown_keywords(source: Any) -> list[Note]:
-    """Return a note for each keyword of a schema and its subschemas that no draft has, ``MAX_PLACES`` at most."""
+    """Return a note for each keyword of a schema and its subschemas that is in no draft, ``MAX_PLACES`` at
+    most.
+    """
     found: list[Note] = []
     reasons: dict[str, str] = {}
     for schema, where in _subschemas(source):
@@ -201,7 +209,7 @@ def _unknown_keywords(source: Any) -> list[Note]:
 
 
 def _places(place: str, repeats: dict[str, list[str]]) -> list[str]:
-    """Return a place and those that equal parts of the schema have in its stead, at most ``MAX_PLACES``."""
+    """Return a location and those of equal parts of the schema, at most ``MAX_PLACES``."""
     found = [place]
     seen = {place}
     for known in found:  # grows

@@ -1,4 +1,4 @@
-"""How large a schema is once it is written out: asked of every schema, and linear in all of it."""
+"""The size of a schema when written out: computed for every schema, in linear time."""
 
 from cpython.dict cimport PyDict_CheckExact, PyDict_Next
 from cpython.list cimport PyList_CheckExact
@@ -15,7 +15,7 @@ cdef enum:
 
 
 cdef bint is_small(object value, Py_ssize_t most) except FAILED:
-    """Return whether a value, written out, has no more than so many parts, all of them plain values.
+    """Return whether a value, written out, has at most a given number of parts, all of them plain values.
 
     Cost: linear in these; no recursion. Nothing is changed or freed meanwhile, so that parts are not held.
     """
@@ -50,7 +50,7 @@ cdef bint is_small(object value, Py_ssize_t most) except FAILED:
 
 
 cdef inline Py_ssize_t length_of(object scalar) except ID_FAILED:
-    """Return about how many bytes a scalar takes; -1 if it is none that JSON has."""
+    """Return the approximate number of bytes of a scalar; -1 if JSON has no such value."""
     cdef object kind
     if PyUnicode_CheckExact(scalar):
         return PyUnicode_GET_LENGTH(scalar)
@@ -63,7 +63,8 @@ cdef inline Py_ssize_t length_of(object scalar) except ID_FAILED:
 
 
 cpdef bint has_own_parts(dict value, Py_ssize_t most, Py_ssize_t most_text) except FAILED:
-    """Return whether a value is plain JSON, of so many parts and bytes of text at most, each part in one place.
+    """Return whether a value is plain JSON without shared parts, with at most a given number of parts and
+    bytes of text.
 
     Cost: linear in the parts, up to these bounds.
     """
@@ -118,7 +119,8 @@ cpdef bint has_own_parts(dict value, Py_ssize_t most, Py_ssize_t most_text) exce
 
 
 cpdef bint is_plain_json(object value, Py_ssize_t most) except FAILED:
-    """Return whether a value, written out, has at most so many parts, all of them what `json.loads` makes.
+    """Return whether a value, written out, has at most a given number of parts, all of types that
+    `json.loads` returns.
 
     Cost: linear in these; no recursion. Nothing is changed or freed meanwhile, so that parts are not held.
     """
@@ -153,11 +155,11 @@ cpdef bint is_plain_json(object value, Py_ssize_t most) except FAILED:
 
 
 cpdef bint is_larger(object value, Py_ssize_t most=2_000_000) except FAILED:
-    """Return whether a value, written out, has more than so many parts.
+    """Return whether a value, written out, has more than a given number of parts.
 
-    Parts that it shares with itself count each time, and one that holds itself has no end. Few are counted as
-    they are written out; only then are shared ones told apart.
-    Cost: linear in the parts that there are; no recursion.
+    Shared parts count each time, and a part that contains itself is infinite. Small values are counted as
+    written out; shared parts are only detected after that.
+    Cost: linear in the existing parts; no recursion.
     """
     cdef dict sizes = {}        # id of a container -> its parts, or -1 while it is open
     cdef list todo = [value]
@@ -204,10 +206,10 @@ cpdef bint is_larger(object value, Py_ssize_t most=2_000_000) except FAILED:
 
 
 cpdef Py_ssize_t written_bytes(object value, Py_ssize_t most) except FAILED:
-    """Return about how many bytes a value takes as JSON text; a number above ``most`` if it is more.
+    """Return the approximate size of a value as JSON text in bytes; a number above ``most`` if it is more.
 
-    Parts that it shares with itself count each time, unless that makes too many.
-    Cost: linear in the parts that there are, or in ``most``; no recursion.
+    Shared parts count each time, unless that makes too many.
+    Cost: linear in the existing parts, or in ``most``; no recursion.
     """
     cdef Py_ssize_t size = count_plain(value, most)
     if size < 0:
@@ -247,7 +249,7 @@ cdef Py_ssize_t count_bytes(object value, Py_ssize_t most, set seen) except FAIL
 
 
 cdef Py_ssize_t count_plain(object value, Py_ssize_t most) except ID_FAILED:
-    """Return what ``count_bytes`` does, or -1 where a part is no plain value. Nothing is freed meanwhile."""
+    """Return the result of ``count_bytes``, or -1 if a part is not a plain value. Nothing is freed meanwhile."""
     cdef vector[PyObject*] todo
     cdef PyObject* item
     cdef PyObject* name

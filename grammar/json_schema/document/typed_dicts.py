@@ -1,4 +1,6 @@
-"""``typing.TypedDict`` before Python 3.12, as one that pydantic reads: that of ``typing_extensions``."""
+"""``typing.TypedDict`` before Python 3.12, converted to that of ``typing_extensions``, which pydantic
+requires.
+"""
 
 from __future__ import annotations
 
@@ -7,9 +9,10 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_typ
 
 
 def readable_type(source: Any) -> Any:
-    """Return a type with each ``typing.TypedDict`` in it replaced by one of the same fields that pydantic reads.
+    """Return a type with each ``typing.TypedDict`` in it replaced by one with the same fields that pydantic
+    supports.
 
-    One that holds itself is left as it is. Classes are not looked into.
+    A recursive one is unchanged. Classes are not inspected.
     """
     return source if sys.version_info >= (3, 12) else _readable(source, {})
 

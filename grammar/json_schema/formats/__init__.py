@@ -1,8 +1,8 @@
 """The formats of the specifications, as expressions over code points (before :func:`..strings.lift`).
 
-``FORMATS`` maps a name to a function that makes the expression, once; ``formats_of`` says which names a draft
-has. Each function says what it leaves out; ``NARROWINGS`` collects that for reports. Nothing is let in that the
-format forbids.
+``FORMATS`` maps a name to a function that creates the expression once; ``formats_of`` returns the names of a
+draft. Each function documents the strings that it excludes; ``NARROWINGS`` collects them for reports. No
+string that the format forbids is allowed.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ PLAIN: Final = {
 
 
 def _kept(make: Callable[..., ir.Expr]) -> Format:
-    """Return a function that makes a format once, whose lift is remembered too."""
+    """Return a function that creates a format once, and caches its lift too."""
 
     @cache
     def make_once() -> ir.Expr:

@@ -1,6 +1,6 @@
 """idn-hostname: host names of IDNA 2008 (RFC 5890 to 5893), and idn-email with them.
 
-Narrowings, each of which only leaves names out:
+Narrowings, each of which only excludes names:
 
 - a label that begins with ``xn--`` is left out: whether its Punycode decodes to a valid label is not regular
   (IDNA has no other labels with hyphens in third and fourth place), and beyond ASCII a label has no two hyphens
@@ -88,7 +88,7 @@ _JOINING: Final = ir.CharClass(((0x626, 0x626), (0x628, 0x628), (0x62A, 0x62E), 
 
 
 def _candidates() -> Iterator[int]:
-    """Yield the code points beyond ASCII that RFC 5892 needs to be looked at one by one."""
+    """Yield the non-ASCII code points that RFC 5892 classifies individually."""
     left_out = sorted((*_STABLE, *_LEFT_OUT))
     start = 0x80
     for first, last in left_out:
@@ -99,9 +99,9 @@ def _candidates() -> Iterator[int]:
 
 @cache
 def valid_characters(*, composed: bool = True) -> ir.CharClass:
-    """Return PVALID beyond ASCII. ``composed``: without what composes with a character before it.
+    """Return PVALID beyond ASCII. ``composed``: without characters that compose with a character before them.
 
-    Source: RFC 5892, 3. Cost: the first call looks at 80,000 characters, 0.1 s.
+    Source: RFC 5892, 3. Cost: the first call examines 80,000 characters, 0.1 s.
     """
     found = []
     for code in _candidates():
@@ -151,7 +151,7 @@ def _common(item: ir.CharClass, other: ir.CharClass) -> ir.CharClass:
 
 @dataclass(frozen=True, slots=True)
 class _IdnCharacters:
-    """The valid characters beyond ASCII, by what the rules ask of them."""
+    """The valid characters beyond ASCII, grouped by the rules that apply to them."""
 
     marks: ir.CharClass  # may not begin a label
     combining: ir.CharClass  # marks whose order matters
@@ -178,7 +178,7 @@ def _characters(*, composed: bool = True) -> _IdnCharacters:
 
 
 def _left_to_right_label(*, composed: bool) -> ir.Expr:
-    """Return labels in which nothing is written from right to left.
+    """Return labels without right-to-left characters.
 
     They are rows of units: a character with the context that it needs (RFC 5892, A), with single hyphens between.
     """
@@ -204,7 +204,7 @@ def _left_to_right_label(*, composed: bool) -> ir.Expr:
 
 
 def _right_to_left_label() -> ir.Expr:
-    """Return labels that are written from right to left, below U+0900. Source: RFC 5893, 2, rules 1 to 4."""
+    """Return right-to-left labels, below U+0900. Source: RFC 5893, 2, rules 1 to 4."""
     known = _characters()
 
     def of(*classes: str) -> ir.CharClass:

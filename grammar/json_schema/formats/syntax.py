@@ -1,4 +1,4 @@
-"""The formats that take no tables of Unicode, and small builders that all are written with."""
+"""The formats that need no Unicode tables, and small builders for all of them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from stackmask.grammar.source import charclass
 
 
 def chars(spec: str) -> ir.CharClass:
-    """Return the class of the characters of a spec such as ``a-zA-Z0-9_-`` (a hyphen stands last)."""
+    """Return the class of the characters of a spec such as ``a-zA-Z0-9_-`` (a hyphen comes last)."""
     ranges: list[tuple[int, int]] = []
     i = 0
     while i < len(spec):
@@ -30,12 +30,12 @@ def union(*classes: ir.CharClass) -> ir.CharClass:
 
 
 def expr(item: ir.Expr | str) -> ir.Expr:
-    """Return the expression of a string; an expression as it is."""
+    """Return the expression for a string; an expression is returned unchanged."""
     return ir.Literal(item.encode()) if isinstance(item, str) else item
 
 
 def seq(*items: ir.Expr | str) -> ir.Expr:
-    """Return the items one after the other."""
+    """Return the concatenation of the items."""
     parts = tuple(part for item in map(expr, items) for part in _items(item))
     return parts[0] if len(parts) == 1 else ir.Sequence(parts)
 
@@ -50,7 +50,7 @@ def alt(*items: ir.Expr | str) -> ir.Expr:
 
 
 def opt(*items: ir.Expr | str) -> ir.Expr:
-    """Return the items one after the other, or nothing."""
+    """Return the concatenation of the items, or nothing."""
     return ir.Repeat(seq(*items), 0, 1)
 
 
@@ -95,7 +95,7 @@ def ipv6(most: int = 7) -> ir.Expr:
     before = seq(group, ":")
 
     def short(left: int, after: list[ir.Expr]) -> ir.Expr:
-        """Return up to ``left`` groups, ``::``, and what may come after so many groups."""
+        """Return up to ``left`` groups, ``::``, and what may follow after that many groups."""
         # from the inside out, so that the groups before `::` are read in one way
         found = seq("::", after[left])
         for count in range(left - 1, 0, -1):
@@ -112,7 +112,7 @@ def ipv6(most: int = 7) -> ir.Expr:
 
 
 def label_characters(least: int, most: int) -> ir.Expr:
-    """Return letters, digits and hyphens, not a hyphen at the end; nothing where ``least`` is 0."""
+    """Return letters, digits and hyphens without a hyphen at the end; possibly empty if ``least`` is 0."""
     some = seq(rep(chars("A-Za-z0-9-"), max(least - 1, 0), most - 1), LETTER_DIGIT)
     return some if least else opt(some)
 
@@ -121,7 +121,7 @@ def label_characters(least: int, most: int) -> ir.Expr:
 def ascii_label() -> ir.Expr:
     """Return a label of letters, digits and inner hyphens, at most 63, that does not begin with ``xn--``.
 
-    Whether what follows ``xn--`` is the Punycode of a valid label is not regular.
+    Whether the rest after ``xn--`` is the Punycode of a valid label is not regular.
     """
     no_x, no_n = chars("A-WYZa-wyz0-9"), chars("A-MO-Za-mo-z0-9")
     x, n = chars("Xx"), chars("Nn")
@@ -147,7 +147,9 @@ def hostname() -> ir.Expr:
 
 @cache
 def hostname_before_idna() -> ir.Expr:
-    """Return host names as drafts 4 and 6 have them: whatever follows ``xn--``. Source: RFC 1034, 3.1; RFC 1123, 2.1."""
+    """Return host names as in drafts 4 and 6: anything may follow ``xn--``. Source: RFC 1034, 3.1; RFC 1123,
+    2.1.
+    """
     label = seq(LETTER_DIGIT, label_characters(0, MAX_LABEL - 1))
     names = seq(label, rep(seq(".", label)))
     return ir.Intersection((names, rep(chars("A-Za-z0-9.-"), 1, MAX_NAME)))
@@ -184,10 +186,11 @@ def date() -> ir.Expr:
 
 @cache
 def time(plain: bool = False) -> ir.Expr:
-    """Return full-time: a time of day with its offset from UTC. ``plain``: ``Z`` alone, and nanoseconds at most.
+    """Return full-time: a time of day with its offset from UTC. ``plain``: only ``Z``, and at most
+    nanoseconds.
 
     A leap second is the last of a day of UTC, so its hour and minute depend on the offset. Narrowing: leap
-    seconds with an offset that is no multiple of half an hour are left out; there are 1,440 for each sign.
+    seconds with an offset that is not a multiple of half an hour are excluded; there are 1,440 for each sign.
     """
     hour = alt(seq(chars("01"), DIGIT), seq("2", chars("0-3")))
     minute = seq(chars("0-5"), DIGIT)
@@ -214,7 +217,7 @@ def date_time(plain: bool = False) -> ir.Expr:
 def duration(plain: bool = False) -> ir.Expr:
     """Return duration; a unit may only be left out at either end. Source: RFC 3339, appendix A.
 
-    ``plain``: with at most so many digits in a row.
+    ``plain``: the maximum number of consecutive digits.
     """
     digits = rep(DIGIT, 1, MOST_DECIMALS if plain else None)
     minutes = seq("M", opt(digits, "S"))
@@ -302,7 +305,7 @@ PRIVATE: Final = ir.CharClass(((0xE000, 0xF8FF), (0xF0000, 0xFFFFD), (0x100000, 
 
 
 class _Grammar:
-    """The rules of RFC 3986, for a set of characters that stand for themselves."""
+    """The rules of RFC 3986, for a set of unreserved characters."""
 
     # no dataclass: Python would compile one in each process that reads a format
     def __init__(self, plain: ir.CharClass, query_only: ir.CharClass | None) -> None:

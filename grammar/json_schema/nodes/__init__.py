@@ -1,4 +1,4 @@
-"""Hold what schema objects say: atoms, literals, states, and the forms of arrays and objects.
+"""Records for the content of schema objects: atoms, literals, states, and the forms of arrays and objects.
 
-Records; what works on them is in ``algebra`` and ``write``.
+They are processed in ``algebra`` and ``write``.
 """

@@ -1,4 +1,6 @@
-"""What a state means: sets of scalar values, and forms: the arrays or objects that meet one conjunction of atoms."""
+"""The values of a state: sets of scalar values, and forms: the arrays or objects that satisfy one conjunction
+of atoms.
+"""
 
 from __future__ import annotations
 
@@ -20,10 +22,10 @@ Counted = tuple[int, int, int, "int | None"]
 
 @dataclass(slots=True, eq=False)
 class ArrayForm:
-    """The arrays that meet one conjunction of atoms.
+    """The arrays that satisfy one conjunction of atoms.
 
-    ``prefix``: states of the leading items; ``rest``: of all others. ``low``, ``high``: how many items.
-    ``unique``: True if no two are equal, False if two must be, None for no matter.
+    ``prefix``: states of the leading items; ``rest``: the state of all others. ``low``, ``high``: the bounds
+    on the number of items. ``unique``: True if no two may be equal, False if two must be, None for either.
     """
 
     prefix: list[State]
@@ -37,7 +39,7 @@ class ArrayForm:
 
 @dataclass(slots=True, eq=False)
 class KeyClass:
-    """The other keys of one kind: ``texts`` (names are to be left out of it), the state of their values.
+    """The other keys of one kind: ``texts`` (without the names), and the state of their values.
 
     ``inside``: which sets of keys (by identity) they, or some of them, lie in: all lie in the same of those that must
     be found.
@@ -53,11 +55,11 @@ ANY_KEYS: Final = KeyClass(ALL, ANY_STATE, NO_SETS)
 
 @dataclass(slots=True, eq=False)
 class ObjectForm:
-    """The objects that meet one conjunction of atoms.
+    """The objects that satisfy one conjunction of atoms.
 
-    ``members``: keys with a name, those declared first, in order; ``names``: all names, also of keys that cannot
-    be there. ``classes``: all other keys, disjoint. ``low``, ``high``: how many keys. ``some``: sets of keys of
-    which one must be there outside of the members, with a value of this literal.
+    ``members``: keys with a name, those declared first, in order; ``names``: all names, also of forbidden
+    keys. ``classes``: all other keys, disjoint. ``low``, ``high``: the bounds on the number of keys.
+    ``some``: sets of keys of which one must be present outside of the members, with a value of this literal.
     """
 
     members: list[Member]
@@ -72,7 +74,7 @@ SIMPLE: Final = NULL | TRUE | FALSE
 
 
 class StateValue:
-    """What a state means: scalar values, and the forms of arrays and of objects."""
+    """The values of a state: scalar values, and the forms of arrays and of objects."""
 
     __slots__ = ("arrays", "digits", "mask", "number", "objects", "state", "text", "whole")
 

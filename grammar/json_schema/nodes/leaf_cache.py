@@ -1,7 +1,7 @@
-"""Leaves that were met before, in whatever schema: types, enumerations, bounds, patterns of scalar values.
+"""A cache of leaves from all schemas: types, enumerations, bounds, patterns of scalar values.
 
-Most of what schemas are made of is the same few leaves. What one means and how it is written depends on what it
-says alone, and is remembered for the process.
+Most parts of schemas are the same few leaves. The meaning and the rules of a leaf depend only on its content,
+and are cached for the process.
 """
 
 from __future__ import annotations
@@ -33,12 +33,12 @@ class Leaf(NamedTuple):
 
 
 def leaf_key(said: tuple[Any, ...], draft: Draft, formats: str) -> Key:
-    """Return the key of a leaf. A schema without a draft takes more than one of the newest draft."""
+    """Return the key of a leaf. An undeclared draft has more keywords than the newest one."""
     return (said, "" if draft is UNDECLARED else draft.name, formats)
 
 
 def recall(leaves: dict[Key, Leaf], node: Node, key: Key) -> None:
-    """Make a node that is not read yet a leaf, if one that says the same was remembered."""
+    """Fill in an unread node from an equal cached leaf, if there is one."""
     leaf = leaves.get(key)
     if leaf is None:
         node.content = key
@@ -53,9 +53,9 @@ def recall(leaves: dict[Key, Leaf], node: Node, key: Key) -> None:
 
 
 def remember(leaves: dict[Key, Leaf], node: Node, expr: ir.Expr) -> None:
-    """Remember a node that was read, and its expression, if it is a leaf.
+    """Cache a node that was read, and its expression, if it is a leaf.
 
-    What the report says of the one node is not remembered: who says it takes ``node.content`` away.
+    Notes for the report are not cached: a function that adds one sets ``node.content`` to None.
     """
     key, number, text = node.content, node.number, node.text
     if node.mask & (ARRAY | OBJECT) or node.parts or node.loose:

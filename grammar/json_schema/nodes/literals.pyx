@@ -1,4 +1,4 @@
-"""From the schemas of a document to the numbers of nodes: what is done for each subschema."""
+"""Map the schemas of a document to node numbers: the work done for each subschema."""
 
 cimport cython
 
@@ -15,10 +15,10 @@ cdef object ALL = EVERYTHING, NONE = NOTHING, A_PROPERTY = PROPERTY
 
 @cython.final
 cdef class Literals:
-    """The numbers of the nodes of one schema: one for all subschemas that say the same.
+    """The numbers of the nodes of one schema: one for all subschemas with the same content.
 
-    ``repeated``: gets the place of a node and that of another schema with its number, one after the other.
-    ``leaves``: scalar values that were met before, in whatever schema.
+    ``repeated``: receives the location of a node and that of another schema with its number, alternately.
+    ``leaves``: the cached leaves of all schemas.
     """
 
     def __cinit__(self, list nodes, object registry, list repeated, str formats, dict leaves):
@@ -39,7 +39,7 @@ cdef class Literals:
         self.resource = None
 
     cdef int look_at(self, object resource) except FAILED:
-        """Note what the draft of a resource says."""
+        """Record the properties of a resource's draft."""
         cdef object draft = resource.draft
         self.id_keyword = draft.id_keyword
         self.keywords = draft.keywords
@@ -48,9 +48,9 @@ cdef class Literals:
         return 0
 
     cpdef object literal(self, object schema, object resource, tuple scope, object where):
-        """Return the literal of a schema in a resource; references that stand alone are followed.
+        """Return the literal of a schema in a resource; references without other keywords are followed.
 
-        Raises: SchemaError if it is no schema, or a reference leads nowhere or in a circle.
+        Raises: SchemaError if it is not a schema, or a reference is dangling or circular.
         """
         cdef object found, only
         cdef set seen = None    # schemas that only lead on
@@ -92,21 +92,21 @@ cdef class Literals:
             schema, where = (<list>only)[0], ((where, "allOf"), 0)
 
     cdef object entered(self, object schema, object resource, object where):
-        """Return the resource that a schema with an identifier begins, or the one that it is in."""
+        """Return the resource that begins at a schema with an identifier, or its enclosing one."""
         cdef object identifier = schema[self.id_keyword]
         if not isinstance(identifier, str) and not (self.draft.ref_alone and "$ref" in schema):
             raise SchemaError(where, self.id_keyword, f"must be a string, not {shown(identifier)}")
         return self.registry.enter(schema, resource, where)
 
     cpdef object known(self, object schema, object resource, tuple scope):
-        """Return the number of a schema, a dict of any type, that was met before, or None."""
+        """Return the number of a known schema, a dict of any type, or None."""
         cdef object address = <Py_ssize_t><void*>schema
         if resource is self.root and not scope:
             return self.in_root.get(address)
         return self.elsewhere.get((address, resource, scope))
 
     cpdef object number(self, object schema, object resource, tuple scope, object where):
-        """Return the number of a schema not met before: of a node that says the same, or a new one."""
+        """Return the number of a new schema: that of a node with the same content, or a new one."""
         cdef Py_ssize_t count = len(self.nodes)
         cdef object number = count, address = <Py_ssize_t><void*>schema, said = None, found = None, node
         cdef object name, value, keyword = None
@@ -151,9 +151,10 @@ cdef class Literals:
         return number
 
     cdef object said_by(self, dict schema, bint in_root, object number):
-        """Return what a schema says, as a key; None for what no JSON says, and where no other may say it yet.
+        """Return the content of a schema as a key; None if JSON has no such value, or no other schema can be
+        equal yet.
 
-        What is below is looked at when a second schema has the same sketch: in most there are no two.
+        Subschemas are only inspected when a second schema has the same sketch, which is rare.
         """
         cdef Contents contents = self.contents
         cdef object sketch = contents.sketch(schema, self.keywords), first, said
@@ -174,7 +175,9 @@ cdef class Literals:
     cpdef int add_properties(
         self, list atoms, dict schemas, object resource, tuple scope, object place
     ) except FAILED:
-        """Add what `properties` says. Raises: SchemaError for a name that is no string, and as ``literal`` does."""
+        """Add the content of `properties`. Raises: SchemaError for a name that is not a string, and as
+        ``literal`` does.
+        """
         cdef object name, schema
         for name, schema in schemas.items():
             if not isinstance(name, str):
@@ -184,7 +187,7 @@ cdef class Literals:
 
 
 cdef set led_on(object schema, set seen, object where):
-    """Note a schema that only leads to another one. Raises: SchemaError if it was met before."""
+    """Record a schema that only refers to another one. Raises: SchemaError if it was already seen."""
     cdef object address = <Py_ssize_t><void*>schema
     spend(2)
     if seen is None:

@@ -1,9 +1,10 @@
-"""One schema object, read: which types it allows, what it says of each, and how it combines other schemas.
+"""The content of one schema object: its types, their constraints, and its combinations of other schemas.
 
-A schema is a conjunction. What it says of numbers and strings are sets; what it says of arrays and objects are
-*atoms*, each of which can be negated; subschemas are *literals*: the number of a node, negative for "not this".
+A schema is a conjunction. Its constraints on numbers and strings are sets; those on arrays and objects are
+*atoms*, each of which can be negated; subschemas are *literals*: the number of a node, negative for its
+negation.
 
-Atoms and parts are tuples that begin with what they are, so that the type checker knows what else they hold.
+Atoms and parts are tuples that begin with a tag, so that the type checker knows their other fields.
 """
 
 from __future__ import annotations
@@ -47,7 +48,7 @@ State = frozenset[int]
 
 @dataclass(slots=True, eq=False)
 class KeySet:
-    """A set of keys: these names and the members of these sets of strings, or all others."""
+    """A set of keys: these names and the members of these sets of strings, or the complement."""
 
     names: Mapping[str, object]
     sets: tuple[Texts, ...]
@@ -63,7 +64,7 @@ class KeySet:
         return self.negated
 
     def covers(self, inside: frozenset[int]) -> bool:
-        """Return whether it holds keys that have no name here and lie in just these sets (by identity)."""
+        """Return whether it contains unnamed keys that are in exactly these sets (by identity)."""
         return any(id(texts) in inside for texts in self.sets) != self.negated
 
 
@@ -99,7 +100,7 @@ Part: TypeAlias = (
 
 
 class Node:
-    """What one schema object says, once it is read (``ready``)."""
+    """The content of one schema object, once it is read (``ready``)."""
 
     __slots__ = (
         "arrays",
@@ -155,14 +156,14 @@ class Node:
         self.leaf: Any = None  # its expression, where it is a leaf that was met before
 
     def meet_number(self, numbers: NumberSet) -> None:
-        """Keep only these numbers."""
+        """Restrict to these numbers."""
         self.number = self.number & numbers
         if self.number.is_empty():
             self.mask &= ~NUMBER
 
 
 def in_place(node: Node, assumed: Collection[Any] | None = None) -> list[int]:
-    """Return the literals of subschemas for the same value. ``assumed``: of alternatives only these."""
+    """Return the literals of subschemas for the same value. ``assumed``: only these alternatives."""
     found: list[int] = []
     for part in node.parts:
         if part[0] == PART_IF:

@@ -1,4 +1,4 @@
-"""From a conjunction of atoms to keys with a name, and on to expressions: what is done for every name."""
+"""From a conjunction of atoms to named keys and expressions: the work done for every name."""
 
 cimport cython
 from cpython.ref cimport Py_INCREF
@@ -16,7 +16,7 @@ cdef str A_PROPERTY = PROPERTY, A_REQUIRED = REQUIRED, A_KEYS = KEYS, A_SOME_KEY
 @cython.no_gc
 @cython.freelist(64)
 cdef class Member:
-    """A key with a name: its value's state, whether it must be there, whether `properties` declares it."""
+    """A named key: its value's state, whether it is required, whether `properties` declares it."""
 
     def __init__(self, object name, object state, bint required, bint declared):
         self.name = name
@@ -26,7 +26,7 @@ cdef class Member:
 
 
 cpdef tuple sort_out(tuple atoms):
-    """Return what atoms of objects say, by kind.
+    """Return the content of object atoms, by kind.
 
     (the literal, or a list of them, by declared name; required names; rules for many keys; keys that must be
     found; those that have no name; the least and the greatest count; all names). Cost: linear.
@@ -70,7 +70,7 @@ cpdef tuple sort_out(tuple atoms):
 
 
 cpdef list find_members(object algebra, dict declared, dict required, list rules, dict names):
-    """Return the keys with a name that may be there; None if one that must be may not.
+    """Return the possible named keys; None if a required one is impossible.
 
     Cost: for a name, the rules for many keys.
     """
@@ -130,7 +130,7 @@ cpdef list find_members(object algebra, dict declared, dict required, list rules
 
 
 cpdef list live_members(list members, dict productive):
-    """Return the members whose values there are."""
+    """Return the members that have a value."""
     cdef list found = []
     cdef Member member
     for member in members:
@@ -140,7 +140,7 @@ cpdef list live_members(list members, dict productive):
 
 
 cpdef Py_ssize_t count_live(list members, dict productive) except ID_FAILED:
-    """Return how many members have values; -1 if one that must be there has none."""
+    """Return how many members have values; -1 if a required one has none."""
     cdef Py_ssize_t count = 0
     cdef Member member
     for member in members:
@@ -152,7 +152,7 @@ cpdef Py_ssize_t count_live(list members, dict productive) except ID_FAILED:
 
 
 cpdef int add_states(list members, set seen, list states) except FAILED:
-    """Add the states of the members that were not seen yet."""
+    """Add the states of the members that were not yet seen."""
     cdef Member member
     for member in members:
         if member.state not in seen:
@@ -162,7 +162,7 @@ cpdef int add_states(list members, set seen, list states) except FAILED:
 
 
 cpdef Py_ssize_t count_required(list members) except FAILED:
-    """Return how many members must be there."""
+    """Return the number of required members."""
     cdef Py_ssize_t count = 0
     cdef Member member
     for member in members:
@@ -181,7 +181,7 @@ cpdef tuple by_declaration(list members):
 
 
 cpdef Py_ssize_t chain_size(list members) except FAILED:
-    """Return how many members a chain writes: each place where it may start has its own tail."""
+    """Return how many members a chain writes: each possible start has a separate tail."""
     cdef Py_ssize_t size = 0, total = len(members), i
     for i in range(total):
         size += total - i
@@ -211,7 +211,7 @@ cpdef list write_members(list members, object style, object lowering, bint slott
 
 
 cpdef object write_item(Member member, object expr, object comma):
-    """Return a member after another one, which may be left out if it is not required."""
+    """Return a member followed by another, which is optional if it is not required."""
     cdef object found = sequence((comma, expr))
     return found if member.required else Repeat(found, 0, 1)
 
@@ -219,10 +219,10 @@ cpdef object write_item(Member member, object expr, object comma):
 cpdef list write_chain(
     list members, list written, object blank, object comma, list rest, list alone
 ):
-    """Return the ways to write members in order, one for each that may come first.
+    """Return the ways to write members in order, one for each possible first member.
 
-    ``rest``: what comes behind them all; ``alone``: the ways on with no member. What may follow a member
-    is one expression, part of that of the member before it, so that it is lowered once. Cost: linear.
+    ``rest``: what follows all of them; ``alone``: the continuations without any member. The continuation of a
+    member is one expression, part of that of the member before it, so that it is lowered once. Cost: linear.
     """
     cdef list options = [], tails = []
     cdef Py_ssize_t total = len(members), first = 0, size = len(rest), i

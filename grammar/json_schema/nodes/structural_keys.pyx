@@ -1,4 +1,4 @@
-"""What parts of one schema say, as keys: equal keys for equal JSON, at a cost linear in the schema."""
+"""The contents of parts of one schema as keys: equal keys for equal JSON, at a cost linear in the schema."""
 
 import marshal
 
@@ -48,9 +48,9 @@ cdef bint is_exact(object name, object value) except FAILED:
 cdef class Contents:
     """The keys of the parts of one schema.
 
-    A list or object stands in the key of what holds it as one object, the same for all equal ones; so the
-    depth of a schema costs nothing. Only lists of scalar values are written out, as keys of leaves are
-    kept for other schemas too.
+    In the key of its parent, a list or object is represented by one object, the same for all equal ones; so
+    the depth of a schema costs nothing. Only lists of scalar values are written out, since keys of leaves are
+    shared with other schemas.
     """
 
     def __cinit__(self):
@@ -63,7 +63,7 @@ cdef class Contents:
         self.portable = False
 
     cpdef object key(self, dict schema, frozenset keywords):
-        """Return what the keywords say, or None for what no JSON text says.
+        """Return the content of the keywords, or None if JSON has no such value.
 
         ``size`` is then about how many characters that has, and ``portable`` says whether the key holds
         nothing that belongs to this schema alone. Cost: its parts, once each; little recursion.
@@ -82,7 +82,7 @@ cdef class Contents:
         return tuple(parts)
 
     cpdef object sketch(self, dict schema, frozenset keywords):
-        """Return the key where that is ``portable``; else what equal keys share, without what is below."""
+        """Return the key if it is ``portable``; else a common part of equal keys, without nested parts."""
         cdef list parts = []
         cdef object name, value, part
         self.size = 0
@@ -107,7 +107,7 @@ cdef class Contents:
         return tuple(parts)
 
     cdef object part(self, object value, bint exact=False):
-        """Return what stands for a value in the keys of what holds it, or None."""
+        """Return the representation of a value in the keys of its parent, or None."""
         cdef object kind = type(value), found
         if kind is str:
             self.size += len(<str>value) + 1
@@ -141,7 +141,8 @@ cdef class Contents:
         return tuple(parts)
 
     cdef object number(self, object value, bint exact, int depth=0):
-        """Return what stands for a list or an object, after all inside; None if some of it is no JSON.
+        """Return the representation of a list or an object, after all nested ones; None if a part is not
+        JSON.
 
         ``exact``: it is a value, or in one, and no schema: all of it counts.
         """
@@ -202,7 +203,7 @@ cdef class Contents:
         return part
 
     cdef object number_deep(self, object value, bint exact):
-        """Do what ``number`` does, without recursion: what is inside first, from a stack."""
+        """Do the same as ``number`` without recursion: nested parts first, from a stack."""
         cdef list todo = [(value, exact)], waiting
         cdef object item, inner, name
         cdef bint mode
@@ -231,4 +232,4 @@ cdef class Contents:
 @cython.final
 @cython.no_gc
 cdef class Shape:
-    """Stands for equal lists or objects: equal to itself alone."""
+    """Represents equal lists or objects: equal only to itself."""

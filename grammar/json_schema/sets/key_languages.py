@@ -1,8 +1,8 @@
-"""Keys without a name whose language can run out, after some beginning or altogether.
+"""Unnamed keys whose language can be exhausted, after some prefix or altogether.
 
-No two keys of an object are equal. Where every beginning of a key begins infinitely many, that is checked when a key
-ends: it can always be made longer. Elsewhere the keys that were used are left out of the language of the next one,
-so that no beginning is allowed that only they complete.
+No two keys of an object are equal. If every prefix of a key has infinitely many continuations, this is
+checked when a key ends: it can always be made longer. Otherwise the used keys are removed from the language
+of the next one, so that no prefix is allowed that only they complete.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ MAX_LEVELS: Final = 100  # of a trie of keys, since expressions may not nest wit
 
 
 def simplified(texts: Texts) -> Texts:
-    """Return the same set without the complements that are seen to take nothing away from its other parts."""
+    """Return the same set without complements that visibly remove nothing from its other parts."""
     if len(texts.parts) < 2:
         return texts
     parts = _without_idle(texts.parts)
@@ -48,7 +48,7 @@ def _without_idle(parts: tuple[ir.Expr, ...]) -> tuple[ir.Expr, ...]:
 
 
 def _may_hold(texts: Texts) -> bool:
-    """Return whether there is a member, or that cannot be found out."""
+    """Return whether there is a member, or this cannot be determined."""
     try:
         return not texts.is_empty()
     except TextsTooLarge:
@@ -56,7 +56,7 @@ def _may_hold(texts: Texts) -> bool:
 
 
 def few_keys(texts: Texts) -> list[str] | None:
-    """Return all members if they visibly are few."""
+    """Return all members if they are visibly few."""
     if texts.words is not None:
         return list(texts.words)
     words = finite_words(texts.expr(), MAX_WORDS)
@@ -68,9 +68,10 @@ def few_keys(texts: Texts) -> list[str] | None:
 
 
 def count_keys(texts: Texts, enough: int = MANY) -> int:
-    """Return how many members there are at least, as far as can be told soon; no more are looked for than ``enough``.
+    """Return a lower bound on the number of members, as far as it can be determined cheaply; stop at
+    ``enough``.
 
-    Raises: TextsTooLarge if nothing can be found out.
+    Raises: TextsTooLarge if nothing can be determined.
     """
     count = _visible_count(texts)
     if count is not None and count >= MANY:
@@ -97,7 +98,7 @@ def count_keys(texts: Texts, enough: int = MANY) -> int:
 
 
 def _how_many(answers: Iterable[bool], enough: int) -> int:
-    """Return how many answers are yes, and stop to ask at ``enough``."""
+    """Return the number of positive answers, stopping at ``enough``."""
     found = 0
     for answer in answers:
         found += answer
@@ -107,7 +108,7 @@ def _how_many(answers: Iterable[bool], enough: int) -> int:
 
 
 def _easily_found(texts: Texts) -> list[str]:
-    """Return those members that are among some thousand short strings."""
+    """Return the members among a few thousand short strings."""
     tried = [char * n for char in _TRIED for n in range(3, MAX_LENGTHS + 1)]
     if texts.low <= 2:
         tried += ["", *_LETTERS, *map("".join, product(_LETTERS, repeat=2))]
@@ -115,7 +116,7 @@ def _easily_found(texts: Texts) -> list[str]:
 
 
 def hidden_words(texts: Texts) -> list[str] | None:
-    """Return all members of a set whose form does not show that they are few, if that can be found out soon."""
+    """Return all members of a set whose form does not show that they are few, if they can be found cheaply."""
     found = _easily_found(texts)
     if len(found) > MAX_WORDS or not texts.without(dict.fromkeys(found)).is_empty():
         return None
@@ -146,11 +147,11 @@ def _visible_count(texts: Texts) -> int | None:
 
 
 class KeyTrie:
-    """Keys that were used, as a trie: adding one makes anew only the way to it.
+    """Used keys as a persistent trie: adding one rebuilds only its path.
 
-    Labels of branches are strings. Deeper than ``MAX_LEVELS`` branches, what is left of the keys is a plain list.
-    ``spelled``: every spelling of the keys, without the quotes; None if there are none; ``write`` spells one. Sets are compared
-    by identity.
+    Labels of branches are strings. Below ``MAX_LEVELS`` branches, the rests of the keys are a plain list.
+    ``spelled``: every spelling of the keys, without the quotes; None if there are none; ``write`` spells one.
+    Sets are compared by identity.
     """
 
     __slots__ = ("branches", "ends", "listed", "spelled", "write")
@@ -172,7 +173,7 @@ class KeyTrie:
         self.spelled = ir.Choice(tuple(options)) if len(options) > 1 else options[0] if options else None
 
     def adding(self, key: str) -> KeyTrie:
-        """Return the set with one more key. Cost: the branches on the way to it."""
+        """Return the set with one more key. Cost: the branches on its path."""
         way: list[tuple[KeyTrie, str]] = []  # the nodes that are made anew, and the labels from them
         node, left, write = self, key, self.write
         end = _END if write is literal else KeyTrie({}, True, (), write)
@@ -205,14 +206,14 @@ class KeyTrie:
 
 
 def _then(label: str, node: KeyTrie) -> ir.Expr:
-    """Return the spellings of a label, and then of what follows it."""
+    """Return the spellings of a label, followed by those of its subtree."""
     if node.spelled is ir.EPSILON or node.spelled is None:
         return node.write(label)
     return ir.Sequence((node.write(label), node.spelled))
 
 
 def _shared(a: str, b: str) -> int:
-    """Return how many characters two strings begin with in common."""
+    """Return the length of the common prefix of two strings."""
     if b.startswith(a):
         return len(a)
     count = 0
@@ -229,19 +230,19 @@ _NO_KEYS: Final = KeyTrie({}, False)
 
 @ir.never_forbids
 def no_keys(_: Hashable, __: bytes) -> Hashable:
-    """Start an object: no key was used."""
+    """Start an object without used keys."""
     return _NO_KEYS
 
 
 @ir.never_forbids
 def use_key(used: Hashable, text: bytes) -> Hashable | None:
-    """Add a key, as JSON text, to those used. It was not used before: ``LeftOverKeys`` has none of them."""
+    """Add a key, as JSON text, to the used ones. It is new, since ``LeftOverKeys`` excludes used ones."""
     assert isinstance(used, KeyTrie)
     return used.adding(json.loads(text))
 
 
 class LeftOverKeys:
-    """A resolver: the keys that were not used yet, in a spelling."""
+    """A resolver: the unused keys, in a given spelling."""
 
     __slots__ = ("body",)
 
@@ -249,7 +250,7 @@ class LeftOverKeys:
         self.body = lift(expr, spelling)
 
     def __call__(self, used: Hashable) -> ir.Expr:
-        """Return the expression of what is left. It shares all but a few parts with that of one key less."""
+        """Return the expression for the unused keys. It shares all but a few parts with the previous one."""
         assert isinstance(used, KeyTrie)
         if used.spelled is None:
             return string(self.body)
@@ -260,7 +261,7 @@ class LeftOverKeys:
 
 
 def plain_name(name: str) -> ir.Expr:
-    """Return what writes a name as it is."""
+    """Return a function that writes a name unchanged."""
     return ir.Literal(name.encode())
 
 
@@ -273,20 +274,20 @@ def first_name(_: Hashable, text: bytes) -> Hashable:
 
 @ir.never_forbids
 def next_name(used: Hashable, text: bytes) -> Hashable:
-    """Add a name to those used, of which ``LeftOverNames`` has none."""
+    """Add a name to the used ones, which ``LeftOverNames`` excludes."""
     assert isinstance(used, tuple)
     name = text.decode()
     return used[0].adding(name), name
 
 
 def last_name(used: Hashable) -> ir.Expr:
-    """Resolve to the name that came last."""
+    """Resolve to the last name."""
     assert isinstance(used, tuple)
     return plain_name(used[1])
 
 
 class LeftOverNames:
-    """A resolver: the names that were not used yet."""
+    """A resolver: the unused names."""
 
     __slots__ = ("body",)
 
@@ -294,6 +295,6 @@ class LeftOverNames:
         self.body = body
 
     def __call__(self, used: Hashable) -> ir.Expr:
-        """Return the expression of what is left."""
+        """Return the expression for the unused names."""
         assert isinstance(used, tuple)
         return ir.Intersection((self.body, ir.Complement(used[0].spelled)))

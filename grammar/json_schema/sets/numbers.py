@@ -1,10 +1,10 @@
-"""Sets of numbers: what `minimum`, `multipleOf`, `type: integer`, `enum` and their negations leave.
+"""Sets of numbers, as defined by `minimum`, `multipleOf`, `type: integer`, `enum` and their negations.
 
 A :class:`NumberSet` is cut into pieces of the real line. On each piece it is one *class*: a Boolean
-combination of lattices (``multipleOf q`` is the lattice of the multiples of q, ``integer`` is that of 1).
-The universe is what JSON can write: numbers with finitely many decimals. All arithmetic is exact.
+combination of lattices (``multipleOf q`` is the lattice of the multiples of q, ``integer`` is that of 1). The
+universe is the numbers that JSON can write, with finitely many decimals. All arithmetic is exact.
 
-How the values are written is the subject of ``write.number_spellings``.
+The spelling of the values is the subject of ``write.number_spellings``.
 """
 
 from __future__ import annotations
@@ -36,8 +36,8 @@ class UnsupportedNumber(ValueError):
 def rational(value: object) -> Rational:
     """Return the exact value of a JSON number; a float stands for its shortest decimal text.
 
-    Raises: UnsupportedNumber for an exponent beyond ``MAX_EXPONENT``; TypeError for what is no number;
-        ValueError for infinities, NaN, and fractions without a finite decimal expansion.
+    Raises: UnsupportedNumber for an exponent beyond ``MAX_EXPONENT``; TypeError for other objects; ValueError
+        for infinities, NaN, and fractions without a finite decimal expansion.
     """
     if type(value) is int:
         if value.bit_length() > _MAX_BITS:
@@ -179,7 +179,7 @@ Piece: TypeAlias = tuple[Cut, Cut, Class]
 
 
 def is_point(low: Cut, high: Cut) -> bool:
-    """Return whether two cuts have exactly one number between them."""
+    """Return whether there is exactly one number between two cuts."""
     return low[0] == 0 == high[0] and low[1] == high[1]
 
 
@@ -213,7 +213,7 @@ def _has_member(low: Cut, high: Cut, term: Term) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class NumberSet:
-    """An immutable set of numbers, made of the constants and functions below and the operations here.
+    """An immutable set of numbers, built from the constants and functions below and the operations here.
 
     ``pieces`` are sorted and disjoint, and neighbours differ in class.
     """
@@ -221,7 +221,7 @@ class NumberSet:
     pieces: tuple[Piece, ...]
 
     def __and__(self, other: NumberSet) -> NumberSet:
-        """Return what both sets hold."""
+        """Return the intersection."""
         if self is other or other is ALL_NUMBERS:
             return self
         if self is ALL_NUMBERS:
@@ -229,15 +229,15 @@ class NumberSet:
         return _merge(self, other, class_and)
 
     def __or__(self, other: NumberSet) -> NumberSet:
-        """Return what either set holds."""
+        """Return the union."""
         return _merge(self, other, class_or)
 
     def __sub__(self, other: NumberSet) -> NumberSet:
-        """Return what this set holds and the other does not."""
+        """Return the difference."""
         return _merge(self, other, lambda a, b: class_and(a, class_not(b)))
 
     def __invert__(self) -> NumberSet:
-        """Return every number that is not in the set."""
+        """Return the complement."""
         return _merge(self, NO_NUMBERS, lambda a, b: class_not(a))
 
     def __contains__(self, value: object) -> bool:
@@ -287,13 +287,13 @@ class NumberSet:
         return sorted(found)
 
     def count(self, limit: int) -> int | None:
-        """Return how many members there are, or None if there are more than ``limit``."""
+        """Return the number of members, or None if it is more than ``limit``."""
         values = self.values(limit)
         return None if values is None else len(values)
 
 
 def _segments(pieces: tuple[Piece, ...]) -> Iterator[tuple[Cut, Class]]:
-    """Yield where the class changes, from the bottom on."""
+    """Yield the positions where the class changes, in ascending order."""
     at = BOTTOM
     for low, high, terms in pieces:
         if low > at:

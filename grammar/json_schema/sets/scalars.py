@@ -1,4 +1,4 @@
-"""What a schema says of null, booleans, numbers and strings: sets, closed under meet, join and complement."""
+"""A schema's constraints on null, booleans, numbers and strings: sets closed under meet, join and complement."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from stackmask.grammar.json_schema.sets.values import ANY
 
 
 class Scalars(NamedTuple):
-    """What holds of null, true and false (bits of ``mask``), of numbers, and of strings.
+    """The allowed null, true and false (bits of ``mask``), numbers, and strings.
 
-    ``digits``: the numbers that may be written as digits alone, where those are others than ``number`` says: an
-    integer of draft 4 is written so, and `1.0` is none. ``loose``: more than the schema allows, since a part of
-    it was relaxed; then what is no member is not known either, and the complement is everything.
+    ``digits``: the numbers that may be written only as digits, if they differ from ``number``: in draft 4,
+    `1.0` is not an integer. ``loose``: a superset of the schema, since a part of it was relaxed; then the
+    complement is unknown, and taken to be everything.
     """
 
     mask: int
@@ -24,7 +24,7 @@ class Scalars(NamedTuple):
     loose: bool = False
 
     def meet(self, other: Scalars) -> Scalars:
-        """Return the values of both."""
+        """Return the intersection."""
         if self is ALL_SCALARS or self is other:
             return other
         if other is ALL_SCALARS:
@@ -47,7 +47,7 @@ class Scalars(NamedTuple):
         )
 
     def join(self, other: Scalars) -> Scalars:
-        """Return the values of either."""
+        """Return the union."""
         digits = None
         if self.digits is not None or other.digits is not None:
             digits = _join(self.written_as_digits(), other.written_as_digits())
@@ -71,7 +71,7 @@ class Scalars(NamedTuple):
         )
 
     def written_as_digits(self) -> NumberSet:
-        """Return the numbers that may be written as digits alone, where they are integers."""
+        """Return the numbers that may be written as digits, restricted to integers."""
         return self.number if self.digits is None else self.digits
 
     def has_numbers(self) -> bool:

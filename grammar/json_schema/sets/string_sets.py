@@ -1,4 +1,4 @@
-"""Sets of strings, as the keywords of strings and of keys describe them: closed under meet, join, complement."""
+"""Sets of strings, as defined by the keywords of strings and of keys: closed under meet, join, complement."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ MAX_STATES: Final = 1_000  # ... and whether some beginnings begin finitely many
 
 
 class TextsTooLarge(ValueError):
-    """A question about sets of strings that the budget does not answer."""
+    """A question about sets of strings exceeds the budget."""
 
 
 class Texts:
     """A regular set of strings (code points).
 
-    ``words``: the members, if they are written out; then nothing else counts. Otherwise those of ``low`` to
-    ``high`` code points that are in every one of ``parts`` and are none of ``excluded``.
+    ``words``: the members, if they are listed; then the other fields are ignored. Otherwise the strings of
+    ``low`` to ``high`` code points that are in each of ``parts`` and not in ``excluded``.
     """
 
     __slots__ = ("_empty", "_matcher", "excluded", "high", "low", "parts", "spelled", "words")
@@ -64,7 +64,7 @@ class Texts:
         return bool(self.among([text]))
 
     def among(self, texts: list[str]) -> list[str]:
-        """Return those of some strings that are members."""
+        """Return the members among some strings."""
         if self.words is not None:
             words = self.words
             return [text for text in texts if text in words]
@@ -80,17 +80,17 @@ class Texts:
         return list(compress(texts, self._recognizer().matches(data)))
 
     def meets(self, expr: ir.Expr) -> bool:
-        """Return whether any string of the parts is also one of an expression. Raises: TextsTooLarge."""
+        """Return whether the parts and an expression have a common string. Raises: TextsTooLarge."""
         return _found_out(lambda: self._recognizer().meets(expr))
 
     def _recognizer(self) -> Recognizer:
-        """Return what answers questions about the parts, and remembers what it has found."""
+        """Return an object that answers questions about the parts, and caches the answers."""
         if self._matcher is None:
             self._matcher = Recognizer(_intersection(self.parts) if self.parts else ir.ANY_TEXT, MAX_EXPLORED)
         return self._matcher
 
     def meet(self, other: Texts) -> Texts:
-        """Return the strings of both."""
+        """Return the intersection."""
         if self is ALL or self is other:
             return other
         if other is ALL:
@@ -117,7 +117,7 @@ class Texts:
         return Texts(None, low, high, parts, {**self.excluded, **other.excluded})
 
     def join(self, other: Texts) -> Texts:
-        """Return the strings of either."""
+        """Return the union."""
         spend(self.size() + other.size())
         if self is ALL or other is ALL:
             return ALL
@@ -162,7 +162,7 @@ class Texts:
         return Texts(parts=(ir.Complement(self.expr()),))
 
     def size(self) -> int:
-        """Return how many words and parts describe the set."""
+        """Return the number of words and parts that describe the set."""
         if self.words is not None:
             return 1 + len(self.words) // 4
         return 1 + (len(self.parts) + len(self.excluded)) // 8
@@ -171,7 +171,7 @@ class Texts:
         return bool(self.excluded) and not (self.parts or self.low) and self.high is None
 
     def without(self, words: dict[str, None]) -> Texts:
-        """Return the members that are none of the words."""
+        """Return the members that are not among the words."""
         return self.meet(Texts(excluded=words)) if words else self
 
     def expr(self) -> ir.Expr:
@@ -186,7 +186,9 @@ class Texts:
         return _intersection(parts)
 
     def is_endless(self) -> bool:
-        """Return whether every beginning of a member begins infinitely many, as far as can be found out soon."""
+        """Return whether every prefix of a member has infinitely many continuations, as far as this can be
+        determined cheaply.
+        """
         if self is ALL:
             return True
         if self.words is not None or self.high is not None:
@@ -194,7 +196,7 @@ class Texts:
         return not self.parts or _goes_on(_intersection(self.parts))
 
     def is_empty(self) -> bool:
-        """Return whether there is no member. Raises: BudgetError if that cannot be found out."""
+        """Return whether there is no member. Raises: BudgetError if this cannot be determined."""
         if self._empty is None:
             if self.words is not None:
                 self._empty = not self.words
@@ -230,9 +232,10 @@ def text_expr(texts: Texts, spelling: str = ANY) -> ir.Expr:
 
 
 def plain_texts(texts: Texts, notes: list[str], depth: int = MAX_JOINED) -> Texts:
-    """Return the strings with each format as a model is to write it, and add to ``notes`` what these leave out.
+    """Return the strings with each format in the spelling for models, and add the excluded strings to
+    ``notes``.
 
-    What would be left without a string stays as it is. Raises: BudgetError.
+    A set that would become empty is unchanged. Raises: BudgetError.
     """
     found: list[str] = []
     parts = tuple([_plain_part(part, found, depth) for part in texts.parts])
@@ -262,7 +265,7 @@ def _plain_part(expr: ir.Expr, notes: list[str], depth: int) -> ir.Expr:
 
 
 def text_set(expr: ir.Expr) -> Texts:
-    """Return the strings of an expression over code points, written out if they are few."""
+    """Return the strings of an expression over code points, listed if they are few."""
     words = finite_words(expr, MAX_WORDS)
     if words is not None:
         return Texts(dict.fromkeys(words))
@@ -278,7 +281,7 @@ def _intersection(parts: tuple[ir.Expr, ...]) -> ir.Expr:
 
 
 def _shortest(expr: ir.Expr) -> int | None:
-    """Return the length of a shortest member, or None if that cannot be read off the expression."""
+    """Return the length of a shortest member, or None if the expression does not show it."""
     match expr:
         case ir.Literal(data):
             return len(data.decode())
@@ -324,7 +327,9 @@ def _found_out(question: Callable[[], bool]) -> bool:
 
 @remembering(4096)
 def _goes_on(expr: ir.Expr) -> bool:
-    """Return whether every beginning of a member begins infinitely many; False where that takes too long to find out."""
+    """Return whether every prefix of a member has infinitely many continuations; False if this takes too long
+    to determine.
+    """
     if isinstance(expr, ir.Sequence) and expr.items[-1] == ir.ANY_TEXT and is_plain(expr):
         return True  # as of most patterns
     from stackmask.grammar.languages.automaton import automaton_of  # few schemas ask

@@ -1,7 +1,7 @@
-"""An immutable set of JSON values that one more value is added to in little time and memory.
+"""A persistent set of JSON values with cheap insertion.
 
-The values of an array's items are kept account of after every item, and every such set may be gone back to. So a set
-shares all but a few nodes with the one that it was made from: a hash array mapped trie (P. Bagwell, Ideal Hash Trees,
+The set of an array's values is extended after every item, and every earlier version may be needed again. So a
+set shares all but a few nodes with its predecessor: a hash array mapped trie (P. Bagwell, Ideal Hash Trees,
 2001), whose form depends on the values alone, not on their order.
 """
 
@@ -22,7 +22,7 @@ _EMPTY: Final[_Node] = (0,)
 
 
 class _Leaf:
-    """A value and its hash; beside it others of the same hash, if there are any."""
+    """A value and its hash, together with other values of the same hash, if any."""
 
     __slots__ = ("code", "others", "value")
 
@@ -36,7 +36,7 @@ class _Leaf:
 
 
 def _code(value: Any) -> int:
-    """Return a hash of a value in which nobody can choose numbers that collide. Recursion: 200 levels at most."""
+    """Return a hash of a value for which nobody can construct collisions. Recursion: 200 levels at most."""
     if isinstance(value, int):
         return hash(value.to_bytes(value.bit_length() // 8 + 1, "little", signed=True))
     if isinstance(value, Fraction):
@@ -64,7 +64,7 @@ def _find(node: _Node, code: int) -> _Leaf | None:
 
 
 def _insert(node: _Node, leaf: _Leaf, shift: int) -> _Node:
-    """Return the node with a leaf that it does not hold. Recursion: 12 levels at most."""
+    """Return the node with a new leaf. Recursion: 12 levels at most."""
     bit = 1 << (leaf.code >> shift & 31)
     bitmap = node[0]
     place = 1 + (bitmap & bit - 1).bit_count()
@@ -81,7 +81,7 @@ def _insert(node: _Node, leaf: _Leaf, shift: int) -> _Node:
 
 
 def _equal(left: Any, right: Any) -> bool:
-    """Compare two nodes or leaves; what they share is not looked into. Recursion: 12 levels at most."""
+    """Compare two nodes or leaves; shared parts are skipped. Recursion: 12 levels at most."""
     if left is right:
         return True
     if type(left) is not type(right):
@@ -103,9 +103,9 @@ def _noted_lengths(length: int) -> Iterator[int]:
 class UsedValues:
     """An immutable set of values as ``canonical`` makes them.
 
-    Equal sets are equal, however they were made, and their hashes are. A set is often made to see where an item may
-    end, and never asked for anything: so it is the set before and one more value until it is.
-    Cost: adding and asking take time and memory that grow with the logarithm of the size.
+    Equality and hashes depend only on the values. A set is often created only to see where an item may end,
+    and never queried: so it is stored as its predecessor and one more value until it is.
+    Cost: insertion and queries take time and memory logarithmic in the size.
     """
 
     __slots__ = ("_before", "_code", "_hash", "_prefixes", "_root", "_size", "_value", "holds_structures")
@@ -121,7 +121,7 @@ class UsedValues:
         self.holds_structures = False  # arrays or objects are among the values
 
     def adding(self, value: Hashable) -> UsedValues | None:
-        """Return the set with a value more; None if the value is in the set."""
+        """Return the set with one more value; None if the value is already in the set."""
         code = _code(value) & _CODE
         found = _find(self._made_root(), code)
         if found is not None and found.has(value):
@@ -138,7 +138,7 @@ class UsedValues:
         return made
 
     def may_hold_string(self, prefix: bytes) -> bool:
-        """Return whether a string in the set may begin like this; false only if none does."""
+        """Return whether a string in the set may have this prefix; False only if none has."""
         *_, length = _noted_lengths(len(prefix))
         noted = prefix[:length]
         found = _find(self._made_prefixes(), hash(noted) & _CODE)

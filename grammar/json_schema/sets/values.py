@@ -40,7 +40,9 @@ def is_number(value: Any) -> bool:
 
 
 def exact(value: Any, where: Where, keyword: str) -> Fraction | int:
-    """Return a number of a schema as it was written. Raises: SchemaError if it is none, or not finite."""
+    """Return a number of a schema as it was written. Raises: SchemaError if it is not a number, or not
+    finite.
+    """
     if isinstance(value, int) and not isinstance(value, bool):
         return value
     if isinstance(value, float | Decimal):
@@ -55,7 +57,9 @@ def exact(value: Any, where: Where, keyword: str) -> Fraction | int:
 
 
 class FarNumber(tuple[Any, ...]):
-    """A number of a text with more digits, or a larger exponent, than are kept as a number: its sign, digits, exponent."""
+    """A number with more digits, or a larger exponent, than are stored as a number: its sign, digits,
+    exponent.
+    """
 
     __slots__ = ()
 
@@ -63,7 +67,8 @@ class FarNumber(tuple[Any, ...]):
 def read_number(text: str) -> int | Fraction | FarNumber:
     """Return a number of a JSON text, of any size.
 
-    Cost: linear in the text; powers of ten up to `MAX_EXPONENT`, and numbers of up to `MAX_DIGITS` digits, are made.
+    Cost: linear in the text; it computes powers of ten up to `MAX_EXPONENT`, and numbers of up to
+        `MAX_DIGITS` digits.
     """
     mantissa, _, exponent = text.lower().partition("e")
     whole, _, fraction = mantissa.lstrip("-").partition(".")
@@ -106,7 +111,7 @@ def shown(value: Any) -> str:
 
 
 def type_of(value: Any, where: Where, keyword: str) -> int:
-    """Return the type bit of a JSON value. Raises: SchemaError for what JSON does not have."""
+    """Return the type bit of a JSON value. Raises: SchemaError for other types."""
     if value is None:
         return NULL
     if value is True:
@@ -125,9 +130,10 @@ def type_of(value: Any, where: Where, keyword: str) -> int:
 
 
 def canonical(value: Any, where: Where = "", keyword: str = "", depth: int = 0) -> Hashable:
-    """Return a key that is equal for equal JSON values: 1 and 1.0 are one, true is no number, order of keys is free.
+    """Return a key that is equal for equal JSON values: 1 equals 1.0, true is not a number, the order of keys
+    is irrelevant.
 
-    Raises: SchemaError beyond 200 levels, or for a value of a schema that shares parts without measure.
+    Raises: SchemaError beyond 200 levels, or for a value with excessively shared parts.
     """
     spend(2)
     if depth > MAX_VALUE_NESTING:

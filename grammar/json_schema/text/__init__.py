@@ -1,4 +1,4 @@
 """Spell JSON strings as expressions, with every escape.
 
-Knows nothing of schemas.
+Independent of schemas.
 """

@@ -1,4 +1,4 @@
-"""Texts as sequences of the spellings of their characters: every name of a new schema is one."""
+"""Strings as sequences of the spellings of their characters: used for every name of a new schema."""
 
 cimport cython
 from cpython.ref cimport Py_INCREF
@@ -14,7 +14,7 @@ cdef extern from "Python.h":
 
 @cython.final
 cdef class Spelling:
-    """Spells texts of two or more characters, out of the spellings of characters and of a quote."""
+    """Spells strings of two or more characters, using the spellings of characters and of a quote."""
 
     def __init__(self, object characters, object quote):
         self.characters = characters
@@ -22,11 +22,11 @@ cdef class Spelling:
         self.ascii = [None] * 128
 
     cpdef Sequence text(self, object value):
-        """Return every spelling of a text, without the quotes. Raises: ValueError for a lone surrogate."""
+        """Return every spelling of a string, without the quotes. Raises: ValueError for a lone surrogate."""
         return self.spell(value, 0)
 
     cpdef Sequence word(self, object value):
-        """Return every spelling of a text, with the quotes. Raises: ValueError for a lone surrogate."""
+        """Return every spelling of a string, with the quotes. Raises: ValueError for a lone surrogate."""
         return self.spell(value, 1)
 
     cdef Sequence spell(self, object value, Py_ssize_t quotes):

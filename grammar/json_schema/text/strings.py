@@ -1,15 +1,15 @@
 """JSON strings: from expressions over code points to expressions over their spellings.
 
-JSON writes one text in many ways: `"a"` and `"\\u0061"` are one string. Keywords such as `pattern` and
-`maxLength` speak of the text, the automaton reads the spelling; :func:`lift` is the bridge. A spelling is one
-of, for each code point:
+JSON has many spellings of a string: `"a"` and `"\\u0061"` are the same. Keywords such as `pattern` and
+`maxLength` constrain the string, while the automaton reads the spelling; :func:`lift` converts between them.
+A spelling is one of, for each code point:
 
 - the character itself, unless it is a control character, a quote or a backslash;
 - the two-character escape, for the eight characters that have one;
 - ``\\uXXXX`` with hexadecimal digits of either case, or a surrogate pair of them beyond U+FFFF.
 
-A lone surrogate (``"\\ud800"``) is no code point, so no spelling holds one: JSON's grammar allows it, Unicode
-does not, and readers disagree about what it means. This narrows what every string of a schema may be.
+A lone surrogate (``"\\ud800"``) is not a code point, so no spelling contains one: JSON's grammar allows it,
+Unicode does not, and parsers disagree about its meaning. This narrows every string of a schema.
 
 The spellings of code points are a prefix code: a text is read back from its spelling in one way only. Lifting
 therefore commutes with `&` and `!`, and the lift of a complement is the complement within all spellings.
@@ -79,9 +79,9 @@ def string(body: ir.Expr) -> ir.Expr:
 
 
 def literal(value: str, spelling: str = ANY) -> ir.Expr:
-    """Return the spellings of one text, without the quotes.
+    """Return the spellings of one string, without the quotes.
 
-    Raises: ValueError for a lone surrogate. Cost: about 0.3 µs a character once its spelling is known.
+    Raises: ValueError for a lone surrogate. Cost: about 0.3 µs per character once its spelling is known.
     """
     if spelling != ANY:
         return ir.Literal(encode_basestring(value)[1:-1].encode()) if value else ir.EPSILON
@@ -91,12 +91,12 @@ def literal(value: str, spelling: str = ANY) -> ir.Expr:
 
 
 def literals(values: Iterable[str]) -> tuple[ir.Expr, ...]:
-    """Return every spelling of each text, without the quotes. Raises: ValueError for a lone surrogate."""
+    """Return every spelling of each string, without the quotes. Raises: ValueError for a lone surrogate."""
     return tuple(map(literal, values))
 
 
 def word(value: str, spelling: str = ANY) -> ir.Expr:
-    """Return the spellings of one text, with the quotes. Raises: ValueError for a lone surrogate."""
+    """Return the spellings of one string, with the quotes. Raises: ValueError for a lone surrogate."""
     if spelling != ANY:
         return ir.Literal(encode_basestring(value).encode())
     if len(value) < 2:
@@ -105,7 +105,7 @@ def word(value: str, spelling: str = ANY) -> ir.Expr:
 
 
 class _Characters(dict[str, ir.Expr]):
-    """The spellings of characters, made when they are first asked for."""
+    """The spellings of characters, created on demand."""
 
     def __missing__(self, char: str) -> ir.Expr:
         found = _character(char)
@@ -119,7 +119,7 @@ _SPELLING: Final = Spelling(_CHARACTERS, QUOTE)
 
 
 def _character(char: str) -> ir.Expr:
-    """Return the spellings of one character: a handful of words, or digits by class beyond U+FFFF."""
+    """Return the spellings of one character: a few words, or digits by class beyond U+FFFF."""
     code = ord(char)
     if code > 0xFFFF:
         return _lift_class(((code, code),))
@@ -138,7 +138,7 @@ def _character(char: str) -> ir.Expr:
 
 @lru_cache(_CACHED_CLASSES)
 def _lift_class(ranges: charclass.Ranges, spelling: str = ANY) -> ir.Expr:
-    """Return the spellings of one character out of the ranges. Cost: linear in the ranges, remembered."""
+    """Return the spellings of one character out of the ranges. Cost: linear in the ranges, cached."""
     if not ranges:
         return ir.NOTHING
     if spelling != ANY:
@@ -215,7 +215,7 @@ def _digit_class(symbols: str) -> ir.Expr:
 
 
 def _part(ranges: charclass.Ranges, low: int, high: int) -> charclass.Ranges:
-    """Return what of the ranges lies between low and high, counted from low."""
+    """Return the part of the ranges between low and high, counted from low."""
     return tuple((max(a, low) - low, min(b, high) - low) for a, b in ranges if a <= high and b >= low)
 
 
@@ -239,7 +239,7 @@ def choice(items: Sequence[ir.Expr]) -> ir.Expr:
 
 
 def _sequence(*parts: ir.Expr) -> ir.Expr:
-    """Return the parts one after the other, neighbouring literals joined."""
+    """Return the concatenation of the parts, with adjacent literals merged."""
     joined: list[ir.Expr] = []
     for part in parts:
         for item in _items(part):
@@ -251,7 +251,7 @@ def _sequence(*parts: ir.Expr) -> ir.Expr:
 
 
 def _items(expr: ir.Expr) -> tuple[ir.Expr, ...]:
-    """Return the parts to put into a sequence in place of the expression."""
+    """Return the parts that replace the expression in a sequence."""
     if isinstance(expr, ir.Sequence):
         return expr.items
     return () if expr is ir.EPSILON else (expr,)
@@ -273,13 +273,13 @@ ANY_STRINGS: Final = {spelling: string(body) for spelling, body in ANY_BODIES.it
 
 
 def lift(expr: ir.Expr, spelling: str = ANY) -> ir.Expr:
-    """Return the spellings, inside the quotes, of the texts of a regular expression over code points.
+    """Return the spellings, inside the quotes, of the strings of a regular expression over code points.
 
-    Literals are UTF-8 and byte classes ASCII; calls, captures and special tokens are not regular.
-    Counts of a repetition stay counts: of code points, whatever their spelling. What is left out is left out in
+    Literals are UTF-8 and byte classes ASCII; calls, captures and special tokens are not regular. Counts of a
+    repetition stay counts of code points, regardless of their spelling. Excluded strings are excluded in
     every spelling.
     Raises: ValueError for an expression that is not regular text.
-    Cost: linear in the expression; no recursion. Classes and literals are remembered.
+    Cost: linear in the expression; no recursion. Classes and literals are cached.
     """
     match expr:  # the usual leaves, without the machinery
         case ir.CharClass(ranges):
@@ -315,9 +315,10 @@ FOR_MODELS: Final[dict[int, tuple[ir.Expr, str]]] = {}
 
 
 def keep(expr: ir.Expr, plain: ir.Expr | None = None, note: str = "") -> ir.Expr:
-    """Return an expression of which each lift is made once for the process, and is free later.
+    """Return an expression whose lifts are computed once for the process, and are then free.
 
-    For expressions that are made once, such as formats: neither the expression nor its lifts are ever dropped.
+    For expressions that are created once, such as formats: neither the expression nor its lifts are ever
+    dropped.
     """
     if plain is not None:
         FOR_MODELS[id(expr)] = (keep(plain), note)
@@ -326,7 +327,7 @@ def keep(expr: ir.Expr, plain: ir.Expr | None = None, note: str = "") -> ir.Expr
 
 
 def _lifted_kept(expr: ir.Expr, spelling: str) -> ir.Expr:
-    """Return the lift of a kept expression; no request pays for it, as only one of them would."""
+    """Return the lift of a kept expression; its cost is not charged to any request."""
     lifts = _KEPT[id(expr)][1]
     found = lifts.get(spelling)
     if found is None:
@@ -336,7 +337,9 @@ def _lifted_kept(expr: ir.Expr, spelling: str) -> ir.Expr:
 
 
 class _Lift:
-    """The expressions that were lifted into one spelling, by address. ``outside``: into every spelling, for complements."""
+    """The expressions lifted into one spelling, by address. ``outside``: into every spelling, for
+    complements.
+    """
 
     __slots__ = ("done", "outside", "spelling")
 
@@ -346,7 +349,7 @@ class _Lift:
         self.outside: _Lift = outside or self
 
     def node(self, expr: ir.Expr) -> ir.Expr:
-        """Lift one expression whose children are done."""
+        """Lift one expression whose children are already lifted."""
         done = self.done
         match expr:
             case ir.CharClass(ranges):
@@ -380,7 +383,7 @@ class _Lift:
                 raise ValueError(f"not a regular expression over code points: {type(expr).__name__}")
 
     def intersection(self, items: tuple[ir.Expr, ...]) -> ir.Expr:
-        """Lift an intersection; one operand that is no complement keeps all of it within the spellings."""
+        """Lift an intersection; one operand that is not a complement keeps all of it within the spellings."""
         body = ANY_BODIES[self.spelling]
         inside = [self.done[id(item)] for item in items if not isinstance(item, ir.Complement)]
         narrow = [item for item in inside if item is not body]

@@ -1,1 +1,3 @@
-"""Write rules for the states of an algebra: objects, arrays, scalar values, whitespace. The last stage of the front end."""
+"""Write rules for the states of an algebra: objects, arrays, scalar values, whitespace. The last stage of the
+front end.
+"""

@@ -1,4 +1,6 @@
-"""Objects as arguments between markers: strings as they are, other values as JSON, or nested where the style says."""
+"""Objects as arguments between markers: unquoted strings, other values as JSON, or nested if the style
+requires it.
+"""
 
 from __future__ import annotations
 
@@ -43,10 +45,10 @@ LINE_BREAK: Final = ir.Repeat(_LINE_BREAK, 0, 1)
 
 
 class ArgumentWriter(ObjectStyle):
-    """A style of objects: members between markers; what is JSON within is the lowering's.
+    """A style of objects: members between markers; nested JSON is written by the lowering.
 
-    ``blanks``: between markers. ``is_plain``: no blanks stand around values, which parsers of servers take for a part of
-    them, and integers are digits.
+    ``blanks``: those between markers. ``is_plain``: no blanks around values, which parsers of servers would
+    read as a part of them, and integers are digits.
     """
 
     def __init__(
@@ -93,7 +95,7 @@ class ArgumentWriter(ObjectStyle):
     # -- arguments -----------------------------------------------------------------------------------
 
     def word(self, text: str) -> ir.Expr:
-        """Return one declared name. Raises: UnsupportedSchemaError for a name that could not be read back."""
+        """Return one declared name. Raises: UnsupportedSchemaError for a name that could not be parsed."""
         written = "".join(self.style.entities.get(char, char) for char in text)
         if _READABLE.fullmatch(written) is None:
             problem = f"{text!r:.60} cannot be the name of an argument between markers: it may not"
@@ -102,7 +104,7 @@ class ArgumentWriter(ObjectStyle):
         return ir.Literal(written.encode())
 
     def other(self, form: ObjectForm, entry: KeyClass, state: State, _: object) -> ir.Expr:
-        """Return an argument whose name is not declared, and kept where the markers repeat it."""
+        """Return an argument whose name is not declared, and captured if the markers repeat it."""
         self.has_patterns = self.has_patterns or entry.texts is not self.names
         name = entry.texts.without(form.names).expr()
         if "{name}" not in self.style.close:
@@ -110,7 +112,7 @@ class ArgumentWriter(ObjectStyle):
         return ir.Scope(whole(self.parted(ir.Capture(name, "push"), state, ir.Dynamic("top"))))
 
     def parted(self, name: ir.Expr, state: State, again: ir.Expr | None = None) -> list[Parted]:
-        """Return one argument, in one way for each type that the markers tell apart."""
+        """Return one argument, in one way for each type that the markers distinguish."""
         style = self.style
         before, repeats, after = style.close.partition("{name}")
         close = self.spell(before)
@@ -129,14 +131,14 @@ class ArgumentWriter(ObjectStyle):
         ]
 
     def by_label(self, state: State) -> dict[str, list[ir.Expr]]:
-        """Return the ways to write the values of a state, by what the markers call their types."""
+        """Return the ways to write the values of a state, by the markers' names of their types."""
         found: dict[str, list[ir.Expr]] = {}
         for kind, expr in self.values(state):
             found.setdefault(self.style.labels.get(kind, ""), []).append(expr)
         return found
 
     def middle(self, text: str) -> list[ir.Expr]:
-        """Return what stands between a name and a value."""
+        """Return the text between a name and a value."""
         before, place, after = text.partition("{blanks}")
         return [self.spell(before), self.blanks, self.spell(after)] if place else [self.spell(before)]
 
@@ -217,14 +219,14 @@ class ArgumentWriter(ObjectStyle):
 
     @property
     def stops(self) -> tuple[str, ...]:
-        """What no string holds."""
+        """The strings that must not occur in a string."""
         return self.style.text_end or self.style.close, *self.excludes
 
     def shown_stops(self) -> str:
         return " or ".join(f"`{stop:.60}`" for stop in self.stops)
 
     def writable(self, value: StateValue) -> Texts:
-        """Return the words of a value that can be written; a note says which ones cannot."""
+        """Return the words of a value that can be written; a note lists the others."""
         algebra = self.lowering.algebra
         words = value.text.words or {}
         kept = {word: None for word in words if not any(stop in word for stop in self.stops)}
@@ -248,13 +250,13 @@ class ArgumentWriter(ObjectStyle):
         return self.lowering.numbers(value)
 
     def padded(self, expr: ir.Expr) -> ir.Expr:
-        """Return a value that is no string, with blanks around it."""
+        """Return a value that is not a string, with blanks around it."""
         if self.is_plain:
             return self.alone(expr)
         return sequence((self.blanks, expr, self.blanks))
 
     def alone(self, expr: ir.Expr) -> ir.Expr:
-        """Return a value without blanks around it; on a line of its own where the style has such lines."""
+        """Return a value without blanks around it; on a separate line if the style has such lines."""
         return choice((expr, sequence((_LINE_BREAK, expr, _LINE_BREAK)))) if self.style.on_lines else expr
 
     def text(self, texts: Texts) -> ir.Expr:

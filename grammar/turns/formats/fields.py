@@ -175,7 +175,7 @@ class FormatFields:
         return list(found)
 
     def flag(self, field: str) -> bool:
-        """Return a truth value."""
+        """Return a boolean."""
         found = self.value(field)
         if not isinstance(found, bool):
             raise self.wrong(field, f"true or false is needed, not {kind_of(found)}")
